@@ -8,6 +8,7 @@ pub mod delivery;
 pub mod discord;
 pub mod health;
 pub mod intake;
+pub mod matrix;
 mod multipart;
 pub mod names;
 pub mod table;

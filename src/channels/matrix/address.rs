@@ -146,10 +146,7 @@ mod tests {
                 "matrix:!a%3Ax.org:$1%3Ax.org",
                 room("!a:x.org", Some("$1:x.org")),
             ),
-            (
-                "matrix:@ana:x.org",
-                Target::Person("@ana:x.org".to_owned()),
-            ),
+            ("matrix:@ana:x.org", Target::Person("@ana:x.org".to_owned())),
             (
                 "matrix:@ana%3Ax.org",
                 Target::Person("@ana:x.org".to_owned()),
@@ -157,14 +154,24 @@ mod tests {
         ] {
             assert_eq!(Target::read(&Address::parse(text)), Some(target), "{text}");
         }
-        for text in ["matrix:", "matrix:a", "matrix:@ana", "matrix:! a", "telegram:!a", "matrix:$a"] {
+        for text in [
+            "matrix:",
+            "matrix:a",
+            "matrix:@ana",
+            "matrix:! a",
+            "telegram:!a",
+            "matrix:$a",
+        ] {
             assert_eq!(Target::read(&Address::parse(text)), None, "{text}");
         }
     }
 
     #[test]
     fn only_files_of_servers_are_files() {
-        assert_eq!(media("mxc://x.org:8448/aB_-9"), Some(("x.org:8448", "aB_-9")));
+        assert_eq!(
+            media("mxc://x.org:8448/aB_-9"),
+            Some(("x.org:8448", "aB_-9"))
+        );
         for uri in [
             "",
             "https://x.org/a",

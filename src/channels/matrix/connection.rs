@@ -23,9 +23,7 @@ use crate::clock::Clock;
 use crate::config::channels::Bot;
 use crate::error::Result;
 use crate::http::Tls;
-use crate::limits::channels::matrix::{
-    TOTAL, TYPING_INTERVAL, UPLOAD_BYTES,
-};
+use crate::limits::channels::matrix::{TOTAL, TYPING_INTERVAL, UPLOAD_BYTES};
 use crate::limits::channels::{
     BUTTON_DATA_BYTES, CALL_TIME, CHAT_INTERVAL, PATIENCE, TEST_PATIENCE, TOTAL_SPAN,
 };

@@ -125,7 +125,9 @@ impl Writer {
     fn push(&mut self, text: &str, is_code: bool) {
         if is_code {
             self.is_at_block = false;
-            return text.chars().for_each(|char| push_escaped(&mut self.out, char));
+            return text
+                .chars()
+                .for_each(|char| push_escaped(&mut self.out, char));
         }
         for char in text.chars() {
             match char {
@@ -149,7 +151,9 @@ impl Writer {
 /// The tag that opens a link.
 fn link(address: &str) -> String {
     let mut out = "<a href=\"".to_owned();
-    address.chars().for_each(|char| push_escaped(&mut out, char));
+    address
+        .chars()
+        .for_each(|char| push_escaped(&mut out, char));
     out + "\">"
 }
 
@@ -246,9 +250,21 @@ mod tests {
     #[test]
     fn each_mark_has_its_tag() {
         for (markdown, html, text) in [
-            ("good **morning**", "good <strong>morning</strong>", "good morning"),
-            ("*a* ~~b~~ `c<d`", "<em>a</em> <del>b</del> <code>c&lt;d</code>", "a b c<d"),
-            ("# Title\n\ntext", "<strong>Title</strong><br><br>text", "Title\n\ntext"),
+            (
+                "good **morning**",
+                "good <strong>morning</strong>",
+                "good morning",
+            ),
+            (
+                "*a* ~~b~~ `c<d`",
+                "<em>a</em> <del>b</del> <code>c&lt;d</code>",
+                "a b c<d",
+            ),
+            (
+                "# Title\n\ntext",
+                "<strong>Title</strong><br><br>text",
+                "Title\n\ntext",
+            ),
             ("one\n\ntwo", "one<br><br>two", "one\n\ntwo"),
             (
                 "see\n\n```sh\nls  -l\necho \"&\"\n```\n\nthen",
@@ -266,7 +282,11 @@ mod tests {
                 "> quoted\n> more\n\nafter",
             ),
             ("- a\n  - b", "• a<br>&nbsp;&nbsp;◦ b", "• a\n  ◦ b"),
-            ("a <b> & \"c\"", "a &lt;b&gt; &amp; &quot;c&quot;", "a <b> & \"c\""),
+            (
+                "a <b> & \"c\"",
+                "a &lt;b&gt; &amp; &quot;c&quot;",
+                "a <b> & \"c\"",
+            ),
         ] {
             assert_eq!(one(markdown), html, "{markdown:?}");
             assert_eq!(plain(html), text, "{markdown:?}");
@@ -282,7 +302,10 @@ mod tests {
     #[test]
     fn a_table_is_code() {
         let html = one("|a|b|\n|-|-|\n|1|2|");
-        assert!(html.starts_with("<pre><code>") && html.ends_with("</code></pre>"), "{html}");
+        assert!(
+            html.starts_with("<pre><code>") && html.ends_with("</code></pre>"),
+            "{html}"
+        );
     }
 
     #[test]
@@ -290,7 +313,10 @@ mod tests {
         let words = "wörd ".repeat(6_000);
         let pieces = markup::render(&words, &Html);
         assert_eq!(pieces.len(), 3);
-        let sum: usize = pieces.iter().map(|piece| piece.plain.matches("wörd").count()).sum();
+        let sum: usize = pieces
+            .iter()
+            .map(|piece| piece.plain.matches("wörd").count())
+            .sum();
         assert_eq!(sum, 6_000);
         let quotes = "\"".repeat(10_000);
         assert!(markup::render(&quotes, &Html).len() > 1);
@@ -298,7 +324,15 @@ mod tests {
 
     #[test]
     fn what_is_broken_is_text() {
-        for html in ["a < b", "&", "a &am", "<a href=\"", "</a></blockquote>", "<br", "ü<"] {
+        for html in [
+            "a < b",
+            "&",
+            "a &am",
+            "<a href=\"",
+            "</a></blockquote>",
+            "<br",
+            "ü<",
+        ] {
             let _ = plain(html);
         }
         assert_eq!(plain("a &amp"), "a &amp");

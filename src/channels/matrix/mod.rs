@@ -87,7 +87,10 @@ mod tests {
         assert_eq!(wrong("https://x.org", "@a:x.org", "syt_a_b"), "");
         assert_eq!(wrong("http://127.0.0.1:8008", "", "syt_a_b"), "");
         for homeserver in ["x.org", "", "https://x.org/_matrix/client"] {
-            assert!(wrong(homeserver, "", "t").contains("homeserver"), "{homeserver}");
+            assert!(
+                wrong(homeserver, "", "t").contains("homeserver"),
+                "{homeserver}"
+            );
         }
         assert!(wrong("https://x.org", "ana", "t").contains("userId"));
         assert!(wrong("https://x.org", "", "a b").contains("accessToken"));

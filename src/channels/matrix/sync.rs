@@ -172,9 +172,7 @@ impl<'a> Event<'a> {
             kind: event.text_or_empty("type"),
             state_key: event.text("state_key"),
             content: event.members("content"),
-            before: unsigned
-                .members("prev_content")
-                .text_or_empty("membership"),
+            before: unsigned.members("prev_content").text_or_empty("membership"),
         })
     }
 
@@ -298,11 +296,21 @@ mod tests {
         let rooms: Vec<_> = batch
             .rooms
             .iter()
-            .map(|room| (room.id.as_str(), room.joined, room.before.as_deref(), room.timeline.len()))
+            .map(|room| {
+                (
+                    room.id.as_str(),
+                    room.joined,
+                    room.before.as_deref(),
+                    room.timeline.len(),
+                )
+            })
             .collect();
         assert_eq!(
             rooms,
-            [("!a:x.org", Some(2), Some("p1"), 2), ("!b:x.org", None, None, 0)]
+            [
+                ("!a:x.org", Some(2), Some("p1"), 2),
+                ("!b:x.org", None, None, 0)
+            ]
         );
         let invitation = Invitation {
             room: "!c:x.org".to_owned(),
@@ -313,7 +321,13 @@ mod tests {
         };
         assert_eq!(batch.invitations, [invitation]);
         assert_eq!(batch.left, ["!e:x.org"]);
-        for text in ["", "[]", "{}", r#"{"next_batch": ""}"#, r#"{"next_batch": 7}"#] {
+        for text in [
+            "",
+            "[]",
+            "{}",
+            r#"{"next_batch": ""}"#,
+            r#"{"next_batch": 7}"#,
+        ] {
             assert!(read(text, ME).is_none(), "{text}");
         }
     }
@@ -330,14 +344,18 @@ mod tests {
         let said = json!({"event_id": "$2", "sender": "@ana:x.org", "type": "m.room.message", "content": {}});
         let at = |events: &[Value]| {
             let texts: Vec<String> = events.iter().map(Value::to_string).collect();
-            let events: Vec<Event<'_>> = texts.iter().filter_map(|text| Event::read(text)).collect();
+            let events: Vec<Event<'_>> =
+                texts.iter().filter_map(|text| Event::read(text)).collect();
             joined_at(&events, ME)
         };
         let invited = member(ME, "invite", "");
         let joined = member(ME, "join", "invite");
         let renamed = member(ME, "join", "join");
         let other = member("@ana:x.org", "join", "");
-        assert_eq!(at(&[other.clone(), invited, said.clone(), joined.clone()]), Some(1));
+        assert_eq!(
+            at(&[other.clone(), invited, said.clone(), joined.clone()]),
+            Some(1)
+        );
         assert_eq!(at(&[said.clone(), joined, said.clone()]), Some(1));
         assert_eq!(at(&[said, renamed, other]), None);
         assert_eq!(at(&[]), None);

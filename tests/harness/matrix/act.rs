@@ -25,7 +25,9 @@ impl State {
         match call.route {
             "versions" => Ok(json!({"versions": ["v1.1", "v1.11"], "unstable_features": {}})),
             "login" => login(call),
-            "whoami" => Ok(json!({"user_id": BOT_ID, "device_id": "FAKEDEVICE", "is_guest": false})),
+            "whoami" => {
+                Ok(json!({"user_id": BOT_ID, "device_id": "FAKEDEVICE", "is_guest": false}))
+            }
             "name" | "profile" => self.profile(call),
             "messages" => self.page(call),
             "event" => self.event(call),
@@ -88,7 +90,10 @@ impl State {
         let id = call.argument(0).to_owned();
         let room = self.store.rooms.get(&id);
         let room = room.ok_or_else(|| Refusal::not_found("No known servers"))?;
-        let is_public = room.events.iter().any(|event| event.content["join_rule"] == "public");
+        let is_public = room
+            .events
+            .iter()
+            .any(|event| event.content["join_rule"] == "public");
         match room.membership(BOT_ID, u64::MAX) {
             "join" => {}
             "invite" => self.store.set_member(&id, BOT_ID, BOT_ID, "join"),
@@ -104,14 +109,14 @@ impl State {
     fn leave(&mut self, call: &Call) -> Outcome {
         let id = call.argument(0).to_owned();
         let known = self.store.rooms.get(&id);
-        let is_in = known.is_some_and(|room| {
-            ["join", "invite"].contains(&room.membership(BOT_ID, u64::MAX))
-        });
+        let is_in = known
+            .is_some_and(|room| ["join", "invite"].contains(&room.membership(BOT_ID, u64::MAX)));
         if !is_in {
             return Err(not_in_room(&id));
         }
         let content = json!({"membership": "leave", "reason": call.body["reason"]});
-        self.store.add(&id, BOT_ID, "m.room.member", Some(BOT_ID), content);
+        self.store
+            .add(&id, BOT_ID, "m.room.member", Some(BOT_ID), content);
         Ok(json!({}))
     }
 
@@ -134,7 +139,11 @@ impl State {
         match kind.as_str() {
             "m.room.message" => self.check_message(&id, &call.body)?,
             "m.reaction" => self.check_reaction(&id, &call.body)?,
-            _ => return Err(Refusal::bad(format!("a kind of event that bots do not send: {kind}"))),
+            _ => {
+                return Err(Refusal::bad(format!(
+                    "a kind of event that bots do not send: {kind}"
+                )));
+            }
         }
         let event = self.store.add(&id, BOT_ID, &kind, None, call.body.clone());
         let room = self.store.room(&id);
@@ -153,7 +162,8 @@ impl State {
         let find = |id: &Value| room.event(id.as_str().unwrap_or_default());
         match relation["rel_type"].as_str() {
             Some("m.replace") => {
-                let original = find(&relation["event_id"]).ok_or_else(|| bad("unknown original"))?;
+                let original =
+                    find(&relation["event_id"]).ok_or_else(|| bad("unknown original"))?;
                 if original.sender != BOT_ID || original.kind != "m.room.message" {
                     return Err(bad("an edit of what someone else wrote"));
                 }
@@ -193,7 +203,9 @@ impl State {
         let room = self.store.joined(id)?;
         let target = relation["event_id"].as_str().unwrap_or_default();
         room.event(target).ok_or_else(|| bad("unknown event"))?;
-        if relation["rel_type"] != "m.annotation" || relation["key"].as_str().is_none_or(str::is_empty) {
+        if relation["rel_type"] != "m.annotation"
+            || relation["key"].as_str().is_none_or(str::is_empty)
+        {
             return Err(bad("no annotation"));
         }
         let is_again = room.events.iter().any(|event| {
@@ -231,7 +243,11 @@ impl State {
 
     fn set_typing(&mut self, call: &Call) -> Outcome {
         if call.argument(1) != BOT_ID {
-            return Err(Refusal::new(403, "M_FORBIDDEN", "Cannot set another user's typing state"));
+            return Err(Refusal::new(
+                403,
+                "M_FORBIDDEN",
+                "Cannot set another user's typing state",
+            ));
         }
         let id = call.argument(0).to_owned();
         self.store.joined(&id)?;
@@ -256,13 +272,17 @@ impl State {
         let invited = call.body["invite"].as_array().cloned().unwrap_or_default();
         let name = call.body["name"].as_str().unwrap_or_default();
         let users: Vec<&str> = invited.iter().filter_map(Value::as_str).collect();
-        if let Some(unknown) = users.iter().find(|user| !self.store.people.contains_key(**user)) {
+        if let Some(unknown) = users
+            .iter()
+            .find(|user| !self.store.people.contains_key(**user))
+        {
             return Err(Refusal::bad(format!("unknown user {unknown}")));
         }
         let room = self.store.new_room(BOT_ID, name);
         for user in users {
             let content = json!({"membership": "invite", "is_direct": call.body["is_direct"]});
-            self.store.add(&room, BOT_ID, "m.room.member", Some(user), content);
+            self.store
+                .add(&room, BOT_ID, "m.room.member", Some(user), content);
             // The people of these stories accept at once.
             self.store.set_member(&room, user, user, "join");
         }
@@ -273,7 +293,9 @@ impl State {
         let mime = wire::header(&raw.headers, "content-type");
         let mime = mime.ok_or_else(|| Refusal::bad("no content type"))?;
         if raw.body.len() > LARGEST_FILE {
-            return Err(Refusal::new(413, "M_TOO_LARGE", "Upload request body is too large").innocent());
+            return Err(
+                Refusal::new(413, "M_TOO_LARGE", "Upload request body is too large").innocent(),
+            );
         }
         let file = File {
             name: call.asked("filename").unwrap_or_default(),
@@ -299,12 +321,17 @@ fn login(call: &Call) -> Outcome {
 /// The part of a message that says something.
 fn check_body(content: &Value) -> Result<(), Refusal> {
     let bad = |words: &str| Refusal::bad(format!("{words}: {content}"));
-    let kinds = ["m.text", "m.notice", "m.image", "m.file", "m.audio", "m.video"];
+    let kinds = [
+        "m.text", "m.notice", "m.image", "m.file", "m.audio", "m.video",
+    ];
     let kind = content["msgtype"].as_str().unwrap_or_default();
     if !kinds.contains(&kind) {
         return Err(bad("unknown msgtype"));
     }
-    if content["body"].as_str().is_none_or(|body| body.trim().is_empty()) {
+    if content["body"]
+        .as_str()
+        .is_none_or(|body| body.trim().is_empty())
+    {
         return Err(bad("no body"));
     }
     if !content["m.mentions"].is_object() {

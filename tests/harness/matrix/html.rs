@@ -2,8 +2,31 @@
 
 /// The elements that clients show, as far as bots use them.
 const ELEMENTS: [&str; 25] = [
-    "del", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "p", "a", "ul", "ol", "sup", "sub", "li", "b",
-    "i", "u", "strong", "em", "s", "code", "hr", "pre", "span",
+    "del",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "blockquote",
+    "p",
+    "a",
+    "ul",
+    "ol",
+    "sup",
+    "sub",
+    "li",
+    "b",
+    "i",
+    "u",
+    "strong",
+    "em",
+    "s",
+    "code",
+    "hr",
+    "pre",
+    "span",
 ];
 
 /// Checks that every element is known, closed and has no attribute but its own.
@@ -20,7 +43,9 @@ pub(super) fn check_html(html: &str) -> Result<(), String> {
             rest = &mark[1..];
             continue;
         }
-        let end = mark.find('>').ok_or_else(|| format!("an open < in {html:?}"))?;
+        let end = mark
+            .find('>')
+            .ok_or_else(|| format!("an open < in {html:?}"))?;
         let tag = &mark[1..end];
         rest = &mark[end + 1..];
         if let Some(name) = tag.strip_prefix('/') {

@@ -107,9 +107,13 @@ impl Matrix {
         self.server.change(|state| {
             let room = state.store.new_room(people[0].id(), name);
             for person in &people[1..] {
-                state.store.set_member(&room, person.id(), person.id(), "join");
+                state
+                    .store
+                    .set_member(&room, person.id(), person.id(), "join");
             }
-            state.store.set_member(&room, people[0].id(), BOT_ID, "invite");
+            state
+                .store
+                .set_member(&room, people[0].id(), BOT_ID, "invite");
             state.store.set_member(&room, BOT_ID, BOT_ID, "join");
             room
         })
@@ -216,10 +220,13 @@ impl Matrix {
             })
     }
 
-    /// Waits until the bot waits for events after this many syncs.
-    pub fn wait_for_sync(&self, count: usize) {
-        self.server.wait_until("a waiting sync", |state| {
-            (state.waiting > 0 && state.calls_of("sync").len() >= count).then_some(())
+    /// Waits until the bot listens for events, in a sync after this many: in one that goes on from a place in the
+    /// stream.
+    pub fn wait_until_listening(&self, before: usize) {
+        self.server.wait_until("a sync that goes on", |state| {
+            let syncs = state.calls_of("sync");
+            let mut new = syncs.iter().skip(before);
+            new.any(|call| call.asked("since").is_some()).then_some(())
         });
     }
 
@@ -231,7 +238,9 @@ impl Matrix {
     /// Waits for a message of the bot that fulfils a condition; returns the oldest.
     pub fn wait_for_message(&self, room: &str, holds: impl Fn(&Message) -> bool) -> Message {
         self.server.wait_until("a message", |state| {
-            messages(state, room).into_iter().find(|message| holds(message))
+            messages(state, room)
+                .into_iter()
+                .find(|message| holds(message))
         })
     }
 
@@ -272,10 +281,11 @@ impl Matrix {
 
     /// Waits until the bot is this in a room; returns the reason that it gave.
     pub fn wait_for_membership(&self, room: &str, is: &str) -> String {
-        self.server.wait_until(&format!("the membership {is}"), |state| {
-            let (membership, reason) = membership(state, room);
-            (membership == is).then_some(reason)
-        })
+        self.server
+            .wait_until(&format!("the membership {is}"), |state| {
+                let (membership, reason) = membership(state, room);
+                (membership == is).then_some(reason)
+            })
     }
 
     /// The account data `m.direct`.

@@ -42,8 +42,9 @@ impl Person {
         let mut content = text_of(&format!("{BOT_NAME}: {text}"));
         content["m.mentions"] = json!({"user_ids": [BOT_ID]});
         content["format"] = json!("org.matrix.custom.html");
-        content["formatted_body"] =
-            json!(format!("<a href=\"https://matrix.to/#/{BOT_ID}\">{BOT_NAME}</a>: {text}"));
+        content["formatted_body"] = json!(format!(
+            "<a href=\"https://matrix.to/#/{BOT_ID}\">{BOT_NAME}</a>: {text}"
+        ));
         self.posts(room, content)
     }
 
@@ -78,7 +79,13 @@ impl Person {
     }
 
     /// Sends a file to a room; its text may be empty.
-    pub fn sends(&self, room: &str, text: &str, (name, mime): (&str, &str), bytes: impl Into<Vec<u8>>) -> String {
+    pub fn sends(
+        &self,
+        room: &str,
+        text: &str,
+        (name, mime): (&str, &str),
+        bytes: impl Into<Vec<u8>>,
+    ) -> String {
         let bytes: Vec<u8> = bytes.into();
         let size = bytes.len();
         let uri = self.server.change(|state| {
@@ -105,8 +112,11 @@ impl Person {
 
     /// Sends any message.
     pub fn posts(&self, room: &str, content: Value) -> String {
-        self.server
-            .change(|state| state.store.add(room, &self.id, "m.room.message", None, content))
+        self.server.change(|state| {
+            state
+                .store
+                .add(room, &self.id, "m.room.message", None, content)
+        })
     }
 
     /// Writes what the bot cannot read.
@@ -114,7 +124,11 @@ impl Person {
         self.server.change(|state| {
             let algorithm = json!({"algorithm": "m.megolm.v1.aes-sha2"});
             let store = &mut state.store;
-            if store.room(room).state("m.room.encryption", "", u64::MAX).is_none() {
+            if store
+                .room(room)
+                .state("m.room.encryption", "", u64::MAX)
+                .is_none()
+            {
                 store.add(room, &self.id, "m.room.encryption", Some(""), algorithm);
             }
             let content = json!({"algorithm": "m.megolm.v1.aes-sha2", "ciphertext": "AwgAEnAC"});
@@ -127,7 +141,9 @@ impl Person {
         self.server.change(|state| {
             let room = state.store.new_room(&self.id, name);
             let content = json!({"membership": "invite", "is_direct": is_direct});
-            state.store.add(&room, &self.id, "m.room.member", Some(BOT_ID), content);
+            state
+                .store
+                .add(&room, &self.id, "m.room.member", Some(BOT_ID), content);
             room
         })
     }

@@ -35,8 +35,8 @@ pub(super) struct State {
     /// Messages that may be sent in a time; `None` for no limit.
     pub limit: Option<(usize, Duration)>,
     pub sent: Vec<Instant>,
-    /// Until when no message may be sent.
-    pub held: Option<Instant>,
+    /// Since when and until when no message may be sent.
+    pub held: Option<(Instant, Instant)>,
     /// How many messages were refused because of the limit.
     pub limited: usize,
     /// Whether places in the stream from before are unknown.
@@ -45,8 +45,6 @@ pub(super) struct State {
     pub is_old: bool,
     /// Whether files are on another host.
     pub redirects: bool,
-    /// How many syncs are waiting.
-    pub waiting: usize,
     pub is_closing: bool,
 }
 
@@ -119,9 +117,10 @@ impl Server {
         match fault {
             Some(fault) => {
                 if let Fault::TooManyRequests(millis) = fault {
-                    let until = Instant::now() + Duration::from_millis(millis);
+                    let now = Instant::now();
+                    let until = now + Duration::from_millis(millis);
                     let is_send = call.route == "send";
-                    self.change(|state| state.held = Some(until).filter(|_| is_send));
+                    self.change(|state| state.held = Some((now, until)).filter(|_| is_send));
                 }
                 fault.play(connection, act)
             }
@@ -219,10 +218,14 @@ impl State {
     /// Counts a message; returns the wait in milliseconds when there are too many.
     fn count_message(&mut self, call: &Call) -> Option<u64> {
         let now = Instant::now();
-        // Clocks differ a little.
-        let tolerance = Duration::from_millis(20);
-        if self.held.is_some_and(|until| call.at + tolerance < until) {
-            let line = format!("asked again before the time that it was told to wait: {}", call.line());
+        // Clocks differ a little, and a request may be on its way when another one is refused.
+        let (tolerance, under_way) = (Duration::from_millis(20), Duration::from_millis(150));
+        let is_early = |(since, until)| since + under_way < call.at && call.at + tolerance < until;
+        if self.held.is_some_and(is_early) {
+            let line = format!(
+                "asked again before the time that it was told to wait: {}",
+                call.line()
+            );
             self.complain(line);
         }
         let (most, time) = self.limit?;
@@ -232,7 +235,7 @@ impl State {
             return None;
         }
         let wait = (self.sent[0] + time).saturating_duration_since(now);
-        self.held = Some(now + wait);
+        self.held = Some((now, now + wait));
         self.limited += 1;
         Some(wait.as_millis() as u64 + 1)
     }

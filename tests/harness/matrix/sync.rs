@@ -36,7 +36,10 @@ impl Filter {
         };
         let limit = match &value["limit"] {
             Value::Null => 10,
-            limit => limit.as_u64().filter(|limit| *limit > 0).ok_or_else(|| bad("limit"))?,
+            limit => limit
+                .as_u64()
+                .filter(|limit| *limit > 0)
+                .ok_or_else(|| bad("limit"))?,
         };
         Ok(Self {
             types,
@@ -50,7 +53,9 @@ impl Filter {
             Some(start) => event.kind.starts_with(start),
             None => *kind == event.kind,
         };
-        self.types.as_ref().is_none_or(|types| types.iter().any(fits))
+        self.types
+            .as_ref()
+            .is_none_or(|types| types.iter().any(fits))
     }
 }
 
@@ -67,15 +72,17 @@ impl Server {
         let end = Instant::now() + Duration::from_millis(wait).min(LONGEST);
         let since = call.asked("since");
         let mut state = self.state();
-        state.waiting += 1;
-        self.changed.notify_all();
         let outcome = loop {
             let since = match since.as_deref().map(|since| state.place(since)).transpose() {
                 Ok(since) => since,
                 Err(refusal) => break Err(refusal),
             };
             let answer = state.news(since, &filter);
-            let is_news = |answer: &Value| answer["rooms"].as_object().is_some_and(|rooms| !rooms.is_empty());
+            let is_news = |answer: &Value| {
+                answer["rooms"]
+                    .as_object()
+                    .is_some_and(|rooms| !rooms.is_empty())
+            };
             let is_due = since.is_none() || Instant::now() >= end || state.is_closing;
             if answer.is_err() || is_due || answer.as_ref().is_ok_and(is_news) {
                 break answer;
@@ -84,9 +91,7 @@ impl Server {
             let waited = self.changed.wait_timeout(state, left);
             (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         };
-        state.waiting -= 1;
         drop(state);
-        self.changed.notify_all();
         outcome
     }
 }
@@ -114,7 +119,8 @@ impl State {
             let is_new = since.is_none_or(|since| ours.at > since);
             match ours.membership().map_or("", |(_, membership)| membership) {
                 "join" => {
-                    let was_in = since.is_some_and(|since| room.membership(BOT_ID, since) == "join");
+                    let was_in =
+                        since.is_some_and(|since| room.membership(BOT_ID, since) == "join");
                     let since = since.filter(|_| was_in);
                     if let Some(news) = joined(id, room, since, &timeline) {
                         rooms["join"][id] = news;
@@ -122,7 +128,8 @@ impl State {
                 }
                 "invite" if is_new => rooms["invite"][id] = invited(room),
                 "leave" | "ban" if is_new && since.is_some() => {
-                    rooms["leave"][id] = json!({"timeline": {"events": []}, "state": {"events": []}});
+                    rooms["leave"][id] =
+                        json!({"timeline": {"events": []}, "state": {"events": []}});
                 }
                 _ => {}
             }
@@ -152,12 +159,19 @@ impl State {
         let filter = serde_json::from_str(&filter)
             .map_err(|_| Refusal::new(400, "M_INVALID_PARAM", "Invalid filter JSON"))?;
         let filter = Filter::read(&filter)?;
-        let limit = call.asked("limit").and_then(|limit| limit.parse().ok()).unwrap_or(10);
+        let limit = call
+            .asked("limit")
+            .and_then(|limit| limit.parse().ok())
+            .unwrap_or(10);
         let within = room.events.iter().rev();
         let within = within.filter(|event| event.at <= from && event.at > to);
         let page: Vec<&Event> = within.take(limit).collect();
         // What the filter leaves out counts for the page.
-        let chunk: Vec<&Event> = page.iter().copied().filter(|event| filter.takes(event)).collect();
+        let chunk: Vec<&Event> = page
+            .iter()
+            .copied()
+            .filter(|event| filter.takes(event))
+            .collect();
         let mut answer = json!({
             "start": format!("s{from}"),
             "chunk": chunk.iter().map(|event| event.json(id)).collect::<Vec<_>>(),
@@ -177,10 +191,16 @@ fn joined(id: &str, room: &Room, since: Option<u64>, filter: &Filter) -> Option<
     if all.is_empty() {
         return None;
     }
-    let fitting: Vec<&Event> = all.iter().copied().filter(|event| filter.takes(event)).collect();
+    let fitting: Vec<&Event> = all
+        .iter()
+        .copied()
+        .filter(|event| filter.takes(event))
+        .collect();
     let first = fitting.len().saturating_sub(filter.limit);
     let shown = &fitting[first..];
-    let begin = shown.first().map_or(room.events.last()?.at, |event| event.at - 1);
+    let begin = shown
+        .first()
+        .map_or(room.events.last()?.at, |event| event.at - 1);
     let mut news = json!({
         "timeline": {
             "events": shown.iter().map(|event| event.json(id)).collect::<Vec<_>>(),

@@ -47,7 +47,10 @@ impl Stage {
             "replace" => return json!(person().replaces(room)),
             "silence" => matrix.silences(room),
             "cut" => matrix.cuts(),
-            "limit" => matrix.set_limit(number("most") as usize, Duration::from_millis(number("millis"))),
+            "limit" => matrix.set_limit(
+                number("most") as usize,
+                Duration::from_millis(number("millis")),
+            ),
             "fail" => matrix.fail_next(text("route"), fault(text("fault"))),
             "forgive" => matrix.forgives(text("words")),
             "messages" => return matrix.messages(room).iter().map(shown).collect(),

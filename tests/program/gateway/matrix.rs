@@ -61,7 +61,7 @@ impl Chat {
     fn start(&self) -> Gateway {
         let syncs = self.matrix.calls("sync").len();
         let gateway = Gateway::start(&self.home);
-        self.matrix.wait_for_sync(syncs + 2);
+        self.matrix.wait_until_listening(syncs);
         gateway
     }
 
@@ -422,7 +422,7 @@ fn a_place_in_the_stream_that_is_unknown_is_given_up() {
     let gateway = Gateway::start(&chat.home);
     gateway.wait_for_log("the place in Matrix's events is lost");
     let syncs = chat.matrix.calls("sync").len();
-    chat.matrix.wait_for_sync(syncs);
+    chat.matrix.wait_until_listening(syncs);
     chat.ana.says("two");
     chat.wait_for("2 so far, two.");
     gateway.stop().ends_with(0);

@@ -27,7 +27,9 @@ pub fn classify(status: u16, asked: Option<Duration>, body: &str) -> Failure {
              channels.matrix.homeserver and channels.matrix.proxy."
         ));
     }
-    let error = refusal.text_or_empty("error").replace(char::is_control, " ");
+    let error = refusal
+        .text_or_empty("error")
+        .replace(char::is_control, " ");
     let said = format!(
         "the homeserver refused the request: {} ({code})",
         ellipsize_chars(error.trim(), SAID_CHARS)
@@ -55,7 +57,13 @@ pub fn classify(status: u16, asked: Option<Duration>, body: &str) -> Failure {
 /// Synapse, Dendrite and Conduit.
 fn is_outside(error: &str) -> bool {
     let error = error.to_ascii_lowercase();
-    let words = ["not in room", "not in the room", "not joined", "aren't a member", "not a member"];
+    let words = [
+        "not in room",
+        "not in the room",
+        "not joined",
+        "aren't a member",
+        "not a member",
+    ];
     words.iter().any(|words| error.contains(words))
 }
 
@@ -70,16 +78,48 @@ mod tests {
     #[test]
     fn each_code_has_its_consequence() {
         for (status, body, expected) in [
-            (401, r#"{"errcode":"M_UNKNOWN_TOKEN","error":"x","soft_logout":true}"#, "Down(\"the homeserver rejects"),
-            (403, r#"{"errcode":"M_FORBIDDEN","error":"User @b:x not in room !r:x"}"#, "Gone {"),
-            (403, r#"{"errcode":"M_FORBIDDEN","error":"You don't have permission"}"#, "Refused("),
-            (404, r#"{"errcode":"M_NOT_FOUND","error":"Event not found."}"#, "MessageGone"),
-            (404, r#"{"errcode":"M_UNRECOGNIZED","error":"Unrecognized request"}"#, "Refused("),
-            (413, r#"{"errcode":"M_TOO_LARGE","error":"event too large"}"#, "TooLong"),
-            (500, r#"{"errcode":"M_UNKNOWN","error":"Internal"}"#, "Trouble("),
+            (
+                401,
+                r#"{"errcode":"M_UNKNOWN_TOKEN","error":"x","soft_logout":true}"#,
+                "Down(\"the homeserver rejects",
+            ),
+            (
+                403,
+                r#"{"errcode":"M_FORBIDDEN","error":"User @b:x not in room !r:x"}"#,
+                "Gone {",
+            ),
+            (
+                403,
+                r#"{"errcode":"M_FORBIDDEN","error":"You don't have permission"}"#,
+                "Refused(",
+            ),
+            (
+                404,
+                r#"{"errcode":"M_NOT_FOUND","error":"Event not found."}"#,
+                "MessageGone",
+            ),
+            (
+                404,
+                r#"{"errcode":"M_UNRECOGNIZED","error":"Unrecognized request"}"#,
+                "Refused(",
+            ),
+            (
+                413,
+                r#"{"errcode":"M_TOO_LARGE","error":"event too large"}"#,
+                "TooLong",
+            ),
+            (
+                500,
+                r#"{"errcode":"M_UNKNOWN","error":"Internal"}"#,
+                "Trouble(",
+            ),
             (502, "<html>", "Trouble("),
             (404, "<html>", "Trouble("),
-            (400, r#"{"errcode":"M_BAD_JSON","error":"a\u0007b"}"#, "Refused(\"the homeserver refused the request: a b (M_BAD_JSON)"),
+            (
+                400,
+                r#"{"errcode":"M_BAD_JSON","error":"a\u0007b"}"#,
+                "Refused(\"the homeserver refused the request: a b (M_BAD_JSON)",
+            ),
         ] {
             let told = told(status, body);
             assert!(told.starts_with(expected), "{told}");

@@ -56,7 +56,9 @@ impl Api {
             reply => reply?,
         };
         let uri = Members::read(&reply).and_then(|reply| reply.text("content_uri"));
-        let uri = uri.filter(|uri| media(uri).is_some()).ok_or_else(unexpected)?;
+        let uri = uri
+            .filter(|uri| media(uri).is_some())
+            .ok_or_else(unexpected)?;
         Ok(Uploaded { uri, size })
     }
 
@@ -73,7 +75,9 @@ impl Api {
             found => found?,
         };
         let downloaded = found.download(into, limit, &|_| (self.progress)());
-        downloaded.map(drop).map_err(|error| self.explain(error, Kind::Other))
+        downloaded
+            .map(drop)
+            .map_err(|error| self.explain(error, Kind::Other))
     }
 
     /// Asks for a file. It may be on another host, which does not get the token.

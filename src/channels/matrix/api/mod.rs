@@ -185,7 +185,11 @@ impl Api {
     /// One event of a room.
     pub fn event(&self, room: &str, event: &str) -> Sent<String> {
         let (room, event) = (percent_encode(room), percent_encode(event));
-        self.ask(Method::GET, &format!("/rooms/{room}/event/{event}"), &Value::Null)
+        self.ask(
+            Method::GET,
+            &format!("/rooms/{room}/event/{event}"),
+            &Value::Null,
+        )
     }
 
     /// Sends an event; returns its id. The same transaction in the same room is done once.
@@ -230,7 +234,9 @@ impl Api {
         let now = self.shared.watch.elapsed();
         let was_shown = {
             let mut rooms = self.shared.typing.lock();
-            let was_shown = rooms.iter().any(|(known, until)| known == room && *until > now);
+            let was_shown = rooms
+                .iter()
+                .any(|(known, until)| known == room && *until > now);
             rooms.retain(|(known, until)| known != room && *until > now);
             was_shown
         };
@@ -346,7 +352,9 @@ impl Api {
 /// A transaction that has not been before.
 pub fn new_transaction() -> String {
     let bytes: [u8; 12] = random::bytes().unwrap_or_default();
-    bytes.iter().fold("n".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+    bytes
+        .iter()
+        .fold("n".to_owned(), |text, byte| format!("{text}{byte:02x}"))
 }
 
 /// The bytes of a file.

@@ -34,7 +34,8 @@ impl Api {
     /// Leaves a room, or declines an invitation, and says why.
     pub fn leave(&self, room: &str, why: &str) -> Sent {
         let path = format!("/rooms/{}/leave", percent_encode(room));
-        self.ask(Method::POST, &path, &json!({"reason": why})).map(drop)
+        self.ask(Method::POST, &path, &json!({"reason": why}))
+            .map(drop)
     }
 
     /// The room that has replaced one.
@@ -54,14 +55,18 @@ impl Api {
     pub fn private_chat(&self, user: &str) -> Sent<String> {
         let direct = self.direct()?;
         let rooms = direct[user].as_array().into_iter().flatten();
-        let known = rooms.filter_map(Value::as_str).rfind(|room| is_id('!', room));
+        let known = rooms
+            .filter_map(Value::as_str)
+            .rfind(|room| is_id('!', room));
         if let Some(room) = known {
             return Ok(room.to_owned());
         }
         let body = json!({"preset": "trusted_private_chat", "is_direct": true, "invite": [user]});
         let reply = self.ask(Method::POST, "/createRoom", &body)?;
         let room = Members::read(&reply).and_then(|reply| reply.text("room_id"));
-        let room = room.filter(|room| is_id('!', room)).ok_or_else(unexpected)?;
+        let room = room
+            .filter(|room| is_id('!', room))
+            .ok_or_else(unexpected)?;
         self.add_private_chat(user, &room)?;
         Ok(room)
     }
@@ -92,5 +97,4 @@ impl Api {
         let me = percent_encode(&self.me()?);
         Ok(format!("/user/{me}/account_data/m.direct"))
     }
-
 }

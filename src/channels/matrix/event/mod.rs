@@ -1,8 +1,8 @@
 //! What a message means. Pure; the intake decides who has access.
 
-mod text;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use super::NAME;
 use super::address::{address, is_id, local_part, media};
@@ -205,12 +205,15 @@ impl Reader<'_> {
     fn without_us<'b>(&self, body: &'b str) -> Option<&'b str> {
         let body = body.trim_start();
         let names = [self.me, self.my_name, local_part(self.me)];
-        names.iter().filter(|name| !name.is_empty()).find_map(|name| {
-            let rest = text::strip_name(body, name)
-                .or_else(|| text::strip_name(body.strip_prefix('@')?, name))?;
-            let is_end = rest.is_empty() || rest.starts_with([':', ',', ' ', '\n']);
-            is_end.then(|| rest.trim_start_matches([':', ',', ' ', '\n']))
-        })
+        names
+            .iter()
+            .filter(|name| !name.is_empty())
+            .find_map(|name| {
+                let rest = text::strip_name(body, name)
+                    .or_else(|| text::strip_name(body.strip_prefix('@')?, name))?;
+                let is_end = rest.is_empty() || rest.starts_with([':', ',', ' ', '\n']);
+                is_end.then(|| rest.trim_start_matches([':', ',', ' ', '\n']))
+            })
     }
 
     /// A message that is replied to, as quoted lines; empty when it says nothing.

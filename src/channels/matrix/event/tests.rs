@@ -6,7 +6,12 @@ const ME: &str = "@bot:x.org";
 const ROOM: &str = "!r:x.org";
 
 /// Reads an event in a group, or in a private chat, with the policy.
-fn read_in(is_group: bool, policy: GroupPolicy, event: &Value, needed: Option<&Value>) -> Option<Incoming> {
+fn read_in(
+    is_group: bool,
+    policy: GroupPolicy,
+    event: &Value,
+    needed: Option<&Value>,
+) -> Option<Incoming> {
     let name_of = |user: &str| match user {
         "@ana:x.org" => "Ana".to_owned(),
         _ => String::new(),
@@ -65,7 +70,10 @@ fn a_text_is_a_message_with_its_sender_and_its_place() {
     assert_eq!(message.text, "hello");
     assert_eq!(message.address().to_string(), "matrix:!r%3Ax.org");
     let sender = message.sender().unwrap();
-    assert_eq!((sender.id.as_str(), sender.name.as_str()), ("@ana:x.org", "Ana"));
+    assert_eq!(
+        (sender.id.as_str(), sender.name.as_str()),
+        ("@ana:x.org", "Ana")
+    );
     let message = private(&from("@bob:x.org", text("你好"))).unwrap();
     assert_eq!(message.sender().unwrap().name, "bob");
     assert_eq!(message.language(), Language::Chinese);
@@ -122,7 +130,13 @@ fn files_have_a_name_and_perhaps_a_caption() {
     let voice = file("m.audio", json!({"org.matrix.msc3245.voice": {}})).unwrap();
     assert_eq!(voice.remote_files[0].media, Media::Voice);
     assert_eq!(file("m.video", json!({"url": "https://x.org/a"})), None);
-    assert_eq!(file("m.file", json!({"url": null, "file": {"url": "mxc://x.org/a"}})), None);
+    assert_eq!(
+        file(
+            "m.file",
+            json!({"url": null, "file": {"url": "mxc://x.org/a"}})
+        ),
+        None
+    );
 }
 
 #[test]
@@ -135,7 +149,11 @@ fn in_a_group_only_what_names_us_is_for_us() {
         text("@bot:x.org hello"),
         text("[@bot:x.org](https://matrix.to/#/@bot:x.org) hello"),
         with(text("bot: hello"), "m.mentions", json!({})),
-        with(text("hello"), "m.mentions", json!({"user_ids": ["@a:x", ME]})),
+        with(
+            text("hello"),
+            "m.mentions",
+            json!({"user_ids": ["@a:x", ME]}),
+        ),
         with(
             text("hello"),
             "formatted_body",
@@ -143,16 +161,30 @@ fn in_a_group_only_what_names_us_is_for_us() {
         ),
     ] {
         let message = mentioned(&ana(content.clone()));
-        assert_eq!(message.map(|message| message.text).as_deref(), Some("hello"), "{content}");
+        assert_eq!(
+            message.map(|message| message.text).as_deref(),
+            Some("hello"),
+            "{content}"
+        );
     }
-    assert_eq!(mentioned(&ana(text("Crabby Bot"))).unwrap().text, "Crabby Bot");
-    assert_eq!(mentioned(&ana(text("Crabby Bot: /sh id"))).unwrap().text, "/sh id");
+    assert_eq!(
+        mentioned(&ana(text("Crabby Bot"))).unwrap().text,
+        "Crabby Bot"
+    );
+    assert_eq!(
+        mentioned(&ana(text("Crabby Bot: /sh id"))).unwrap().text,
+        "/sh id"
+    );
     for content in [
         text("hello"),
         text("bots are fun"),
         text("> <@bot:x.org> hi\n\nwell"),
         with(text("ask @bot:x.org"), "m.mentions", json!({})),
-        with(text("hello"), "m.mentions", json!({"user_ids": ["@a:x"], "room": true})),
+        with(
+            text("hello"),
+            "m.mentions",
+            json!({"user_ids": ["@a:x"], "room": true}),
+        ),
     ] {
         assert_eq!(mentioned(&ana(content.clone())), None, "{content}");
     }
@@ -168,9 +200,7 @@ fn a_reply_to_us_is_for_us_and_quotes() {
         let relation = json!({"m.in_reply_to": {"event_id": "$q"}});
         ana(with(text(body), "m.relates_to", relation))
     };
-    let replied = |sender: &str, body: &str| {
-        json!({"event_id": "$q", "sender": sender, "type": "m.room.message", "content": text(body)})
-    };
+    let replied = |sender: &str, body: &str| json!({"event_id": "$q", "sender": sender, "type": "m.room.message", "content": text(body)});
     let read = |reply: &Value, replied: &Value| {
         envelope(read_in(true, GroupPolicy::Mention, reply, Some(replied)))
     };
@@ -204,7 +234,10 @@ fn a_thread_is_a_place_of_its_own_and_its_fallback_is_no_reply() {
     assert_eq!(message.address().to_string(), "matrix:!r%3Ax.org:$root");
     assert_eq!(message.replies_to, "");
     assert_eq!(private(&said(false)).unwrap().replies_to, "$last");
-    let secret = from("@eve:x.org", with(text("hi"), "m.relates_to", relation(true)));
+    let secret = from(
+        "@eve:x.org",
+        with(text("hi"), "m.relates_to", relation(true)),
+    );
     assert!(mentioned(&secret).is_some(), "a terminal waits for it");
 }
 
@@ -217,15 +250,21 @@ fn an_edit_counts_when_it_is_of_the_same_person() {
         });
         from(sender, content)
     };
-    let original = |content: Value| {
-        json!({"event_id": "$q", "sender": "@ana:x.org", "type": "m.room.message", "content": content})
-    };
+    let original = |content: Value| json!({"event_id": "$q", "sender": "@ana:x.org", "type": "m.room.message", "content": content});
     let thread = json!({"rel_type": "m.thread", "event_id": "$root"});
     for (content, session) in [
         (text("old"), "matrix:!r%3Ax.org"),
-        (with(text("old"), "m.relates_to", thread), "matrix:!r%3Ax.org:$root"),
+        (
+            with(text("old"), "m.relates_to", thread),
+            "matrix:!r%3Ax.org:$root",
+        ),
     ] {
-        let read = read_in(true, GroupPolicy::Mention, &edit("@ana:x.org"), Some(&original(content)));
+        let read = read_in(
+            true,
+            GroupPolicy::Mention,
+            &edit("@ana:x.org"),
+            Some(&original(content)),
+        );
         let Some(Incoming::Edited {
             session: of,
             reference,
@@ -234,11 +273,20 @@ fn an_edit_counts_when_it_is_of_the_same_person() {
         else {
             panic!("{read:?}");
         };
-        assert_eq!((of.as_str(), reference.as_str(), text.as_str()), (session, "$q", "new"));
+        assert_eq!(
+            (of.as_str(), reference.as_str(), text.as_str()),
+            (session, "$q", "new")
+        );
     }
     let old = original(text("old"));
-    assert_eq!(read_in(false, GroupPolicy::Open, &edit("@eve:x.org"), Some(&old)), None);
-    assert_eq!(read_in(false, GroupPolicy::Open, &edit("@ana:x.org"), None), None);
+    assert_eq!(
+        read_in(false, GroupPolicy::Open, &edit("@eve:x.org"), Some(&old)),
+        None
+    );
+    assert_eq!(
+        read_in(false, GroupPolicy::Open, &edit("@ana:x.org"), None),
+        None
+    );
     let id = |event: &Value| {
         let text = event.to_string();
         needed(&Event::read(&text).unwrap())

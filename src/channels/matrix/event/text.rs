@@ -78,7 +78,10 @@ mod tests {
     #[test]
     fn the_quote_before_a_reply_is_removed_and_no_other() {
         for (body, text) in [
-            ("> <@ana:x.org> hi\n> there\n\nanswer\n> mine", "answer\n> mine"),
+            (
+                "> <@ana:x.org> hi\n> there\n\nanswer\n> mine",
+                "answer\n> mine",
+            ),
             ("> * <@ana:x.org> waves\n\nanswer", "answer"),
             ("> a quote of mine\n\ntext", "> a quote of mine\n\ntext"),
             ("> <@ana:x.org> only", ""),
@@ -97,7 +100,10 @@ mod tests {
                 "see [a] @b:x, [c](https://x.y)",
             ),
             ("](https://matrix.to/#/@a", "](https://matrix.to/#/@a"),
-            ("[a](https://matrix.to/#/@a\n)", "[a](https://matrix.to/#/@a\n)"),
+            (
+                "[a](https://matrix.to/#/@a\n)",
+                "[a](https://matrix.to/#/@a\n)",
+            ),
         ] {
             assert_eq!(names_for_links(body), text);
         }

@@ -101,7 +101,10 @@ impl Receiver<'_> {
         let name = names.get(&event.sender).map_or("", String::as_str);
         let text = texts::encrypted(Language::of_text(name));
         let content = json!({"msgtype": "m.notice", "body": text, "m.mentions": {}});
-        match self.api.send(room, "m.room.message", "told-encrypted", &content) {
+        match self
+            .api
+            .send(room, "m.room.message", "told-encrypted", &content)
+        {
             Err(Failure::Stopped) => return Err(Failure::Stopped.into()),
             // Another message in this room is another chance.
             Err(failure @ (Failure::Trouble(_) | Failure::Down(_) | Failure::RetryAfter(_))) => {
@@ -109,7 +112,9 @@ impl Receiver<'_> {
                 return Ok(());
             }
             Ok(_) => tracing::info!(%room, "a room is encrypted: its messages cannot be read"),
-            Err(failure) => tracing::warn!(%room, "failed to say that a room is encrypted: {failure}"),
+            Err(failure) => {
+                tracing::warn!(%room, "failed to say that a room is encrypted: {failure}")
+            }
         }
         me.kept.note_told(room);
         me.kept.save();

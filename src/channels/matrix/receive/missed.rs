@@ -29,10 +29,14 @@ impl Receiver<'_> {
                 text => text?,
             };
             let Some(page) = sync::page(&text) else {
-                return Err(Failure::Trouble("unexpected reply from the homeserver".to_owned()).into());
+                return Err(
+                    Failure::Trouble("unexpected reply from the homeserver".to_owned()).into(),
+                );
             };
             for raw in &page.state {
-                Event::read(raw.get()).iter().for_each(|event| note_name(names, event));
+                Event::read(raw.get())
+                    .iter()
+                    .for_each(|event| note_name(names, event));
             }
             for raw in &page.events {
                 bytes += raw.get().len();

@@ -16,7 +16,6 @@ use super::api::Api;
 use super::connection::Matrix;
 use super::event::{self, Reader};
 use super::kept::KeptFile;
-use guests::follow;
 use super::sync::{self, Batch, Event, Room};
 use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
@@ -31,6 +30,7 @@ use crate::limits::channels::{
     CALL_TIME, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE, POLL_INTERVAL, UPDATES_AT_ONCE,
 };
 use crate::sys::memory;
+use guests::follow;
 
 /// What a receiver is made of.
 pub(super) struct ReceiverParts<'a> {
@@ -199,7 +199,9 @@ impl<'a> Receiver<'a> {
                 return Ok(());
             }
             Err(Failure::Refused(why)) if !is_first => {
-                tracing::warn!("the place in Matrix's events is lost, so some may stay unanswered: {why}");
+                tracing::warn!(
+                    "the place in Matrix's events is lost, so some may stay unanswered: {why}"
+                );
                 me.kept.now.since.clear();
                 return Ok(());
             }
@@ -259,7 +261,9 @@ impl<'a> Receiver<'a> {
     ) -> Result<(), Fault> {
         let mut names = BTreeMap::new();
         for raw in &room.state {
-            Event::read(raw.get()).iter().for_each(|event| note_name(&mut names, event));
+            Event::read(raw.get())
+                .iter()
+                .for_each(|event| note_name(&mut names, event));
         }
         let timeline: Vec<Event<'_>> = room
             .timeline
@@ -321,7 +325,10 @@ impl<'a> Receiver<'a> {
             awaits: &|chat, person| intake.is_awaited(chat, person),
         };
         // What a stranger replies to or edits need not be fetched.
-        let has_access = self.parts.intake.has_access(&reader.sender(&event.sender), "");
+        let has_access = self
+            .parts
+            .intake
+            .has_access(&reader.sender(&event.sender), "");
         let needed = event::needed(event).filter(|_| has_access);
         let needed = match needed {
             Some(id) => self.needed(room, &id)?,
