@@ -4,13 +4,16 @@
 pub mod adapter;
 mod backoff;
 pub mod buttons;
+pub mod choices;
 pub mod delivery;
 pub mod discord;
+pub mod email;
 pub mod health;
 pub mod intake;
 pub mod matrix;
 mod multipart;
 pub mod names;
+pub mod slack;
 pub mod table;
 pub mod telegram;
 pub mod texts;

@@ -45,6 +45,8 @@ impl Matrix {
     pub fn new(config: &Bot, tls: Tls, clock: Clock, state: PathBuf) -> Self {
         let account = Account::of(config);
         let capabilities = Capabilities {
+            buttons: false,
+            edits: true,
             button_data_bytes: BUTTON_DATA_BYTES,
             upload_bytes: UPLOAD_BYTES,
             download_bytes: account.media_bytes,

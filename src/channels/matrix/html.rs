@@ -194,7 +194,7 @@ pub fn plain(html: &str) -> String {
                 quotes = quotes.saturating_sub(1);
                 out.push('\n');
             }
-            "</code></pre>" => push_text(&mut out, "\n", quotes),
+            "</pre>" => push_text(&mut out, "\n", quotes),
             "</a>" => {
                 if let Some((address, from)) = link.take().filter(|(_, from)| *from <= out.len())
                     && out[from..] != *address

@@ -357,24 +357,6 @@ fn a_file_from_a_place_without_encryption_is_not_fetched() {
 }
 
 #[test]
-fn a_command_is_allowed_by_a_word() {
-    let outside = tempfile::tempdir().unwrap();
-    let file = outside.path().join("log");
-    let command = format!("echo x >> {}", file.display());
-    let arguments = json!({"command": command, "escalate": true, "reason": "to keep a log"});
-    let chat = Chat::playing([call("exec", arguments), say("done")]);
-    let gateway = chat.start();
-    chat.ana.says("log it");
-    let question = chat.wait_for("/approve").text;
-    let (_, rest) = question.split_once("/approve ").unwrap();
-    let number: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    chat.ana.says(&format!("/approve {number}"));
-    chat.wait_for("done");
-    assert_eq!(fs::read_to_string(&file).unwrap(), "x\n");
-    gateway.stop().ends_with(0);
-}
-
-#[test]
 fn a_long_answer_is_cut_and_each_part_is_an_event() {
     let words = "wörd \"quoted\" ".repeat(3_000) + "The end.";
     let chat = Chat::playing([say(&words)]);
