@@ -10,6 +10,7 @@ pub mod discord;
 pub mod email;
 pub mod health;
 pub mod intake;
+pub mod matrix;
 mod multipart;
 pub mod names;
 pub mod slack;

@@ -1,5 +1,6 @@
 //! Bounds of the channels.
 
+pub mod matrix;
 pub mod slack;
 
 use std::time::Duration;

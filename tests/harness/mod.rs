@@ -11,6 +11,7 @@ pub mod gateway;
 pub mod home;
 pub mod line;
 pub mod mail;
+pub mod matrix;
 pub mod mcp;
 pub mod model;
 mod network;

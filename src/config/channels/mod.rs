@@ -4,8 +4,9 @@
 //! in the rows, so that they stand in one place.
 
 mod discord;
-mod slack;
 mod email;
+mod matrix;
+mod slack;
 mod telegram;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ pub static ALL: &[(&str, &[Key])] = &[
     ("discord", discord::KEYS),
     ("slack", slack::KEYS),
     ("email", email::KEYS),
+    ("matrix", matrix::KEYS),
 ];
 
 /// The settings of a channel; none for a name that is no channel's.

@@ -4,8 +4,9 @@
 //! stands in [`Service::lacks`], with the reason.
 
 mod discord;
-mod slack;
 mod email;
+mod matrix;
+mod slack;
 mod stories;
 mod telegram;
 
@@ -273,5 +274,6 @@ mod table {
         discord: crate::channels::discord::Service,
         slack: crate::channels::slack::Service,
         email: crate::channels::email::Service,
+        matrix: crate::channels::matrix::Service,
     }
 }
