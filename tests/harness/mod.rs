@@ -10,6 +10,8 @@ pub mod gate;
 pub mod gateway;
 pub mod home;
 pub mod line;
+pub mod mail;
+pub mod matrix;
 pub mod mcp;
 pub mod model;
 mod network;

@@ -26,6 +26,8 @@ mod disk;
 mod doctor;
 mod fake;
 mod fake_discord;
+mod fake_mail;
+mod fake_matrix;
 mod fake_slack;
 mod fake_systemd;
 mod fake_telegram;

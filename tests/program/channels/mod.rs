@@ -4,6 +4,8 @@
 //! stands in [`Service::lacks`], with the reason.
 
 mod discord;
+mod email;
+mod matrix;
 mod slack;
 mod stories;
 mod telegram;
@@ -271,5 +273,7 @@ mod table {
         telegram: crate::channels::telegram::Service,
         discord: crate::channels::discord::Service,
         slack: crate::channels::slack::Service,
+        email: crate::channels::email::Service,
+        matrix: crate::channels::matrix::Service,
     }
 }

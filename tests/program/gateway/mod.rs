@@ -8,6 +8,7 @@ mod clock;
 mod conversation;
 mod crowd;
 mod discord;
+mod email;
 mod faults;
 mod files;
 mod flood;
