@@ -6,6 +6,7 @@ mod backoff;
 pub mod buttons;
 pub mod delivery;
 pub mod discord;
+pub mod feishu;
 pub mod health;
 pub mod intake;
 mod multipart;

@@ -1,5 +1,7 @@
 //! Bounds of the channels.
 
+pub mod feishu;
+
 use std::time::Duration;
 
 /// Bytes of a received file; Telegram's servers deliver no larger ones.

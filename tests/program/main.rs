@@ -25,6 +25,7 @@ mod disk;
 mod doctor;
 mod fake;
 mod fake_discord;
+mod fake_feishu;
 mod fake_systemd;
 mod fake_telegram;
 mod faults;

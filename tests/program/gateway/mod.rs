@@ -9,6 +9,7 @@ mod conversation;
 mod crowd;
 mod discord;
 mod faults;
+mod feishu;
 mod files;
 mod flood;
 mod full;
