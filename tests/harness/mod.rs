@@ -10,6 +10,7 @@ pub mod gate;
 pub mod gateway;
 pub mod home;
 pub mod line;
+pub mod local;
 pub mod mcp;
 pub mod model;
 mod network;

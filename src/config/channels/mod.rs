@@ -4,6 +4,7 @@
 //! in the rows, so that they stand in one place.
 
 mod discord;
+mod local;
 mod telegram;
 
 use std::collections::BTreeMap;
@@ -18,7 +19,11 @@ use crate::access::{Role, Rules};
 use crate::secret::Secret;
 
 /// The settings of each channel, in the order in which they are listed.
-pub static ALL: &[(&str, &[Key])] = &[("telegram", telegram::KEYS), ("discord", discord::KEYS)];
+pub static ALL: &[(&str, &[Key])] = &[
+    ("telegram", telegram::KEYS),
+    ("discord", discord::KEYS),
+    ("local", local::KEYS),
+];
 
 /// The settings of a channel; none for a name that is no channel's.
 pub fn rows(channel: &str) -> &'static [Key] {

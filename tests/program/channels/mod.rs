@@ -4,6 +4,7 @@
 //! stands in [`Service::lacks`], with the reason.
 
 mod discord;
+mod local;
 mod stories;
 mod telegram;
 
@@ -269,5 +270,6 @@ mod table {
     table! {
         telegram: crate::channels::telegram::Service,
         discord: crate::channels::discord::Service,
+        local: crate::channels::local::Service,
     }
 }
