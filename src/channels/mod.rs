@@ -11,6 +11,7 @@ pub mod email;
 pub mod feishu;
 pub mod health;
 pub mod intake;
+pub mod local;
 pub mod matrix;
 mod multipart;
 pub mod names;

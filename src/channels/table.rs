@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::adapter::Adapter;
-use super::{discord, email, feishu, matrix, slack, telegram};
+use super::{discord, email, feishu, local, matrix, slack, telegram};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::config::channels::Bot;
@@ -19,6 +19,7 @@ pub static ALL: &[&Service] = &[
     &matrix::SERVICE,
     &email::SERVICE,
     &feishu::SERVICE,
+    &local::SERVICE,
 ];
 
 /// The channel of this name.

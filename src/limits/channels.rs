@@ -234,3 +234,5 @@ pub const CHOICES_LINE_CHARS: usize = 60;
 pub const SPARSE_INTERVAL: Duration = Duration::from_secs(60);
 /// How long a terminal's screen must be still before it is shown where none can be edited.
 pub const STILL_TIME: Duration = Duration::from_secs(2);
+
+pub mod local;

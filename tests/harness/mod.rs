@@ -11,6 +11,7 @@ pub mod gate;
 pub mod gateway;
 pub mod home;
 pub mod line;
+pub mod local;
 pub mod mail;
 pub mod matrix;
 pub mod mcp;

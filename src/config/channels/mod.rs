@@ -6,6 +6,7 @@
 mod discord;
 mod email;
 mod feishu;
+mod local;
 mod matrix;
 mod slack;
 mod telegram;
@@ -29,6 +30,7 @@ pub static ALL: &[(&str, &[Key])] = &[
     ("matrix", matrix::KEYS),
     ("email", email::KEYS),
     ("feishu", feishu::KEYS),
+    ("local", local::KEYS),
 ];
 
 /// The settings of a channel; none for a name that is no channel's.
