@@ -200,7 +200,10 @@ impl Server {
         // A client that misses two heartbeats is gone.
         socket.set_read_timeout(Some(heartbeat * 2))?;
         let code = self.listen_to(number, &websocket, connection);
-        self.change(|state| state.gateway.leave(number, code));
+        self.change(|state| {
+            state.gateway.leave(number, code);
+            state.limits.forget_waits();
+        });
         Ok(())
     }
 

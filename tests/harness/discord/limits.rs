@@ -49,6 +49,11 @@ impl Limits {
         self.changed.insert(route.to_owned(), (most, millis));
     }
 
+    /// A client has gone, and the next one knows nothing of its waits.
+    pub(super) fn forget_waits(&mut self) {
+        self.waits.clear();
+    }
+
     /// Counts a request.
     pub(super) fn count(&mut self, call: &Call) -> Verdict {
         let bucket = call.bucket();
