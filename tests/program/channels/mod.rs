@@ -5,6 +5,7 @@
 
 mod discord;
 mod email;
+mod feishu;
 mod matrix;
 mod slack;
 mod stories;
@@ -275,5 +276,6 @@ mod table {
         slack: crate::channels::slack::Service,
         email: crate::channels::email::Service,
         matrix: crate::channels::matrix::Service,
+        feishu: crate::channels::feishu::Service,
     }
 }
