@@ -7,10 +7,10 @@ lark-oapi does. Any request that the fake would refuse fails the check.
 """
 
 import base64
-import io
 import json
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -214,8 +214,13 @@ class Check:
         got = self.bot.client.im.v1.message_resource.get(request.type("file").build())
         assert got.success() and got.file.read() == b"abc"
         body = CreateFileRequestBody.builder().file_type("stream").file_name("b.txt")
-        request = CreateFileRequest.builder().request_body(body.file(io.BytesIO(b"xyz")).build()).build()
-        made = self.bot.client.im.v1.file.create(request)
+        with tempfile.NamedTemporaryFile(suffix=".txt") as made_here:
+            made_here.write(b"xyz")
+            made_here.flush()
+            with open(made_here.name, "rb") as file:
+                body = body.file(file).build()
+                request = CreateFileRequest.builder().request_body(body).build()
+                made = self.bot.client.im.v1.file.create(request)
         assert made.success(), (made.code, made.msg)
         sent = self.bot.create(self.chat, "file", {"file_key": made.data.file_key})
         assert self.fake("message", message=sent.data.message_id)["file"] == ["b.txt", "stream", "xyz"]

@@ -289,7 +289,6 @@ impl State {
 
     fn upload(&mut self, call: &Call, part: &str, prefix: &str) -> Done {
         let file = call.parts.iter().find(|found| found.name == part);
-        let file = file.filter(|file| file.file_name.is_some());
         let file = file.ok_or_else(|| Refusal::new(234_001, "Invalid request param."))?;
         let (kind, most) = match part {
             "image" if call.parameters["image_type"] == "message" => ("image".to_owned(), 10),

@@ -5,6 +5,7 @@
 
 mod discord;
 mod email;
+mod feishu;
 mod local;
 mod matrix;
 mod slack;
@@ -277,5 +278,6 @@ mod table {
         email: crate::channels::email::Service,
         matrix: crate::channels::matrix::Service,
         local: crate::channels::local::Service,
+        feishu: crate::channels::feishu::Service,
     }
 }
