@@ -1,5 +1,9 @@
 //! Bounds of the channels.
 
+pub mod feishu;
+pub mod matrix;
+pub mod slack;
+
 use std::time::Duration;
 
 pub mod email;

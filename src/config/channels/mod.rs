@@ -5,6 +5,9 @@
 
 mod discord;
 mod email;
+mod feishu;
+mod matrix;
+mod slack;
 mod telegram;
 
 use std::collections::BTreeMap;
@@ -22,7 +25,10 @@ use crate::secret::Secret;
 pub static ALL: &[(&str, &[Key])] = &[
     ("telegram", telegram::KEYS),
     ("discord", discord::KEYS),
+    ("slack", slack::KEYS),
+    ("matrix", matrix::KEYS),
     ("email", email::KEYS),
+    ("feishu", feishu::KEYS),
 ];
 
 /// The settings of a channel; none for a name that is no channel's.
@@ -395,6 +401,14 @@ impl Bot {
     /// Any other value of its own settings.
     pub fn member(&self, member: &str) -> Option<&Value> {
         self.own.get(member)
+    }
+
+    /// Changes one of its own settings, or the token.
+    pub fn set(&mut self, member: &str, value: Value) {
+        match member {
+            "token" => self.token = Secret::new(value.as_str().unwrap_or_default()),
+            member => drop(self.own.insert(member.to_owned(), value)),
+        }
     }
 
     /// Who has access, and with which role.

@@ -19,13 +19,15 @@ const LONGEST: u64 = 1 << 20;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const TEXT: u8 = 1;
+const BINARY: u8 = 2;
 const CLOSE: u8 = 8;
 const PING: u8 = 9;
 const PONG: u8 = 10;
 
 /// A message of a client.
-pub(super) enum Received {
+pub(in crate::harness) enum Received {
     Text(String),
+    Binary(Vec<u8>),
     /// The close code; `None` if the frame has none.
     Close(Option<u16>),
     /// Something that a client must not send, and why.
@@ -33,14 +35,14 @@ pub(super) enum Received {
 }
 
 /// A connection to which several threads write.
-pub(super) struct WebSocket {
+pub(in crate::harness) struct WebSocket {
     socket: TcpStream,
     writing: Mutex<()>,
 }
 
 impl WebSocket {
     /// Answers the handshake. The error is the reason for a refusal.
-    pub(super) fn accept(
+    pub(in crate::harness) fn accept(
         connection: &mut Connection,
         request: &RawRequest,
         socket: &TcpStream,
@@ -73,26 +75,32 @@ impl WebSocket {
     }
 
     /// Sends a message, if the client is still there.
-    pub(super) fn say(&self, text: &str) {
+    pub(in crate::harness) fn say(&self, text: &str) {
         // A failed write means the end of the connection, which its reader sees.
         let _ = self.write(TEXT, text.as_bytes());
     }
 
+    /// Sends a message of bytes, if the client is still there.
+    pub(in crate::harness) fn say_bytes(&self, bytes: &[u8]) {
+        let _ = self.write(BINARY, bytes);
+    }
+
     /// Sends a close frame, and closes the connection for writing.
-    pub(super) fn close(&self, code: u16, why: &str) {
+    pub(in crate::harness) fn close(&self, code: u16, why: &str) {
         let body = [&code.to_be_bytes(), why.as_bytes()].concat();
         let _ = self.write(CLOSE, &body);
         let _ = self.socket.shutdown(Shutdown::Write);
     }
 
     /// Cuts the connection without a close frame.
-    pub(super) fn cut(&self) {
+    pub(in crate::harness) fn cut(&self) {
         let _ = self.socket.shutdown(Shutdown::Both);
     }
 
     /// Reads the next message. An error is the end of the connection.
-    pub(super) fn read(&self, connection: &mut Connection) -> io::Result<Received> {
+    pub(in crate::harness) fn read(&self, connection: &mut Connection) -> io::Result<Received> {
         let mut message = Vec::new();
+        let mut is_binary = false;
         loop {
             let frame = match Frame::read(connection)? {
                 Ok(frame) => frame,
@@ -108,12 +116,16 @@ impl WebSocket {
                         .map(|code| u16::from_be_bytes(*code));
                     return Ok(Received::Close(code));
                 }
-                TEXT | 0 => {
+                TEXT | BINARY | 0 => {
+                    is_binary |= frame.kind == BINARY;
                     if (frame.kind == 0) == message.is_empty() {
                         let breach = "a piece of a message out of its order";
                         return Ok(Received::Breach(breach.to_owned()));
                     }
                     message.extend(frame.body);
+                    if frame.is_last && is_binary {
+                        return Ok(Received::Binary(message));
+                    }
                     if frame.is_last {
                         return Ok(match String::from_utf8(message) {
                             Ok(text) => Received::Text(text),

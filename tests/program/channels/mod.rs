@@ -5,6 +5,8 @@
 
 mod discord;
 mod email;
+mod matrix;
+mod slack;
 mod stories;
 mod telegram;
 
@@ -270,6 +272,8 @@ mod table {
     table! {
         telegram: crate::channels::telegram::Service,
         discord: crate::channels::discord::Service,
+        slack: crate::channels::slack::Service,
         email: crate::channels::email::Service,
+        matrix: crate::channels::matrix::Service,
     }
 }
