@@ -185,14 +185,14 @@ fn split(body: &[u8], boundary: &str) -> Vec<Vec<u8>> {
     let text = [b"\r\n", body].concat();
     let line = format!("\r\n--{boundary}");
     let mut parts = Vec::new();
-    let mut rest = &text[find(&text, line.as_bytes()).expect("a boundary")..];
+    let mut rest = &text[find(&text, line.as_bytes()).unwrap()..];
     loop {
         rest = &rest[line.len()..];
         if rest.starts_with(b"--") {
             return parts;
         }
         let start = find(rest, b"\r\n").unwrap() + 2;
-        let end = find(&rest[start - 2..], line.as_bytes()).expect("the last boundary") + start - 2;
+        let end = find(&rest[start - 2..], line.as_bytes()).unwrap() + start - 2;
         parts.push(rest[start..end.max(start)].to_vec());
         rest = &rest[end..];
     }
@@ -207,7 +207,7 @@ fn unquote(bytes: &[u8]) -> Vec<u8> {
             (b'=', [b'\r', b'\n', after @ ..]) => rest = after,
             (b'=', [high, low, after @ ..]) => {
                 let digits = String::from_utf8(vec![*high, *low]).unwrap();
-                out.push(u8::from_str_radix(&digits, 16).expect("two digits after ="));
+                out.push(u8::from_str_radix(&digits, 16).unwrap());
                 rest = after;
             }
             _ => out.push(*first),

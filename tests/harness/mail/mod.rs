@@ -428,7 +428,7 @@ impl Client {
             self.stream.buffer().is_empty(),
             "the client sent data before TLS began"
         );
-        let (_, config) = server.tls.as_ref().expect("TLS");
+        let (_, config) = server.tls.as_ref().unwrap();
         let connection =
             ServerConnection::new(Arc::clone(config)).map_err(std::io::Error::other)?;
         let stream = StreamOwned::new(connection, self.stream.into_inner());

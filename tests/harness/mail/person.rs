@@ -116,11 +116,6 @@ impl Person {
         self.server.deliver(raw.into_bytes());
         id
     }
-
-    /// Sends bytes as they are.
-    pub fn sends_raw(&self, raw: &[u8]) {
-        self.server.deliver(raw.to_vec());
-    }
 }
 
 fn content(letter: &Letter) -> String {

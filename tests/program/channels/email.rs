@@ -15,8 +15,8 @@ pub struct Service {
     mail: Mail,
     ana: Person,
     bob: Person,
-    /// The mails of each conversation, by its person's address.
-    threads: Mutex<BTreeMap<String, Vec<String>>>,
+    /// The first mail of each conversation, by its person's address.
+    threads: Mutex<BTreeMap<String, String>>,
 }
 
 impl Service {
@@ -27,17 +27,21 @@ impl Service {
         }
     }
 
-    /// Somebody writes in their conversation, as an answer to their own mails in it.
+    /// Somebody writes in their conversation, as an answer to its newest mail.
     fn write(&self, who: Who, letter: Letter) -> String {
         let person = self.person(who);
         let mut threads = self.threads.lock().unwrap();
-        let thread = threads.entry(person.address().to_owned()).or_default();
+        let root = threads.get(person.address()).cloned();
+        let newest = self.mail.sent(person.address()).pop();
+        let answers = root.into_iter().chain(newest.map(|mail| mail.id));
         let id = person.sends(&Letter {
             subject: "hello".to_owned(),
-            answers: thread.iter().take(1).cloned().collect(),
+            answers: answers.collect(),
             ..letter
         });
-        thread.push(id.clone());
+        threads
+            .entry(person.address().to_owned())
+            .or_insert_with(|| id.clone());
         id
     }
 }
