@@ -131,7 +131,10 @@ impl Person {
             {
                 store.add(room, &self.id, "m.room.encryption", Some(""), algorithm);
             }
-            let content = json!({"algorithm": "m.megolm.v1.aes-sha2", "ciphertext": "AwgAEnAC"});
+            let content = json!({
+                "algorithm": "m.megolm.v1.aes-sha2", "ciphertext": "AwgAEnAC",
+                "device_id": "ADEVICE", "sender_key": "key", "session_id": "session",
+            });
             store.add(room, &self.id, "m.room.encrypted", None, content)
         })
     }

@@ -125,7 +125,7 @@ impl Call {
         let mut pairs = pairs.filter_map(|pair| pair.split_once('='));
         pairs
             .find(|(key, _)| *key == name)
-            .map(|(_, value)| decode(value))
+            .map(|(_, value)| decode(&value.replace('+', " ")))
     }
 
     /// The call in one line.

@@ -101,14 +101,12 @@ fn a_message_is_answered_with_markup_and_its_text() {
          <pre><code class=\"language-sh\">ls | wc</code></pre>"
     );
     chat.matrix.wait_for_read(chat.ana.chat(), &said);
-    chat.matrix.wait_for_calls("typing", 1);
     assert_eq!(
         chat.matrix.reactions(chat.ana.chat()),
         [(said, "👀".to_owned())]
     );
     let output = gateway.stop().ends_with(0);
     assert!(!output.stderr.contains(TOKEN), "{}", output.stderr);
-    assert!(!chat.matrix.is_typing(chat.ana.chat()));
     let pending = fs::read_to_string(chat.home.path().join("outbox.jsonl")).unwrap();
     assert_eq!(pending, "");
 }
@@ -265,6 +263,9 @@ fn the_answer_takes_the_place_of_the_draft() {
     chat.ana.says("what is here?");
     let draft = chat.wait_for("list_dir");
     assert_eq!(draft.kind, "m.notice", "a draft makes no sound");
+    let typing = chat.matrix.wait_for_calls("typing", 2);
+    let is_typing = typing.iter().map(|call| &call.body["typing"]);
+    assert_eq!(is_typing.collect::<Vec<_>>(), [true, false]);
     gate.open();
     let answer = chat.wait_for("nothing at all in here.");
     assert_eq!(answer.id, draft.id);
@@ -276,10 +277,7 @@ fn the_answer_takes_the_place_of_the_draft() {
 #[test]
 fn an_edit_of_a_waiting_message_counts_and_one_by_someone_else_does_not() {
     let gate = Gate::default();
-    let chat = Chat::playing([
-        say("First.").pausing_at(&gate),
-        say("Second."),
-    ]);
+    let chat = Chat::playing([say("First.").pausing_at(&gate), say("Second.")]);
     let bob = chat.matrix.person("bob", "Bob");
     let room = chat.matrix.room("home", &[&chat.ana, &bob]);
     let mut chat = chat.set("allowFrom", json!(["@ana:fake.test", "@bob:fake.test"]));
@@ -299,28 +297,38 @@ fn an_edit_of_a_waiting_message_counts_and_one_by_someone_else_does_not() {
     chat.wait_in(&room, "Second.");
     gateway.stop().ends_with(0);
     let asked = chat.asked(1);
-    assert!(asked.contains("corrected") && !asked.contains("forged"), "{asked}");
+    assert!(
+        asked.contains("corrected") && !asked.contains("forged"),
+        "{asked}"
+    );
     assert_ne!(forged, waiting);
 }
 
 #[test]
 fn files_come_in_and_go_out() {
     let chat = Chat::playing([
-        call("message", json!({"content": "here", "media": ["plot.txt", "plot.png"]})),
+        call(
+            "message",
+            json!({"content": "here", "media": ["plot.txt", "plot.png"]}),
+        ),
         say("Sent."),
     ]);
     fs::write(chat.home.workspace("plot.txt"), "a plot").unwrap();
     fs::write(chat.home.workspace("plot.png"), "\u{89}PNG").unwrap();
     let gateway = chat.start();
     let file = ("plan.txt", "text/plain");
-    chat.ana.sends(chat.ana.chat(), "what is this?", file, "the plan");
+    chat.ana
+        .sends(chat.ana.chat(), "what is this?", file, "the plan");
     chat.wait_for("Sent.");
     let sent = |kind: &str| {
         chat.matrix
             .wait_for_message(chat.ana.chat(), |message| message.kind == kind)
     };
     let (text, image) = (sent("m.file").file.unwrap(), sent("m.image").file.unwrap());
-    assert_eq!((text.name.as_str(), &*text.bytes), ("plot.txt", b"a plot".as_slice()));
+    assert_eq!(
+        (text.name.as_str(), &*text.bytes),
+        ("plot.txt", b"a plot".as_slice())
+    );
     assert_eq!(image.mime, "image/png");
     gateway.stop().ends_with(0);
     let asked = chat.asked(0);
@@ -338,7 +346,8 @@ fn an_older_homeserver_gives_files_without_the_token() {
     let chat = Chat::playing([say("I have it.")]);
     chat.matrix.serves_files_the_old_way();
     let gateway = chat.start();
-    chat.ana.sends(chat.ana.chat(), "", ("a.txt", "text/plain"), "abc");
+    chat.ana
+        .sends(chat.ana.chat(), "", ("a.txt", "text/plain"), "abc");
     chat.wait_for("I have it.");
     gateway.stop().ends_with(0);
     assert!(chat.asked(0).contains("a.txt]"), "{}", chat.asked(0));
@@ -350,7 +359,8 @@ fn a_file_from_a_place_without_encryption_is_not_fetched() {
     let chat = Chat::playing([say("I cannot see it.")]);
     chat.matrix.redirects_files();
     let gateway = chat.start();
-    chat.ana.sends(chat.ana.chat(), "", ("a.txt", "text/plain"), "abc");
+    chat.ana
+        .sends(chat.ana.chat(), "", ("a.txt", "text/plain"), "abc");
     gateway.wait_for_log("without encryption");
     assert_eq!(chat.matrix.calls("moved").len(), 0);
     gateway.stop().ends_with(0);
@@ -453,7 +463,13 @@ fn a_wrong_token_is_said_once_with_what_to_do() {
     gateway.wait_for_log("failed to receive from Matrix: the homeserver rejects the access token");
     chat.matrix.wait_for_calls("whoami", 3);
     let output = gateway.stop().ends_with(0);
-    assert_eq!(output.stderr.matches("failed to receive from Matrix").count(), 1);
+    assert_eq!(
+        output
+            .stderr
+            .matches("failed to receive from Matrix")
+            .count(),
+        1
+    );
     assert!(!output.stderr.contains("0123456789"), "{}", output.stderr);
 }
 
@@ -479,7 +495,11 @@ fn an_encrypted_room_is_told_once_what_to_do() {
     chat.ana.says("/status");
     chat.wait_for("Model");
     gateway.stop().ends_with(0);
-    let told = chat.texts().iter().filter(|text| text.contains("encrypted")).count();
+    let told = chat
+        .texts()
+        .iter()
+        .filter(|text| text.contains("encrypted"))
+        .count();
     assert_eq!(told, 1);
 }
 
@@ -502,12 +522,16 @@ fn a_message_to_a_person_goes_to_their_private_room() {
     let chat = Chat::playing([]);
     let gateway = chat.start();
     let send = |text: &str| {
-        let arguments = ["send", "--channel", "matrix", "--chat", chat.ana.id(), text];
+        let to = format!("matrix:{}", chat.ana.id());
+        let arguments = ["send", "--chat", &to, text];
         Program::new(&chat.home).args(arguments).run().ends_with(0);
     };
     send("knock knock");
     chat.matrix.wait_for_calls("setDirect", 1);
-    let room = chat.matrix.direct()[chat.ana.id()][0].as_str().unwrap().to_owned();
+    let room = chat.matrix.direct()[chat.ana.id()][0]
+        .as_str()
+        .unwrap()
+        .to_owned();
     chat.wait_in(&room, "knock knock");
     send("again");
     chat.wait_in(&room, "again");

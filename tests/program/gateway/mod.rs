@@ -18,6 +18,7 @@ mod groups;
 mod heartbeat;
 mod jobs;
 mod language;
+mod matrix;
 mod media;
 pub mod memory;
 mod network;
