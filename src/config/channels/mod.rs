@@ -5,6 +5,7 @@
 
 mod discord;
 mod email;
+mod feishu;
 mod matrix;
 mod slack;
 mod telegram;
@@ -25,8 +26,9 @@ pub static ALL: &[(&str, &[Key])] = &[
     ("telegram", telegram::KEYS),
     ("discord", discord::KEYS),
     ("slack", slack::KEYS),
-    ("email", email::KEYS),
     ("matrix", matrix::KEYS),
+    ("email", email::KEYS),
+    ("feishu", feishu::KEYS),
 ];
 
 /// The settings of a channel; none for a name that is no channel's.
