@@ -156,7 +156,7 @@ impl Adapter for Slack {
         let me = identify(&api)?;
         // The other token. What it opens is never connected to, and ends by itself.
         api.open_connection()?;
-        Ok(me.name)
+        Ok(format!("@{}", me.name))
     }
 
     fn connect(&self, cancel: &Cancel, heartbeat: &Heartbeat) -> Result<Box<dyn Connection>> {
