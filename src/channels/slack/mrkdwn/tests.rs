@@ -42,7 +42,10 @@ fn links_and_addresses_lead_where_they_say() {
             "*<https://a.b|bold>* <https://a.b|page>",
         ),
         ("<https://a.b/c_d_e>", "<https://a.b/c_d_e>"),
-        ("see https://a.b/_c_/d, ok", "see <https://a.b/_c_/d>, ok"),
+        (
+            "see https://a.b/\\_c\\_/d, ok",
+            "see <https://a.b/_c_/d>, ok",
+        ),
         ("[a](ftp://x.y)", "a (ftp://x.y)"),
         ("**[page](https://a.b)**", "*<https://a.b|page>*"),
     ] {
