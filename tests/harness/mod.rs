@@ -14,11 +14,13 @@ pub mod mcp;
 pub mod model;
 mod network;
 pub mod program;
+pub mod qq;
 pub mod release;
 pub mod systemd;
 pub mod telegram;
 pub mod terminal;
 mod tls;
+pub mod whatsapp;
 mod wire;
 
 use std::time::{Duration, Instant};

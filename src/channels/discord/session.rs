@@ -139,7 +139,8 @@ impl Outgoing {
 pub struct Ready {
     /// The session's id.
     pub session_id: String,
-    /// Where it is resumed.
+    /// Where it is resumed. QQ, whose gateway speaks the same protocol, does not say.
+    #[serde(default)]
     pub resume_gateway_url: String,
     /// The bot.
     pub user: Me,

@@ -1,0 +1,60 @@
+//! Links the bridge to an account: shows its QR code until a phone has scanned it.
+
+use std::time::Duration;
+
+use super::frame::Frame;
+use super::qr::{Shades, draw};
+use super::socket::{Came, Socket};
+use super::texts;
+use crate::channels::adapter::Failure;
+use crate::channels::table::LoginParts;
+use crate::clock::Stopwatch;
+use crate::error::{Error, Result};
+use crate::limits::channels::whatsapp::{LOGIN_LOOK, LOGIN_TIME};
+
+/// Waits for the code of the bridge, shows each new one, and ends when the bridge is connected to WhatsApp.
+pub(super) fn login(parts: &mut LoginParts<'_>) -> Result<()> {
+    let watch = Stopwatch::start();
+    let mut socket = Socket::connect(parts.bot, parts.tls, parts.cancel)?;
+    socket.probe().map_err(error_of)?;
+    let language = parts.language;
+    (parts.show)(texts::waiting(language))?;
+    let mut has_code = false;
+    while watch.elapsed() < LOGIN_TIME {
+        match socket.receive(LOGIN_LOOK).map_err(error_of)? {
+            Came::Frame(Frame::Qr(code)) => {
+                let shades = match parts.clear {
+                    true => Shades::Blocks,
+                    false => Shades::Ascii,
+                };
+                let too_long = || Error::Failed(texts::too_long(language).to_owned());
+                let drawn = draw(&code, shades).ok_or_else(too_long)?;
+                (parts.show)(&format!("{drawn}\n{}", texts::scan(language)))?;
+                has_code = true;
+            }
+            Came::Frame(Frame::Status { is_connected: true }) => {
+                (parts.show)(texts::linked(language))?;
+                socket.close();
+                return Ok(());
+            }
+            Came::Frame(_) | Came::Idle => {}
+        }
+        if !has_code && watch.elapsed() > Duration::from_secs(90) {
+            break;
+        }
+    }
+    socket.close();
+    let why = match has_code {
+        true => texts::not_scanned(language),
+        false => texts::no_code(language),
+    };
+    Err(Error::Failed(why.to_owned()))
+}
+
+fn error_of(failure: Failure) -> Error {
+    match failure {
+        Failure::Stopped => Error::Stopped,
+        Failure::Local(error) => error,
+        failure => Error::Failed(failure.to_string()),
+    }
+}
