@@ -1,5 +1,8 @@
 //! Bounds of the channels.
 
+pub mod qq;
+pub mod whatsapp;
+
 use std::time::Duration;
 
 /// Bytes of a received file; Telegram's servers deliver no larger ones.

@@ -218,6 +218,20 @@ impl Session {
         Some(ready.resume_gateway_url.as_str()).filter(|url| !url.is_empty())
     }
 
+    /// A session of an earlier run, to be resumed. Its events after `sequence` were not confirmed.
+    pub fn restore(&mut self, session_id: &str, sequence: u64) {
+        self.ready = Some(Ready {
+            session_id: session_id.to_owned(),
+            ..Ready::default()
+        });
+        self.sequence = Some(sequence);
+    }
+
+    /// The session's id and the last event that was confirmed, for [`Session::restore`].
+    pub fn saved(&self) -> Option<(&str, u64)> {
+        Some((&self.ready.as_ref()?.session_id, self.sequence?))
+    }
+
     /// The session is lost: the next connection begins another one.
     pub fn forget(&mut self) {
         (self.ready, self.sequence) = (None, None);

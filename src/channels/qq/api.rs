@@ -182,7 +182,12 @@ impl Api {
     }
 
     /// Sends a message; returns its id, which is empty where QQ looks at it first.
-    pub fn send(&self, to: Place<'_>, mut body: Value, extras: Extras<'_>) -> Result<String, Fault> {
+    pub fn send(
+        &self,
+        to: Place<'_>,
+        mut body: Value,
+        extras: Extras<'_>,
+    ) -> Result<String, Fault> {
         extras.add_to(&mut body, to);
         let path = format!("{}/messages", to.path());
         let sent = self.ask(Method::POST, &path, &body)?;
@@ -218,7 +223,9 @@ impl Api {
         let path = format!("{}/files", to.path());
         let body = || {
             let encoded = Encoded::new(upload.file.take(length));
-            Cursor::new(head.clone()).chain(encoded).chain(tail.as_bytes())
+            Cursor::new(head.clone())
+                .chain(encoded)
+                .chain(tail.as_bytes())
         };
         let reply = self.transfer(&path, "application/json", &mut body(), size)?;
         let info = reply["file_info"].as_str().unwrap_or_default();
@@ -291,7 +298,8 @@ impl Api {
         };
         let send = |headers: &[(&str, &str)]| {
             let url = format!("{}{path}", self.base);
-            self.client.send(method.clone(), &url, headers, body.as_bytes())
+            self.client
+                .send(method.clone(), &url, headers, body.as_bytes())
         };
         match self.with_token("application/json", send) {
             Err(Fault::Token) => {
@@ -384,12 +392,18 @@ impl Extras<'_> {
 
 fn read(reply: &[u8]) -> Sent<Value> {
     json::from_str_within(&String::from_utf8_lossy(reply), JSON_LEVELS_MAX).map_err(|error| {
-        Failure::Trouble(format!("unexpected reply from QQ (byte {})", error.column()))
+        Failure::Trouble(format!(
+            "unexpected reply from QQ (byte {})",
+            error.column()
+        ))
     })
 }
 
 fn length(upload: &Upload<'_>) -> Sent<u64> {
-    let length = upload.file.metadata().map_err(Error::io("read", upload.name));
+    let length = upload
+        .file
+        .metadata()
+        .map_err(Error::io("read", upload.name));
     let length = length.map_err(Failure::Local)?.len();
     if length > UPLOAD_BYTES {
         return Err(Failure::Local(Error::TooLarge {
@@ -401,7 +415,10 @@ fn length(upload: &Upload<'_>) -> Sent<u64> {
 }
 
 fn ending(name: &str) -> String {
-    name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase()
+    name.rsplit('.')
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase()
 }
 
 /// Bytes as base64 while they are read, so that a file is never in memory as a whole.
@@ -429,7 +446,9 @@ impl<R: Read> Read for Encoded<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.place >= self.ready.len() {
             let mut block = Vec::with_capacity(Self::BLOCK);
-            (&mut self.from).take(Self::BLOCK as u64).read_to_end(&mut block)?;
+            (&mut self.from)
+                .take(Self::BLOCK as u64)
+                .read_to_end(&mut block)?;
             self.ready = BASE64_STANDARD.encode(&block).into_bytes();
             self.place = 0;
         }
@@ -450,7 +469,9 @@ mod tests {
         for length in [0, 1, 2, 3, 3071, 3072, 3073, 10_000] {
             let bytes: Vec<u8> = (0..length).map(|at: u32| (at % 251) as u8).collect();
             let mut text = String::new();
-            Encoded::new(bytes.as_slice()).read_to_string(&mut text).unwrap();
+            Encoded::new(bytes.as_slice())
+                .read_to_string(&mut text)
+                .unwrap();
             assert_eq!(text, BASE64_STANDARD.encode(&bytes));
             assert_eq!(text.len() as u32, length.div_ceil(3) * 4);
         }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::NAME;
@@ -30,9 +31,7 @@ use crate::limits::channels::qq::{
     BUTTON_DATA_BYTES, CHOICES, LABEL_CHARS, MESSAGE_CHARS, REPLY_LOOK, ROW_BUTTONS, SEQUENCE_MAX,
     STATE_BYTES, TOTAL, TOTAL_SPAN, UPLOAD_BYTES,
 };
-use crate::limits::channels::{
-    CALL_TIME, CHAT_INTERVAL, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE,
-};
+use crate::limits::channels::{CALL_TIME, CHAT_INTERVAL, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE};
 use crate::markup::split::{Limit, Unit};
 use crate::markup::{self, Plain};
 use crate::message::Address;
@@ -41,7 +40,7 @@ use crate::sync::Mutex;
 use crate::sys::random;
 use crate::text::truncate_chars;
 
-/// The file with the messages that can be replied to.
+/// The file with the session and the messages that can be replied to.
 const FILE: &str = "qq.json";
 
 /// How QQ counts without Markdown.
@@ -60,9 +59,23 @@ pub struct Qq {
     memory: Arc<Memory>,
 }
 
-/// What can be replied to, in memory and on the disk.
+/// What the disk remembers.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Saved {
+    /// The session with the gateway; empty for none.
+    pub session: String,
+    /// The event of it that was confirmed last. It may be an older one: what comes again is recognised.
+    pub sequence: u64,
+    /// The bot's id.
+    pub me: String,
+    /// What can be replied to.
+    chats: VecDeque<Chat>,
+}
+
+/// What is remembered of the session and of what can be replied to, in memory and on the disk.
 pub struct Memory {
-    file: StateFile<VecDeque<Chat>>,
+    file: StateFile<Saved>,
     replies: Mutex<Replies>,
     clock: Clock,
 }
@@ -75,8 +88,8 @@ impl Memory {
             // A power cut costs a reply its message, and it waits for the next one.
             synced: false,
         };
-        let file: StateFile<VecDeque<Chat>> = StateFile::new(state.join(FILE), policy);
-        let chats = file.read().unwrap_or_default();
+        let file: StateFile<Saved> = StateFile::new(state.join(FILE), policy);
+        let chats = file.read().unwrap_or_default().chats;
         Self {
             file,
             replies: Mutex::new(Replies::new(chats)),
@@ -84,22 +97,34 @@ impl Memory {
         }
     }
 
-    /// A person has written; returns whether something waits for it. Whoever answers after a crash has to know the
-    /// message, so this comes before it is accepted.
-    pub fn heard(&self, place: Place<'_>, id: &str) -> bool {
-        let (is_awaited, chats) = {
-            let mut replies = self.replies.lock();
-            let is_awaited = replies.heard(place, id, self.clock.now_ms());
-            (is_awaited, replies.chats().clone())
-        };
+    /// What the disk has of the session.
+    pub fn saved(&self) -> Saved {
+        self.file.read().unwrap_or_default()
+    }
+
+    /// Saves what is known of the session; `None` for none that can be resumed.
+    pub fn save(&self, session: Option<(&str, u64)>, me: &str) {
+        let chats = self.replies.lock().chats().clone();
+        let (session, sequence) = session.unwrap_or_default();
         let saved = self.file.update(|saved| {
-            *saved = chats;
+            *saved = Saved {
+                session: session.to_owned(),
+                sequence,
+                me: me.to_owned(),
+                chats,
+            };
             Ok(())
         });
         if let Err(error) = saved {
             tracing::warn!("failed to save which QQ messages can be replied to: {error}");
         }
-        is_awaited
+    }
+
+    /// A person has written; returns whether something waits for it. Whoever answers after a crash has to know the
+    /// message, so this comes before it is accepted, and [`Memory::save`] too.
+    pub fn heard(&self, place: Place<'_>, id: &str) -> bool {
+        let now = self.clock.now_ms();
+        self.replies.lock().heard(place, id, now)
     }
 
     fn choose(&self, place: Place<'_>, key: Option<u64>) -> Choice {
@@ -125,8 +150,6 @@ impl Qq {
             state,
         } = making;
         let capabilities = Capabilities {
-            buttons: bot.flag("sendKeyboards"),
-            edits: false,
             button_data_bytes: BUTTON_DATA_BYTES,
             upload_bytes: UPLOAD_BYTES,
             download_bytes: DOWNLOAD_BYTES,
@@ -263,7 +286,10 @@ impl Worker {
         post: &Post<'_>,
         extras: Extras<'_>,
     ) -> std::result::Result<String, Fault> {
-        match self.api.send(place, self.body(place, post, post.text), extras) {
+        match self
+            .api
+            .send(place, self.body(place, post, post.text), extras)
+        {
             Err(Fault::Link) => {
                 let text = without_links(post.text);
                 self.api.send(place, self.body(place, post, &text), extras)
@@ -292,7 +318,10 @@ impl Worker {
 /// What cannot be sent before the person writes again.
 fn wait(place: Place<'_>, is_new: bool) -> Failure {
     if is_new {
-        tracing::info!(chat = place.chat(), "QQ lets the bot only reply, so a message waits for the person's next one");
+        tracing::info!(
+            chat = place.chat(),
+            "QQ lets the bot only reply, so a message waits for the person's next one"
+        );
     }
     Failure::RetryAfter(REPLY_LOOK)
 }
@@ -300,7 +329,9 @@ fn wait(place: Place<'_>, is_new: bool) -> Failure {
 impl Connection for Worker {
     fn send(&mut self, to: &Address, post: &Post<'_>) -> Sent<String> {
         let place = Place::of(to)?;
-        self.reply(place, post.key, |extras| self.send_body(place, post, extras))
+        self.reply(place, post.key, |extras| {
+            self.send_body(place, post, extras)
+        })
     }
 
     fn edit(&mut self, _: &Address, _: &str, _: &Post<'_>) -> Sent {

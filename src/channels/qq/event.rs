@@ -141,7 +141,10 @@ fn without_us(content: &str, me: &str) -> String {
     let mut text = content.trim();
     if !me.is_empty() {
         for mark in [format!("<@!{me}>"), format!("<@{me}>")] {
-            text = text.strip_prefix(mark.as_str()).unwrap_or(text).trim_start();
+            text = text
+                .strip_prefix(mark.as_str())
+                .unwrap_or(text)
+                .trim_start();
             text = text.strip_suffix(mark.as_str()).unwrap_or(text).trim_end();
         }
     }
@@ -184,7 +187,10 @@ fn pressed(data: &Value) -> Option<Meaning> {
                 let person = id(&data["group_member_openid"])?;
                 (Place::Group(id(&data["group_openid"])?), person)
             }
-            _ => (Place::Channel(id(&data["channel_id"])?), id(&resolved["user_id"])?),
+            _ => (
+                Place::Channel(id(&data["channel_id"])?),
+                id(&resolved["user_id"])?,
+            ),
         };
         Some(Incoming::Pressed {
             id: format!("{NAME}:{press}"),
@@ -196,7 +202,10 @@ fn pressed(data: &Value) -> Option<Meaning> {
             },
             username: String::new(),
             message: PressedMessage {
-                id: resolved["message_id"].as_str().unwrap_or_default().to_owned(),
+                id: resolved["message_id"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned(),
                 text: String::new(),
             },
             data: resolved["button_data"].as_str()?.to_owned(),
@@ -226,19 +235,29 @@ mod tests {
 
     #[test]
     fn a_message_of_each_kind_of_chat_is_read() {
-        let private = json!({"id": "ROBOT1.0_a!", "content": " hi ", "author": {"user_openid": "ANA"}});
+        let private =
+            json!({"id": "ROBOT1.0_a!", "content": " hi ", "author": {"user_openid": "ANA"}});
         let it = envelope("C2C_MESSAGE_CREATE", &private).unwrap();
         assert_eq!(it.id, "qq:ROBOT1.0_a!");
-        assert_eq!((it.address().to_string().as_str(), it.text.as_str()), ("qq:ANA", "hi"));
+        assert_eq!(
+            (it.address().to_string().as_str(), it.text.as_str()),
+            ("qq:ANA", "hi")
+        );
         assert!(!it.is_group && it.reference == "ROBOT1.0_a!");
         let group = json!({"id": "m", "content": " /status ", "group_openid": "G", "author": {"member_openid": "M"}});
         let it = envelope("GROUP_AT_MESSAGE_CREATE", &group).unwrap();
-        assert_eq!((it.address().to_string().as_str(), it.text.as_str()), ("qq:group-G", "/status"));
+        assert_eq!(
+            (it.address().to_string().as_str(), it.text.as_str()),
+            ("qq:group-G", "/status")
+        );
         assert!(it.is_group && it.sender().unwrap().id == "M");
         let guild = json!({"id": "m", "content": "<@!99> what?", "channel_id": "12", "guild_id": "1",
             "author": {"id": "7", "username": "ana", "bot": false}, "member": {"nick": "Ana"}});
         let it = envelope("AT_MESSAGE_CREATE", &guild).unwrap();
-        assert_eq!((it.address().to_string().as_str(), it.text.as_str()), ("qq:channel-12", "what?"));
+        assert_eq!(
+            (it.address().to_string().as_str(), it.text.as_str()),
+            ("qq:channel-12", "what?")
+        );
         assert_eq!(it.sender().unwrap().name, "Ana");
         let direct = json!({"id": "m", "content": "psst", "channel_id": "12", "guild_id": "34", "author": {"id": "7"}});
         let it = envelope("DIRECT_MESSAGE_CREATE", &direct).unwrap();
@@ -259,11 +278,17 @@ mod tests {
         ] {
             assert_eq!(envelope("C2C_MESSAGE_CREATE", &data), None, "{data}");
         }
-        assert_eq!(read("GUILD_CREATE", "{}", "", GroupPolicy::Open), Meaning::Nothing);
+        assert_eq!(
+            read("GUILD_CREATE", "{}", "", GroupPolicy::Open),
+            Meaning::Nothing
+        );
         let group = r#"{"id":"m","content":"x","group_openid":"G","author":{"member_openid":"M"}}"#;
         let kind = "GROUP_AT_MESSAGE_CREATE";
         assert_eq!(read(kind, group, "", GroupPolicy::Off), Meaning::Nothing);
-        assert_ne!(read(kind, group, "", GroupPolicy::Mention), Meaning::Nothing);
+        assert_ne!(
+            read(kind, group, "", GroupPolicy::Mention),
+            Meaning::Nothing
+        );
     }
 
     #[test]
@@ -274,7 +299,11 @@ mod tests {
             {"content_type": "file"},
         ]});
         let it = envelope("C2C_MESSAGE_CREATE", &data).unwrap();
-        let files: Vec<_> = it.remote_files.iter().map(|file| (file.media, file.id.as_str())).collect();
+        let files: Vec<_> = it
+            .remote_files
+            .iter()
+            .map(|file| (file.media, file.id.as_str()))
+            .collect();
         assert_eq!(
             files,
             [
@@ -289,16 +318,42 @@ mod tests {
     fn a_press_names_its_chat_and_is_acknowledged_even_when_it_is_odd() {
         let data = json!({"id": "p1", "chat_type": 2, "user_openid": "ANA",
             "data": {"type": 11, "resolved": {"button_data": "a:1", "message_id": "m"}}});
-        let Meaning::Pressed { incoming, id } = read("INTERACTION_CREATE", &data.to_string(), "", GroupPolicy::Off) else {
+        let Meaning::Pressed { incoming, id } = read(
+            "INTERACTION_CREATE",
+            &data.to_string(),
+            "",
+            GroupPolicy::Off,
+        ) else {
             panic!("no press");
         };
         assert_eq!(id, "p1");
-        let Some(Incoming::Pressed { address, data, message, .. }) = incoming else {
+        let Some(Incoming::Pressed {
+            address,
+            data,
+            message,
+            ..
+        }) = incoming
+        else {
             panic!("nothing for the intake");
         };
-        assert_eq!((address.to_string().as_str(), data.as_str(), message.id.as_str()), ("qq:ANA", "a:1", "m"));
-        let odd = read("INTERACTION_CREATE", r#"{"id":"p2","chat_type":1}"#, "", GroupPolicy::Off);
-        let expected = Meaning::Pressed { incoming: None, id: "p2".to_owned() };
+        assert_eq!(
+            (
+                address.to_string().as_str(),
+                data.as_str(),
+                message.id.as_str()
+            ),
+            ("qq:ANA", "a:1", "m")
+        );
+        let odd = read(
+            "INTERACTION_CREATE",
+            r#"{"id":"p2","chat_type":1}"#,
+            "",
+            GroupPolicy::Off,
+        );
+        let expected = Meaning::Pressed {
+            incoming: None,
+            id: "p2".to_owned(),
+        };
         assert_eq!(odd, expected);
     }
 

@@ -40,10 +40,14 @@ impl Fault {
     pub fn into_failure(self) -> Failure {
         match self {
             Self::Token => Failure::Down(BAD_SECRET.to_owned()),
-            Self::Closed => Failure::Refused("QQ no longer takes a reply to this message".to_owned()),
+            Self::Closed => {
+                Failure::Refused("QQ no longer takes a reply to this message".to_owned())
+            }
             Self::OnlyReplies => Failure::Refused("QQ lets the bot only reply here".to_owned()),
             Self::Repeated => Failure::NotModified,
-            Self::Audited => Failure::Refused("QQ looks at the message before it shows it".to_owned()),
+            Self::Audited => {
+                Failure::Refused("QQ looks at the message before it shows it".to_owned())
+            }
             Self::Link => Failure::Refused("QQ does not allow this link here".to_owned()),
             Self::Failed(failure) => failure,
         }
@@ -67,7 +71,9 @@ pub fn no_token(reply: &Value) -> Failure {
 pub fn classify(status: u16, body: &str, retry_after: Option<Duration>) -> Fault {
     let reply = json::from_str_within::<Value>(body, JSON_LEVELS_MAX).unwrap_or_default();
     let number = |name: &str| reply[name].as_u64();
-    let code = number("code").or_else(|| number("err_code")).unwrap_or_default();
+    let code = number("code")
+        .or_else(|| number("err_code"))
+        .unwrap_or_default();
     let said = one_line(reply["message"].as_str().unwrap_or_default(), SAID_CHARS);
     let trouble = || {
         Fault::Failed(Failure::Trouble(format!(
@@ -75,7 +81,9 @@ pub fn classify(status: u16, body: &str, retry_after: Option<Duration>) -> Fault
         )))
     };
     let refused = || {
-        Fault::Failed(Failure::Refused(format!("QQ refused the request: {said} ({code})")))
+        Fault::Failed(Failure::Refused(format!(
+            "QQ refused the request: {said} ({code})"
+        )))
     };
     let wait = || {
         let wait = retry_after.unwrap_or(USUAL_WAIT).min(LONGEST_WAIT);
@@ -84,15 +92,17 @@ pub fn classify(status: u16, body: &str, retry_after: Option<Duration>) -> Fault
     match code {
         // No token, a wrong one, one that has ended.
         11_241..=11_244 | 11_252..=11_255 => Fault::Token,
-        40_034_024 | 40_034_025 | 304_027 | 304_022 | 22_009 | 40_034_005 | 40_034_006 => Fault::Closed,
+        40_034_024 | 40_034_025 | 304_027 | 304_022 | 22_009 | 40_034_005 | 40_034_006 => {
+            Fault::Closed
+        }
         40_034_102 | 304_045..=304_050 | 40_034_103 | 40_054_001 => Fault::OnlyReplies,
         40_054_005 => Fault::Repeated,
         304_023 | 304_024 => Fault::Audited,
         40_054_010 | 40_054_011 | 304_003 => Fault::Link,
         // The bot may not use Markdown, or not this one.
-        304_036 | 304_037 | 50_056 | 40_034_012..=40_034_018 => {
-            Fault::Failed(Failure::Markup(format!("QQ refused the Markdown: {said} ({code})")))
-        }
+        304_036 | 304_037 | 50_056 | 40_034_012..=40_034_018 => Fault::Failed(Failure::Markup(
+            format!("QQ refused the Markdown: {said} ({code})"),
+        )),
         // The bot was removed, or the person is no friend any more.
         11_255_001 | 40_054_002 | 40_054_003 | 10_003 | 10_004 => Fault::Failed(Failure::Gone {
             said: format!("QQ refused the request: {said} ({code})"),
@@ -153,11 +163,19 @@ mod tests {
     #[test]
     fn each_code_has_its_meaning() {
         for (status, body, expected) in [
-            (400, r#"{"message":"x","code":40034102,"err_code":40034102}"#, "only replies"),
+            (
+                400,
+                r#"{"message":"x","code":40034102,"err_code":40034102}"#,
+                "only replies",
+            ),
             (400, r#"{"message":"x","code":40034024}"#, "closed"),
             (400, r#"{"message":"x","err_code":40054005}"#, "repeated"),
             (400, r#"{"message":"x","code":40054010}"#, "link"),
-            (401, r#"{"message":"token not exist or expire","code":11244}"#, "token"),
+            (
+                401,
+                r#"{"message":"token not exist or expire","code":11244}"#,
+                "token",
+            ),
             (401, "", "token"),
             (429, "", "wait"),
             (400, r#"{"message":"x","code":22009}"#, "closed"),
@@ -176,7 +194,10 @@ mod tests {
     #[test]
     fn links_stay_readable() {
         for (text, expected) in [
-            ("see https://a.example.org/b.html.", "see https://a。example。org/b.html."),
+            (
+                "see https://a.example.org/b.html.",
+                "see https://a。example。org/b.html.",
+            ),
             ("(http://a.b) x.y", "(http://a。b) x.y"),
             ("no link", "no link"),
             ("https://", "https://"),

@@ -1,8 +1,8 @@
 //! Receives events over QQ's gateway and passes them on to the intake.
 //!
 //! The gateway is a websocket with the protocol of Discord's, whose state machine is used here. An event is confirmed
-//! when the intake has it on the disk; what was not confirmed is sent again when the session is resumed. QQ keeps no
-//! messages for a bot whose session is lost.
+//! when the intake has it on the disk; what was not confirmed is sent again when the session is resumed, which it is
+//! after a restart too. QQ keeps no messages for a bot whose session is lost.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,8 +34,6 @@ use crate::limits::channels::{
 use crate::secret::Secret;
 use crate::sys::{memory, random};
 
-/// Closes a connection and ends the session.
-const CLOSE: u16 = 1000;
 /// Closes a connection so that the session can be resumed.
 const CLOSE_AND_RESUME: u16 = 4000;
 
@@ -61,9 +59,14 @@ pub(super) struct ReceiverParts<'a> {
 pub(super) fn run(parts: ReceiverParts<'_>) {
     let health = parts.intake.health();
     let backoff = |task, name| Backoff::new(task, name, parts.clock.clone(), health.clone());
+    let saved = parts.memory.saved();
+    let mut session = Session::new(Scope::All);
+    if !saved.session.is_empty() {
+        session.restore(&saved.session, saved.sequence);
+    }
     Receiver {
-        session: Session::new(Scope::All),
-        me: String::new(),
+        session,
+        me: saved.me,
         watch: Stopwatch::start(),
         working_since: None,
         short_lived: 0,
@@ -237,7 +240,6 @@ impl Receiver<'_> {
         };
         socket.close(
             match end {
-                End::Stopped => CLOSE,
                 End::Failed(code, _) => code,
                 _ => CLOSE_AND_RESUME,
             },
@@ -281,6 +283,7 @@ impl Receiver<'_> {
             Action::Send(message) => socket.send_text(&to_json(&message, token))?,
             Action::Begun(ready) => {
                 self.me = ready.user.id;
+                self.save();
                 self.works();
             }
             Action::Resumed => self.works(),
@@ -305,6 +308,10 @@ impl Receiver<'_> {
             }
         }
         Ok(())
+    }
+
+    fn save(&self) {
+        self.parts.memory.save(self.session.saved(), &self.me);
     }
 
     fn works(&mut self) {
@@ -332,7 +339,9 @@ impl Receiver<'_> {
                 End::Failed(CLOSE_AND_RESUME, said)
             }
             Left::NoGuilds => {
-                tracing::info!("QQ does not let the bot into guilds, so it hears of private chats and groups only");
+                tracing::info!(
+                    "QQ does not let the bot into guilds, so it hears of private chats and groups only"
+                );
                 *self.session.scope() = Scope::Private;
                 End::Planned
             }
@@ -348,6 +357,7 @@ impl Receiver<'_> {
             Meaning::Message { incoming, chat, id } => {
                 let place = Place::parse(&chat);
                 let is_awaited = place.is_some_and(|place| self.parts.memory.heard(place, &id));
+                self.save();
                 self.take(incoming)?;
                 if is_awaited {
                     self.parts.intake.reachable();
@@ -363,7 +373,10 @@ impl Receiver<'_> {
 
     /// Passes a message to the intake, which stores it.
     fn take(&mut self, incoming: Incoming) -> Result<(), End> {
-        let taken = self.parts.intake.take(vec![incoming], &self.parts.heartbeat);
+        let taken = self
+            .parts
+            .intake
+            .take(vec![incoming], &self.parts.heartbeat);
         taken.map_err(End::Inbox)?;
         self.full.succeeded();
         Ok(())
@@ -432,7 +445,8 @@ mod tests {
     fn frames_are_qqs() {
         let token = Secret::new("t");
         let identify: serde_json::Value =
-            serde_json::from_str(&to_json(&Outgoing::Identify { scope: Scope::All }, &token)).unwrap();
+            serde_json::from_str(&to_json(&Outgoing::Identify { scope: Scope::All }, &token))
+                .unwrap();
         assert_eq!(identify["d"]["token"], "QQBot t");
         assert_eq!(identify["d"]["intents"], ALL_INTENTS);
         let beat = to_json(&Outgoing::Heartbeat { sequence: None }, &token);

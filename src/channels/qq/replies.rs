@@ -77,7 +77,9 @@ impl Replies {
     pub fn heard(&mut self, place: Place<'_>, id: &str, now: i64) -> bool {
         let name = place.chat();
         let known = self.chats.iter().position(|chat| chat.chat == name);
-        let mut chat = known.and_then(|at| self.chats.remove(at)).unwrap_or_default();
+        let mut chat = known
+            .and_then(|at| self.chats.remove(at))
+            .unwrap_or_default();
         chat.chat = name;
         chat.messages.retain(|message| {
             (0..place.reply_ms()).contains(&now.saturating_sub(message.at)) && message.id != id
@@ -193,8 +195,14 @@ mod tests {
         }
         assert_eq!(replies.choose(ANA, None, NOW + 2), Choice::Active);
         replies.only_replies(ANA, NOW + 2);
-        assert_eq!(replies.choose(ANA, None, NOW + 3), Choice::Wait { is_new: true });
-        assert_eq!(replies.choose(ANA, None, NOW + 3), Choice::Wait { is_new: false });
+        assert_eq!(
+            replies.choose(ANA, None, NOW + 3),
+            Choice::Wait { is_new: true }
+        );
+        assert_eq!(
+            replies.choose(ANA, None, NOW + 3),
+            Choice::Wait { is_new: false }
+        );
         assert!(replies.heard(ANA, "c", NOW + 4), "something waits for it");
         assert_eq!(replies.choose(ANA, None, NOW + 5), reply("c"));
         assert!(!replies.heard(ANA, "d", NOW + 6));
@@ -221,9 +229,15 @@ mod tests {
         let group = Place::Group("G");
         replies.heard(group, "a", NOW);
         replies.heard(ANA, "b", NOW);
-        assert_eq!(replies.choose(group, None, NOW + GROUP_REPLY_MS), Choice::Active);
+        assert_eq!(
+            replies.choose(group, None, NOW + GROUP_REPLY_MS),
+            Choice::Active
+        );
         assert_eq!(replies.choose(ANA, None, NOW + GROUP_REPLY_MS), reply("b"));
-        assert_eq!(replies.choose(ANA, None, NOW + PRIVATE_REPLY_MS), Choice::Active);
+        assert_eq!(
+            replies.choose(ANA, None, NOW + PRIVATE_REPLY_MS),
+            Choice::Active
+        );
         // A clock that was set back makes nothing open that may be closed.
         assert_eq!(replies.choose(ANA, None, NOW - 1), Choice::Active);
     }
@@ -233,8 +247,14 @@ mod tests {
         let mut replies = Replies::default();
         assert_eq!(replies.choose(ANA, None, NOW), Choice::Active);
         replies.only_replies(ANA, NOW);
-        assert_eq!(replies.choose(ANA, None, NOW), Choice::Wait { is_new: true });
-        assert_eq!(replies.choose(ANA, None, NOW + NO_ACTIVE_MS), Choice::Active);
+        assert_eq!(
+            replies.choose(ANA, None, NOW),
+            Choice::Wait { is_new: true }
+        );
+        assert_eq!(
+            replies.choose(ANA, None, NOW + NO_ACTIVE_MS),
+            Choice::Active
+        );
     }
 
     #[test]

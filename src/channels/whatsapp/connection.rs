@@ -23,7 +23,7 @@ use crate::config::schema::Bot;
 use crate::error::{Error, Result};
 use crate::http::Tls;
 use crate::limits::channels::whatsapp::{CHAT_INTERVAL, SEND_TIME, TOTAL, TOTAL_SPAN};
-use crate::limits::channels::{CALL_TIME, DOWNLOAD_BYTES};
+use crate::limits::channels::{CALL_TIME, DOWNLOAD_BYTES, UPLOAD_BYTES};
 use crate::markup;
 use crate::message::Address;
 
@@ -37,11 +37,9 @@ impl WhatsApp {
     /// Prepares the channel; nothing is connected yet.
     pub fn new(making: Making) -> Self {
         let capabilities = Capabilities {
-            buttons: false,
-            edits: false,
             button_data_bytes: 0,
-            // The bridge sends no files.
-            upload_bytes: 0,
+            // None is sent: `upload` says why.
+            upload_bytes: UPLOAD_BYTES,
             download_bytes: DOWNLOAD_BYTES,
             typing_interval: None,
             chat_interval: CHAT_INTERVAL,
@@ -144,7 +142,10 @@ impl Worker {
             }
         };
         let outcome = socket.command(to, &frame::send(to, text), SEND_TIME);
-        if matches!(outcome, Ok(()) | Err(Failure::Refused(_) | Failure::RetryAfter(_))) {
+        if matches!(
+            outcome,
+            Ok(()) | Err(Failure::Refused(_) | Failure::RetryAfter(_))
+        ) {
             self.socket = Some(socket);
         }
         outcome
@@ -189,7 +190,8 @@ impl Connection for Worker {
 
     fn fetch(&mut self, id: &str, into: &mut File, limit: usize) -> Sent {
         let folder = self.bot.text("mediaDir");
-        let Some(path) = within(Path::new(folder), Path::new(id)).filter(|_| !folder.is_empty()) else {
+        let Some(path) = within(Path::new(folder), Path::new(id)).filter(|_| !folder.is_empty())
+        else {
             let why = "it is not in the folder channels.whatsapp.mediaDir".to_owned();
             return Err(Failure::Refused(why));
         };
@@ -244,7 +246,12 @@ mod tests {
         let to = |text: &str| jid(&Address::parse(text)).ok();
         assert_eq!(to("whatsapp:4179").as_deref(), Some("4179@s.whatsapp.net"));
         assert_eq!(to("whatsapp:1-2@g.us").as_deref(), Some("1-2@g.us"));
-        for other in ["whatsapp:", "whatsapp:ann", "whatsapp:4179:7", "telegram:4179"] {
+        for other in [
+            "whatsapp:",
+            "whatsapp:ann",
+            "whatsapp:4179:7",
+            "telegram:4179",
+        ] {
             assert_eq!(to(other), None, "{other}");
         }
     }

@@ -189,7 +189,8 @@ pub fn decode(chat: &str) -> Option<String> {
     let jid = chat.replace("%3A", ":").replace("%25", "%");
     let (user, server) = jid.split_once('@')?;
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_.:".contains(char);
-    let is_jid = !user.is_empty() && !server.is_empty() && user.chars().chain(server.chars()).all(is_plain);
+    let is_jid =
+        !user.is_empty() && !server.is_empty() && user.chars().chain(server.chars()).all(is_plain);
     is_jid.then_some(jid)
 }
 
@@ -232,9 +233,19 @@ mod tests {
         for (chat, phone, id, address) in [
             ("4179@s.whatsapp.net", "", "4179", "whatsapp:4179"),
             ("77@lid", "4179@s.whatsapp.net", "4179", "whatsapp:77@lid"),
-            ("77@lid", "4179:12@s.whatsapp.net", "4179", "whatsapp:77@lid"),
+            (
+                "77@lid",
+                "4179:12@s.whatsapp.net",
+                "4179",
+                "whatsapp:77@lid",
+            ),
             ("77@lid", "", "77", "whatsapp:77@lid"),
-            ("4179:3@s.whatsapp.net", "", "4179", "whatsapp:4179%3A3@s.whatsapp.net"),
+            (
+                "4179:3@s.whatsapp.net",
+                "",
+                "4179",
+                "whatsapp:4179%3A3@s.whatsapp.net",
+            ),
         ] {
             let message = Message {
                 phone: phone.to_owned(),
@@ -260,7 +271,11 @@ mod tests {
             ("crabby and @417900000001", None),
             ("hello", None),
         ] {
-            assert_eq!(mention(text).map(|envelope| envelope.text).as_deref(), expected, "{text}");
+            assert_eq!(
+                mention(text).map(|envelope| envelope.text).as_deref(),
+                expected,
+                "{text}"
+            );
         }
         let envelope = mention("crab hi").unwrap();
         assert_eq!(envelope.sender().unwrap().id, "1-2@g.us");
@@ -277,14 +292,18 @@ mod tests {
 
     #[test]
     fn what_the_bridge_does_not_deliver_is_said() {
-        let text = |message: &Message| read(message, GroupPolicy::Mention).map(|envelope| envelope.text);
+        let text =
+            |message: &Message| read(message, GroupPolicy::Mention).map(|envelope| envelope.text);
         let voice = text(&says("1@lid", VOICE)).unwrap();
         assert!(voice.contains("does not deliver"), "{voice}");
         let picture = Message {
             media: vec!["/m/a.png".to_owned()],
             ..says("1@lid", "")
         };
-        assert_eq!(text(&picture).as_deref(), Some("[a file, which is not fetched]"));
+        assert_eq!(
+            text(&picture).as_deref(),
+            Some("[a file, which is not fetched]")
+        );
         assert_eq!(text(&says("1@lid", "  ")), None);
         assert_eq!(text(&says("status@broadcast", "x")), None);
         let reader = Reader {
@@ -296,7 +315,10 @@ mod tests {
         let Some(Incoming::Message { envelope, .. }) = reader.read(&picture) else {
             panic!("no message");
         };
-        assert_eq!((envelope.remote_files.len(), envelope.text.as_str()), (1, ""));
+        assert_eq!(
+            (envelope.remote_files.len(), envelope.text.as_str()),
+            (1, "")
+        );
         assert_eq!(envelope.remote_files[0].media, Media::Photo);
     }
 

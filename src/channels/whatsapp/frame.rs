@@ -152,7 +152,10 @@ mod tests {
     #[test]
     fn each_kind_of_frame_is_read() {
         for (text, expected) in [
-            (r#"{"type":"sent","to":"1@lid"}"#, Frame::Sent("1@lid".to_owned())),
+            (
+                r#"{"type":"sent","to":"1@lid"}"#,
+                Frame::Sent("1@lid".to_owned()),
+            ),
             (r#"{"type":"sent"}"#, Frame::Sent(String::new())),
             (
                 r#"{"type":"error","error":"Error: Not\nconnected"}"#,
@@ -163,10 +166,16 @@ mod tests {
                 Frame::Status { is_connected: true },
             ),
             (r#"{"type":"status","status":"sleepy"}"#, Frame::Other),
-            (r#"{"type":"qr","qr":"2@a,b,c"}"#, Frame::Qr("2@a,b,c".to_owned())),
+            (
+                r#"{"type":"qr","qr":"2@a,b,c"}"#,
+                Frame::Qr("2@a,b,c".to_owned()),
+            ),
             (r#"{"type":"qr"}"#, Frame::Other),
             (r#"{"type":"message","id":"A"}"#, Frame::Other),
-            (r#"{"type":"message","sender":"1@lid","id":""}"#, Frame::Other),
+            (
+                r#"{"type":"message","sender":"1@lid","id":""}"#,
+                Frame::Other,
+            ),
             ("[]", Frame::Other),
             ("nonsense", Frame::Other),
         ] {
@@ -185,7 +194,10 @@ mod tests {
         };
         assert_eq!(message.chat, "77@lid");
         assert_eq!(message.phone, "4179@s.whatsapp.net");
-        assert_eq!((message.content.as_str(), message.time), ("hi", Some(1_732_390_000)));
+        assert_eq!(
+            (message.content.as_str(), message.time),
+            ("hi", Some(1_732_390_000))
+        );
         assert_eq!((message.is_group, message.was_mentioned), (false, None));
         let text = r#"{"type":"message","id":"B","sender":"1-2@g.us","content":"x","wasMentioned":true,
             "media":["/m/a.png",7],"timestamp":{"low":-1,"high":0,"unsigned":true}}"#;

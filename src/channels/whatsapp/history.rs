@@ -89,14 +89,18 @@ mod tests {
     #[test]
     fn the_disk_is_written_once_a_minute_at_most() {
         let mut history = History::new(Some(NOW));
-        let saved = (0..600).filter_map(|second| history.accepted(Some(NOW + second), NOW + second));
+        let saved =
+            (0..600).filter_map(|second| history.accepted(Some(NOW + second), NOW + second));
         assert_eq!(saved.count(), 9);
     }
 
     #[test]
     fn a_time_in_the_future_counts_as_little_more_than_now() {
         let mut history = History::new(None);
-        assert_eq!(history.accepted(Some(i64::MAX), NOW), Some(NOW + AHEAD_SECS));
+        assert_eq!(
+            history.accepted(Some(i64::MAX), NOW),
+            Some(NOW + AHEAD_SECS)
+        );
         history.interrupted();
         assert!(history.is_new(Some(NOW)));
     }

@@ -1,31 +1,31 @@
 //! Links the bridge to an account: shows its QR code until a phone has scanned it.
 
-use std::time::Duration;
-
 use super::frame::Frame;
 use super::qr::{Shades, draw};
 use super::socket::{Came, Socket};
 use super::texts;
 use crate::channels::adapter::Failure;
-use crate::channels::table::LoginParts;
+use crate::channels::table::Login;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
-use crate::limits::channels::whatsapp::{LOGIN_LOOK, LOGIN_TIME};
+use crate::language::Language;
+use crate::limits::channels::whatsapp::{CODE_TIME, LOGIN_LOOK, LOGIN_TIME};
 
 /// Waits for the code of the bridge, shows each new one, and ends when the bridge is connected to WhatsApp.
-pub(super) fn login(parts: &mut LoginParts<'_>) -> Result<()> {
+pub(super) fn login(parts: &mut Login<'_>) -> Result<()> {
     let watch = Stopwatch::start();
-    let mut socket = Socket::connect(parts.bot, parts.tls, parts.cancel)?;
+    let mut socket = Socket::connect(&parts.bot, &parts.tls, &parts.cancel)?;
     socket.probe().map_err(error_of)?;
-    let language = parts.language;
+    // As everything on the command line.
+    let language = Language::English;
     (parts.show)(texts::waiting(language))?;
     let mut has_code = false;
     while watch.elapsed() < LOGIN_TIME {
         match socket.receive(LOGIN_LOOK).map_err(error_of)? {
             Came::Frame(Frame::Qr(code)) => {
-                let shades = match parts.clear {
-                    true => Shades::Blocks,
-                    false => Shades::Ascii,
+                let shades = match parts.is_ascii {
+                    true => Shades::Ascii,
+                    false => Shades::Blocks,
                 };
                 let too_long = || Error::Failed(texts::too_long(language).to_owned());
                 let drawn = draw(&code, shades).ok_or_else(too_long)?;
@@ -39,7 +39,7 @@ pub(super) fn login(parts: &mut LoginParts<'_>) -> Result<()> {
             }
             Came::Frame(_) | Came::Idle => {}
         }
-        if !has_code && watch.elapsed() > Duration::from_secs(90) {
+        if !has_code && watch.elapsed() > CODE_TIME {
             break;
         }
     }

@@ -15,7 +15,11 @@ use crate::markup::{Document, Format, Level, Style};
 const ZERO_WIDTH_SPACE: char = '\u{200b}';
 
 /// The styles that have a mark, outermost first.
-const MARKS: [(Level, char); 3] = [(Level::Bold, '*'), (Level::Italic, '_'), (Level::Strike, '~')];
+const MARKS: [(Level, char); 3] = [
+    (Level::Bold, '*'),
+    (Level::Italic, '_'),
+    (Level::Strike, '~'),
+];
 
 /// WhatsApp's markup as a format.
 pub struct Markdown;
@@ -72,7 +76,9 @@ fn drop_useless(spans: &mut [Span<'_>], mark: usize) {
             at += 1;
             continue;
         }
-        let before = spans[..at].last().and_then(|span| span.text.chars().next_back());
+        let before = spans[..at]
+            .last()
+            .and_then(|span| span.text.chars().next_back());
         let after = spans.get(end).and_then(|span| span.text.chars().next());
         let first = spans[at].text.chars().next();
         let last = spans[end - 1].text.chars().next_back();
@@ -81,7 +87,9 @@ fn drop_useless(spans: &mut [Span<'_>], mark: usize) {
             is_word(outer) && !inner.is_some_and(char::is_whitespace)
         };
         if is_within(before, first) || is_within(after, last) {
-            spans[at..end].iter_mut().for_each(|span| span.marks[mark] = false);
+            spans[at..end]
+                .iter_mut()
+                .for_each(|span| span.marks[mark] = false);
         }
         at = end;
     }
@@ -236,7 +244,10 @@ mod tests {
     fn marks_are_whatsapps() {
         for (markdown, expected) in [
             ("Hello", "Hello"),
-            ("**bold** and *italic* and ~~gone~~", "*bold* and _italic_ and ~gone~"),
+            (
+                "**bold** and *italic* and ~~gone~~",
+                "*bold* and _italic_ and ~gone~",
+            ),
             ("***both***", "*_both_*"),
             ("**bold *and italic***", "*bold* *_and italic_*"),
             ("# Title\n\ntext", "*Title*\n\ntext"),
@@ -261,7 +272,10 @@ mod tests {
         let list = written("- one\n- **two**\n\n1. three");
         assert!(list.contains("one\n") && list.contains("*two*"), "{list}");
         let table = written("| a | b |\n|---|---|\n| 1 | 2 |");
-        assert!(table.starts_with("```\n") && table.ends_with("\n```"), "{table}");
+        assert!(
+            table.starts_with("```\n") && table.ends_with("\n```"),
+            "{table}"
+        );
     }
 
     #[test]

@@ -47,6 +47,10 @@ pub fn check(bot: &Bot) -> Option<&'static str> {
     if !url.starts_with("ws://") && !url.starts_with("wss://") {
         return Some("bridgeUrl must begin with ws:// or wss://");
     }
+    let folder = bot.text("mediaDir");
+    if !folder.is_empty() && !folder.starts_with('/') {
+        return Some("mediaDir must be a path that begins with /");
+    }
     let is_group = |entry: &str| entry.trim().ends_with(frame::GROUP);
     let is_owner = |(entry, role): (&String, &Role)| is_group(entry) && *role == Role::Owner;
     if bot.allow_from.iter().any(|entry| is_group(entry)) || bot.roles.iter().any(is_owner) {

@@ -66,7 +66,12 @@ mod tests {
         let ascii = draw(&code(), Shades::Ascii).unwrap();
         let rows: Vec<Vec<bool>> = ascii
             .lines()
-            .map(|line| line.as_bytes().chunks(2).map(|pair| pair == b"  ").collect())
+            .map(|line| {
+                line.as_bytes()
+                    .chunks(2)
+                    .map(|pair| pair == b"  ")
+                    .collect()
+            })
             .collect();
         assert!(rows.len() > 21 && rows.iter().all(|row| row.len() == rows.len()));
         // The quiet zone is light, and the first finder pattern begins behind it.
@@ -75,11 +80,18 @@ mod tests {
         let blocks = draw(&code(), Shades::Blocks).unwrap();
         assert_eq!(blocks.lines().count(), rows.len().div_ceil(2));
         for (number, line) in blocks.lines().enumerate() {
-            let line = line.strip_prefix("\x1b[30;107m").unwrap().strip_suffix("\x1b[0m").unwrap();
+            let line = line
+                .strip_prefix("\x1b[30;107m")
+                .unwrap()
+                .strip_suffix("\x1b[0m")
+                .unwrap();
             for (x, char) in line.chars().enumerate() {
                 let upper = rows[2 * number][x];
                 let lower = rows.get(2 * number + 1).is_some_and(|row| row[x]);
-                assert_eq!((upper, lower), (matches!(char, '▀' | '█'), matches!(char, '▄' | '█')));
+                assert_eq!(
+                    (upper, lower),
+                    (matches!(char, '▀' | '█'), matches!(char, '▄' | '█'))
+                );
             }
         }
     }
@@ -87,7 +99,10 @@ mod tests {
     #[test]
     fn a_narrow_terminal_shows_a_code_of_whatsapps_length() {
         let blocks = draw(&code(), Shades::Blocks).unwrap();
-        let columns = blocks.lines().map(|line| line.matches(['▀', '▄', '█', ' ']).count()).max();
+        let columns = blocks
+            .lines()
+            .map(|line| line.matches(['▀', '▄', '█', ' ']).count())
+            .max();
         assert!(columns.is_some_and(|columns| columns <= 80), "{columns:?}");
         assert_eq!(draw(&"x".repeat(QR_BYTES + 1), Shades::Blocks), None);
     }

@@ -165,9 +165,9 @@ impl Receiver<'_> {
             // Most of the time is spent in here.
             memory::give_back_stack();
             let outcome = match socket.receive(time) {
-                Ok(Came::Idle) if is_asked => {
-                    Err(Failure::Down("the WhatsApp bridge does not answer".to_owned()))
-                }
+                Ok(Came::Idle) if is_asked => Err(Failure::Down(
+                    "the WhatsApp bridge does not answer".to_owned(),
+                )),
                 Ok(Came::Idle) => {
                     is_asked = true;
                     socket.ask()

@@ -56,13 +56,15 @@ impl Socket {
                 Ok(Came::Frame(Frame::Other))
             }
             Received::Idle => Ok(Came::Idle),
-            Received::Closed { code, reason } => Err(Failure::Down(match (code, reason.as_str()) {
-                (WRONG_TOKEN | NO_TOKEN, _) => BAD_TOKEN.to_owned(),
-                (code, "") => format!("the WhatsApp bridge closed the connection ({code})"),
-                (code, reason) => {
-                    format!("the WhatsApp bridge closed the connection ({code}: {reason})")
-                }
-            })),
+            Received::Closed { code, reason } => {
+                Err(Failure::Down(match (code, reason.as_str()) {
+                    (WRONG_TOKEN | NO_TOKEN, _) => BAD_TOKEN.to_owned(),
+                    (code, "") => format!("the WhatsApp bridge closed the connection ({code})"),
+                    (code, reason) => {
+                        format!("the WhatsApp bridge closed the connection ({code}: {reason})")
+                    }
+                }))
+            }
         }
     }
 
@@ -118,14 +120,26 @@ fn explain(error: Error) -> Failure {
 fn refused(said: &str) -> Failure {
     let said = format!("the WhatsApp bridge could not send it: {said}");
     let has = |words: &[&str]| words.iter().any(|word| said.to_lowercase().contains(word));
-    if has(&["not connected", "connection closed", "connection lost", "timed out", "logged out"]) {
+    if has(&[
+        "not connected",
+        "connection closed",
+        "connection lost",
+        "timed out",
+        "logged out",
+    ]) {
         // It connects again by itself. Nothing is lost: the command was not carried out.
         return Failure::Down(said);
     }
     if has(&["rate-overlimit", "429"]) {
         return Failure::RetryAfter(crate::limits::channels::USUAL_WAIT);
     }
-    if has(&["jid", "not-authorized", "forbidden", "item-not-found", "not-acceptable"]) {
+    if has(&[
+        "jid",
+        "not-authorized",
+        "forbidden",
+        "item-not-found",
+        "not-acceptable",
+    ]) {
         return Failure::Refused(said);
     }
     Failure::Trouble(said)
@@ -142,7 +156,10 @@ mod tests {
             ("Error: Connection Closed", "down"),
             ("Error: Timed Out", "down"),
             ("Error: rate-overlimit", "wait"),
-            ("TypeError: Cannot destructure property 'user' of 'jidDecode(...)'", "refused"),
+            (
+                "TypeError: Cannot destructure property 'user' of 'jidDecode(...)'",
+                "refused",
+            ),
             ("Error: not-acceptable", "refused"),
             ("Error: something else", "trouble"),
         ] {

@@ -41,3 +41,6 @@ pub const LOGIN_LOOK: Duration = Duration::from_secs(5);
 /// How long a login waits for the code to be scanned. WhatsApp replaces the code about every 20 seconds, and gives
 /// up after a few.
 pub const LOGIN_TIME: Duration = Duration::from_mins(5);
+/// How long a login waits for the first code: a bridge that is not linked sends one every 20 seconds, after it has
+/// connected again.
+pub const CODE_TIME: Duration = Duration::from_secs(90);

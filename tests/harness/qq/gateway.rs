@@ -29,6 +29,10 @@ impl Server {
                 }
                 Ok(Received::Close(code)) => {
                     client.close(code.unwrap_or(1000), "");
+                    // Who says goodbye cannot come back.
+                    if code.is_none_or(|code| code == 1000 || code == 1001) {
+                        self.change(|state| state.end_session(client));
+                    }
                     break Ok(());
                 }
                 Ok(Received::Breach(breach)) => {
@@ -59,6 +63,14 @@ impl Server {
 }
 
 impl State {
+    fn end_session(&mut self, client: &Arc<WebSocket>) {
+        let is_own = |session: &Session| {
+            let own = session.client.as_ref();
+            own.is_some_and(|own| Arc::ptr_eq(own, client))
+        };
+        self.sessions.retain(|_, session| !is_own(session));
+    }
+
     fn frame(&mut self, frame: &Value, client: &Arc<WebSocket>) -> Result<(), (u16, &'static str)> {
         let data = &frame["d"];
         match frame["op"].as_u64() {

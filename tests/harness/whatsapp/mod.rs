@@ -195,6 +195,11 @@ impl WhatsApp {
                 "disconnected"
             };
             state.broadcast(&json!({"type": "status", "status": status}));
+            // WhatsApp keeps for the bridge what was written meanwhile.
+            if is_connected {
+                let kept = std::mem::take(&mut state.kept);
+                kept.iter().for_each(|frame| state.broadcast(frame));
+            }
         });
     }
 
@@ -235,7 +240,10 @@ impl Person {
                 "type": "message", "id": format!("3EB0{:016X}", state.told), "sender": self.jid, "pn": self.phone,
                 "content": text, "timestamp": time, "isGroup": self.jid.ends_with("@g.us"),
             });
-            state.broadcast(&frame);
+            match state.is_connected {
+                true => state.broadcast(&frame),
+                false => state.kept.push(frame.clone()),
+            }
             frame
         })
     }

@@ -36,6 +36,8 @@ pub(super) struct State {
     /// How many messages of people there were.
     pub told: usize,
     pub messages: Vec<Message>,
+    /// Messages of people that the bridge has not got yet.
+    pub kept: Vec<Value>,
     /// The types of all commands.
     commands: Vec<String>,
     pub faults: Vec<Fault>,
