@@ -10,5 +10,6 @@ pub mod health;
 pub mod intake;
 mod multipart;
 pub mod names;
+pub mod table;
 pub mod telegram;
 pub mod texts;

@@ -5,11 +5,7 @@ use crate::text::{is_invisible, one_line};
 
 /// A channel as people know it, such as `Telegram`, by its name in addresses.
 pub fn title(channel: &str) -> &str {
-    match channel {
-        "telegram" => "Telegram",
-        "discord" => "Discord",
-        other => other,
-    }
+    super::table::find(channel).map_or(channel, |service| service.title)
 }
 
 /// The name of a person, a bot or a chat on one line of at most [`NAME_CHARS`] characters, safe in

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::resolve;
-use super::schema::{Channels, Config, GroupPolicy, SandboxChoice, ShellPlace};
+use super::schema::{Config, GroupPolicy, SandboxChoice, ShellPlace};
 use super::table::{Key, Kind};
 use super::texts;
 use crate::limits::config as limits;
@@ -17,7 +17,7 @@ pub use quiet::QuietHours;
 use servers::paths_of_servers;
 pub use servers::{is_plain_variable, is_server_name, server_problems};
 use values::{
-    is_host, is_id, is_proxy, is_readable_on_the_way, is_role, price_problem, wrong_role,
+    is_host, is_id, is_name, is_proxy, is_readable_on_the_way, is_role, price_problem, wrong_role,
 };
 
 mod commands;
@@ -50,8 +50,11 @@ pub fn problem(key: &Key, path: &str, value: &Value, open: bool) -> Option<Strin
             let wrong = ids.iter().find(|id| !is_id(id, open));
             describe_value(wrong.unwrap_or(value))
         }
-        (Kind::Roles, Value::Object(roles)) => {
-            wrong_role(roles, open).unwrap_or_else(|| describe_value(value))
+        (Kind::Roles | Kind::NamedRoles, Value::Object(roles)) => {
+            wrong_role(roles, key.kind, open).unwrap_or_else(|| describe_value(value))
+        }
+        (Kind::Names, Value::Array(names)) => {
+            describe_value(names.iter().find(|name| !is_name(name)).unwrap_or(value))
         }
         (Kind::Hosts, Value::Array(hosts)) => {
             let is_wrong = |host: &&Value| !host.as_str().is_some_and(is_host);
@@ -68,30 +71,6 @@ pub fn problem(key: &Key, path: &str, value: &Value, open: bool) -> Option<Strin
     };
     let path = shown();
     Some(texts::wrong_value(&path, key.kind, key.nullable, &what))
-}
-
-/// What is wrong with the tokens of the channels that are enabled: the shape alone, so that a slip is
-/// found before anything is sent.
-pub fn token_problems(channels: &Channels) -> Vec<&'static str> {
-    let wrong = channels.enabled().filter_map(|(name, bot)| {
-        let token = bot.token.expose();
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-        let is_plain = |text: &str| !text.is_empty() && text.bytes().all(is_plain);
-        // https://core.telegram.org/bots/api#authorizing-your-bot
-        let telegram = || {
-            token.split_once(':').is_some_and(|(id, secret)| {
-                is_plain(secret) && id.bytes().all(|byte| byte.is_ascii_digit()) && !id.is_empty()
-            })
-        };
-        // https://docs.discord.com/developers/reference#authentication
-        let discord = || token.split('.').count() == 3 && token.split('.').all(is_plain);
-        match name {
-            _ if token.is_empty() => None,
-            "telegram" => (!telegram()).then(texts::wrong_telegram_token),
-            _ => (!discord()).then(texts::wrong_discord_token),
-        }
-    });
-    wrong.collect()
 }
 
 fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
@@ -121,6 +100,7 @@ fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
         Kind::QuietHours => text(&|text| text.is_empty() || QuietHours::parse(text).is_some()),
         Kind::Hosts => each(&|text| is_host(text) || open && resolve::refers(text)),
         Kind::Ids => list.is_some_and(|ids| ids.iter().all(|id| is_id(id, open))),
+        Kind::Names => list.is_some_and(|names| names.iter().all(is_name)),
         Kind::Url => text(&|text| {
             text.is_empty() || text.starts_with("http://") || text.starts_with("https://")
         }),
@@ -129,9 +109,11 @@ fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
         Kind::Secrets => value
             .as_object()
             .is_some_and(|members| members.values().all(Value::is_string)),
-        Kind::Roles => value
-            .as_object()
-            .is_some_and(|roles| roles.iter().all(|(id, role)| is_role(id, role, open))),
+        Kind::Roles | Kind::NamedRoles => value.as_object().is_some_and(|roles| {
+            roles
+                .iter()
+                .all(|(id, role)| is_role(kind, (id, role), open))
+        }),
         Kind::Object | Kind::Prices => value.is_object(),
         Kind::Agents | Kind::Bindings => value.is_array(),
     }
@@ -323,7 +305,8 @@ fn weak_connections(config: &Config, add: Add<'_>) {
             );
         }
     }
-    for (name, bot) in config.channels.enabled() {
+    for bot in config.channels.enabled() {
+        let name = bot.name;
         if is_readable_on_the_way(&bot.api_base) {
             add(
                 format!("channels.{name}.apiBase is plain HTTP to another machine"),

@@ -1,6 +1,7 @@
 //! Floor 3: the configuration file, and the paths in the home folder.
 
 pub mod agents;
+pub mod channels;
 pub mod check;
 pub mod home;
 pub mod load;

@@ -1,7 +1,7 @@
 //! What a name that does not exist probably means.
 
 use super::table::{
-    KEYS, VARIABLE_JOINT, VARIABLE_PREFIX, camel_case, names_within, section, upper_snake,
+    VARIABLE_JOINT, VARIABLE_PREFIX, camel_case, keys, names_within, section, upper_snake,
 };
 use super::texts;
 use crate::limits::config as limits;
@@ -30,7 +30,7 @@ fn nearest(path: &str) -> Option<String> {
     let path = path.trim_start_matches('.');
     let own: Vec<&str> = path.split('.').collect();
     let mut best: Option<(usize, String)> = None;
-    for known in KEYS.iter().flat_map(|key| with_sections(key.path)) {
+    for known in keys().flat_map(|key| with_sections(key.path)) {
         let known = filled(known, &own, str::to_owned).join(".");
         let whole = edit_distance(path, &known);
         let name = edit_distance(&last, known.rsplit('.').next()?);
@@ -71,7 +71,7 @@ pub fn nearest_variable(name: &str) -> Option<String> {
         .strip_prefix(VARIABLE_PREFIX)?
         .split(VARIABLE_JOINT)
         .collect();
-    let known = KEYS.iter().map(|key| {
+    let known = keys().map(|key| {
         let names = filled(key.path, &own, upper_snake).join(VARIABLE_JOINT);
         let variable = format!("{VARIABLE_PREFIX}{names}");
         (edit_distance(name, &variable), variable)

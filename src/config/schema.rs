@@ -11,16 +11,16 @@ mod web;
 
 use std::collections::BTreeMap;
 
+pub use super::channels::{Bot, Channels, GroupPolicy};
 pub use commands::{OwnCommand, Place};
 pub use mcp::McpServer;
 pub use tools::{ApprovalMode, CustomTools, ExecTool, SandboxChoice, ShellPlace, Tools};
 pub use watch::{BuiltInWatches, Watch};
 pub use web::{SearchProvider, WebFetch, WebSearch, WebTools};
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use super::agents::{AgentEntry, Binding};
-use crate::access::{Role, Rules};
 use crate::chat::ReasoningEffort;
 use crate::secret::Secret;
 
@@ -206,154 +206,6 @@ impl Default for Provider {
             prices: BTreeMap::new(),
         }
     }
-}
-
-/// `channels`
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Channels {
-    /// Whether people see what a turn says on its way.
-    pub send_progress: bool,
-    /// Whether people see which tools run.
-    pub send_tool_hints: bool,
-    /// Quick tries for something that is owed, before it waits longer.
-    pub send_max_retries: u32,
-    /// Telegram.
-    #[serde(deserialize_with = "telegram")]
-    pub telegram: Bot,
-    /// Discord.
-    #[serde(deserialize_with = "discord")]
-    pub discord: Bot,
-}
-
-impl Channels {
-    /// Every channel by its name.
-    pub fn all(&self) -> [(&'static str, &Bot); 2] {
-        [("telegram", &self.telegram), ("discord", &self.discord)]
-    }
-
-    /// The channel of this name.
-    pub fn named(&self, name: &str) -> Option<&Bot> {
-        let mut all = self.all().into_iter();
-        all.find_map(|(known, bot)| (known == name).then_some(bot))
-    }
-
-    /// The channels that are used.
-    pub fn enabled(&self) -> impl Iterator<Item = (&'static str, &Bot)> {
-        self.all().into_iter().filter(|(_, bot)| bot.enabled)
-    }
-}
-
-impl Default for Channels {
-    fn default() -> Self {
-        Self {
-            send_progress: true,
-            send_tool_hints: true,
-            send_max_retries: 5,
-            telegram: Bot::at(TELEGRAM_API),
-            discord: Bot::at(DISCORD_API),
-        }
-    }
-}
-
-/// When a message in a group is for us.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum GroupPolicy {
-    /// When it names us, or answers us.
-    #[default]
-    Mention,
-    /// Always.
-    Open,
-    /// Never.
-    Off,
-}
-
-/// Telegram's own servers.
-const TELEGRAM_API: &str = "https://api.telegram.org";
-/// Discord's, with the version that is spoken.
-const DISCORD_API: &str = "https://discord.com/api/v10";
-
-/// `channels.telegram` and `channels.discord`: a chat service at which the program is a bot.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Bot {
-    /// Whether it is used.
-    pub enabled: bool,
-    /// The bot's token.
-    pub token: Secret,
-    /// The address of its API.
-    pub api_base: String,
-    /// Who may speak with it: ids, or names with an @; `*`: everyone.
-    pub allow_from: Vec<String>,
-    /// The roles of people and groups.
-    pub roles: BTreeMap<String, Role>,
-    /// The role of a person whom only `*` lets in.
-    pub default_role: Role,
-    /// A proxy's URL; `None`: from the environment.
-    pub proxy: Option<Secret>,
-    /// When a message in a group is for us.
-    pub group_policy: GroupPolicy,
-    /// Whether answers quote what they answer.
-    pub reply_to_message: bool,
-    /// Whether an answer is shown while it comes.
-    pub streaming: bool,
-    /// Milliseconds between two edits of an answer that comes.
-    pub stream_edit_interval_ms: u64,
-    /// The reaction that a message gets when it was accepted; empty: none.
-    pub react_emoji: String,
-}
-
-impl Bot {
-    /// Who has access, and with which role.
-    pub fn rules(&self) -> Rules {
-        Rules {
-            allow_from: self.allow_from.clone(),
-            roles: self.roles.clone(),
-            default_role: self.default_role,
-        }
-    }
-
-    /// The defaults, with an API at this address.
-    fn at(api_base: &str) -> Self {
-        Self {
-            enabled: false,
-            token: Secret::default(),
-            api_base: api_base.to_owned(),
-            allow_from: Vec::new(),
-            roles: BTreeMap::new(),
-            default_role: Role::User,
-            proxy: None,
-            group_policy: GroupPolicy::Mention,
-            reply_to_message: false,
-            streaming: true,
-            stream_edit_interval_ms: 1000,
-            react_emoji: "👀".to_owned(),
-        }
-    }
-
-    /// Reads one. An address that is missing or empty is the usual one.
-    fn read<'de, D: Deserializer<'de>>(deserializer: D, api_base: &str) -> Result<Self, D::Error> {
-        let mut bot = Self::deserialize(deserializer)?;
-        if bot.api_base.is_empty() {
-            api_base.clone_into(&mut bot.api_base);
-        }
-        Ok(bot)
-    }
-}
-
-impl Default for Bot {
-    fn default() -> Self {
-        Self::at("")
-    }
-}
-
-fn telegram<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bot, D::Error> {
-    Bot::read(deserializer, TELEGRAM_API)
-}
-
-fn discord<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bot, D::Error> {
-    Bot::read(deserializer, DISCORD_API)
 }
 
 /// When a journal is forced to the disk.

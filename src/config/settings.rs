@@ -9,7 +9,7 @@ use super::agents;
 use super::check::{self, describe_value, safe_path};
 use super::nearest;
 use super::resolve::{self, Outside};
-use super::table::{self, KEYS, Key, Kind, Place, VARIABLE_JOINT, VARIABLE_PREFIX};
+use super::table::{self, Key, Kind, Place, VARIABLE_JOINT, VARIABLE_PREFIX, keys};
 use super::text::read;
 use super::text::scan::{self, Member};
 use super::texts;
@@ -182,7 +182,7 @@ impl<'a> Settings<'a> {
     /// file that is the same in upper case, else it is taken in lower case.
     fn key_of_variable(&self, variable: &str) -> Option<(&'static Key, Vec<String>)> {
         let own: Vec<&str> = variable.split(VARIABLE_JOINT).collect();
-        KEYS.iter().find_map(|key| {
+        keys().find_map(|key| {
             let known: Vec<&str> = key.path.split('.').collect();
             if known.len() != own.len() {
                 return None;
@@ -220,7 +220,9 @@ impl<'a> Settings<'a> {
         };
         let value = match resolved {
             Ok(Value::Null) if !key.nullable => return,
-            Ok(Value::Array(ids)) if key.kind == Kind::Ids => ids_as_strings(ids),
+            Ok(Value::Array(ids)) if matches!(key.kind, Kind::Ids | Kind::Names) => {
+                ids_as_strings(ids)
+            }
             Ok(value @ Value::Array(_)) => agents::check::normalize(key.kind, value),
             Ok(value) => value,
             Err(error) => return self.problem(place, &format!("{} {error}", safe(names))),

@@ -35,8 +35,10 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// A list of strings.
     Texts,
-    /// A list of strings; numbers are accepted and become strings.
+    /// A list of numeric ids, or names with an `@`; numbers are accepted and become strings.
     Ids,
+    /// A list of ids of any form; numbers are accepted and become strings.
+    Names,
     /// An `http` or `https` URL, or an empty string.
     Url,
     /// A list of hosts, each with or without a port.
@@ -57,6 +59,8 @@ pub enum Kind {
     Object,
     /// An object of roles, by a person's or a group's id or a name with an `@`.
     Roles,
+    /// The same, by ids of any form.
+    NamedRoles,
     /// An object of prices by model.
     Prices,
     /// `agents.list`
@@ -69,11 +73,18 @@ use Kind::{
     Choice, Flag, Ids, Object, Paths, Prices, Real, Secrets, Text, Texts, Url, Whole, Zone,
 };
 
+use super::channels;
 use crate::json;
 
 /// Every setting, in the order of `peacrab config explain`.
+pub fn keys() -> impl Iterator<Item = &'static Key> + Clone {
+    let channels = channels::ALL.iter().flat_map(|(_, keys)| keys.iter());
+    FRONT.iter().chain(channels).chain(BEHIND)
+}
+
+/// The settings that come before those of the channels.
 #[rustfmt::skip]
-pub static KEYS: &[Key] = &[
+static FRONT: &[Key] = &[
     key("agents.defaults.workspace", Kind::Path, r#""""#, "The folder that the agent works in. Empty: the folder `workspace` in the home folder."),
     key("agents.defaults.provider", Text, r#""auto""#, "Which provider to use. Overrides everything else; with auto, the model's name decides, then the first provider that has an API key."),
     key("agents.defaults.model", Text, r#""""#, "Which model to use. Empty: the default model of the first provider that has an API key. Without any key, the offline helper answers."),
@@ -105,30 +116,11 @@ pub static KEYS: &[Key] = &[
     key("channels.sendProgress", Flag, "true", "Show what the agent says while it is still working."),
     key("channels.sendToolHints", Flag, "true", "Show which tools the agent uses."),
     key("channels.sendMaxRetries", Whole(0, 100), "5", "Quick retries for a message that could not be sent. After that it is retried less often."),
-    key("channels.telegram.enabled", Flag, "false", "Connect to Telegram when `peacrab gateway` runs."),
-    key("channels.telegram.token", Kind::Secret, r#""""#, "The bot's token, from @BotFather. ${NAME} reads it from the environment, file:PATH from a file."),
-    key("channels.telegram.apiBase", Url, r#""https://api.telegram.org""#, "URL of the Bot API. Change it if you run your own Bot API server."),
-    key("channels.telegram.allowFrom", Ids, "[]", "Who may use the bot: numeric user ids, or user names with an @. Empty: only people who were paired; *: everyone."),
-    key("channels.telegram.roles", Kind::Roles, "{}", "What people may do: {\"ID\": \"owner\"}, by numeric id or @name. owner: everything; user: talk with the agent, whose tools work in the sandbox, while an owner answers questions; guest: only talk. A person with an entry has access; people in allowFrom and paired ones without an entry are owners. The entry of a group, by its id, is the highest role there, except for owners with an entry of their own."),
-    key("channels.telegram.defaultRole", Choice(&["guest", "user"]), r#""user""#, "Role of people who have access only because allowFrom contains *."),
-    key("channels.telegram.proxy", Kind::Secret, "null", "URL of a proxy. null uses HTTPS_PROXY and the like from the environment.").or_null(),
-    key("channels.telegram.groupPolicy", Choice(&["mention", "open", "off"]), r#""mention""#, "Which messages in groups are for the agent. mention: those that mention the bot or reply to it, and commands; open: all; off: none."),
-    key("channels.telegram.replyToMessage", Flag, "false", "Send answers as replies to the message that they answer."),
-    key("channels.telegram.streaming", Flag, "true", "Show answers while they are being written, by editing one message."),
-    key("channels.telegram.streamEditIntervalMs", Whole(300, 60_000), "1000", "Shortest time between two edits of an answer that is being written, in milliseconds."),
-    key("channels.telegram.reactEmoji", Text, r#""👀""#, "Reaction that a message gets when it was accepted. Empty: none."),
-    key("channels.discord.enabled", Flag, "false", "Connect to Discord when `peacrab gateway` runs."),
-    key("channels.discord.token", Kind::Secret, r#""""#, "The bot's token, from the page \"Bot\" of your application at https://discord.com/developers/applications. ${NAME} reads it from the environment, file:PATH from a file."),
-    key("channels.discord.apiBase", Url, r#""https://discord.com/api/v10""#, "URL of Discord's API, including its version."),
-    key("channels.discord.allowFrom", Ids, "[]", "Who may use the bot: numeric user ids, or user names with an @. Empty: only people who were paired; *: everyone."),
-    key("channels.discord.roles", Kind::Roles, "{}", "What people may do: {\"ID\": \"owner\"}, by numeric id or @name. owner: everything; user: talk with the agent, whose tools work in the sandbox, while an owner answers questions; guest: only talk. A person with an entry has access; people in allowFrom and paired ones without an entry are owners. The entry of a group, by its id, is the highest role there, except for owners with an entry of their own."),
-    key("channels.discord.defaultRole", Choice(&["guest", "user"]), r#""user""#, "Role of people who have access only because allowFrom contains *."),
-    key("channels.discord.proxy", Kind::Secret, "null", "URL of a proxy. null uses HTTPS_PROXY and the like from the environment.").or_null(),
-    key("channels.discord.groupPolicy", Choice(&["mention", "open", "off"]), r#""mention""#, "Which messages in servers are for the agent. mention: those that mention the bot or reply to it, and slash commands; open: all in the channels that the bot can see (needs the message content intent); off: none."),
-    key("channels.discord.replyToMessage", Flag, "false", "Send answers as replies to the message that they answer."),
-    key("channels.discord.streaming", Flag, "true", "Show answers while they are being written, by editing one message."),
-    key("channels.discord.streamEditIntervalMs", Whole(300, 60_000), "1000", "Shortest time between two edits of an answer that is being written, in milliseconds."),
-    key("channels.discord.reactEmoji", Text, r#""👀""#, "Reaction that a message gets when it was accepted. Empty: none."),
+];
+
+/// Those that come behind the channels.
+#[rustfmt::skip]
+static BEHIND: &[Key] = &[
     key("tools.restrictToWorkspace", Flag, "true", "Limit tools to the workspace and the folders below."),
     key("tools.allowedPaths", Paths, "[]", "Additional folders that tools may read and write. They have to exist when Peacrab starts."),
     key("tools.readOnlyPaths", Paths, "[]", "Additional folders that tools may read. They have to exist when Peacrab starts."),
@@ -221,7 +213,7 @@ pub(super) const fn key(
 }
 
 impl Key {
-    const fn or_null(mut self) -> Self {
+    pub(super) const fn or_null(mut self) -> Self {
         self.nullable = true;
         self
     }
@@ -261,7 +253,7 @@ impl Key {
                     _ => plain(),
                 }
             }
-            Texts | Ids | Paths | Kind::Hosts => match parsed {
+            Texts | Ids | Kind::Names | Paths | Kind::Hosts => match parsed {
                 Ok(value @ (Value::Array(_) | Value::Null | Value::Object(_))) => value,
                 Ok(value @ Value::String(_)) => Value::Array(vec![value]),
                 Err(_) if text.trim_start().starts_with(['[', '{', '"']) => plain(),
@@ -303,7 +295,7 @@ pub enum Place {
 /// it: `api_key` is read as `apiKey`, a name that the user chose stays as it is.
 pub fn step(section: &str, name: &str) -> Option<(Place, String)> {
     let camel = camel_case(name);
-    KEYS.iter().find_map(|key| {
+    keys().find_map(|key| {
         let rest = key.path.strip_prefix(section)?;
         let rest = match section {
             "" => rest,
@@ -340,7 +332,7 @@ pub fn section(path: &str) -> Option<&'static str> {
 
 /// The setting at a path in camelCase.
 pub fn find(path: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.split(path).is_some())
+    keys().find(|key| key.split(path).is_some())
 }
 
 /// The setting at a path in camelCase or snake_case, and its path in camelCase.
@@ -366,7 +358,7 @@ pub fn find_spelt(path: &str) -> Option<(&'static Key, String)> {
 
 /// The settings within a section; all for `""`.
 pub fn within(section: &str) -> impl Iterator<Item = &'static Key> {
-    KEYS.iter().filter(move |key| {
+    keys().filter(move |key| {
         section.is_empty()
             || key
                 .path
@@ -456,14 +448,14 @@ mod tests {
             Real(_, most) => json!(most),
             Choice(words) => json!(words[usize::from(key.default_value() == words[0])]),
             Texts | Paths => json!(["/a"]),
-            Ids => json!(["1"]),
+            Ids | Kind::Names => json!(["1"]),
             Kind::Hosts => json!(["a:80"]),
             Url => json!("http://a"),
             Kind::Secret if key.path.ends_with(".proxy") => json!("http://a"),
             Text | Zone | Kind::Path | Kind::Secret => json!("/a"),
             Kind::QuietHours => json!("22:00-07:00"),
             Secrets | Object => json!({"a": "/a"}),
-            Kind::Roles => json!({"1": "guest"}),
+            Kind::Roles | Kind::NamedRoles => json!({"1": "guest"}),
             Prices => json!({"a": {"input": 1, "output": 2}}),
             Kind::Agents => json!([{"id": "a"}]),
             Kind::Bindings => json!([{"agent": "main", "chat": "1"}]),
@@ -473,7 +465,7 @@ mod tests {
     #[test]
     fn each_setting_has_the_default_of_the_structs_and_a_change_is_seen() {
         let untouched = printed("", None);
-        for key in KEYS {
+        for key in keys() {
             let path = key.path.replace('*', "x");
             assert_eq!(
                 printed(&path, Some(key.default_value())),
@@ -488,7 +480,7 @@ mod tests {
 
     #[test]
     fn the_ends_of_each_range_fit_the_structs() {
-        for key in KEYS {
+        for key in keys() {
             let path = key.path.replace('*', "x");
             match key.kind {
                 Whole(least, most) => {
@@ -528,7 +520,7 @@ mod tests {
                 fields += 1;
             }
         }
-        assert_eq!(fields, KEYS.len());
+        assert_eq!(fields, keys().count());
     }
 
     #[test]

@@ -157,6 +157,7 @@ pub fn describe_type(kind: Kind) -> String {
         Kind::Text => "a string".to_owned(),
         Kind::Choice(words) => format!("one of {}", words.join(", ")),
         Kind::Texts => r#"a list of strings, such as ["one", "two"]"#.to_owned(),
+        Kind::Names => r#"a list of ids, such as ["ana", "U012AB3CD"]"#.to_owned(),
         Kind::Ids => r#"a list of ids, such as ["123456", "@name"]"#.to_owned(),
         Kind::Hosts => {
             r#"a list of hosts without http://, such as ["nas.local", "192.168.1.5:8080"]"#
@@ -172,7 +173,7 @@ pub fn describe_type(kind: Kind) -> String {
         Kind::Secret => "a string, ${NAME} or file:PATH".to_owned(),
         Kind::Secrets => r#"an object of strings, such as {"X-Name": "value"}"#.to_owned(),
         Kind::Object => r#"an object, such as {"name": 1}"#.to_owned(),
-        Kind::Roles => {
+        Kind::Roles | Kind::NamedRoles => {
             r#"an object of ids with owner, user or guest, such as {"123456": "user"}"#.to_owned()
         }
         Kind::Prices => {
@@ -351,16 +352,6 @@ pub fn path_without_home(path: &str) -> String {
 /// A path such as `~ann/notes`.
 pub fn path_of_another_user(path: &str) -> String {
     format!("tools: {path}: ~ works for your own home only. Write the full path")
-}
-
-/// A Telegram token that cannot be one.
-pub fn wrong_telegram_token() -> &'static str {
-    "channels.telegram.token does not look like a bot token. @BotFather gives you one such as 123456789:AAE…"
-}
-
-/// A Discord token that cannot be one.
-pub fn wrong_discord_token() -> &'static str {
-    "channels.discord.token does not look like a bot token. Copy it from the page \"Bot\" of your application, without \"Bot\" before it"
 }
 
 /// More entries in a list than there may be.

@@ -26,7 +26,7 @@ pub struct DisplaySettings {
 impl DisplaySettings {
     /// As the configuration says for a channel.
     pub fn new(config: &Channels, channel: &str) -> Self {
-        let bot = config.named(channel).unwrap_or(&config.telegram);
+        let bot = config.of(channel);
         Self {
             progress: config.send_progress,
             hints: config.send_tool_hints,

@@ -10,11 +10,55 @@ mod receive;
 pub mod session;
 pub mod types;
 
+use std::sync::Arc;
+
 pub use connection::Discord;
+
+use super::table::{Need, Service};
+use crate::config::channels::Bot;
 
 /// The channel's name in addresses.
 pub const NAME: &str = "discord";
 
-/// What to do when there is no token.
-pub const HOW_TO_GET_A_TOKEN: &str = "Create an application at https://discord.com/developers/applications, copy the token from its page \"Bot\", \
-     and set channels.discord.token to it.";
+/// The channel.
+pub static SERVICE: Service = Service {
+    name: NAME,
+    title: "Discord",
+    needs: &[Need {
+        key: "token",
+        how: "Create an application at https://discord.com/developers/applications and copy the token from its page \"Bot\".",
+    }],
+    check,
+    make: |making| Arc::new(Discord::new(making.bot, making.tls, making.clock)),
+    login: None,
+};
+
+/// Whether the token cannot be one. <https://docs.discord.com/developers/reference#authentication>
+fn check(bot: &Bot) -> Option<&'static str> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let is_part = |text: &str| !text.is_empty() && text.bytes().all(is_plain);
+    let token = bot.token.expose();
+    let is_right = token.split('.').count() == 3 && token.split('.').all(is_part);
+    (!is_right).then_some(
+        "channels.discord.token does not look like a bot token. Copy it from the page \"Bot\" of your application, without \"Bot\" before it",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secret::Secret;
+
+    #[test]
+    fn a_token_of_the_wrong_shape_is_found() {
+        let is_wrong = |token: &str| {
+            let mut bot = Bot::of(NAME);
+            bot.token = Secret::new(token);
+            check(&bot).is_some()
+        };
+        assert!(!is_wrong("a1.b-2.c_3"));
+        for token in ["a.b", "Bot a.b.c", "a..c", "a.b.c.d"] {
+            assert!(is_wrong(token), "{token}");
+        }
+    }
+}

@@ -262,10 +262,8 @@ mod tests {
     use crate::http::server::{Answer, Server, answer};
 
     fn telegram(server: &Server) -> Telegram {
-        let config = schema::Bot {
-            api_base: format!("http://{}", server.address),
-            ..schema::Bot::default()
-        };
+        let mut config = schema::Bot::of("telegram");
+        config.api_base = format!("http://{}", server.address);
         Telegram::new(config, Tls::new(None).unwrap(), Clock::System)
     }
 

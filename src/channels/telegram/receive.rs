@@ -394,10 +394,8 @@ mod tests {
 
     /// Receives from a server while the story is told.
     fn receiving(scene: &mut Scene, server: &Server, story: impl FnOnce(&mut Scene)) {
-        let config = Bot {
-            api_base: format!("http://{}", server.address),
-            ..Bot::default()
-        };
+        let mut config = Bot::of("telegram");
+        config.api_base = format!("http://{}", server.address);
         let cancel = Cancel::new();
         let (intake, heartbeat) = (scene.intake.clone(), scene.heartbeat.clone());
         let stops = cancel.clone();

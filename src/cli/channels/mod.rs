@@ -4,34 +4,32 @@ pub mod approvals;
 pub mod texts;
 
 use std::path::Path;
-use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 
 use super::Context;
 use super::send::hand_over;
+use super::send::texts::invalid_chat;
 use super::terminal::print;
 use crate::access::Role;
+use crate::bus::Heartbeats;
 use crate::cancel::Cancel;
-use crate::channels::adapter::{Adapter, Failure, Post};
-use crate::channels::discord::{self, Discord};
+use crate::channels::adapter::{Failure, Post};
 use crate::channels::names::title;
-use crate::channels::telegram::{self, Telegram, api};
+use crate::channels::table::{self, Service};
 use crate::channels::texts::{describe_paired, describe_rejection, welcome};
 use crate::clock::Clock;
 use crate::config::Loaded;
+use crate::config::channels::{self, Bot};
 use crate::config::home::command_for;
-use crate::config::schema::Bot;
 use crate::error::{Error, Exit, Result};
 use crate::gateway::control::{self, Request};
 use crate::http::Tls;
 use crate::language::Language;
-use crate::limits::channels::TEST_PATIENCE;
 use crate::limits::state::PAIRING_VALID_SECS;
 use crate::state::Pairing;
 use crate::state::pairing::{Paired, Pairings};
 
-const CHANNELS: [&str; 2] = [telegram::NAME, discord::NAME];
 /// The column in which the state of a channel begins.
 const INDENT: usize = 10;
 
@@ -62,14 +60,13 @@ enum Action {
         #[arg(long, conflicts_with_all = ["code", "remove"])]
         invite: bool,
     },
-    /// Check that the bot tokens work
+    /// Check that the channels can be reached and accept the bot
     Test {
         /// Test only this channel, even if it is disabled
-        #[arg(value_parser = ["telegram", "discord"])]
         channel: Option<String>,
         /// Also send a message to this chat
         #[arg(long, value_name = "ID", allow_hyphen_values = true)]
-        chat: Option<i64>,
+        chat: Option<String>,
     },
 }
 
@@ -91,28 +88,41 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
             invite: true, role, ..
         } => invite(context, named(role)),
         Action::Pair { .. } => list_pairings(context),
-        Action::Test { channel, chat } => test(&loaded, channel.as_deref(), *chat),
+        Action::Test { channel, chat } => {
+            test(context, &loaded, channel.as_deref(), chat.as_deref())
+        }
     }
 }
 
-/// The channel that the configuration describes under a name.
-pub fn adapter(name: &str, bot: &Bot, tls: &Tls, state: &Path) -> Arc<dyn Adapter> {
-    let (bot, tls) = (bot.clone(), tls.clone());
-    match name {
-        discord::NAME => Arc::new(Discord::new(bot, tls, Clock::System)),
-        _ => Arc::new(Telegram::new(bot, tls, Clock::System).remembering(state.to_owned())),
-    }
+/// The channel of this name, in the words of the table; the error lists those that there are.
+fn service(name: &str) -> Result<&'static Service> {
+    table::find(name).ok_or_else(|| Error::Usage(texts::unknown_channel(name)))
 }
 
 fn list(context: &Context, loaded: &Loaded) -> Result<Exit> {
     let paired = pairing(context)?.list()?.paired;
-    for (name, config) in loaded.config.channels.all() {
-        let state = texts::channel_state(name, config.enabled, !config.token.is_empty());
+    for service in table::ALL {
+        let name = service.name;
+        let config = loaded.config.channels.of(name);
+        let is_set_up = service.is_set_up(&config);
+        // With a dozen channels, those that are not used are one line at the end.
+        if !is_set_up && !service.is_first() {
+            continue;
+        }
+        let lacks = service.lacks(&config).map(|need| need.key);
+        let state = texts::channel_state(name, config.enabled, lacks);
         let count = paired.iter().filter(|one| one.channel == name).count();
         let access = texts::access(&config.rules(), count);
         let gap = " ".repeat(INDENT - name.len());
         let (name, indent) = (print::bold(name), " ".repeat(INDENT));
         print::line(&format!("{name}{gap}{state}\n{indent}{access}"))?;
+    }
+    let unused = table::ALL.iter().filter(|service| {
+        !service.is_first() && !service.is_set_up(&loaded.config.channels.of(service.name))
+    });
+    let unused: Vec<&str> = unused.map(|service| service.name).collect();
+    if !unused.is_empty() {
+        print::line(&texts::unused_channels(&unused))?;
     }
     Ok(Exit::Done)
 }
@@ -177,7 +187,7 @@ fn invite(context: &Context, role: Role) -> Result<Exit> {
 fn remove(context: &Context, id: &str) -> Result<Exit> {
     let pairing = pairing(context)?;
     let mut is_removed = false;
-    for channel in CHANNELS {
+    for channel in channels::names() {
         is_removed |= pairing.remove(channel, id)?;
     }
     if !is_removed {
@@ -205,81 +215,63 @@ pub fn pair_command(context: &Context) -> Result<String> {
     Ok(format!("{command} channels pair"))
 }
 
-fn test(loaded: &Loaded, channel: Option<&str>, chat: Option<i64>) -> Result<Exit> {
+fn test(
+    context: &Context,
+    loaded: &Loaded,
+    channel: Option<&str>,
+    chat: Option<&str>,
+) -> Result<Exit> {
     let tls = Tls::new(loaded.config.tls.ca_file.as_deref().map(Path::new))?;
-    let channels = &loaded.config.channels;
-    let is_set_up = |config: &Bot| config.enabled || !config.token.is_empty();
-    let set_up = channels
-        .all()
-        .into_iter()
-        .filter(|(_, config)| is_set_up(config));
-    if chat.is_some() && channel.is_none() && set_up.count() > 1 {
+    let all = &loaded.config.channels;
+    let mut meant: Vec<&Service> = match channel {
+        // One that is set up is tried even before it is enabled.
+        Some(name) => vec![service(name)?],
+        None => table::ALL.iter().copied().collect(),
+    };
+    if channel.is_none() {
+        meant.retain(|service| service.is_set_up(&all.of(service.name)));
+    }
+    if chat.is_some() && meant.len() > 1 {
         return Err(Error::Usage(texts::WHICH_CHANNEL.to_owned()));
     }
-    let mut tested = 0;
-    for (name, config) in channels.all() {
-        // One that is set up is tried even before it is enabled.
-        let is_meant = match channel {
-            Some(channel) => channel == name,
-            None => is_set_up(config),
-        };
-        if !is_meant {
-            continue;
-        }
-        tested += 1;
-        match name {
-            discord::NAME => test_discord(config, &tls, chat)?,
-            _ => test_telegram(config, &tls, chat)?,
-        }
+    if meant.is_empty() {
+        meant.extend(table::ALL.first());
     }
-    if tested == 0 {
-        test_telegram(&channels.telegram, &tls, chat)?;
+    let state = context.home()?.state();
+    for service in meant {
+        let bot = all.of(service.name);
+        check_settings(service, &bot)?;
+        let adapter = service.adapter(bot, &tls, state.clone());
+        let failed = |failure: Failure| Error::Failed(failure.to_string());
+        let name = adapter.identify(&Cancel::new()).map_err(failed)?;
+        print::line(&texts::bot_works(service.title, &name))?;
+        if let Some(chat) = chat {
+            let address = texts::address(service.name, chat);
+            if adapter.is_group(&address).is_none() {
+                return Err(invalid_chat(chat));
+            }
+            let heartbeat = Heartbeats::default().register("test");
+            let mut connection = adapter.connect(&Cancel::new(), &heartbeat)?;
+            let post = Post {
+                text: texts::TEST_MESSAGE,
+                ..Post::default()
+            };
+            connection.send(&address, &post).map_err(failed)?;
+            print::line(&texts::test_sent(chat))?;
+        }
     }
     Ok(Exit::Done)
 }
 
-fn test_telegram(config: &Bot, tls: &Tls, chat: Option<i64>) -> Result<()> {
-    if config.token.is_empty() {
-        return Err(Error::Config(texts::NO_TELEGRAM_TOKEN.to_owned()));
+/// Fails when a channel lacks a setting, or has one that cannot be right; says what to do.
+pub fn check_settings(service: &Service, bot: &Bot) -> Result<()> {
+    if let Some(need) = service.lacks(bot) {
+        return Err(Error::Config(texts::lacks(service.name, need)));
     }
-    let failed = |error: api::ApiError| Error::Failed(error.to_string());
-    let api = api::Api::new(tls, config, TEST_PATIENCE, &Cancel::new())?;
-    let me = api.get_me().map_err(failed)?;
-    print::line(&texts::token_works(&format!("@{}", me.username)))?;
-    if let Some(chat) = chat {
-        let words = api::MessageBody {
-            text: texts::TEST_MESSAGE,
-            ..api::MessageBody::default()
-        };
-        let place = api::ChatTarget { chat, thread: None };
-        api.send_message(place, &words, None).map_err(failed)?;
-        print::line(&texts::test_sent(chat))?;
+    match (service.check)(bot) {
+        Some(problem) => Err(Error::Config(problem.to_owned())),
+        None => Ok(()),
     }
-    Ok(())
-}
-
-fn test_discord(config: &Bot, tls: &Tls, chat: Option<i64>) -> Result<()> {
-    if config.token.is_empty() {
-        return Err(Error::Config(format!(
-            "channels.discord.token is empty. {}",
-            discord::HOW_TO_GET_A_TOKEN
-        )));
-    }
-    let failed = |failure: Failure| Error::Failed(failure.to_string());
-    let discord = Discord::new(config.clone(), tls.clone(), Clock::System);
-    let api = discord.api(TEST_PATIENCE, &Cancel::new())?;
-    let me = api.get_me().map_err(failed)?;
-    print::line(&texts::token_works(&format!("{} on Discord", me.username)))?;
-    if let Some(chat) = chat {
-        let post = Post {
-            text: texts::TEST_MESSAGE,
-            ..Post::default()
-        };
-        let sent = api.create_message(&chat.to_string(), &post);
-        sent.map_err(failed)?;
-        print::line(&texts::test_sent(chat))?;
-    }
-    Ok(())
 }
 
 fn pairing(context: &Context) -> Result<Pairing> {

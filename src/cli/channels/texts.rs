@@ -4,26 +4,54 @@ use chrono::DateTime;
 
 use crate::access::{Role, Rules};
 use crate::channels::names::title;
+use crate::channels::table::Need;
+use crate::config::channels;
 use crate::error::Error;
+use crate::message::Address;
 use crate::state::pairing::{Offer, Paired};
 use crate::text::{count_of, one_line};
 
 pub(super) const NO_GATEWAY: &str = "No gateway is running. Start one with `peacrab gateway`, or install it as a service with \
                               `peacrab service install`.";
-pub(super) const NO_TELEGRAM_TOKEN: &str =
-    "channels.telegram.token is empty. Get a token from @BotFather on Telegram (/newbot).";
 pub(super) const WHICH_CHANNEL: &str =
     "Name the channel of that chat: `peacrab channels test discord --chat ID`";
 pub(super) const TEST_MESSAGE: &str = "This is a test message from Peacrab.";
 
-/// Whether a channel is enabled and has a token.
-pub(super) fn channel_state(name: &str, is_enabled: bool, has_token: bool) -> String {
-    match (is_enabled, has_token) {
-        (true, true) => "enabled".to_owned(),
-        (true, false) => format!("enabled, but channels.{name}.token is empty"),
-        (false, true) => format!("disabled (channels.{name}.enabled), token set"),
-        (false, false) => format!("disabled (channels.{name}.enabled), no token"),
+/// Whether a channel is enabled, and the setting that it lacks.
+pub(super) fn channel_state(name: &str, is_enabled: bool, lacks: Option<&str>) -> String {
+    match (is_enabled, lacks) {
+        (true, None) => "enabled".to_owned(),
+        (true, Some(key)) => format!("enabled, but channels.{name}.{key} is empty"),
+        (false, None) => format!("disabled (channels.{name}.enabled), set up"),
+        (false, Some(key)) => format!("disabled (channels.{name}.enabled), no {key}"),
     }
+}
+
+/// The channels that are not used.
+pub(super) fn unused_channels(names: &[&str]) -> String {
+    format!("not set up: {}", names.join(", "))
+}
+
+/// A setting that a channel needs is empty.
+pub fn lacks(name: &str, need: &Need) -> String {
+    format!("channels.{name}.{} is empty. {}", need.key, need.how)
+}
+
+/// A channel that there is not.
+pub fn unknown_channel(name: &str) -> String {
+    let known: Vec<&str> = channels::names().collect();
+    format!(
+        "Unknown channel {:?}. Known channels: {}.",
+        one_line(name, usize::MAX),
+        known.join(", ")
+    )
+}
+
+/// The address of a chat that is named with or without its channel.
+pub(super) fn address(channel: &str, chat: &str) -> Address {
+    let rest = chat.strip_prefix(channel);
+    let chat = rest.and_then(|rest| rest.strip_prefix(':')).unwrap_or(chat);
+    Address::parse(&format!("{channel}:{chat}"))
 }
 
 /// Who has access to a channel.
@@ -117,11 +145,11 @@ pub(super) fn invitation(code: &str, minutes: i64) -> String {
     format!("Anyone who sends this to the bot within {minutes} minutes gets access: /pair {code}")
 }
 
-pub(super) fn token_works(name: &str) -> String {
-    format!("The token works: {name}")
+pub(super) fn bot_works(channel: &str, name: &str) -> String {
+    format!("{channel} works: the bot is {name}")
 }
 
-pub(super) fn test_sent(chat: i64) -> String {
+pub(super) fn test_sent(chat: &str) -> String {
     format!("Sent a message to {chat}.")
 }
 

@@ -5,8 +5,8 @@ use clap::{Arg, Args, Command, CommandFactory, ValueEnum};
 
 use super::terminal::print;
 use super::{Cli, Context};
-use crate::channels::{discord, telegram};
-use crate::config::table::KEYS;
+use crate::config::channels;
+use crate::config::table::keys;
 use crate::config::{Home, Loaded, load};
 use crate::error::{Exit, Result};
 use crate::provider::table::PROVIDERS;
@@ -286,7 +286,7 @@ fn values(context: &Context, place: &Place<'_>, argument: &Arg) -> Vec<Candidate
                     .collect(),
                 false => vec![path.to_owned()],
             };
-            let keys = KEYS.iter().map(|key| (paths(key.path), key.meaning));
+            let keys = keys().map(|key| (paths(key.path), key.meaning));
             keys.flat_map(|(paths, meaning)| {
                 paths
                     .into_iter()
@@ -323,7 +323,7 @@ fn values(context: &Context, place: &Place<'_>, argument: &Arg) -> Vec<Candidate
             let home = place.home(context);
             home.map_or_else(Vec::new, |home| super::watch::names(&home))
         }
-        (_, "channel") => [telegram::NAME, discord::NAME].map(named).into(),
+        (_, "channel") => channels::names().map(named).collect(),
         _ => {
             let values = argument.get_possible_values();
             let values = values.iter().filter(|value| !value.is_hide_set());

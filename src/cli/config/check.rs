@@ -14,7 +14,7 @@ use crate::tools::commands::risk::Patterns;
 /// Fails as a start would fail. Returns warnings: what starts, but will not work.
 pub fn check_start(context: &Context, loaded: &Loaded) -> Result<Vec<String>> {
     let config = &loaded.config;
-    gateway::check_tokens(&config.channels)?;
+    gateway::check_channels(&config.channels)?;
     tls(&config.tls)?;
     let exec = &config.tools.exec;
     Patterns::new(&exec.deny_patterns, &exec.allow_patterns)?;

@@ -15,7 +15,7 @@ use super::terminal::print;
 use crate::config::agents::table::members;
 use crate::config::check::{Installation, safe_path, weaknesses};
 use crate::config::settings::{Source, insert};
-use crate::config::table::{self, KEYS, Key};
+use crate::config::table::{self, Key, keys};
 use crate::config::{Loaded, nearest, texts as config_texts};
 use crate::error::{Error, Exit, Result};
 use crate::secret::Secret;
@@ -104,7 +104,7 @@ fn collect_settings(loaded: &Loaded, changed: bool) -> BTreeMap<String, Current>
         .settings
         .iter()
         .map(|(path, setting)| (path.clone(), setting.key));
-    let known = KEYS.iter().filter(|key| !key.path.contains('*'));
+    let known = keys().filter(|key| !key.path.contains('*'));
     known
         .map(|key| (key.path.to_owned(), key))
         .chain(set)

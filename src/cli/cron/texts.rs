@@ -65,7 +65,7 @@ pub fn removed(label: &str) -> String {
 
 /// A channel that there is not.
 pub fn unknown_channel(name: &str) -> String {
-    format!("Unknown channel \"{name}\". Write the chat as telegram:ID or discord:ID.")
+    format!("Unknown channel \"{name}\". Write the chat with its channel, such as telegram:ID.")
 }
 
 /// What a run does, for people.

@@ -1,19 +1,19 @@
 //! Checks over the network: names, the model's server, the channels.
 
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
 use super::report::{Report, Row};
 use crate::cancel::Cancel;
 use crate::channels::adapter::Failure;
-use crate::channels::discord::{self, Discord};
-use crate::channels::telegram::api::{Api, ApiError};
+use crate::channels::table::{self, Service};
 use crate::chat::Fault;
 use crate::cli::Context;
+use crate::cli::channels::check_settings;
 use crate::cli::compose::{self, models_of, who_answers};
-use crate::clock::Clock;
 use crate::config::Loaded;
-use crate::config::schema::Bot;
+use crate::config::channels::Bot;
 use crate::error::{Error, Result};
 use crate::http::{Tls, look_up};
 use crate::limits::doctor as limits;
@@ -27,7 +27,9 @@ pub struct Examination {
     /// The model's server; `None` where the offline helper answers.
     route: Option<Route>,
     /// The channels that are used.
-    channels: Vec<(&'static str, Bot)>,
+    channels: Vec<Bot>,
+    /// Where channels remember something.
+    state: PathBuf,
     /// Whether the environment names a proxy, which then resolves names.
     proxy: bool,
 }
@@ -68,7 +70,8 @@ pub fn prepare(
     Ok(Some(Examination {
         tls,
         route,
-        channels: channels.map(|(name, bot)| (name, bot.clone())).collect(),
+        channels: channels.cloned().collect(),
+        state: context.home()?.state(),
         proxy: ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"]
             .iter()
             .flat_map(|name| [(*name).to_owned(), name.to_lowercase()])
@@ -113,23 +116,19 @@ impl Examination {
                 report.add(self.model(route, cancel)?)?;
             }
         }
-        for (name, config) in &self.channels {
-            let proxy = self.proxy || config.proxy.is_some();
-            if config.token.is_empty() {
-                let how = match *name {
-                    discord::NAME => discord::HOW_TO_GET_A_TOKEN,
-                    _ => {
-                        "there is no bot token. Create a bot with @BotFather on Telegram and set \
-                         channels.telegram.token"
-                    }
-                };
-                report.add(Row::failed(name, how))?;
-            } else if self.name_is_known(&config.api_base, proxy, report, cancel)? {
-                let row = match *name {
-                    discord::NAME => self.discord(config, cancel)?,
-                    _ => self.telegram(config, cancel)?,
-                };
-                report.add(row)?;
+        for bot in &self.channels {
+            let Some(service) = table::find(bot.name) else {
+                continue;
+            };
+            if let Err(error) = check_settings(service, bot) {
+                report.add(Row::failed(bot.name, error.to_string()))?;
+                continue;
+            }
+            let proxy = self.proxy || bot.proxy.is_some();
+            if bot.api_base.is_empty()
+                || self.name_is_known(&bot.api_base, proxy, report, cancel)?
+            {
+                report.add(self.channel(service, bot, cancel)?)?;
             }
         }
         Ok(())
@@ -177,34 +176,22 @@ impl Examination {
         }
     }
 
-    fn telegram(&self, config: &Bot, cancel: &Cancel) -> Result<Row> {
+    fn channel(&self, service: &Service, bot: &Bot, cancel: &Cancel) -> Result<Row> {
+        let adapter = service.adapter(bot.clone(), &self.tls, self.state.clone());
         let (answer, is_late) = within(limits::SERVER_TIME, cancel, |cancel| {
-            Api::new(&self.tls, config, limits::SERVER_TIME, cancel)?.get_me()
+            adapter.identify(cancel)
         });
         Ok(match answer {
-            Ok(me) => Row::ok("telegram", format!("the bot is @{}", me.username)),
-            Err(ApiError::Stopped) if is_late => late("telegram", &config.api_base),
-            Err(ApiError::Stopped) => return Err(Error::Stopped),
-            Err(error @ (ApiError::TooManyRequests { .. } | ApiError::Server(_))) => {
-                Row::warning("telegram", error.to_string())
-            }
-            Err(error) => Row::failed("telegram", error.to_string()),
-        })
-    }
-
-    fn discord(&self, config: &Bot, cancel: &Cancel) -> Result<Row> {
-        let discord = Discord::new(config.clone(), self.tls.clone(), Clock::System);
-        let (answer, is_late) = within(limits::SERVER_TIME, cancel, |cancel| {
-            discord.api(limits::SERVER_TIME, cancel)?.get_me()
-        });
-        Ok(match answer {
-            Ok(me) => Row::ok("discord", format!("the bot is {}", me.username)),
-            Err(Failure::Stopped) if is_late => late("discord", &config.api_base),
+            Ok(name) => Row::ok(service.name, format!("the bot is {name}")),
+            Err(Failure::Stopped) if is_late => match bot.api_base.is_empty() {
+                true => Row::failed(service.name, format!("{} does not answer", service.title)),
+                false => late(service.name, &bot.api_base),
+            },
             Err(Failure::Stopped) => return Err(Error::Stopped),
             Err(failure @ (Failure::RetryAfter(_) | Failure::Trouble(_))) => {
-                Row::warning("discord", failure.to_string())
+                Row::warning(service.name, failure.to_string())
             }
-            Err(failure) => Row::failed("discord", failure.to_string()),
+            Err(failure) => Row::failed(service.name, failure.to_string()),
         })
     }
 }

@@ -14,15 +14,14 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::Context;
-use super::channels::{adapter, pair_command};
+use super::channels::{check_settings, pair_command};
 use super::compose;
 use super::service::has_update_unit;
 use super::update;
 use crate::board::Board;
-use crate::channels::discord;
+use crate::channels::table;
 use crate::clock::{Clock, Stopwatch};
 use crate::config::agents::MAIN;
-use crate::config::check::token_problems;
 use crate::config::schema::{Bot, Channels};
 use crate::config::{Home, Loaded};
 use crate::cron::Store;
@@ -156,11 +155,13 @@ pub fn damaged_files(state: &Path) -> Vec<Error> {
 
 /// The channels that are enabled.
 fn channels(config: &Channels, tls: &Tls, state: &Path, reloader: &Reloader) -> Vec<Channel> {
-    let channel = |(name, bot): (&str, &Bot)| Channel {
-        adapter: adapter(name, bot, tls, state),
-        access: reloader.access_list(name),
+    let channel = |bot: &Bot| {
+        Some(Channel {
+            adapter: table::find(bot.name)?.adapter(bot.clone(), tls, state.to_owned()),
+            access: reloader.access_list(bot.name),
+        })
     };
-    config.enabled().map(channel).collect()
+    config.enabled().filter_map(channel).collect()
 }
 
 /// Whether there is a channel that can be used; says what is missing.
@@ -170,32 +171,21 @@ fn check(loaded: &Loaded) -> Result<()> {
         return Err(Error::Config(
             "No channel is enabled. To connect a Telegram bot, create one with @BotFather (/newbot) and run:\n  \
              peacrab onboard\n\
-             For Discord, set channels.discord.token and channels.discord.enabled."
+             For other services see `peacrab channels list` and README.md."
                 .to_owned(),
         ));
     }
-    check_tokens(channels)
+    check_channels(channels)
 }
 
-/// Fails when a channel that is enabled has no token, or one that cannot be right; says how to get one.
-pub fn check_tokens(channels: &Channels) -> Result<()> {
-    if let Some(problem) = token_problems(channels).first() {
-        return Err(Error::Config((*problem).to_owned()));
-    }
-    let without = channels.enabled().find(|(_, bot)| bot.token.is_empty());
-    let Some((name, _)) = without else {
-        return Ok(());
-    };
-    let how = match name {
-        discord::NAME => discord::HOW_TO_GET_A_TOKEN,
-        _ => {
-            "Create a bot with @BotFather on Telegram (/newbot) and run:\n  \
-             peacrab onboard"
-        }
-    };
-    Err(Error::Config(format!(
-        "channels.{name}.token is empty. {how}"
-    )))
+/// Fails when a channel that is enabled lacks a setting, or has one that cannot be right; says what to do.
+pub fn check_channels(channels: &Channels) -> Result<()> {
+    channels
+        .enabled()
+        .try_for_each(|bot| match table::find(bot.name) {
+            Some(service) => check_settings(service, bot),
+            None => Ok(()),
+        })
 }
 
 /// Locks the home, so that this is its only gateway, and writes the process's id into the file. A

@@ -131,8 +131,8 @@ impl Reloader {
         board: &Arc<Board>,
         tls: &Tls,
     ) -> Self {
-        let channels = loaded.config.channels.all().into_iter();
-        let access_lists = channels.map(|(name, bot)| (name, AccessList::new(bot.rules())));
+        let channels = loaded.config.channels.all();
+        let access_lists = channels.map(|bot| (bot.name, AccessList::new(bot.rules())));
         Self {
             context: context.clone(),
             home: home.clone(),
@@ -164,7 +164,7 @@ impl Reloader {
             home: self.home.clone(),
             board: Arc::clone(&self.board),
             connections: Pool::new(self.tls.clone()),
-            stream: channels.enabled().any(|(_, bot)| bot.streaming),
+            stream: channels.enabled().any(|bot| bot.streaming),
             loaded,
         });
         let profiles = config.agents.profiles().into_iter();
@@ -203,8 +203,8 @@ impl Reloader {
         let live = self.make(loaded, Some(live))?;
         // From here on nothing fails.
         log::change(self.context.log_level(&config.log), eraser);
-        for (name, bot) in config.channels.all() {
-            self.access_list(name).replace(bot.rules());
+        for bot in config.channels.all() {
+            self.access_list(bot.name).replace(bot.rules());
         }
         let changes = Changes { applied, restart };
         for path in &changes.applied {
@@ -326,22 +326,18 @@ fn merge(running: &Config, new: Config) -> Config {
     };
     config.storage.inbox_max_mb = running.storage.inbox_max_mb;
     config.log.format = running.log.format;
-    config.channels = merge_channels(&running.channels, config.channels);
+    config.channels = merge_channels(&running.channels, &config.channels);
     config
 }
 
-fn merge_channels(running: &Channels, new: Channels) -> Channels {
-    let mut channels = running.clone();
-    for (bot, new) in [
-        (&mut channels.telegram, new.telegram),
-        (&mut channels.discord, new.discord),
-    ] {
-        bot.allow_from = new.allow_from;
-        bot.roles = new.roles;
+fn merge_channels(running: &Channels, new: &Channels) -> Channels {
+    let mut channels = running.merged(new, |bot, new| {
+        bot.allow_from.clone_from(&new.allow_from);
+        bot.roles.clone_from(&new.roles);
         bot.default_role = new.default_role;
         bot.streaming = new.streaming;
         bot.stream_edit_interval_ms = new.stream_edit_interval_ms;
-    }
+    });
     channels.send_progress = new.send_progress;
     channels.send_tool_hints = new.send_tool_hints;
     channels
@@ -352,11 +348,11 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::config::table::{KEYS, Key, Kind};
+    use crate::config::table::{Key, Kind, keys};
 
     #[test]
     fn what_needs_a_restart_is_in_the_table_of_settings() {
-        let exists = |name: &str| KEYS.iter().any(|key| key.path == name);
+        let exists = |name: &str| keys().any(|key| key.path == name);
         for name in NEEDS_RESTART {
             assert!(exists(name), "{name}");
         }
@@ -401,7 +397,7 @@ mod tests {
         let before = Config::default();
         let shown = |config: &Config| format!("{:?}", config.tools);
         let mut count = 0;
-        for key in KEYS.iter().filter(|key| key.path.starts_with("tools.")) {
+        for key in keys().filter(|key| key.path.starts_with("tools.")) {
             let Some(value) = other_value(key) else {
                 continue;
             };

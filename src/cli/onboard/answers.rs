@@ -11,6 +11,7 @@ use super::Arguments;
 use super::forms::{is_key, is_token, with_scheme, with_version};
 use super::outside::{Outside, Question, Trial};
 use super::texts::{self, KeySource};
+use crate::channels::telegram;
 use crate::config::check::{looks_secret, problem};
 use crate::config::resolve::Outside as References;
 use crate::config::schema::Provider;
@@ -25,7 +26,7 @@ const PROVIDER: &str = "agents.defaults.provider";
 const MODEL: &str = "agents.defaults.model";
 const WORKSPACE: &str = "agents.defaults.workspace";
 const TOKEN: &str = "channels.telegram.token";
-const ENABLED: &str = "channels.telegram.enabled";
+const ENABLED: &str = "channels.of(telegram::NAME).enabled";
 
 /// What there is already.
 pub struct Found<'a> {
@@ -457,7 +458,7 @@ impl<'i> Interview<'i> {
 
     /// Settles the Telegram bot. One that has a token is enabled.
     fn telegram(&mut self, flag: Option<&str>) -> Result<()> {
-        let mut bot = self.found.loaded.config.channels.telegram.clone();
+        let mut bot = self.found.loaded.config.channels.of(telegram::NAME);
         let question = texts::ask_telegram(!bot.token.is_empty());
         let token = self.ask(flag, question, &mut |this, answer| {
             if answer.is_empty() {
@@ -482,7 +483,7 @@ impl<'i> Interview<'i> {
         })?;
         if !token.is_empty() {
             self.want(TOKEN, &token);
-            if !self.found.loaded.config.channels.telegram.enabled {
+            if !self.found.loaded.config.channels.of(telegram::NAME).enabled {
                 self.wanted.push((ENABLED.to_owned(), true.into()));
             }
         }

@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::Context;
 use super::compose::{models_of, who_answers};
 use super::terminal::print;
+use crate::channels::telegram;
 use crate::config::home::command_for;
 use crate::config::load::{self, Change};
 use crate::config::settings::Source;
@@ -108,7 +109,7 @@ fn apply(
         true => print::out(texts::NOTHING_CHANGED)?,
         false => print::out(&format!("\n{made}{changes}"))?,
     }
-    let telegram = &loaded.config.channels.telegram;
+    let telegram = loaded.config.channels.of(telegram::NAME);
     let bot = telegram
         .enabled
         .then(|| answers.bot.as_deref().unwrap_or_default());

@@ -1,7 +1,7 @@
 //! `peacrab send`: how a script sends a message.
 
 mod columns;
-mod texts;
+pub mod texts;
 
 use std::io::{ErrorKind, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -11,8 +11,10 @@ use clap::Args;
 use super::Context;
 use super::compose::open_workspace;
 use super::terminal::print;
-use crate::channels::{discord, telegram};
+use crate::channels::{table, telegram};
+use crate::cli::channels::texts::unknown_channel;
 use crate::clock::Stopwatch;
+use crate::config::channels::Bot;
 use crate::config::{Home, Loaded};
 use crate::error::{Error, Exit, Result};
 use crate::files::Workspace;
@@ -51,7 +53,7 @@ pub struct Arguments {
     /// Attach a file; repeat for more
     #[arg(short, long = "file", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Send to this channel: telegram or discord [default: the first one that is enabled]
+    /// Send to this channel, such as telegram [default: the first one that is enabled]
     #[arg(long)]
     channel: Option<String>,
     /// Send to this chat ID [default: the one in which an owner wrote last]
@@ -126,7 +128,6 @@ pub(super) fn hand_over(home: &Home, request: Request) -> Result<String> {
 
 /// The address that the arguments name; `None` for the one in which an owner wrote last.
 fn find_chat(loaded: &Loaded, arguments: &Arguments) -> Result<Option<Address>> {
-    let known = loaded.config.channels.all().map(|(name, _)| name);
     let named = arguments
         .chat
         .as_deref()
@@ -142,10 +143,10 @@ fn find_chat(loaded: &Loaded, arguments: &Arguments) -> Result<Option<Address>> 
             return Err(texts::two_channels(channel, chat));
         }
         (Some(channel), _) | (None, Some(channel)) => channel,
-        (None, None) => enabled.map_or(telegram::NAME, |(name, _)| name),
+        (None, None) => enabled.map_or(telegram::NAME, |bot| bot.name),
     };
     let Some(bot) = loaded.config.channels.named(channel) else {
-        return Err(texts::unknown_channel(channel, &known));
+        return Err(Error::Usage(unknown_channel(channel)));
     };
     if !bot.enabled {
         return Err(texts::disabled_channel(channel));
@@ -157,13 +158,20 @@ fn find_chat(loaded: &Loaded, arguments: &Arguments) -> Result<Option<Address>> 
         Some(_) => Address::parse(chat),
         None => Address::parse(&format!("{channel}:{chat}")),
     };
-    // The IDs of both channels are numbers; only Telegram's groups have negative ones.
-    let is_id = |id: &String| id.parse::<i64>().is_ok_and(|id| id > 0);
-    let is_group = channel != discord::NAME && address.chat.parse::<i64>().is_ok_and(|id| id < 0);
-    match (is_id(&address.chat) || is_group) && address.thread.iter().all(is_id) {
+    match reaches(loaded, bot, &address)? {
         true => Ok(Some(address)),
         false => Err(texts::invalid_chat(chat)),
     }
+}
+
+/// Whether a channel can deliver to an address, by its form.
+fn reaches(loaded: &Loaded, bot: Bot, address: &Address) -> Result<bool> {
+    let Some(service) = table::find(bot.name) else {
+        return Ok(false);
+    };
+    let tls = crate::cli::compose::tls(&loaded.config.tls)?;
+    let adapter = service.adapter(bot, &tls, PathBuf::new());
+    Ok(adapter.is_group(address).is_some())
 }
 
 /// Standard input, if it was asked for or if nothing else is to be sent.

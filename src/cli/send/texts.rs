@@ -21,14 +21,6 @@ pub fn binary_input() -> Error {
     Error::Usage("The input is not text. Save it to a file and attach that with -f.".to_owned())
 }
 
-/// A channel that does not exist.
-pub fn unknown_channel(name: &str, known: &[&str]) -> Error {
-    let known = known.join(", ");
-    Error::Usage(format!(
-        "Unknown channel {name:?}. Known channels: {known}."
-    ))
-}
-
 /// A channel that exists but is not in use.
 pub fn disabled_channel(name: &str) -> Error {
     Error::Usage(format!(

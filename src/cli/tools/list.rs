@@ -26,7 +26,7 @@ pub fn run(context: &Context, loaded: &Loaded, json: bool) -> Result<Exit> {
         web: loaded.config.tools.has_web(),
         cron: loaded.config.cron.enabled,
         watch: loaded.config.watch.enabled,
-        chats: loaded.config.channels.telegram.enabled,
+        chats: loaded.config.channels.enabled().next().is_some(),
         subagents: true,
     };
     for spec in specs(capabilities) {

@@ -1,6 +1,6 @@
 //! The table of the members of `agents.list` and `agents.bindings`.
 
-use crate::config::table::{KEYS, Key, Kind, key};
+use crate::config::table::{Key, Kind, key, keys};
 
 /// The settings of `agents.defaults` that an entry of `agents.list` may have too.
 pub const INHERITED: [&str; 11] = [
@@ -29,7 +29,7 @@ static AGENT: &[Key] = &[
 #[rustfmt::skip]
 static BINDING: &[Key] = &[
     key("agent", Kind::Text, r#""""#, "Required. The id of the agent that answers."),
-    key("channel", Kind::Choice(&["telegram", "discord"]), r#""""#, "Only messages on this channel."),
+    key("channel", Kind::Text, r#""""#, "Only messages on this channel, such as telegram."),
     key("chat", Kind::Text, r#""""#, "Only messages in the chat with this id (/id shows it), or in one of its threads: CHAT:THREAD."),
     key("sender", Kind::Text, r#""""#, "Only messages in the private chat with the person with this id."),
 ];
@@ -42,7 +42,7 @@ pub fn members(kind: Kind) -> impl Iterator<Item = (&'static str, &'static Key)>
         Kind::Bindings => BINDING,
         _ => &[],
     };
-    let inherited = KEYS.iter().filter_map(move |key| {
+    let inherited = keys().filter_map(move |key| {
         let name = key.path.strip_prefix("agents.defaults.")?;
         (kind == Kind::Agents && INHERITED.contains(&name)).then_some((name, key))
     });

@@ -143,23 +143,6 @@ fn each_setting_that_weakens_a_promise_is_named() {
 }
 
 #[test]
-fn a_token_of_the_wrong_shape_is_found() {
-    let wrong = |name: &str, token: &str| {
-        let text =
-            format!(r#"{{"channels": {{"{name}": {{"enabled": true, "token": "{token}"}}}}}}"#);
-        let config: Config = serde_json::from_str(&text).unwrap();
-        !token_problems(&config.channels).is_empty()
-    };
-    assert!(!wrong("telegram", "123:AAE-x_y") && !wrong("discord", "a1.b-2.c_3"));
-    for token in ["123", ":AA", "bot123:AA", "123:", "123:A A", "123:AA/../x"] {
-        assert!(wrong("telegram", token), "{token}");
-    }
-    for token in ["a.b", "Bot a.b.c", "a..c", "a.b.c.d"] {
-        assert!(wrong("discord", token), "{token}");
-    }
-}
-
-#[test]
 fn an_id_that_matches_no_one_and_a_proxy_that_is_none_are_found() {
     let problem = |path: &str, value: Value| {
         let (key, path) = crate::config::table::find_spelt(path).unwrap();

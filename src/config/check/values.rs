@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use serde_json::Value;
 
 use super::{describe_value, safe_path};
+use crate::config::table::Kind;
 use crate::config::{resolve, texts};
 use crate::limits::config::PRICE_MAX;
 use crate::text::nearest;
@@ -23,16 +24,35 @@ pub fn is_id(id: &Value, open: bool) -> bool {
         }
 }
 
+/// Whether a value is an id of a channel with ids of any form.
+pub fn is_name(name: &Value) -> bool {
+    let is_fit = |text: &str| {
+        !text.is_empty() && !text.contains(|char: char| char.is_whitespace() || char.is_control())
+    };
+    name.is_i64() || name.is_u64() || name.as_str().is_some_and(|text| is_fit(text.trim()))
+}
+
 /// Whether an entry of an object of roles is right: an id or a name, with a role.
-pub fn is_role(id: &str, role: &Value, open: bool) -> bool {
+pub fn is_role(kind: Kind, (id, role): (&str, &Value), open: bool) -> bool {
     let name = role.as_str();
     let is_known = name.is_some_and(|name| ["owner", "user", "guest"].contains(&name));
-    id.trim() == id && id != "*" && is_id(&Value::from(id), open) && is_known
+    let person = Value::from(id);
+    let is_person = match kind {
+        Kind::NamedRoles => is_name(&person),
+        _ => is_id(&person, open),
+    };
+    id.trim() == id && id != "*" && is_person && is_known
 }
 
 /// The first wrong entry of an object of roles, for people.
-pub fn wrong_role(roles: &serde_json::Map<String, Value>, open: bool) -> Option<String> {
-    let (id, role) = roles.iter().find(|(id, role)| !is_role(id, role, open))?;
+pub fn wrong_role(
+    roles: &serde_json::Map<String, Value>,
+    kind: Kind,
+    open: bool,
+) -> Option<String> {
+    let (id, role) = roles
+        .iter()
+        .find(|(id, role)| !is_role(kind, (id, role), open))?;
     let id = describe_value(&Value::from(id.as_str()));
     Some(format!("{id}: {}", describe_value(role)))
 }

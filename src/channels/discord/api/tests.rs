@@ -132,7 +132,7 @@ fn what_goes_into_a_path_is_encoded() {
 
 #[test]
 fn files_come_from_discord_only() {
-    let config = schema::Channels::default().discord;
+    let config = crate::config::channels::Bot::of("discord");
     let limits = Arc::default();
     let tls = Tls::new(None).unwrap();
     let api = Api::new(&tls, &config, &limits, IDLE, &Cancel::new()).unwrap();

@@ -17,11 +17,10 @@ const HERE: ChatTarget = ChatTarget {
 };
 
 fn config(base: &str) -> Bot {
-    Bot {
-        api_base: base.to_owned(),
-        token: Secret::new(TOKEN),
-        ..Bot::default()
-    }
+    let mut bot = Bot::of("telegram");
+    bot.api_base = base.to_owned();
+    bot.token = Secret::new(TOKEN);
+    bot
 }
 
 fn api_at(base: &str) -> Api {
