@@ -10,6 +10,8 @@ pub mod health;
 pub mod intake;
 mod multipart;
 pub mod names;
+pub mod qq;
 pub mod table;
 pub mod telegram;
 pub mod texts;
+pub mod whatsapp;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::adapter::Adapter;
-use super::{discord, telegram};
+use super::{discord, qq, telegram, whatsapp};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::config::channels::Bot;
@@ -12,7 +12,12 @@ use crate::error::Result;
 use crate::http::Tls;
 
 /// Every channel, in the order in which they are listed.
-pub static ALL: &[&Service] = &[&telegram::SERVICE, &discord::SERVICE];
+pub static ALL: &[&Service] = &[
+    &telegram::SERVICE,
+    &discord::SERVICE,
+    &whatsapp::SERVICE,
+    &qq::SERVICE,
+];
 
 /// The channel of this name.
 pub fn find(name: &str) -> Option<&'static Service> {

@@ -43,8 +43,9 @@ pub static SERVICE: Service = Service {
 /// What cannot be right in a configuration.
 fn check(bot: &Bot) -> Option<&'static str> {
     if !bot.text("appId").bytes().all(|byte| byte.is_ascii_digit()) {
-        return Some("appId must be the number that QQ shows as AppID");
+        return Some("channels.qq.appId must be the number that QQ shows as AppID");
     }
-    (bot.flag("sendKeyboards") && !bot.flag("sendMarkdown"))
-        .then_some("sendKeyboards needs sendMarkdown: QQ takes buttons only below Markdown")
+    (bot.flag("sendKeyboards") && !bot.flag("sendMarkdown")).then_some(
+        "channels.qq.sendKeyboards needs sendMarkdown: QQ takes buttons only below Markdown",
+    )
 }

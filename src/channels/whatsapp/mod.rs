@@ -45,22 +45,22 @@ pub static SERVICE: Service = Service {
 pub fn check(bot: &Bot) -> Option<&'static str> {
     let url = bot.text("bridgeUrl");
     if !url.starts_with("ws://") && !url.starts_with("wss://") {
-        return Some("bridgeUrl must begin with ws:// or wss://");
+        return Some("channels.whatsapp.bridgeUrl must begin with ws:// or wss://");
     }
     let folder = bot.text("mediaDir");
     if !folder.is_empty() && !folder.starts_with('/') {
-        return Some("mediaDir must be a path that begins with /");
+        return Some("channels.whatsapp.mediaDir must be a path that begins with /");
     }
     let is_group = |entry: &str| entry.trim().ends_with(frame::GROUP);
     let is_owner = |(entry, role): (&String, &Role)| is_group(entry) && *role == Role::Owner;
     if bot.allow_from.iter().any(|entry| is_group(entry)) || bot.roles.iter().any(is_owner) {
         return Some(
-            "the bridge does not tell who writes in a group, so a group cannot be an owner: give it the role user or guest in roles",
+            "the WhatsApp bridge does not tell who writes in a group, so a group cannot be an owner: give it the role user or guest in channels.whatsapp.roles",
         );
     }
     let has_plus = |entry: &str| entry.trim().starts_with('+');
     let mut people = bot.allow_from.iter().chain(bot.roles.keys());
     people
         .any(|entry| has_plus(entry))
-        .then_some("write phone numbers with the country code and without +, such as 41791234567")
+        .then_some("write phone numbers in channels.whatsapp with the country code and without +, such as 41791234567")
 }

@@ -1,29 +1,15 @@
-//! WhatsApp and MoChat.
+//! MoChat.
 
-/// WhatsApp.
-pub(super) mod whatsapp {
-    use crate::config::channels::{channel_keys, own};
-    use crate::config::table::Kind::{NamedRoles, Names, Secret, Text};
+use super::{channel_keys, own, usual};
+use crate::config::table::Kind::{NamedRoles, Names, Secret, Text, Texts, Url, Whole};
 
-    channel_keys!("whatsapp", "WhatsApp", ids: (Names, NamedRoles, "telephone numbers with the country's code, without +"), [
-        own!("whatsapp", "bridgeUrl", Text, r#""ws://localhost:3001""#, "URL of the bridge."),
-        own!("whatsapp", "bridgeToken", Secret, r#""""#, "The bridge's token, if it has one. ${NAME} reads it from the environment, file:PATH from a file."),
-    ]);
-}
-
-/// MoChat.
-pub(super) mod mochat {
-    use crate::config::channels::{channel_keys, own, usual};
-    use crate::config::table::Kind::{NamedRoles, Names, Secret, Text, Texts, Url, Whole};
-
-    channel_keys!("mochat", "MoChat", ids: (Names, NamedRoles, "user ids"), [
-        own!("mochat", "baseUrl", Url, r#""https://mochat.io""#, "URL of the server."),
-        own!("mochat", "clawToken", Secret, r#""""#, "The agent's token. ${NAME} reads it from the environment, file:PATH from a file."),
-        own!("mochat", "agentUserId", Text, r#""""#, "The agent's own user id."),
-        own!("mochat", "sessions", Texts, "[]", "Sessions to follow; *: all."),
-        own!("mochat", "panels", Texts, "[]", "Panels to follow; *: all."),
-        own!("mochat", "watchTimeoutMs", Whole(1_000, 60_000), "25000", "How long one request waits for news, in milliseconds."),
-        usual!("mochat", proxy),
-        usual!("mochat", groupPolicy, "Which messages in panels are for the agent. mention: those that mention it; open: all; off: none."),
-    ]);
-}
+channel_keys!("mochat", "MoChat", ids: (Names, NamedRoles, "user ids"), [
+    own!("mochat", "baseUrl", Url, r#""https://mochat.io""#, "URL of the server."),
+    own!("mochat", "clawToken", Secret, r#""""#, "The agent's token. ${NAME} reads it from the environment, file:PATH from a file."),
+    own!("mochat", "agentUserId", Text, r#""""#, "The agent's own user id."),
+    own!("mochat", "sessions", Texts, "[]", "Sessions to follow; *: all."),
+    own!("mochat", "panels", Texts, "[]", "Panels to follow; *: all."),
+    own!("mochat", "watchTimeoutMs", Whole(1_000, 60_000), "25000", "How long one request waits for news, in milliseconds."),
+    usual!("mochat", proxy),
+    usual!("mochat", groupPolicy, "Which messages in panels are for the agent. mention: those that mention it; open: all; off: none."),
+]);

@@ -4,7 +4,9 @@
 //! in the rows, so that they stand in one place.
 
 mod discord;
+mod qq;
 mod telegram;
+mod whatsapp;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +20,12 @@ use crate::access::{Role, Rules};
 use crate::secret::Secret;
 
 /// The settings of each channel, in the order in which they are listed.
-pub static ALL: &[(&str, &[Key])] = &[("telegram", telegram::KEYS), ("discord", discord::KEYS)];
+pub static ALL: &[(&str, &[Key])] = &[
+    ("telegram", telegram::KEYS),
+    ("discord", discord::KEYS),
+    ("whatsapp", whatsapp::KEYS),
+    ("qq", qq::KEYS),
+];
 
 /// The settings of a channel; none for a name that is no channel's.
 pub fn rows(channel: &str) -> &'static [Key] {

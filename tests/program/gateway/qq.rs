@@ -61,7 +61,10 @@ fn a_message_is_answered_as_a_reply() {
     let gateway = chat.start();
     let said = chat.ana.says("good morning");
     let answer = chat.qq.wait_for(&chat.ana, "Ana.");
-    assert_eq!((answer.text.as_str(), answer.reply_to.as_str()), ("Good morning, Ana.", said.as_str()));
+    assert_eq!(
+        (answer.text.as_str(), answer.reply_to.as_str()),
+        ("Good morning, Ana.", said.as_str())
+    );
     let output = gateway.stop().ends_with(0);
     for secret in [SECRET, "canary-access-token"] {
         assert!(!output.stderr.contains(secret), "{}", output.stderr);
@@ -108,7 +111,11 @@ fn what_is_too_much_for_replies_waits_for_the_next_message() {
     gateway.stop().ends_with(0);
     let texts = chat.texts();
     for text in ["two", "three", "four", "five", "six", "seven", "eight"] {
-        assert_eq!(texts.iter().filter(|it| *it == text).count(), 1, "{texts:?}");
+        assert_eq!(
+            texts.iter().filter(|it| *it == text).count(),
+            1,
+            "{texts:?}"
+        );
     }
 }
 
@@ -196,15 +203,21 @@ fn files_go_both_ways() {
     ]);
     std::fs::write(chat.home.workspace("plot.txt"), "a plot").unwrap();
     let gateway = chat.start();
-    chat.ana.sends("what is this?", &[("plan.txt", "file", b"the plan")]);
-    let shown = chat.qq.wait_for_message(&chat.ana, |message| !message.files.is_empty());
+    chat.ana
+        .sends("what is this?", &[("plan.txt", "file", b"the plan")]);
+    let shown = chat
+        .qq
+        .wait_for_message(&chat.ana, |message| !message.files.is_empty());
     assert_eq!(shown.files, [("plot.txt".to_owned(), b"a plot".to_vec())]);
     chat.qq.wait_for(&chat.ana, "Done.");
     gateway.stop().ends_with(0);
     let asked = chat.model.requests()[0].last_message();
     let (_, rest) = asked.split_once("[file: ").unwrap();
     let (path, _) = rest.split_once(']').unwrap();
-    assert_eq!(std::fs::read(chat.home.workspace(path)).unwrap(), b"the plan");
+    assert_eq!(
+        std::fs::read(chat.home.workspace(path)).unwrap(),
+        b"the plan"
+    );
 }
 
 #[test]
@@ -215,7 +228,11 @@ fn a_link_that_a_group_does_not_take_stays_readable() {
     let gateway = chat.start();
     member.says("where?");
     let answer = chat.qq.wait_for(&member, "for more.");
-    assert!(answer.text.contains("docs。example。org/x"), "{}", answer.text);
+    assert!(
+        answer.text.contains("docs。example。org/x"),
+        "{}",
+        answer.text
+    );
     gateway.stop().ends_with(0);
 }
 
@@ -231,10 +248,16 @@ fn markdown_and_buttons_are_used_where_they_are_permitted() {
     let gateway = chat.start();
     chat.ana.says("log it");
     let question = chat.qq.wait_for(&chat.ana, "echo one");
-    assert!(question.is_markdown && !question.buttons.is_empty(), "{question:?}");
+    assert!(
+        question.is_markdown && !question.buttons.is_empty(),
+        "{question:?}"
+    );
     chat.ana.presses("Run once");
     let answer = chat.qq.wait_for(&chat.ana, "done");
-    assert!(answer.is_markdown && answer.text.contains("**done**"), "{answer:?}");
+    assert!(
+        answer.is_markdown && answer.text.contains("**done**"),
+        "{answer:?}"
+    );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\n");
     assert_eq!(chat.qq.calls("PUT /interactions/").len(), 1);
     // Without the permission the same is sent as text.
@@ -247,7 +270,10 @@ fn markdown_that_is_not_permitted_becomes_text() {
     let gateway = chat.start();
     chat.ana.says("hello");
     let answer = chat.qq.wait_for(&chat.ana, "words");
-    assert_eq!((answer.text.as_str(), answer.is_markdown), ("bold words", false));
+    assert_eq!(
+        (answer.text.as_str(), answer.is_markdown),
+        ("bold words", false)
+    );
     gateway.stop().ends_with(0);
 }
 
@@ -275,7 +301,9 @@ fn a_silent_gateway_is_left_and_a_wrong_secret_explained() {
     gateway.wait_for_log("rejects the bot's AppID or AppSecret");
     let output = gateway.stop().ends_with(0);
     assert!(!output.stderr.contains("wrong-canary"), "{}", output.stderr);
-    let tested = Program::new(&chat.home).args(["channels", "test", "qq"]).run();
+    let tested = Program::new(&chat.home)
+        .args(["channels", "test", "qq"])
+        .run();
     assert_ne!(tested.code, Some(0));
     assert!(tested.stderr.contains("q.qq.com"), "{}", tested.stderr);
 }
@@ -283,6 +311,9 @@ fn a_silent_gateway_is_left_and_a_wrong_secret_explained() {
 #[test]
 fn the_test_of_the_channel_names_the_bot() {
     let chat = Chat::playing([]);
-    let tested = Program::new(&chat.home).args(["channels", "test", "qq"]).run().ends_with(0);
+    let tested = Program::new(&chat.home)
+        .args(["channels", "test", "qq"])
+        .run()
+        .ends_with(0);
     assert!(tested.stdout.contains("crab"), "{}", tested.stdout);
 }

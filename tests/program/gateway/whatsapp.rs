@@ -88,7 +88,10 @@ fn what_whatsapp_delivers_again_is_not_answered_again() {
     chat.whatsapp.set_connected(true);
     chat.whatsapp.tells(&first);
     let yesterday = first["timestamp"].as_u64().unwrap() - 86_400;
-    chat.ana.says_at("/sh reboot", json!({"low": yesterday, "high": 0, "unsigned": true}));
+    chat.ana.says_at(
+        "/sh reboot",
+        json!({"low": yesterday, "high": 0, "unsigned": true}),
+    );
     chat.ana.says("again");
     chat.whatsapp.wait_for(&chat.ana, "two");
     gateway.stop().ends_with(0);
@@ -133,7 +136,9 @@ fn a_bridge_without_a_token_works_and_a_wrong_token_is_explained() {
 #[test]
 fn the_test_of_the_channel_finds_the_bridge_and_sends() {
     let chat = Chat::playing([]);
-    let tested = chat.run(&["channels", "test", "whatsapp", "--chat", "4179111"]).ends_with(0);
+    let tested = chat
+        .run(&["channels", "test", "whatsapp", "--chat", "4179111"])
+        .ends_with(0);
     assert!(tested.stdout.contains("bridge"), "{}", tested.stdout);
     assert_eq!(chat.texts().len(), 1);
     assert!(!tested.stdout.contains(TOKEN) && !tested.stderr.contains(TOKEN));
@@ -142,7 +147,10 @@ fn the_test_of_the_channel_finds_the_bridge_and_sends() {
 #[test]
 fn an_answer_waits_while_the_bridge_is_away_and_while_it_has_lost_whatsapp() {
     let gates = [Gate::default(), Gate::default()];
-    let chat = Chat::playing([say("first").after(&gates[0]), say("second").after(&gates[1])]);
+    let chat = Chat::playing([
+        say("first").after(&gates[0]),
+        say("second").after(&gates[1]),
+    ]);
     let gateway = chat.start();
     chat.ana.says("one");
     chat.model.wait_for_requests(1);
@@ -187,7 +195,10 @@ fn a_group_has_the_role_that_it_is_given_and_the_bot_answers_when_it_is_named() 
     let chat = Chat::playing([say("At your service.")])
         .set("roles", json!({"120363-9@g.us": "user"}))
         .set("mentionNames", json!(["@4170000", "crab"]));
-    let (ours, other) = (chat.whatsapp.group("120363-9"), chat.whatsapp.group("120363-8"));
+    let (ours, other) = (
+        chat.whatsapp.group("120363-9"),
+        chat.whatsapp.group("120363-8"),
+    );
     let gateway = chat.start();
     ours.says("nobody in particular");
     other.says("crab, are you there?");
@@ -247,10 +258,15 @@ fn a_later_bridge_delivers_files_from_its_folder_and_from_nowhere_else() {
     gateway.stop().ends_with(0);
     let requests = chat.model.requests();
     let asked = requests[0].messages().last().unwrap()["content"].to_string();
-    assert!(asked.contains("wa_1.png") && asked.contains("could not be fetched"), "{asked}");
+    assert!(
+        asked.contains("wa_1.png") && asked.contains("could not be fetched"),
+        "{asked}"
+    );
     let inbox = chat.home.workspace("inbox");
     let files = std::fs::read_dir(inbox).unwrap().flatten();
-    let contents: Vec<String> = files.filter_map(|file| std::fs::read_to_string(file.path()).ok()).collect();
+    let contents: Vec<String> = files
+        .filter_map(|file| std::fs::read_to_string(file.path()).ok())
+        .collect();
     assert_eq!(contents, ["picture"]);
 }
 
@@ -261,11 +277,17 @@ fn a_login_draws_the_code_and_ends_when_the_phone_has_scanned_it() {
     let login = Gateway::of(program);
     chat.whatsapp.wait_for_command("peacrab-probe", 1);
     chat.whatsapp.shows_code("2@first,code,of,two");
-    chat.whatsapp.shows_code(&format!("2@{}", "abc+/DEF".repeat(29)));
+    chat.whatsapp
+        .shows_code(&format!("2@{}", "abc+/DEF".repeat(29)));
     chat.whatsapp.set_connected(true);
     let output = login.finish().ends_with(0);
     let shown = output.stdout;
-    assert!(shown.contains("Linked devices") && shown.contains("WhatsApp is linked."), "{shown}");
-    let blocks = shown.lines().filter(|line| line.contains('▀') || line.contains('▄') || line.contains("##"));
+    assert!(
+        shown.contains("Linked devices") && shown.contains("WhatsApp is linked."),
+        "{shown}"
+    );
+    let blocks = shown
+        .lines()
+        .filter(|line| line.contains('▀') || line.contains('▄') || line.contains("##"));
     assert!(blocks.count() > 30, "{shown}");
 }
