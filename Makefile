@@ -47,12 +47,17 @@ screens: ## Run the program and write what it shows into README.md
 	$(CARGO) build --locked
 	python3 scripts/screens "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
-fakes: ## Check the tests' fake Discord with the real discord.py
+fakes: ## Check the tests' fake servers with the vendors' own clients
 	@scripts/setup fakes
 	$(CARGO) test --locked --test program --no-run
 	"$${CARGO_TARGET_DIR:-target}/fakes/bin/python" tests/discord/check.py \
 		$(CARGO) test --locked --quiet --test program -- \
 		--ignored --exact fake_discord::standalone::serve --nocapture
+	"$${CARGO_TARGET_DIR:-target}/fakes-qq/bin/python" tests/qq/check.py \
+		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_qq::serve --nocapture
+	"$${CARGO_TARGET_DIR:-target}/fakes-whatsapp/bin/python" tests/whatsapp/check.py \
+		"$${CARGO_TARGET_DIR:-target}/fakes-bridge" \
+		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_whatsapp::serve --nocapture
 
 croniter: ## Compare the runs of 10,000 random cron lines with those of Python's croniter
 	@scripts/setup croniter

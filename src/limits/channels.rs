@@ -3,9 +3,6 @@
 pub mod qq;
 pub mod whatsapp;
 
-pub mod qq;
-pub mod whatsapp;
-
 use std::time::Duration;
 
 /// Bytes of a received file; Telegram's servers deliver no larger ones.

@@ -162,7 +162,7 @@ def main():
     asyncio.run(check_channel(fake))
     print("nanobot's channel is content with the fake")
     bridge = subprocess.Popen(
-        ["node", str(HERE / "bridge.mjs"), sys.argv[1], TOKEN_OF_BRIDGE], stdout=subprocess.PIPE, text=True
+        ["node", str(HERE / "bridge" / "bridge.mjs"), sys.argv[1], TOKEN_OF_BRIDGE], stdout=subprocess.PIPE, text=True
     )
     try:
         asyncio.run(check_bridge(fake, bridge))
