@@ -74,6 +74,8 @@ impl From<String> for SessionKey {
 #[serde(transparent)]
 pub struct DraftKey(String);
 
+/// How the keys of turns begin.
+const TURN: &str = "turn:";
 /// How the keys of terminals begin.
 const TERMINAL: &str = "terminal:";
 /// How the keys of allowances begin.
@@ -82,7 +84,17 @@ const ALLOWANCE: &str = "allowance:";
 impl DraftKey {
     /// The running turn of a session.
     pub fn turn(session: &SessionKey) -> Self {
-        Self(format!("turn:{session}"))
+        Self(format!("{TURN}{session}"))
+    }
+
+    /// Whether it is a turn's.
+    pub fn is_of_turn(&self) -> bool {
+        self.0.starts_with(TURN)
+    }
+
+    /// Whether a restart has to tell its chat that it is over.
+    pub fn is_told_after_restart(&self) -> bool {
+        self.is_of_terminal() || self.0.starts_with(ALLOWANCE)
     }
 
     /// What an owner allows in a session for some minutes.

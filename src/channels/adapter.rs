@@ -18,6 +18,12 @@ use super::intake::Intake;
 /// What a channel can do, and its limits.
 #[derive(Clone, Debug)]
 pub struct Capabilities {
+    /// Whether messages can have buttons. Without them a message ends with numbered choices, and a reply that
+    /// names one counts as a press.
+    pub buttons: bool,
+    /// Whether messages can be edited and deleted. Without that nothing is: there are no drafts, and what would
+    /// have been edited is sent as a new message where a person needs it.
+    pub edits: bool,
     /// Bytes of what a button carries.
     pub button_data_bytes: usize,
     /// Bytes of the largest file that can be sent.
@@ -36,8 +42,8 @@ pub struct Capabilities {
     pub reaction: String,
     /// Whether replies quote the message that they reply to.
     pub quotes: bool,
-    /// The least time between two edits of a draft; `None` where messages cannot be edited, and so no
-    /// drafts are shown.
+    /// The least time between two edits of a draft; `None` for no drafts. Without [`edits`](Self::edits) it
+    /// does not count.
     pub edit_interval: Option<Duration>,
 }
 

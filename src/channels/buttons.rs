@@ -2,7 +2,7 @@
 
 use super::adapter::Button;
 use super::texts::answers::label;
-use crate::approval::{AlwaysOption, Answer, Question};
+use crate::approval::{AlwaysOption, Answer, Cause, Question};
 use crate::language::Language;
 use crate::message::CommandButton;
 
@@ -44,6 +44,31 @@ pub fn for_question(number: u64, question: &Question, language: Language) -> Vec
         rows.push(vec![everything]);
     }
     rows
+}
+
+/// The label that a button of a question has in the other language.
+pub fn in_other_words(data: &str, written: &str) -> Option<String> {
+    let Press::Answer { answer, .. } = read(data)? else {
+        return None;
+    };
+    let tool = Cause::Tool {
+        name: String::new(),
+        description: String::new(),
+        is_changed: false,
+    };
+    let input = Cause::Input {
+        session: 0,
+        command: String::new(),
+    };
+    let causes = [Cause::Unsandboxed, tool, input];
+    let languages = [
+        (Language::English, Language::Chinese),
+        (Language::Chinese, Language::English),
+    ];
+    let mut all = causes.iter().flat_map(|cause| {
+        languages.map(|(one, other)| (label(one, answer, cause), label(other, answer, cause)))
+    });
+    all.find_map(|(one, other)| (one == written).then(|| other.to_owned()))
 }
 
 /// Buttons whose press comes back as their label, or as much of it as fits into `data_bytes`.

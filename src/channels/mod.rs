@@ -4,6 +4,7 @@
 pub mod adapter;
 mod backoff;
 pub mod buttons;
+pub mod choices;
 pub mod delivery;
 pub mod discord;
 pub mod health;

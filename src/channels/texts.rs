@@ -117,6 +117,23 @@ pub mod approve {
     }
 }
 
+/// What stands below a message whose channel has no buttons.
+pub mod choices {
+    use crate::language::texts;
+
+    texts! {
+        /// `list` has numbers and labels.
+        pub(crate) fn reply_with_number(list) { "Reply with a number: {list}", "请回复数字：{list}" }
+        /// `list` has labels.
+        pub(crate) fn reply_with_word(list) { "Or reply with: {list}", "也可以回复：{list}" }
+        /// `keys` are names of keys, `others` further commands.
+        pub(crate) fn keys(keys, others) {
+            "Press a key with `/key`: {keys}. Also {others}",
+            "用 `/key` 按键：{keys}。另有 {others}",
+        }
+    }
+}
+
 /// What a question about a command says.
 pub mod question {
     use crate::language::texts;
@@ -293,6 +310,7 @@ mod tests {
             super::TABLE,
             super::answers::TABLE,
             super::approve::TABLE,
+            super::choices::TABLE,
             super::question::TABLE,
         ] {
             crate::language::check_table(table);

@@ -102,6 +102,8 @@ pub struct Parts {
     pub asked: AskedSecrets,
     /// The last known time.
     pub known_time: KnownTime,
+    /// The folder of small files, for those of the channels.
+    pub state: PathBuf,
     /// What updates take.
     pub updates: Updates,
     /// The scheduled jobs.
@@ -213,7 +215,17 @@ impl Gateway {
     }
 
     fn display_settings(&self, to: &Address) -> DisplaySettings {
-        DisplaySettings::new(&self.live().channels, &to.channel)
+        let settings = DisplaySettings::new(&self.live().channels, &to.channel);
+        DisplaySettings {
+            // The beginning of an answer that never changes would stay beside the answer.
+            streaming: settings.streaming && self.edits(to),
+            ..settings
+        }
+    }
+
+    /// Whether the channel of an address can edit messages.
+    fn edits(&self, to: &Address) -> bool {
+        self.delivery(to).is_none_or(Delivery::edits)
     }
 
     /// The delivery of an address's channel.

@@ -25,6 +25,7 @@ use crate::agent::commands::{Slash, may_use, typed_command};
 use crate::bus::{self, Ending, Event, EventSender, Heartbeats};
 use crate::cancel::Cancel;
 use crate::channels::adapter::Adapter;
+use crate::channels::choices::Choices;
 use crate::channels::delivery::{Delivery, DeliveryParts};
 use crate::channels::intake::{AccessList, Intake, IntakeParts};
 use crate::clock::{Clock, Stopwatch};
@@ -190,10 +191,17 @@ fn deliveries(
                 })
             },
             max_retries: parts.send_max_retries,
+            choices: choices_of(&*channel.adapter, &parts.state),
         });
         (channel.adapter.name(), delivery)
     };
     channels.iter().map(delivery).collect()
+}
+
+/// What is offered where a channel has no buttons.
+fn choices_of(adapter: &dyn Adapter, state: &Path) -> Option<Arc<Choices>> {
+    let has_buttons = adapter.capabilities().buttons;
+    (!has_buttons).then(|| Arc::new(Choices::new(state, adapter.name())))
 }
 
 /// Starts a thread for each channel. What it receives waits in the queue until the loop runs.
@@ -241,6 +249,7 @@ fn start_receiving(
             lost_access: Box::new(move |chat, person| to_close.close_terminal_of(chat, person)),
             is_secret: Box::new(move |message| to_ask.is_secret(message)),
             take_secret: Box::new(move |message| to_type.type_secret(&message)),
+            choices: delivery.choices(),
         });
         intakes.insert(name, intake.clone());
         let (heartbeat, cancel) = (heartbeats.register(name), receivers.cancel.clone());

@@ -210,3 +210,24 @@ pub const QUESTION_NAME_CHARS: usize = 60;
 pub const SCRIPT_LINES: usize = 8;
 /// Characters below which the beginning of a script says nothing.
 pub const SCRIPT_CHARS_MIN: usize = 40;
+/// Offers of choices that a channel without buttons remembers, and those of one chat: a few reminders, watches and
+/// questions at a time.
+pub const OFFERS: usize = 32;
+/// See [`OFFERS`].
+pub const OFFERS_IN_CHAT: usize = 6;
+/// Bytes of an offer's message that are kept: a reminder with all of its text.
+pub const OFFER_TEXT_BYTES: usize = 4608;
+/// Bytes of a choice's data: every command of the program's own buttons.
+pub const CHOICE_DATA_BYTES: usize = 256;
+/// Characters of a reply that can be a choice; a button's label is shorter.
+pub const CHOICE_REPLY_CHARS: usize = 80;
+/// Replies that have answered questions and are known if the channel sends them again.
+pub const CHOICES_USED: usize = 32;
+/// Bytes of the file with a channel's offers.
+pub const CHOICES_FILE_BYTES: usize = 512 * 1024;
+/// Characters of all labels up to which choices stand on one line.
+pub const CHOICES_LINE_CHARS: usize = 60;
+/// Time between two messages about the progress of work where none can be edited.
+pub const SPARSE_INTERVAL: Duration = Duration::from_secs(60);
+/// How long a terminal's screen must be still before it is shown where none can be edited.
+pub const STILL_TIME: Duration = Duration::from_secs(2);

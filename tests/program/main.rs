@@ -13,6 +13,7 @@ mod harness;
 mod agent;
 mod approved;
 mod background;
+mod channels;
 mod command_line;
 mod commands;
 mod config;

@@ -1,16 +1,20 @@
 //! Performs what the plan has decided, over one connection.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::path::Path;
 
 use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
-use crate::channels::adapter::{Connection, Failure, Piece, Post, Sent, Upload};
+use crate::channels::adapter::{
+    Button, Capabilities, Connection, Failure, Piece, Post, Sent, Upload,
+};
 use crate::channels::buttons;
+use crate::channels::choices::{Offer, describe_commands};
 use crate::channels::texts::{file_not_sent, message_not_deleted};
 use crate::error::Error;
-use crate::limits::channels::{CALL_TIME, DELIVERY_LINGER};
-use crate::markup::inline_code;
+use crate::limits::channels::{CALL_TIME, CHOICE_DATA_BYTES, DELIVERY_LINGER};
+use crate::markup::{self, inline_code};
 use crate::message::{Address, DraftKey, OutgoingMessage};
 use crate::outbox::Pending;
 use crate::sys::file::open_to_read;
@@ -31,7 +35,14 @@ pub(super) struct Caller<'a> {
     heartbeat: Heartbeat,
     connection: Option<Box<dyn Connection>>,
     /// The pieces of the message that was sent from last, by its number: a long one is rendered once.
-    rendered: Option<(u64, Vec<Piece>)>,
+    rendered: Option<(u64, RenderedMessage)>,
+}
+
+/// A message as its channel takes it.
+struct RenderedMessage {
+    pieces: Vec<Piece>,
+    /// What its last piece offers, where there are no buttons.
+    offer: Option<Offer>,
 }
 
 impl<'a> Caller<'a> {
@@ -126,16 +137,17 @@ impl<'a> Caller<'a> {
             self.give_up(&pending, why, true);
             return Outcome::Dropped;
         }
-        let adapter = &self.parts.adapter;
-        let pieces = match self.rendered.take() {
-            Some((of, pieces)) if of == id => pieces,
-            _ => adapter.render(&pending.message.text),
+        let rendered = match self.rendered.take() {
+            Some((of, rendered)) if of == id => rendered,
+            _ => self.render_message(&pending.message),
         };
+        let RenderedMessage { pieces, offer } = &rendered;
         let total = pieces.len() + pending.message.files.len();
         let sent = match pieces.get(pending.pieces) {
             Some(piece) => {
                 let is_last = pending.pieces + 1 == pieces.len();
-                self.send_piece(connection, &pending, (piece, is_last), edits)
+                let offer = offer.as_ref().filter(|_| is_last);
+                self.send_piece(connection, &pending, (piece, is_last), (edits, offer))
             }
             None => {
                 let index = pending.pieces.saturating_sub(pieces.len());
@@ -147,7 +159,7 @@ impl<'a> Caller<'a> {
         };
         let is_last = pending.pieces + 1 >= total;
         if !is_last {
-            self.rendered = Some((id, pieces));
+            self.rendered = Some((id, rendered));
         }
         match sent {
             Ok(()) => {
@@ -231,35 +243,95 @@ impl<'a> Caller<'a> {
         (path.parent() == Some(&self.parts.pictures) && path.file_name().is_some()).then_some(path)
     }
 
+    /// The pieces of a message. Without buttons, its choices are a part of its text.
+    fn render_message(&self, message: &OutgoingMessage) -> RenderedMessage {
+        let adapter = &self.parts.adapter;
+        let to = &message.to;
+        let offered = self.offered(to, &buttons_of(message, CHOICE_DATA_BYTES));
+        let Some((offer, choices)) = offered else {
+            return RenderedMessage {
+                pieces: adapter.render(&message.text),
+                offer: None,
+            };
+        };
+        let text = &message.text;
+        RenderedMessage {
+            pieces: adapter.render(format!("{text}\n\n{choices}").trim_start()),
+            offer: Some(match message.command_buttons.is_empty() {
+                true => offer,
+                false => offer.with_text(markup::parse(text, &|_| false).text()),
+            }),
+        }
+    }
+
+    /// What is offered in a chat instead of buttons, and the text that says so. `None` where the channel has buttons.
+    fn offered(&self, to: &Address, rows: &[Vec<Button>]) -> Option<(Offer, String)> {
+        let language = self.parts.languages.get(to);
+        self.parts.choices.as_ref()?.prepare(to, rows, language)
+    }
+
+    /// Like [`put`], for a message that may offer choices.
+    fn put_offer(
+        &self,
+        connection: &mut dyn Connection,
+        to: &Address,
+        (post, plain): (&Post<'_>, &str),
+        (edits, offer): (Option<&str>, Option<Offer>),
+    ) -> Sent<Option<String>> {
+        if let (Some(choices), Some(message)) = (&self.parts.choices, edits) {
+            choices.replaced(to, message);
+        }
+        let Some((choices, offer)) = self.parts.choices.as_ref().zip(offer) else {
+            return put(connection, to, post, plain, edits);
+        };
+        choices.add(offer);
+        let sent = put(connection, to, post, plain, edits);
+        match sent.as_ref().map(|sent| sent.as_deref().or(edits)) {
+            Ok(Some(message)) => choices.sent(to, message),
+            Ok(None) | Err(_) => choices.take_back(to),
+        }
+        sent
+    }
+
+    /// What the channel is given as buttons.
+    fn posted<'b>(&self, rows: &'b [Vec<Button>]) -> &'b [Vec<Button>] {
+        match self.parts.choices {
+            None => rows,
+            Some(_) => &[],
+        }
+    }
+
     fn send_piece(
         &self,
         connection: &mut dyn Connection,
         pending: &Pending,
         (piece, is_last): (&Piece, bool),
-        edits: Option<&str>,
+        (edits, offer): (Option<&str>, Option<&Offer>),
     ) -> Sent {
         let message = &pending.message;
-        let capabilities = self.parts.adapter.capabilities();
-        let buttons = match is_last {
-            true => {
-                let bytes = capabilities.button_data_bytes;
-                let mut rows = buttons::for_labels(&message.buttons, bytes);
-                rows.extend(buttons::for_commands(&message.command_buttons, bytes));
-                rows
-            }
+        let bytes = self.parts.adapter.capabilities().button_data_bytes;
+        let rows = match is_last {
+            true => buttons_of(message, bytes),
             false => Vec::new(),
         };
         let is_first = pending.pieces == 0;
         let post = Post {
             text: &piece.written,
             is_marked: true,
-            buttons: &buttons,
+            buttons: self.posted(&rows),
             reply_to: self.reply_to(&message.reply_to).filter(|_| is_first),
             key: Some(key(pending)),
             silent: message.silent,
         };
         let edits = edits.filter(|_| is_first);
-        put(connection, &message.to, &post, &piece.plain, edits).map(drop)
+        let (to, post) = (&message.to, (&post, &*piece.plain));
+        self.put_offer(connection, to, post, (edits, offer.cloned()))?;
+        let is_of_agent =
+            message.run.is_some() || message.replaces.as_ref().is_some_and(DraftKey::is_of_turn);
+        if let (Some(choices), None, true) = (&self.parts.choices, offer, is_of_agent && is_last) {
+            choices.moved_on(to);
+        }
+        Ok(())
     }
 
     /// The message to quote, where quotes are enabled.
@@ -348,22 +420,47 @@ impl<'a> Caller<'a> {
         text: &DraftText,
         message: Option<&str>,
     ) -> Sent<Outcome> {
-        let Some(piece) = self.parts.adapter.render_draft(&text.text) else {
+        let Capabilities {
+            edits,
+            button_data_bytes,
+            ..
+        } = *self.parts.adapter.capabilities();
+        if let (Some(choices), Some(message)) = (&self.parts.choices, message) {
+            choices.replaced(to, message);
+        }
+        let (instead, offer) = match (&self.parts.choices, text.is_live) {
+            (None, _) => (String::new(), None),
+            (Some(_), true) => {
+                let language = self.parts.languages.get(to);
+                (describe_commands(&text.buttons, language), None)
+            }
+            (Some(_), false) => {
+                let rows = buttons::for_commands(&text.buttons, CHOICE_DATA_BYTES);
+                let offered = self.offered(to, &rows).unzip();
+                (offered.1.unwrap_or_default(), offered.0)
+            }
+        };
+        let with_choices = match instead.is_empty() {
+            true => Cow::Borrowed(&text.text),
+            false => Cow::Owned(format!("{}\n\n{instead}", text.text)),
+        };
+        let Some(piece) = self.parts.adapter.render_draft(&with_choices) else {
             return Ok(Outcome::Dropped);
         };
-        let data_bytes = self.parts.adapter.capabilities().button_data_bytes;
-        let buttons = buttons::for_commands(&text.buttons, data_bytes);
+        let buttons = buttons::for_commands(&text.buttons, button_data_bytes);
         let post = Post {
             text: &piece.written,
             is_marked: true,
-            buttons: &buttons,
+            buttons: self.posted(&buttons),
             reply_to: self.reply_to(&text.reply_to),
             // What it comes to rings.
             silent: true,
             ..Post::default()
         };
-        let sent = put(connection, to, &post, &piece.plain, message)?;
-        if let Some(sent) = &sent {
+        let sent = self.put_offer(connection, to, (&post, &piece.plain), (message, offer))?;
+        if let Some(sent) = &sent
+            && (edits || key.is_told_after_restart())
+        {
             self.parts.outbox.set_draft(key, Some((to, sent)));
         }
         Ok(done(sent, true))
@@ -412,19 +509,25 @@ impl<'a> Caller<'a> {
         index: usize,
     ) -> Sent<Outcome> {
         let render = |text: &str| self.parts.adapter.render(text);
+        let mut offer = None;
         let (piece, buttons, is_last) = match content {
             Content::Question(asked) => {
-                let rendered = question::render_question(asked, None, &render);
+                let rows = buttons::for_question(asked.number, &asked.question, asked.language);
+                let choices = self.parts.choices.as_ref();
+                let offered = choices.and_then(|it| it.prepare(to, &rows, asked.language));
+                let (made, choices) = offered.unzip();
+                offer = made.map(|offer| Offer {
+                    question: Some(asked.number),
+                    ..offer
+                });
+                let choices = choices.unwrap_or_default();
+                let rendered = question::render_question(asked, None, &choices, &render);
                 if rendered.is_cut && index == 0 {
                     let file = question::as_file(&asked.question);
                     self.upload(connection, to, (file, COMMAND_FILE), (None, false))?;
                     return Ok(done(None, false));
                 }
-                (
-                    rendered.piece,
-                    buttons::for_question(asked.number, &asked.question, asked.language),
-                    true,
-                )
+                (rendered.piece, rows, true)
             }
             Content::Text(text) => {
                 let mut pieces = render(text).into_iter().skip(index);
@@ -437,10 +540,10 @@ impl<'a> Caller<'a> {
         let post = Post {
             text: &piece.written,
             is_marked: true,
-            buttons: &buttons,
+            buttons: self.posted(&buttons),
             ..Post::default()
         };
-        let sent = put(connection, to, &post, &piece.plain, None)?;
+        let sent = self.put_offer(connection, to, (&post, &piece.plain), (None, offer))?;
         Ok(done(sent, is_last))
     }
 
@@ -456,7 +559,23 @@ impl<'a> Caller<'a> {
             return Ok(());
         };
         let render = |text: &str| self.parts.adapter.render(text);
-        let piece = |settled| question::render_question(asked, settled, &render).piece;
+        if !self.parts.adapter.capabilities().edits {
+            // In a private chat, who has answered knows it.
+            let is_group = self.parts.adapter.is_group(to).unwrap_or(false);
+            let is_news = is_group || !settled.is_by_person();
+            let text = settled.describe(asked.language);
+            let piece = render(&text).into_iter().next().filter(|_| is_news);
+            return piece.map_or(Ok(()), |piece| {
+                let post = Post {
+                    text: &piece.written,
+                    is_marked: true,
+                    reply_to: self.reply_to(message),
+                    ..Post::default()
+                };
+                put(connection, to, &post, &piece.plain, None).map(drop)
+            });
+        }
+        let piece = |settled| question::render_question(asked, settled, "", &render).piece;
         let mut edit = |piece: &Piece| {
             let post = Post {
                 text: &piece.written,
@@ -477,6 +596,13 @@ impl<'a> Caller<'a> {
             (edited, _) => edited,
         }
     }
+}
+
+/// The buttons of a message.
+fn buttons_of(message: &OutgoingMessage, data_bytes: usize) -> Vec<Vec<Button>> {
+    let mut rows = buttons::for_labels(&message.buttons, data_bytes);
+    rows.extend(buttons::for_commands(&message.command_buttons, data_bytes));
+    rows
 }
 
 /// The same for each attempt to send the same piece.

@@ -40,6 +40,7 @@ use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::sys::random;
 
 use super::adapter::{Adapter, MenuEntry};
+use super::choices::Choices;
 use super::health::{Health, Task};
 use call::Caller;
 use job::{Content, Job, Next, Outcome, Report, Ticket};
@@ -86,6 +87,8 @@ pub struct DeliveryParts {
     pub menu: Box<dyn Fn() -> Vec<MenuEntry> + Send + Sync>,
     /// Quick tries for a message; after them each wait is the longest one.
     pub max_retries: u32,
+    /// What is offered instead of buttons; `None` where the channel has buttons.
+    pub choices: Option<Arc<Choices>>,
 }
 
 /// The deliveries of one channel. Clones share them. Only [`Delivery::stop`] blocks; all methods may be
@@ -201,6 +204,10 @@ impl Delivery {
             inner.is_outdated = true;
             inner.plan.resting(work);
         });
+        if !self.edits() {
+            // The record was there for a restart: no message is edited or deleted because of it.
+            self.0.parts.outbox.set_draft(work, None);
+        }
     }
 
     /// Shows the progress of work, as Markdown; of several texts the newest counts. It may be called more
@@ -279,6 +286,9 @@ impl Delivery {
     /// A question is over: its buttons go, and the outcome is written below it.
     /// `by` is the name of the person who has answered; empty when no one has.
     pub fn settle(&self, number: u64, answer: Answer, by: &str) {
+        if let Some(choices) = &self.0.parts.choices {
+            choices.close(number);
+        }
         let by = by.to_owned();
         let settled = Settled { answer, by };
         self.change(|inner, _| inner.plan.settle(number, settled));
@@ -299,6 +309,16 @@ impl Delivery {
     /// Bytes of the largest file that the channel takes.
     pub fn upload_bytes(&self) -> u64 {
         self.0.parts.adapter.capabilities().upload_bytes
+    }
+
+    /// What is offered where the channel has no buttons.
+    pub fn choices(&self) -> Option<Arc<Choices>> {
+        self.0.parts.choices.clone()
+    }
+
+    /// Whether the channel can edit messages.
+    pub fn edits(&self) -> bool {
+        self.0.parts.adapter.capabilities().edits
     }
 
     /// Where the outages of the channel are reported.

@@ -169,9 +169,10 @@ impl Plan {
             group_rate: capabilities.group_rate,
             total_rate: capabilities.total_rate,
         };
-        let works = drafts
-            .into_iter()
-            .map(|draft| (draft.key, Work::left(draft.to, draft.message)));
+        // Where nothing can be edited, what an earlier process has shown stays as it is.
+        let edits = capabilities.edits;
+        let drafts = drafts.into_iter().filter(move |_| edits);
+        let works = drafts.map(|draft| (draft.key, Work::left(draft.to, draft.message)));
         Self {
             capabilities,
             max_retries,
@@ -220,7 +221,10 @@ impl Plan {
     /// Shows work again, below what has come since.
     pub fn lower(&mut self, key: &DraftKey) {
         if let Some(work) = self.works.get_mut(key) {
-            work.lower();
+            match self.capabilities.edits {
+                true => work.lower(),
+                false => work.show_once_more(),
+            }
         }
     }
 
@@ -246,10 +250,14 @@ impl Plan {
     }
 
     pub fn draft(&mut self, key: &DraftKey, to: &Address, text: DraftText, now: Duration) {
-        if self.capabilities.edit_interval.is_some()
+        let edits = self.capabilities.edits;
+        if (!edits || self.capabilities.edit_interval.is_some())
             && let Some(work) = self.work(key, to)
         {
-            work.draft(text, now);
+            match edits {
+                true => work.draft(text, now),
+                false => work.draft_sparsely(text, now),
+            }
         }
     }
 
@@ -385,6 +393,7 @@ impl Plan {
                 work.message.clone().filter(|_| work.to == *to && is_below)
             };
             let edits = edits.clone().or_else(draft);
+            let edits = edits.filter(|_| self.capabilities.edits);
             let ready_at = self.ready_at(to, Destination::message_at);
             let paced = self.pace.message_at(&to.chat, (self.is_group)(to));
             if !search.is_due(ready_at.map(|at| at.max(paced)))
@@ -476,7 +485,7 @@ impl Plan {
     /// The draft of an address whose newest text is to be shown before a question, once.
     fn unshown(&self, notice: &Notice, search: &mut Search) -> Option<Job> {
         let to = &notice.to;
-        self.capabilities.edit_interval?;
+        self.edit_interval()?;
         let ready_at = self.ready_at(to, |destination| {
             Some(destination.message_at()?.max(destination.display.until))
         });
@@ -496,6 +505,12 @@ impl Plan {
                 message: work.message.clone(),
             })
         })
+    }
+
+    /// The least time between two edits of a draft; `None` where none is edited.
+    fn edit_interval(&self) -> Option<Duration> {
+        let interval = self.capabilities.edit_interval;
+        interval.filter(|_| self.capabilities.edits)
     }
 
     /// Something was written below what an address shows of running work.
@@ -547,7 +562,7 @@ impl Plan {
             if work.is_overtaken
                 && let Some(message) = &work.message
             {
-                let work_at = work.draft_at(self.capabilities.edit_interval?);
+                let work_at = work.draft_at(self.edit_interval()?);
                 let held = self.pace.held_until(&to.chat);
                 let at = ready_at.map(|at| at.max(held).max(work_at));
                 let may = search.is_due(at) && self.may_try(to);
@@ -559,12 +574,18 @@ impl Plan {
                 });
             }
             let paced = self.pace.draft_at(&to.chat, (self.is_group)(to));
-            let work_at = work.draft_at(self.capabilities.edit_interval?);
+            let work_at = match self.capabilities.edits {
+                true => work.draft_at(self.edit_interval()?),
+                false => work.sparse_at(),
+            };
             let may = search.is_due(ready_at.map(|at| at.max(paced).max(work_at)));
             (may && self.may_try(to)).then(|| Job::Show {
                 to: to.clone(),
                 key: key.clone(),
-                text: text.clone(),
+                text: match self.capabilities.edits {
+                    true => text.clone(),
+                    false => work.news(text),
+                },
                 message: work.message.clone(),
             })
         })

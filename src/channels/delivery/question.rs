@@ -42,7 +42,19 @@ pub(super) struct Settled {
 }
 
 impl Settled {
-    fn describe(&self, language: Language) -> String {
+    /// Whether a person has answered.
+    pub fn is_by_person(&self) -> bool {
+        let by_person = [
+            Answer::Once,
+            Answer::Always,
+            Answer::Everything,
+            Answer::Deny,
+        ];
+        by_person.contains(&self.answer)
+    }
+
+    /// What became of it, as Markdown.
+    pub fn describe(&self, language: Language) -> String {
         let outcome = outcome(language, self.answer);
         match self.by.trim() {
             "" => format!("**{outcome}**"),
@@ -64,15 +76,20 @@ pub(super) struct Rendered {
     pub is_cut: bool,
 }
 
-/// Renders a question, with its outcome once it is over. It is always one message, because the buttons
+/// Renders a question, with its outcome once it is over; `choices` says how to answer without buttons. It is always one message, because the buttons
 /// stand below what they are about: what the model wrote is cut until `render` makes one piece.
 pub(super) fn render_question(
     asked: &ChatQuestion,
     settled: Option<&Settled>,
+    choices: &str,
     render: &dyn Fn(&str) -> Vec<Piece>,
 ) -> Rendered {
     let (language, minutes) = (asked.language, ANSWER_TIME.as_secs() / 60);
-    let expires = texts::expires(language, &minutes, &asked.number);
+    let mut expires = texts::expires(language, &minutes, &asked.number);
+    if !choices.is_empty() {
+        expires.push('\n');
+        expires.push_str(choices);
+    }
     let mut rooms = QUESTION_CHARS.into_iter().peekable();
     while let Some(room) = rooms.next() {
         let (text, is_cut) = describe(asked, room);

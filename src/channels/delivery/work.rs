@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::limits::channels::{DRAFT_DOUBLINGS, DRAFT_EDITS, TYPING_DELAY};
+use crate::limits::channels::{
+    DRAFT_DOUBLINGS, DRAFT_EDITS, SPARSE_INTERVAL, STILL_TIME, TYPING_DELAY,
+};
 use crate::message::{Address, CommandButton};
 
 /// The progress of work.
@@ -54,6 +56,10 @@ pub(super) struct Work {
     was_overtaken: bool,
     /// The question before which its newest text was shown last.
     pub shown_before: u64,
+    /// When its text became another one.
+    changed: Duration,
+    /// Whether a person has asked to see it.
+    is_wanted: bool,
 }
 
 impl Work {
@@ -75,6 +81,8 @@ impl Work {
             is_overtaken: false,
             was_overtaken: false,
             shown_before: 0,
+            changed: Duration::ZERO,
+            is_wanted: false,
         }
     }
 
@@ -128,10 +136,62 @@ impl Work {
         since + interval * (1 << doublings)
     }
 
+    /// Takes a newer text where nothing can be edited. A text with buttons says that something lasts, and how long
+    /// still: it is shown once.
+    pub fn draft_sparsely(&mut self, text: DraftText, now: Duration) {
+        let is_lasting = !text.is_live && !text.buttons.is_empty();
+        if is_lasting && self.edits > 0 {
+            return;
+        }
+        if self
+            .text
+            .as_ref()
+            .is_none_or(|before| before.text != text.text)
+        {
+            self.changed = now;
+        }
+        self.draft(text, now);
+    }
+
+    /// When the text may be sent where nothing can be edited: a live view once it is still, or at once when a
+    /// person asks for it; the progress of work now and then.
+    pub fn sparse_at(&self) -> Duration {
+        match &self.text {
+            Some(_) if self.is_wanted => Duration::ZERO,
+            Some(text) if text.is_live => self.changed + STILL_TIME,
+            Some(text) if !text.buttons.is_empty() => Duration::ZERO,
+            _ => self.since.unwrap_or_default() + SPARSE_INTERVAL,
+        }
+    }
+
+    /// A text without what was sent of it before.
+    pub fn news(&self, text: &DraftText) -> DraftText {
+        let before = self.shown.as_ref().filter(|_| !text.is_live);
+        let rest = before.and_then(|before| text.text.strip_prefix(&before.text));
+        let rest = rest.map(str::trim).filter(|rest| !rest.is_empty());
+        DraftText {
+            text: rest.unwrap_or(&text.text).to_owned(),
+            ..text.clone()
+        }
+    }
+
+    /// A person asks for the live view.
+    pub fn show_once_more(&mut self) {
+        self.is_wanted = true;
+        self.show_again();
+    }
+
+    /// The call that sent the text has ended, and the message stays as it is.
+    pub fn showed_for_good(&mut self, message: Option<String>) {
+        self.is_showing = false;
+        self.earlier = message.or(self.earlier.take());
+    }
+
     /// The text is being shown.
     pub fn showing(&mut self, now: Duration) {
         self.since = Some(now);
         self.is_showing = true;
+        self.is_wanted = false;
         self.edits = self.edits.saturating_add(1);
         self.shown = self.text.take();
     }

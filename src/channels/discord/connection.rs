@@ -45,6 +45,8 @@ impl Discord {
     /// Prepares the channel; nothing is connected yet.
     pub fn new(config: schema::Bot, tls: Tls, clock: Clock) -> Self {
         let capabilities = Capabilities {
+            buttons: true,
+            edits: true,
             button_data_bytes: DISCORD_BUTTON_DATA_BYTES,
             upload_bytes: DISCORD_UPLOAD_BYTES,
             download_bytes: DOWNLOAD_BYTES,

@@ -20,6 +20,7 @@ use chrono::{DateTime, FixedOffset};
 
 use super::adapter::Adapter;
 use super::buttons::{self, Press};
+use super::choices::Choices;
 use super::health::Health;
 use super::texts::{no_access, only_owners, unknown_button};
 use crate::access::{Person, Role};
@@ -89,6 +90,8 @@ pub struct IntakeParts {
     pub is_secret: Box<dyn Fn(&Envelope) -> bool + Send + Sync>,
     /// Takes such a message.
     pub take_secret: Box<dyn Fn(Envelope) + Send + Sync>,
+    /// What was offered instead of buttons; `None` where the channel has buttons.
+    pub choices: Option<Arc<Choices>>,
 }
 
 /// Something that arrived from a channel.
@@ -157,6 +160,11 @@ enum Step {
         text: String,
     },
     Tell(Event),
+    /// The same for a message that has chosen an answer; `id` is the message's.
+    Choose {
+        id: String,
+        event: Event,
+    },
 }
 
 impl Intake {
@@ -207,6 +215,12 @@ impl Intake {
                     text,
                 } => self.edit(session, reference, &text),
                 Step::Tell(event) => Some(event),
+                Step::Choose { id, event } => {
+                    if let Some(choices) = &self.0.parts.choices {
+                        choices.note_used(&id);
+                    }
+                    Some(event)
+                }
             };
             // When the gateway has ended nothing is lost: the inbox has the messages.
             if event.is_some_and(|event| !self.tell(event, heartbeat)) {
@@ -219,6 +233,13 @@ impl Intake {
     /// Whether a text of a person in a group is for us although it does not say so.
     pub fn is_awaited(&self, chat: &Address, person: &str) -> bool {
         (self.0.parts.is_awaited)(chat, person)
+    }
+
+    /// Whether a text in a group chooses something that was offered there, where the channel has no buttons: then it is
+    /// for us although it does not say so. `quoted` is the message that it replies to, or empty.
+    pub fn is_choice(&self, chat: &Address, text: &str, quoted: &str) -> bool {
+        let choices = self.0.parts.choices.as_ref();
+        choices.is_some_and(|choices| choices.find(chat, text, quoted).is_some())
     }
 
     /// Whether a person has access: by the configuration, or because they are paired.
@@ -335,7 +356,11 @@ impl Intake {
                         username,
                         ..envelope
                     };
-                    return Some(self.accept(within_bounds(envelope)));
+                    return match self.choose(&envelope) {
+                        Chose::Nothing => Some(self.accept(within_bounds(envelope))),
+                        Chose::Before => None,
+                        Chose::Button(pressed) => self.admit_choice(envelope.id, *pressed),
+                    };
                 }
                 (self.0.parts.lost_access)(&place, &sender.id);
                 access::refuse(&self.0.parts, &envelope, &sender);
@@ -396,6 +421,51 @@ impl Intake {
         }
     }
 
+    /// What a message chooses of what was offered in its chat. What a terminal reads is no choice.
+    fn choose(&self, envelope: &Envelope) -> Chose {
+        let parts = &self.0.parts;
+        let Some(choices) = &parts.choices else {
+            return Chose::Nothing;
+        };
+        if choices.was_used(&envelope.id) {
+            return Chose::Before;
+        }
+        let (address, sender) = (envelope.address(), envelope.sender());
+        let sender = sender.cloned().unwrap_or_default();
+        let has_files = !envelope.remote_files.is_empty() || !envelope.attachments.is_empty();
+        if envelope.is_relayed || has_files || (parts.is_awaited)(&address, &sender.id) {
+            return Chose::Nothing;
+        }
+        let chosen = choices.find(&address, &envelope.text, &envelope.replies_to);
+        let may = |data: &str| match buttons::read(data) {
+            Some(Press::Answer { .. }) => envelope.role == Role::Owner,
+            pressed => pressed.is_some(),
+        };
+        let Some(chosen) = chosen.filter(|chosen| may(&chosen.data)) else {
+            if !envelope.text.starts_with('/') {
+                // The conversation goes on about something else.
+                choices.moved_on(&address);
+            }
+            return Chose::Nothing;
+        };
+        Chose::Button(Box::new(Incoming::Pressed {
+            id: envelope.id.clone(),
+            address,
+            is_group: envelope.is_group,
+            sender,
+            username: envelope.username.clone(),
+            message: chosen.message,
+            data: chosen.data,
+        }))
+    }
+
+    fn admit_choice(&self, id: String, pressed: Incoming) -> Option<Step> {
+        Some(match self.admit(pressed)? {
+            Step::Tell(event) => Step::Choose { id, event },
+            step => step,
+        })
+    }
+
     fn accept(&self, envelope: Envelope) -> Step {
         if !(self.0.parts.is_secret)(&envelope) {
             return Step::Accept(envelope);
@@ -454,6 +524,14 @@ impl Shared {
             !self.parts.cancel.wait(QUEUE_LOOK)
         })
     }
+}
+
+/// What a message has chosen.
+enum Chose {
+    Nothing,
+    /// An answer, when the channel has sent it before.
+    Before,
+    Button(Box<Incoming>),
 }
 
 impl Step {

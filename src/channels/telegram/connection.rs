@@ -42,6 +42,8 @@ impl Telegram {
     /// Prepares the channel; nothing is connected yet.
     pub fn new(config: schema::Bot, tls: Tls, clock: Clock) -> Self {
         let capabilities = Capabilities {
+            buttons: true,
+            edits: true,
             button_data_bytes: BUTTON_DATA_BYTES,
             upload_bytes: UPLOAD_BYTES,
             download_bytes: DOWNLOAD_BYTES,

@@ -111,6 +111,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         recent: LastChat::new(&state),
         owner_chat: LastChat::of_owner(&state),
         known_time: KnownTime::new(&state),
+        state: state.clone(),
         languages: Arc::new(Languages::new(&state)),
         restarts: RestartRequests::new(&state),
         asked: AskedSecrets::new(&state),

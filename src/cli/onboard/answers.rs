@@ -26,7 +26,7 @@ const PROVIDER: &str = "agents.defaults.provider";
 const MODEL: &str = "agents.defaults.model";
 const WORKSPACE: &str = "agents.defaults.workspace";
 const TOKEN: &str = "channels.telegram.token";
-const ENABLED: &str = "channels.of(telegram::NAME).enabled";
+const ENABLED: &str = "channels.telegram.enabled";
 
 /// What there is already.
 pub struct Found<'a> {

@@ -34,8 +34,19 @@ pub fn rows(channel: &str) -> &'static [Key] {
 }
 
 /// The names of all channels.
+pub static NAMES: [&str; ALL.len()] = {
+    let mut names = [""; ALL.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = ALL[at].0;
+        at += 1;
+    }
+    names
+};
+
+/// The same, one after the other.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    ALL.iter().map(|(name, _)| *name)
+    NAMES.iter().copied()
 }
 
 /// The rows that (nearly) every channel has, and its own ones. `ids` is how people and groups are named in it,

@@ -298,7 +298,9 @@ impl Gateway {
                 self.tell(to, &once_only(person.language, number, always));
             }
             Taken::NotEverything => self.tell(to, texts::not_everything(person.language)),
-            Taken::Unknown if self.approvals.knows(question) => {}
+            // Its message says what became of it.
+            Taken::Unknown if self.approvals.knows(question) && self.edits(to) => {}
+            Taken::Unknown if !self.edits(to) => self.tell(to, question_closed(person.language)),
             // Of an earlier run: its message loses the buttons.
             Taken::Unknown => {
                 let said = truncate_bytes(&message.text, CLOSED_QUESTION_BYTES);

@@ -145,8 +145,8 @@ impl Gateway {
         };
         let said = without_outcome(pressed.text.trim());
         let said = plain(&reveal_but(said, &["\n"]));
-        Ok(match said.is_empty() {
-            // The channel has not said what the message is: an answer leaves it as it is.
+        Ok(match said.is_empty() || !self.edits(&to) {
+            // The channel has not said what the message is, or cannot edit it: an answer leaves it as it is.
             true => OutgoingMessage {
                 reply_to: pressed.id.clone(),
                 ..OutgoingMessage::text(&to, outcome)

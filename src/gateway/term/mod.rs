@@ -300,6 +300,10 @@ impl Gateway {
 
     /// Shows the screen below what was typed, when that has pushed it up.
     fn lower_terminal(&self, open: &Open) {
+        if !self.edits(&open.to) {
+            // It is sent below anyway, once it is still.
+            return;
+        }
         let mut state = open.state.lock();
         state.typed += 1;
         if state.typed >= limits::TYPED_ABOVE_MAX {

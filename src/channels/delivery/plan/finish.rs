@@ -179,7 +179,10 @@ impl Plan {
         match job {
             Job::Show { key, .. } => {
                 if let Some(work) = self.works.get_mut(key) {
-                    work.showed(message);
+                    match self.capabilities.edits {
+                        true => work.showed(message),
+                        false => work.showed_for_good(message),
+                    }
                 }
             }
             Job::Notify { serial, to, .. } => {

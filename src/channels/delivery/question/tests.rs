@@ -61,7 +61,10 @@ fn text(question: &Question, answer: Option<Answer>) -> String {
     let answer = answer.map(|answer| by("", answer));
     let answer = answer.as_ref();
     let asked = asked(question, Language::English);
-    render_question(&asked, answer, &raw).piece.unwrap().plain
+    render_question(&asked, answer, "", &raw)
+        .piece
+        .unwrap()
+        .plain
 }
 
 #[test]
@@ -92,14 +95,17 @@ fn a_question_comes_in_the_language_of_the_person_who_is_asked() {
         ..question("ls\n", true)
     };
     let chinese = asked(&input, Language::Chinese);
-    let open = render_question(&chinese, None, &raw).piece.unwrap().plain;
+    let open = render_question(&chinese, None, "", &raw)
+        .piece
+        .unwrap()
+        .plain;
     assert_eq!(
         open,
         "要把以下输入发送给 `sh`（会话 1）吗？它以 pi 身份在**沙箱外**运行。\n```sh\nls\n```\n\n文件夹：`/w`\n\
          “允许全部后续输入”在命令结束前有效。\n智能体给出的理由：`to *tidy* up`\n\n\
          10 分钟后失效。也可以输入 /approve 554137 或 /deny 554137。"
     );
-    let settled = render_question(&chinese, Some(&by("", Answer::Deny)), &raw);
+    let settled = render_question(&chinese, Some(&by("", Answer::Deny)), "", &raw);
     assert!(settled.piece.unwrap().plain.ends_with("\n\n**✗ 已拒绝**"));
 }
 
@@ -203,7 +209,7 @@ fn the_ends_of_a_long_command_stand_with_its_length_in_one_message() {
                 rendered
             };
             let open = asked(&question, Language::English);
-            let rendered = render_question(&open, None, &counting);
+            let rendered = render_question(&open, None, "", &counting);
             let start = crate::text::truncate_chars(&question.command, 20);
             assert_eq!(pieces.get(), 1, "{channel} {start}");
             let is_long = question.command.chars().count() > 400;
@@ -221,7 +227,7 @@ fn the_ends_of_a_long_command_stand_with_its_length_in_one_message() {
             );
             assert!(!shown.contains("```sh"), "the fences are shown: {shown}");
             assert!(shown.lines().count() < 120, "{shown}");
-            let settled = render_question(&open, Some(&by("", Answer::Deny)), &counting);
+            let settled = render_question(&open, Some(&by("", Answer::Deny)), "", &counting);
             assert_eq!(pieces.get(), 1);
             assert!(settled.piece.unwrap().plain.ends_with("✗ Denied"));
         }
@@ -234,7 +240,7 @@ proptest! {
         command in "[a-z`\\n*<&>~]{1,200}",
     ) {
         let open = asked(&question(&command, true), Language::English);
-        let rendered = render_question(&open, None, &plain);
+        let rendered = render_question(&open, None, "", &plain);
         let shown = rendered.piece.unwrap().plain;
         let visible = |text: &str| text.split_whitespace().collect::<String>();
         prop_assert!(rendered.is_cut || visible(&shown).contains(&visible(&command)), "{shown}");

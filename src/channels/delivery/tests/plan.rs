@@ -18,6 +18,8 @@ const SECOND: Duration = Duration::from_secs(1);
 
 pub(super) fn capabilities() -> Capabilities {
     Capabilities {
+        buttons: true,
+        edits: true,
         button_data_bytes: 64,
         upload_bytes: 1000,
         download_bytes: 1000,
@@ -120,6 +122,7 @@ fn question(number: u64) -> Content {
 }
 
 mod drafts;
+mod sparse;
 
 #[test]
 fn typing_begins_late_and_is_repeated_until_the_work_ends() {

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
+mod choices;
+
 use super::plan::capabilities;
 use crate::approval::{Answer, Cause, Question};
 use crate::bus::{Heartbeat, Heartbeats};
@@ -14,6 +16,7 @@ use crate::cancel::Cancel;
 use crate::channels::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
+use crate::channels::choices::Choices;
 use crate::channels::delivery::{Delivery, DeliveryParts, Observer};
 use crate::channels::intake::Intake;
 use crate::clock::{Clock, Stopwatch};
@@ -186,6 +189,15 @@ impl Scene {
         linger: Duration,
         menu: Vec<MenuEntry>,
     ) -> Self {
+        Self::made(script, linger, menu, None)
+    }
+
+    fn made(
+        script: impl Fn(&str) -> Option<Failure> + Send + Sync + 'static,
+        linger: Duration,
+        menu: Vec<MenuEntry>,
+        choices: Option<Arc<Choices>>,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("workspace")).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -197,6 +209,8 @@ impl Scene {
         std::thread::spawn(move || runtime.block_on(ended));
         let channel = Arc::new(Channel {
             capabilities: Capabilities {
+                buttons: choices.is_none(),
+                edits: choices.is_none(),
                 chat_interval: Duration::ZERO,
                 quotes: true,
                 edit_interval: Some(Duration::from_millis(20)),
@@ -230,6 +244,7 @@ impl Scene {
             timers,
             menu: Box::new(move || menu.clone()),
             max_retries: 5,
+            choices,
         };
         Self {
             delivery: Delivery::with_linger(parts, linger),

@@ -1,5 +1,6 @@
 //! The intake with a channel made up for it: order, files that fail, kills, strangers.
 
+mod choices;
 mod random;
 pub mod scene;
 

@@ -15,6 +15,7 @@ use crate::bus;
 use crate::channels::adapter::{
     Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
+use crate::channels::choices::Choices;
 use crate::clock::{BUILD_EPOCH, Stopwatch};
 use crate::config::schema::Tools;
 use crate::files::Places;
@@ -61,6 +62,8 @@ impl Channel {
     fn new() -> Self {
         Self {
             capabilities: Capabilities {
+                buttons: true,
+                edits: true,
                 button_data_bytes: 64,
                 upload_bytes: 1000,
                 download_bytes: 1000,
@@ -76,6 +79,12 @@ impl Channel {
             asked: Mutex::default(),
             connections: AtomicUsize::new(0),
         }
+    }
+
+    fn without_buttons() -> Self {
+        let mut channel = Self::new();
+        channel.capabilities.buttons = false;
+        channel
     }
 
     pub fn says(&self, file: &str, outcome: Outcome) {
@@ -190,6 +199,8 @@ pub struct Scene {
     pub reached: Arc<AtomicUsize>,
     /// The secrets that were taken.
     pub secrets: Arc<Mutex<Vec<Envelope>>>,
+    /// What was offered, where there are no buttons.
+    pub choices: Option<Arc<Choices>>,
     pub intake: Intake,
     pub events: Receiver<Event>,
 }
@@ -201,6 +212,12 @@ impl Scene {
 
     pub fn named(name: &'static str) -> Self {
         Self::at(tempfile::tempdir().unwrap(), name, Arc::new(Channel::new()))
+    }
+
+    /// The channel has no buttons.
+    pub fn without_buttons() -> Self {
+        let channel = Arc::new(Channel::without_buttons());
+        Self::at(tempfile::tempdir().unwrap(), "fake", channel)
     }
 
     fn at(folder: tempfile::TempDir, name: &'static str, channel: Arc<Channel>) -> Self {
@@ -226,6 +243,8 @@ impl Scene {
         let reaches = Arc::clone(&reached);
         let secrets = Arc::new(Mutex::new(Vec::new()));
         let takes = Arc::clone(&secrets);
+        let choices = (!channel.capabilities.buttons)
+            .then(|| Arc::new(Choices::new(&home.join("state"), name)));
         let intake = Intake::new(IntakeParts {
             channel: name,
             inbox: Arc::clone(&inbox),
@@ -260,6 +279,7 @@ impl Scene {
             lost_access: Box::new(|_, _| {}),
             is_secret: Box::new(|message| message.text == SECRET),
             take_secret: Box::new(move |message| takes.lock().unwrap().push(message)),
+            choices: choices.clone(),
         });
         Self {
             folder,
@@ -273,6 +293,7 @@ impl Scene {
             woken,
             reached,
             secrets,
+            choices,
             intake,
             events,
         }

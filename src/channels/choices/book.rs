@@ -1,0 +1,255 @@
+//! What was offered in each chat, and which of it a reply means. PURE.
+//!
+//! A number must never mean something that its writer has not seen: so an offer's numbers go on where those of the
+//! other open offers of its chat end, and an offer is over once the chat has moved on.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::channels::{
+    CHOICE_REPLY_CHARS, CHOICES_USED, OFFER_TEXT_BYTES, OFFERS, OFFERS_IN_CHAT,
+};
+use crate::message::{Address, PressedMessage};
+use crate::text::truncate_bytes;
+
+/// One choice of an offer: what a button would be elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    /// What people read.
+    pub label: String,
+    /// The label in the other language, which counts too; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub other: String,
+    /// What the button would carry.
+    pub data: String,
+}
+
+/// What one message offers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offer {
+    /// Where.
+    pub chat: Address,
+    /// The message's id within the chat; empty until the channel has said it.
+    #[serde(default)]
+    pub message: String,
+    /// The message's text without markup; empty where nothing needs it.
+    #[serde(default)]
+    pub text: String,
+    /// The number of the first choice; 0 when the choices have no numbers.
+    pub first: usize,
+    /// The choices.
+    pub choices: Vec<Choice>,
+    /// The question that it answers, which is open until [`Book::close`].
+    #[serde(default)]
+    pub question: Option<u64>,
+    /// Whether the chat has not moved on since.
+    pub is_current: bool,
+}
+
+impl Offer {
+    /// An offer that is being made.
+    pub fn new(chat: &Address, first: usize, choices: Vec<Choice>) -> Self {
+        Self {
+            chat: chat.clone(),
+            message: String::new(),
+            text: String::new(),
+            first,
+            choices,
+            question: None,
+            is_current: true,
+        }
+    }
+
+    /// The same with the text of its message.
+    #[must_use]
+    pub fn with_text(mut self, text: &str) -> Self {
+        truncate_bytes(text, OFFER_TEXT_BYTES).clone_into(&mut self.text);
+        self
+    }
+
+    fn is_open(&self) -> bool {
+        self.is_current || self.question.is_some()
+    }
+
+    fn chosen(&self, choice: &Choice) -> Chosen {
+        Chosen {
+            message: PressedMessage {
+                id: self.message.clone(),
+                text: self.text.clone(),
+            },
+            data: choice.data.clone(),
+        }
+    }
+
+    fn by_number(&self, number: usize) -> Option<&Choice> {
+        let first = Some(self.first).filter(|first| *first > 0)?;
+        self.choices.get(number.checked_sub(first)?)
+    }
+
+    fn by_label(&self, label: &str) -> Option<&Choice> {
+        let is_meant = |choice: &&Choice| {
+            [&choice.label, &choice.other]
+                .map(|it| bare(it))
+                .contains(&label.to_owned())
+        };
+        self.choices.iter().find(is_meant)
+    }
+}
+
+/// What a reply has chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// The message that offered it.
+    pub message: PressedMessage,
+    /// What its button would carry.
+    pub data: String,
+}
+
+/// The offers of a channel, oldest first, and the replies that have answered questions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Book {
+    offers: Vec<Offer>,
+    #[serde(default)]
+    used: VecDeque<String>,
+}
+
+impl Book {
+    /// The number of the next choice in a chat.
+    pub fn next_number(&self, chat: &Address) -> usize {
+        let open = self
+            .of(chat)
+            .filter(|offer| offer.is_open() && offer.first > 0);
+        let ends = open.map(|offer| offer.first + offer.choices.len());
+        ends.max().unwrap_or(1)
+    }
+
+    /// Adds an offer. Of too many the oldest goes.
+    pub fn add(&mut self, offer: Offer) {
+        let is_same = |other: &Offer| other.chat == offer.chat;
+        if self.of(&offer.chat).count() >= OFFERS_IN_CHAT
+            && let Some(oldest) = self.offers.iter().position(is_same)
+        {
+            self.offers.remove(oldest);
+        }
+        if self.offers.len() >= OFFERS {
+            self.offers.remove(0);
+        }
+        self.offers.push(offer);
+    }
+
+    /// The offer that was made last in a chat has come there, as this message.
+    pub fn sent(&mut self, chat: &Address, message: &str) {
+        if let Some(offer) = self.unsent(chat) {
+            message.clone_into(&mut offer.message);
+        }
+    }
+
+    /// The offer that was made last in a chat has not come there.
+    pub fn take_back(&mut self, chat: &Address) {
+        let is_unsent = |offer: &Offer| offer.chat == *chat && offer.message.is_empty();
+        if let Some(last) = self.offers.iter().rposition(is_unsent) {
+            self.offers.remove(last);
+        }
+    }
+
+    /// A message offers something else now, or nothing.
+    pub fn replaced(&mut self, chat: &Address, message: &str) {
+        self.offers
+            .retain(|offer| offer.chat != *chat || offer.message != message);
+    }
+
+    /// The agent has said something in a chat: a number may be an answer to that from now on. Returns whether anything
+    /// has changed.
+    pub fn moved_on(&mut self, chat: &Address) -> bool {
+        let offers = self.offers.iter_mut();
+        let current = offers.filter(|offer| offer.chat == *chat && offer.is_current);
+        let count = current.map(|offer| offer.is_current = false).count();
+        count > 0
+    }
+
+    /// A question is over. Its message can still be replied to, until the chat moves on.
+    pub fn close(&mut self, question: u64) -> bool {
+        let mut offers = self.offers.iter_mut();
+        let offer = offers.find(|offer| offer.question == Some(question));
+        offer.is_some_and(|offer| offer.question.take().is_some())
+    }
+
+    /// What a reply chooses in a chat; `quoted` is the message that it replies to, or empty.
+    pub fn find(&self, chat: &Address, text: &str, quoted: &str) -> Option<Chosen> {
+        let text = text.trim();
+        if text.is_empty() || text.contains('\n') || text.chars().count() > CHOICE_REPLY_CHARS {
+            return None;
+        }
+        let is_meant = |offer: &&Offer| match quoted {
+            "" => offer.is_open(),
+            message => offer.message == message,
+        };
+        let newest_first = || self.of(chat).rev().filter(is_meant);
+        if let Some(number) = number(text) {
+            let found = |offer: &Offer| Some(offer.chosen(offer.by_number(number)?));
+            return newest_first().find_map(found);
+        }
+        let label = bare(text);
+        if label.is_empty() {
+            return None;
+        }
+        let mut found = newest_first().filter_map(|offer| Some((offer, offer.by_label(&label)?)));
+        let (offer, choice) = found.next()?;
+        // Of two questions, a word does not say which.
+        let is_ambiguous = offer.question.is_some() && found.next().is_some();
+        (!is_ambiguous).then(|| offer.chosen(choice))
+    }
+
+    /// Notes that a reply has answered a question; `id` is the message's.
+    pub fn note_used(&mut self, id: &str) {
+        if self.used.len() >= CHOICES_USED {
+            self.used.pop_front();
+        }
+        self.used.push_back(id.to_owned());
+    }
+
+    /// Whether a message has answered a question before: the channel has sent it again.
+    pub fn was_used(&self, id: &str) -> bool {
+        !id.is_empty() && self.used.iter().any(|used| used == id)
+    }
+
+    /// The offers as the next run of the program takes them: a question does not outlive its run.
+    pub fn restored(mut self) -> Self {
+        let over = self.offers.len().saturating_sub(OFFERS);
+        self.offers.drain(..over);
+        for offer in &mut self.offers {
+            offer.question = None;
+        }
+        self.offers.retain(|offer| !offer.message.is_empty());
+        let over = self.used.len().saturating_sub(CHOICES_USED);
+        self.used.drain(..over);
+        self
+    }
+
+    fn of(&self, chat: &Address) -> impl DoubleEndedIterator<Item = &Offer> {
+        self.offers.iter().filter(move |offer| offer.chat == *chat)
+    }
+
+    fn unsent(&mut self, chat: &Address) -> Option<&mut Offer> {
+        let mut newest_first = self.offers.iter_mut().rev();
+        newest_first.find(|offer| offer.chat == *chat && offer.message.is_empty())
+    }
+}
+
+/// The number that a reply is, such as `2`, `2.` or `２`.
+fn number(text: &str) -> Option<usize> {
+    let digits = text.trim_end_matches(['.', ')', '。', '）', '、']);
+    let digit = |char: char| match char {
+        '０'..='９' => char::from_digit(char as u32 - '０' as u32, 10),
+        char => char.is_ascii_digit().then_some(char),
+    };
+    let digits: Option<String> = digits.chars().map(digit).collect();
+    digits?.parse().ok()
+}
+
+/// A label without the signs around it, in lower case: `✓ Done` is `done`.
+fn bare(label: &str) -> String {
+    let is_sign = |char: char| !char.is_alphanumeric() && !matches!(char, '?' | '？');
+    label.trim_matches(is_sign).to_lowercase()
+}

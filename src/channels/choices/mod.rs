@@ -1,0 +1,192 @@
+//! Choices for channels without buttons: a message ends with its choices, and a reply with a number or a label counts as
+//! a press. `book` decides (PURE); this keeps it in `state/choices-CHANNEL.json`, so that a reminder can be
+//! answered after a restart.
+
+mod book;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+pub use book::{Choice, Chosen, Offer};
+
+use self::book::Book;
+use super::adapter::Button;
+use super::buttons::{self, Press};
+use super::texts::choices as texts;
+use crate::language::Language;
+use crate::limits::channels::{CHOICES_FILE_BYTES, CHOICES_LINE_CHARS};
+use crate::markup::plain;
+use crate::message::{Address, CommandButton};
+use crate::state::file::{Damaged, Policy, StateFile};
+use crate::sync::Mutex;
+
+/// The choices of one channel.
+#[derive(Debug)]
+pub struct Choices {
+    file: StateFile<Book>,
+    book: Mutex<Book>,
+}
+
+impl Choices {
+    /// The choices of a channel below the folder `state`.
+    pub fn new(state: &Path, channel: &str) -> Self {
+        let policy = Policy {
+            bytes_max: CHOICES_FILE_BYTES,
+            damaged: Damaged::StartFresh,
+            synced: false,
+        };
+        let file = StateFile::<Book>::new(state.join(format!("choices-{channel}.json")), policy);
+        let book = Mutex::new(file.read().unwrap_or_default().restored());
+        Self { file, book }
+    }
+
+    /// Prepares an offer of these buttons, and what its message says about it, as Markdown. `None` without buttons.
+    pub fn prepare(
+        &self,
+        chat: &Address,
+        rows: &[Vec<Button>],
+        language: Language,
+    ) -> Option<(Offer, String)> {
+        let choices: Vec<Choice> = rows.iter().flatten().map(choice).collect();
+        if choices.is_empty() {
+            return None;
+        }
+        // Where any number may be an answer, none is a choice.
+        let first = match choices.iter().all(|choice| is_word_only(&choice.data)) {
+            true => 0,
+            false => self.book.lock().next_number(chat),
+        };
+        let text = describe(first, &choices, language);
+        Some((Offer::new(chat, first, choices), text))
+    }
+
+    /// An offer is being sent. It counts from now on: a reply may be quicker than the channel's confirmation.
+    pub fn add(&self, offer: Offer) {
+        self.book.lock().add(offer);
+    }
+
+    /// It has come, as this message.
+    pub fn sent(&self, chat: &Address, message: &str) {
+        self.change(|book| book.sent(chat, message));
+    }
+
+    /// It has not come.
+    pub fn take_back(&self, chat: &Address) {
+        self.book.lock().take_back(chat);
+    }
+
+    /// A message is edited: what it offered before is gone.
+    pub fn replaced(&self, chat: &Address, message: &str) {
+        self.book.lock().replaced(chat, message);
+    }
+
+    /// The agent has said something in a chat.
+    pub fn moved_on(&self, chat: &Address) {
+        let has_changed = self.book.lock().moved_on(chat);
+        if has_changed {
+            self.save();
+        }
+    }
+
+    /// A question is over.
+    pub fn close(&self, question: u64) {
+        let has_changed = self.book.lock().close(question);
+        if has_changed {
+            self.save();
+        }
+    }
+
+    /// What a reply chooses in a chat; `quoted` is the message that it replies to, or empty.
+    pub fn find(&self, chat: &Address, text: &str, quoted: &str) -> Option<Chosen> {
+        self.book.lock().find(chat, text, quoted)
+    }
+
+    /// Notes, on the disk, that a message has answered a question.
+    pub fn note_used(&self, id: &str) {
+        self.change(|book| book.note_used(id));
+    }
+
+    /// Whether a message has answered a question before.
+    pub fn was_used(&self, id: &str) -> bool {
+        self.book.lock().was_used(id)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Book)) {
+        change(&mut self.book.lock());
+        self.save();
+    }
+
+    fn save(&self) {
+        let book = self.book.lock().clone();
+        let saved = self.file.update(|stored| {
+            *stored = book;
+            Ok(())
+        });
+        if let Err(error) = saved {
+            tracing::warn!("failed to save the choices of a channel: {error}");
+        }
+    }
+}
+
+fn choice(button: &Button) -> Choice {
+    let other = buttons::in_other_words(&button.data, &button.label);
+    Choice {
+        label: button.label.clone(),
+        other: other.unwrap_or_default(),
+        data: button.data.clone(),
+    }
+}
+
+/// Whether a choice belongs to a question that may be answered with a number of its own.
+fn is_word_only(data: &str) -> bool {
+    match buttons::read(data) {
+        Some(Press::Command(command)) => {
+            let word = command
+                .strip_prefix("/answer ")
+                .and_then(|rest| rest.rsplit(' ').next());
+            word.is_some_and(|word| word.parse::<u64>().is_err())
+        }
+        _ => false,
+    }
+}
+
+/// What a message says about its choices, as Markdown.
+fn describe(first: usize, choices: &[Choice], language: Language) -> String {
+    let labels = choices
+        .iter()
+        .enumerate()
+        .map(|(index, choice)| match first {
+            0 => format!("**{}**", plain(&choice.label)),
+            first => format!("**{}** {}", first + index, plain(&choice.label)),
+        });
+    let labels: Vec<String> = labels.collect();
+    let chars: usize = choices
+        .iter()
+        .map(|choice| choice.label.chars().count())
+        .sum();
+    let list = match chars > CHOICES_LINE_CHARS {
+        true => format!("\n{}", labels.join("\n")),
+        false => labels.join(" · "),
+    };
+    match first {
+        0 => texts::reply_with_word(language, &list),
+        _ => texts::reply_with_number(language, &list),
+    }
+}
+
+/// What stands below a live view instead of its buttons: the commands that they would type. As Markdown.
+pub fn describe_commands(rows: &[Vec<CommandButton>], language: Language) -> String {
+    let commands = || rows.iter().flatten().map(|button| button.command.as_str());
+    let keys: Vec<&str> = commands()
+        .filter_map(|command| command.strip_prefix("/key "))
+        .collect();
+    let others: Vec<String> = commands()
+        .filter(|command| !command.starts_with("/key "))
+        .map(|command| format!("`{command}`"))
+        .collect();
+    match keys.is_empty() {
+        true => others.join(" · "),
+        false => texts::keys(language, &keys.join(", "), &others.join(" · ")),
+    }
+}

@@ -1,0 +1,286 @@
+use super::book::Book;
+use super::*;
+use crate::approval::{AlwaysOption, Question};
+use crate::limits::channels::{CHOICES_USED, OFFERS, OFFERS_IN_CHAT};
+
+fn chat(name: &str) -> Address {
+    Address::new("fake", name)
+}
+
+fn commands(names: &[&str]) -> Vec<Vec<Button>> {
+    let button = |name: &&str| Button {
+        label: (*name).to_owned(),
+        data: format!("c:/do {name}"),
+    };
+    vec![names.iter().map(button).collect()]
+}
+
+fn question(number: u64, language: Language) -> Vec<Vec<Button>> {
+    let question = Question {
+        always: AlwaysOption::Offered,
+        ..Question::default()
+    };
+    buttons::for_question(number, &question, language)
+}
+
+struct Scene {
+    folder: tempfile::TempDir,
+    choices: Choices,
+    messages: usize,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let choices = Choices::new(folder.path(), "fake");
+        Self {
+            folder,
+            choices,
+            messages: 0,
+        }
+    }
+
+    /// Offers something in a chat; returns the text about it and the message's id.
+    fn offers(&mut self, to: &Address, rows: &[Vec<Button>]) -> (String, String) {
+        let (offer, text) = self.choices.prepare(to, rows, Language::English).unwrap();
+        let question = match rows.first().map(|row| buttons::read(&row[0].data)) {
+            Some(Some(Press::Answer { question, .. })) => Some(question),
+            _ => None,
+        };
+        let offer = Offer { question, ..offer };
+        self.choices.add(offer.with_text("what it is about"));
+        self.messages += 1;
+        let message = format!("m{}", self.messages);
+        self.choices.sent(to, &message);
+        (text, message)
+    }
+
+    fn chosen(&self, to: &Address, text: &str) -> Option<String> {
+        self.choices.find(to, text, "").map(|chosen| chosen.data)
+    }
+
+    fn restarted(self) -> Self {
+        Self {
+            choices: Choices::new(self.folder.path(), "fake"),
+            ..self
+        }
+    }
+}
+
+#[test]
+fn a_number_or_a_label_is_a_press() {
+    let (mut scene, here) = (Scene::new(), chat("1"));
+    let (text, message) = scene.offers(&here, &commands(&["✓ Done", "Snooze *10* min"]));
+    assert_eq!(
+        text,
+        "Reply with a number: **1** ✓ Done · **2** Snooze \\*10\\* min"
+    );
+    for (reply, data) in [
+        ("1", "c:/do ✓ Done"),
+        (" 2. ", "c:/do Snooze *10* min"),
+        ("２", "c:/do Snooze *10* min"),
+        ("done", "c:/do ✓ Done"),
+        ("DONE!", "c:/do ✓ Done"),
+    ] {
+        assert_eq!(scene.chosen(&here, reply).as_deref(), Some(data), "{reply}");
+    }
+    for reply in [
+        "",
+        "0",
+        "3",
+        "1 2",
+        "-1",
+        "done?\n",
+        "Snooze",
+        "✓",
+        "1\n2",
+        "99999999999999999999",
+    ] {
+        assert_eq!(
+            scene.chosen(&here, reply.trim_end_matches('!')),
+            None,
+            "{reply}"
+        );
+    }
+    assert_eq!(scene.chosen(&chat("2"), "1"), None, "another chat");
+    let chosen = scene.choices.find(&here, "1", "").unwrap();
+    assert_eq!(
+        (chosen.message.id, chosen.message.text),
+        (message, "what it is about".to_owned())
+    );
+}
+
+#[test]
+fn a_number_never_means_what_its_writer_has_not_seen() {
+    let (mut scene, here) = (Scene::new(), chat("1"));
+    scene.offers(&here, &question(7, Language::English));
+    let (text, _) = scene.offers(&here, &question(8, Language::English));
+    assert!(text.contains("**4** Run once"), "{text}");
+    assert_eq!(scene.chosen(&here, "1").as_deref(), Some("q:7:once"));
+    assert_eq!(scene.chosen(&here, "4").as_deref(), Some("q:8:once"));
+    assert_eq!(scene.chosen(&here, "run once"), None, "which of them?");
+    scene.choices.close(7);
+    scene.choices.moved_on(&here);
+    assert_eq!(scene.chosen(&here, "1"), None, "it is over");
+    assert_eq!(scene.chosen(&here, "run once").as_deref(), Some("q:8:once"));
+    let (text, _) = scene.offers(&here, &commands(&["large", "small"]));
+    assert!(text.contains("**7** large"), "{text}");
+    scene.choices.moved_on(&here);
+    assert_eq!(
+        scene.chosen(&here, "7"),
+        None,
+        "it may answer what was said since"
+    );
+    assert_eq!(scene.chosen(&here, "5").as_deref(), Some("q:8:deny"));
+}
+
+#[test]
+fn a_reply_to_a_message_means_that_message() {
+    let (mut scene, here) = (Scene::new(), chat("1"));
+    let (_, first) = scene.offers(&here, &commands(&["a", "b"]));
+    scene.offers(&here, &commands(&["a", "c"]));
+    let find = |text: &str, quoted: &str| {
+        let chosen = scene.choices.find(&here, text, quoted);
+        chosen.map(|chosen| chosen.message.id)
+    };
+    assert_eq!(find("a", &first).as_ref(), Some(&first));
+    assert_eq!(find("a", "").as_deref(), Some("m2"), "the newest");
+    assert_eq!(find("3", &first), None);
+    assert_eq!(find("1", "another message"), None);
+    scene.choices.moved_on(&here);
+    let find = |text: &str, quoted: &str| scene.choices.find(&here, text, quoted).is_some();
+    assert!(find("1", &first) && !find("1", ""));
+    scene.choices.replaced(&here, &first);
+    assert!(scene.choices.find(&here, "1", &first).is_none());
+}
+
+#[test]
+fn a_label_counts_in_the_other_language_too() {
+    let (mut scene, here) = (Scene::new(), chat("1"));
+    scene.offers(&here, &question(7, Language::Chinese));
+    assert_eq!(scene.chosen(&here, "拒绝").as_deref(), Some("q:7:deny"));
+    assert_eq!(scene.chosen(&here, "deny").as_deref(), Some("q:7:deny"));
+    assert_eq!(
+        scene.chosen(&here, "always this command").as_deref(),
+        Some("q:7:always")
+    );
+}
+
+#[test]
+fn where_a_number_is_an_answer_only_words_choose() {
+    let (mut scene, here) = (Scene::new(), chat("1"));
+    let button = |label: &str, word: &str| Button {
+        label: label.to_owned(),
+        data: format!("c:/answer 4711 {word}"),
+    };
+    let (text, _) = scene.offers(
+        &here,
+        &[vec![button("Skip", "skip"), button("Decline", "decline")]],
+    );
+    assert_eq!(text, "Or reply with: **Skip** · **Decline**");
+    assert_eq!(scene.chosen(&here, "1"), None);
+    assert_eq!(
+        scene.chosen(&here, "skip").as_deref(),
+        Some("c:/answer 4711 skip")
+    );
+    let (text, _) = scene.offers(
+        &here,
+        &[vec![button("red", "0"), button("Decline", "decline")]],
+    );
+    assert!(text.contains("**1** red"), "{text}");
+}
+
+#[test]
+fn offers_outlive_a_restart_and_questions_do_not() {
+    let (mut scene, here) = (Scene::new(), chat("1"));
+    scene.offers(&here, &question(7, Language::English));
+    scene.choices.moved_on(&here);
+    scene.offers(&here, &commands(&["done"]));
+    scene.choices.note_used("fake:9");
+    let (offer, _) = scene
+        .choices
+        .prepare(&here, &commands(&["lost"]), Language::English)
+        .unwrap();
+    scene.choices.add(offer);
+    scene.choices.note_used("fake:10");
+    let scene = scene.restarted();
+    assert_eq!(scene.chosen(&here, "done").as_deref(), Some("c:/do done"));
+    assert_eq!(scene.chosen(&here, "deny"), None);
+    assert_eq!(scene.chosen(&here, "lost"), None, "it never came");
+    assert!(scene.choices.was_used("fake:9") && !scene.choices.was_used("fake:11"));
+    assert!(!scene.choices.was_used(""));
+}
+
+#[test]
+fn what_never_came_is_not_offered() {
+    let (mut scene, here) = (Scene::new(), chat("1"));
+    scene.offers(&here, &commands(&["a"]));
+    let (offer, _) = scene
+        .choices
+        .prepare(&here, &commands(&["b"]), Language::English)
+        .unwrap();
+    scene.choices.add(offer);
+    assert_eq!(scene.chosen(&here, "2").as_deref(), Some("c:/do b"));
+    scene.choices.take_back(&here);
+    assert_eq!(scene.chosen(&here, "2"), None);
+    assert_eq!(scene.chosen(&here, "1").as_deref(), Some("c:/do a"));
+}
+
+#[test]
+fn there_is_a_bound_for_everything() {
+    let mut book = Book::default();
+    for number in 0..10 * OFFERS {
+        let to = chat(&(number % 40).to_string());
+        for part in 0..2 {
+            let choice = Choice {
+                label: format!("{number}.{part}"),
+                other: String::new(),
+                data: format!("c:/do {number}.{part}"),
+            };
+            book.add(
+                Offer::new(&to, book.next_number(&to), vec![choice]).with_text(&"ü".repeat(9000)),
+            );
+            book.sent(&to, &format!("{number}.{part}"));
+        }
+        book.note_used(&number.to_string());
+    }
+    let bytes = serde_json::to_vec(&book).unwrap().len();
+    assert!(bytes < CHOICES_FILE_BYTES, "{bytes}");
+    assert!(book.was_used("319") && !book.was_used(&(319 - CHOICES_USED).to_string()));
+    let mut book = Book::default();
+    for number in 0..2 * OFFERS_IN_CHAT {
+        let (offer, _) = Scene::new()
+            .choices
+            .prepare(
+                &chat("1"),
+                &commands(&[&format!("x{number}")]),
+                Language::English,
+            )
+            .unwrap();
+        book.add(offer);
+    }
+    let known = (0..2 * OFFERS_IN_CHAT)
+        .filter(|number| book.find(&chat("1"), &format!("x{number}"), "").is_some());
+    assert_eq!(
+        known.collect::<Vec<_>>(),
+        (OFFERS_IN_CHAT..2 * OFFERS_IN_CHAT).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn a_live_view_names_the_commands_of_its_keys() {
+    let button = |label: &str, command: &str| CommandButton {
+        label: label.to_owned(),
+        command: command.to_owned(),
+    };
+    let rows = [vec![
+        button("Enter", "/key enter"),
+        button("Ctrl-C", "/key ctrl-c"),
+        button("Close", "/term close"),
+    ]];
+    let text = describe_commands(&rows, Language::English);
+    assert_eq!(
+        text,
+        "Press a key with `/key`: enter, ctrl-c. Also `/term close`"
+    );
+}

@@ -1,0 +1,126 @@
+//! Replies to what was offered, in a channel without buttons.
+
+use super::*;
+use crate::approval::Question;
+use crate::channels::choices::Offer;
+use crate::message::CommandButton;
+
+impl Scene {
+    fn offers(&self, chat: &Address, rows: &[Vec<Button>]) {
+        let choices = self.choices.as_ref().unwrap();
+        let (offer, _) = choices.prepare(chat, rows, Language::English).unwrap();
+        choices.add(Offer {
+            question: Some(7),
+            ..offer
+        });
+        choices.sent(chat, "55");
+    }
+}
+
+fn question() -> Vec<Vec<Button>> {
+    buttons::for_question(7, &Question::default(), Language::English)
+}
+
+fn by(person: &str, number: usize, text: &str) -> Incoming {
+    Incoming::Message {
+        envelope: Envelope {
+            id: format!("fake:{number}"),
+            is_group: true,
+            ..Envelope::written(&Address::new("fake", "g"), sender(person), text)
+        },
+        username: String::new(),
+    }
+}
+
+#[test]
+fn a_number_answers_a_question_once() {
+    let mut scene = Scene::without_buttons();
+    let here = Address::new("fake", "1");
+    scene.offers(&here, &question());
+    assert!(scene.intake.is_choice(&here, "1", "") && !scene.intake.is_choice(&here, "9", ""));
+    scene.take(vec![
+        message(1, "1", "what is it?", &[]),
+        message(2, "1", "1", &[]),
+    ]);
+    assert_eq!(scene.arrived().text, "what is it?");
+    let Event::Answered {
+        question: 7,
+        answer: Answer::Once,
+        message: pressed,
+        ..
+    } = scene.event()
+    else {
+        panic!("no answer");
+    };
+    assert_eq!(pressed.id, "55");
+    // It is sent again after a crash, when the question is over.
+    let mut scene = scene.killed();
+    scene.take(vec![message(2, "1", "1", &[]), message(3, "1", "1", &[])]);
+    assert_eq!(scene.arrived().id, "fake:3", "a message like any other");
+    assert!(scene.has_no_event());
+}
+
+#[test]
+fn only_an_owner_answers_a_question() {
+    let mut scene = Scene::without_buttons();
+    scene.offers(&Address::new("fake", "g"), &question());
+    for (number, person) in ["13", "14"].into_iter().enumerate() {
+        scene.take(vec![by(person, number, "1")]);
+        assert_eq!(scene.arrived().text, "1", "an ordinary message");
+    }
+    scene.take(vec![by("666", 8, "1"), by("1", 9, "run once")]);
+    assert!(matches!(
+        scene.event(),
+        Event::Answered {
+            answer: Answer::Once,
+            ..
+        }
+    ));
+    assert!(scene.has_no_event());
+}
+
+#[test]
+fn a_choice_types_its_command_as_a_button_does() {
+    let mut scene = Scene::without_buttons();
+    let here = Address::new("fake", "1");
+    let rows = vec![vec![CommandButton {
+        label: "large".to_owned(),
+        command: "/model large".to_owned(),
+    }]];
+    scene.offers(&here, &buttons::for_commands(&rows, 64));
+    scene.take(vec![
+        message(1, "1", "LARGE", &[]),
+        message(1, "1", "LARGE", &[]),
+    ]);
+    let typed = scene.arrived();
+    assert_eq!(
+        (typed.text.as_str(), typed.pressed.unwrap().id.as_str()),
+        ("/model large", "55")
+    );
+    assert!(scene.has_no_event(), "it came once");
+}
+
+#[test]
+fn what_is_more_than_a_reply_is_a_message() {
+    let mut scene = Scene::without_buttons();
+    let here = Address::new("fake", "1");
+    scene.offers(&here, &question());
+    let relayed = Incoming::Message {
+        envelope: Envelope {
+            is_relayed: true,
+            ..envelope(1, "1", "1", &[])
+        },
+        username: String::new(),
+    };
+    let elsewhere = Incoming::Message {
+        envelope: Envelope {
+            replies_to: "another".to_owned(),
+            ..envelope(2, "1", "1", &[])
+        },
+        username: String::new(),
+    };
+    scene.take(vec![relayed, elsewhere, message(3, "1", SECRET, &[])]);
+    assert!(scene.arrived().is_relayed);
+    assert_eq!(scene.arrived().replies_to, "another");
+    assert_eq!(scene.secrets.lock().unwrap().len(), 1);
+}

@@ -1,0 +1,394 @@
+//! The stories, each for any channel.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{HERE, Place, Scene, Service, Who};
+use crate::harness::clock::Turned;
+use crate::harness::model::{Gate, Model, Request, call, say};
+use crate::harness::wait_until;
+
+/// Their names.
+pub const NAMES: [&str; 14] = [
+    "answered",
+    "long_split",
+    "code_and_tables",
+    "file_in",
+    "file_out",
+    "approval",
+    "sh",
+    "mention_in_group",
+    "edit",
+    "reconnect_in_turn",
+    "rate_limit",
+    "outage_of_ten_minutes",
+    "kills",
+    "stranger",
+];
+
+/// How often the gateway is killed; more in a soak.
+const KILLS: usize = 10;
+/// The variable that says how often.
+const KILLS_VARIABLE: &str = "PEACRAB_TEST_CHANNEL_KILLS";
+
+/// A message is answered once, and nothing is left to be sent.
+pub fn answered<S: Service>() {
+    let scene = Scene::<S>::playing([say("Good **morning**, Ana.")]);
+    let gateway = scene.start();
+    scene.service.says(Who::Ana, HERE, "good morning");
+    let shown = scene.wait_for(HERE, "morning");
+    assert!(shown.text.ends_with("Ana."), "{shown:?}");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.texts(HERE).len(), 1, "{:?}", scene.texts(HERE));
+    assert!(
+        scene.asked(0).contains("good morning"),
+        "{}",
+        scene.asked(0)
+    );
+    let pending = fs::read_to_string(scene.home.path().join("outbox.jsonl")).unwrap();
+    assert_eq!(pending, "");
+}
+
+/// A long answer comes in several messages within the channel's limit, and no word of it is lost.
+pub fn long_split<S: Service>() {
+    let mut long = String::from("Begin.");
+    let mut count = 0;
+    // Words of several bytes, so that bytes, characters and UTF-16 units differ.
+    while S::length(&long) < 3 * S::LENGTH_MAX {
+        long += &format!(" wörd{count}🦀");
+        count += 1;
+    }
+    long += " End.";
+    let scene = Scene::<S>::playing([say(&long)]);
+    let gateway = scene.start();
+    scene.service.says(Who::Ana, HERE, "tell me everything");
+    scene.wait_for(HERE, "End.");
+    gateway.stop().ends_with(0);
+    let shown = scene.service.shown(HERE);
+    assert!(shown.len() > 2, "{} messages", shown.len());
+    for piece in &shown {
+        let length = S::length(&piece.text);
+        assert!(length <= S::LENGTH_MAX, "{length}: {}", piece.text);
+    }
+    let all: Vec<String> = shown.into_iter().map(|shown| shown.text).collect();
+    let words: Vec<&str> = all
+        .iter()
+        .flat_map(|text| text.split_whitespace())
+        .collect();
+    let expected: Vec<&str> = long.split_whitespace().collect();
+    assert_eq!(words, expected);
+}
+
+/// Code is shown as code, and a table with each of its cells.
+pub fn code_and_tables<S: Service>() {
+    let scene = Scene::<S>::playing([say(
+        "Look:\n\n```rust\nfn main() {\n    let a_b = 1 < 2 && *p;\n}\n```\n\n\
+         | part | price |\n|---|---|\n| fan | 3 |\n| case | 12 |\n\nThat is all.",
+    )]);
+    let gateway = scene.start();
+    scene.service.says(Who::Ana, HERE, "show me");
+    scene.wait_for(HERE, "That is all.");
+    gateway.stop().ends_with(0);
+    let all = scene.texts(HERE).join("\n");
+    for part in [
+        "fn main() {",
+        "    let a_b = 1 < 2 && *p;",
+        "part",
+        "price",
+        "fan",
+        "case",
+        "12",
+    ] {
+        assert!(all.contains(part), "{part:?} is not in {all}");
+    }
+    assert!(!all.contains("|---|"), "{all}");
+    let shown = scene.service.shown(HERE);
+    let code = "let a_b = 1 < 2 && *p;";
+    assert!(
+        shown.iter().any(|shown| S::is_code(shown, code)),
+        "{shown:?}"
+    );
+}
+
+/// A person's file is in the workspace, and the model knows where.
+pub fn file_in<S: Service>() {
+    let scene = Scene::<S>::playing([say("I have it.")]);
+    let gateway = scene.start();
+    let content = "the plan\nü\0\u{ff}".as_bytes();
+    scene
+        .service
+        .sends_file(Who::Ana, HERE, "what is this?", ("plan.txt", content));
+    scene.wait_for(HERE, "I have it.");
+    gateway.stop().ends_with(0);
+    let asked = scene.asked(0);
+    assert!(asked.contains("what is this?"), "{asked}");
+    let (_, rest) = asked.split_once("[file: ").unwrap();
+    let (path, _) = rest.split_once(']').unwrap();
+    assert!(path.ends_with("plan.txt"), "{path}");
+    assert_eq!(fs::read(scene.home.workspace(path)).unwrap(), content);
+}
+
+/// A file of the workspace comes into the chat.
+pub fn file_out<S: Service>() {
+    let scene = Scene::<S>::playing([
+        call("message", json!({"content": "here", "media": ["plot.txt"]})),
+        say("Sent."),
+    ]);
+    fs::write(scene.home.workspace("plot.txt"), "a plot").unwrap();
+    let gateway = scene.start();
+    scene.service.says(Who::Ana, HERE, "plot it");
+    scene.wait_for(HERE, "Sent.");
+    let shown = scene.wait_for_any(HERE, "a file", |shown| !shown.files.is_empty());
+    gateway.stop().ends_with(0);
+    assert_eq!(shown.files, [("plot.txt".to_owned(), b"a plot".to_vec())]);
+}
+
+/// A command waits for its approval, which a button or a reply gives; then the question is closed.
+pub fn approval<S: Service>() {
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("log");
+    let wish = |word: &str| {
+        let command = format!("echo {word} >> {}", file.display());
+        json!({"command": command, "escalate": true, "reason": "to keep a log"})
+    };
+    let scene = Scene::<S>::playing([
+        call("exec", wish("one")),
+        say("first done"),
+        call("exec", wish("two")),
+        say("second done"),
+    ]);
+    let gateway = scene.start();
+    scene.service.says(Who::Ana, HERE, "log it");
+    let question = scene.wait_for(HERE, "echo one");
+    assert!(
+        question.text.contains("outside the sandbox"),
+        "{question:?}"
+    );
+    assert_eq!(question.buttons.is_empty(), !S::BUTTONS, "{question:?}");
+    scene.service.presses(Who::Ana, HERE, "Run once");
+    scene.wait_for(HERE, "first done");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "one\n");
+    let is_closed = |texts: &[String]| texts.iter().any(|text| text.contains("✓ Allowed once"));
+    if S::EDITS {
+        wait_until("the outcome", || is_closed(&scene.texts(HERE)));
+    }
+    scene.service.says(Who::Ana, HERE, "again");
+    scene.wait_for(HERE, "echo two");
+    scene.service.presses(Who::Ana, HERE, "Deny");
+    scene.wait_for(HERE, "second done");
+    gateway.stop().ends_with(0);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "one\n");
+    let shown = scene.service.shown(HERE);
+    assert_eq!(is_closed(&scene.texts(HERE)), S::EDITS, "{shown:?}");
+    if S::EDITS {
+        assert!(
+            shown.iter().all(|shown| shown.buttons.is_empty()),
+            "{shown:?}"
+        );
+    }
+    let audit = fs::read_to_string(scene.home.path().join("audit.jsonl")).unwrap();
+    assert!(
+        audit.contains("allowed once") && audit.contains("denied"),
+        "{audit}"
+    );
+}
+
+/// The chat is a remote terminal.
+pub fn sh<S: Service>() {
+    let scene = Scene::<S>::playing([]);
+    let gateway = scene.start();
+    scene.service.says(Who::Ana, HERE, "/sh echo $((6 * 7)).");
+    scene.wait_for(HERE, "42.");
+    scene.service.says(Who::Ana, HERE, "/sh cd /; echo moved.");
+    scene.wait_for(HERE, "moved.");
+    scene.service.says(Who::Ana, HERE, "/sh echo \"in $PWD.\"");
+    scene.wait_for(HERE, "in /.");
+    gateway.stop().ends_with(0);
+}
+
+/// In a group, the bot answers when it is named, and not otherwise.
+pub fn mention_in_group<S: Service>() {
+    let scene = Scene::<S>::counting();
+    let gateway = scene.start();
+    scene
+        .service
+        .says(Who::Ana, Place::Group, "nobody in particular");
+    scene.service.mentions(Who::Ana, Place::Group, "what is it");
+    scene.wait_for(Place::Group, "1 so far, it.");
+    scene
+        .service
+        .mentions(Who::Stranger, Place::Group, "let me");
+    scene.service.mentions(Who::Ana, Place::Group, "and now");
+    scene.wait_for(Place::Group, "2 so far, now.");
+    gateway.stop().ends_with(0);
+    let texts = scene.texts(Place::Group);
+    let answers = texts.iter().filter(|text| text.contains("so far"));
+    assert_eq!(answers.count(), 2, "{texts:?}");
+    assert_eq!(scene.model.requests().len(), 2);
+    assert!(scene.texts(HERE).is_empty());
+}
+
+/// What is edited before the model reads it is read as it is then.
+pub fn edit<S: Service>() {
+    let gate = Gate::default();
+    let scene = Scene::<S>::playing([say("first done").after(&gate), say("second done")]);
+    let gateway = scene.start();
+    scene.service.says(Who::Ana, HERE, "begin");
+    scene.model.wait_for_requests(1);
+    let second = scene.service.says(Who::Ana, HERE, "buy milk");
+    let inbox = scene.home.path().join("inbox.jsonl");
+    let has = |words: &str| fs::read_to_string(&inbox).is_ok_and(|inbox| inbox.contains(words));
+    wait_until("the message", || has("buy milk"));
+    scene.service.edits(Who::Ana, HERE, &second, "buy oat milk");
+    wait_until("the edit", || has("buy oat milk"));
+    gate.open();
+    scene.wait_for(HERE, "second done");
+    gateway.stop().ends_with(0);
+    let asked = scene.asked(1);
+    assert!(
+        asked.contains("buy oat milk") && !asked.contains("buy milk"),
+        "{asked}"
+    );
+}
+
+/// The connection breaks while the model works: the answer comes once, and so does what is said meanwhile.
+pub fn reconnect_in_turn<S: Service>() {
+    let gate = Gate::default();
+    let scene = Scene::<S>::playing([say("first done").after(&gate), say("second done")]);
+    let gateway = scene.start();
+    scene.service.says(Who::Ana, HERE, "begin");
+    scene.model.wait_for_requests(1);
+    scene.service.disconnect();
+    scene.service.says(Who::Ana, HERE, "go on");
+    gate.open();
+    scene.wait_for(HERE, "first done");
+    scene.wait_for(HERE, "second done");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.texts(HERE).len(), 2, "{:?}", scene.texts(HERE));
+    assert!(scene.asked(1).contains("go on"), "{}", scene.asked(1));
+}
+
+/// A refusal because of too many messages delays the message.
+pub fn rate_limit<S: Service>() {
+    let scene = Scene::<S>::counting();
+    let gateway = scene.start();
+    scene.service.limit_next();
+    scene.service.says(Who::Ana, HERE, "one");
+    scene.wait_for(HERE, "1 so far, one.");
+    scene.service.says(Who::Ana, HERE, "two");
+    scene.wait_for(HERE, "2 so far, two.");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.texts(HERE).len(), 2, "{:?}", scene.texts(HERE));
+}
+
+/// The channel cannot be reached for ten minutes of the clock: the answer waits for it, and so does what people write.
+pub fn outage_of_ten_minutes<S: Service>() {
+    let clock = Turned::at("2026-11-23T07:00:00Z");
+    let gate = Gate::default();
+    let mut scene = Scene::<S>::playing([say("first done").after(&gate), say("second done")]);
+    scene.home.turn(&clock);
+    let gateway = scene.start();
+    scene.service.says(Who::Ana, HERE, "begin");
+    scene.model.wait_for_requests(1);
+    scene.service.outage(true);
+    gate.open();
+    // Something has been tried in vain.
+    let state = scene.home.path().join("outbox.jsonl");
+    wait_until("the answer", || {
+        fs::read_to_string(&state).is_ok_and(|it| it.contains("first done"))
+    });
+    clock.forward(Duration::from_secs(600));
+    scene.service.says(Who::Ana, HERE, "are you there");
+    scene.service.outage(false);
+    scene.wait_for(HERE, "first done");
+    scene.wait_for(HERE, "second done");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.texts(HERE).len(), 2, "{:?}", scene.texts(HERE));
+    assert!(
+        scene.asked(1).contains("are you there"),
+        "{}",
+        scene.asked(1)
+    );
+}
+
+/// The gateway is killed at random instants: each message is answered, and none is sent again without need.
+pub fn kills<S: Service>() {
+    let kills = std::env::var(KILLS_VARIABLE).map_or(KILLS, |count| count.parse().unwrap());
+    let scene = Scene::<S>::with(Model::answering(|request| {
+        say(&words_since_answer(request))
+    }));
+    let mut seed = kills as u64;
+    let mut gateway = scene.start();
+    for number in 0..kills {
+        scene
+            .service
+            .says(Who::Ana, HERE, &format!("word{number}."));
+        // Not a wait for something, but the instant at which the power goes. xorshift, by Marsaglia.
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        std::thread::sleep(Duration::from_millis(seed % 300));
+        gateway.kill();
+        gateway = scene.start();
+    }
+    scene.service.says(Who::Ana, HERE, "word-last.");
+    scene.wait_for(HERE, "word-last.");
+    let count = |number: usize| {
+        let texts = scene.texts(HERE).into_iter();
+        texts
+            .filter(|text| text.contains(&format!("word{number}.")))
+            .count()
+    };
+    for number in 0..kills {
+        wait_until("an answer", || count(number) > 0);
+    }
+    gateway.stop().ends_with(0);
+    let again = (0..kills).filter(|number| count(*number) > 1);
+    let again = again.count();
+    // Between the channel's taking a message and its confirmation, a kill may repeat it where the channel cannot tell.
+    assert!(
+        again * 2 <= kills,
+        "{again} of {kills} came again: {:?}",
+        scene.texts(HERE)
+    );
+    let pending = fs::read_to_string(scene.home.path().join("outbox.jsonl")).unwrap();
+    assert_eq!(pending, "");
+}
+
+/// The words that people have written since the model has answered.
+fn words_since_answer(request: &Request) -> String {
+    let newest_first = request.messages().iter().rev();
+    let unanswered = newest_first.take_while(|message| message["role"] != "assistant");
+    let texts: Vec<&str> = unanswered
+        .filter(|message| message["role"] == "user")
+        .map(|message| message["content"].as_str().unwrap())
+        .collect();
+    let words = texts.iter().flat_map(|text| text.split_whitespace());
+    let words: Vec<&str> = words.filter(|word| word.starts_with("word")).collect();
+    format!("Seen: {}", words.join(" "))
+}
+
+/// Who is unknown gets a code and nothing else, and is let in with it.
+pub fn stranger<S: Service>() {
+    let there = Place::Private(Who::Stranger);
+    let scene = Scene::<S>::playing([say("Hello, Bob.")]);
+    let gateway = scene.start();
+    scene.service.says(Who::Stranger, there, "hello?");
+    let told = scene.wait_for(there, "/pair").text;
+    let (_, rest) = told.split_once("/pair ").unwrap();
+    let code: String = rest
+        .chars()
+        .take_while(char::is_ascii_alphanumeric)
+        .collect();
+    scene.service.says(Who::Stranger, there, "/sh id");
+    scene.service.says(Who::Ana, HERE, &format!("/pair {code}"));
+    scene.wait_for(HERE, "is now paired");
+    scene.wait_for(there, "You're paired");
+    scene.service.says(Who::Stranger, there, "hello again");
+    scene.wait_for(there, "Hello, Bob.");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.model.requests().len(), 1);
+    assert!(!scene.texts(there).iter().any(|text| text.contains("uid=")));
+}
