@@ -58,6 +58,8 @@ fakes: ## Check the tests' fake servers with the vendors' own clients
 	"$${CARGO_TARGET_DIR:-target}/fakes-whatsapp/bin/python" tests/whatsapp/check.py \
 		"$${CARGO_TARGET_DIR:-target}/fakes-bridge" \
 		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_whatsapp::serve --nocapture
+	"$${CARGO_TARGET_DIR:-target}/fakes-whatsapp/bin/python" tests/mochat/check.py \
+		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_mochat::serve --nocapture
 
 croniter: ## Compare the runs of 10,000 random cron lines with those of Python's croniter
 	@scripts/setup croniter

@@ -9,6 +9,7 @@ pub mod delivery;
 pub mod discord;
 pub mod health;
 pub mod intake;
+pub mod mochat;
 mod multipart;
 pub mod names;
 pub mod qq;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::adapter::Adapter;
-use super::{discord, qq, telegram, whatsapp};
+use super::{discord, mochat, qq, telegram, whatsapp};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::config::channels::Bot;
@@ -17,6 +17,7 @@ pub static ALL: &[&Service] = &[
     &discord::SERVICE,
     &whatsapp::SERVICE,
     &qq::SERVICE,
+    &mochat::SERVICE,
 ];
 
 /// The channel of this name.

@@ -1,5 +1,6 @@
 //! Bounds of the channels.
 
+pub mod mochat;
 pub mod qq;
 pub mod whatsapp;
 

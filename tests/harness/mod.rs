@@ -11,6 +11,7 @@ pub mod gateway;
 pub mod home;
 pub mod line;
 pub mod mcp;
+pub mod mochat;
 pub mod model;
 mod network;
 pub mod program;

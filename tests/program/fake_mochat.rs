@@ -24,7 +24,10 @@ fn play(mochat: &MoChat, step: &Value) -> Value {
 #[ignore = "for tests/mochat/check.py, which tells it what to do"]
 fn serve() {
     let mochat = MoChat::start();
-    println!("{}", json!({"url": mochat.url(), "token": TOKEN, "agent": AGENT}));
+    println!(
+        "{}",
+        json!({"url": mochat.url(), "token": TOKEN, "agent": AGENT})
+    );
     for line in std::io::stdin().lock().lines() {
         let step = serde_json::from_str(&line.unwrap()).unwrap();
         println!("{}", json!({"answer": play(&mochat, &step)}));

@@ -26,6 +26,7 @@ mod disk;
 mod doctor;
 mod fake;
 mod fake_discord;
+mod fake_mochat;
 mod fake_qq;
 mod fake_systemd;
 mod fake_telegram;

@@ -58,7 +58,10 @@ impl Api {
             .map_err(|error| self.explain(error))?;
         let text = String::from_utf8_lossy(&reply);
         let mut reply: Value = json::from_str_within(&text, JSON_LEVELS_MAX).map_err(|error| {
-            Failure::Trouble(format!("unexpected reply from MoChat (byte {})", error.column()))
+            Failure::Trouble(format!(
+                "unexpected reply from MoChat (byte {})",
+                error.column()
+            ))
         })?;
         match reply["code"].as_u64() {
             None => Ok(reply),
@@ -102,7 +105,10 @@ impl Api {
 
 /// What a refusal means. Its code is that of HTTP, in the reply or in its head.
 fn refused(code: u64, said: &str, retry_after: Option<Duration>) -> Failure {
-    let said = format!("MoChat refused the request: {} ({code})", one_line(said, SAID_CHARS));
+    let said = format!(
+        "MoChat refused the request: {} ({code})",
+        one_line(said, SAID_CHARS)
+    );
     match code {
         401 | 403 => Failure::Down(BAD_TOKEN.to_owned()),
         404 | 410 => Failure::Gone {
@@ -122,11 +128,16 @@ mod tests {
     #[test]
     fn a_code_says_what_can_be_done() {
         assert!(matches!(refused(401, "", None), Failure::Down(said) if said == BAD_TOKEN));
-        assert!(matches!(refused(429, "", None), Failure::RetryAfter(USUAL_WAIT)));
+        assert!(matches!(refused(429, "", None), Failure::RetryAfter(wait) if wait == USUAL_WAIT));
         assert!(matches!(refused(404, "x", None), Failure::Gone { .. }));
-        assert!(matches!(refused(400, "x", None), Failure::Refused(said) if said.contains("x (400)")));
+        assert!(
+            matches!(refused(400, "x", None), Failure::Refused(said) if said.contains("x (400)"))
+        );
         for code in [500, 502, 0, 10_000] {
-            assert!(matches!(refused(code, "", None), Failure::Trouble(_)), "{code}");
+            assert!(
+                matches!(refused(code, "", None), Failure::Trouble(_)),
+                "{code}"
+            );
         }
     }
 }

@@ -40,6 +40,8 @@ impl MoChat {
     /// Prepares the channel; nothing is connected yet.
     pub fn new(making: Making) -> Self {
         let capabilities = Capabilities {
+            buttons: false,
+            edits: false,
             button_data_bytes: 0,
             // None is sent: `upload` says why.
             upload_bytes: UPLOAD_BYTES,
@@ -118,7 +120,9 @@ impl Connection for Api {
     }
 
     fn upload(&mut self, _: &Address, _: &Upload<'_>) -> Sent {
-        Err(Failure::Refused("MoChat takes no files from agents".to_owned()))
+        Err(Failure::Refused(
+            "MoChat takes no files from agents".to_owned(),
+        ))
     }
 
     fn react(&mut self, _: &Address, _: &str, _: &str) -> Sent {
@@ -130,7 +134,9 @@ impl Connection for Api {
     }
 
     fn fetch(&mut self, _: &str, _: &mut File, _: usize) -> Sent {
-        Err(Failure::Refused("MoChat delivers no files to agents".to_owned()))
+        Err(Failure::Refused(
+            "MoChat delivers no files to agents".to_owned(),
+        ))
     }
 
     fn set_menu(&mut self, _: &[MenuEntry]) -> Sent {

@@ -89,7 +89,12 @@ impl Reader<'_> {
     fn is_mentioned(&self, message: &Value, content: &str) -> bool {
         let meta = &message["meta"];
         let says = |name: &str| meta[name].as_bool().unwrap_or_default();
-        let lists = ["mentions", "mentionIds", "mentionedUserIds", "mentionedUsers"];
+        let lists = [
+            "mentions",
+            "mentionIds",
+            "mentionedUserIds",
+            "mentionedUsers",
+        ];
         let names_us = |entry: &Value| {
             let ids = [entry, &entry["id"], &entry["userId"], &entry["_id"]];
             ids.iter().any(|id| id.as_str() == Some(self.me))
@@ -97,8 +102,14 @@ impl Reader<'_> {
         says("mentioned")
             || says("wasMentioned")
             || !self.me.is_empty()
-                && (lists.iter().any(|list| meta[list].as_array().is_some_and(|list| list.iter().any(names_us)))
-                    || self.marks().iter().any(|mark| content.contains(mark.as_str())))
+                && (lists.iter().any(|list| {
+                    meta[list]
+                        .as_array()
+                        .is_some_and(|list| list.iter().any(names_us))
+                }) || self
+                    .marks()
+                    .iter()
+                    .any(|mark| content.contains(mark.as_str())))
     }
 
     fn marks(&self) -> [String; 2] {
@@ -128,7 +139,13 @@ pub fn is_id(text: &str) -> bool {
 
 /// Milliseconds since 1970 of a time as MoChat writes it: RFC 3339, or the number.
 pub fn time(value: &Value) -> Option<i64> {
-    let text = || Some(DateTime::parse_from_rfc3339(value.as_str()?).ok()?.timestamp_millis());
+    let text = || {
+        Some(
+            DateTime::parse_from_rfc3339(value.as_str()?)
+                .ok()?
+                .timestamp_millis(),
+        )
+    };
     value.as_i64().or_else(text)
 }
 
@@ -154,7 +171,10 @@ mod tests {
     fn a_session_is_private_and_a_panel_is_a_group() {
         let message = json!({"messageId": "m1", "author": "ana", "content": " hi ", "authorInfo": {"nickname": "Ana"}});
         let it = read("session_1", &message).unwrap();
-        assert_eq!((it.id.as_str(), it.text.as_str(), it.is_group), ("mochat:session_1/m1", "hi", false));
+        assert_eq!(
+            (it.id.as_str(), it.text.as_str(), it.is_group),
+            ("mochat:session_1/m1", "hi", false)
+        );
         assert_eq!(it.sender().unwrap().name, "Ana");
         assert_eq!(read("panel1", &message), None);
         for message in [
@@ -186,7 +206,10 @@ mod tests {
 
     #[test]
     fn times_are_numbers_or_texts() {
-        assert_eq!(time(&json!("2024-11-23T00:00:00.5Z")), Some(1_732_320_000_500));
+        assert_eq!(
+            time(&json!("2024-11-23T00:00:00.5Z")),
+            Some(1_732_320_000_500)
+        );
         assert_eq!(time(&json!(7)), Some(7));
         assert_eq!(time(&json!("yesterday")), None);
     }

@@ -34,7 +34,13 @@ impl Places {
 
     /// Whether a message of a session is new. What a session had before it was read for the first time is not, unless
     /// it was written since the program began: then the session is a new one.
-    pub fn is_new_in_session(&self, session: &str, sequence: Option<u64>, at: Option<i64>, began: i64) -> bool {
+    pub fn is_new_in_session(
+        &self,
+        session: &str,
+        sequence: Option<u64>,
+        at: Option<i64>,
+        began: i64,
+    ) -> bool {
         match (self.cursor(session), sequence) {
             (Some(cursor), Some(sequence)) => sequence > cursor,
             (Some(_), None) => true,
@@ -68,7 +74,9 @@ mod tests {
     #[test]
     fn the_history_of_a_session_is_not_new_and_what_follows_is() {
         let mut places = Places::default();
-        let is_new = |places: &Places, sequence, at| places.is_new_in_session("session_1", Some(sequence), Some(at), BEGAN);
+        let is_new = |places: &Places, sequence, at| {
+            places.is_new_in_session("session_1", Some(sequence), Some(at), BEGAN)
+        };
         assert!(!is_new(&places, 3, BEGAN - 1));
         // Its first message was written just now: somebody has begun it.
         assert!(is_new(&places, 1, BEGAN + 1));
@@ -85,7 +93,10 @@ mod tests {
         assert!(places.is_new_in_panel("p", Some(BEGAN + 1), BEGAN));
         assert!(places.read_panel("p", BEGAN + 9));
         assert!(!places.is_new_in_panel("p", Some(BEGAN + 8), BEGAN));
-        assert!(places.is_new_in_panel("p", Some(BEGAN + 9), BEGAN), "of the same millisecond");
+        assert!(
+            places.is_new_in_panel("p", Some(BEGAN + 9), BEGAN),
+            "of the same millisecond"
+        );
         assert!(!places.is_new_in_panel("p", None, BEGAN));
         assert!(!places.read_panel("p", BEGAN));
     }
@@ -97,6 +108,9 @@ mod tests {
             places.read_session(&number.to_string(), 1);
             places.read_panel(&number.to_string(), 1);
         }
-        assert_eq!((places.sessions.len(), places.panels.len()), (TARGETS, TARGETS));
+        assert_eq!(
+            (places.sessions.len(), places.panels.len()),
+            (TARGETS, TARGETS)
+        );
     }
 }

@@ -223,7 +223,10 @@ impl Receiver<'_> {
         // Most of the time is spent in here.
         memory::give_back_stack();
         let news = self.call(api, "sessions/watch", &body)?;
-        let events = news["events"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let events = news["events"]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         let mut cursor = news["cursor"].as_u64();
         let mut batch = Vec::new();
         for event in events.iter().take(2 * MESSAGES) {
@@ -231,7 +234,11 @@ impl Receiver<'_> {
             let at = time(&event["timestamp"]);
             cursor = cursor.max(sequence);
             let is_message = event["type"] == "message.add";
-            if is_message && self.places.is_new_in_session(session, sequence, at, self.began) {
+            if is_message
+                && self
+                    .places
+                    .is_new_in_session(session, sequence, at, self.began)
+            {
                 batch.extend(self.read(session, &event["payload"], ""));
             }
         }
@@ -252,7 +259,10 @@ impl Receiver<'_> {
             let body = json!({"panelId": panel, "limit": MESSAGES});
             let news = self.call(api, "groups/panels/messages", &body)?;
             let group = news["groupId"].as_str().unwrap_or_default().to_owned();
-            let messages = news["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let messages = news["messages"]
+                .as_array()
+                .map(Vec::as_slice)
+                .unwrap_or_default();
             let mut newest = None;
             let mut batch = Vec::new();
             // The newest comes first.

@@ -150,6 +150,8 @@ impl Qq {
             state,
         } = making;
         let capabilities = Capabilities {
+            buttons: bot.flag("sendKeyboards"),
+            edits: false,
             button_data_bytes: BUTTON_DATA_BYTES,
             upload_bytes: UPLOAD_BYTES,
             download_bytes: DOWNLOAD_BYTES,

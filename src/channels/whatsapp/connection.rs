@@ -37,6 +37,8 @@ impl WhatsApp {
     /// Prepares the channel; nothing is connected yet.
     pub fn new(making: Making) -> Self {
         let capabilities = Capabilities {
+            buttons: false,
+            edits: false,
             button_data_bytes: 0,
             // None is sent: `upload` says why.
             upload_bytes: UPLOAD_BYTES,

@@ -4,6 +4,7 @@
 //! in the rows, so that they stand in one place.
 
 mod discord;
+mod mochat;
 mod qq;
 mod telegram;
 mod whatsapp;
@@ -25,6 +26,7 @@ pub static ALL: &[(&str, &[Key])] = &[
     ("discord", discord::KEYS),
     ("whatsapp", whatsapp::KEYS),
     ("qq", qq::KEYS),
+    ("mochat", mochat::KEYS),
 ];
 
 /// The settings of a channel; none for a name that is no channel's.

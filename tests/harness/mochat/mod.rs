@@ -78,10 +78,11 @@ impl MoChat {
 
     /// Creates a session (its id begins with `session_`) or a panel.
     pub fn create(&self, chat: &str) {
-        self.server.change(|state| match chat.starts_with("session_") {
-            true => state.sessions.push(chat.to_owned()),
-            false => state.panels.push(chat.to_owned()),
-        });
+        self.server
+            .change(|state| match chat.starts_with("session_") {
+                true => state.sessions.push(chat.to_owned()),
+                false => state.panels.push(chat.to_owned()),
+            });
     }
 
     /// Somebody writes; returns the message's id.
@@ -91,26 +92,36 @@ impl MoChat {
 
     /// The same at a time, in milliseconds since 1970.
     pub fn says_at(&self, author: &str, chat: &str, text: &str, at: i64) -> String {
-        self.server.change(|state| state.add(author, chat, text, at))
+        self.server
+            .change(|state| state.add(author, chat, text, at))
     }
 
     /// The texts of the agent in a chat, oldest first.
     pub fn texts(&self, chat: &str) -> Vec<String> {
         let state = self.server.state();
-        let texts = state.messages.iter().filter(|(own, author, _)| own == chat && author == AGENT);
-        texts.map(|(_, _, message)| message["content"].as_str().unwrap_or_default().to_owned()).collect()
+        let texts = state
+            .messages
+            .iter()
+            .filter(|(own, author, _)| own == chat && author == AGENT);
+        texts
+            .map(|(_, _, message)| message["content"].as_str().unwrap_or_default().to_owned())
+            .collect()
     }
 
     /// Waits for a text of the agent in a chat that contains these words.
     pub fn wait_for(&self, chat: &str, words: &str) -> String {
         let mut found = None;
-        let waited = self.server.changed.wait_timeout_while(self.server.state(), PATIENCE, |state| {
-            found = state.messages.iter().find_map(|(own, author, message)| {
-                let text = message["content"].as_str()?;
-                (own == chat && author == AGENT && text.contains(words)).then(|| text.to_owned())
-            });
-            found.is_none()
-        });
+        let waited =
+            self.server
+                .changed
+                .wait_timeout_while(self.server.state(), PATIENCE, |state| {
+                    found = state.messages.iter().find_map(|(own, author, message)| {
+                        let text = message["content"].as_str()?;
+                        (own == chat && author == AGENT && text.contains(words))
+                            .then(|| text.to_owned())
+                    });
+                    found.is_none()
+                });
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let calls: Vec<String> = state.calls.iter().rev().take(6).cloned().collect();
         drop(state);
@@ -119,17 +130,28 @@ impl MoChat {
 
     /// Waits for this many requests of a path.
     pub fn wait_for_calls(&self, path: &str, count: usize) {
-        let waited = self.server.changed.wait_timeout_while(self.server.state(), PATIENCE, |state| {
-            state.calls.iter().filter(|call| *call == path).count() < count
-        });
+        let waited =
+            self.server
+                .changed
+                .wait_timeout_while(self.server.state(), PATIENCE, |state| {
+                    state.calls.iter().filter(|call| *call == path).count() < count
+                });
         let (state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
         drop(state);
-        assert!(!timeout.timed_out(), "request {count} of {path} did not come");
+        assert!(
+            !timeout.timed_out(),
+            "request {count} of {path} did not come"
+        );
     }
 
     /// How many requests of a path there were.
     pub fn calls(&self, path: &str) -> usize {
-        self.server.state().calls.iter().filter(|call| *call == path).count()
+        self.server
+            .state()
+            .calls
+            .iter()
+            .filter(|call| *call == path)
+            .count()
     }
 
     /// Makes the next message of the agent go wrong.
@@ -154,19 +176,29 @@ impl MoChat {
 }
 
 fn now_ms() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_millis() as i64
 }
 
 impl State {
     fn add(&mut self, author: &str, chat: &str, text: &str, at: i64) -> String {
         let id = format!("m{}", self.messages.len() + 1);
-        let group = if chat.starts_with("session_") { "" } else { "group1" };
-        let at = chrono::DateTime::from_timestamp_millis(at).unwrap().to_rfc3339();
+        let group = if chat.starts_with("session_") {
+            ""
+        } else {
+            "group1"
+        };
+        let at = chrono::DateTime::from_timestamp_millis(at)
+            .unwrap()
+            .to_rfc3339();
         let message = json!({
             "messageId": id, "author": author, "content": text, "meta": {}, "groupId": group, "converseId": chat,
             "createdAt": at, "authorInfo": {"nickname": author, "agentId": author},
         });
-        self.messages.push((chat.to_owned(), author.to_owned(), message));
+        self.messages
+            .push((chat.to_owned(), author.to_owned(), message));
         id
     }
 
@@ -210,7 +242,11 @@ impl Server {
     }
 
     fn answer(&self, request: &RawRequest) -> (u16, String) {
-        let path = request.path.strip_prefix("/api/claw/").unwrap_or_default().to_owned();
+        let path = request
+            .path
+            .strip_prefix("/api/claw/")
+            .unwrap_or_default()
+            .to_owned();
         self.change(|state| state.calls.push(path.clone()));
         if path.ends_with("/send") && !self.state().faults.is_empty() {
             return match self.change(|state| state.faults.remove(0)) {
@@ -259,7 +295,10 @@ impl Server {
                 let messages = state.messages.iter().rev();
                 let messages = messages.filter(|(chat, _, _)| chat == text("panelId"));
                 let limit = body["limit"].as_u64().unwrap_or(100) as usize;
-                let messages: Vec<Value> = messages.take(limit).map(|(_, _, message)| message.clone()).collect();
+                let messages: Vec<Value> = messages
+                    .take(limit)
+                    .map(|(_, _, message)| message.clone())
+                    .collect();
                 Ok(json!({"groupId": "group1", "messages": messages}))
             }
             "sessions/send" | "groups/panels/send" => {
@@ -289,9 +328,11 @@ impl Server {
         let session = body["sessionId"].as_str().unwrap_or_default();
         let cursor = body["cursor"].as_u64().unwrap_or_default();
         let time = Duration::from_millis(body["timeoutMs"].as_u64().unwrap_or_default());
-        let waited = self.changed.wait_timeout_while(self.state(), time, |state| {
-            state.events(session, cursor).0.is_empty()
-        });
+        let waited = self
+            .changed
+            .wait_timeout_while(self.state(), time, |state| {
+                state.events(session, cursor).0.is_empty()
+            });
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let (events, newest) = state.events(session, cursor);
         json!({"sessionId": session, "cursor": newest, "events": events})
@@ -305,7 +346,10 @@ impl Drop for MoChat {
             return;
         }
         let state = self.server.state();
-        let unmet = state.faults.iter().map(|fault| format!("nobody met {fault:?}"));
+        let unmet = state
+            .faults
+            .iter()
+            .map(|fault| format!("nobody met {fault:?}"));
         let complaints: Vec<String> = state.complaints.iter().cloned().chain(unmet).collect();
         drop(state);
         assert!(complaints.is_empty(), "MoChat: {complaints:#?}");

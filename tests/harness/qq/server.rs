@@ -63,7 +63,7 @@ pub(super) struct State {
     pub forbids_guilds: bool,
     pub complaints: Vec<String>,
     pub forgiven: Vec<String>,
-    ids: usize,
+    pub ids: usize,
 }
 
 /// An answer: a status and a body; `None` when the connection breaks instead.

@@ -126,16 +126,11 @@ impl WhatsApp {
         self.server.state().let_in
     }
 
-    /// Waits for a probe of the newest client: from then on it reads what is broadcast.
+    /// Waits for this many commands of a type.
     pub fn wait_for_command(&self, kind: &str, count: usize) {
         self.server.wait_until(&format!("{kind} {count}"), |state| {
             (state.count(kind) >= count).then_some(())
         });
-    }
-
-    /// How many commands of a type have come.
-    pub fn commands(&self, kind: &str) -> usize {
-        self.server.state().count(kind)
     }
 
     /// The bot's messages in a chat, oldest first.
@@ -167,11 +162,6 @@ impl WhatsApp {
     /// Cuts the clients' connections without a close frame.
     pub fn cut(&self) {
         self.server.change(State::cut);
-    }
-
-    /// Closes the clients' connections with a code.
-    pub fn close(&self, code: u16) {
-        self.server.change(|state| state.close(code));
     }
 
     /// Stops the bridge: connections break, and new ones are refused.

@@ -39,7 +39,7 @@ pub(super) struct State {
     /// Messages of people that the bridge has not got yet.
     pub kept: Vec<Value>,
     /// The types of all commands.
-    commands: Vec<String>,
+    pub commands: Vec<String>,
     pub faults: Vec<Fault>,
     pub complaints: Vec<String>,
     pub forgiven: Vec<String>,
@@ -226,12 +226,6 @@ impl State {
 
     pub(super) fn cut(&mut self) {
         self.clients.drain(..).for_each(|client| client.cut());
-    }
-
-    pub(super) fn close(&mut self, code: u16) {
-        self.clients
-            .drain(..)
-            .for_each(|client| client.close(code, ""));
     }
 
     pub(super) fn count(&self, kind: &str) -> usize {

@@ -4,8 +4,11 @@
 //! stands in [`Service::lacks`], with the reason.
 
 mod discord;
+mod mochat;
+mod qq;
 mod stories;
 mod telegram;
+mod whatsapp;
 
 use std::collections::BTreeSet;
 
@@ -269,5 +272,8 @@ mod table {
     table! {
         telegram: crate::channels::telegram::Service,
         discord: crate::channels::discord::Service,
+        whatsapp: crate::channels::whatsapp::Service,
+        qq: crate::channels::qq::Service,
+        mochat: crate::channels::mochat::Service,
     }
 }

@@ -47,10 +47,14 @@ impl Chat {
 #[test]
 fn a_message_is_answered_and_the_history_is_not() {
     let chat = Chat::playing([say("Good **morning**, Ana.")]);
-    chat.mochat.says_at("ana", "session_ana", "/sh reboot", 1_700_000_000_000);
+    chat.mochat
+        .says_at("ana", "session_ana", "/sh reboot", 1_700_000_000_000);
     let gateway = chat.start();
     chat.mochat.says("ana", "session_ana", "good morning");
-    assert_eq!(chat.mochat.wait_for("session_ana", "Ana."), "Good morning, Ana.");
+    assert_eq!(
+        chat.mochat.wait_for("session_ana", "Ana."),
+        "Good morning, Ana."
+    );
     let output = gateway.stop().ends_with(0);
     assert_eq!(chat.mochat.texts("session_ana").len(), 1);
     assert_eq!(chat.model.requests().len(), 1);
@@ -86,7 +90,10 @@ fn in_a_panel_the_bot_answers_when_it_is_mentioned() {
     gateway.stop().ends_with(0);
     assert_eq!(chat.model.requests().len(), 1);
     let asked = chat.model.requests()[0].last_message();
-    assert!(asked.contains("what is it?") && !asked.contains("agent9"), "{asked}");
+    assert!(
+        asked.contains("what is it?") && !asked.contains("agent9"),
+        "{asked}"
+    );
 }
 
 #[test]
@@ -115,10 +122,19 @@ fn errors_lose_no_message() {
 #[test]
 fn the_test_of_the_channel_finds_a_wrong_token() {
     let chat = Chat::playing([]);
-    let tested = Program::new(&chat.home).args(["channels", "test", "mochat"]).run().ends_with(0);
+    let tested = Program::new(&chat.home)
+        .args(["channels", "test", "mochat"])
+        .run()
+        .ends_with(0);
     assert!(tested.stdout.contains("agent9"), "{}", tested.stdout);
     let chat = chat.set("clawToken", json!("wrong-canary"));
-    let tested = Program::new(&chat.home).args(["channels", "test", "mochat"]).run();
+    let tested = Program::new(&chat.home)
+        .args(["channels", "test", "mochat"])
+        .run();
     assert_ne!(tested.code, Some(0));
-    assert!(tested.stderr.contains("clawToken") && !tested.stderr.contains("canary"), "{}", tested.stderr);
+    assert!(
+        tested.stderr.contains("clawToken") && !tested.stderr.contains("canary"),
+        "{}",
+        tested.stderr
+    );
 }

@@ -18,6 +18,7 @@ mod jobs;
 mod language;
 mod media;
 pub mod memory;
+mod mochat;
 mod network;
 mod order;
 mod others;
