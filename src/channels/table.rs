@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::adapter::Adapter;
-use super::{discord, mochat, qq, telegram, whatsapp};
+use super::{discord, email, matrix, mochat, qq, slack, telegram, whatsapp};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::config::channels::Bot;
@@ -15,6 +15,9 @@ use crate::http::Tls;
 pub static ALL: &[&Service] = &[
     &telegram::SERVICE,
     &discord::SERVICE,
+    &slack::SERVICE,
+    &email::SERVICE,
+    &matrix::SERVICE,
     &whatsapp::SERVICE,
     &qq::SERVICE,
     &mochat::SERVICE,

@@ -4,8 +4,11 @@
 //! in the rows, so that they stand in one place.
 
 mod discord;
+mod email;
+mod matrix;
 mod mochat;
 mod qq;
+mod slack;
 mod telegram;
 mod whatsapp;
 
@@ -24,6 +27,9 @@ use crate::secret::Secret;
 pub static ALL: &[(&str, &[Key])] = &[
     ("telegram", telegram::KEYS),
     ("discord", discord::KEYS),
+    ("slack", slack::KEYS),
+    ("email", email::KEYS),
+    ("matrix", matrix::KEYS),
     ("whatsapp", whatsapp::KEYS),
     ("qq", qq::KEYS),
     ("mochat", mochat::KEYS),
@@ -399,6 +405,14 @@ impl Bot {
     /// Any other value of its own settings.
     pub fn member(&self, member: &str) -> Option<&Value> {
         self.own.get(member)
+    }
+
+    /// Changes one of its own settings, or the token.
+    pub fn set(&mut self, member: &str, value: Value) {
+        match member {
+            "token" => self.token = Secret::new(value.as_str().unwrap_or_default()),
+            member => drop(self.own.insert(member.to_owned(), value)),
+        }
     }
 
     /// Who has access, and with which role.

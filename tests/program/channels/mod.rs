@@ -4,8 +4,11 @@
 //! stands in [`Service::lacks`], with the reason.
 
 mod discord;
+mod email;
+mod matrix;
 mod mochat;
 mod qq;
+mod slack;
 mod stories;
 mod telegram;
 mod whatsapp;
@@ -272,6 +275,9 @@ mod table {
     table! {
         telegram: crate::channels::telegram::Service,
         discord: crate::channels::discord::Service,
+        slack: crate::channels::slack::Service,
+        email: crate::channels::email::Service,
+        matrix: crate::channels::matrix::Service,
         whatsapp: crate::channels::whatsapp::Service,
         qq: crate::channels::qq::Service,
         mochat: crate::channels::mochat::Service,

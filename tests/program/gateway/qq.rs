@@ -66,7 +66,13 @@ fn a_message_is_answered_as_a_reply() {
         ("Good morning, Ana.", said.as_str())
     );
     let sent = chat.qq.calls("POST /v2/users/ANA1/messages");
-    assert!(sent[0].body["msg_seq"].as_u64().is_some_and(|number| number > 0), "{:?}", sent[0]);
+    assert!(
+        sent[0].body["msg_seq"]
+            .as_u64()
+            .is_some_and(|number| number > 0),
+        "{:?}",
+        sent[0]
+    );
     let output = gateway.stop().ends_with(0);
     for secret in [SECRET, "canary-access-token"] {
         assert!(!output.stderr.contains(secret), "{}", output.stderr);
