@@ -9,12 +9,10 @@ mod connection;
 pub mod event;
 pub mod frame;
 pub mod history;
-mod login;
+pub mod login;
 pub mod markdown;
-pub mod qr;
 mod receive;
 mod socket;
-mod texts;
 
 use std::sync::Arc;
 

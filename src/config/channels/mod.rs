@@ -10,7 +10,6 @@ mod mochat;
 mod qq;
 mod slack;
 mod telegram;
-mod whatsapp;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,9 +29,9 @@ pub static ALL: &[(&str, &[Key])] = &[
     ("slack", slack::KEYS),
     ("email", email::KEYS),
     ("matrix", matrix::KEYS),
-    ("whatsapp", whatsapp::KEYS),
+    ("whatsapp", mochat::WHATSAPP),
     ("qq", qq::KEYS),
-    ("mochat", mochat::KEYS),
+    ("mochat", mochat::MOCHAT),
 ];
 
 /// The settings of a channel; none for a name that is no channel's.

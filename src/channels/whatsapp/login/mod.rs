@@ -1,9 +1,11 @@
 //! Links the bridge to an account: shows its QR code until a phone has scanned it.
 
+pub mod qr;
+mod texts;
+
+use self::qr::{Shades, draw};
 use super::frame::Frame;
-use super::qr::{Shades, draw};
 use super::socket::{Came, Socket};
-use super::texts;
 use crate::channels::adapter::Failure;
 use crate::channels::table::Login;
 use crate::clock::Stopwatch;
