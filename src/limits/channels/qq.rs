@@ -18,8 +18,9 @@ pub const CHATS: usize = 64;
 pub const KEYS: usize = 32;
 /// How long no message is tried that replies to nothing, once QQ has refused one in a chat.
 pub const NO_ACTIVE_MS: i64 = 60 * 60 * 1000;
-/// Wait of a message that can only be sent as a reply, before the next look. What a person writes ends it at once.
-pub const REPLY_LOOK: Duration = Duration::from_mins(5);
+/// Wait of a message that can only be sent as a reply, before the next look, which asks nobody. What a person writes
+/// ends it at once, unless that comes at the very moment at which the wait begins.
+pub const REPLY_LOOK: Duration = Duration::from_secs(20);
 /// How often another message is taken to reply to, within one sending.
 pub const CHOICES: usize = 6;
 /// The largest `msg_seq`. QQ documents none; its own plugin stays below 65,536.

@@ -1,6 +1,7 @@
 //! A MoChat with sessions and panels, whose requests for news wait until there are some. nanobot's own channel is content
 //! with it: see tests/mochat/check.py. There is no other specification.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::TcpStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -47,6 +48,8 @@ struct State {
     panels: Vec<String>,
     /// The paths of all requests.
     calls: Vec<String>,
+    /// What clients have read of each session.
+    cursors: BTreeMap<String, u64>,
     faults: Vec<Fault>,
     complaints: Vec<String>,
 }
@@ -142,6 +145,20 @@ impl MoChat {
             !timeout.timed_out(),
             "request {count} of {path} did not come"
         );
+    }
+
+    /// Waits until a client has read all of a session.
+    pub fn wait_until_read(&self, session: &str) {
+        let server = &self.server;
+        let waited = server
+            .changed
+            .wait_timeout_while(server.state(), PATIENCE, |state| {
+                let (_, newest) = state.events(session, 0);
+                state.cursors.get(session).copied().unwrap_or_default() < newest
+            });
+        let (state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        drop(state);
+        assert!(!timeout.timed_out(), "{session} was not read");
     }
 
     /// How many requests of a path there were.
@@ -327,6 +344,7 @@ impl Server {
     fn watch(&self, body: &Value) -> Value {
         let session = body["sessionId"].as_str().unwrap_or_default();
         let cursor = body["cursor"].as_u64().unwrap_or_default();
+        self.change(|state| state.cursors.insert(session.to_owned(), cursor));
         let time = Duration::from_millis(body["timeoutMs"].as_u64().unwrap_or_default());
         let waited = self
             .changed

@@ -62,7 +62,12 @@ impl super::Service for Service {
     }
 
     fn says(&self, who: Who, place: Place, text: &str) -> String {
-        self.server.says(name(who), chat(place), text)
+        let id = self.server.says(name(who), chat(place), text);
+        if who == Who::Stranger && place != Place::Group {
+            // Sessions are read one after the other, and the story counts on the order.
+            self.server.wait_until_read(chat(place));
+        }
+        id
     }
 
     fn mentions(&self, who: Who, place: Place, text: &str) -> String {

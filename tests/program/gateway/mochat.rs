@@ -67,7 +67,7 @@ fn what_is_written_between_two_runs_is_answered_once() {
     let gateway = chat.start();
     chat.mochat.says("ana", "session_ana", "hello");
     chat.mochat.wait_for("session_ana", "one");
-    gateway.kill();
+    gateway.stop().ends_with(0);
     chat.mochat.says("ana", "session_ana", "are you there?");
     let gateway = chat.start();
     chat.mochat.wait_for("session_ana", "two");

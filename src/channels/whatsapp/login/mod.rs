@@ -17,10 +17,10 @@ use crate::limits::channels::whatsapp::{CODE_TIME, LOGIN_LOOK, LOGIN_TIME};
 pub(super) fn login(parts: &mut Login<'_>) -> Result<()> {
     let watch = Stopwatch::start();
     let mut socket = Socket::connect(&parts.bot, &parts.tls, &parts.cancel)?;
-    socket.probe().map_err(error_of)?;
+    // Its answer shows that the token is right. A code may come before it.
+    socket.ask().map_err(error_of)?;
     // As everything on the command line.
     let language = Language::English;
-    (parts.show)(texts::waiting(language))?;
     let mut has_code = false;
     while watch.elapsed() < LOGIN_TIME {
         match socket.receive(LOGIN_LOOK).map_err(error_of)? {
@@ -34,6 +34,7 @@ pub(super) fn login(parts: &mut Login<'_>) -> Result<()> {
                 (parts.show)(&format!("{drawn}\n{}", texts::scan(language)))?;
                 has_code = true;
             }
+            Came::Frame(Frame::Sent(_)) if !has_code => (parts.show)(texts::waiting(language))?,
             Came::Frame(Frame::Status { is_connected: true }) => {
                 (parts.show)(texts::linked(language))?;
                 socket.close();
