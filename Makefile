@@ -64,6 +64,13 @@ fakes: ## Check the fakes of the tests with the vendors' own libraries
 	"$${CARGO_TARGET_DIR:-target}/fakes-feishu/bin/python" tests/feishu/check.py \
 		$(CARGO) test --locked --quiet --test program -- \
 		--ignored --exact fake_feishu::serve --nocapture
+	"$${CARGO_TARGET_DIR:-target}/fakes-qq/bin/python" tests/qq/check.py \
+		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_qq::serve --nocapture
+	"$${CARGO_TARGET_DIR:-target}/fakes-whatsapp/bin/python" tests/whatsapp/check.py \
+		"$${CARGO_TARGET_DIR:-target}/fakes-bridge" \
+		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_whatsapp::serve --nocapture
+	"$${CARGO_TARGET_DIR:-target}/fakes-whatsapp/bin/python" tests/mochat/check.py \
+		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_mochat::serve --nocapture
 
 mail: ## Have the program read and answer mails with real servers: dovecot and exim
 	@scripts/setup mail

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::adapter::Adapter;
-use super::{discord, email, feishu, local, matrix, slack, telegram};
+use super::{discord, email, feishu, local, matrix, mochat, qq, slack, telegram, whatsapp};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::config::channels::Bot;
@@ -20,6 +20,9 @@ pub static ALL: &[&Service] = &[
     &email::SERVICE,
     &feishu::SERVICE,
     &local::SERVICE,
+    &whatsapp::SERVICE,
+    &qq::SERVICE,
+    &mochat::SERVICE,
 ];
 
 /// The channel of this name.

@@ -2,7 +2,10 @@
 
 pub mod feishu;
 pub mod matrix;
+pub mod mochat;
+pub mod qq;
 pub mod slack;
+pub mod whatsapp;
 
 use std::time::Duration;
 

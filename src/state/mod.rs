@@ -18,7 +18,7 @@ pub use audit::Audit;
 pub use chats::secrets::{AskedSecret, AskedSecrets};
 pub use chats::shells::ShellMemory;
 pub use chats::{FirstTurns, LastChat, ModelChoices, RestartRequests};
-pub use file::StateFile;
+pub use file::{Damaged, Policy, StateFile};
 pub use languages::Languages;
 pub use learned::Learned;
 pub use pairing::Pairing;

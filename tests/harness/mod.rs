@@ -15,15 +15,18 @@ pub mod local;
 pub mod mail;
 pub mod matrix;
 pub mod mcp;
+pub mod mochat;
 pub mod model;
 mod network;
 pub mod program;
+pub mod qq;
 pub mod release;
 pub mod slack;
 pub mod systemd;
 pub mod telegram;
 pub mod terminal;
 mod tls;
+pub mod whatsapp;
 mod wire;
 
 use std::time::{Duration, Instant};

@@ -558,7 +558,7 @@ fn rows(buttons: &[Vec<Button>]) -> Vec<Value> {
 }
 
 /// A part of a path, percent-encoded.
-fn percent_encode(text: &str) -> String {
+pub(in crate::channels) fn percent_encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {

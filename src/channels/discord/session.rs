@@ -139,7 +139,8 @@ impl Outgoing {
 pub struct Ready {
     /// The session's id.
     pub session_id: String,
-    /// Where it is resumed.
+    /// Where it is resumed. QQ, whose gateway speaks the same protocol, does not say.
+    #[serde(default)]
     pub resume_gateway_url: String,
     /// The bot.
     pub user: Me,
@@ -215,6 +216,20 @@ impl Session {
     pub fn resume_url(&self) -> Option<&str> {
         let ready = self.ready.as_ref()?;
         Some(ready.resume_gateway_url.as_str()).filter(|url| !url.is_empty())
+    }
+
+    /// A session of an earlier run, to be resumed. Its events after `sequence` were not confirmed.
+    pub fn restore(&mut self, session_id: &str, sequence: u64) {
+        self.ready = Some(Ready {
+            session_id: session_id.to_owned(),
+            ..Ready::default()
+        });
+        self.sequence = Some(sequence);
+    }
+
+    /// The session's id and the last event that was confirmed, for [`Session::restore`].
+    pub fn saved(&self) -> Option<(&str, u64)> {
+        Some((&self.ready.as_ref()?.session_id, self.sequence?))
     }
 
     /// The session is lost: the next connection begins another one.

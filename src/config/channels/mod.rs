@@ -8,6 +8,8 @@ mod email;
 mod feishu;
 mod local;
 mod matrix;
+mod mochat;
+mod qq;
 mod slack;
 mod telegram;
 
@@ -31,6 +33,9 @@ pub static ALL: &[(&str, &[Key])] = &[
     ("email", email::KEYS),
     ("feishu", feishu::KEYS),
     ("local", local::KEYS),
+    ("whatsapp", mochat::WHATSAPP),
+    ("qq", qq::KEYS),
+    ("mochat", mochat::MOCHAT),
 ];
 
 /// The settings of a channel; none for a name that is no channel's.

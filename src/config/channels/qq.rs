@@ -9,5 +9,8 @@ channel_keys!("qq", "QQ", ids: (Names, NamedRoles, "open ids"), [
     own!("qq", "sandbox", Flag, "false", "Use QQ's sandbox for bots that are not published."),
     own!("qq", "apiBase", Url, r#""""#, "URL of the API. Empty: QQ's own, or its sandbox."),
     own!("qq", "tokenUrl", Url, r#""https://bots.qq.com/app/getAppAccessToken""#, "URL that gives access tokens."),
+    own!("qq", "sendMarkdown", Flag, "false", "Send Markdown. QQ has to permit it for the bot; otherwise text is sent."),
+    own!("qq", "sendKeyboards", Flag, "false", "Send buttons. QQ has to permit them for the bot; they need sendMarkdown. Otherwise choices have numbers."),
+    usual!("qq", groupPolicy, "Which messages in groups and channels are for the bot; QQ delivers only those that mention it. mention, open: these; off: none."),
     usual!("qq", proxy),
 ]);

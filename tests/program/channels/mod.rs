@@ -8,9 +8,12 @@ mod email;
 mod feishu;
 mod local;
 mod matrix;
+mod mochat;
+mod qq;
 mod slack;
 mod stories;
 mod telegram;
+mod whatsapp;
 
 use std::collections::BTreeSet;
 
@@ -279,5 +282,8 @@ mod table {
         matrix: crate::channels::matrix::Service,
         local: crate::channels::local::Service,
         feishu: crate::channels::feishu::Service,
+        whatsapp: crate::channels::whatsapp::Service,
+        qq: crate::channels::qq::Service,
+        mochat: crate::channels::mochat::Service,
     }
 }

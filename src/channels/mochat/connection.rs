@@ -1,0 +1,152 @@
+//! MoChat as a channel: what it can do, and the calls of one worker. It takes texts only.
+
+use std::fs::File;
+
+use serde_json::json;
+
+use super::NAME;
+use super::api::Api;
+use super::event::{is_id, is_session};
+use super::receive::{self, ReceiverParts};
+use crate::bus::Heartbeat;
+use crate::cancel::Cancel;
+use crate::channels::adapter::{
+    Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
+};
+use crate::channels::intake::Intake;
+use crate::channels::table::Making;
+use crate::error::Result;
+use crate::limits::channels::mochat::{MESSAGE_CHARS, TOTAL, TOTAL_SPAN};
+use crate::limits::channels::{
+    CHAT_INTERVAL, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE, UPLOAD_BYTES,
+};
+use crate::markup::split::{Limit, Unit};
+use crate::markup::{self, Plain};
+use crate::message::Address;
+
+/// How a message is measured.
+const PLAIN: Plain = Plain(Limit {
+    units: MESSAGE_CHARS,
+    unit: Unit::Chars,
+});
+
+/// MoChat, as the configuration describes it.
+pub struct MoChat {
+    making: Making,
+    capabilities: Capabilities,
+}
+
+impl MoChat {
+    /// Prepares the channel; nothing is connected yet.
+    pub fn new(making: Making) -> Self {
+        let capabilities = Capabilities {
+            buttons: false,
+            edits: false,
+            button_data_bytes: 0,
+            // None is sent: `upload` says why.
+            upload_bytes: UPLOAD_BYTES,
+            download_bytes: DOWNLOAD_BYTES,
+            typing_interval: None,
+            chat_interval: CHAT_INTERVAL,
+            group_rate: (TOTAL, TOTAL_SPAN),
+            total_rate: (TOTAL, TOTAL_SPAN),
+            reaction: String::new(),
+            quotes: false,
+            edit_interval: None,
+        };
+        Self {
+            making,
+            capabilities,
+        }
+    }
+}
+
+impl Adapter for MoChat {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn is_group(&self, address: &Address) -> Option<bool> {
+        chat(address).ok().map(|chat| !is_session(chat))
+    }
+
+    fn render(&self, markdown: &str) -> Vec<Piece> {
+        markup::render(markdown, &PLAIN)
+    }
+
+    fn render_draft(&self, markdown: &str) -> Option<Piece> {
+        markup::draft(markdown, &PLAIN)
+    }
+
+    /// The API does not say who the agent is, so its configured id is shown once the token has worked.
+    fn identify(&self, cancel: &Cancel) -> Sent<String> {
+        let Making { bot, tls, .. } = &self.making;
+        let api = Api::new(bot, tls, TEST_PATIENCE, cancel)?;
+        api.call("sessions/list", &json!({}))?;
+        Ok(bot.text("agentUserId").to_owned())
+    }
+
+    fn connect(&self, cancel: &Cancel, _: &Heartbeat) -> Result<Box<dyn Connection>> {
+        let Making { bot, tls, .. } = &self.making;
+        Ok(Box::new(Api::new(bot, tls, PATIENCE, cancel)?))
+    }
+
+    fn receive(&self, intake: Intake, heartbeat: Heartbeat, cancel: Cancel) {
+        receive::run(ReceiverParts {
+            making: &self.making,
+            intake,
+            heartbeat,
+            cancel,
+        });
+    }
+}
+
+impl Connection for Api {
+    fn send(&mut self, to: &Address, post: &Post<'_>) -> Sent<String> {
+        let chat = chat(to)?;
+        Self::send(self, chat, post.text, is_session(chat))
+    }
+
+    fn edit(&mut self, _: &Address, _: &str, _: &Post<'_>) -> Sent {
+        Err(Failure::MessageGone)
+    }
+
+    fn delete(&mut self, _: &Address, _: &str) -> Sent {
+        Err(Failure::MessageGone)
+    }
+
+    fn upload(&mut self, _: &Address, _: &Upload<'_>) -> Sent {
+        Err(Failure::Refused(
+            "MoChat takes no files from agents".to_owned(),
+        ))
+    }
+
+    fn react(&mut self, _: &Address, _: &str, _: &str) -> Sent {
+        Ok(())
+    }
+
+    fn typing(&mut self, _: &Address) -> Sent {
+        Ok(())
+    }
+
+    fn fetch(&mut self, _: &str, _: &mut File, _: usize) -> Sent {
+        Err(Failure::Refused(
+            "MoChat delivers no files to agents".to_owned(),
+        ))
+    }
+
+    fn set_menu(&mut self, _: &[MenuEntry]) -> Sent {
+        Ok(())
+    }
+}
+
+/// The session or the panel in an address.
+fn chat(to: &Address) -> Sent<&str> {
+    let is_ours = to.channel == NAME && to.thread.is_none() && is_id(&to.chat);
+    let refused = || Failure::Refused(format!("{to} is not a chat of MoChat"));
+    is_ours.then_some(to.chat.as_str()).ok_or_else(refused)
+}

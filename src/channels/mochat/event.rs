@@ -1,0 +1,226 @@
+//! What a message of MoChat means. Pure; the intake decides who has access.
+
+use chrono::DateTime;
+use serde_json::Value;
+
+use super::NAME;
+use crate::channels::intake::Incoming;
+use crate::channels::names;
+use crate::config::schema::GroupPolicy;
+use crate::language::Language;
+use crate::limits::channels::mochat::{CONTENT_BYTES, ID_BYTES};
+use crate::message::{Address, Envelope, Sender};
+use crate::text::truncate_bytes;
+
+/// How the ids of sessions begin; all others are panels.
+const SESSION: &str = "session_";
+
+/// Reads messages for the agent with this user id.
+#[derive(Clone, Copy)]
+pub struct Reader<'a> {
+    /// The agent.
+    pub me: &'a str,
+    /// Which messages in panels are for it.
+    pub policy: GroupPolicy,
+    /// Whether texts of a person, by their id, are awaited in a chat.
+    pub awaits: &'a dyn Fn(&Address, &str) -> bool,
+}
+
+impl Reader<'_> {
+    /// The message of a session or a panel for the intake; `None` when it is not for us. `group` is the group of
+    /// the panel, where the message does not name it.
+    pub fn read(&self, target: &str, message: &Value, group: &str) -> Option<Incoming> {
+        let text_of = |name: &str| message[name].as_str().unwrap_or_default().trim();
+        let author = Some(text_of("author")).filter(|id| is_id(id))?;
+        let id = Some(text_of("messageId")).filter(|id| is_id(id))?;
+        if author == self.me {
+            return None;
+        }
+        let group = match text_of("groupId") {
+            "" => group,
+            group => group,
+        };
+        let is_group = !group.is_empty() || !is_session(target);
+        let address = Address::new(NAME, target);
+        let content = match &message["content"] {
+            Value::String(content) => content.trim().to_owned(),
+            Value::Null => String::new(),
+            // A picture, a card: the model sees what it is.
+            other => other.to_string(),
+        };
+        let content = truncate_bytes(&content, CONTENT_BYTES);
+        let is_for_us = match self.policy {
+            GroupPolicy::Off => false,
+            GroupPolicy::Open => true,
+            GroupPolicy::Mention => {
+                self.is_mentioned(message, content) || (self.awaits)(&address, author)
+            }
+        };
+        if is_group && !is_for_us {
+            return None;
+        }
+        let text = match self.without_us(content) {
+            "" => content,
+            text => text,
+        };
+        if text.is_empty() {
+            return None;
+        }
+        let info = &message["authorInfo"];
+        let name = [&info["nickname"], &info["email"]];
+        let mut names = name.iter().filter_map(|name| name.as_str());
+        let sender = Sender {
+            id: author.to_owned(),
+            name: names.next().map(names::clean_name).unwrap_or_default(),
+            language: Language::of_text(content),
+            thread_of: None,
+        };
+        Some(Incoming::Message {
+            envelope: Envelope {
+                id: format!("{NAME}:{target}/{id}"),
+                is_group,
+                reference: id.to_owned(),
+                ..Envelope::written(&address, sender, text)
+            },
+            username: String::new(),
+        })
+    }
+
+    fn is_mentioned(&self, message: &Value, content: &str) -> bool {
+        let meta = &message["meta"];
+        let says = |name: &str| meta[name].as_bool().unwrap_or_default();
+        let lists = [
+            "mentions",
+            "mentionIds",
+            "mentionedUserIds",
+            "mentionedUsers",
+        ];
+        let names_us = |entry: &Value| {
+            let ids = [entry, &entry["id"], &entry["userId"], &entry["_id"]];
+            ids.iter().any(|id| id.as_str() == Some(self.me))
+        };
+        says("mentioned")
+            || says("wasMentioned")
+            || !self.me.is_empty()
+                && (lists.iter().any(|list| {
+                    meta[list]
+                        .as_array()
+                        .is_some_and(|list| list.iter().any(names_us))
+                }) || self
+                    .marks()
+                    .iter()
+                    .any(|mark| content.contains(mark.as_str())))
+    }
+
+    fn marks(&self) -> [String; 2] {
+        [format!("<@{}>", self.me), format!("@{}", self.me)]
+    }
+
+    /// The text without a mention at its beginning, which only addresses us.
+    fn without_us<'t>(&self, content: &'t str) -> &'t str {
+        let rest = self.marks().iter().find_map(|mark| {
+            let rest = content.strip_prefix(mark.as_str())?;
+            Some(rest.trim_start_matches([',', ':', ' ']))
+        });
+        rest.filter(|_| !self.me.is_empty()).unwrap_or(content)
+    }
+}
+
+/// Whether the id of a chat is a session's.
+pub fn is_session(chat: &str) -> bool {
+    chat.starts_with(SESSION)
+}
+
+/// Whether a text can be an id, and a chat in an address.
+pub fn is_id(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    !text.is_empty() && text.len() <= ID_BYTES && text.bytes().all(is_plain)
+}
+
+/// Milliseconds since 1970 of a time as MoChat writes it: RFC 3339, or the number.
+pub fn time(value: &Value) -> Option<i64> {
+    let text = || {
+        Some(
+            DateTime::parse_from_rfc3339(value.as_str()?)
+                .ok()?
+                .timestamp_millis(),
+        )
+    };
+    value.as_i64().or_else(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn read(target: &str, message: &Value) -> Option<Envelope> {
+        let reader = Reader {
+            me: "agent9",
+            policy: GroupPolicy::Mention,
+            awaits: &|_, person| person == "typist",
+        };
+        match reader.read(target, message, "")? {
+            Incoming::Message { envelope, .. } => Some(envelope),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_session_is_private_and_a_panel_is_a_group() {
+        let message = json!({"messageId": "m1", "author": "ana", "content": " hi ", "authorInfo": {"nickname": "Ana"}});
+        let it = read("session_1", &message).unwrap();
+        assert_eq!(
+            (it.id.as_str(), it.text.as_str(), it.is_group),
+            ("mochat:session_1/m1", "hi", false)
+        );
+        assert_eq!(it.sender().unwrap().name, "Ana");
+        assert_eq!(read("panel1", &message), None);
+        for message in [
+            json!({"messageId": "m", "author": "ana", "content": "<@agent9> /status", "groupId": "g"}),
+            json!({"messageId": "m", "author": "ana", "content": "/status", "meta": {"mentioned": true}}),
+            json!({"messageId": "m", "author": "ana", "content": "/status", "meta": {"mentions": [{"userId": "agent9"}]}}),
+            json!({"messageId": "m", "author": "typist", "content": "/status"}),
+        ] {
+            let it = read("panel1", &message).unwrap();
+            assert_eq!((it.text.as_str(), it.is_group), ("/status", true));
+        }
+    }
+
+    #[test]
+    fn own_messages_and_odd_ones_are_ignored() {
+        for message in [
+            json!({"messageId": "m", "author": "agent9", "content": "mine"}),
+            json!({"messageId": "", "author": "ana", "content": "x"}),
+            json!({"messageId": "m", "author": "a:b", "content": "x"}),
+            json!({"messageId": "m", "author": "ana", "content": "  "}),
+            json!({"messageId": "m", "author": "ana"}),
+            json!("x"),
+        ] {
+            assert_eq!(read("session_1", &message), None, "{message}");
+        }
+        let card = json!({"messageId": "m", "author": "ana", "content": {"type": "card"}});
+        assert_eq!(read("session_1", &card).unwrap().text, r#"{"type":"card"}"#);
+    }
+
+    #[test]
+    fn times_are_numbers_or_texts() {
+        assert_eq!(
+            time(&json!("2024-11-23T00:00:00.5Z")),
+            Some(1_732_320_000_500)
+        );
+        assert_eq!(time(&json!(7)), Some(7));
+        assert_eq!(time(&json!("yesterday")), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_fail(text in ".{0,60}") {
+            let message = json!({"messageId": "m", "author": "ana", "content": text, "meta": {"mentions": [text]}});
+            for target in ["session_1", "panel"] {
+                read(target, &message);
+            }
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! What an event of QQ's gateway means. Pure; the intake decides who has access.
+//!
+//! A person has one id in private chats and another one in each group.
+
+use serde_json::Value;
+
+use super::NAME;
+use super::place::{Place, is_id};
+use crate::channels::intake::Incoming;
+use crate::channels::names;
+use crate::config::schema::GroupPolicy;
+use crate::json;
+use crate::language::Language;
+use crate::limits::channels::qq::ID_BYTES;
+use crate::limits::channels::{JSON_LEVELS_MAX, MESSAGE_FILES};
+use crate::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
+
+/// The meaning of an event.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// A message, and the chat and the id that can be replied to.
+    Message {
+        /// For the intake.
+        incoming: Incoming,
+        /// The chat.
+        chat: String,
+        /// The message.
+        id: String,
+    },
+    /// A press of a button, which has to be acknowledged within three seconds.
+    Pressed {
+        /// For the intake; `None` for a kind that we do not make.
+        incoming: Option<Incoming>,
+        /// The id to acknowledge.
+        id: String,
+    },
+    /// Nothing for us.
+    Nothing,
+}
+
+/// Reads an event of a kind for the bot with this id.
+pub fn read(kind: &str, data: &str, me: &str, policy: GroupPolicy) -> Meaning {
+    let is_known = matches!(
+        kind,
+        "C2C_MESSAGE_CREATE"
+            | "GROUP_AT_MESSAGE_CREATE"
+            | "AT_MESSAGE_CREATE"
+            | "DIRECT_MESSAGE_CREATE"
+            | "INTERACTION_CREATE"
+    );
+    if !is_known {
+        return Meaning::Nothing;
+    }
+    let Ok(data) = json::from_str_within::<Value>(data, JSON_LEVELS_MAX) else {
+        tracing::warn!(kind, "ignored an unexpected event of QQ");
+        return Meaning::Nothing;
+    };
+    let meaning = match kind {
+        "INTERACTION_CREATE" => pressed(&data),
+        kind => message(kind, &data, me, policy),
+    };
+    meaning.unwrap_or(Meaning::Nothing)
+}
+
+/// An id in an event; `None` if it is none.
+fn id<'a>(value: &'a Value) -> Option<&'a str> {
+    value.as_str().filter(|id| is_id(id))
+}
+
+fn message(kind: &str, data: &Value, me: &str, policy: GroupPolicy) -> Option<Meaning> {
+    // It is sent back as it is, and is in no path.
+    let message = data["id"].as_str();
+    let message = message.filter(|id| !id.is_empty() && id.len() <= ID_BYTES)?;
+    let author = &data["author"];
+    let (place, person) = match kind {
+        "C2C_MESSAGE_CREATE" => {
+            let person = id(&author["user_openid"]).or_else(|| id(&author["id"]))?;
+            (Place::Person(person), person)
+        }
+        "GROUP_AT_MESSAGE_CREATE" => {
+            let group = id(&data["group_openid"]).or_else(|| id(&data["group_id"]))?;
+            let person = id(&author["member_openid"]).or_else(|| id(&author["id"]))?;
+            (Place::Group(group), person)
+        }
+        "AT_MESSAGE_CREATE" => (Place::Channel(id(&data["channel_id"])?), id(&author["id"])?),
+        _ => (Place::Direct(id(&data["guild_id"])?), id(&author["id"])?),
+    };
+    let is_own = author["bot"].as_bool().unwrap_or_default() || person == me;
+    if is_own || place.is_group() && policy == GroupPolicy::Off {
+        return None;
+    }
+    let content = data["content"].as_str().unwrap_or_default();
+    let text = without_us(content, me);
+    let files: Vec<RemoteFile> = data["attachments"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .take(2 * MESSAGE_FILES)
+        .filter_map(file)
+        .collect();
+    let text = match (text.as_str(), files.is_empty()) {
+        ("", true) => content.trim().to_owned(),
+        _ => text,
+    };
+    if text.is_empty() && files.is_empty() {
+        return None;
+    }
+    let name = [&data["member"]["nick"], &author["username"]];
+    let mut names = name.iter().filter_map(|name| name.as_str());
+    let sender = Sender {
+        id: person.to_owned(),
+        name: names.next().map(names::clean_name).unwrap_or_default(),
+        language: Language::of_text(content),
+        thread_of: None,
+    };
+    let chat = place.chat();
+    let address = Address::new(NAME, &chat);
+    Some(Meaning::Message {
+        incoming: Incoming::Message {
+            envelope: Envelope {
+                id: format!("{NAME}:{message}"),
+                is_group: place.is_group(),
+                reference: message.to_owned(),
+                replies_to: data["message_reference"]["message_id"]
+                    .as_str()
+                    .filter(|id| id.len() <= ID_BYTES)
+                    .unwrap_or_default()
+                    .to_owned(),
+                remote_files: files,
+                ..Envelope::written(&address, sender, &text)
+            },
+            username: String::new(),
+        },
+        chat,
+        id: message.to_owned(),
+    })
+}
+
+/// The text without the mention of the bot, which is how it is addressed. In groups QQ leaves a space in its place.
+fn without_us(content: &str, me: &str) -> String {
+    let mut text = content.trim();
+    if !me.is_empty() {
+        for mark in [format!("<@!{me}>"), format!("<@{me}>")] {
+            text = text
+                .strip_prefix(mark.as_str())
+                .unwrap_or(text)
+                .trim_start();
+            text = text.strip_suffix(mark.as_str()).unwrap_or(text).trim_end();
+        }
+    }
+    text.to_owned()
+}
+
+fn file(file: &Value) -> Option<RemoteFile> {
+    let url = file["url"].as_str().filter(|url| !url.is_empty())?;
+    // Guilds leave the scheme out.
+    let url = match url.contains("://") {
+        true => url.to_owned(),
+        false => format!("https://{}", url.trim_start_matches('/')),
+    };
+    let kind = file["content_type"].as_str().unwrap_or_default();
+    let name = file["filename"].as_str().filter(|name| !name.is_empty());
+    Some(RemoteFile {
+        media: match kind.split('/').next().unwrap_or_default() {
+            "image" => Media::Photo,
+            "video" => Media::Video,
+            "voice" => Media::Voice,
+            "audio" => Media::Audio,
+            _ => Media::Document,
+        },
+        id: url,
+        size: file["size"].as_u64(),
+        name: name.unwrap_or("file").to_owned(),
+    })
+}
+
+fn pressed(data: &Value) -> Option<Meaning> {
+    let press = id(&data["id"])?;
+    let resolved = &data["data"]["resolved"];
+    let incoming = || {
+        let (place, person) = match data["chat_type"].as_u64() {
+            Some(2) => {
+                let person = id(&data["user_openid"])?;
+                (Place::Person(person), person)
+            }
+            Some(1) => {
+                let person = id(&data["group_member_openid"])?;
+                (Place::Group(id(&data["group_openid"])?), person)
+            }
+            _ => (
+                Place::Channel(id(&data["channel_id"])?),
+                id(&resolved["user_id"])?,
+            ),
+        };
+        Some(Incoming::Pressed {
+            id: format!("{NAME}:{press}"),
+            address: Address::new(NAME, &place.chat()),
+            is_group: place.is_group(),
+            sender: Sender {
+                id: person.to_owned(),
+                ..Sender::default()
+            },
+            username: String::new(),
+            message: PressedMessage {
+                id: resolved["message_id"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned(),
+                text: String::new(),
+            },
+            data: resolved["button_data"].as_str()?.to_owned(),
+        })
+    };
+    Some(Meaning::Pressed {
+        incoming: incoming(),
+        id: press.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn envelope(kind: &str, data: &Value) -> Option<Envelope> {
+        match read(kind, &data.to_string(), "99", GroupPolicy::Mention) {
+            Meaning::Message {
+                incoming: Incoming::Message { envelope, .. },
+                ..
+            } => Some(envelope),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_message_of_each_kind_of_chat_is_read() {
+        let private =
+            json!({"id": "ROBOT1.0_a!", "content": " hi ", "author": {"user_openid": "ANA"}});
+        let it = envelope("C2C_MESSAGE_CREATE", &private).unwrap();
+        assert_eq!(it.id, "qq:ROBOT1.0_a!");
+        assert_eq!(
+            (it.address().to_string().as_str(), it.text.as_str()),
+            ("qq:ANA", "hi")
+        );
+        assert!(!it.is_group && it.reference == "ROBOT1.0_a!");
+        let group = json!({"id": "m", "content": " /status ", "group_openid": "G", "author": {"member_openid": "M"}});
+        let it = envelope("GROUP_AT_MESSAGE_CREATE", &group).unwrap();
+        assert_eq!(
+            (it.address().to_string().as_str(), it.text.as_str()),
+            ("qq:group-G", "/status")
+        );
+        assert!(it.is_group && it.sender().unwrap().id == "M");
+        let guild = json!({"id": "m", "content": "<@!99> what?", "channel_id": "12", "guild_id": "1",
+            "author": {"id": "7", "username": "ana", "bot": false}, "member": {"nick": "Ana"}});
+        let it = envelope("AT_MESSAGE_CREATE", &guild).unwrap();
+        assert_eq!(
+            (it.address().to_string().as_str(), it.text.as_str()),
+            ("qq:channel-12", "what?")
+        );
+        assert_eq!(it.sender().unwrap().name, "Ana");
+        let direct = json!({"id": "m", "content": "psst", "channel_id": "12", "guild_id": "34", "author": {"id": "7"}});
+        let it = envelope("DIRECT_MESSAGE_CREATE", &direct).unwrap();
+        assert_eq!(it.address().to_string(), "qq:dm-34");
+        assert!(!it.is_group);
+    }
+
+    #[test]
+    fn bots_and_odd_ids_are_ignored() {
+        for data in [
+            json!({"id": "m", "content": "x", "author": {"user_openid": "ANA", "bot": true}}),
+            json!({"id": "m", "content": "x", "author": {"user_openid": "99"}}),
+            json!({"id": "m", "content": "x", "author": {"user_openid": "../x"}}),
+            json!({"id": "", "content": "x", "author": {"user_openid": "ANA"}}),
+            json!({"id": "m", "content": "  ", "author": {"user_openid": "ANA"}}),
+            json!({"id": 5}),
+            json!([]),
+        ] {
+            assert_eq!(envelope("C2C_MESSAGE_CREATE", &data), None, "{data}");
+        }
+        assert_eq!(
+            read("GUILD_CREATE", "{}", "", GroupPolicy::Open),
+            Meaning::Nothing
+        );
+        let group = r#"{"id":"m","content":"x","group_openid":"G","author":{"member_openid":"M"}}"#;
+        let kind = "GROUP_AT_MESSAGE_CREATE";
+        assert_eq!(read(kind, group, "", GroupPolicy::Off), Meaning::Nothing);
+        assert_ne!(
+            read(kind, group, "", GroupPolicy::Mention),
+            Meaning::Nothing
+        );
+    }
+
+    #[test]
+    fn files_have_a_whole_address() {
+        let data = json!({"id": "m", "content": "", "author": {"user_openid": "ANA"}, "attachments": [
+            {"content_type": "image/png", "filename": "a.png", "size": 12, "url": "https://multimedia.nt.qq.com.cn/x"},
+            {"content_type": "voice", "url": "//gchat.qpic.cn/y"},
+            {"content_type": "file"},
+        ]});
+        let it = envelope("C2C_MESSAGE_CREATE", &data).unwrap();
+        let files: Vec<_> = it
+            .remote_files
+            .iter()
+            .map(|file| (file.media, file.id.as_str()))
+            .collect();
+        assert_eq!(
+            files,
+            [
+                (Media::Photo, "https://multimedia.nt.qq.com.cn/x"),
+                (Media::Voice, "https://gchat.qpic.cn/y"),
+            ]
+        );
+        assert_eq!(it.remote_files[0].size, Some(12));
+    }
+
+    #[test]
+    fn a_press_names_its_chat_and_is_acknowledged_even_when_it_is_odd() {
+        let data = json!({"id": "p1", "chat_type": 2, "user_openid": "ANA",
+            "data": {"type": 11, "resolved": {"button_data": "a:1", "message_id": "m"}}});
+        let Meaning::Pressed { incoming, id } = read(
+            "INTERACTION_CREATE",
+            &data.to_string(),
+            "",
+            GroupPolicy::Off,
+        ) else {
+            panic!("no press");
+        };
+        assert_eq!(id, "p1");
+        let Some(Incoming::Pressed {
+            address,
+            data,
+            message,
+            ..
+        }) = incoming
+        else {
+            panic!("nothing for the intake");
+        };
+        assert_eq!(
+            (
+                address.to_string().as_str(),
+                data.as_str(),
+                message.id.as_str()
+            ),
+            ("qq:ANA", "a:1", "m")
+        );
+        let odd = read(
+            "INTERACTION_CREATE",
+            r#"{"id":"p2","chat_type":1}"#,
+            "",
+            GroupPolicy::Off,
+        );
+        let expected = Meaning::Pressed {
+            incoming: None,
+            id: "p2".to_owned(),
+        };
+        assert_eq!(odd, expected);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_fail(text in ".{0,80}", kind in "C2C_MESSAGE_CREATE|AT_MESSAGE_CREATE|INTERACTION_CREATE") {
+            read(&kind, &text, &text, GroupPolicy::Open);
+            let data = json!({"id": text, "content": text, "author": {"user_openid": "A", "id": text}, "channel_id": "1"});
+            read(&kind, &data.to_string(), "99", GroupPolicy::Open);
+        }
+    }
+}

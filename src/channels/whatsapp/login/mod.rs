@@ -1,0 +1,63 @@
+//! Links the bridge to an account: shows its QR code until a phone has scanned it.
+
+pub mod qr;
+mod texts;
+
+use self::qr::{Shades, draw};
+use super::frame::Frame;
+use super::socket::{Came, Socket};
+use crate::channels::adapter::Failure;
+use crate::channels::table::Login;
+use crate::clock::Stopwatch;
+use crate::error::{Error, Result};
+use crate::language::Language;
+use crate::limits::channels::whatsapp::{CODE_TIME, LOGIN_LOOK, LOGIN_TIME};
+
+/// Waits for the code of the bridge, shows each new one, and ends when the bridge is connected to WhatsApp.
+pub(super) fn login(parts: &mut Login<'_>) -> Result<()> {
+    let watch = Stopwatch::start();
+    let mut socket = Socket::connect(&parts.bot, &parts.tls, &parts.cancel)?;
+    // Its answer shows that the token is right. A code may come before it.
+    socket.ask().map_err(error_of)?;
+    // As everything on the command line.
+    let language = Language::English;
+    let mut has_code = false;
+    while watch.elapsed() < LOGIN_TIME {
+        match socket.receive(LOGIN_LOOK).map_err(error_of)? {
+            Came::Frame(Frame::Qr(code)) => {
+                let shades = match parts.is_ascii {
+                    true => Shades::Ascii,
+                    false => Shades::Blocks,
+                };
+                let too_long = || Error::Failed(texts::too_long(language).to_owned());
+                let drawn = draw(&code, shades).ok_or_else(too_long)?;
+                (parts.show)(&format!("{drawn}\n{}", texts::scan(language)))?;
+                has_code = true;
+            }
+            Came::Frame(Frame::Sent(_)) if !has_code => (parts.show)(texts::waiting(language))?,
+            Came::Frame(Frame::Status { is_connected: true }) => {
+                (parts.show)(texts::linked(language))?;
+                socket.close();
+                return Ok(());
+            }
+            Came::Frame(_) | Came::Idle => {}
+        }
+        if !has_code && watch.elapsed() > CODE_TIME {
+            break;
+        }
+    }
+    socket.close();
+    let why = match has_code {
+        true => texts::not_scanned(language),
+        false => texts::no_code(language),
+    };
+    Err(Error::Failed(why.to_owned()))
+}
+
+fn error_of(failure: Failure) -> Error {
+    match failure {
+        Failure::Stopped => Error::Stopped,
+        Failure::Local(error) => error,
+        failure => Error::Failed(failure.to_string()),
+    }
+}

@@ -1,0 +1,103 @@
+"""Checks the fake MoChat of the tests with nanobot v0.1.4, whose channel is the only specification. Without socket.io
+installed it polls, as we do.
+
+    make fakes
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import types
+from pathlib import Path
+
+LONG = 60  # time limit for anything that should happen, in seconds
+
+
+class Fake:
+    """The fake: a process that reads steps and answers them."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+        hello = self.read()
+        self.url, self.token, self.agent = hello["url"], hello["token"], hello["agent"]
+
+    def read(self):
+        for line in self.process.stdout:
+            # The test harness prints lines, too, and may begin one that the fake ends.
+            start = line.find("{")
+            if start >= 0:
+                return json.loads(line[start:])
+        raise SystemExit("the fake ended")
+
+    def __call__(self, do, **step):
+        self.process.stdin.write(json.dumps({"do": do, **step}) + "\n")
+        return self.read()["answer"]
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.stdout.read()
+        return self.process.wait(LONG)
+
+
+async def check(fake):
+    import nanobot
+
+    # The package of all channels imports what every channel needs, so it is not imported.
+    channels = types.ModuleType("nanobot.channels")
+    channels.__path__ = [str(Path(nanobot.__file__).parent / "channels")]
+    sys.modules["nanobot.channels"] = channels
+    from nanobot.bus.events import OutboundMessage
+    from nanobot.bus.queue import MessageBus
+    from nanobot.channels import mochat
+    from nanobot.config.schema import MochatConfig
+
+    assert not mochat.SOCKETIO_AVAILABLE
+    fake("create", chat="session_ana")
+    fake("create", chat="panel1")
+    bus = MessageBus()
+    config = MochatConfig(
+        base_url=fake.url, claw_token=fake.token, agent_user_id=fake.agent, sessions=["*"], panels=["*"],
+        refresh_interval_ms=1000, watch_timeout_ms=1000, reply_delay_mode="off",
+    )
+    channel = mochat.MochatChannel(config, bus)
+    task = asyncio.create_task(channel.start())
+    # A session's first answer is its history, which is skipped.
+    await until(lambda: fake("calls", path="sessions/watch") >= 2)
+    fake("say", who="ana", chat="session_ana", text="hello")
+    message = await asyncio.wait_for(bus.consume_inbound(), LONG)
+    assert (message.sender_id, message.chat_id, message.content) == ("ana", "session_ana", "hello"), message
+    fake("say", who="ana", chat="panel1", text="in the panel")
+    message = await asyncio.wait_for(bus.consume_inbound(), LONG)
+    assert (message.chat_id, message.metadata["group_id"]) == ("panel1", "group1"), message
+    for chat in ("session_ana", "panel1"):
+        metadata = {"group_id": "group1"} if chat == "panel1" else {}
+        await channel.send(OutboundMessage(channel="mochat", chat_id=chat, content="answer", metadata=metadata))
+        assert fake("texts", chat=chat) == ["answer"]
+    await channel.stop()
+    task.cancel()
+
+
+async def until(holds):
+    for _ in range(LONG * 20):
+        if holds():
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError("it never happened")
+
+
+def main():
+    os.environ["HOME"] = tempfile.mkdtemp()
+    fake = Fake(sys.argv[1:])
+    asyncio.run(check(fake))
+    print("nanobot's channel is content with the fake")
+    assert fake("complaints") == [], fake("complaints")
+    if fake.end() != 0:
+        raise SystemExit("the fake complains")
+
+
+main()
