@@ -1,7 +1,7 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
-.PHONY: help run test screens fakes croniter conformance units fuzz footprint soak boards boards-test deploy install-test boards-today reproducible
-.PHONY: mcp-servers packages packages-test release deny clean day
+.PHONY: help run test screens fakes mail croniter conformance units fuzz footprint soak boards boards-test deploy install-test boards-today reproducible
+.PHONY: matrix mcp-servers packages packages-test release deny clean day
 
 CARGO ?= cargo
 PEACRAB = $(CARGO) run --release --locked --quiet --
@@ -47,12 +47,31 @@ screens: ## Run the program and write what it shows into README.md
 	$(CARGO) build --locked
 	python3 scripts/screens "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
-fakes: ## Check the tests' fake Discord with the real discord.py
+fakes: ## Check the tests' fake servers with real clients: discord.py, slack_sdk, matrix-nio, and Python's imaplib and smtplib
 	@scripts/setup fakes
 	$(CARGO) test --locked --test program --no-run
 	"$${CARGO_TARGET_DIR:-target}/fakes/bin/python" tests/discord/check.py \
 		$(CARGO) test --locked --quiet --test program -- \
 		--ignored --exact fake_discord::standalone::serve --nocapture
+	"$${CARGO_TARGET_DIR:-target}/fakes-slack/bin/python" tests/slack/check.py \
+		$(CARGO) test --locked --quiet --test program -- \
+		--ignored --exact fake_slack::standalone::serve --nocapture
+	python3 tests/mail/check.py $(CARGO) test --locked --quiet --test program -- \
+		--ignored --exact fake_mail::serve --nocapture
+	"$${CARGO_TARGET_DIR:-target}/fakes-matrix/bin/python" tests/matrix/check.py \
+		$(CARGO) test --locked --quiet --test program -- \
+		--ignored --exact fake_matrix::standalone::serve --nocapture
+
+mail: ## Have the program read and answer mails with real servers: dovecot and exim
+	@scripts/setup mail
+	$(CARGO) build --locked
+	python3 tests/mail/real.py "$${CARGO_TARGET_DIR:-target}/mail" "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
+
+matrix: ## Try the Matrix channel with a real Synapse
+	@scripts/setup matrix
+	$(CARGO) build --locked
+	"$${CARGO_TARGET_DIR:-target}/matrix/bin/python" scripts/matrix/check.py \
+		"$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
 croniter: ## Compare the runs of 10,000 random cron lines with those of Python's croniter
 	@scripts/setup croniter

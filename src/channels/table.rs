@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::adapter::Adapter;
-use super::{discord, local, telegram};
+use super::{discord, email, local, matrix, slack, telegram};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::config::channels::Bot;
@@ -12,7 +12,14 @@ use crate::error::Result;
 use crate::http::Tls;
 
 /// Every channel, in the order in which they are listed.
-pub static ALL: &[&Service] = &[&telegram::SERVICE, &discord::SERVICE, &local::SERVICE];
+pub static ALL: &[&Service] = &[
+    &telegram::SERVICE,
+    &discord::SERVICE,
+    &slack::SERVICE,
+    &email::SERVICE,
+    &matrix::SERVICE,
+    &local::SERVICE,
+];
 
 /// The channel of this name.
 pub fn find(name: &str) -> Option<&'static Service> {

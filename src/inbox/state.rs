@@ -287,7 +287,7 @@ impl State {
     fn note_last(&mut self, id: &str, at: &str) {
         let parts = id.split_once(':');
         let Some((channel, number)) =
-            parts.and_then(|(channel, number)| Some((channel, number.parse::<i64>().ok()?)))
+            parts.and_then(|(channel, id)| Some((channel, number_of(id)?)))
         else {
             return;
         };
@@ -298,4 +298,8 @@ impl State {
         self.last
             .insert(channel.to_owned(), (newest, at.to_owned()));
     }
+}
+/// The number in a channel's id of a message: all of it, or what stands before a dot.
+fn number_of(id: &str) -> Option<i64> {
+    id.split('.').next()?.parse().ok()
 }

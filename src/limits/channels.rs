@@ -1,6 +1,11 @@
 //! Bounds of the channels.
 
+pub mod matrix;
+pub mod slack;
+
 use std::time::Duration;
+
+pub mod email;
 
 /// Bytes of a received file; Telegram's servers deliver no larger ones.
 pub const DOWNLOAD_BYTES: usize = 20 * 1024 * 1024;

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use rustix::net::sockopt::set_socket_send_buffer_size;
+use rustix::net::sockopt::{
+    set_socket_keepalive, set_socket_send_buffer_size, set_tcp_keepidle, set_tcp_keepintvl,
+};
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
@@ -145,6 +147,18 @@ impl Stream {
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
         let peeked = rustix::net::recv(&*self.tcp().stream, &mut byte, flags);
         matches!(peeked, Err(Errno::AGAIN))
+    }
+
+    /// Has the system ask the other side whether it is still there, after so long a silence and as often from then
+    /// on. Where that is not possible the connection is as good as before.
+    pub fn keep_alive(&self, silence: Duration) {
+        let stream = &*self.tcp().stream;
+        let set = set_tcp_keepidle(stream, silence)
+            .and_then(|()| set_tcp_keepintvl(stream, silence / 4))
+            .and_then(|()| set_socket_keepalive(stream, true));
+        if let Err(error) = set {
+            tracing::debug!("failed to keep a connection alive: {error}");
+        }
     }
 
     /// The addresses of the other side and of ours.

@@ -13,6 +13,7 @@ pub mod types;
 use std::sync::Arc;
 
 pub use connection::Discord;
+pub(super) use limits::RateLimits;
 
 use super::table::{Need, Service};
 use crate::config::channels::Bot;

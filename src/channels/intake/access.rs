@@ -8,7 +8,7 @@ use crate::access::Rules;
 use crate::channels::texts::{introduction, welcome};
 use crate::limits::state::PAIRING_VALID_SECS;
 use crate::markup::inline_code;
-use crate::message::{Envelope, OutgoingMessage, Sender};
+use crate::message::{Address, Envelope, OutgoingMessage, Sender};
 use crate::sync::Mutex;
 
 /// The people who may write according to the configuration, and their roles. Clones share it, so that a
@@ -41,23 +41,8 @@ pub(super) fn refuse(parts: &IntakeParts, envelope: &Envelope, sender: &Sender) 
         return;
     }
     let text = Some(envelope.text.as_str()).filter(|_| !envelope.is_relayed);
-    match parts
-        .pairing
-        .accept(text.unwrap_or_default(), &chat, sender)
-    {
-        Ok(true) => {
-            tracing::info!(sender = %sender.id, %chat, "paired by an invitation");
-            match parts.outbox.add(
-                &OutgoingMessage::text(&chat, welcome(sender.language)),
-                None,
-            ) {
-                Ok(_) => (parts.wake)(),
-                Err(error) => tracing::warn!("failed to store a welcome: {error}"),
-            }
-            return;
-        }
-        Ok(false) => {}
-        Err(error) => tracing::warn!("failed to pair a person by an invitation: {error}"),
+    if accept_invitation(parts, text.unwrap_or_default(), &chat, sender) {
+        return;
     }
     tracing::info!(sender = %sender.id, %chat, "ignored message from unknown user");
     match parts.pairing.offer(&chat, sender) {
@@ -77,6 +62,30 @@ pub(super) fn refuse(parts: &IntakeParts, envelope: &Envelope, sender: &Sender) 
         Ok(None) => {}
         Err(error) => tracing::warn!("failed to create a pairing code: {error}"),
     }
+}
+
+/// Pairs the sender of a text whose last word is an invitation, and welcomes them. Whether it was one.
+pub(super) fn accept_invitation(
+    parts: &IntakeParts,
+    text: &str,
+    chat: &Address,
+    sender: &Sender,
+) -> bool {
+    match parts.pairing.accept(text, chat, sender) {
+        Ok(true) => {}
+        Ok(false) => return false,
+        Err(error) => {
+            tracing::warn!("failed to pair a person by an invitation: {error}");
+            return false;
+        }
+    }
+    tracing::info!(sender = %sender.id, %chat, "paired by an invitation");
+    let message = OutgoingMessage::text(chat, welcome(sender.language));
+    match parts.outbox.add(&message, None) {
+        Ok(_) => (parts.wake)(),
+        Err(error) => tracing::warn!("failed to store a welcome: {error}"),
+    }
+    true
 }
 
 /// Withdraws a code that was not sent, so that the person can get another one.

@@ -280,6 +280,12 @@ impl Intake {
         }
     }
 
+    /// Pairs the sender of a text whose last word is an invitation, and welcomes them. For channels that must not
+    /// answer anyone else, and keep the messages of unknown senders from here. Returns whether it was one.
+    pub fn accept_invitation(&self, text: &str, chat: &Address, sender: &Sender) -> bool {
+        access::accept_invitation(&self.0.parts, text, chat, sender)
+    }
+
     /// The ids of the people who have access, as far as they are known by an id.
     pub fn known_people(&self) -> Vec<String> {
         let parts = &self.0.parts;

@@ -10,13 +10,14 @@ use clap::{Args, Subcommand};
 use super::Context;
 use super::send::hand_over;
 use super::send::texts::invalid_chat;
+use super::terminal::interrupt::Foreground;
 use super::terminal::print;
 use crate::access::Role;
 use crate::bus::Heartbeats;
 use crate::cancel::Cancel;
 use crate::channels::adapter::{Failure, Post};
 use crate::channels::names::title;
-use crate::channels::table::{self, Service};
+use crate::channels::table::{self, Login, Service};
 use crate::channels::texts::{describe_paired, describe_rejection, welcome};
 use crate::clock::Clock;
 use crate::config::Loaded;
@@ -60,6 +61,11 @@ enum Action {
         #[arg(long, conflicts_with_all = ["code", "remove"])]
         invite: bool,
     },
+    /// Log in to a channel where that takes more than a setting, such as WhatsApp
+    Login {
+        /// The channel
+        channel: String,
+    },
     /// Check that the channels can be reached and accept the bot
     Test {
         /// Test only this channel, even if it is disabled
@@ -88,6 +94,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
             invite: true, role, ..
         } => invite(context, named(role)),
         Action::Pair { .. } => list_pairings(context),
+        Action::Login { channel } => login(&loaded, channel),
         Action::Test { channel, chat } => {
             test(context, &loaded, channel.as_deref(), chat.as_deref())
         }
@@ -260,6 +267,29 @@ fn test(
             print::line(&texts::test_sent(chat))?;
         }
     }
+    Ok(Exit::Done)
+}
+
+fn login(loaded: &Loaded, channel: &str) -> Result<Exit> {
+    let service = service(channel)?;
+    let Some(login) = service.login else {
+        return Err(Error::Usage(texts::needs_no_login(
+            service.title,
+            service.name,
+        )));
+    };
+    let bot = loaded.config.channels.of(service.name);
+    check_settings(service, &bot)?;
+    let tls = Tls::new(loaded.config.tls.ca_file.as_deref().map(Path::new))?;
+    Foreground::new()?.run(move |cancel| {
+        login(&mut Login {
+            bot,
+            tls,
+            cancel: cancel.clone(),
+            is_ascii: print::is_ascii(),
+            show: &mut |text| print::line(text),
+        })
+    })??;
     Ok(Exit::Done)
 }
 

@@ -37,6 +37,11 @@ pub fn lacks(name: &str, need: &Need) -> String {
     format!("channels.{name}.{} is empty. {}", need.key, need.how)
 }
 
+/// A channel whose settings are all it takes.
+pub(super) fn needs_no_login(title: &str, name: &str) -> String {
+    format!("{title} needs no login. Set it up with `peacrab onboard --channel {name}`.")
+}
+
 /// A channel that there is not.
 pub fn unknown_channel(name: &str) -> String {
     let known: Vec<&str> = channels::names().collect();

@@ -1,6 +1,7 @@
 //! Settles what the configuration should say: from the flags, the environment, and a person's answers.
 //! Each answer is checked when it is given, and asked for again when it is wrong.
 
+mod channel;
 mod model;
 
 use std::path::Path;
@@ -11,6 +12,7 @@ use super::Arguments;
 use super::forms::{is_key, is_token, with_scheme, with_version};
 use super::outside::{Outside, Question, Trial};
 use super::texts::{self, KeySource};
+use crate::channels::table::Service;
 use crate::channels::telegram;
 use crate::config::check::{looks_secret, problem};
 use crate::config::resolve::Outside as References;
@@ -26,7 +28,7 @@ const PROVIDER: &str = "agents.defaults.provider";
 const MODEL: &str = "agents.defaults.model";
 const WORKSPACE: &str = "agents.defaults.workspace";
 const TOKEN: &str = "channels.telegram.token";
-const ENABLED: &str = "channels.of(telegram::NAME).enabled";
+const ENABLED: &str = "channels.telegram.enabled";
 
 /// What there is already.
 pub struct Found<'a> {
@@ -49,6 +51,8 @@ pub struct Answers {
     pub wanted: Vec<(String, Value)>,
     /// The username of the Telegram bot, where it is known.
     pub bot: Option<String>,
+    /// Another channel that was set up.
+    pub channel: Option<&'static Service>,
     /// Whether the person stopped. Then `wanted` has what was settled before.
     pub is_stopped: bool,
 }
@@ -65,12 +69,14 @@ pub fn gather(flags: &Arguments, found: &Found<'_>, outside: &mut dyn Outside) -
         offers: None,
         is_unreachable: false,
         bot: None,
+        channel: None,
     };
     let ended = interview.run(flags);
     let Interview {
         mut wanted,
         settled,
         bot,
+        channel,
         ..
     } = interview;
     let is_stopped = matches!(ended, Err(Error::Stopped));
@@ -81,6 +87,7 @@ pub fn gather(flags: &Arguments, found: &Found<'_>, outside: &mut dyn Outside) -
     Ok(Answers {
         wanted,
         bot,
+        channel,
         is_stopped,
     })
 }
@@ -126,10 +133,14 @@ struct Interview<'a> {
     /// Whether there was no connection to the address that was entered.
     is_unreachable: bool,
     bot: Option<String>,
+    channel: Option<&'static Service>,
 }
 
 impl<'i> Interview<'i> {
     fn run(&mut self, flags: &Arguments) -> Result<()> {
+        if let Some(name) = &flags.channel {
+            return self.channel(name);
+        }
         let provider = self.provider(flags)?;
         if matches!(&*provider, "" | OFFLINE) || is_auto(&provider) {
             if flags.api_key.is_some() || flags.api_base.is_some() {

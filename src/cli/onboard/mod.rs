@@ -1,4 +1,4 @@
-//! `peacrab onboard`: creates the home folder, connects a model and a Telegram bot, and says what it did.
+//! `peacrab onboard`: creates the home folder, connects a model and a channel, and says what it did.
 
 mod answers;
 mod files;
@@ -47,6 +47,9 @@ pub struct Arguments {
     /// The token of a Telegram bot, from @BotFather; file:PATH reads it from a file
     #[arg(long, value_name = "TOKEN")]
     telegram_token: Option<String>,
+    /// Set up only this channel, such as discord or slack
+    #[arg(long, value_name = "CHANNEL", conflicts_with_all = ["provider", "api_key", "api_base", "model", "workspace", "telegram_token"])]
+    channel: Option<String>,
     /// Ask nothing: use the flags, keys in the environment, and defaults
     #[arg(long)]
     non_interactive: bool,
@@ -110,12 +113,15 @@ fn apply(
         false => print::out(&format!("\n{made}{changes}"))?,
     }
     let telegram = loaded.config.channels.of(telegram::NAME);
-    let bot = telegram
-        .enabled
-        .then(|| answers.bot.as_deref().unwrap_or_default());
+    let bots = match answers.channel {
+        Some(service) => Some((service.title, "")),
+        None => telegram
+            .enabled
+            .then(|| ("Telegram", answers.bot.as_deref().unwrap_or_default())),
+    };
     let model = who_answers(&models_of(context, &loaded)?);
     let peacrab = command_for(home, context.environment());
-    print::out(&texts::next_steps(&peacrab, model.as_deref(), bot))
+    print::out(&texts::next_steps(&peacrab, model.as_deref(), bots))
 }
 
 /// Writes the settings; each is a line of the report. Creates the file when it is missing.

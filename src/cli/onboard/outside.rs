@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::channels::table::Service;
 use crate::config::schema::{Bot, Provider};
 use crate::error::Result;
 
@@ -61,6 +62,8 @@ pub trait Outside {
     fn list_models(&mut self, provider: &str, settings: &Provider) -> Result<Trial<Vec<String>>>;
     /// The username of a Telegram bot.
     fn find_bot(&mut self, bot: &Bot) -> Result<Trial<String>>;
+    /// The name of the bot on a channel with these settings.
+    fn find_channel(&mut self, service: &'static Service, bot: &Bot) -> Result<Trial<String>>;
     /// Whether tools may use the folder as their workspace; the error says why not.
     fn check_workspace(&self, folder: &Path) -> Result<()>;
 }

@@ -6,7 +6,9 @@ use std::path::Path;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use super::outside::{Outside, Question, Trial};
-use super::texts;
+use super::texts::{self, sentence};
+use crate::channels::adapter::Failure;
+use crate::channels::table::Service;
 use crate::channels::telegram::api::{Api, ApiError};
 use crate::cli::Context;
 use crate::cli::compose;
@@ -139,16 +141,24 @@ impl Outside for Terminal<'_> {
         })
     }
 
+    fn find_channel(&mut self, service: &'static Service, bot: &Bot) -> Result<Trial<String>> {
+        self.say(&texts::trying(service.title))?;
+        let state = self.context.home()?.state();
+        let adapter = service.adapter(bot.clone(), &self.tls, state);
+        let found = self.run(move |cancel| adapter.identify(cancel))?;
+        Ok(match found {
+            Ok(name) => Trial::Works(name),
+            Err(Failure::Stopped) => return Err(Error::Stopped),
+            Err(Failure::Local(error)) => return Err(error),
+            Err(failure @ (Failure::Down(_) | Failure::Refused(_))) => {
+                Trial::Refused(sentence(&failure.to_string()))
+            }
+            Err(failure) => Trial::Unclear(sentence(&failure.to_string())),
+        })
+    }
+
     fn check_workspace(&self, folder: &Path) -> Result<()> {
         compose::check_workspace(self.context, self.loaded, folder)
-    }
-}
-
-/// What a server said, with a full stop.
-fn sentence(text: &str) -> String {
-    match text.ends_with(['.', '!', '?']) {
-        true => text.to_owned(),
-        false => format!("{text}."),
     }
 }
 

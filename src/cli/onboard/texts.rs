@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::outside::Question;
 use crate::agent::introduction;
+use crate::channels::table::{Need, Service};
 use crate::limits::cli::LIST_COLUMNS;
 use crate::provider::table::{PROVIDERS, list_names};
 use crate::text::count_of;
@@ -235,7 +236,8 @@ pub fn ask_telegram(has_token: bool) -> Question {
     let (text, hint) = match has_token {
         true => ("Telegram bot token? (hidden)", "keep the current one"),
         false => (
-            "To use Telegram, create a bot with @BotFather (/newbot) and paste its token.\n\
+            "To use Telegram, create a bot with @BotFather (/newbot) and paste its token. For Discord, Slack and others,\n\
+             press Enter and run `peacrab onboard --channel NAME` later.\n\
              Telegram bot token? (hidden)",
             "skip Telegram",
         ),
@@ -257,6 +259,56 @@ pub const TOKEN_REFUSED: &str = "Telegram refused the token. Copy it from @BotFa
 /// The token could not be tried.
 pub fn token_not_tried(reason: &str) -> String {
     format!("the bot token is not tested: {reason}")
+}
+
+/// The question for a setting of a channel.
+pub fn ask_need(need: &Need, is_set: bool, is_switch: bool) -> Question {
+    let hint = match (is_set, is_switch) {
+        (true, _) => "keep the current one",
+        (false, true) => "no",
+        (false, false) => "needed",
+    };
+    let kind = if is_switch { "? (yes or no)" } else { "?" };
+    Question::new(format!("{}\n{}{kind}", need.how, need.key), hint)
+}
+
+/// A channel cannot do without a setting.
+pub fn is_needed(service: &Service) -> String {
+    format!("{} cannot be used without it. Ctrl-C stops.", service.title)
+}
+
+/// A channel that works.
+pub fn found_on(service: &Service, name: &str) -> String {
+    format!("{} works: the bot is {name}.", service.title)
+}
+
+/// A channel that could not be tried.
+pub fn channel_not_tried(service: &Service, reason: &str) -> String {
+    format!("{} is not tested: {reason}", service.title)
+}
+
+/// `--channel` in a script.
+pub fn channel_needs_a_terminal(service: &Service) -> String {
+    let keys = service.needs.iter().map(|need| need.key);
+    let lines = keys.map(|key| {
+        format!(
+            "\n  peacrab config set channels.{}.{key} VALUE",
+            service.name
+        )
+    });
+    format!(
+        "--channel asks questions, and there is no terminal. Use instead:{}\n  peacrab config set channels.{}.enabled true",
+        lines.collect::<String>(),
+        service.name
+    )
+}
+
+/// What a server said, with a full stop.
+pub fn sentence(text: &str) -> String {
+    match text.ends_with(['.', '!', '?']) {
+        true => text.to_owned(),
+        false => format!("{text}."),
+    }
 }
 
 /// After Ctrl-C. `saved` are the settings that were saved.
@@ -313,8 +365,8 @@ pub fn changed(path: &str, values: Option<(&str, &str)>) -> String {
 }
 
 /// Which model answers, and what to do next. `peacrab` is the command that reaches this home, `bot` the
-/// name of the Telegram bot, empty when it is not known.
-pub fn next_steps(peacrab: &str, model: Option<&str>, bot: Option<&str>) -> String {
+/// channel, and the bot's name, empty when it is not known.
+pub fn next_steps(peacrab: &str, model: Option<&str>, bot: Option<(&str, &str)>) -> String {
     let mut text = match model {
         Some(model) => format!("\nModel: {model}\n"),
         None => format!(
@@ -323,17 +375,14 @@ pub fn next_steps(peacrab: &str, model: Option<&str>, bot: Option<&str>) -> Stri
         ),
     };
     match bot {
-        Some("") => text += "Telegram: on\n",
-        Some(bot) => text += &format!("Telegram: @{bot}\n"),
+        Some((channel, "")) => text += &format!("{channel}: on\n"),
+        Some((channel, bot)) => text += &format!("{channel}: @{bot}\n"),
         None => {}
     }
     let mut steps = vec![("agent", "chat with the agent")];
     if bot.is_some() {
         steps.extend([
-            (
-                "gateway",
-                "start the Telegram bot; it will tell you how to pair",
-            ),
+            ("gateway", "start the bot; it will tell you how to pair"),
             ("service install", "run it permanently as a systemd service"),
         ]);
     }
@@ -365,7 +414,7 @@ mod tests {
             steps,
             "\nModel: openai/gpt-6-sol\nTelegram: @crabby_bot\n\nNext:\n  \
              peacrab agent            chat with the agent\n  \
-             peacrab gateway          start the Telegram bot; it will tell you how to pair\n  \
+             peacrab gateway          start the bot; it will tell you how to pair\n  \
              peacrab service install  run it permanently as a systemd service\n  \
              peacrab doctor           check the setup\n  \
              peacrab config explain   list all settings\n"

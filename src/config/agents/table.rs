@@ -1,5 +1,6 @@
 //! The table of the members of `agents.list` and `agents.bindings`.
 
+use crate::config::channels::NAMES;
 use crate::config::table::{Key, Kind, key, keys};
 
 /// The settings of `agents.defaults` that an entry of `agents.list` may have too.
@@ -29,7 +30,7 @@ static AGENT: &[Key] = &[
 #[rustfmt::skip]
 static BINDING: &[Key] = &[
     key("agent", Kind::Text, r#""""#, "Required. The id of the agent that answers."),
-    key("channel", Kind::Text, r#""""#, "Only messages on this channel, such as telegram."),
+    key("channel", Kind::Choice(&NAMES), r#""""#, "Only messages on this channel."),
     key("chat", Kind::Text, r#""""#, "Only messages in the chat with this id (/id shows it), or in one of its threads: CHAT:THREAD."),
     key("sender", Kind::Text, r#""""#, "Only messages in the private chat with the person with this id."),
 ];

@@ -4,7 +4,10 @@
 //! in the rows, so that they stand in one place.
 
 mod discord;
+mod email;
 mod local;
+mod matrix;
+mod slack;
 mod telegram;
 
 use std::collections::BTreeMap;
@@ -22,6 +25,9 @@ use crate::secret::Secret;
 pub static ALL: &[(&str, &[Key])] = &[
     ("telegram", telegram::KEYS),
     ("discord", discord::KEYS),
+    ("slack", slack::KEYS),
+    ("email", email::KEYS),
+    ("matrix", matrix::KEYS),
     ("local", local::KEYS),
 ];
 
@@ -32,8 +38,19 @@ pub fn rows(channel: &str) -> &'static [Key] {
 }
 
 /// The names of all channels.
+pub static NAMES: [&str; ALL.len()] = {
+    let mut names = [""; ALL.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = ALL[at].0;
+        at += 1;
+    }
+    names
+};
+
+/// The same, one after the other.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    ALL.iter().map(|(name, _)| *name)
+    NAMES.iter().copied()
 }
 
 /// The rows that (nearly) every channel has, and its own ones. `ids` is how people and groups are named in it,
@@ -384,6 +401,14 @@ impl Bot {
     /// Any other value of its own settings.
     pub fn member(&self, member: &str) -> Option<&Value> {
         self.own.get(member)
+    }
+
+    /// Changes one of its own settings, or the token.
+    pub fn set(&mut self, member: &str, value: Value) {
+        match member {
+            "token" => self.token = Secret::new(value.as_str().unwrap_or_default()),
+            member => drop(self.own.insert(member.to_owned(), value)),
+        }
     }
 
     /// Who has access, and with which role.

@@ -9,6 +9,7 @@ channel_keys!("slack", "Slack", ids: (Names, NamedRoles, "member ids, such as U0
     own!("slack", "apiBase", Url, r#""https://slack.com/api""#, "URL of Slack's Web API."),
     usual!("slack", proxy),
     usual!("slack", groupPolicy, "Which messages in channels are for the agent. mention: those that mention the bot, and those in a thread in which it answers; open: all in the channels that the bot is in; off: none."),
+    own!("slack", "groupAllowFrom", Names, "[]", "The only channels in which messages are for the agent: ids, such as C012AB3CD. Empty: all that the bot is in."),
     own!("slack", "dmPolicy", Choice(&["open", "off"]), r#""open""#, "Whether direct messages are for the agent."),
     own!("slack", "replyInThread", Flag, "true", "Answer a mention in a channel in a thread below it."),
     usual!("slack", streaming),

@@ -12,7 +12,7 @@ mod request;
 mod rest;
 mod server;
 mod store;
-mod websocket;
+pub(in crate::harness) mod websocket;
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;

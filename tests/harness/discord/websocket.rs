@@ -24,7 +24,7 @@ const PING: u8 = 9;
 const PONG: u8 = 10;
 
 /// A message of a client.
-pub(super) enum Received {
+pub(in crate::harness) enum Received {
     Text(String),
     /// The close code; `None` if the frame has none.
     Close(Option<u16>),
@@ -33,14 +33,14 @@ pub(super) enum Received {
 }
 
 /// A connection to which several threads write.
-pub(super) struct WebSocket {
+pub(in crate::harness) struct WebSocket {
     socket: TcpStream,
     writing: Mutex<()>,
 }
 
 impl WebSocket {
     /// Answers the handshake. The error is the reason for a refusal.
-    pub(super) fn accept(
+    pub(in crate::harness) fn accept(
         connection: &mut Connection,
         request: &RawRequest,
         socket: &TcpStream,
@@ -73,25 +73,25 @@ impl WebSocket {
     }
 
     /// Sends a message, if the client is still there.
-    pub(super) fn say(&self, text: &str) {
+    pub(in crate::harness) fn say(&self, text: &str) {
         // A failed write means the end of the connection, which its reader sees.
         let _ = self.write(TEXT, text.as_bytes());
     }
 
     /// Sends a close frame, and closes the connection for writing.
-    pub(super) fn close(&self, code: u16, why: &str) {
+    pub(in crate::harness) fn close(&self, code: u16, why: &str) {
         let body = [&code.to_be_bytes(), why.as_bytes()].concat();
         let _ = self.write(CLOSE, &body);
         let _ = self.socket.shutdown(Shutdown::Write);
     }
 
     /// Cuts the connection without a close frame.
-    pub(super) fn cut(&self) {
+    pub(in crate::harness) fn cut(&self) {
         let _ = self.socket.shutdown(Shutdown::Both);
     }
 
     /// Reads the next message. An error is the end of the connection.
-    pub(super) fn read(&self, connection: &mut Connection) -> io::Result<Received> {
+    pub(in crate::harness) fn read(&self, connection: &mut Connection) -> io::Result<Received> {
         let mut message = Vec::new();
         loop {
             let frame = match Frame::read(connection)? {

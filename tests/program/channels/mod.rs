@@ -4,7 +4,10 @@
 //! stands in [`Service::lacks`], with the reason.
 
 mod discord;
+mod email;
 mod local;
+mod matrix;
+mod slack;
 mod stories;
 mod telegram;
 
@@ -270,6 +273,9 @@ mod table {
     table! {
         telegram: crate::channels::telegram::Service,
         discord: crate::channels::discord::Service,
+        slack: crate::channels::slack::Service,
+        email: crate::channels::email::Service,
+        matrix: crate::channels::matrix::Service,
         local: crate::channels::local::Service,
     }
 }

@@ -74,6 +74,13 @@ impl Outside for Scene {
         })
     }
 
+    fn find_channel(&mut self, _: &'static Service, bot: &Bot) -> Result<Trial<String>> {
+        Ok(match bot.token.expose() {
+            "a.b.c" => Trial::Works("crabby".to_owned()),
+            _ => Trial::Refused("Refused.".to_owned()),
+        })
+    }
+
     fn check_workspace(&self, folder: &Path) -> Result<()> {
         match folder.ends_with("forbidden") {
             true => Err(Error::Config("Not that one.".to_owned())),
@@ -388,4 +395,42 @@ fn a_wrong_flag_is_an_error_at_once() {
         let error = scripted("{}", &[], &refused).unwrap_err();
         assert!(matches!(error, Error::Config(_)), "{error}");
     }
+}
+
+#[test]
+fn any_channel_can_be_set_up_alone() {
+    let flags = Arguments {
+        channel: Some("discord".to_owned()),
+        ..Arguments::default()
+    };
+    let typed = ["", "a.b", "a.b.x", "a.b.c"];
+    let (settled, scene) = settle("{}", &[], &flags, Scene::with_person(&typed));
+    let wanted = "channels.discord.token=a.b.c channels.discord.enabled=true";
+    assert_eq!(settled.unwrap(), wanted, "{}", scene.said);
+    for said in [
+        "copy the token from its page \"Bot\".\ntoken? [needed]",
+        "Discord cannot be used without it.",
+        "does not look like a bot token.",
+        "Refused.",
+        "Discord works: the bot is crabby.",
+    ] {
+        assert!(scene.said.contains(said), "{said} in {}", scene.said);
+    }
+    let (settled, _) = settle("{}", &[], &flags, Scene::default());
+    let error = settled.unwrap_err().to_string();
+    assert!(
+        error.contains("peacrab config set channels.discord.token VALUE"),
+        "{error}"
+    );
+    let flags = Arguments {
+        channel: Some("pigeon".to_owned()),
+        ..Arguments::default()
+    };
+    let (settled, _) = settle("{}", &[], &flags, Scene::with_person(&[]));
+    assert!(
+        settled
+            .unwrap_err()
+            .to_string()
+            .contains("Known channels: telegram")
+    );
 }

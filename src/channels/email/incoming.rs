@@ -1,0 +1,334 @@
+//! What becomes of a mail: whether it is for us, who wrote it, and the message that the model gets. PURE.
+
+use super::compose::{thread_id, thread_of};
+use super::imap::structure::{Content, Part};
+use super::mime::address::{self, Mailbox, mailbox};
+use super::mime::body::{Body, of_html, split, unflow};
+use super::mime::decode::{Decoder, Encoding};
+use super::mime::headers::Headers;
+use super::mime::trust::{Servers, Trust, judge as judge_sender};
+use super::mime::words::{decode_charset, decode_words};
+use crate::channels::names::{clean_name, without_brackets};
+use crate::language::Language;
+use crate::limits::channels::email::{SUBJECT_CHARS, TEXT_BYTES};
+use crate::message::{Address, Envelope, RemoteFile, Sender};
+use crate::text::{one_line, truncate_chars};
+
+/// What a mail is judged by.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// Our own addresses, in lower case.
+    pub own: Vec<String>,
+    /// Whose word about senders counts.
+    pub servers: Servers,
+    /// Whether the sender has to be confirmed.
+    pub is_strict: bool,
+}
+
+/// The judgement about a mail, by its headers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// It is from this person.
+    From(Mailbox),
+    /// It must not be answered: a program wrote it. Says how that is known.
+    Automatic(&'static str),
+    /// Its sender is not exactly one plain address.
+    Unclear,
+    /// It may be from someone else than it says.
+    Unconfirmed {
+        /// Whom it says that it is from.
+        from: String,
+        /// Whose word about it was not asked for, where the receiving server says nothing.
+        said_by: Option<String>,
+        /// Whether the receiving server says that it is from someone else.
+        is_denied: bool,
+    },
+}
+
+/// Judges a mail by its headers.
+pub fn judge(headers: &Headers, policy: &Policy) -> Judgement {
+    if let Some(why) = automatic(headers) {
+        return Judgement::Automatic(why);
+    }
+    let mut all = headers.all("from");
+    let (Some(from), None) = (all.next(), all.next()) else {
+        return Judgement::Unclear;
+    };
+    let Some(from) = mailbox(from) else {
+        return Judgement::Unclear;
+    };
+    if policy.own.contains(&from.address) {
+        return Judgement::Automatic("it is from this account");
+    }
+    let local = from.address.split('@').next().unwrap_or_default();
+    if matches!(
+        local,
+        "mailer-daemon" | "postmaster" | "noreply" | "no-reply"
+    ) {
+        return Judgement::Automatic("it is from a program");
+    }
+    if !policy.is_strict {
+        return Judgement::From(from);
+    }
+    match judge_sender(headers, &policy.servers, &from.address) {
+        Trust::Confirmed => Judgement::From(from),
+        Trust::Denied => Judgement::Unconfirmed {
+            from: from.address,
+            said_by: None,
+            is_denied: true,
+        },
+        Trust::Unknown(said_by) => Judgement::Unconfirmed {
+            from: from.address,
+            said_by: said_by.filter(|name| address::is_domain(name)),
+            is_denied: false,
+        },
+    }
+}
+
+/// Why a mail is taken to be written by a program (RFC 3834, section 2).
+fn automatic(headers: &Headers) -> Option<&'static str> {
+    let is = |name: &str, values: &[&str]| {
+        let mut all = headers.all(name);
+        all.any(|value| {
+            let value = value.split([';', ' ', '(']).next().unwrap_or_default();
+            values.iter().any(|one| value.eq_ignore_ascii_case(one))
+        })
+    };
+    let mut submitted = headers.all("auto-submitted");
+    if submitted.any(|value| !value.to_ascii_lowercase().starts_with("no")) {
+        return Some("it was sent automatically");
+    }
+    if is("precedence", &["bulk", "list", "junk", "auto_reply"]) {
+        return Some("it is bulk mail");
+    }
+    if headers.first("list-id").is_some() || headers.first("list-post").is_some() {
+        return Some("it is from a mailing list");
+    }
+    if is("return-path", &["<>"]) {
+        return Some("it is a report about another mail");
+    }
+    let kind = headers.first("content-type").unwrap_or_default();
+    if kind.to_ascii_lowercase().starts_with("multipart/report") {
+        return Some("it is a report about another mail");
+    }
+    let others = ["x-autoreply", "x-autorespond", "x-auto-response-suppress"];
+    let is_set = |name: &&str| {
+        let value = headers.first(name);
+        value.is_some_and(|value| !value.eq_ignore_ascii_case("no"))
+    };
+    others
+        .iter()
+        .any(|name| is_set(&name))
+        .then_some("it was sent automatically")
+}
+
+/// A mail as it was fetched, apart from its text.
+#[derive(Clone, Debug)]
+pub struct Fetched<'a> {
+    /// Its headers.
+    pub headers: &'a Headers,
+    /// Its parts.
+    pub content: &'a Content,
+    /// Names it within the mailbox: `UIDVALIDITY.UID`.
+    pub number: &'a str,
+    /// Bytes of all of it.
+    pub bytes: u64,
+    /// Whether it is so large that only its headers were read.
+    pub is_too_large: bool,
+}
+
+/// The text of a part, from its bytes as they were fetched.
+pub fn text_of(part: &Part, bytes: &[u8], chars: usize) -> String {
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut decoder = Decoder::new(part.encoding);
+    decoder.push(bytes, &mut decoded);
+    decoder.finish(&mut decoded);
+    let charset = part.charset();
+    let Some(text) = decode_charset(&charset, &decoded) else {
+        let charset = clean_name(&charset);
+        return format!("[The text is in the character set {charset}, which cannot be read here]");
+    };
+    // The beginning may have been cut within a character.
+    let text = match bytes.len() >= TEXT_BYTES {
+        true => text.trim_end_matches('\u{fffd}').to_owned(),
+        false => text,
+    };
+    match part.is_html() {
+        true => of_html(&text, chars),
+        false => match part.flow() {
+            Some(deletes_space) => unflow(&text, deletes_space),
+            None => text,
+        },
+    }
+}
+
+/// The subject, decoded and on one line.
+pub fn subject(headers: &Headers) -> String {
+    let subject = headers.first("subject").unwrap_or_default();
+    one_line(&decode_words(subject), SUBJECT_CHARS)
+}
+
+/// The subject without what programs put before it, such as `Re:`.
+pub fn bare_subject(subject: &str) -> &str {
+    const BEFORE: [&str; 9] = ["re", "aw", "sv", "antw", "fwd", "fw", "wg", "回复", "答复"];
+    let mut rest = subject.trim();
+    while let Some((before, after)) = rest.split_once([':', '：']) {
+        let before = before.trim().to_lowercase();
+        if !BEFORE.contains(&before.as_str()) {
+            break;
+        }
+        rest = after.trim();
+    }
+    rest
+}
+
+fn is_forward(subject: &str) -> bool {
+    let start = subject.split([':', '：']).next().unwrap_or_default();
+    let start = start.trim().to_lowercase();
+    matches!(&*start, "fwd" | "fw" | "wg" | "转发") && start.len() < subject.trim().len()
+}
+
+/// Where the answer to a mail goes: to its sender, in the conversation that it belongs to.
+pub fn place(headers: &Headers, from: &str, number: &str) -> Address {
+    let chat = Address::new(super::NAME, from);
+    let earlier = headers.earlier();
+    let own = earlier.iter().rev().find_map(|id| thread_of(id));
+    let thread = match own {
+        // An answer to a mail that belongs to no thread.
+        Some(None) => return chat,
+        Some(Some(thread)) => thread.to_owned(),
+        None => {
+            let root = earlier.into_iter().next().or_else(|| headers.id());
+            thread_id(&root.unwrap_or_else(|| number.to_owned()))
+        }
+    };
+    Address {
+        thread: Some(thread),
+        ..chat
+    }
+}
+
+/// The message for the model. `text` is that of the parts, and `chars` how much of it may be given.
+pub fn envelope(fetched: &Fetched<'_>, from: &Mailbox, text: &str, chars: usize) -> Envelope {
+    let headers = fetched.headers;
+    let subject = subject(headers);
+    let place = place(headers, &from.address, fetched.number);
+    let body = split(text, is_forward(&subject));
+    let text = message_text(fetched, &subject, &body, chars);
+    let tag = headers
+        .first("content-language")
+        .or_else(|| headers.first("accept-language"));
+    let language = match tag {
+        Some(tag) => Language::from_tag(tag),
+        None => Language::of_text(&text),
+    };
+    let sender = Sender {
+        id: from.address.clone(),
+        name: clean_name(match from.name.trim() {
+            "" => from.address.split('@').next().unwrap_or_default(),
+            name => name,
+        }),
+        language,
+        thread_of: None,
+    };
+    let files = match fetched.is_too_large {
+        true => Vec::new(),
+        false => files(fetched),
+    };
+    Envelope {
+        id: format!("{}:{}", super::NAME, identity(fetched, from)),
+        reference: headers.id().unwrap_or_default(),
+        quote: body.quote,
+        remote_files: files,
+        replies_to: headers.answered().unwrap_or_default(),
+        ..Envelope::written(&place, sender, &text)
+    }
+}
+
+/// What tells a mail from others, also when the server has numbered its mails again.
+fn identity(fetched: &Fetched<'_>, from: &Mailbox) -> String {
+    match fetched.headers.id() {
+        Some(id) => thread_id(&format!("{id} {}", from.address)),
+        None => fetched.number.to_owned(),
+    }
+}
+
+fn message_text(fetched: &Fetched<'_>, subject: &str, body: &Body, chars: usize) -> String {
+    let bare = without_brackets(bare_subject(subject));
+    if fetched.is_too_large {
+        let size = fetched.bytes / 1_000_000;
+        return format!(
+            "[A mail with the subject \"{bare}\" has come. It has {size} MB, which is too large: only its headers \
+             were read. Tell its sender]"
+        );
+    }
+    let first = body.text.lines().next().unwrap_or_default().trim();
+    if first.starts_with('/') {
+        return first.to_owned();
+    }
+    if body.text.is_empty() && bare.starts_with('/') {
+        return bare;
+    }
+    let kept = truncate_chars(&body.text, chars);
+    let is_answer = fetched.headers.answered().is_some();
+    let mut text = match is_answer || bare.is_empty() {
+        true => String::new(),
+        false => format!("[Subject: {bare}]\n"),
+    };
+    text += kept;
+    if kept.len() < body.text.len() {
+        text += "\n[The mail is longer; the rest was not read]";
+    }
+    text.trim().to_owned()
+}
+
+/// The files of a mail, which are fetched later.
+fn files(fetched: &Fetched<'_>) -> Vec<RemoteFile> {
+    let file = |part: &Part| RemoteFile {
+        media: part.media(),
+        id: format!(
+            "{}/{}/{}",
+            fetched.number,
+            part.section,
+            part.encoding.letter()
+        ),
+        size: Some(part.decoded_bytes()),
+        name: part.name(),
+    };
+    fetched.content.files.iter().map(file).collect()
+}
+
+/// A file's id, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileId {
+    /// The mailbox's UIDVALIDITY.
+    pub validity: u64,
+    /// The mail's UID.
+    pub uid: u64,
+    /// The part's number.
+    pub section: String,
+    /// How it is encoded.
+    pub encoding: Encoding,
+}
+
+impl FileId {
+    /// Reads an id; `None` for what is not one.
+    pub fn parse(id: &str) -> Option<Self> {
+        let mut parts = id.split('/');
+        let (number, section) = (parts.next()?, parts.next()?);
+        let encoding = Encoding::of_letter(parts.next()?)?;
+        let (validity, uid) = number.split_once('.')?;
+        let is_section = |byte: u8| byte.is_ascii_digit() || byte == b'.';
+        let is_usable = parts.next().is_none() && section.bytes().all(is_section);
+        let id = Self {
+            validity: validity.parse().ok()?,
+            uid: uid.parse().ok()?,
+            section: section.to_owned(),
+            encoding,
+        };
+        is_usable.then_some(id)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,262 @@
+//! Whose mails count, and what becomes of them.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::channels::email::compose::message_id;
+
+fn policy() -> Policy {
+    Policy {
+        own: vec!["bot@example.org".to_owned()],
+        servers: Servers::Named("mx.example.org".to_owned()),
+        is_strict: true,
+    }
+}
+
+const GOOD: &str = "Authentication-Results: mx.example.org; dkim=pass header.d=example.net\r\n";
+
+fn judged(fields: &str) -> Judgement {
+    judge(&Headers::parse(fields.as_bytes()), &policy())
+}
+
+#[test]
+fn a_mail_of_a_confirmed_person_is_from_them() {
+    let judgement = judged(&format!("{GOOD}From: Ana <ana@example.net>\r\n"));
+    let Judgement::From(ana) = judgement else {
+        panic!("{judgement:?}")
+    };
+    assert_eq!(
+        (ana.name.as_str(), ana.address.as_str()),
+        ("Ana", "ana@example.net")
+    );
+    let no = judged(&format!(
+        "{GOOD}From: ana@example.net\r\nAuto-Submitted: No\r\n"
+    ));
+    assert!(matches!(no, Judgement::From(_)));
+}
+
+#[test]
+fn programs_are_never_answered() {
+    for field in [
+        "Auto-Submitted: auto-replied",
+        "Auto-Submitted: auto-generated (rejected)",
+        "Precedence: bulk",
+        "Precedence: LIST",
+        "Precedence: junk",
+        "List-Id: <x.example.org>",
+        "Return-Path: <>",
+        "Content-Type: multipart/report; report-type=delivery-status",
+        "X-Autoreply: yes",
+        "X-Auto-Response-Suppress: All",
+    ] {
+        let fields = format!("{GOOD}From: ana@example.net\r\n{field}\r\n");
+        assert!(
+            matches!(judged(&fields), Judgement::Automatic(_)),
+            "{field}"
+        );
+    }
+    for from in [
+        "MAILER-DAEMON@example.net",
+        "postmaster@example.net",
+        "noreply@example.net",
+        "Bot@example.org",
+    ] {
+        let fields = format!("{GOOD}From: {from}\r\n");
+        assert!(matches!(judged(&fields), Judgement::Automatic(_)), "{from}");
+    }
+}
+
+#[test]
+fn whose_sender_is_not_clear_or_not_confirmed_is_refused() {
+    for fields in [
+        "",
+        "From: ana@example.net\r\nFrom: eve@evil.example\r\n",
+        "From: ana@example.net\r\nFROM : ana@example.net\r\n",
+        "From: ana@example.net, bob@example.net\r\n",
+        "From: ana@example.net\r\n ,eve@evil.example\r\n",
+    ] {
+        assert_eq!(
+            judged(&format!("{GOOD}{fields}")),
+            Judgement::Unclear,
+            "{fields}"
+        );
+    }
+    let unconfirmed = |said_by: Option<&str>, is_denied| Judgement::Unconfirmed {
+        from: "ana@example.net".to_owned(),
+        said_by: said_by.map(str::to_owned),
+        is_denied,
+    };
+    let from = "From: ana@example.net\r\n";
+    assert_eq!(judged(from), unconfirmed(None, false));
+    let denied = "Authentication-Results: mx.example.org; dkim=fail header.d=example.net\r\n";
+    assert_eq!(
+        judged(&format!("{denied}{GOOD}{from}")),
+        unconfirmed(None, true)
+    );
+    let other = "Authentication-Results: mx.other.example; dkim=pass header.d=example.net\r\n";
+    assert_eq!(
+        judged(&format!("{other}{from}")),
+        unconfirmed(Some("mx.other.example"), false)
+    );
+    let lenient = Policy {
+        is_strict: false,
+        ..policy()
+    };
+    let headers = Headers::parse(from.as_bytes());
+    assert!(matches!(judge(&headers, &lenient), Judgement::From(_)));
+}
+
+fn made(fields: &str, text: &str) -> Envelope {
+    made_of(fields, text, false)
+}
+
+fn made_of(fields: &str, text: &str, is_too_large: bool) -> Envelope {
+    let headers = Headers::parse(fields.as_bytes());
+    let fetched = Fetched {
+        headers: &headers,
+        content: &Content::default(),
+        number: "7.8",
+        bytes: 40_000_000,
+        is_too_large,
+    };
+    let ana = Mailbox {
+        name: String::new(),
+        address: "ana@example.net".to_owned(),
+    };
+    envelope(&fetched, &ana, text, 20)
+}
+
+#[test]
+fn a_mail_is_a_message_in_the_conversation_of_its_thread() {
+    let first = made(
+        "Message-ID: <a@x>\r\nSubject: Re: =?utf-8?Q?W=C3=A4sche?= [now]\r\n",
+        "dry?\n",
+    );
+    assert_eq!(first.text, "[Subject: Wäsche (now)]\ndry?");
+    assert_eq!(first.reference, "<a@x>");
+    let thread = thread_id("<a@x>");
+    assert_eq!(
+        first.session.as_str(),
+        format!("email:ana@example.net:{thread}")
+    );
+    let sender = first.sender().unwrap();
+    assert_eq!(
+        (sender.id.as_str(), sender.name.as_str()),
+        ("ana@example.net", "ana")
+    );
+    // The answer to it, whether ours is named or not.
+    let ours = message_id(Some(&thread), 5, "bot@example.org");
+    for fields in [
+        format!("Message-ID: <c@x>\r\nIn-Reply-To: {ours}\r\nSubject: Re: x\r\n"),
+        "Message-ID: <c@x>\r\nReferences: <a@x> <b@x>\r\nIn-Reply-To: <b@x>\r\n".to_owned(),
+    ] {
+        let next = made(&fields, "1\n");
+        assert_eq!(
+            (next.session.clone(), next.text.as_str()),
+            (first.session.clone(), "1")
+        );
+        assert_ne!(next.id, first.id);
+    }
+    let reminder = message_id(None, 5, "bot@example.org");
+    let next = made(&format!("In-Reply-To: {reminder}\r\n"), "done\n");
+    assert_eq!(next.session.as_str(), "email:ana@example.net");
+    assert_eq!(next.id, "email:7.8", "a mail without an id has its number");
+}
+
+#[test]
+fn the_same_mail_is_recognised_whatever_its_number() {
+    let fields = "Message-ID: <a@x>\r\n";
+    assert_eq!(made(fields, "x").id, made(fields, "y").id);
+    assert_ne!(made(fields, "x").id, made("Message-ID: <b@x>\r\n", "x").id);
+}
+
+#[test]
+fn a_command_is_the_first_line_or_the_subject() {
+    let fields = "Subject: hello\r\n";
+    assert_eq!(made(fields, "/sh df -h\n\nBest, Ana\n").text, "/sh df -h");
+    assert_eq!(made(fields, "\n  /status \n").text, "/status");
+    assert_eq!(made("Subject: Re: /status\r\n", "").text, "/status");
+    assert_eq!(
+        made("Subject: /status\r\n", "hello").text,
+        "[Subject: /status]\nhello"
+    );
+}
+
+#[test]
+fn long_and_large_mails_are_cut_and_say_so() {
+    let long = made("", &"word ".repeat(20)).text;
+    assert!(
+        long.starts_with("word word word word") && long.ends_with("the rest was not read]"),
+        "{long}"
+    );
+    let large = made_of("Subject: film\r\n", "", true);
+    assert!(
+        large.text.contains("\"film\"") && large.text.contains("40 MB"),
+        "{}",
+        large.text
+    );
+}
+
+#[test]
+fn the_language_is_that_of_the_program_or_the_text() {
+    let language = |fields: &str, text: &str| made(fields, text).language();
+    assert_eq!(language("", "hello"), Language::English);
+    assert_eq!(language("", "你好"), Language::Chinese);
+    assert_eq!(
+        language("Content-Language: zh-CN\r\n", "hi"),
+        Language::Chinese
+    );
+    assert_eq!(
+        language("Content-Language: de\r\n", "你好"),
+        Language::English
+    );
+}
+
+#[test]
+fn a_file_is_found_again_by_its_id() {
+    let id = FileId {
+        validity: 7,
+        uid: 8,
+        section: "1.2".to_owned(),
+        encoding: Encoding::Base64,
+    };
+    assert_eq!(FileId::parse("7.8/1.2/b"), Some(id));
+    for text in [
+        "",
+        "7/1/b",
+        "7.8/1",
+        "7.8/1/x",
+        "7.8/1]/b",
+        "7.8/1/b/c",
+        "a.8/1/b",
+    ] {
+        assert_eq!(FileId::parse(text), None, "{text}");
+    }
+}
+
+#[test]
+fn subjects_lose_what_programs_put_before_them() {
+    for (subject, bare) in [
+        ("Re: AW: Re: x", "x"),
+        ("回复：好", "好"),
+        ("Request: x", "Request: x"),
+        ("Re:", ""),
+    ] {
+        assert_eq!(bare_subject(subject), bare);
+    }
+    assert!(
+        is_forward("Fwd: x")
+            && is_forward("转发：x")
+            && !is_forward("fw")
+            && !is_forward("Re: Fwd: x")
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_mail_is_judged_and_read(fields in "((From|Subject|References|In-Reply-To|Message-ID|Auto-Submitted): [ -~é\t]{0,30}\r\n){0,6}", text in any::<String>()) {
+        judged(&fields);
+        let envelope = made(&fields, &text);
+        prop_assert!(envelope.session.as_str().starts_with("email:ana@example.net"));
+    }
+}

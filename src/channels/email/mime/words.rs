@@ -1,0 +1,222 @@
+//! Texts in headers that are not ASCII: encoded words (RFC 2047), and parameters (RFC 2231). PURE.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+use super::decode::{Decoder, Encoding, hex};
+use crate::html::charset::{Charset, Source};
+use crate::limits::channels::email::WORD_BYTES;
+
+/// The text of bytes in a character set; `None` for a set that is not known here. Without a name, it is
+/// UTF-8 where it may be.
+pub fn decode_charset(name: &str, bytes: &[u8]) -> Option<String> {
+    let charset = match (Charset::named(name), std::str::from_utf8(bytes)) {
+        // Many programs that name ASCII or nothing send UTF-8.
+        (Some(Charset::Windows1252) | None, Ok(text)) => return Some(text.to_owned()),
+        (Some(charset), _) => charset,
+        (None, Err(_)) if name.is_empty() => Charset::Windows1252,
+        (None, Err(_)) => return None,
+    };
+    let mut text = String::with_capacity(bytes.len());
+    let source = Source::new(bytes).ok()?;
+    let decoded = source.decode(charset, &mut |char| {
+        text.push(char);
+        true
+    });
+    decoded.ok().map(|()| text)
+}
+
+/// A value with its encoded words decoded. Those in unknown character sets are left as they are.
+pub fn decode_words(value: &str) -> String {
+    let mut out = String::with_capacity(value.len());
+    // The words that follow each other without anything but white space: their bytes are one text.
+    let mut open: Option<(String, Vec<u8>)> = None;
+    let mut rest = value;
+    while !rest.is_empty() {
+        let Some(at) = rest.find("=?") else { break };
+        let (before, from) = rest.split_at(at);
+        let Some((charset, bytes, after)) = word(from) else {
+            flush(&mut open, &mut out);
+            out.push_str(before);
+            out.push_str("=?");
+            rest = from.get(2..).unwrap_or_default();
+            continue;
+        };
+        let is_joined = open.is_some() && before.trim().is_empty();
+        if !is_joined {
+            flush(&mut open, &mut out);
+            out.push_str(before);
+        }
+        match &mut open {
+            Some((known, text)) if *known == charset => text.extend(bytes),
+            _ => {
+                flush(&mut open, &mut out);
+                open = Some((charset, bytes));
+            }
+        }
+        rest = after;
+    }
+    flush(&mut open, &mut out);
+    out.push_str(rest);
+    out
+}
+
+fn flush(open: &mut Option<(String, Vec<u8>)>, out: &mut String) {
+    if let Some((charset, bytes)) = open.take() {
+        match decode_charset(&charset, &bytes) {
+            Some(text) => out.push_str(&text),
+            None => out.push_str(&format!("({charset})")),
+        }
+    }
+}
+
+/// The encoded word at the beginning of a text: its character set in lower case, its bytes, and what follows.
+fn word(text: &str) -> Option<(String, Vec<u8>, &str)> {
+    let mut parts = text.strip_prefix("=?")?.splitn(3, '?');
+    let (charset, encoding, rest) = (parts.next()?, parts.next()?, parts.next()?);
+    let (encoded, after) = rest.split_once("?=")?;
+    if charset.is_empty() || !charset.is_ascii() || encoded.contains([' ', '?']) {
+        return None;
+    }
+    // A language may follow (RFC 2231, section 5).
+    let charset = charset.split('*').next().unwrap_or_default();
+    let mut bytes = Vec::with_capacity(encoded.len());
+    match encoding {
+        "B" | "b" => Decoder::new(Encoding::Base64).push(encoded.as_bytes(), &mut bytes),
+        "Q" | "q" => {
+            let mut decoder = Decoder::new(Encoding::Quoted);
+            decoder.push(encoded.replace('_', " ").as_bytes(), &mut bytes);
+            decoder.finish(&mut bytes);
+        }
+        _ => return None,
+    }
+    Some((charset.to_ascii_lowercase(), bytes, after))
+}
+
+/// A text as the value of a field: as it is where it may be, else in encoded words; on several lines where it is long.
+pub fn encode(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_graphic();
+    let mut words = text.split(' ');
+    let are_plain = words
+        .all(|word| !word.is_empty() && word.len() <= LINE_CHARS && word.bytes().all(is_plain));
+    if are_plain && !text.contains("=?") {
+        return folded(text);
+    }
+    let mut words = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let at = rest.floor_char_boundary(WORD_BYTES);
+        let (word, after) = rest.split_at(at.max(1).min(rest.len()));
+        words.push(format!("=?UTF-8?B?{}?=", BASE64_STANDARD.encode(word)));
+        rest = after;
+    }
+    words.join("\r\n ")
+}
+
+/// Characters of a line of a field behind its name.
+const LINE_CHARS: usize = 64;
+
+fn folded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut width = 0;
+    for word in text.split(' ') {
+        match width {
+            0 => {}
+            _ if width + 1 + word.len() > LINE_CHARS => {
+                out.push_str("\r\n ");
+                width = 0;
+            }
+            _ => {
+                out.push(' ');
+                width += 1;
+            }
+        }
+        out.push_str(word);
+        width += word.len();
+    }
+    out
+}
+
+/// A parameter such as `filename`, of names in lower case and values: whole, encoded, or in numbered pieces.
+pub fn parameter(parameters: &[(String, String)], name: &str) -> Option<String> {
+    let find = |wanted: &str| {
+        let mut all = parameters.iter();
+        all.find_map(|(known, value)| (known == wanted).then_some(value.as_str()))
+    };
+    if let Some(value) = find(&format!("{name}*")) {
+        let (charset, encoded) = extended(value);
+        return decode_charset(charset, &percent(encoded));
+    }
+    let mut bytes = Vec::new();
+    let mut charset = String::new();
+    for index in 0..=parameters.len() {
+        let (value, is_encoded) = match find(&format!("{name}*{index}*")) {
+            Some(value) => (value, true),
+            None => match find(&format!("{name}*{index}")) {
+                Some(value) => (value, false),
+                None => break,
+            },
+        };
+        match (index, is_encoded) {
+            (0, true) => {
+                let (named, encoded) = extended(value);
+                named.clone_into(&mut charset);
+                bytes = percent(encoded);
+            }
+            (_, true) => bytes.extend(percent(value)),
+            (_, false) => bytes.extend_from_slice(value.as_bytes()),
+        }
+    }
+    if !bytes.is_empty() {
+        return decode_charset(&charset, &bytes);
+    }
+    // Encoded words are not allowed here, and are what most programs send.
+    find(name).map(decode_words)
+}
+
+/// The character set of an extended value, and the rest.
+fn extended(value: &str) -> (&str, &str) {
+    let mut parts = value.splitn(3, '\'');
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(charset), Some(_), Some(rest)) => (charset, rest),
+        _ => ("utf-8", value),
+    }
+}
+
+fn percent(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        if let ([high, low, after @ ..], b'%') = (rest, first)
+            && let (Some(high), Some(low)) = (hex(*high), hex(*low))
+        {
+            bytes.push(high << 4 | low);
+            rest = after;
+        } else {
+            bytes.push(*first);
+        }
+    }
+    bytes
+}
+
+/// A file's name as two parameters: for programs that know RFC 2231, and for those that do not.
+pub fn file_name(name: &str) -> String {
+    let plain = |char: char| match char {
+        '"' | '\\' => '_',
+        char if char.is_ascii_graphic() || char == ' ' => char,
+        _ => '_',
+    };
+    let ascii: String = name.chars().map(plain).collect();
+    let mut out = format!(";\r\n filename=\"{ascii}\"");
+    if ascii != name {
+        out.push_str(";\r\n filename*=UTF-8''");
+        for byte in name.bytes() {
+            match byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_') {
+                true => out.push(char::from(byte)),
+                false => out.push_str(&format!("%{byte:02X}")),
+            }
+        }
+    }
+    out
+}

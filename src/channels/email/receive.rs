@@ -1,0 +1,402 @@
+//! Reads the mailbox and passes mails on to the intake.
+//!
+//! A mail is marked as read, and its number remembered, when the intake has it on the disk. What was not
+//! remembered is read again after a crash, and recognised by its id.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::adapter::Parts;
+use super::imap::value::Value;
+use super::imap::{Imap, Mailbox, structure};
+use super::incoming::{Fetched, Judgement, envelope, judge, subject, text_of};
+use super::mime::address::Mailbox as Person;
+use super::mime::headers::Headers;
+use super::texts::unconfirmed;
+use super::threads::Place;
+use crate::bus::Heartbeat;
+use crate::cancel::Cancel;
+use crate::channels::adapter::{Failure, Sent};
+use crate::channels::backoff::{Backoff, with_jitter};
+use crate::channels::health::Task;
+use crate::channels::intake::{Incoming, Intake};
+use crate::clock::Stopwatch;
+use crate::error::Error;
+use crate::limits::channels::email::{
+    ACCEPTED, ACCEPTED_KEPT, ACCEPTED_SPAN, ANSWER_TIME, FIRST_MAILS, HEADER_BYTES, IDLE_RENEWAL,
+    MAIL_BYTES, MAIL_TRIES, MAILS_AT_ONCE, STEADY, TEXT_BYTES,
+};
+use crate::limits::channels::{FIRST_WAIT, INBOX_BACKOFF};
+use crate::markup::inline_code;
+use crate::message::{Address, Origin, Sender};
+use crate::sys::memory;
+
+/// Receives until the token is raised.
+pub(super) fn run(parts: &Parts, intake: &Intake, heartbeat: &Heartbeat, cancel: &Cancel) {
+    let backoff = |task, name| Backoff::new(task, name, parts.clock.clone(), intake.health());
+    let mut receiver = Receiver {
+        backoff: backoff(Task::Receive, "read the mailbox"),
+        full: backoff(Task::Accept, "store mails"),
+        parts,
+        intake,
+        heartbeat,
+        cancel,
+        watch: Stopwatch::start(),
+        accepted: VecDeque::new(),
+        tries: (0, 0),
+        works_since: None,
+    };
+    receiver.run();
+}
+
+struct Receiver<'a> {
+    parts: &'a Parts,
+    intake: &'a Intake,
+    heartbeat: &'a Heartbeat,
+    cancel: &'a Cancel,
+    backoff: Backoff,
+    full: Backoff,
+    watch: Stopwatch,
+    /// Whose mails were accepted, and when, on `watch`; the oldest first.
+    accepted: VecDeque<(String, Duration)>,
+    /// The mail that could not be read, and how often it was tried.
+    tries: (u64, u32),
+    /// When the present session began to work, on `watch`.
+    works_since: Option<Duration>,
+}
+
+/// Why a session is over.
+enum End {
+    Failed(Failure),
+    /// The inbox cannot store mails.
+    Inbox(Error),
+}
+
+impl From<Failure> for End {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<Error> for End {
+    fn from(error: Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// A mail whose head was fetched.
+struct Opened {
+    uid: u64,
+    number: String,
+    headers: Headers,
+    content: structure::Content,
+    bytes: u64,
+}
+
+impl Receiver<'_> {
+    fn run(&mut self) {
+        while !self.cancel.is_cancelled() {
+            self.works_since = None;
+            let Err(end) = self.session() else { continue };
+            let wait = match end {
+                End::Failed(Failure::Stopped) => return,
+                End::Failed(failure) => {
+                    let since = self.works_since.map(|at| self.watch.elapsed() - at);
+                    match since {
+                        // Servers end silent sessions now and then.
+                        Some(time) if time >= STEADY => {
+                            tracing::debug!("reading the mailbox again: {failure}");
+                            with_jitter(FIRST_WAIT)
+                        }
+                        _ => self.backoff.failed(&failure, None),
+                    }
+                }
+                End::Inbox(error) => self.full.failed(&error, None).min(INBOX_BACKOFF),
+            };
+            self.heartbeat.beat(wait + ANSWER_TIME);
+            memory::give_back_stack();
+            if self.cancel.wait(wait) {
+                return;
+            }
+        }
+    }
+
+    /// Reads the mailbox until the session fails.
+    fn session(&mut self) -> Result<(), End> {
+        let mut imap = self.parts.imap(self.cancel, self.heartbeat)?;
+        let mailbox = imap.select(&self.parts.settings.mailbox)?;
+        self.works_since = Some(self.watch.elapsed());
+        if self.backoff.succeeded() {
+            self.intake.reachable();
+        }
+        let mut place = self.place(&mut imap, mailbox)?;
+        loop {
+            while self.collect(&mut imap, &mut place)? {}
+            self.rest(&mut imap)?;
+        }
+    }
+
+    /// Waits until there may be something new.
+    fn rest(&self, imap: &mut Imap) -> Result<(), End> {
+        if imap.can("IDLE") {
+            return Ok(imap.idle(IDLE_RENEWAL)?);
+        }
+        let wait = Duration::from_secs(self.parts.settings.poll_seconds);
+        self.heartbeat.beat(wait + ANSWER_TIME);
+        memory::give_back_stack();
+        match self.cancel.wait(wait) {
+            true => Err(Failure::Stopped.into()),
+            false => Ok(imap.look()?),
+        }
+    }
+
+    /// Where reading goes on. A mailbox that is seen for the first time, or whose mails are numbered anew, begins
+    /// with what is unread of the last day.
+    fn place(&mut self, imap: &mut Imap, mailbox: Mailbox) -> Result<Place, End> {
+        let settings = &self.parts.settings;
+        let name = format!(
+            "{}@{}/{}",
+            settings.imap.user, settings.imap.server.host, settings.mailbox
+        );
+        let known = self.parts.threads.place()?;
+        if known.mailbox == name && known.validity == mailbox.validity {
+            return Ok(known);
+        }
+        if known.mailbox == name {
+            tracing::info!("the mail server has numbered its mails again");
+        }
+        let next = match mailbox.next {
+            // The server does not say.
+            0 => imap.search("UID *")?.last().map_or(1, |last| last + 1),
+            next => next,
+        };
+        let since = self.parts.clock.now() - chrono::TimeDelta::days(1);
+        let unread = imap.search(&format!("UNSEEN SINCE {}", since.format("%-d-%b-%Y")))?;
+        let skipped = unread.len().saturating_sub(FIRST_MAILS);
+        for uid in unread.into_iter().skip(skipped).filter(|uid| *uid < next) {
+            self.read(imap, mailbox.validity, uid)?;
+        }
+        let place = Place {
+            mailbox: name,
+            validity: mailbox.validity,
+            next,
+        };
+        self.remember(&place)?;
+        Ok(place)
+    }
+
+    fn remember(&self, place: &Place) -> Result<(), End> {
+        self.parts.threads.set_place(place).map_err(End::Inbox)
+    }
+
+    /// Reads what is new, in order. Whether there may be more.
+    fn collect(&mut self, imap: &mut Imap, place: &mut Place) -> Result<bool, End> {
+        let found = imap.search(&format!("UID {}:*", place.next))?;
+        // The server names the last mail also when that is an older one.
+        let first = place.next;
+        let mut new = found.into_iter().filter(|uid| *uid >= first);
+        let mails: Vec<u64> = new.by_ref().take(MAILS_AT_ONCE).collect();
+        for uid in mails {
+            self.read(imap, place.validity, uid)?;
+            place.next = uid.saturating_add(1);
+            self.remember(place)?;
+        }
+        Ok(new.next().is_some())
+    }
+
+    /// Reads a mail. One that cannot be read is skipped after some tries.
+    fn read(&mut self, imap: &mut Imap, validity: u64, uid: u64) -> Result<(), End> {
+        let failure = match self.read_once(imap, validity, uid) {
+            Err(End::Failed(failure @ (Failure::Trouble(_) | Failure::Refused(_)))) => failure,
+            outcome => return outcome,
+        };
+        let tries = match self.tries {
+            (of, tries) if of == uid => tries + 1,
+            _ => 1,
+        };
+        self.tries = (uid, tries);
+        if tries < MAIL_TRIES {
+            return Err(failure.into());
+        }
+        tracing::warn!(uid, "skipped a mail that cannot be read: {failure}");
+        Ok(())
+    }
+
+    fn read_once(&mut self, imap: &mut Imap, validity: u64, uid: u64) -> Result<(), End> {
+        let Some(opened) = open(imap, validity, uid)? else {
+            // It was deleted or moved meanwhile.
+            return Ok(());
+        };
+        match judge(&opened.headers, &self.parts.settings.policy) {
+            Judgement::From(person) => self.accept(imap, &opened, person),
+            Judgement::Automatic(why) => {
+                tracing::info!(uid, "ignored a mail: {why}");
+                Ok(())
+            }
+            Judgement::Unclear => {
+                tracing::info!(
+                    uid,
+                    "ignored a mail: its sender is not exactly one plain address"
+                );
+                Ok(())
+            }
+            Judgement::Unconfirmed {
+                from,
+                said_by,
+                is_denied,
+            } => {
+                self.refuse(&from, said_by.as_deref(), is_denied);
+                Ok(())
+            }
+        }
+    }
+
+    /// Passes a mail of a confirmed sender on, if they have access or bring an invitation.
+    fn accept(&mut self, imap: &mut Imap, opened: &Opened, person: Person) -> Result<(), End> {
+        let settings = &self.parts.settings;
+        let address = person.address.clone();
+        if !self.has_room(&address) {
+            tracing::warn!(from = %address, "ignored a mail: too many from this sender within an hour");
+            return Ok(());
+        }
+        let is_too_large = opened.bytes > MAIL_BYTES;
+        let text = match is_too_large {
+            true => String::new(),
+            false => self.text(imap, opened)?,
+        };
+        let fetched = Fetched {
+            headers: &opened.headers,
+            content: &opened.content,
+            number: &opened.number,
+            bytes: opened.bytes,
+            is_too_large,
+        };
+        let mut envelope = envelope(&fetched, &person, &text, settings.body_chars);
+        let subject = subject(&opened.headers);
+        if let Origin::Person(sender) = &mut envelope.origin {
+            sender.id = settings.person(&address);
+        }
+        let sender = envelope.sender().cloned().unwrap_or_default();
+        if !self.intake.has_access(&sender, "") {
+            // No answer to others: the address of a sender who is not known may be someone else's.
+            let chat = Address::new(super::NAME, &address);
+            let is_paired = [&envelope.text, &subject]
+                .into_iter()
+                .any(|text| self.intake.accept_invitation(text, &chat, &sender));
+            if !is_paired {
+                tracing::info!(from = %address, "ignored mail from unknown user");
+            }
+            return Ok(());
+        }
+        let place = envelope.address();
+        if let (Some(thread), false) = (&place.thread, envelope.reference.is_empty()) {
+            let threads = &self.parts.threads;
+            let added = threads.add(&place.chat, thread, &subject, &envelope.reference);
+            added.map_err(End::Inbox)?;
+        }
+        let incoming = Incoming::Message {
+            envelope,
+            username: String::new(),
+        };
+        let taken = self.intake.take(vec![incoming], self.heartbeat);
+        taken.map_err(End::Inbox)?;
+        self.full.succeeded();
+        self.count(address);
+        if settings.marks_seen {
+            match imap.mark_seen(opened.uid) {
+                Err(Failure::Refused(said)) => {
+                    tracing::debug!("failed to mark a mail as read: {said}");
+                }
+                marked => marked?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The text of a mail: of all its parts with text.
+    fn text(&self, imap: &mut Imap, opened: &Opened) -> Result<String, End> {
+        let mut texts = Vec::new();
+        for part in &opened.content.texts {
+            let section = &part.section;
+            let items = format!("UID BODY.PEEK[{section}]<0.{TEXT_BYTES}>");
+            let wanted = format!("BODY[{section}]");
+            let Some(found) = imap.fetch(opened.uid, &items, &wanted)? else {
+                continue;
+            };
+            let bytes = found.named(&wanted);
+            let bytes = bytes.and_then(Value::bytes).unwrap_or_default();
+            // A quotation at the end is cut off later, so that more is read than is given.
+            texts.push(text_of(part, bytes, 4 * self.parts.settings.body_chars));
+        }
+        Ok(texts.join("\n\n"))
+    }
+
+    /// Refuses a mail that may be from someone else. If it says that it is from a person who has access, the owners
+    /// are told once a day.
+    fn refuse(&self, from: &str, said_by: Option<&str>, is_denied: bool) {
+        let sender = Sender {
+            id: self.parts.settings.person(from),
+            ..Default::default()
+        };
+        let why = match (is_denied, said_by) {
+            (true, _) => "the mail server says that it is from someone else",
+            (false, Some(_)) => "another mail server than expected has checked its sender",
+            (false, None) => "the mail server has not checked its sender",
+        };
+        if !self.intake.has_access(&sender, "") {
+            tracing::info!(%from, "ignored a mail: {why}");
+            return;
+        }
+        let server = said_by.unwrap_or_default();
+        tracing::warn!(%from, server, "refused a mail: {why}");
+        let today = self.parts.clock.now().format("%Y-%m-%d").to_string();
+        match self.parts.threads.note_day(&today) {
+            Ok(true) => {
+                let (from, server) = (inline_code(from), said_by.map(inline_code));
+                self.intake
+                    .report(&|language| unconfirmed(language, &from, server.as_deref(), is_denied));
+            }
+            Ok(false) => {}
+            Err(error) => tracing::warn!("failed to note that a mail was refused: {error}"),
+        }
+    }
+
+    /// Whether another mail of a sender may be accepted now.
+    fn has_room(&mut self, from: &str) -> bool {
+        let now = self.watch.elapsed();
+        self.accepted
+            .retain(|(_, at)| now.saturating_sub(*at) < ACCEPTED_SPAN);
+        let own = self.accepted.iter().filter(|(known, _)| known == from);
+        own.count() < ACCEPTED
+    }
+
+    fn count(&mut self, from: String) {
+        if self.accepted.len() >= ACCEPTED_KEPT {
+            self.accepted.pop_front();
+        }
+        self.accepted.push_back((from, self.watch.elapsed()));
+    }
+}
+
+/// Fetches the head of a mail and what it consists of; `None` when there is no such mail.
+fn open(imap: &mut Imap, validity: u64, uid: u64) -> Sent<Option<Opened>> {
+    let items = format!("UID RFC822.SIZE BODYSTRUCTURE BODY.PEEK[HEADER]<0.{HEADER_BYTES}>");
+    let Some(found) = imap.fetch(uid, &items, "BODY[HEADER]")? else {
+        return Ok(None);
+    };
+    let headers = found.named("BODY[HEADER]").and_then(Value::bytes);
+    let structure = found.named("BODYSTRUCTURE");
+    let bytes = found.named("RFC822.SIZE").and_then(Value::number);
+    let (Some(headers), Some(bytes)) = (headers, bytes) else {
+        return Err(Failure::Trouble(
+            "the mail server did not send its headers".to_owned(),
+        ));
+    };
+    Ok(Some(Opened {
+        uid,
+        number: format!("{validity}.{uid}"),
+        headers: Headers::parse(headers),
+        content: structure.map(structure::content).unwrap_or_default(),
+        bytes,
+    }))
+}

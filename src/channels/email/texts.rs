@@ -1,0 +1,46 @@
+//! What the channel says to people by itself.
+
+use crate::language::{Language, texts};
+
+texts! {
+    fn denied(from) {
+        "I refused a mail that says it is from {from}: your mail server says that someone else sent it (its \
+         Authentication-Results do not confirm the address). I will not mention further ones today.",
+        "我拒绝了一封自称来自 {from} 的邮件：邮件服务器表示它由他人发送（Authentication-Results 未确认该地址）。今天不再提示。",
+    }
+    /// `server` is the name of a mail server.
+    fn checked_by_other(from, server) {
+        "I refused a mail that says it is from {from}: its sender was checked by {server}, which may not be your mail \
+         server. If it is, set `channels.email.authservId` to this name. I will not mention further ones today.",
+        "我拒绝了一封自称来自 {from} 的邮件：其发件人由 {server} 验证，而它可能不是你的邮件服务器。如果是，请将 \
+         `channels.email.authservId` 设为该名称。今天不再提示。",
+    }
+    fn unchecked(from) {
+        "I refused a mail that says it is from {from}: your mail server did not check its sender (there are no \
+         Authentication-Results). I will not mention further ones today.",
+        "我拒绝了一封自称来自 {from} 的邮件：邮件服务器没有验证其发件人（没有 Authentication-Results）。今天不再提示。",
+    }
+}
+
+/// To the owners: a mail was refused that may be from someone else than it says. `from` and `server` are inline
+/// code.
+pub(super) fn unconfirmed(
+    language: Language,
+    from: &str,
+    server: Option<&str>,
+    is_denied: bool,
+) -> String {
+    match (is_denied, server) {
+        (true, _) => denied(language, &from),
+        (false, Some(server)) => checked_by_other(language, &from, &server),
+        (false, None) => unchecked(language, &from),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_text_is_there_in_each_language() {
+        crate::language::check_table(super::TABLE);
+    }
+}

@@ -1,0 +1,586 @@
+//! Receives envelopes in socket mode and passes what they have on to the intake.
+//!
+//! An envelope is acknowledged when the intake has it on the disk; Slack sends an event that was not acknowledged
+//! again. Before Slack ends a connection it says so: another one is opened first, and both are listened to for a
+//! while. After an interruption, messages that were written meanwhile are fetched: see `missed`.
+
+mod missed;
+mod session;
+mod threads;
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::path::Path;
+use std::time::Duration;
+
+use self::session::{Frame, Kind, Life, Need};
+use self::threads::Threads;
+use super::api::{Access, Api};
+use super::connection::{Slack, identify};
+use super::event::{Known, Me, Reader, Scope, shown};
+use crate::bus::Heartbeat;
+use crate::cancel::Cancel;
+use crate::channels::adapter::{Failure, Sent};
+use crate::channels::backoff::{Backoff, doubled, with_jitter};
+use crate::channels::health::Task;
+use crate::channels::intake::{Incoming, Intake};
+use crate::channels::texts::no_access;
+use crate::clock::{Clock, Stopwatch};
+use crate::error::Error;
+use crate::http::websocket::{Received, Websocket};
+use crate::http::{Settings, Tls};
+use crate::json::Members;
+use crate::limits::channels::slack::{
+    MENTIONS, MISSED_CHATS, NAME_PATIENCE, OLD_TIME, PEOPLE, STEADY, TURN_TIME, WAITING_FRAMES,
+};
+use crate::limits::channels::{
+    CALL_TIME, FIRST_WAIT, IDLE, INBOX_BACKOFF, PATIENCE, PRESS_PATIENCE,
+};
+use crate::message::Address;
+use crate::sys::memory;
+
+/// Closes a connection.
+const CLOSE: u16 = 1000;
+
+const NOT_ALONE: &str = "Another program is connected to Slack with the same app token: each of them gets only some of the messages";
+
+/// What a receiver is made of.
+pub(super) struct ReceiverParts<'a> {
+    pub slack: &'a Slack,
+    pub access: &'a Access,
+    pub scope: &'a Scope,
+    pub tls: &'a Tls,
+    pub clock: &'a Clock,
+    pub state: &'a Path,
+    pub intake: Intake,
+    pub heartbeat: Heartbeat,
+    pub cancel: Cancel,
+}
+
+/// Receives until the token is raised.
+pub(super) fn run(parts: ReceiverParts<'_>) {
+    Receiver::new(parts).run();
+}
+
+pub(super) struct Receiver<'a> {
+    pub(super) parts: ReceiverParts<'a>,
+    pub(super) me: Me,
+    watch: Stopwatch,
+    /// When the present connection began to work, on `watch`.
+    working_since: Option<Duration>,
+    /// Connections in a row that worked only for a short time.
+    short_lived: u32,
+    /// Failures of Slack, and of the inbox.
+    backoff: Backoff,
+    full: Backoff,
+    /// The chats and threads that were active last, the newest at the end.
+    pub(super) chats: VecDeque<Address>,
+    /// Set while messages may have been missed: the newest number that was known before.
+    pub(super) missed_since: Option<i64>,
+    people: RefCell<VecDeque<(String, Known)>>,
+    threads: Threads,
+    is_shared_told: bool,
+}
+
+/// A connection. What was received while something else was done waits in it.
+pub(super) struct Line {
+    socket: Websocket,
+    life: Life,
+    waiting: VecDeque<String>,
+}
+
+/// Why a connection is over.
+pub(super) enum End {
+    /// Slack ended it as it had said.
+    Planned,
+    /// It failed.
+    Failed(String),
+    /// Slack asks to wait.
+    Wait(Duration),
+    /// The inbox cannot store the messages.
+    Inbox(Error),
+    Stopped,
+}
+
+impl From<Error> for End {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Stopped => Self::Stopped,
+            error => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<Failure> for End {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Stopped => Self::Stopped,
+            Failure::RetryAfter(wait) => Self::Wait(wait),
+            failure => Self::Failed(failure.to_string()),
+        }
+    }
+}
+
+/// What a frame asks for, besides what has been done about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heard {
+    Nothing,
+    /// The connection works now.
+    Hello,
+    /// The connection is about to end.
+    Leave,
+}
+
+impl<'a> Receiver<'a> {
+    fn new(parts: ReceiverParts<'a>) -> Self {
+        let health = parts.intake.health();
+        let backoff = |task, name| Backoff::new(task, name, parts.clock.clone(), health.clone());
+        Self {
+            me: Me::default(),
+            watch: Stopwatch::start(),
+            working_since: None,
+            short_lived: 0,
+            backoff: backoff(Task::Receive, "receive from Slack"),
+            full: backoff(Task::Accept, "accept messages from Slack"),
+            chats: VecDeque::new(),
+            missed_since: None,
+            people: RefCell::default(),
+            threads: Threads::read(parts.state),
+            is_shared_told: false,
+            parts,
+        }
+    }
+
+    fn run(mut self) {
+        let cancel = self.parts.cancel.clone();
+        while !cancel.is_cancelled() {
+            self.parts.heartbeat.beat(CALL_TIME);
+            memory::give_back_stack();
+            self.working_since = None;
+            let end = match self.connect() {
+                Ok(line) => self.serve(line),
+                Err(end) => end,
+            };
+            // What comes from now on until the next connection may be missed.
+            let known = self.parts.intake.last_update().map(|(newest, _)| newest);
+            self.missed_since = self.missed_since.or(known);
+            let wait = self.wait_after(end);
+            self.parts.heartbeat.beat(wait + PATIENCE);
+            cancel.wait(wait);
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.watch.elapsed()
+    }
+
+    /// How long to wait before the next connection.
+    fn wait_after(&mut self, end: End) -> Duration {
+        let worked = self.working_since.map(|since| self.now() - since);
+        if worked.is_some_and(|time| time >= STEADY) {
+            self.short_lived = 0;
+        }
+        match end {
+            End::Stopped => Duration::ZERO,
+            End::Planned => with_jitter(FIRST_WAIT),
+            End::Failed(why) if worked.is_some() => {
+                tracing::info!("lost the connection to Slack, reconnecting: {why}");
+                self.short_lived = self.short_lived.saturating_add(1);
+                with_jitter(doubled(self.short_lived - 1))
+            }
+            End::Failed(why) => self.backoff.failed(&why, None),
+            End::Wait(wait) => {
+                let why = format!("rate-limited for {} s", wait.as_secs());
+                self.backoff.failed(&why, Some(wait))
+            }
+            End::Inbox(error) => self.full.failed(&error, None).min(INBOX_BACKOFF),
+        }
+    }
+
+    /// Opens a connection, whose address can be used once.
+    fn connect(&mut self) -> Result<Line, End> {
+        let api = self.api(PATIENCE)?;
+        if self.me.user.is_empty() {
+            self.me = identify(&api)?;
+            let known = self.parts.intake.last_update().map(|(newest, _)| newest);
+            self.missed_since = self.missed_since.or(known);
+        }
+        let url = api.open_connection()?;
+        drop(api);
+        let settings = Settings {
+            proxy: self.parts.access.proxy.clone(),
+            ..Settings::new(PATIENCE, IDLE)
+        };
+        let cancel = &self.parts.cancel;
+        let socket = Websocket::connect(self.parts.tls, settings, url.expose(), &[], cancel)?;
+        Ok(Line {
+            socket,
+            life: Life::begin(self.now()),
+            waiting: VecDeque::new(),
+        })
+    }
+
+    pub(super) fn api(&self, patience: Duration) -> Result<Api, End> {
+        Ok(self.parts.slack.api(patience, &self.parts.cancel)?)
+    }
+
+    /// Serves a connection, and those that replace it, to the end.
+    fn serve(&mut self, mut line: Line) -> End {
+        let mut old: Option<(Line, Duration)> = None;
+        let end = loop {
+            if let Some((mut before, until)) = old.take() {
+                let is_over = self.now() >= until || self.hear(&mut before, TURN_TIME).is_err();
+                match is_over {
+                    true => before.socket.close(CLOSE, ""),
+                    false => old = Some((before, until)),
+                }
+            }
+            let idle = match &old {
+                Some(_) => TURN_TIME,
+                None => line.life.idle(self.now()),
+            };
+            let heard = match self.hear(&mut line, idle) {
+                Ok(heard) => heard,
+                Err(end) => break end,
+            };
+            let done = match heard {
+                Heard::Nothing => Ok(()),
+                Heard::Hello => self.works(&mut line),
+                Heard::Leave => self.replace(&mut line).map(|before| {
+                    let until = self.now() + OLD_TIME;
+                    old = before.map(|before| (before, until));
+                }),
+            };
+            if let Err(end) = done {
+                break end;
+            }
+        };
+        if let Some((before, _)) = old {
+            before.socket.close(CLOSE, "");
+        }
+        line.socket.close(CLOSE, "");
+        end
+    }
+
+    /// Opens another connection in place of one that is about to end; returns that one. When there is no other
+    /// yet, it is served to its end.
+    fn replace(&mut self, line: &mut Line) -> Result<Option<Line>, End> {
+        let mut new = match self.connect() {
+            Ok(new) => new,
+            Err(End::Stopped) => return Err(End::Stopped),
+            Err(_) => {
+                tracing::debug!("failed to open another connection to Slack before this one ends");
+                return Ok(None);
+            }
+        };
+        while !new.life.is_ready() {
+            let idle = new.life.idle(self.now());
+            match self.hear(&mut new, idle) {
+                Ok(_) => {}
+                Err(End::Failed(why)) => {
+                    tracing::debug!("a new connection to Slack failed: {why}");
+                    return Ok(None);
+                }
+                Err(end) => return Err(end),
+            }
+        }
+        tracing::debug!("replaced the connection to Slack, which is about to end");
+        Ok(Some(std::mem::replace(line, new)))
+    }
+
+    /// Waits for something on a connection, and does what it asks for.
+    fn hear(&mut self, line: &mut Line, idle: Duration) -> Result<Heard, End> {
+        self.parts.heartbeat.beat(idle + 2 * PATIENCE);
+        let frame = match line.waiting.pop_front() {
+            Some(frame) => frame,
+            None => {
+                // Most of the time is spent in here.
+                memory::give_back_stack();
+                match self.receive(line, idle)? {
+                    Some(frame) => frame,
+                    None => return Ok(Heard::Nothing),
+                }
+            }
+        };
+        match session::read(&frame) {
+            Frame::Hello { connections } => {
+                line.life.ready();
+                self.note_connections(connections);
+                Ok(Heard::Hello)
+            }
+            Frame::Disconnect { reason } => match reason.as_str() {
+                "link_disabled" => Err(End::Failed(
+                    "socket mode was turned off for the app".to_owned(),
+                )),
+                _ => Ok(Heard::Leave),
+            },
+            Frame::Envelope { id, kind, payload } => {
+                self.envelope(line, (&id, kind), &payload)?;
+                Ok(Heard::Nothing)
+            }
+            Frame::Unknown => Ok(Heard::Nothing),
+        }
+    }
+
+    /// Waits for a frame.
+    fn receive(&self, line: &mut Line, idle: Duration) -> Result<Option<String>, End> {
+        let received = line.socket.receive(idle)?;
+        let now = self.now();
+        match received {
+            Received::Idle => match line.life.need(now) {
+                Need::Nothing => Ok(None),
+                Need::Ping => {
+                    line.socket.ping(b"peacrab")?;
+                    Ok(None)
+                }
+                Need::End(why) => Err(End::Failed(why.to_owned())),
+            },
+            Received::Closed { code, reason } if line.life.is_ready() => {
+                tracing::debug!(code, reason, "Slack closed the connection");
+                Err(End::Planned)
+            }
+            Received::Closed { code, reason } => Err(End::Failed(format!(
+                "Slack closed the connection ({code} {reason})"
+            ))),
+            received => {
+                line.life.heard(now);
+                Ok(match received {
+                    Received::Text(frame) => Some(frame),
+                    _ => None,
+                })
+            }
+        }
+    }
+
+    /// Keeps a connection alive while something else is done. What comes waits.
+    pub(super) fn keep(&self, line: &mut Line) -> Result<(), End> {
+        while line.waiting.len() < WAITING_FRAMES {
+            match self.receive(line, Duration::ZERO)? {
+                Some(frame) => line.waiting.push_back(frame),
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn note_connections(&mut self, connections: u64) {
+        // While a connection is replaced, two are ours.
+        let ours = if self.working_since.is_some() { 2 } else { 1 };
+        if connections > ours && !self.is_shared_told {
+            self.is_shared_told = true;
+            tracing::warn!("{NOT_ALONE}");
+        }
+    }
+
+    /// The connection works.
+    fn works(&mut self, line: &mut Line) -> Result<(), End> {
+        self.working_since = Some(self.now());
+        if self.backoff.succeeded() {
+            self.parts.intake.reachable();
+        }
+        match self.missed_since {
+            Some(newest) => self.fetch_missed(newest, line),
+            None => Ok(()),
+        }
+    }
+
+    /// Passes what is in an envelope on, and acknowledges it.
+    fn envelope(
+        &mut self,
+        line: &mut Line,
+        (id, kind): (&str, Kind),
+        payload: &str,
+    ) -> Result<(), End> {
+        let incoming = self.read(|reader| match kind {
+            Kind::Event => reader.event(payload),
+            Kind::Press => reader.press(payload),
+            Kind::Command => reader.command(payload),
+            Kind::Other => None,
+        });
+        let answer = incoming
+            .as_ref()
+            .and_then(|incoming| self.answer(kind, incoming));
+        let whisper = match (kind, &incoming) {
+            (Kind::Press, Some(incoming)) => self.notice(incoming),
+            _ => None,
+        };
+        if let Some(incoming) = incoming {
+            self.take(vec![incoming])?;
+        }
+        let acknowledgement = session::acknowledgement(id, answer.as_deref());
+        line.socket.send_text(&acknowledgement)?;
+        if let Some((place, person, text)) = whisper {
+            let told = self.api(PRESS_PATIENCE)?.whisper(
+                &place.chat,
+                place.thread.as_deref(),
+                &person,
+                text,
+            );
+            match told {
+                Err(Failure::Stopped) => return Err(End::Stopped),
+                Err(failure) => tracing::debug!("failed to answer a press: {failure}"),
+                Ok(()) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads something. Names are looked up for a few people only.
+    pub(super) fn read<T>(&self, read: impl FnOnce(&Reader<'_>) -> T) -> T {
+        let left = RefCell::new(MENTIONS);
+        let awaits = |chat: &Address, person: &str| self.parts.intake.is_awaited(chat, person);
+        let person = |id: &str| self.person(id, &mut left.borrow_mut());
+        read(&Reader {
+            me: &self.me,
+            scope: self.parts.scope,
+            awaits: &awaits,
+            takes_part: &|thread| self.threads.has(thread),
+            person: &person,
+        })
+    }
+
+    /// What is known about a person. `left` is how many may still be looked up.
+    fn person(&self, id: &str, left: &mut usize) -> Option<Known> {
+        let known = |people: &VecDeque<(String, Known)>| {
+            let found = people.iter().find(|(person, _)| person == id);
+            found.map(|(_, known)| known.clone())
+        };
+        if let Some(known) = known(&self.people.borrow()) {
+            return Some(known);
+        }
+        *left = left.checked_sub(1)?;
+        let api = self.api(NAME_PATIENCE).ok()?;
+        let arguments = [("user", id), ("include_locale", "true")];
+        let known = match api.call("users.info", &arguments) {
+            Ok(reply) => known_of(&reply),
+            // It stays unknown.
+            Err(Failure::Refused(_) | Failure::Gone { .. }) => Known::default(),
+            Err(failure) => {
+                tracing::debug!("failed to look up a person: {failure}");
+                return None;
+            }
+        };
+        let mut people = self.people.borrow_mut();
+        if people.len() >= PEOPLE {
+            people.pop_front();
+        }
+        people.push_back((id.to_owned(), known.clone()));
+        Some(known)
+    }
+
+    /// What a person is shown at once who has used a command.
+    fn answer(&self, kind: Kind, incoming: &Incoming) -> Option<String> {
+        let Incoming::Message { envelope, username } = incoming else {
+            return None;
+        };
+        if kind != Kind::Command {
+            return None;
+        }
+        let sender = envelope.sender().cloned().unwrap_or_default();
+        // An unknown sender who writes in private is given a pairing code.
+        let may = !envelope.is_group || self.parts.intake.has_access(&sender, username);
+        Some(match may {
+            true => shown(&envelope.text),
+            false => no_access(sender.language).to_owned(),
+        })
+    }
+
+    /// What a person is told, and where, whose press does not count.
+    fn notice(&self, incoming: &Incoming) -> Option<(Address, String, &'static str)> {
+        let Incoming::Pressed {
+            sender,
+            username,
+            data,
+            address,
+            is_group,
+            ..
+        } = incoming
+        else {
+            return None;
+        };
+        let group = is_group.then_some(address);
+        let notice = self
+            .parts
+            .intake
+            .press_notice(sender, username, group, data)?;
+        Some((address.clone(), sender.id.clone(), notice))
+    }
+
+    /// Passes messages to the intake, which stores them.
+    pub(super) fn take(&mut self, batch: Vec<Incoming>) -> Result<(), End> {
+        for incoming in &batch {
+            if let Incoming::Message { envelope, username } = incoming {
+                let address = envelope.address();
+                let sender = envelope.sender().cloned().unwrap_or_default();
+                if envelope.is_group
+                    && address.thread.is_some()
+                    && self.parts.intake.has_access(&sender, username)
+                {
+                    self.threads.add(&address);
+                }
+                self.note_chat(address);
+            }
+        }
+        let taken = self.parts.intake.take(batch, &self.parts.heartbeat);
+        taken.map_err(End::Inbox)?;
+        self.full.succeeded();
+        Ok(())
+    }
+
+    fn note_chat(&mut self, chat: Address) {
+        self.chats.retain(|known| *known != chat);
+        if self.chats.len() >= MISSED_CHATS {
+            self.chats.pop_front();
+        }
+        self.chats.push_back(chat);
+    }
+
+    /// Waits; false when the token was raised.
+    pub(super) fn wait(&self, time: Duration) -> bool {
+        !self.parts.cancel.wait(time)
+    }
+
+    /// The outcome of a call as the end of a connection, for those that end it.
+    pub(super) fn stopped<T>(outcome: Sent<T>) -> Result<Sent<T>, End> {
+        match outcome {
+            Err(Failure::Stopped) => Err(End::Stopped),
+            outcome => Ok(outcome),
+        }
+    }
+}
+
+/// What a reply says about a person.
+fn known_of(reply: &str) -> Known {
+    let user = Members::read(reply).unwrap_or_default().members("user");
+    let profile = user.members("profile");
+    let names = [
+        profile.text("display_name"),
+        profile.text("real_name"),
+        user.text("real_name"),
+        user.text("name"),
+    ];
+    let mut names = names.into_iter().flatten().filter(|name| !name.is_empty());
+    Known {
+        name: names.next().unwrap_or_default(),
+        username: user.text_or_empty("name"),
+        locale: user.text_or_empty("locale"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_has_the_name_that_others_see() {
+        let reply = r#"{"ok":true,"user":{"id":"U1","name":"ana","real_name":"Ana Li","locale":"zh-CN",
+            "profile":{"display_name":"","real_name":"Ana L."}}}"#;
+        let expected = Known {
+            name: "Ana L.".to_owned(),
+            username: "ana".to_owned(),
+            locale: "zh-CN".to_owned(),
+        };
+        assert_eq!(known_of(reply), expected);
+        assert_eq!(known_of("[]"), Known::default());
+    }
+}

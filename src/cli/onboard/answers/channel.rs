@@ -1,0 +1,92 @@
+//! Settles a channel that the person names.
+
+use serde_json::Value;
+
+use super::{Interview, Verdict};
+use crate::channels::table::{self, Need, Service};
+use crate::cli::channels::texts::unknown_channel;
+use crate::cli::onboard::outside::Trial;
+use crate::cli::onboard::texts;
+use crate::config::channels::Bot;
+use crate::config::table::{self as settings, Kind};
+use crate::error::{Error, Result};
+
+impl<'i> Interview<'i> {
+    /// Asks for what the channel needs, tries it, and enables the channel.
+    pub(super) fn channel(&mut self, name: &str) -> Result<()> {
+        let Some(service) = table::find(name) else {
+            return Err(Error::Usage(unknown_channel(name)));
+        };
+        if !self.outside.can_ask() {
+            return Err(Error::Usage(texts::channel_needs_a_terminal(service)));
+        }
+        let mut bot = self.found.loaded.config.channels.of(service.name);
+        for (number, need) in service.needs.iter().enumerate() {
+            let is_last = number + 1 == service.needs.len();
+            self.need(service, need, &mut bot, is_last)?;
+            self.settled = self.wanted.len();
+        }
+        if !self.found.loaded.config.channels.of(service.name).enabled {
+            let path = format!("channels.{}.enabled", service.name);
+            self.wanted.push((path, true.into()));
+        }
+        self.channel = Some(service);
+        self.settled = self.wanted.len();
+        Ok(())
+    }
+
+    /// Asks for one setting. After the last one all are tried.
+    fn need(
+        &mut self,
+        service: &'static Service,
+        need: &Need,
+        bot: &mut Bot,
+        is_last: bool,
+    ) -> Result<()> {
+        let path = format!("channels.{}.{}", service.name, need.key);
+        let Some(key) = settings::find(&path) else {
+            return Ok(());
+        };
+        let is_switch = key.kind == Kind::Flag;
+        let mut question = texts::ask_need(need, bot.has(need.key), is_switch);
+        if key.is_secret() {
+            question = question.hidden();
+        }
+        let answer = self.ask(None, question, &mut |this, answer| {
+            let is_kept = answer.is_empty() && bot.has(need.key);
+            if !is_kept {
+                let value = match is_switch {
+                    true => Value::from(matches!(&*answer.to_lowercase(), "y" | "yes")),
+                    false => match this.resolve(&path, answer) {
+                        Ok(value) => Value::from(value),
+                        Err(reason) => return Ok(Verdict::Reject(reason)),
+                    },
+                };
+                bot.set(need.key, value);
+            }
+            if !bot.has(need.key) {
+                return Ok(Verdict::Reject(texts::is_needed(service)));
+            }
+            if let Some(problem) = (service.check)(bot).filter(|_| is_last) {
+                return Ok(Verdict::doubt(texts::sentence(problem), answer));
+            }
+            if is_last {
+                match this.outside.find_channel(service, bot)? {
+                    Trial::Works(name) => this.outside.say(&texts::found_on(service, &name))?,
+                    Trial::Refused(reason) => return Ok(Verdict::doubt(reason, answer)),
+                    Trial::Unreachable(reason) | Trial::Unclear(reason) => {
+                        this.outside
+                            .warn(&texts::channel_not_tried(service, &reason))?;
+                    }
+                }
+            }
+            Ok(Verdict::Take(answer.to_owned()))
+        })?;
+        match (answer.is_empty(), is_switch) {
+            (true, _) => {}
+            (false, true) => self.wanted.push((path, true.into())),
+            (false, false) => self.want(&path, &answer),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,49 @@
+//! Mails, answers of IMAP servers, and what servers say about senders are from outside.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use peacrab::channels::email::compose;
+use peacrab::channels::email::mime::address::mailbox;
+use peacrab::channels::email::mime::body;
+use peacrab::channels::email::mime::decode::{Decoder, Encoding};
+use peacrab::channels::email::mime::headers::Headers;
+use peacrab::channels::email::mime::trust::Results;
+use peacrab::channels::email::mime::words::decode_words;
+use peacrab::channels::email::structure::content;
+use peacrab::channels::email::value::Response;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Some(Response::Numbered { value: Some(value), .. }) = Response::parse(bytes)
+        && let Some(structure) = value.named("BODYSTRUCTURE")
+    {
+        let content = content(structure);
+        for part in content.texts.iter().chain(&content.files) {
+            assert!(!part.name().is_empty());
+            part.charset();
+        }
+    }
+    let headers = Headers::parse(bytes);
+    let earlier = headers.earlier();
+    assert!(earlier.iter().all(|id| id.is_ascii() && !id.contains([' ', '\r', '\n'])));
+    for encoding in [Encoding::Plain, Encoding::Base64, Encoding::Quoted] {
+        let (mut whole, mut pieces) = (Vec::new(), Vec::new());
+        let mut decoder = Decoder::new(encoding);
+        decoder.push(bytes, &mut whole);
+        decoder.finish(&mut whole);
+        let mut decoder = Decoder::new(encoding);
+        bytes.chunks(3).for_each(|piece| decoder.push(piece, &mut pieces));
+        decoder.finish(&mut pieces);
+        assert_eq!(whole, pieces);
+    }
+    let text = String::from_utf8_lossy(bytes);
+    if let Some(mailbox) = mailbox(&text) {
+        assert!(mailbox.address.is_ascii() && mailbox.address.matches('@').count() == 1);
+        assert!(!mailbox.address.contains([' ', '<', '>', ':', '\r', '\n']));
+    }
+    Results::parse(&text);
+    decode_words(&text);
+    compose::plain(&text);
+    body::split(&body::unflow(&text, false), false);
+    body::of_html(&text, 1000);
+});

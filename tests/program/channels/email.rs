@@ -1,0 +1,166 @@
+//! E-mail in the table.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use serde_json::Value;
+
+use super::{Place, Shown, Who};
+use crate::harness::gateway::Gateway;
+use crate::harness::home::Home;
+use crate::harness::mail::{Fault, Letter, Mail, Person};
+
+/// The fake, with its people and the conversation that each of them has.
+pub struct Service {
+    mail: Mail,
+    ana: Person,
+    bob: Person,
+    /// The mails of each conversation, by its person's address.
+    threads: Mutex<BTreeMap<String, Vec<String>>>,
+}
+
+impl Service {
+    fn person(&self, who: Who) -> &Person {
+        match who {
+            Who::Ana => &self.ana,
+            Who::Stranger => &self.bob,
+        }
+    }
+
+    /// Somebody writes in their conversation, as an answer to their own mails in it.
+    fn write(&self, who: Who, letter: Letter) -> String {
+        let person = self.person(who);
+        let mut threads = self.threads.lock().unwrap();
+        let thread = threads.entry(person.address().to_owned()).or_default();
+        let id = person.sends(&Letter {
+            subject: "hello".to_owned(),
+            answers: thread.iter().take(1).cloned().collect(),
+            ..letter
+        });
+        thread.push(id.clone());
+        id
+    }
+}
+
+impl super::Service for Service {
+    const NAME: &'static str = "email";
+    const LENGTH_MAX: usize = 20_000;
+    const BUTTONS: bool = false;
+    const EDITS: bool = false;
+
+    fn lacks() -> &'static [(&'static str, &'static str)] {
+        &[
+            (
+                "mention_in_group",
+                "a mail is for the bot alone: it has neither groups nor mentions",
+            ),
+            ("edit", "a mail that was sent cannot be edited"),
+            (
+                "stranger",
+                "unknown senders get no answer, as it may go to someone else; stories of its own tell about invitations",
+            ),
+        ]
+    }
+
+    fn start() -> Self {
+        let mail = Mail::start();
+        Self {
+            ana: mail.person("ana@example.org", "Ana"),
+            bob: mail.person("bob@example.net", "Bob"),
+            threads: Mutex::default(),
+            mail,
+        }
+    }
+
+    fn section(&self) -> Value {
+        self.mail.section()
+    }
+
+    fn connect(&self, home: &Home) -> Gateway {
+        let looks = |command: &String| command.starts_with("UID SEARCH UID");
+        let before = self
+            .mail
+            .commands()
+            .iter()
+            .filter(|command| looks(command))
+            .count();
+        let gateway = Gateway::start(home);
+        self.mail.wait_for_command("UID SEARCH UID", before + 1);
+        gateway
+    }
+
+    fn says(&self, who: Who, _: Place, text: &str) -> String {
+        let text = text.to_owned();
+        self.write(
+            who,
+            Letter {
+                text,
+                ..Letter::default()
+            },
+        )
+    }
+
+    fn mentions(&self, who: Who, place: Place, text: &str) -> String {
+        self.says(who, place, text)
+    }
+
+    fn sends_file(&self, who: Who, _: Place, text: &str, (name, content): (&str, &[u8])) {
+        let kind = "application/octet-stream".to_owned();
+        self.write(
+            who,
+            Letter {
+                text: text.to_owned(),
+                files: vec![(name.to_owned(), kind, content.to_vec())],
+                ..Letter::default()
+            },
+        );
+    }
+
+    fn edits(&self, _: Who, _: Place, _: &str, _: &str) {
+        panic!("a mail cannot be edited");
+    }
+
+    fn shown(&self, place: Place) -> Vec<Shown> {
+        let Place::Private(who) = place else {
+            return Vec::new();
+        };
+        let sent = self.mail.sent(self.person(who).address()).into_iter();
+        let shown = sent.map(|mail| Shown {
+            id: mail.id,
+            text: mail.text,
+            written: mail.html,
+            buttons: Vec::new(),
+            files: mail.files,
+        });
+        shown.collect()
+    }
+
+    fn length(text: &str) -> usize {
+        text.chars().count()
+    }
+
+    fn is_code(shown: &Shown, text: &str) -> bool {
+        let blocks = shown.written.split("<pre>").skip(1);
+        let mut blocks = blocks.filter_map(|rest| rest.split_once("</pre>"));
+        let text = text
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;");
+        blocks.any(|(block, _)| block.contains(&text))
+    }
+
+    fn disconnect(&self) {
+        self.mail.disconnect();
+    }
+
+    fn limit_next(&self) {
+        self.mail.goes_wrong(Fault::Says(
+            "MAIL FROM",
+            "450 4.7.1 too many mails, try again later",
+        ));
+    }
+
+    fn outage(&self, is_on: bool) {
+        self.mail.outage(is_on);
+    }
+}
