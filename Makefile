@@ -47,7 +47,7 @@ screens: ## Run the program and write what it shows into README.md
 	$(CARGO) build --locked
 	python3 scripts/screens "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
-fakes: ## Check the tests' fake servers with real clients: discord.py, slack_sdk, matrix-nio, and Python's imaplib and smtplib
+fakes: ## Check the fakes of the tests with the vendors' own libraries
 	@scripts/setup fakes
 	$(CARGO) test --locked --test program --no-run
 	"$${CARGO_TARGET_DIR:-target}/fakes/bin/python" tests/discord/check.py \
@@ -61,6 +61,9 @@ fakes: ## Check the tests' fake servers with real clients: discord.py, slack_sdk
 	"$${CARGO_TARGET_DIR:-target}/fakes-matrix/bin/python" tests/matrix/check.py \
 		$(CARGO) test --locked --quiet --test program -- \
 		--ignored --exact fake_matrix::standalone::serve --nocapture
+	"$${CARGO_TARGET_DIR:-target}/fakes-feishu/bin/python" tests/feishu/check.py \
+		$(CARGO) test --locked --quiet --test program -- \
+		--ignored --exact fake_feishu::serve --nocapture
 
 mail: ## Have the program read and answer mails with real servers: dovecot and exim
 	@scripts/setup mail

@@ -8,6 +8,7 @@ pub mod choices;
 pub mod delivery;
 pub mod discord;
 pub mod email;
+pub mod feishu;
 pub mod health;
 pub mod intake;
 pub mod local;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::adapter::Adapter;
-use super::{discord, email, local, matrix, slack, telegram};
+use super::{discord, email, feishu, local, matrix, slack, telegram};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::config::channels::Bot;
@@ -16,8 +16,9 @@ pub static ALL: &[&Service] = &[
     &telegram::SERVICE,
     &discord::SERVICE,
     &slack::SERVICE,
-    &email::SERVICE,
     &matrix::SERVICE,
+    &email::SERVICE,
+    &feishu::SERVICE,
     &local::SERVICE,
 ];
 

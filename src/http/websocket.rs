@@ -36,6 +36,9 @@ const CLOSE: u8 = 8;
 const PING: u8 = 9;
 const PONG: u8 = 10;
 
+/// Where a server without a body says why it refuses a handshake; Feishu does.
+const REASON: &str = "handshake-msg";
+
 /// Bytes of a control frame's payload (RFC 6455, section 5.5).
 const CONTROL_BYTES: usize = 125;
 
@@ -485,6 +488,11 @@ fn refusal(head: &Head, stream: &mut Stream, context: &Context) -> Error {
     let _ = stream.take(length as u64).read_to_end(&mut body);
     if context.shared.cancel.is_cancelled() {
         return Error::Stopped;
+    }
+    if body.is_empty()
+        && let Some(reason) = head.headers.get(REASON)
+    {
+        body.extend_from_slice(reason.as_bytes());
     }
     Error::Status {
         host: context.host.clone(),

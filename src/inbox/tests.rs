@@ -120,7 +120,13 @@ fn the_last_update_is_known_with_its_time() {
     let inbox = place.open();
     assert_eq!(inbox.last_update("telegram"), None);
     inbox
-        .accept(vec![update(7), message("other:900"), message("")])
+        .accept(vec![
+            update(7),
+            message("other:900"),
+            message("slack:17.C1"),
+            message("slack:command.18"),
+            message(""),
+        ])
         .unwrap();
     place.millis.fetch_add(5000, Ordering::Relaxed);
     inbox.accept(vec![update(8)]).unwrap();
@@ -129,6 +135,8 @@ fn the_last_update_is_known_with_its_time() {
     let (number, at) = place.open().last_update("telegram").unwrap();
     assert_eq!((number, at.timestamp()), (8, 1_800_000_005));
     assert_eq!(place.open().last_update("other").unwrap().0, 900);
+    // What stands behind a dot belongs to the id, not to the number.
+    assert_eq!(place.open().last_update("slack").unwrap().0, 17);
 }
 
 #[test]

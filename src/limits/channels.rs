@@ -1,5 +1,6 @@
 //! Bounds of the channels.
 
+pub mod feishu;
 pub mod matrix;
 pub mod slack;
 

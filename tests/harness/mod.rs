@@ -5,6 +5,7 @@ pub mod clock;
 pub mod discord;
 pub mod executable;
 pub mod feature;
+pub mod feishu;
 mod form;
 pub mod gate;
 pub mod gateway;

@@ -26,6 +26,7 @@ mod disk;
 mod doctor;
 mod fake;
 mod fake_discord;
+mod fake_feishu;
 mod fake_mail;
 mod fake_matrix;
 mod fake_slack;

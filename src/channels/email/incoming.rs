@@ -118,7 +118,7 @@ fn automatic(headers: &Headers) -> Option<&'static str> {
     };
     others
         .iter()
-        .any(|name| is_set(&name))
+        .any(is_set)
         .then_some("it was sent automatically")
 }
 

@@ -117,9 +117,7 @@ impl Writer<'_> {
         self.begin(index, style);
         if style.has(Level::Code) {
             self.code(words);
-        } else if style.has(Level::Link) {
-            self.put_all(&escape(words));
-        } else if style.has(Level::Mark) {
+        } else if style.has(Level::Link) || style.has(Level::Mark) {
             self.put_all(&escape(words));
         } else {
             self.prose(words, goes_on);

@@ -233,7 +233,7 @@ fn test(
     let mut meant: Vec<&Service> = match channel {
         // One that is set up is tried even before it is enabled.
         Some(name) => vec![service(name)?],
-        None => table::ALL.iter().copied().collect(),
+        None => table::ALL.to_vec(),
     };
     if channel.is_none() {
         meant.retain(|service| service.is_set_up(&all.of(service.name)));

@@ -409,7 +409,11 @@ mod tests {
 
     #[test]
     fn the_next_steps_fit_a_terminal() {
-        let steps = next_steps("peacrab", Some("openai/gpt-6-sol"), Some("crabby_bot"));
+        let steps = next_steps(
+            "peacrab",
+            Some("openai/gpt-6-sol"),
+            Some(("Telegram", "crabby_bot")),
+        );
         assert_eq!(
             steps,
             "\nModel: openai/gpt-6-sol\nTelegram: @crabby_bot\n\nNext:\n  \

@@ -5,6 +5,7 @@
 
 mod discord;
 mod email;
+mod feishu;
 mod local;
 mod matrix;
 mod slack;
@@ -26,8 +27,9 @@ pub static ALL: &[(&str, &[Key])] = &[
     ("telegram", telegram::KEYS),
     ("discord", discord::KEYS),
     ("slack", slack::KEYS),
-    ("email", email::KEYS),
     ("matrix", matrix::KEYS),
+    ("email", email::KEYS),
+    ("feishu", feishu::KEYS),
     ("local", local::KEYS),
 ];
 

@@ -218,6 +218,10 @@ impl Server {
                     websocket.close(code.unwrap_or(1000), "");
                     return code.or(Some(1005));
                 }
+                Ok(Received::Binary(_)) => {
+                    self.change(|state| state.complain("a message of bytes".to_owned()));
+                    Err(1003)
+                }
                 Ok(Received::Breach(why)) => {
                     self.change(|state| state.complain(why));
                     Err(1002)

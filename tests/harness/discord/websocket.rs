@@ -19,6 +19,7 @@ const LONGEST: u64 = 1 << 20;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const TEXT: u8 = 1;
+const BINARY: u8 = 2;
 const CLOSE: u8 = 8;
 const PING: u8 = 9;
 const PONG: u8 = 10;
@@ -26,6 +27,7 @@ const PONG: u8 = 10;
 /// A message of a client.
 pub(in crate::harness) enum Received {
     Text(String),
+    Binary(Vec<u8>),
     /// The close code; `None` if the frame has none.
     Close(Option<u16>),
     /// Something that a client must not send, and why.
@@ -78,6 +80,11 @@ impl WebSocket {
         let _ = self.write(TEXT, text.as_bytes());
     }
 
+    /// Sends a message of bytes, if the client is still there.
+    pub(in crate::harness) fn say_bytes(&self, bytes: &[u8]) {
+        let _ = self.write(BINARY, bytes);
+    }
+
     /// Sends a close frame, and closes the connection for writing.
     pub(in crate::harness) fn close(&self, code: u16, why: &str) {
         let body = [&code.to_be_bytes(), why.as_bytes()].concat();
@@ -93,6 +100,7 @@ impl WebSocket {
     /// Reads the next message. An error is the end of the connection.
     pub(in crate::harness) fn read(&self, connection: &mut Connection) -> io::Result<Received> {
         let mut message = Vec::new();
+        let mut is_binary = false;
         loop {
             let frame = match Frame::read(connection)? {
                 Ok(frame) => frame,
@@ -108,12 +116,16 @@ impl WebSocket {
                         .map(|code| u16::from_be_bytes(*code));
                     return Ok(Received::Close(code));
                 }
-                TEXT | 0 => {
+                TEXT | BINARY | 0 => {
+                    is_binary |= frame.kind == BINARY;
                     if (frame.kind == 0) == message.is_empty() {
                         let breach = "a piece of a message out of its order";
                         return Ok(Received::Breach(breach.to_owned()));
                     }
                     message.extend(frame.body);
+                    if frame.is_last && is_binary {
+                        return Ok(Received::Binary(message));
+                    }
                     if frame.is_last {
                         return Ok(match String::from_utf8(message) {
                             Ok(text) => Received::Text(text),

@@ -23,7 +23,6 @@ use crate::harness::network::Network;
 use crate::harness::tls::Authority;
 use crate::harness::wire::Stream;
 
-use mime::Part;
 pub use person::{Letter, Person};
 
 /// The bot's address, and its user name.

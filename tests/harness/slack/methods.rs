@@ -106,7 +106,7 @@ impl State {
         if !(1..=999).contains(&limit) {
             return Err("invalid_limit");
         }
-        let has_metadata = call.argument("include_all_metadata") == "true";
+        let has_metadata = ["1", "true"].contains(&call.argument("include_all_metadata"));
         let from: usize = call.argument("cursor").parse().unwrap_or(0);
         let oldest = call.argument("oldest");
         let all = self.store.channels[&place.chat].messages.values();

@@ -229,6 +229,10 @@ impl Server {
                     websocket.close(code.unwrap_or(1000), "");
                     break;
                 }
+                Ok(Received::Binary(_)) => {
+                    self.change(|state| state.complain("a binary message".to_owned()));
+                    break;
+                }
                 Ok(Received::Breach(why)) => {
                     self.change(|state| state.complain(why));
                     break;

@@ -161,6 +161,7 @@ pub fn approval<S: Service>() {
     ]);
     let gateway = scene.start();
     scene.service.says(Who::Ana, HERE, "log it");
+    // A draft may show the command before it is asked about.
     let question = scene.wait_for_any(HERE, "the question", |shown| {
         shown.text.contains("echo one") && shown.text.contains("outside the sandbox")
     });

@@ -10,6 +10,7 @@ mod crowd;
 mod discord;
 mod email;
 mod faults;
+mod feishu;
 mod files;
 mod flood;
 mod full;

@@ -284,16 +284,15 @@ impl<'a> Receiver<'a> {
         let events = missed.chain(timeline.into_iter().skip(joined.unwrap_or(0)));
         for event in events {
             note_name(&mut names, &event);
-            self.read_event(&room.id, &event, &names, me, news)?;
+            self.read_event((&room.id, &names), &event, me, news)?;
         }
         Ok(())
     }
 
     fn read_event(
         &mut self,
-        room: &str,
+        (room, names): (&str, &BTreeMap<String, String>),
         event: &Event<'_>,
-        names: &BTreeMap<String, String>,
         me: &mut Me,
         news: &mut News,
     ) -> Result<(), Fault> {
