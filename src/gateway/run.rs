@@ -31,13 +31,11 @@ use crate::channels::intake::{AccessList, Intake, IntakeParts};
 use crate::clock::{Clock, Stopwatch};
 use crate::error::{Error, Exit, Result};
 use crate::language::Language;
-use crate::limits::cancel::POLL;
-use crate::limits::channels::STACK_BYTES;
 use crate::limits::gateway::term::CLOSE_TIME;
 use crate::limits::gateway::{SEND_GRACE, STOP_GRACE};
+use crate::limits::{cancel::POLL, channels::STACK_BYTES};
 use crate::message::{Address, Envelope, Origin, SessionKey};
-use crate::sys::memory;
-use crate::sys::notify::Notifier;
+use crate::sys::{memory, notify::Notifier};
 use crate::text::count_of;
 
 /// A channel, and who may write to it.
@@ -191,17 +189,11 @@ fn deliveries(
                 })
             },
             max_retries: parts.send_max_retries,
-            choices: choices_of(&*channel.adapter, &parts.state),
+            choices: Choices::of(&*channel.adapter, &parts.state),
         });
         (channel.adapter.name(), delivery)
     };
     channels.iter().map(delivery).collect()
-}
-
-/// What is offered where a channel has no buttons.
-fn choices_of(adapter: &dyn Adapter, state: &Path) -> Option<Arc<Choices>> {
-    let has_buttons = adapter.capabilities().buttons;
-    (!has_buttons).then(|| Arc::new(Choices::new(state, adapter.name())))
 }
 
 /// Starts a thread for each channel. What it receives waits in the queue until the loop runs.
@@ -219,8 +211,7 @@ fn start_receiving(
         };
         let (to_wake, to_tell) = (delivery.clone(), delivery.clone());
         let [to_ask, to_type, to_await, to_close, to_note] = [gateway; 5].map(Arc::clone);
-        let parts = &gateway.parts;
-        let live = Arc::clone(&parts.live);
+        let (parts, live) = (&gateway.parts, Arc::clone(&gateway.parts.live));
         let intake = Intake::new(IntakeParts {
             channel: name,
             inbox: Arc::clone(&parts.inbox),

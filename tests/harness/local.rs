@@ -216,14 +216,12 @@ impl State {
             .iter()
             .position(|(of, message)| *of == chat && message.id == id);
         match (line["type"].as_str(), place) {
-            (Some("ack"), _) => {
-                if id
-                    .parse()
-                    .is_ok_and(|id: usize| self.unacknowledged.remove(&id).is_none())
-                {
-                    self.complain("acknowledged twice", text);
+            (Some("ack"), _) => match id.parse() {
+                Ok(id) if id <= self.last_id => {
+                    self.unacknowledged.remove(&id);
                 }
-            }
+                _ => self.complain("never said", text),
+            },
             (Some("error"), _) => self.errors.push(line),
             // It came before: the gateway was killed before it knew.
             (Some("message" | "file"), Some(_)) => {}

@@ -7,11 +7,12 @@ mod book;
 mod tests;
 
 use std::path::Path;
+use std::sync::Arc;
 
 pub use book::{Choice, Chosen, Offer};
 
 use self::book::Book;
-use super::adapter::Button;
+use super::adapter::{Adapter, Button};
 use super::buttons::{self, Press};
 use super::texts::choices as texts;
 use crate::language::Language;
@@ -29,6 +30,12 @@ pub struct Choices {
 }
 
 impl Choices {
+    /// The choices of a channel; `None` when it has buttons.
+    pub fn of(adapter: &dyn Adapter, state: &Path) -> Option<Arc<Self>> {
+        let has_buttons = adapter.capabilities().buttons;
+        (!has_buttons).then(|| Arc::new(Self::new(state, adapter.name())))
+    }
+
     /// The choices of a channel below the folder `state`.
     pub fn new(state: &Path, channel: &str) -> Self {
         let policy = Policy {

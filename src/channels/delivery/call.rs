@@ -1,20 +1,20 @@
 //! Performs what the plan has decided, over one connection.
 
+mod offer;
+
 use std::borrow::Cow;
 use std::fs::File;
 use std::path::Path;
 
 use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
-use crate::channels::adapter::{
-    Button, Capabilities, Connection, Failure, Piece, Post, Sent, Upload,
-};
+use crate::channels::adapter::{Capabilities, Connection, Failure, Piece, Post, Sent, Upload};
 use crate::channels::buttons;
-use crate::channels::choices::{Offer, describe_commands};
+use crate::channels::choices::Offer;
 use crate::channels::texts::{file_not_sent, message_not_deleted};
 use crate::error::Error;
-use crate::limits::channels::{CALL_TIME, CHOICE_DATA_BYTES, DELIVERY_LINGER};
-use crate::markup::{self, inline_code};
+use crate::limits::channels::{CALL_TIME, DELIVERY_LINGER};
+use crate::markup::inline_code;
 use crate::message::{Address, DraftKey, OutgoingMessage};
 use crate::outbox::Pending;
 use crate::sys::file::open_to_read;
@@ -24,6 +24,7 @@ use super::job::{Content, Job, Outcome};
 use super::question;
 use super::question::Settled;
 use super::work::DraftText;
+use offer::{RenderedMessage, buttons_of};
 
 /// The name of the file with a command that is too long for its question.
 const COMMAND_FILE: &str = "command.sh";
@@ -36,13 +37,6 @@ pub(super) struct Caller<'a> {
     connection: Option<Box<dyn Connection>>,
     /// The pieces of the message that was sent from last, by its number: a long one is rendered once.
     rendered: Option<(u64, RenderedMessage)>,
-}
-
-/// A message as its channel takes it.
-struct RenderedMessage {
-    pieces: Vec<Piece>,
-    /// What its last piece offers, where there are no buttons.
-    offer: Option<Offer>,
 }
 
 impl<'a> Caller<'a> {
@@ -243,64 +237,6 @@ impl<'a> Caller<'a> {
         (path.parent() == Some(&self.parts.pictures) && path.file_name().is_some()).then_some(path)
     }
 
-    /// The pieces of a message. Without buttons, its choices are a part of its text.
-    fn render_message(&self, message: &OutgoingMessage) -> RenderedMessage {
-        let adapter = &self.parts.adapter;
-        let to = &message.to;
-        let offered = self.offered(to, &buttons_of(message, CHOICE_DATA_BYTES));
-        let Some((offer, choices)) = offered else {
-            return RenderedMessage {
-                pieces: adapter.render(&message.text),
-                offer: None,
-            };
-        };
-        let text = &message.text;
-        RenderedMessage {
-            pieces: adapter.render(format!("{text}\n\n{choices}").trim_start()),
-            offer: Some(match message.command_buttons.is_empty() {
-                true => offer,
-                false => offer.with_text(markup::parse(text, &|_| false).text()),
-            }),
-        }
-    }
-
-    /// What is offered in a chat instead of buttons, and the text that says so. `None` where the channel has buttons.
-    fn offered(&self, to: &Address, rows: &[Vec<Button>]) -> Option<(Offer, String)> {
-        let language = self.parts.languages.get(to);
-        self.parts.choices.as_ref()?.prepare(to, rows, language)
-    }
-
-    /// Like [`put`], for a message that may offer choices.
-    fn put_offer(
-        &self,
-        connection: &mut dyn Connection,
-        to: &Address,
-        (post, plain): (&Post<'_>, &str),
-        (edits, offer): (Option<&str>, Option<Offer>),
-    ) -> Sent<Option<String>> {
-        if let (Some(choices), Some(message)) = (&self.parts.choices, edits) {
-            choices.replaced(to, message);
-        }
-        let Some((choices, offer)) = self.parts.choices.as_ref().zip(offer) else {
-            return put(connection, to, post, plain, edits);
-        };
-        choices.add(offer);
-        let sent = put(connection, to, post, plain, edits);
-        match sent.as_ref().map(|sent| sent.as_deref().or(edits)) {
-            Ok(Some(message)) => choices.sent(to, message),
-            Ok(None) | Err(_) => choices.take_back(to),
-        }
-        sent
-    }
-
-    /// What the channel is given as buttons.
-    fn posted<'b>(&self, rows: &'b [Vec<Button>]) -> &'b [Vec<Button>] {
-        match self.parts.choices {
-            None => rows,
-            Some(_) => &[],
-        }
-    }
-
     fn send_piece(
         &self,
         connection: &mut dyn Connection,
@@ -428,18 +364,7 @@ impl<'a> Caller<'a> {
         if let (Some(choices), Some(message)) = (&self.parts.choices, message) {
             choices.replaced(to, message);
         }
-        let (instead, offer) = match (&self.parts.choices, text.is_live) {
-            (None, _) => (String::new(), None),
-            (Some(_), true) => {
-                let language = self.parts.languages.get(to);
-                (describe_commands(&text.buttons, language), None)
-            }
-            (Some(_), false) => {
-                let rows = buttons::for_commands(&text.buttons, CHOICE_DATA_BYTES);
-                let offered = self.offered(to, &rows).unzip();
-                (offered.1.unwrap_or_default(), offered.0)
-            }
-        };
+        let (instead, offer) = self.instead_of_buttons(to, text);
         let with_choices = match instead.is_empty() {
             true => Cow::Borrowed(&text.text),
             false => Cow::Owned(format!("{}\n\n{instead}", text.text)),
@@ -596,13 +521,6 @@ impl<'a> Caller<'a> {
             (edited, _) => edited,
         }
     }
-}
-
-/// The buttons of a message.
-fn buttons_of(message: &OutgoingMessage, data_bytes: usize) -> Vec<Vec<Button>> {
-    let mut rows = buttons::for_labels(&message.buttons, data_bytes);
-    rows.extend(buttons::for_commands(&message.command_buttons, data_bytes));
-    rows
 }
 
 /// The same for each attempt to send the same piece.

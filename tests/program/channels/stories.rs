@@ -39,7 +39,10 @@ pub fn answered<S: Service>() {
     let gateway = scene.start();
     scene.service.says(Who::Ana, HERE, "good morning");
     let shown = scene.wait_for(HERE, "morning");
-    assert!(shown.text.ends_with("Ana."), "{shown:?}");
+    assert!(
+        shown.text.ends_with("Ana.") && !shown.id.is_empty(),
+        "{shown:?}"
+    );
     gateway.stop().ends_with(0);
     assert_eq!(scene.texts(HERE).len(), 1, "{:?}", scene.texts(HERE));
     assert!(
