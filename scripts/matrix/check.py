@@ -366,10 +366,10 @@ class Check:
         self.ana.says(room, "crab: within", **thread)
         answer = self.hears("1 so far, within.", room)
         assert answer["content"]["m.relates_to"]["event_id"] == said, answer
-        self.bob.says(room, "crab: stranger", **mention)
+        self.bob.says(room, "crab: unknown", **mention)
         self.ana.says(room, "crab: third", **mention)
         self.hears("3 so far, third.", room)
-        assert not any("stranger" in e["content"]["body"] for e in self.ana.shown(room, self.board.id))
+        assert not any("unknown" in e["content"]["body"] for e in self.ana.shown(room, self.board.id))
         # A replaced room: the answer goes to the new one.
         new = self.ana.ask("POST", f"/rooms/{Person.part(room)}/upgrade", {"new_version": "10"})["replacement_room"]
         self.ana.ask("POST", f"/rooms/{Person.part(new)}/invite", {"user_id": self.board.id})
@@ -378,7 +378,7 @@ class Check:
         assert sent.returncode == 0, sent
         self.hears("after the move", new)
 
-    def strangers(self):
+    def unknown_people(self):
         room = self.bob.room(self.board.id, is_direct=True)
         until("the bot", lambda: self.board.id in self.bob.members(room))
         self.bob.says(room, "hello?")
@@ -445,7 +445,7 @@ class Check:
             assert len(found) == 1, found
 
     def run(self):
-        steps = [self.invited, self.answered, self.files, self.commands, self.groups, self.strangers,
+        steps = [self.invited, self.answered, self.files, self.commands, self.groups, self.unknown_people,
                  self.encrypted, self.edited, self.gaps, self.outages, self.kills]
         for step in steps:
             begun = time.monotonic()

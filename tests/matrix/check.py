@@ -184,7 +184,7 @@ class Check:
             assert isinstance(page, nio.RoomMessagesResponse), page
             found += [event.event_id for event in page.chunk]
             start = page.end
-        assert list(reversed(found)) == said[:-4], found
+        assert [one for one in reversed(found) if one in said] == said[:-4], found
         # The same place gives the same again.
         self.client.next_batch = since
         answer = await self.client.sync(timeout=0, since=since)
