@@ -545,9 +545,16 @@ fn what_the_configuration_turns_off_is_not_watched() {
 fn the_command_line_adds_and_changes_watches_of_a_running_gateway() {
     let (scene, board, clock) = scene([]);
     let run = |arguments: &[&str]| Program::new(&scene.home).arg("watch").args(arguments).run();
-    run(&["list"])
-        .ends_with(2)
-        .complains_of(&["Nothing is watched yet"]);
+    let listed = run(&[]).ends_with(0);
+    listed.complains_of(&["so nothing is watched. Start it with `peacrab gateway`."]);
+    assert!(
+        listed
+            .stdout
+            .contains("Add one, for example: `peacrab watch add 'temperature > 75 for 5m'`")
+            && listed.stdout.contains("Built in: temperature, disk,"),
+        "{}",
+        listed.stdout
+    );
     let gateway = scene.start();
     greet(&scene);
     let added = run(&["add", "load > 4"]).ends_with(0).stdout;
@@ -555,10 +562,13 @@ fn the_command_line_adds_and_changes_watches_of_a_running_gateway() {
     run(&["add", "cmd", "test -e /x", "every", "5m"]).ends_with(0);
     run(&["add", "prot", "1"])
         .ends_with(2)
-        .complains_of(&["Did you mean"]);
+        .complains_of(&["Did you mean `peacrab watch add 'port 443'`?"]);
     run(&["remove", "9"])
         .ends_with(2)
         .complains_of(&["There is no watch 9"]);
+    run(&["test", "9"])
+        .ends_with(1)
+        .complains_of(&["`peacrab watch` lists what is."]);
     board.write("proc/loadavg", "8.00 1.00 1.00 1/88 900\n");
     clock.forward(MINUTE);
     scene.wait_for("load 8.00 (over 4)");
@@ -574,7 +584,7 @@ fn the_command_line_adds_and_changes_watches_of_a_running_gateway() {
     gateway.stop().ends_with(0);
     run(&["test", "1"])
         .ends_with(1)
-        .complains_of(&["The gateway is not running"]);
+        .complains_of(&["so nothing can be tested. Start it with `peacrab gateway`."]);
 }
 
 #[test]
