@@ -59,6 +59,24 @@ impl Bench {
             .run(&call(tool, &arguments.to_string()), &caller(&Cancel::new()))
     }
 
+    /// A call of a conversation, in the turn that answers this message.
+    pub fn run_in(
+        &self,
+        tool: &str,
+        session: &str,
+        message: &str,
+        arguments: &Value,
+    ) -> ToolResult {
+        let cancel = Cancel::new();
+        let caller = Caller {
+            session,
+            message,
+            ..caller(&cancel)
+        };
+        self.toolbox
+            .run(&call(tool, &arguments.to_string()), &caller)
+    }
+
     pub fn succeeds(&self, tool: &str, arguments: Value) -> String {
         let result = self.run(tool, arguments);
         assert!(!result.failed, "{}", result.text);
@@ -75,6 +93,18 @@ impl Bench {
         assert!(what.is_some() || is_refused, "{}", result.text);
         what.unwrap_or(&result.text)["Error: ".len()..].to_owned()
     }
+}
+
+/// What a call answered that succeeded.
+pub(super) fn said(result: ToolResult) -> String {
+    assert!(!result.failed, "{}", result.text);
+    result.text
+}
+
+/// What a call answered that failed.
+pub(super) fn refused(result: ToolResult) -> String {
+    assert!(result.failed, "{}", result.text);
+    result.text
 }
 
 fn caller(cancel: &Cancel) -> Caller<'_> {

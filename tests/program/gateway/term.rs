@@ -25,6 +25,17 @@ fn open(typed: &str) -> (Scene, Gateway) {
     (scene, gateway)
 }
 
+/// The same for a program that may not be on this machine.
+fn open_if(program: &str, typed: &str) -> Option<(Scene, Gateway)> {
+    has(program).then(|| open(typed))
+}
+
+/// The program has ended, and so does the story.
+fn ends(scene: &Scene, gateway: Gateway) {
+    closes(scene, "Terminal closed: exit status 0");
+    gateway.stop().ends_with(0);
+}
+
 /// Whether a message is the screen of an open terminal.
 fn is_screen(message: &Message) -> bool {
     message.button("Ctrl-C").is_some()
@@ -109,10 +120,9 @@ fn a_shell_takes_messages_and_buttons_and_its_end_is_shown() {
 
 #[test]
 fn vim_edits_a_file() {
-    if !has("vim") {
+    let Some((scene, gateway)) = open_if("vim", "/term 60x12 vim -u NONE -N note.txt") else {
         return;
-    }
-    let (scene, gateway) = open("/term 60x12 vim -u NONE -N note.txt");
+    };
     let empty = shows(&scene, "note.txt");
     assert_eq!(rows(&empty)[1..4], ["~", "~", "~"], "{}", empty.text);
     scene.ana.says("/key i");
@@ -150,16 +160,14 @@ fn less_pages_and_searches() {
     scene.ana.says("/150");
     assert_eq!(rows(&shows(&scene, "line 150\n"))[0], "line 150");
     scene.ana.says("/key q");
-    closes(&scene, "Terminal closed: exit status 0");
-    gateway.stop().ends_with(0);
+    ends(&scene, gateway);
 }
 
 #[test]
 fn top_redraws_its_screen() {
-    if !has("top") {
+    let Some((scene, gateway)) = open_if("top", "/term top -d 1") else {
         return;
-    }
-    let (scene, gateway) = open("/term top -d 1");
+    };
     let screen = shows(&scene, "load average");
     assert!(rows(&screen)[0].starts_with("top - "), "{}", screen.text);
     assert!(rows(&screen).len() <= 24);
@@ -171,16 +179,14 @@ fn top_redraws_its_screen() {
             is_screen(message) && message.text.contains("load average") && rows(message)[0] != first
         });
     scene.ana.says("/key q");
-    closes(&scene, "Terminal closed: exit status 0");
-    gateway.stop().ends_with(0);
+    ends(&scene, gateway);
 }
 
 #[test]
 fn a_python_prompt_calculates() {
-    if !has("python3") {
+    let Some((scene, gateway)) = open_if("python3", "/term python3 -q") else {
         return;
-    }
-    let (scene, gateway) = open("/term python3 -q");
+    };
     shows(&scene, ">>>");
     scene.ana.says("6 * 7");
     shows(&scene, "\n42");
@@ -189,16 +195,14 @@ fn a_python_prompt_calculates() {
     scene.ana.presses("Enter");
     shows(&scene, "\naaa\nbbb");
     scene.ana.presses("Ctrl-D");
-    closes(&scene, "Terminal closed: exit status 0");
-    gateway.stop().ends_with(0);
+    ends(&scene, gateway);
 }
 
 #[test]
 fn nano_saves_with_its_own_keys() {
-    if !has("nano") {
+    let Some((scene, gateway)) = open_if("nano", "/term nano note.txt") else {
         return;
-    }
-    let (scene, gateway) = open("/term nano note.txt");
+    };
     shows(&scene, "GNU nano");
     scene.ana.says("a line\\");
     shows(&scene, "a line");
