@@ -21,6 +21,7 @@ sys.dont_write_bytecode = True
 
 import certificates
 import gateway
+import remote
 import search
 import servers
 import soak
@@ -74,6 +75,7 @@ def measure(arguments, folder, model, table):
     if arguments.only != "turns":
         gateway.measure(program("gateway"), Telegram(folder), table)
         servers.measure(program("servers"), Telegram(folder), table)
+        remote.measure(program("remote"), Telegram(folder), table)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from pathlib import Path
 from model import ANSWER, QUESTION, numbered
 from telegram import TOKEN
 
+# The people who may talk with the bot.
+FIRST_PERSON, PEOPLE_MAX = 1001, 64
 # Seconds after which an answer counts as lost. Network cuts and rate limits delay answers.
 ANSWER_TIME = 120
 # Seconds in which the threads of finished turns end.
@@ -32,7 +34,8 @@ class Gateway:
                     "enabled": True,
                     "token": TOKEN,
                     "apiBase": telegram.url,
-                    "allowFrom": ["*"],
+                    # By their numbers, so that they are owners: "*" lets users in, who have no commands.
+                    "allowFrom": [str(FIRST_PERSON + number) for number in range(PEOPLE_MAX)],
                     # So short that answers of half a second appear in several edits.
                     "streamEditIntervalMs": 300,
                 }
@@ -107,7 +110,7 @@ class Crowd:
 
     def __init__(self, telegram, people):
         self.telegram = telegram
-        self.chats = [telegram.chat(1001 + number) for number in range(people)]
+        self.chats = [telegram.chat(FIRST_PERSON + number) for number in range(people)]
         self.numbers = itertools.count(1)
         self.answered, self.lost = 0, []
         self.lock = threading.Lock()
@@ -117,6 +120,10 @@ class Crowd:
         left = itertools.count(messages, -1)
         self.each(self.question, lambda: next(left) > 0)
         time.sleep(SETTLE_TIME)
+        self.check()
+
+    def check(self):
+        """Ends the measurement when an answer did not come."""
         if self.lost:
             sys.exit(f"no answer to: {self.lost}")
 

@@ -23,6 +23,10 @@ Examples:
 Put a rule with > or < in quotes. Watches run while the gateway runs; the same rules
 work in a chat, as /watch RULE.";
 
+/// Said where the watches are shown or changed.
+const NOT_RUNNING: &str =
+    "The gateway is not running, so nothing is watched. Start it with `peacrab gateway`.";
+
 /// `peacrab watch …`
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
@@ -88,14 +92,15 @@ pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
         Action::List => match ask("list".to_owned())? {
             Some(text) => return show(&text),
             None => {
-                print::notice("The gateway is not running, so nothing is watched: peacrab gateway");
-                return print::out(&describe_offline(&store)?).map(|()| Exit::Done);
+                print::notice(NOT_RUNNING);
+                return print::out(&describe_offline(&store, &loaded.config.watch.built_in)?)
+                    .map(|()| Exit::Done);
             }
         },
         Action::Test { watch } => match ask(format!("test {watch}"))? {
             Some(text) => return show(&text),
             None => {
-                let text = "The gateway is not running, and it looks: peacrab gateway";
+                let text = "The gateway is not running, so nothing can be tested. Start it with `peacrab gateway`.";
                 return Err(Error::Failed(text.to_owned()));
             }
         },
@@ -118,9 +123,7 @@ pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
     show(&text)?;
     match ask("changed".to_owned()) {
         Ok(Some(_)) => {}
-        Ok(None) => {
-            print::notice("The gateway is not running, so nothing is watched: peacrab gateway")
-        }
+        Ok(None) => print::notice(NOT_RUNNING),
         // It sees the change in the file itself.
         Err(error) => print::notice(&error.to_string()),
     }

@@ -80,26 +80,11 @@ pub struct Reason {
     pub needs_more: bool,
 }
 
-const NO_PRIVILEGES: Reason = Reason {
-    text: "commands cannot gain privileges in the sandbox",
-    needs_more: true,
-};
-const NO_LISTENING: Reason = Reason {
-    text: "commands cannot listen on the network in the sandbox",
-    needs_more: true,
-};
-const NO_SERVICES: Reason = Reason {
-    text: "the sandbox has no access to the system's services and logs",
-    needs_more: true,
-};
-const NO_CHANGES: Reason = Reason {
-    text: "the system is read-only in the sandbox",
-    needs_more: true,
-};
-const NO_RIGHTS: Reason = Reason {
-    text: "the sandbox does not have the rights for this",
-    needs_more: true,
-};
+const NO_PRIVILEGES: Reason = outside("commands cannot gain privileges in the sandbox");
+const NO_LISTENING: Reason = outside("commands cannot listen on the network in the sandbox");
+const NO_SERVICES: Reason = outside("the sandbox has no access to the system's services and logs");
+const NO_CHANGES: Reason = outside("the system is read-only in the sandbox");
+const NO_RIGHTS: Reason = outside("the sandbox does not have the rights for this");
 const NO_TRACING: Reason = fixed("processes cannot be traced in the sandbox");
 const NO_TERMINALS: Reason =
     fixed("the sandbox has no terminals, because this kernel has no namespaces for commands");
@@ -109,6 +94,15 @@ const NO_SPECIAL_MODES: Reason = fixed(
     "set-user-ID and set-group-ID, and modes outside the workspace, cannot be set in the sandbox",
 );
 
+/// The command would work outside the sandbox.
+const fn outside(text: &'static str) -> Reason {
+    Reason {
+        text,
+        needs_more: true,
+    }
+}
+
+/// Nothing is gained by going outside.
 const fn fixed(text: &'static str) -> Reason {
     Reason {
         text,

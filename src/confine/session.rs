@@ -105,7 +105,7 @@ pub struct SessionInfo {
     pub unfinished: String,
     /// Bytes of output that are not read yet.
     pub unread: usize,
-    /// Of a command on a terminal, whether it wants the other codes for the cursor's keys.
+    /// Of a command on a terminal: whether it has switched the cursor keys to application mode.
     pub application_cursor: Option<bool>,
     /// How it ended; none while it runs.
     pub end: Option<End>,

@@ -131,7 +131,7 @@ impl<'a> Screen<'a> {
         self.inner.alternate_screen()
     }
 
-    /// Whether the program wants the other codes for the cursor's keys.
+    /// Whether the program has switched the cursor keys to application mode.
     pub fn has_application_cursor(&self) -> bool {
         self.inner.application_cursor()
     }

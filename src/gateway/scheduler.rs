@@ -109,7 +109,7 @@ impl Scheduler {
         let mut actions = Vec::new();
         match input {
             Input::Arrived(message) => self.arrived(message, &mut actions),
-            Input::Fetched(message) => self.fetched(message),
+            Input::Fetched(message) => self.fetched(message, &mut actions),
             Input::Edited {
                 session,
                 reference,
@@ -160,7 +160,8 @@ impl Scheduler {
             Some(When::Stop) => self.stop(message, actions),
             Some(When::AtOnce) => actions.push(Action::Command(Box::new(message))),
             Some(When::Beside) => self.start_beside(message, actions),
-            Some(When::InOrder) | None => self.enqueue(message, actions),
+            Some(When::Fetched) if is_ready(&message) => self.start_beside(message, actions),
+            Some(When::InOrder | When::Fetched) | None => self.enqueue(message, actions),
         }
     }
 
@@ -241,22 +242,34 @@ impl Scheduler {
         });
     }
 
-    fn fetched(&mut self, message: Envelope) {
+    fn fetched(&mut self, message: Envelope, actions: &mut Vec<Action>) {
         let key = message.session.clone();
         let queue = self
             .sessions
             .get_mut(&key)
             .map(|session| &mut session.queue);
-        let mut waiting = queue.into_iter().flatten();
-        if let Some(found) = waiting.find(|other| other.id == message.id) {
+        let Some(queue) = queue else {
+            return;
+        };
+        let Some(at) = queue.iter().position(|other| other.id == message.id) else {
+            return;
+        };
+        if let Some(found) = queue.get_mut(at) {
             found.attachments = message.attachments;
             // An edit may have come while the files were fetched; a note about a file counts with it.
             if !found.remote_files.is_empty() && found.text != message.text {
                 found.text = message.text;
             }
             found.remote_files.clear();
-            self.make_ready(&key);
         }
+        let when = queue.get(at).and_then(commands::typed_command);
+        // What it stores is wanted now, and not after the turn that runs.
+        if when.is_some_and(|command| command.when() == When::Fetched)
+            && let Some(message) = queue.remove(at)
+        {
+            self.start_beside(message, actions);
+        }
+        self.make_ready(&key);
     }
 
     fn edited(&mut self, session: &SessionKey, reference: &str, text: String) {

@@ -10,21 +10,40 @@ use crate::limits::watch::{
 use crate::markup::{inline_code, plain};
 use crate::text::{nearest, truncate_chars};
 
-/// Reads a rule. The error says what is wrong, with an example of the nearest form, as Markdown.
+/// How a rule is written where it is typed, for examples.
+pub type Spelling = fn(&str) -> String;
+
+/// A rule in a chat.
+pub fn in_chat(rule: &str) -> String {
+    format!("/watch {rule}")
+}
+
+/// A rule on the command line, where it is in quotes.
+pub fn on_command_line(rule: &str) -> String {
+    let quote = if rule.contains('\'') { '"' } else { '\'' };
+    format!("peacrab watch add {quote}{rule}{quote}")
+}
+
+/// Reads a rule of a chat. The error says what is wrong, with an example of the nearest form, as Markdown.
 pub fn parse(text: &str, language: Language) -> Result<Rule, String> {
+    parse_spelled(text, in_chat, language)
+}
+
+/// The same, with the examples as they are written in another place.
+pub fn parse_spelled(text: &str, spelling: Spelling, language: Language) -> Result<Rule, String> {
     if text.len() > RULE_BYTES_MAX {
         return Err(texts::too_long(language, &RULE_BYTES_MAX));
     }
     if text.contains('\0') || text.contains('\n') {
         return Err(texts::one_line(language).to_owned());
     }
-    let (head, then) = split_then(text, language)?;
+    let (head, then) = split_then(text, spelling, language)?;
     let (mut words, is_closed) = tokens(head, false);
     if !is_closed {
         return Err(texts::open_quote(language).to_owned());
     }
     let Some(first) = words.first() else {
-        return Err(texts::empty(language, &examples()));
+        return Err(texts::empty(language, &examples(spelling)));
     };
     let subject: String = first.text.to_lowercase();
     let name: &str = subject
@@ -42,6 +61,7 @@ pub fn parse(text: &str, language: Language) -> Result<Rule, String> {
         words: words.into_iter().skip(1).collect(),
         at: 0,
         language,
+        spelling,
         example: EXAMPLES
             .iter()
             .find(|(word, _)| *word == name)
@@ -90,8 +110,11 @@ const VALUE_EXAMPLES: [&str; 8] = [
     "pressure > 20 for 1m",
 ];
 
+/// A rule that does something.
+const THEN_EXAMPLE: &str = "service nginx then run systemctl status nginx";
+
 /// Some examples as code, for help.
-pub fn examples() -> String {
+pub fn examples(spelling: Spelling) -> String {
     let some = [
         "temperature > 75 for 5m",
         "disk / > 90%",
@@ -102,7 +125,7 @@ pub fn examples() -> String {
         "pid 1234",
         "cmd 'test -e /tmp/done' succeeds every 5m",
     ];
-    let lines = some.map(|line| format!("- {}", inline_code(&format!("/watch {line}"))));
+    let lines = some.map(|line| format!("- {}", inline_code(&spelling(line))));
     lines.join("\n")
 }
 
@@ -116,7 +139,7 @@ struct Word {
 }
 
 /// Cuts `then run …` and `then ask …` off, whose rest is taken as it is.
-fn split_then(text: &str, language: Language) -> Result<(&str, Then), String> {
+fn split_then(text: &str, spelling: Spelling, language: Language) -> Result<(&str, Then), String> {
     // A quote that is not closed may be in the rest.
     let (words, _) = tokens(text, false);
     let is_then = |word: &&Word| !word.is_quoted && word.text.eq_ignore_ascii_case("then");
@@ -134,7 +157,10 @@ fn split_then(text: &str, language: Language) -> Result<(&str, Then), String> {
         "run" if !what.is_empty() => Ok((head, Then::Run(what))),
         "ask" if !what.is_empty() => Ok((head, Then::Ask(what))),
         "tell" if what.is_empty() => Ok((head, Then::Tell)),
-        _ => Err(texts::wrong_then(language).to_owned()),
+        _ => {
+            let example = inline_code(&spelling(THEN_EXAMPLE));
+            Err(texts::wrong_then(language, &example))
+        }
     }
 }
 
@@ -198,6 +224,7 @@ struct Parser {
     words: Vec<Word>,
     at: usize,
     language: Language,
+    spelling: Spelling,
     example: &'static str,
 }
 
@@ -218,7 +245,7 @@ impl Parser {
     }
 
     fn example(&self) -> String {
-        inline_code(&format!("/watch {}", self.example))
+        inline_code(&(self.spelling)(self.example))
     }
 
     fn wrong(&self, word: &str) -> String {
@@ -315,10 +342,10 @@ impl Parser {
                 let name = inline_code(truncate_chars(name, 60));
                 Err(match line {
                     Some(line) => {
-                        let line = inline_code(&format!("/watch {line}"));
+                        let line = inline_code(&(self.spelling)(line));
                         texts::unknown_near(self.language, &name, &line)
                     }
-                    None => texts::unknown(self.language, &name, &examples()),
+                    None => texts::unknown(self.language, &name, &examples(self.spelling)),
                 })
             }
         }

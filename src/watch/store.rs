@@ -232,7 +232,7 @@ impl Store {
     }
 
     /// What was told. A damaged file counts as empty.
-    pub fn read_state(&self) -> BTreeMap<String, Entry> {
+    pub fn read_state(&self) -> BTreeMap<String, Box<Entry>> {
         let path = self.state_path();
         let bytes = match sys::file::read_at_most(&path, STATE_BYTES_MAX) {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
@@ -250,7 +250,7 @@ impl Store {
     }
 
     /// Keeps what was told.
-    pub fn write_state(&self, state: &BTreeMap<String, Entry>) -> Result<()> {
+    pub fn write_state(&self, state: &BTreeMap<&str, &Entry>) -> Result<()> {
         let path = self.state_path();
         if let Some(folder) = path.parent() {
             sys::file::private_folder(folder)?;
@@ -430,7 +430,7 @@ pub struct Entry {
     pub seen: Seen,
     /// What is to be told, until it is in the outbox.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub notice: Option<Notice>,
+    pub notice: Option<Box<Notice>>,
     /// Until when nothing is told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub muted: Option<Mute>,
@@ -443,7 +443,7 @@ pub struct Entry {
     pub mark: Option<(u64, u64)>,
     /// The command of an alarm, while it runs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub run: Option<Ran>,
+    pub run: Option<Box<Ran>>,
     /// What was seen before, such as addresses; `None` before the first look.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub known: Option<Vec<String>>,

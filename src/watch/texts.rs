@@ -35,9 +35,9 @@ texts! {
         "Unknown option {word}. Did you mean `{near}`?",
         "未知选项 {word}。您是指 `{near}` 吗？",
     }
-    pub fn wrong_then() {
-        "After `then` comes what to do: `then run COMMAND` or `then ask PROMPT`. For example: `/watch service nginx then run systemctl status nginx`",
-        "`then` 后面写要做的事：`then run 命令` 或 `then ask 提示`。例如：`/watch service nginx then run systemctl status nginx`",
+    pub fn wrong_then(example) {
+        "After `then` comes what to do: `then run COMMAND` or `then ask PROMPT`. For example: {example}",
+        "`then` 后面写要做的事：`then run 命令` 或 `then ask 提示`。例如：{example}",
     }
     pub fn wrong_time(text) {
         "{text} must be a time such as `90s`, `5m`, `2h` or `1d`.",

@@ -1,6 +1,7 @@
 //! The shell that goes on: the same walls around every command of it, and nothing that a command leaves behind
 //! can speak for a later one.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -160,6 +161,69 @@ fn a_flood_is_stopped_and_its_output_is_its_own() {
     let ended = run(&mut shell, "echo last; exit 5");
     assert_eq!((ended.end, ended.is_alive), (End::Exit(5), false));
     assert_eq!(ended.output.text(), "last\n");
+}
+
+/// How often the processes of the sandboxes have been woken so far: voluntary switches.
+fn wakeups() -> u64 {
+    let status = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/status")).ok();
+    let field = |status: &str, name: &str| -> Option<u64> {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().parse().ok()
+    };
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let all: BTreeMap<u64, (u64, u64)> = pids
+        .filter_map(|pid| {
+            let status = status(pid)?;
+            let parent = field(&status, "PPid:")?;
+            let switches = field(&status, "voluntary_ctxt_switches:")?;
+            Some((u64::from(pid), (parent, switches)))
+        })
+        .collect();
+    let own = u64::from(std::process::id());
+    let is_below = |pid: u64| {
+        let parent = |pid: &u64| all.get(pid).map(|(parent, _)| *parent);
+        std::iter::successors(parent(&pid), parent).any(|above| above == own)
+    };
+    let below = all.iter().filter(|(pid, _)| is_below(**pid));
+    below.map(|(_, (_, switches))| switches).sum()
+}
+
+/// The supervisor of root's commands counts tasks, often only while they grow.
+#[test]
+fn a_shell_that_waits_wakes_the_processor_hardly_more_than_once_a_second() {
+    let world = World::new();
+    for (mode, exec) in modes(&world, true, true) {
+        let mut shell = open(&exec, &world);
+        assert_eq!(says(&mut shell, "echo here"), "here\n", "{mode}");
+        let spans = (0..2).map(|_| {
+            let before = wakeups();
+            std::thread::sleep(Duration::from_secs(3));
+            wakeups() - before
+        });
+        let least = spans.min().unwrap();
+        println!("{mode}: {least} wakeups in 3 s");
+        assert!(least <= 12, "{mode}: {least}");
+        assert_eq!(says(&mut shell, "echo still here"), "still here\n");
+    }
+}
+
+/// However seldom the supervisor looks at a shell that waits, many processes at once are noticed.
+#[test]
+fn a_bomb_after_a_rest_is_stopped() {
+    let world = World::new();
+    for (mode, exec) in modes(&world, true, true) {
+        let mut shell = open(&exec, &world);
+        // Bounded, should nothing stop it: it doubles eleven times, and ends by itself.
+        let bomb = "perl -e 'sleep 2; fork for (1 .. 11); sleep 20'; echo GOT-OUT";
+        let ran = run_for(&mut shell, bomb, seconds(15));
+        println!("{mode}: {}", ran.end);
+        assert!(!ran.output.text().contains(GOT_OUT), "{mode}");
+        // The kernel bounds the processes of others itself, and they go on with what they have.
+        let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
+        let is_noticed = !matches!(ran.end, End::TimedOut(_));
+        assert!(is_noticed || !is_root, "{mode}: {}", ran.end);
+    }
 }
 
 #[test]

@@ -1,5 +1,9 @@
 //! Watches: rules over a made-up board, over files and processes of this machine, and what is told of them.
 
+mod built_in;
+mod restarts;
+mod roles;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -327,29 +331,6 @@ fn a_rule_that_is_wrong_shows_the_nearest_form() {
 }
 
 #[test]
-fn a_restart_in_the_middle_neither_repeats_the_alarm_nor_forgets_its_end() {
-    let (scene, board, clock) = scene([]);
-    let gateway = scene.start();
-    add(&scene, "load > 4", "0.10");
-    board.write("proc/loadavg", "8.00 1.00 1.00 1/88 900\n");
-    clock.forward(MINUTE);
-    scene.wait_for("📈 load 8.00 (over 4).");
-    // What comes after it says that it was confirmed: else it would have to be sent again.
-    asks_until(&scene, "/watch", "🔴 8.00");
-    drop(gateway.kill());
-    clock.forward(10 * MINUTE);
-    let gateway = scene.start();
-    asks_until(&scene, "/watch", "1. load > 4: 🔴 8.00, for 1");
-    gateway.stop().ends_with(0);
-    board.write("proc/loadavg", "0.20 1.00 1.00 1/88 900\n");
-    clock.forward(10 * MINUTE);
-    let gateway = scene.start();
-    scene.wait_for("✅ load is back to 0.20 after 2");
-    gateway.stop().ends_with(0);
-    assert_eq!(count(&scene, "📈"), 1, "{:?}", scene.texts());
-}
-
-#[test]
 fn two_chats_have_watches_of_their_own() {
     let (mut scene, board, clock) = scene([]);
     scene
@@ -452,102 +433,19 @@ fn an_alarm_runs_a_command_and_starts_a_turn() {
 }
 
 #[test]
-fn the_board_speaks_up_by_itself() {
-    let (scene, board, clock) = scene([]);
-    let gateway = scene.start();
-    greet(&scene);
-    asks_until(&scene, "/watch", "• undervoltage: ok");
-    board.firmware("50005");
-    clock.forward(MINUTE);
-    let alarm = scene.wait_for("⚡ The voltage is too low.");
-    assert_eq!(labels(&alarm), ["Mute 1 h", "Turn off"]);
-    board.firmware("50000");
-    clock.forward(MINUTE);
-    scene.wait_for("✅ The voltage is fine again (after 1 min).");
-    board.write("proc/self/mounts", "/dev/mmcblk0p2 / ext4 ro,noatime 0 0\n");
-    board.write("proc/vmstat", "oom_kill 2\n");
-    clock.forward(MINUTE);
-    scene.wait_for("🔴 / is read-only now.");
-    scene.wait_for("💥 Out of memory: the kernel ended 2 processes.");
-    board.temperature(85_000);
-    clock.forward(MINUTE / 2);
-    asks_until(&scene, "/watch", "• temperature: 85 °C");
-    clock.forward(MINUTE);
-    scene.wait_for("🌡 temperature 85 °C (over 80 for 1 min");
-    scene.ana.presses("Turn off");
-    scene.wait_for("Turned off: temperature.");
-    gateway.stop().ends_with(0);
-    assert_eq!(count(&scene, "⚡"), 1, "{:?}", scene.texts());
-}
-
-fn session(board: &Board, id: u32, host: &str) {
-    let text = format!(
-        "UID=1000\nUSER=pi\nREMOTE=1\nREMOTE_HOST={host}\nSERVICE=sshd\nCLASS=user\nREALTIME=17{id}\n"
-    );
-    board.write(&format!("run/systemd/sessions/{id}"), &text);
-}
-
-#[test]
-fn a_login_and_a_new_address_are_told() {
-    let (scene, board, clock) = scene([]);
-    session(&board, 1, "192.168.1.5");
-    let interface = |address: &str| {
-        let line = format!("{address} 02 40 00 80     eth7\n");
-        board.write("proc/net/if_inet6", &line);
-        fs::create_dir_all(board.path("sys/class/net/eth7/device")).unwrap();
-    };
-    interface("20010db8000000000000000000000001");
-    let gateway = scene.start();
-    greet(&scene);
-    asks_until(&scene, "/watch", "• login: ok");
-    // The folder is watched: the clock need not move.
-    session(&board, 2, "203.0.113.9");
-    scene.wait_for("🔑 Login over ssh: pi from 203.0.113.9.");
-    interface("20010db8000000000000000000000002");
-    clock.forward(MINUTE);
-    scene.wait_for("🌐 New address: 2001:db8::2 (eth7).");
-    // What comes after it says that it was confirmed: else it would have to be sent again.
-    asks_until(&scene, "/watch", "• address: ok");
-    drop(gateway.kill());
-    interface("20010db8000000000000000000000001");
-    let gateway = scene.start();
-    clock.forward(MINUTE);
-    asks_until(&scene, "/watch", "• address: ok");
-    gateway.stop().ends_with(0);
-    assert_eq!(count(&scene, "🔑"), 1, "{:?}", scene.texts());
-    assert_eq!(count(&scene, "🌐"), 1);
-}
-
-#[test]
-fn what_the_configuration_turns_off_is_not_watched() {
-    let (mut scene, board, clock) = scene([]);
-    scene.home.set("/watch/builtIn/undervoltage", json!(false));
-    let gateway = scene.start();
-    greet(&scene);
-    board.firmware("50005");
-    clock.forward(MINUTE);
-    scene.ana.says("/watch");
-    let listed = scene.wait_for("Built in");
-    assert!(
-        !listed.text.contains("undervoltage") && listed.text.contains("disk"),
-        "{}",
-        listed.text
-    );
-    scene.home.set("/watch", json!({"enabled": false}));
-    Program::new(&scene.home).arg("reload").run().ends_with(0);
-    scene.ana.says("/watch load > 4");
-    scene.wait_for("Watches are turned off (watch.enabled).");
-    gateway.stop().ends_with(0);
-    assert_eq!(count(&scene, "⚡"), 0);
-}
-
-#[test]
 fn the_command_line_adds_and_changes_watches_of_a_running_gateway() {
     let (scene, board, clock) = scene([]);
     let run = |arguments: &[&str]| Program::new(&scene.home).arg("watch").args(arguments).run();
-    run(&["list"])
-        .ends_with(2)
-        .complains_of(&["Nothing is watched yet"]);
+    let listed = run(&[]).ends_with(0);
+    listed.complains_of(&["so nothing is watched. Start it with `peacrab gateway`."]);
+    assert!(
+        listed
+            .stdout
+            .contains("Add one, for example: `peacrab watch add 'temperature > 75 for 5m'`")
+            && listed.stdout.contains("Built in: temperature, disk,"),
+        "{}",
+        listed.stdout
+    );
     let gateway = scene.start();
     greet(&scene);
     let added = run(&["add", "load > 4"]).ends_with(0).stdout;
@@ -555,10 +453,13 @@ fn the_command_line_adds_and_changes_watches_of_a_running_gateway() {
     run(&["add", "cmd", "test -e /x", "every", "5m"]).ends_with(0);
     run(&["add", "prot", "1"])
         .ends_with(2)
-        .complains_of(&["Did you mean"]);
+        .complains_of(&["Did you mean `peacrab watch add 'port 443'`?"]);
     run(&["remove", "9"])
         .ends_with(2)
         .complains_of(&["There is no watch 9"]);
+    run(&["test", "9"])
+        .ends_with(1)
+        .complains_of(&["`peacrab watch` lists what is."]);
     board.write("proc/loadavg", "8.00 1.00 1.00 1/88 900\n");
     clock.forward(MINUTE);
     scene.wait_for("load 8.00 (over 4)");
@@ -574,40 +475,7 @@ fn the_command_line_adds_and_changes_watches_of_a_running_gateway() {
     gateway.stop().ends_with(0);
     run(&["test", "1"])
         .ends_with(1)
-        .complains_of(&["The gateway is not running"]);
-}
-
-#[test]
-fn a_file_that_is_broken_by_hand_stops_nothing_and_loses_nothing() {
-    let (scene, board, clock) = scene([]);
-    let gateway = scene.start();
-    add(&scene, "load > 4", "0.10");
-    let file = scene.home.path().join("watches.json");
-    let good = fs::read_to_string(&file).unwrap();
-    let broken = good.replace("\"watches\"", "watches");
-    // Written in place, as some editors do.
-    fs::write(&file, &broken).unwrap();
-    gateway.wait_for_log("cannot be read: key must be a string at line 4");
-    scene.ana.says("/watch");
-    scene.wait_for("key must be a string");
-    let listed = Program::new(&scene.home).args(["watch", "list"]).run();
-    listed.ends_with(1).complains_of(&["key must be a string"]);
-    scene.ana.says("/watch port 1");
-    scene.wait_for("It was left as it is");
-    assert_eq!(fs::read_to_string(&file).unwrap(), broken);
-    board.write("proc/loadavg", "8.00 1.00 1.00 1/88 900\n");
-    clock.forward(MINUTE);
-    scene.wait_for("load 8.00 (over 4)");
-    replace(&file, &good.replace("load > 4", "load > 6"));
-    asks_until(&scene, "/watch", "1. load > 6: ");
-    gateway.stop().ends_with(0);
-}
-
-/// As an editor saves a file.
-fn replace(file: &Path, text: &str) {
-    let new = file.with_extension("new");
-    fs::write(&new, text).unwrap();
-    fs::rename(new, file).unwrap();
+        .complains_of(&["so nothing can be tested. Start it with `peacrab gateway`."]);
 }
 
 #[test]
@@ -673,161 +541,6 @@ fn thirty_watches_cost_next_to_nothing() {
     let (used, passed) = least;
     assert!(used <= passed / 1000, "{used:?} in {passed:?}");
     gateway.stop().ends_with(0);
-}
-
-/// A model that adds a watch, and goes outside the sandbox when it is asked to.
-fn acting(request: &crate::harness::model::Request) -> Step {
-    let last = request.messages().last().unwrap();
-    let said = last["content"].to_string();
-    let is_tool = last["role"] == "tool";
-    match () {
-        () if is_tool => say("done"),
-        () if said.contains("watch the load") => call(
-            "watch",
-            json!({"action": "add", "rule": "load > 4 then ask go outside"}),
-        ),
-        () if said.contains("go outside") => call(
-            "exec",
-            json!({"command": "true outside", "escalate": true, "reason": "r"}),
-        ),
-        () => say("nothing to do"),
-    }
-}
-
-#[test]
-fn the_watch_of_a_user_runs_nothing_outside_under_what_an_owner_has_allowed() {
-    let mut scene = Scene::answering(acting)
-        .set("roles", json!({"2002": "user"}))
-        .set("groupPolicy", json!("open"));
-    let (board, clock) = (Board::new(), Turned::at(MORNING));
-    scene.home.turn(&clock);
-    scene.home.watch_board(board.0.path());
-    let bob = scene.telegram.person(2002, "Bob", None);
-    let group = scene.telegram.group(-900, "Home");
-    let gateway = scene.start();
-    greet(&scene);
-    scene.ana.says_in(group, "go outside");
-    scene
-        .ana
-        .presses_in(group, "Allow everything for 10 minutes");
-    scene.model.wait_for_requests(2);
-    bob.says_in(group, "watch the load");
-    scene.model.wait_for_requests(4);
-    board.write("proc/loadavg", "8.00 1.00 1.00 1/88 900\n");
-    clock.forward(MINUTE);
-    let alarm = scene.wait_in(group, "load 8.00 (over 4)");
-    assert!(labels(&alarm).is_empty(), "the buttons are an owner's");
-    scene.model.wait_for_requests(6);
-    // He cannot remove it by a command, and an owner can.
-    scene.ana.says("/watch");
-    scene.wait_for("1. load > 4 then ask go outside, told to telegram:-900");
-    scene.ana.says("/watch remove 1");
-    scene.wait_for("Removed: load > 4");
-    gateway.stop().ends_with(0);
-    let decisions: Vec<String> = scene
-        .audit()
-        .iter()
-        .map(|record| record["decision"].as_str().unwrap_or_default().to_owned())
-        .collect();
-    assert_eq!(
-        decisions,
-        [
-            "allowed, with everything for 10 minutes",
-            "denied: no one to ask"
-        ]
-    );
-    assert!(
-        !scene.texts().iter().any(|text| text.contains("Run this")),
-        "no owner is asked elsewhere: {:?}",
-        scene.texts()
-    );
-}
-
-#[test]
-fn who_has_lost_access_is_told_nothing_and_runs_nothing() {
-    let (mut scene, board, clock) = scene([]);
-    scene
-        .home
-        .set("/channels/telegram/allowFrom", json!(["1001", "@ben"]));
-    let ben = scene.telegram.person(1002, "Ben", Some("ben"));
-    let gateway = scene.start();
-    ben.says("/watch load > 4 then run touch ran-for-ben");
-    scene.wait_in(ben.chat(), "number 1");
-    add(&scene, "load > 5", "0.10");
-    board.write("proc/loadavg", "8.00 1.00 1.00 1/88 900\n");
-    clock.forward(MINUTE);
-    scene.wait_in(ben.chat(), "Watch 1 ran");
-    board.write("proc/loadavg", "0.10 1.00 1.00 1/88 900\n");
-    clock.forward(MINUTE);
-    scene.wait_in(ben.chat(), "back to 0.10");
-    fs::remove_file(scene.home.workspace("ran-for-ben")).unwrap();
-    scene
-        .home
-        .set("/channels/telegram/allowFrom", json!(["1001", "@other"]));
-    Program::new(&scene.home).arg("reload").run().ends_with(0);
-    board.write("proc/loadavg", "9.00 1.00 1.00 1/88 900\n");
-    clock.forward(MINUTE);
-    scene.wait_for("load 9.00 (over 5)");
-    scene.ana.says("/watch");
-    scene.wait_for("told to telegram:1002");
-    scene.ana.says("/watch remove 1");
-    scene.wait_for("Removed: load > 4");
-    // The number is not given to another one.
-    add(&scene, "load > 6", "9.00");
-    scene.wait_for("(number 3)");
-    gateway.stop().ends_with(0);
-    assert!(!scene.home.workspace("ran-for-ben").exists());
-    let told = scene.texts_in(ben.chat());
-    assert!(!told.iter().any(|text| text.contains("9.00")), "{told:?}");
-}
-
-#[test]
-fn a_command_that_a_kill_has_cut_off_is_told_once() {
-    let (scene, board, clock) = scene([]);
-    let gateway = scene.start();
-    add(
-        &scene,
-        "load > 4 quiet then run touch started; sleep 60",
-        "0.10",
-    );
-    board.write("proc/loadavg", "8.00 1.00 1.00 1/88 900\n");
-    clock.forward(MINUTE);
-    scene.wait_for("load 8.00 (over 4)");
-    let (started, watch) = (scene.home.workspace("started"), std::time::Instant::now());
-    while !started.exists() {
-        assert!(watch.elapsed() < crate::harness::PATIENCE, "it never ran");
-        std::thread::yield_now();
-    }
-    drop(gateway.kill());
-    let gateway = scene.start();
-    scene.wait_for("sleep 60 was interrupted by a restart");
-    asks_until(&scene, "/watch", "🔴 8.00");
-    gateway.stop().ends_with(0);
-    let gateway = scene.start();
-    asks_until(&scene, "/watch", "🔴 8.00");
-    gateway.stop().ends_with(0);
-    assert_eq!(count(&scene, "was interrupted"), 1);
-}
-
-#[test]
-fn what_is_turned_off_or_an_alarm_stays_so_while_watches_are_disabled() {
-    let (mut scene, board, clock) = scene([]);
-    let gateway = scene.start();
-    add(&scene, "load > 4", "0.10");
-    scene.ana.says("/watch off disk");
-    scene.wait_for("Turned off: disk.");
-    board.write("proc/loadavg", "8.00 1.00 1.00 1/88 900\n");
-    clock.forward(MINUTE);
-    scene.wait_for("load 8.00 (over 4)");
-    for enabled in [false, true] {
-        scene.home.set("/watch", json!({"enabled": enabled}));
-        Program::new(&scene.home).arg("reload").run().ends_with(0);
-    }
-    asks_until(&scene, "/watch", "• disk: off");
-    clock.forward(MINUTE);
-    asks_until(&scene, "/watch", "1. load > 4: 🔴 8.00, for 1");
-    gateway.stop().ends_with(0);
-    assert_eq!(count(&scene, "📈"), 1, "{:?}", scene.texts());
 }
 
 #[test]

@@ -216,6 +216,8 @@ pub enum When {
     Beside,
     /// After everything that was sent before it: it touches the conversation.
     InOrder,
+    /// Beside the conversation, as soon as the files are fetched that came with it.
+    Fetched,
 }
 
 /// A row of [`COMMANDS`].
@@ -369,8 +371,7 @@ impl Command<'_> {
             | Slash::Reboot
             | Slash::Shutdown
             | Slash::Own => When::Beside,
-            // Its file is fetched first, for which only what is in the queue waits.
-            Slash::Put => When::InOrder,
+            Slash::Put => When::Fetched,
             Slash::Remind if self.is_reminder_button() => When::AtOnce,
             // They write the file of jobs, and talk to what runs them.
             Slash::Cron | Slash::Remind => When::Beside,

@@ -83,7 +83,7 @@ pub struct DeliveryParts {
     pub heartbeats: Heartbeats,
     /// The runtime whose timers wake the workers.
     pub timers: tokio::runtime::Handle,
-    /// The slash commands for the channel's menu; none where it has no menu.
+    /// The slash commands for the channel's menu; none where the channel has no menu.
     pub menu: Box<dyn Fn() -> Vec<MenuEntry> + Send + Sync>,
     /// Quick tries for a message; after them each wait is the longest one.
     pub max_retries: u32,

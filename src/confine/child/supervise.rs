@@ -35,7 +35,7 @@ pub struct Ceiling {
 }
 
 /// How often the number of tasks is looked at: soon while it grows, and seldom while a command only waits. A supervisor
-/// of an open shell would wake the processor for nothing.
+/// of an open shell would wake the processor for nothing. The number is the machine's, where a few come and go.
 struct Looks {
     /// Tasks at the last look.
     tasks: u64,
@@ -53,7 +53,7 @@ impl Looks {
 
     /// It was looked, because it was time or for another reason.
     fn note(&mut self, tasks: u64, is_time: bool) {
-        if tasks > self.tasks {
+        if tasks > self.tasks + bounds::TASKS_GROWTH {
             self.pause = bounds::TASKS_LOOK;
         } else if is_time {
             self.pause = (2 * self.pause).min(bounds::TASKS_LOOK_MAX);
@@ -254,11 +254,13 @@ mod tests {
         assert_eq!(looks.pause, bounds::TASKS_LOOK_MAX);
         looks.note(98, false);
         assert_eq!(looks.pause, bounds::TASKS_LOOK_MAX);
-        looks.note(99, false);
+        looks.note(98 + bounds::TASKS_GROWTH, false);
+        assert_eq!(looks.pause, bounds::TASKS_LOOK_MAX, "a few come and go");
+        looks.note(199, false);
         assert_eq!(looks.pause, bounds::TASKS_LOOK);
-        looks.note(99, false);
+        looks.note(199, false);
         assert_eq!(looks.pause, bounds::TASKS_LOOK, "only time makes it longer");
-        looks.note(99, true);
+        looks.note(199, true);
         assert_eq!(looks.pause, 2 * bounds::TASKS_LOOK);
     }
 }

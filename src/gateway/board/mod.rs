@@ -29,6 +29,7 @@ use crate::limits::gateway::SHOWN_OUTPUT_BYTES;
 use crate::limits::gateway::board::{BUTTONS_IN_ROW, CONFIRM_SECONDS};
 use crate::markup::{self, inline_code};
 use crate::message::{CommandButton, DraftKey, Envelope, OutgoingMessage};
+use crate::text::reveal_but;
 use crate::tools::Caller;
 use crate::tools::commands::{OwnerAction, ShellResult};
 
@@ -156,18 +157,39 @@ impl Asking<'_> {
         }
     }
 
-    /// Whether something may be done now; an error when its button is too old.
-    fn check_confirmed(&self, confirmed: Confirmed) -> Result<()> {
+    /// Whether something may be done now; an error when its button is too old. The question says that its button with
+    /// this label was pressed, and has no button any more.
+    fn check_confirmed(&self, confirmed: Confirmed, label: &str) -> Result<()> {
         let Confirmed::Pressed(at) = confirmed else {
             return Ok(());
         };
         let age = self.gateway.parts.board.now().saturating_sub(at);
-        match age.unsigned_abs() <= CONFIRM_SECONDS.unsigned_abs() {
+        let is_fresh = age.unsigned_abs() <= CONFIRM_SECONDS.unsigned_abs();
+        self.settle_question(label, is_fresh);
+        match is_fresh {
             true => Ok(()),
             false => Err(Error::Usage(
                 texts::button_too_old(self.language).to_owned(),
             )),
         }
+    }
+
+    /// Takes the button away from the question that was answered.
+    fn settle_question(&self, label: &str, is_fresh: bool) {
+        // A channel may not say what the message is: then it is left as it is.
+        let pressed = self.message.pressed.as_ref();
+        let Some(pressed) = pressed.filter(|pressed| !pressed.text.trim().is_empty()) else {
+            return;
+        };
+        let said = markup::plain(&reveal_but(pressed.text.trim(), &["\n"]));
+        let text = match is_fresh {
+            true => format!("{said}\n\n✓ {label}"),
+            false => said,
+        };
+        self.gateway.tell_with(OutgoingMessage {
+            edits: pressed.id.clone(),
+            ..OutgoingMessage::text(&self.message.address(), text)
+        });
     }
 
     /// A question whose button types a command. One that does not fit into a button is shown, so that it can

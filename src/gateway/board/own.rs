@@ -107,7 +107,7 @@ impl Asking<'_> {
             return Ok(self.confirm(question, texts::run(language), pressed, &typed));
         }
         if let Some(confirmed) = confirmed {
-            self.check_confirmed(confirmed)?;
+            self.check_confirmed(confirmed, texts::run(language))?;
         }
         self.begin()?;
         let action = OwnerAction {

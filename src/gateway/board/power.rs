@@ -72,7 +72,7 @@ impl Asking<'_> {
                 Ok(self.confirm(question.to_owned(), label, pressed, &typed))
             }
             Some(confirmed) => {
-                self.check_confirmed(confirmed)?;
+                self.check_confirmed(confirmed, label)?;
                 self.begin()?;
                 Ok(Answer {
                     text: farewell.to_owned(),

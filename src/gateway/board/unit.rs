@@ -1,7 +1,7 @@
 //! `/logs` and `/svc`: the services of the system.
 
 use super::services::{
-    Change, Confirmed, Logs, MISSING, Services, lacks_rights, polkit_rule, read_list, sudoers_line,
+    Change, Logs, MISSING, Services, lacks_rights, polkit_rule, read_list, sudoers_line,
 };
 use super::{Answer, Asking, button, describe_output, in_rows, texts};
 use crate::error::{Error, Result};
@@ -69,15 +69,16 @@ impl Asking<'_> {
                 let pressed = format!("{typed} {}", self.gateway.parts.board.now());
                 Ok(self.confirm(question, label, pressed, &typed))
             }
-            asked @ Services::Change(unit, _, Some(confirmed)) => {
-                self.change(asked, unit, confirmed)
+            asked @ Services::Change(unit, change, Some(confirmed)) => {
+                let (_, label) = question(change, unit, self.language);
+                self.check_confirmed(confirmed, label)?;
+                self.change(asked, unit)
             }
         }
     }
 
-    fn change(&self, asked: Services<'_>, unit: &str, confirmed: Confirmed) -> Result<Answer> {
+    fn change(&self, asked: Services<'_>, unit: &str) -> Result<Answer> {
         let language = self.language;
-        self.check_confirmed(confirmed)?;
         self.begin()?;
         let action = OwnerAction {
             line: &asked.line(),

@@ -285,7 +285,14 @@ impl Gateway {
             return true;
         }
         match bytes {
-            None => return false,
+            None => {
+                // At once and not on a thread of its own: what is typed next is for the new size.
+                let command = typed_command(message).filter(|one| one.slash == Slash::Term);
+                let request = command.map(|command| request::parse(command.argument));
+                if !request.is_some_and(|request| self.change_terminal(&open, &request)) {
+                    return false;
+                }
+            }
             Some(Err(bad)) => self.tell(&to, &describe_bad(&bad, language)),
             Some(Ok(bytes)) if open.push(&bytes) => {
                 if message.pressed.is_none() {
@@ -295,6 +302,29 @@ impl Gateway {
             Some(Ok(_)) => self.tell(&to, texts::input_full(language)),
         }
         self.parts.inbox.taken(&message.id);
+        true
+    }
+
+    /// Does what a `/term` says about an open terminal. Returns whether it said something of that kind.
+    fn change_terminal(&self, open: &Open, request: &Request<'_>) -> bool {
+        match request {
+            Request::Close => open.close(Closing::Wanted),
+            Request::Picture => {
+                open.state.lock().wants_picture = true;
+                open.wake();
+            }
+            Request::Open {
+                unsandboxed: false,
+                size,
+                line: "",
+            } => {
+                if let Some(size) = size {
+                    open.resize(*size);
+                }
+                self.show_terminal_below(open);
+            }
+            Request::Open { .. } | Request::BadSize => return false,
+        }
         true
     }
 
@@ -346,7 +376,13 @@ impl Gateway {
         let (to, language) = (message.address(), message.language());
         let usage = |text: &str| Err(Error::Usage(text.to_owned()));
         let open = self.terminals.at(&to);
-        let (unsandboxed, size, line) = match (request::parse(argument), open) {
+        let request = request::parse(argument);
+        if let Some(open) = &open
+            && self.change_terminal(open, &request)
+        {
+            return Ok(());
+        }
+        let (unsandboxed, size, line) = match (request, open) {
             (Request::BadSize, _) => {
                 let span =
                     |of: std::ops::RangeInclusive<u16>| format!("{}-{}", of.start(), of.end());
@@ -354,30 +390,7 @@ impl Gateway {
                 let text = texts::bad_size(language, &columns, &rows, &limits::CELLS_MAX);
                 return usage(&text);
             }
-            (Request::Close, Some(open)) => {
-                open.close(Closing::Wanted);
-                return Ok(());
-            }
-            (Request::Picture, Some(open)) => {
-                open.state.lock().wants_picture = true;
-                open.wake();
-                return Ok(());
-            }
-            (Request::Close | Request::Picture, None) => return usage(texts::none_open(language)),
-            (
-                Request::Open {
-                    unsandboxed: false,
-                    size,
-                    line: "",
-                },
-                Some(open),
-            ) => {
-                if let Some(size) = size {
-                    open.resize(size);
-                }
-                self.show_terminal_below(&open);
-                return Ok(());
-            }
+            (Request::Close | Request::Picture, _) => return usage(texts::none_open(language)),
             (Request::Open { .. }, Some(_)) => return usage(texts::already_open(language)),
             (
                 Request::Open {

@@ -2,13 +2,16 @@
 //! tool, over the file.
 
 use std::fmt::Write;
+use std::path::Path;
 use std::sync::Arc;
 
+use super::built_in::items;
 use super::{Item, Look, system, texts, usage};
 use crate::access::Role;
 use crate::agent::commands::CommandAnswer;
 use crate::clock::Stopwatch;
-use crate::error::{Error, Result};
+use crate::config::schema::BuiltInWatches;
+use crate::error::Result;
 use crate::gateway::Gateway;
 use crate::gateway::commands::texts::format_error;
 use crate::language::Language;
@@ -29,6 +32,9 @@ const MUTE_SECONDS: u64 = 3600;
 /// Characters of a detail in a list.
 const NOTE_CHARS: usize = 120;
 
+/// The command that lists the watches on the command line.
+const ON_COMMAND_LINE: &str = "`peacrab watch`";
+
 /// Who changes watches: a chat sees its own and the built-in ones, the command line all.
 #[derive(Clone, Copy)]
 struct Asker<'a> {
@@ -38,6 +44,16 @@ struct Asker<'a> {
     author: Option<&'a Author>,
     /// Whether others read the answer.
     is_group: bool,
+}
+
+impl Asker<'_> {
+    /// The command that lists the watches.
+    fn command(self) -> &'static str {
+        match self.chat {
+            Some(_) => "/watch",
+            None => ON_COMMAND_LINE,
+        }
+    }
 }
 
 impl Gateway {
@@ -88,7 +104,11 @@ impl Gateway {
             .unwrap_or((rest.trim(), ""));
         let text = match verb.as_str() {
             "" | "list" | "ls" => self.list_watches(asker),
-            "help" => format!("{}\n\n{}", texts::usage(language), parse::examples()),
+            "help" => format!(
+                "{}\n\n{}",
+                texts::usage(language),
+                parse::examples(parse::in_chat)
+            ),
             "test" | "pause" | "resume" | "remove" | "rm" | "mute" | "unmute" | "on" | "off" => {
                 if name.is_empty() {
                     return Err(usage(texts::which(language, &verb)));
@@ -116,7 +136,7 @@ impl Gateway {
             .filter(|item| self.is_visible(asker, item));
         item.ok_or_else(|| {
             let name = inline_code(&one_line(name, NOTE_CHARS));
-            usage(texts::unknown(asker.language, &name))
+            usage(texts::unknown(asker.language, &name, &asker.command()))
         })
     }
 
@@ -253,7 +273,13 @@ impl Gateway {
             Added::Known(id) => (id, false),
             Added::NoProcess(pid) => return Err(usage(texts::no_process(language, &pid))),
             Added::NoFile => return Err(usage(texts::no_file(language).to_owned())),
-            Added::TooMany => return Err(usage(texts::too_many(language, &WATCHES_MAX))),
+            Added::TooMany => {
+                return Err(usage(texts::too_many(
+                    language,
+                    &WATCHES_MAX,
+                    &asker.command(),
+                )));
+            }
         };
         watches.look_again();
         let shown = inline_code(&rule.to_string());
@@ -371,6 +397,7 @@ impl Gateway {
             }
         }
         let mut text = match own.is_empty() {
+            true if asker.chat.is_none() => no_rules(language),
             true => texts::none(language).to_owned(),
             false => format!("{}{own}", texts::heading(language)),
         };
@@ -460,8 +487,14 @@ fn describe_flag(what: &What, is_bad: bool, language: Language) -> &'static str 
     }
 }
 
-/// The watches of the file as lines, for where no gateway runs.
-pub fn describe_offline(store: &Store) -> Result<String> {
+/// That there are no rules yet, and how to add one on the command line.
+fn no_rules(language: Language) -> String {
+    let example = parse::on_command_line("temperature > 75 for 5m");
+    texts::no_rules(language, &inline_code(&example))
+}
+
+/// The watches of the file as lines, for where no gateway runs; without any, what is watched all the same.
+pub fn describe_offline(store: &Store, built_in: &BuiltInWatches) -> Result<String> {
     let read = store.read()?;
     let mut text = String::new();
     for watch in &read.watches {
@@ -472,7 +505,13 @@ pub fn describe_offline(store: &Store) -> Result<String> {
         let _ = writeln!(text, "not usable: {fault}");
     }
     if text.is_empty() {
-        return Err(Error::Usage("Nothing is watched yet.".to_owned()));
+        text = no_rules(Language::English) + "\n";
+        let items = items(built_in, Path::new("/"));
+        let names: Vec<&str> = items.iter().map(|item| item.key.as_str()).collect();
+        if !names.is_empty() {
+            text += &texts::by_itself(Language::English, &names.join(", "));
+            text.push('\n');
+        }
     }
     Ok(text)
 }
@@ -484,13 +523,17 @@ pub fn add_to_file(
     chat: Option<&Address>,
     language: Language,
 ) -> Result<String> {
-    let rule = parse::parse(text, language).map_err(usage)?;
+    let rule = parse::parse_spelled(text, parse::on_command_line, language).map_err(usage)?;
     let shown = inline_code(&rule.to_string());
     match store.insert(rule, Cause::typed(chat))? {
         Added::New(id) => Ok(texts::added_later(language, &id, &shown)),
         Added::Known(id) => Ok(texts::exists(language, &id, &shown)),
         Added::NoProcess(pid) => Err(usage(texts::no_process(language, &pid))),
         Added::NoFile => Err(usage(texts::no_file(language).to_owned())),
-        Added::TooMany => Err(usage(texts::too_many(language, &WATCHES_MAX))),
+        Added::TooMany => Err(usage(texts::too_many(
+            language,
+            &WATCHES_MAX,
+            &ON_COMMAND_LINE,
+        ))),
     }
 }

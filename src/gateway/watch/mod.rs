@@ -53,7 +53,8 @@ struct Shared {
     /// What is wrong with the file.
     faults: Vec<String>,
     /// By the item's key.
-    entries: BTreeMap<String, Entry>,
+    /// Boxed: the nodes of a map have room for eleven, of which half are in use.
+    entries: BTreeMap<String, Box<Entry>>,
     /// What was found last.
     found: BTreeMap<String, Look>,
     /// What probes have found, until the thread takes it.
@@ -198,19 +199,20 @@ impl Watching {
         if !std::mem::take(&mut shared.is_unsaved) {
             return;
         }
-        let is_news = |entry: &&Entry| {
+        let is_news = |entry: &Entry| {
             let empty = Entry {
                 rule: entry.rule.clone(),
                 ..Entry::default()
             };
-            **entry != empty
+            *entry != empty
         };
         let entries = shared.entries.iter();
-        let kept: BTreeMap<String, Entry> = entries
+        let kept: BTreeMap<&str, &Entry> = entries
             .filter(|(_, entry)| is_news(entry))
-            .map(|(key, entry)| (key.clone(), entry.clone()))
+            .map(|(key, entry)| (key.as_str(), &**entry))
             .collect();
-        if let Err(error) = self.store.write_state(&kept) {
+        let written = self.store.write_state(&kept);
+        if let Err(error) = written {
             shared.is_unsaved = true;
             tracing::warn!("failed to save what was told of watches: {error}");
         }

@@ -39,15 +39,15 @@ impl Gateway {
             let mut shared = watches.shared.lock();
             shared.telling.retain(|key| *key != item.key);
             if is_told && let Some(entry) = shared.entries.get_mut(&item.key) {
-                entry.notice.take_if(|kept| *kept == notice);
+                entry.notice.take_if(|kept| **kept == notice);
                 if let (Then::Run(line), Some(chat)) =
                     (then_of(&item, &notice), gateway.chat_of_watch(&item))
                 {
-                    entry.run = Some(Ran {
+                    entry.run = Some(Box::new(Ran {
                         line: line.clone(),
                         chat,
                         once: notice.once(&item.key),
-                    });
+                    }));
                 }
                 shared.is_unsaved = true;
                 watches.save(&mut shared);
@@ -100,7 +100,7 @@ impl Gateway {
         let shared = self.parts.watches.shared.lock();
         let is_there = shared.items.iter().any(|other| **other == *item);
         let entry = shared.entries.get(&item.key);
-        is_there && entry.is_some_and(|entry| entry.notice.as_ref() == Some(notice))
+        is_there && entry.is_some_and(|entry| entry.notice.as_deref() == Some(notice))
     }
 
     /// Whether the messages of a watch come without a sound now.

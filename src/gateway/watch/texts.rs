@@ -9,6 +9,9 @@ texts! {
     }
     pub fn turned_off() { "Watches are turned off (watch.enabled).", "监视功能已关闭（watch.enabled）。" }
     pub fn none() { "Nothing is watched for this chat yet.", "此聊天还没有监视项。" }
+    /// On the command line; `example` adds a watch there.
+    pub fn no_rules(example) { "No watches of your own yet. Add one, for example: {example}", "还没有自己的监视项。添加示例：{example}" }
+    pub fn by_itself(names) { "Built in: {names}. They speak up by themselves while the gateway runs.", "内置监视：{names}。网关运行时会自动提醒。" }
     pub fn heading() { "**Watches**", "**监视**" }
     pub fn built_in() { "**Built in**", "**内置监视**" }
     pub fn line(id, rule, state) { "{id}. {rule}: {state}", "{id}. {rule}：当前 {state}" }
@@ -16,7 +19,7 @@ texts! {
     pub fn added(id, rule, state) { "Watching {rule} (number {id}). Now: {state}.", "开始监视 {rule}（编号 {id}）。当前：{state}。" }
     pub fn added_later(id, rule) { "Watching {rule} (number {id}).", "开始监视 {rule}（编号 {id}）。" }
     pub fn exists(id, rule) { "{rule} is watched already (number {id}).", "{rule} 已在监视中（编号 {id}）。" }
-    pub fn too_many(limit) { "{limit} watches are as many as possible. Remove one first: /watch lists them.", "最多 {limit} 个监视。请先删除一个：/watch 会列出全部。" }
+    pub fn too_many(limit, command) { "{limit} watches are as many as possible. Remove one first: {command} lists them.", "最多 {limit} 个监视。请先删除一个：{command} 会列出全部。" }
     pub fn now(rule, state) { "{rule}: {state}", "{rule}：当前 {state}" }
     pub fn paused(rule) { "Paused: {rule}", "已暂停：{rule}" }
     pub fn resumed(rule) { "Watching again: {rule}", "已恢复监视：{rule}" }
@@ -25,7 +28,7 @@ texts! {
     pub fn unmuted(rule) { "No longer muted: {rule}", "已取消静音：{rule}" }
     pub fn off(name) { "Turned off: {name}. `/watch on {name}` turns it on again.", "已关闭：{name}。用 `/watch on {name}` 重新打开。" }
     pub fn on(name) { "Turned on: {name}", "已打开：{name}" }
-    pub fn unknown(name) { "There is nothing watched under {name} here. /watch lists what is.", "这里没有名为 {name} 的监视。/watch 会列出全部。" }
+    pub fn unknown(name, command) { "There is nothing watched under {name} here. {command} lists what is.", "这里没有名为 {name} 的监视。{command} 会列出全部。" }
     pub fn not_built_in(name) { "{name} is not a built-in watch. `/watch remove NUMBER` removes one of yours.", "{name} 不是内置监视。用 `/watch remove 编号` 删除自己的监视。" }
     pub fn only_off(name) { "{name} is built in. `/watch off {name}` turns it off.", "{name} 是内置监视。用 `/watch off {name}` 关闭。" }
     pub fn which(verb) { "Which one? For example: `/watch {verb} 1`", "请指明编号，例如：`/watch {verb} 1`" }

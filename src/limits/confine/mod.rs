@@ -24,6 +24,8 @@ pub const TASKS_LOOK: Duration = Duration::from_millis(20);
 /// The same while it does not grow: each look without growth doubles the pause up to this, so that a shell that waits
 /// wakes the processor hardly more than once a second.
 pub const TASKS_LOOK_MAX: Duration = Duration::from_millis(640);
+/// New tasks of the machine between two looks that do not count as growth: others start programs, too.
+pub const TASKS_GROWTH: u64 = 16;
 /// Rounds of killing every descendant. One is enough unless something forks all the time.
 pub const SWEEPS: usize = 100;
 /// Wait between two such rounds, for the killed ones to be gone.

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restart_that_was_asked_for_is_told_to_whoever_asked() {
+    fn a_restart_is_reported_to_the_chat_that_asked_for_it() {
         let folder = tempfile::tempdir().unwrap();
         let starts = Starts::new(folder.path());
         starts.begin("a", None).unwrap();

@@ -20,7 +20,7 @@ pub struct Size {
 /// Both ends of a new terminal.
 #[derive(Debug)]
 pub struct Pair {
-    /// The end of whoever shows it and types.
+    /// The end that shows the screen and types.
     pub master: OwnedFd,
     /// The end of the programs.
     pub slave: OwnedFd,

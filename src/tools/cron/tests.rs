@@ -6,10 +6,7 @@ use std::sync::atomic::AtomicI64;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::cancel::Cancel;
-use crate::chat::ToolCall;
-use crate::tools::Caller;
-use crate::tools::tests::Bench;
+use crate::tools::tests::{Bench, refused, said};
 
 /// Notes what it is asked.
 #[derive(Default)]
@@ -67,36 +64,15 @@ impl Desk {
 
     /// A call in the turn that answers a message.
     fn run_for(&self, message: &str, session: &str, arguments: Value) -> ToolResult {
-        let call = ToolCall {
-            id: String::new(),
-            name: "cron".to_owned(),
-            arguments: arguments.to_string(),
-            signature: None,
-        };
-        let caller = Caller {
-            session,
-            role: crate::access::Role::Owner,
-            message,
-            cancel: &Cancel::new(),
-            answer: None,
-            progress: None,
-            input: None,
-            without: &[],
-            author: None,
-        };
-        self.bench.toolbox.run(&call, &caller)
+        self.bench.run_in("cron", session, message, &arguments)
     }
 
     fn says(&self, session: &str, arguments: Value) -> String {
-        let result = self.run(session, arguments);
-        assert!(!result.failed, "{}", result.text);
-        result.text
+        said(self.run(session, arguments))
     }
 
     fn refuses(&self, session: &str, arguments: Value) -> String {
-        let result = self.run(session, arguments);
-        assert!(result.failed, "{}", result.text);
-        result.text
+        refused(self.run(session, arguments))
     }
 }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::language::Language;
-use crate::watch::parse::{parse, seconds};
+use crate::watch::parse::{on_command_line, parse, parse_spelled, seconds};
 use crate::watch::rule::{Quantity, Rule, Sound, Then, Told, What, format_seconds};
 
 fn written(text: &str) -> String {
@@ -135,6 +135,27 @@ fn a_wrong_rule_says_what_is_wrong_and_shows_the_nearest_form() {
         assert!(error.contains(said), "{typed}: {error}");
         let chinese = parse(typed, Language::Chinese).unwrap_err();
         assert_ne!(error, chinese, "{typed}");
+    }
+    for (typed, said) in [
+        (
+            "temprature > 75",
+            "Did you mean `peacrab watch add 'temperature > 75 for 5m'`?",
+        ),
+        (
+            "file /a",
+            "`peacrab watch add \"file /var/log/syslog matches 'I/O error'\"`",
+        ),
+        (
+            "service nginx then",
+            "`peacrab watch add 'service nginx then run systemctl status nginx'`",
+        ),
+        ("nothing of the kind", "- `peacrab watch add 'port 443'`"),
+    ] {
+        let error = parse_spelled(typed, on_command_line, Language::English).unwrap_err();
+        assert!(
+            error.contains(said) && !error.contains("/watch "),
+            "{typed}: {error}"
+        );
     }
     let long = format!("cmd '{}'", "x".repeat(5000));
     assert!(parse(&long, Language::English).is_err());

@@ -157,7 +157,7 @@ fn what_was_told_is_kept_and_a_damaged_file_counts_as_empty() {
     };
     let entry = Entry {
         rule: "port 1".to_owned(),
-        notice: Some(Notice::seen(now, 3, "line".to_owned())),
+        notice: Some(Box::new(Notice::seen(now, 3, "line".to_owned()))),
         muted: Some(Mute {
             since: now,
             ms: 1000,
@@ -166,8 +166,8 @@ fn what_was_told_is_kept_and_a_damaged_file_counts_as_empty() {
         known: Some(vec!["a".to_owned()]),
         ..Entry::default()
     };
-    let state = [("1".to_owned(), entry)].into();
-    store.write_state(&state).unwrap();
+    store.write_state(&[("1", &entry)].into()).unwrap();
+    let state = [("1".to_owned(), Box::new(entry))].into();
     assert_eq!(store.read_state(), state);
     let path = folder.path().join("state/watches.json");
     for text in ["", "{", "[]", "{\"1\": 7}"] {

@@ -47,21 +47,13 @@ fn everything_is_allowed_for_a_while_and_can_be_revoked() {
     scene.wait_for("Everything is allowed here for another 10 min.");
     // What would stop the board is asked about all the same.
     scene.ana.says("run: systemctl poweroff");
-    scene
-        .telegram
-        .wait_for_message(scene.ana.chat(), |message| {
-            message.text.contains("poweroff") && message.markup.is_some()
-        });
+    scene.wait_for_question("poweroff");
     scene.ana.presses("Deny");
     scene.model.wait_for_requests(6);
     scene.ana.presses("Revoke");
     scene.wait_for("Revoked. I'll ask again");
     scene.ana.says("run: true 4");
-    scene
-        .telegram
-        .wait_for_message(scene.ana.chat(), |message| {
-            message.text.contains("true 4") && message.markup.is_some()
-        });
+    scene.wait_for_question("true 4");
     scene.ana.presses("Run once");
     scene.model.wait_for_requests(8);
     gateway.stop().ends_with(0);
@@ -105,11 +97,7 @@ fn what_is_typed_into_a_running_command_is_asked_about_when_it_is_risky() {
     scene.ana.says("first");
     scene.model.wait_for_requests(4);
     scene.ana.says("second");
-    let asked = scene
-        .telegram
-        .wait_for_message(scene.ana.chat(), |message| {
-            message.text.contains("reboot") && message.markup.is_some()
-        });
+    let asked = scene.wait_for_question("reboot");
     assert!(
         !format!("{:?}", asked.markup).contains("Always"),
         "{asked:?}"
@@ -144,11 +132,7 @@ fn it_ends_with_its_time_and_with_a_restart() {
     let gateway = scene.start();
     scene.wait_for("The restart has ended the 10 minutes.");
     scene.ana.says("run: true 3");
-    scene
-        .telegram
-        .wait_for_message(scene.ana.chat(), |message| {
-            message.text.contains("true 3") && message.markup.is_some()
-        });
+    scene.wait_for_question("true 3");
     gateway.stop().ends_with(0);
 }
 
@@ -165,11 +149,7 @@ fn a_pattern_allows_what_matches_it_and_nothing_else() {
         .enumerate()
     {
         scene.ana.says(&format!("run: {command}"));
-        scene
-            .telegram
-            .wait_for_message(scene.ana.chat(), |message| {
-                message.text.contains(command) && message.markup.is_some()
-            });
+        scene.wait_for_question(command);
         scene.ana.presses("Deny");
         scene.model.wait_for_requests(4 + 2 * number);
     }

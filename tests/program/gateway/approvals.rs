@@ -33,11 +33,7 @@ fn lines(file: &Path) -> usize {
 
 /// Waits for an open question.
 fn question(scene: &Scene) -> Message {
-    scene
-        .telegram
-        .wait_for_message(scene.ana.chat(), |message| {
-            message.text.contains("Run this outside the sandbox") && message.markup.is_some()
-        })
+    scene.wait_for_question("Run this outside the sandbox")
 }
 
 /// The number that a question is answered by.

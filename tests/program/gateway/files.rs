@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use super::scene::Scene;
+use crate::harness::gate::Gate;
+use crate::harness::model::say;
 use crate::harness::telegram::{File, Media, Message, Upload};
 
 /// The file of the message with this name.
@@ -163,6 +165,24 @@ fn a_file_with_the_caption_put_is_stored_and_replaces_nothing_unasked() {
     gateway.stop().ends_with(0);
     assert!(!scene.home.path().join("outside").exists());
     assert!(scene.model.requests().is_empty());
+}
+
+#[test]
+fn a_file_is_stored_while_a_turn_runs() {
+    let gate = Gate::default();
+    let scene = Scene::playing([say("I am done.").after(&gate)]);
+    let gateway = scene.start();
+    scene.ana.says("work");
+    scene.model.wait_for_requests(1);
+    let upload = Upload::new(Media::Document, "site.conf", "one");
+    scene.ana.sends(upload.caption("/put site.conf"));
+    scene.wait_for("Stored site.conf (3 B)");
+    assert_eq!(fs::read(scene.home.workspace("site.conf")).unwrap(), b"one");
+    assert!(!scene.texts().iter().any(|text| text.contains("I am done.")));
+    gate.open();
+    scene.wait_for("I am done.");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.model.requests().len(), 1);
 }
 
 #[test]

@@ -107,11 +107,7 @@ fn a_question_comes_below_what_it_belongs_to_and_the_answer_below_the_question()
     ]);
     let gateway = scene.start();
     scene.ana.says("repair it");
-    let asked = scene
-        .telegram
-        .wait_for_message(scene.ana.chat(), |message| {
-            message.text.contains("Run this") && message.markup.is_some()
-        });
+    let asked = scene.wait_for_question("Run this");
     let above = scene.wait_for("I restart it now.");
     assert!(above.id < asked.id);
     scene.ana.presses("Run once");

@@ -17,6 +17,17 @@ fn scene(answer: impl Fn(&Request) -> Step + Send + Sync + 'static) -> (Scene, P
     (scene, bob, cora)
 }
 
+/// A model that runs a command outside the sandbox.
+fn going_out(request: &Request) -> Step {
+    match request.messages().last().unwrap()["role"].as_str() {
+        Some("tool") => say("done"),
+        _ => call(
+            "exec",
+            json!({"command": "true", "escalate": true, "reason": "r"}),
+        ),
+    }
+}
+
 /// The names of the tools in a request.
 fn tools(request: &Request) -> Vec<String> {
     let list = request.body["tools"]
@@ -109,16 +120,7 @@ fn a_guest_talks_with_a_model_that_has_nothing_here() {
 
 #[test]
 fn what_a_user_needs_an_approval_for_is_asked_of_the_owner() {
-    let (scene, bob, _) =
-        scene(
-            |request| match request.messages().last().unwrap()["role"].as_str().unwrap() {
-                "tool" => say("done"),
-                _ => call(
-                    "exec",
-                    json!({"command": "true", "escalate": true, "reason": "for Bob"}),
-                ),
-            },
-        );
+    let (scene, bob, _) = scene(going_out);
     let gateway = scene.start();
     // Without an owner's chat there is no one to ask.
     bob.says("please");
@@ -153,16 +155,7 @@ fn number(text: &str) -> String {
 
 #[test]
 fn in_a_group_its_entry_bounds_everyone_and_only_owners_press() {
-    let (scene, bob, _) =
-        scene(
-            |request| match request.messages().last().unwrap()["role"].as_str().unwrap() {
-                "tool" => say("done"),
-                _ => call(
-                    "exec",
-                    json!({"command": "true", "escalate": true, "reason": "r"}),
-                ),
-            },
-        );
+    let (scene, bob, _) = scene(going_out);
     let group = scene.telegram.group(-900, "Home");
     let scene = scene.set("groupPolicy", json!("open"));
     let gateway = scene.start();

@@ -68,6 +68,13 @@ impl Scene {
             .wait_for_message(place, |message| message.text.contains(words))
     }
 
+    /// Waits for a message with buttons in Ana's chat that contains these words.
+    pub fn wait_for_question(&self, words: &str) -> Message {
+        self.telegram.wait_for_message(self.ana.chat(), |message| {
+            message.text.contains(words) && message.markup.is_some()
+        })
+    }
+
     /// What stands in Ana's chat from the bot, oldest first.
     pub fn texts(&self) -> Vec<String> {
         self.texts_in(self.ana.chat())

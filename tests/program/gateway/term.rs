@@ -1,5 +1,7 @@
 //! `/term`: real programs on a terminal that a chat shows, typed into by messages and buttons.
 
+mod pace;
+mod programs;
 mod secrets;
 
 use std::fs;
@@ -23,6 +25,17 @@ fn open(typed: &str) -> (Scene, Gateway) {
     let gateway = scene.start();
     scene.ana.says(typed);
     (scene, gateway)
+}
+
+/// The same for a program that may not be on this machine.
+fn open_if(program: &str, typed: &str) -> Option<(Scene, Gateway)> {
+    has(program).then(|| open(typed))
+}
+
+/// The program has ended, and so does the story.
+fn ends(scene: &Scene, gateway: Gateway) {
+    closes(scene, "Terminal closed: exit status 0");
+    gateway.stop().ends_with(0);
 }
 
 /// Whether a message is the screen of an open terminal.
@@ -105,127 +118,6 @@ fn a_shell_takes_messages_and_buttons_and_its_end_is_shown() {
         .map(|line| line["command"].clone())
         .collect();
     assert!(audit.contains(&json!("sh")), "{audit:?}");
-}
-
-#[test]
-fn vim_edits_a_file() {
-    if !has("vim") {
-        return;
-    }
-    let (scene, gateway) = open("/term 60x12 vim -u NONE -N note.txt");
-    let empty = shows(&scene, "note.txt");
-    assert_eq!(rows(&empty)[1..4], ["~", "~", "~"], "{}", empty.text);
-    scene.ana.says("/key i");
-    shows(&scene, "-- INSERT --");
-    scene.ana.says("server {");
-    scene.ana.says("listen 80;\\");
-    shows(&scene, "listen 80;");
-    scene.ana.presses("Esc");
-    scene.ana.says("/key k $ x a [");
-    shows(&scene, "server [");
-    scene.ana.presses("Esc");
-    scene.ana.says(":wq");
-    closes(&scene, "Terminal closed: exit status 0");
-    let written = fs::read_to_string(scene.home.workspace("note.txt")).unwrap();
-    assert_eq!(written, "server [\nlisten 80;\n");
-    gateway.stop().ends_with(0);
-}
-
-#[test]
-fn less_pages_and_searches() {
-    if !has("less") {
-        return;
-    }
-    let scene = Scene::playing([]);
-    let lines: String = (1..=300).map(|number| format!("line {number}\n")).collect();
-    fs::write(scene.home.workspace("lines.txt"), lines).unwrap();
-    let gateway = scene.start();
-    scene.ana.says("/term phone less lines.txt");
-    let first = shows(&scene, "line 19");
-    assert_eq!(rows(&first)[0], "line 1");
-    scene.ana.presses("PgDn");
-    let second = shows(&scene, "line 38");
-    assert_eq!(rows(&second)[0], "line 20");
-    // A slash before a word that is not a command is a search.
-    scene.ana.says("/150");
-    assert_eq!(rows(&shows(&scene, "line 150\n"))[0], "line 150");
-    scene.ana.says("/key q");
-    closes(&scene, "Terminal closed: exit status 0");
-    gateway.stop().ends_with(0);
-}
-
-#[test]
-fn top_redraws_its_screen() {
-    if !has("top") {
-        return;
-    }
-    let (scene, gateway) = open("/term top -d 1");
-    let screen = shows(&scene, "load average");
-    assert!(rows(&screen)[0].starts_with("top - "), "{}", screen.text);
-    assert!(rows(&screen).len() <= 24);
-    // It writes the time of day anew.
-    let first = rows(&screen)[0].clone();
-    scene
-        .telegram
-        .wait_for_message(scene.ana.chat(), |message| {
-            is_screen(message) && message.text.contains("load average") && rows(message)[0] != first
-        });
-    scene.ana.says("/key q");
-    closes(&scene, "Terminal closed: exit status 0");
-    gateway.stop().ends_with(0);
-}
-
-#[test]
-fn a_python_prompt_calculates() {
-    if !has("python3") {
-        return;
-    }
-    let (scene, gateway) = open("/term python3 -q");
-    shows(&scene, ">>>");
-    scene.ana.says("6 * 7");
-    shows(&scene, "\n42");
-    scene.ana.says("for x in 'ab':\n    print(x * 3)");
-    shows(&scene, "print(x * 3)");
-    scene.ana.presses("Enter");
-    shows(&scene, "\naaa\nbbb");
-    scene.ana.presses("Ctrl-D");
-    closes(&scene, "Terminal closed: exit status 0");
-    gateway.stop().ends_with(0);
-}
-
-#[test]
-fn nano_saves_with_its_own_keys() {
-    if !has("nano") {
-        return;
-    }
-    let (scene, gateway) = open("/term nano note.txt");
-    shows(&scene, "GNU nano");
-    scene.ana.says("a line\\");
-    shows(&scene, "a line");
-    scene.ana.says("/key ctrl-x y");
-    shows(&scene, "note.txt");
-    scene.ana.presses("Enter");
-    closes(&scene, "Terminal closed: exit status 0");
-    let written = fs::read_to_string(scene.home.workspace("note.txt")).unwrap();
-    assert_eq!(written.trim_end(), "a line");
-    gateway.stop().ends_with(0);
-}
-
-#[test]
-fn a_question_of_a_package_manager_is_answered() {
-    let scene = Scene::playing([]);
-    let script = "printf 'Do you want to continue? [Y/n] '\nread x\nprintf '\\033[1;32mUnpacking\\033[0m\\n'\n\
-                  for p in 10 50 100; do printf '\\rProgress: [%3d%%]' $p; done\necho\necho \"answer: $x\"\n";
-    fs::write(scene.home.workspace("install.sh"), script).unwrap();
-    let gateway = scene.start();
-    scene.ana.says("/term sh install.sh");
-    shows(&scene, "continue? [Y/n] █");
-    scene.ana.says("y");
-    let closed = closes(&scene, "Terminal closed: exit status 0");
-    let shown = rows(&closed);
-    assert!(shown.contains(&"Progress: [100%]".to_owned()), "{shown:?}");
-    assert!(shown.contains(&"answer: y".to_owned()), "{shown:?}");
-    gateway.stop().ends_with(0);
 }
 
 /// Every file below a folder that has these words in it.
@@ -339,44 +231,6 @@ fn a_terminal_takes_the_size_that_is_asked_for() {
     scene.ana.says("/term close");
     scene.wait_for("No terminal is open here.");
     gateway.stop().ends_with(0);
-}
-
-#[test]
-fn a_thousand_changes_a_second_stay_within_pace_and_memory() {
-    let line = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); echo \"number $i\"; done; read x";
-    let scene = Scene::playing([]);
-    let gateway = scene.start();
-    scene.ana.says("/id");
-    scene.wait_for("telegram:1001");
-    let closed = anonymous_kb(&gateway);
-    scene.ana.says("/term sh");
-    shows(&scene, "█");
-    let before = anonymous_kb(&gateway);
-    println!(
-        "an open terminal takes {} kB",
-        before.saturating_sub(closed)
-    );
-    scene.ana.says(line);
-    shows(&scene, "number 30000");
-    let after = anonymous_kb(&gateway);
-    let times = scene.telegram.edit_times(scene.ana.chat());
-    for pair in times.windows(2) {
-        let apart = pair[1].duration_since(pair[0]);
-        assert!(apart >= Duration::from_millis(900), "{apart:?}");
-    }
-    assert!(after < before + 1024, "from {before} to {after} kB");
-    scene.ana.presses("Ctrl-C");
-    scene.ana.presses("Close");
-    closes(&scene, "Terminal closed");
-    gateway.stop().ends_with(0);
-}
-
-/// The memory of a gateway that is not of files.
-fn anonymous_kb(gateway: &Gateway) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", gateway.id())).unwrap();
-    let line = status.lines().find(|line| line.starts_with("RssAnon"));
-    let number = line.unwrap().split_ascii_whitespace().nth(1);
-    number.unwrap().parse().unwrap()
 }
 
 #[test]

@@ -68,7 +68,7 @@ impl<'a> Thread<'a> {
         let mut shared = watches.shared.lock();
         shared.entries = watches.store.read_state();
         shared.is_changed = true;
-        let cut: Vec<Ran> = shared
+        let cut: Vec<Box<Ran>> = shared
             .entries
             .values_mut()
             .filter_map(|entry| entry.run.take())
@@ -169,6 +169,8 @@ impl<'a> Thread<'a> {
             .retain(|key, _| items.iter().any(|item| item.key == *key));
         shared.items.clone_from(&items);
         drop(shared);
+        self.running
+            .reserve_exact(items.len().saturating_sub(self.running.len()));
         for item in items {
             if !self.running.iter().any(|running| running.item == item) {
                 let running = self.start(item, now);
@@ -442,7 +444,7 @@ impl<'a> Thread<'a> {
                         peak: value,
                     };
                     let note = shared.found.get(&item.key).map_or("", |look| &look.note);
-                    entry.notice = Some(Notice::of(still, now, note));
+                    entry.notice = Some(Box::new(Notice::of(still, now, note)));
                 }
             }
             if entry.notice.is_none()
@@ -504,7 +506,7 @@ fn put(entry: &mut Entry, notice: Notice, now: Moment) {
         }
         Kind::Raised if is_muted => entry.is_hushed = true,
         _ if is_muted => {}
-        _ => entry.notice = Some(notice),
+        _ => entry.notice = Some(Box::new(notice)),
     }
 }
 
