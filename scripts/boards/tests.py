@@ -11,10 +11,13 @@ MODES = tuple(ALL_MODES)
 FEWER_MODES = {"armv6": ("all",), "arm64-16k": ("all", "no-landlock")}
 TESTS = True
 USERS = ("root", "board")
-# The modules that depend on the kernel, and in the mode `all` those that depend on the size of an integer or a
-# page, or on the clock.
+# The modules that depend on what the kernel offers the sandbox; and in the mode `all` those that depend on something else
+# of the kernel, on the size of an integer or a page, or on the clock.
 ROOMS = "sys:: confine::"
-MORE_ROOMS = "files:: append_log:: session:: clock:: inbox:: outbox:: state::file::"
+MORE_ROOMS = (
+    "files:: append_log:: session:: clock:: inbox:: outbox:: state::file:: board:: watch:: gateway::watch:: gateway::shell:: "
+    "gateway::term:: mcp::stdio:: mcp::servers:: net::"
+)
 # Cases of each property test: a board is slow.
 CASES = 32
 # How many times slower a board is than a computer.

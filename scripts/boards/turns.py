@@ -30,7 +30,7 @@ READING = (
     ("read_file", {"path": "note.txt"}, NOTE),
     ("list_dir", {"path": "."}, "note.txt"),
     ("find_files", {"glob": "note*"}, "note.txt"),
-    ("grep", {"pattern": "t[aeiou]de", "path": "."}, NOTE),
+    ("grep", {"pattern": "t[aeiou]de is", "path": "."}, NOTE),
     ("device", {"action": "status"}, "- Load: "),
     ("exec_session", {"action": "list"}, "Nothing is running"),
     ("web_fetch", {"url": "{url}/tides"}, "# Today\n\nHigh at noon."),
@@ -82,7 +82,11 @@ while [ $turn -lt $2 ]; do
     {AT}/peacrab agent -s turn-$turn -m "use $1 tools in turn $turn" > /tmp/output 2>&1
     status=$?
     [ $((turn % 50)) = 0 ] && echo "$turn turns in $(cut -d . -f 1 /proc/uptime) s"
-    [ $status = 0 ] && grep -q "{DONE}" /tmp/output && continue
+    if [ $status = 0 ] && grep -q "{DONE}" /tmp/output; then
+        # Or each turn would have more to search than the one before.
+        rm -rf "$PEACRAB_HOME/workspace/turns/$turn" "$PEACRAB_HOME/sessions/cli_turn-$((turn - 1)).jsonl"
+        continue
+    fi
     echo "turn $turn ended with $status:"
     cat /tmp/output
     exit 1
