@@ -119,11 +119,9 @@ def play(round, remote, telegram, flow):
     gate(round, "processor time of a message", cost, MESSAGE_MS[round.board.name], milliseconds)
     note(round, "anonymous afterwards", megabytes(process.memory().anonymous))
     round.log.write(f"anonymous memory after the messages:\n{process.anonymous_by_mapping()}")
-    process.stop()
-    chats.run(round, telegram, process, HOME, configure, idle)
-    process.start()
     flow.run(round, telegram, process, HOME)
     process.stop()
+    chats.run(round, telegram, process, HOME, configure, idle)
 
 
 def idle_memory(telegram, process):
