@@ -35,9 +35,9 @@ from machine import switch_off
 from system import System, say
 
 TOP = Path(__file__).resolve().parent.parent.parent
-# Each kind is a module with MODES, the names of the modes that it runs in, with FEWER_MODES for some boards, with
-# BOARDS if it does not apply to all, and with run(round). Those with TESTS get the folder of the tests, the others
-# the program.
+# Each kind is a module with MODES, the names of the modes that it runs in, with FEWER_MODES for some boards (unless the
+# command line names modes), with BOARDS if it does not apply to all, and with run(round). Those with TESTS get the folder of
+# the tests, the others the program.
 KINDS = {
     "tests": tests,
     "doctor": doctor,
@@ -95,10 +95,10 @@ def plan(arguments):
             Round(kind, BOARDS[name], mode, module.run)
             for kind, module in KINDS.items()
             for mode in MODES.values()
-            if mode.name in getattr(module, "FEWER_MODES", {}).get(name, module.MODES)
+            if mode.name in module.MODES
             and name in getattr(module, "BOARDS", BOARDS)
             and kind in (arguments.only or KINDS)
-            and mode.name in (arguments.modes or MODES)
+            and mode.name in (arguments.modes or getattr(module, "FEWER_MODES", {}).get(name, MODES))
         ]
         for tests_wanted in (False, True):
             chosen = [round for round in rounds if hasattr(KINDS[round.kind], "TESTS") == tests_wanted]

@@ -2,7 +2,7 @@
 
 import threading
 
-MB = 1_000_000
+KB, MB = 1_000, 1_000_000
 
 
 class Figures:
@@ -47,6 +47,10 @@ def note(round, name, text):
 
 def megabytes(value):
     return f"{value / MB:.3f} MB"
+
+
+def kilobytes(value):
+    return f"{value / KB:.0f} kB"
 
 
 def milliseconds(value):

@@ -1,12 +1,14 @@
-"""The gateway in the machine, with a Bot API and a model on the host: its memory and processor time, idle and while
-several people write; and what becomes of messages when it is killed."""
+"""The gateway in the machine, with a Bot API and a model on the host: its memory and processor time, idle, while several
+people write, and with what stays open for a chat; and what becomes of messages when it is killed."""
 
 import json
 import re
 import tempfile
 from pathlib import Path
 
+import chats
 import host
+import lamp
 from figures import MB, gate, megabytes, milliseconds, note
 from host import AT, AUTHORITY
 from kills import Flow
@@ -28,8 +30,7 @@ daemon.ANSWER_TIME = 600
 # The shell is root's, because only root may read the memory map of the program.
 HOME = "/home/board/gateway"
 USER = f"setpriv --reuid=board --regid=board --init-groups env HOME=/home/board PEACRAB_HOME={HOME}"
-SETUP = f"""{USER} {AT}/peacrab onboard --non-interactive > /dev/null && cp {AT}/note.txt {HOME}/workspace &&
-install -m 600 -o board {AT}/gateway.json {HOME}/config.json"""
+SETUP = f"{USER} {AT}/peacrab onboard --non-interactive > /dev/null && cp {AT}/note.txt {HOME}/workspace"
 START = f"{USER} {AT}/peacrab gateway < /dev/null >> {LOG} 2>&1 & process=$!"
 # Limits by board. 0.87 MB were measured on arm64-16k and 0.72 on riscv64 (0.27 relocated constants, 0.07 the main stack,
 # 0.5 other stacks and what the allocator keeps); elsewhere it was a tenth above what was measured before there were
@@ -71,34 +72,46 @@ def run(round):
         telegram = flow.watch(Telegram(folder))
         model = type("CrowdModel", (Model,), {"flow": flow})
         (folder / "note.txt").write_text(NOTE)
-        (folder / "gateway.json").write_text(json.dumps(configuration(host.serve(folder, model), telegram)))
+        (folder / lamp.FILE).write_text(lamp.SCRIPT)
+        url = host.serve(folder, model)
+        (folder / "gateway.json").write_text(json.dumps(configuration(url, telegram)))
+        servers = configuration(url, telegram, tools=lamp.servers(*chats.NAMES))
+        (folder / "servers.json").write_text(json.dumps(servers))
         remote = Remote(folder, lambda remote: play(round, remote, telegram, flow))
-        files = [round.built, *(folder / name for name in ("gateway.json", "note.txt", "remote", AUTHORITY))]
+        names = ("gateway.json", "servers.json", "note.txt", "remote", lamp.FILE, AUTHORITY)
+        files = [round.built, *(folder / name for name in names)]
         round.machine(AT, files, [Job("gateway", remote.line, seconds=SECONDS)], SECONDS, counted=True)
 
 
-def configuration(model_url, telegram):
+def configuration(model_url, telegram, **sections):
     bot = {
         "enabled": True,
         "token": TOKEN,
         "apiBase": telegram.url.replace("127.0.0.1", HOST),
         "allowFrom": ["*"],
+        # Only owners have a shell.
+        "roles": {str(number): "owner" for number in chats.NUMBERS},
         # So short that slow answers appear in several edits.
         "streamEditIntervalMs": 300,
     }
-    return host.configuration(model_url, channels={"telegram": bot})
+    return host.configuration(model_url, channels={"telegram": bot}, **sections)
 
 
 def play(round, remote, telegram, flow):
+    def configure(name):
+        remote.run(f"install -m 600 -o board {AT}/{name} {HOME}/config.json || exit")
+
     remote.run(f"{SETUP} || exit")
+    configure("gateway.json")
+    def idle():
+        process.start()
+        return idle_memory(telegram, process).anonymous
+
     process = Process(remote, START)
-    telegram.wait_for_poll(1, SECONDS)
-    telegram.has_menu.wait(SECONDS)
-    remote.run(f"sleep {IDLE_TIME}")
-    idle = process.memory()
+    first = idle_memory(telegram, process)
     round.log.write(f"anonymous memory of the idle gateway:\n{process.anonymous_by_mapping()}")
-    gate(round, "idle, anonymous", idle.anonymous, IDLE_ANONYMOUS[round.board.name], megabytes)
-    note(round, "idle, resident", megabytes(idle.resident))
+    gate(round, "idle, anonymous", first.anonymous, IDLE_ANONYMOUS[round.board.name], megabytes)
+    note(round, "idle, resident", megabytes(first.resident))
     before = process.cpu_ms()
     daemon.Crowd(telegram, PEOPLE).ask(MESSAGES)
     gate(round, f"{MESSAGES} messages, peak", process.peak(), PEAK[round.board.name], megabytes)
@@ -108,6 +121,15 @@ def play(round, remote, telegram, flow):
     round.log.write(f"anonymous memory after the messages:\n{process.anonymous_by_mapping()}")
     flow.run(round, telegram, process, HOME)
     process.stop()
+    chats.run(round, telegram, process, HOME, configure, idle)
+
+
+def idle_memory(telegram, process):
+    """The memory of a gateway that has just been started, when it is idle."""
+    telegram.wait_for_poll(telegram.polls + 1, SECONDS)
+    telegram.has_menu.wait(SECONDS)
+    process.remote.run(f"sleep {IDLE_TIME}")
+    return process.memory()
 
 
 class Model(Connection):
@@ -121,6 +143,8 @@ class Model(Connection):
     def answer(self, messages):
         if Flow.asks(messages):
             return self.flow.answer(messages)
+        if said := chats.answer(messages):
+            return said
         asked = [text_of(message) for message in messages if message["role"] == "user"]
         number = int(re.search(r"\((\d+)\)$", asked[-1].strip())[1])
         if messages[-1]["role"] != "tool":

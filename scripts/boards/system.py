@@ -12,7 +12,9 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 MIRROR = "http://deb.debian.org/debian"
-RELEASE = "trixie"
+# The release, and the other name of its lists: in the middle of an update a mirror can have a list that does not match
+# its signed checksum, while those under the other name still do.
+RELEASE, OTHER_NAME = "trixie", "stable"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # The programs that tests/confine runs, besides Debian's essential packages.
 PACKAGES = """base-files base-passwd bash busybox-static coreutils dash debianutils diffutils findutils git
@@ -57,9 +59,7 @@ class System:
 
     def fetch(self):
         """Returns the file of the kernel's package, and the files of the other packages."""
-        self.configure_apt()
-        # What older lists name may be gone from the mirror.
-        self.apt("apt-get", "-q", "update")
+        self.update_lists()
         self.apt("apt-get", "-q", "-y", "--download-only", "install", *PACKAGES)
         depends = self.apt("apt-cache", "depends", self.board.kernel)
         kernel = re.search(r"Depends: (linux-image-\S+)", depends)[1]
@@ -68,12 +68,25 @@ class System:
         tools = [deb for deb in self.debs.glob("*.deb") if not deb.name.startswith(KERNELS)]
         return next(self.debs.glob(f"{kernel}_*.deb")), tools
 
-    def configure_apt(self):
+    def update_lists(self):
+        """Always, because what older lists name may be gone from the mirror."""
+        self.configure_apt(RELEASE)
+        problem = self.try_apt("apt-get", "-q", "update")[1]
+        if not problem:
+            return
+        say(f"{self.board.name}: the mirror's lists of {RELEASE} do not match; trying those of {OTHER_NAME}")
+        self.configure_apt(OTHER_NAME)
+        self.apt("apt-get", "-q", "update")
+        signed = next((self.folder / "apt/lists").glob(f"*_{OTHER_NAME}_InRelease")).read_text()
+        if f"\nCodename: {RELEASE}\n" not in signed:
+            sys.exit(problem)
+
+    def configure_apt(self, release):
         folder = self.folder / "apt"
         for name in ("lists/partial", "archives/partial", "etc/apt.conf.d", "etc/preferences.d"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         (folder / "status").touch()
-        (folder / "etc/sources.list").write_text(f"deb [signed-by={KEYRING}] {MIRROR} {RELEASE} main\n")
+        (folder / "etc/sources.list").write_text(f"deb [signed-by={KEYRING}] {MIRROR} {release} main\n")
         architecture = self.board.architecture
         (folder / "apt.conf").write_text(
             f"""Dir "{folder}";
@@ -91,13 +104,18 @@ Acquire::Retries "5";
         )
 
     def apt(self, *command):
+        output, problem = self.try_apt(*command)
+        if problem:
+            sys.exit(problem)
+        return output
+
+    def try_apt(self, *command):
+        """Its output, and the problem or ""."""
         environment = os.environ | {"APT_CONFIG": str(self.folder / "apt/apt.conf"), "LC_ALL": "C"}
         done = subprocess.run(
             command, env=environment, cwd=self.debs, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
-        if done.returncode != 0:
-            sys.exit(f"{' '.join(command)}:\n{done.stdout}")
-        return done.stdout
+        return done.stdout, f"{' '.join(command)}:\n{done.stdout}" if done.returncode != 0 else ""
 
     # --- images -------------------------------------------------------------------------------
 
