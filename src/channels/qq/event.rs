@@ -63,7 +63,7 @@ pub fn read(kind: &str, data: &str, me: &str, policy: GroupPolicy) -> Meaning {
 }
 
 /// An id in an event; `None` if it is none.
-fn id<'a>(value: &'a Value) -> Option<&'a str> {
+fn id(value: &Value) -> Option<&str> {
     value.as_str().filter(|id| is_id(id))
 }
 

@@ -117,7 +117,7 @@ fn time(value: &Value) -> Option<i64> {
     let half = |name: &str| value[name].as_i64();
     let long = || {
         let low = half("low")? & 0xffff_ffff;
-        Some(half("high")?.checked_mul(1 << 32)?.checked_add(low)?)
+        half("high")?.checked_mul(1 << 32)?.checked_add(low)
     };
     let seconds = value
         .as_i64()

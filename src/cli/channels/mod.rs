@@ -101,7 +101,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     }
 }
 
-/// The channel of this name, in the words of the table; the error lists those that there are.
+/// The channel of this name, in the words of the table; the error lists all channels.
 fn service(name: &str) -> Result<&'static Service> {
     table::find(name).ok_or_else(|| Error::Usage(texts::unknown_channel(name)))
 }

@@ -5,7 +5,7 @@ use crate::config::table::Key;
 /// WhatsApp, by nanobot's bridge.
 pub(super) static WHATSAPP: &[Key] = whatsapp::KEYS;
 /// MoChat.
-pub(super) static MOCHAT: &[Key] = mochat::KEYS;
+pub(super) static MOCHAT: &[Key] = own_server::KEYS;
 
 mod whatsapp {
     use crate::config::channels::{channel_keys, own, usual};
@@ -20,7 +20,7 @@ mod whatsapp {
     ]);
 }
 
-mod mochat {
+mod own_server {
     use crate::config::channels::{channel_keys, own, usual};
     use crate::config::table::Kind::{NamedRoles, Names, Secret, Text, Texts, Url, Whole};
 
