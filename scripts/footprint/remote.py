@@ -109,7 +109,7 @@ def measure_watches(program, telegram, table):
 
 
 def write_watches(home, number):
-    """Rules of the kinds that look at values, at files and at processes, and none of which raises an alarm."""
+    """Rules of the kinds that look at values, files and processes. No alarm comes of them."""
     rules = [
         "temperature > 150 for 5m",
         "load > {id}00",
