@@ -4,7 +4,6 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use crate::harness::gate::Gate;
 use crate::harness::wire::{self, Connection};
 
 use super::server::Call;
@@ -20,8 +19,6 @@ pub enum Fault {
     TokenExpired,
     /// The card is refused: too many tables.
     CardRefused,
-    /// A refusal with this code.
-    Refused(i64),
     /// The API itself fails: status 500.
     InternalError,
     /// An HTML page of a proxy, with status 502.
@@ -30,8 +27,6 @@ pub enum Fault {
     LostReply,
     /// The connection breaks before anything is done.
     Cut,
-    /// The request succeeds once the gate is open.
-    HoldUntil(Gate),
 }
 
 /// Why a request is refused.
@@ -106,10 +101,6 @@ impl Fault {
                 act();
                 return Ok(false);
             }
-            Self::HoldUntil(gate) => {
-                gate.wait();
-                act().send(connection)?;
-            }
             _ => self.instead().send(connection)?,
         }
         Ok(true)
@@ -145,7 +136,6 @@ impl Fault {
                 230_099,
                 "Failed to create card content, ext=ErrCode: 11310; ErrMsg: card table number over limit; ErrorValue: table; ",
             ),
-            Self::Refused(code) => Refusal::new(*code, "refused by the test"),
             Self::InternalError => Refusal {
                 status: 500,
                 ..Refusal::new(1500, "internal error")

@@ -78,15 +78,6 @@ impl Feishu {
         self.server.change(|state| state.new_chat(None))
     }
 
-    /// Makes messages to a chat fail from now on with this code; `None` lets them through again.
-    pub fn close_chat(&self, chat: &Chat, code: Option<i64>) {
-        self.server.change(|state| {
-            if let Some(room) = state.store.rooms.get_mut(chat) {
-                room.closed = code;
-            }
-        });
-    }
-
     /// Takes the app's permission to know how people are called.
     pub fn hides_names(&self) {
         self.server.change(|state| state.hides_names = true);
@@ -298,10 +289,7 @@ impl Feishu {
 impl State {
     fn new_chat(&mut self, person: Option<String>) -> Chat {
         let chat = Chat(self.store.new_id("oc"));
-        let room = Room {
-            person,
-            closed: None,
-        };
+        let room = Room { person };
         self.store.rooms.insert(chat.clone(), room);
         chat
     }

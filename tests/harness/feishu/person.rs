@@ -41,14 +41,6 @@ impl Upload {
             ..Self::file("", bytes)
         }
     }
-
-    /// A voice message.
-    pub fn audio(bytes: impl Into<Vec<u8>>) -> Self {
-        Self {
-            kind: "audio",
-            ..Self::file("", bytes)
-        }
-    }
 }
 
 /// Where and how a message is written.
@@ -123,15 +115,6 @@ impl Person {
         self.server.change(|state| {
             let chat = self.chat.clone();
             self.send(state, &chat, ("post", &content), Place::default())
-        })
-    }
-
-    /// Sends something of any kind in the private chat.
-    pub fn sends_content(&self, kind: &str, content: &Value) -> String {
-        let content = content.to_string();
-        self.server.change(|state| {
-            let chat = self.chat.clone();
-            self.send(state, &chat, (kind, &content), Place::default())
         })
     }
 
@@ -231,12 +214,12 @@ impl Person {
         place: Place,
     ) -> String {
         let is_private = state.store.rooms[chat].person.is_some();
-        let relations = (place.parent.clone(), place.thread.clone());
-        let seen = Seen::default();
         let from = Some(self.id.clone());
+        let relations = (place.parent.clone(), place.thread.clone(), from);
+        let seen = Seen::default();
         let id = state
             .store
-            .add(chat, (kind, content), seen, relations, from);
+            .add(chat, (kind, content), seen, relations);
         let mentions = match state.store.message_mut(&id) {
             Some(message) => {
                 message.mentions = place.mentions;

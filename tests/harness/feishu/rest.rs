@@ -118,9 +118,6 @@ impl State {
         chat: &Chat,
         (parent, thread): (Option<String>, Option<String>),
     ) -> Done {
-        if let Some(code) = self.store.rooms[chat].closed {
-            return Err(Refusal::new(code, "the bot may not write here").innocent());
-        }
         let uuid = call.parameters["uuid"].as_str().unwrap_or_default();
         if uuid.len() > 50 {
             return Err(Refusal::new(230_001, "uuid is too long"));
@@ -137,7 +134,7 @@ impl State {
         self.count(messages.collect())?;
         let id = self
             .store
-            .add(chat, (kind, content), seen, (parent, thread), None);
+            .add(chat, (kind, content), seen, (parent, thread, None));
         if !uuid.is_empty() {
             self.store.sent.insert(uuid.to_owned(), id.clone());
         }

@@ -76,8 +76,6 @@ pub struct File {
 pub(super) struct Room {
     /// The person of a private chat.
     pub person: Option<String>,
-    /// The code of the refusal if the bot may not write here.
-    pub closed: Option<i64>,
 }
 
 #[derive(Default)]
@@ -135,8 +133,7 @@ impl Store {
         chat: &Chat,
         (kind, content): (&str, &str),
         seen: Seen,
-        (parent, thread): (Option<String>, Option<String>),
-        from: Option<String>,
+        (parent, thread, from): (Option<String>, Option<String>, Option<String>),
     ) -> String {
         let id = self.new_id("om");
         let content_json: Value = serde_json::from_str(content).unwrap_or_default();

@@ -116,7 +116,7 @@ impl State {
         }
         let content = json!({"membership": "leave", "reason": call.body["reason"]});
         self.store
-            .add(&id, BOT_ID, "m.room.member", Some(BOT_ID), content);
+            .add(&id, BOT_ID, ("m.room.member", Some(BOT_ID)), content);
         Ok(json!({}))
     }
 
@@ -145,7 +145,7 @@ impl State {
                 )));
             }
         }
-        let event = self.store.add(&id, BOT_ID, &kind, None, call.body.clone());
+        let event = self.store.add(&id, BOT_ID, (&kind, None), call.body.clone());
         let room = self.store.room(&id);
         if let Some(sent) = room.events.last_mut() {
             sent.transaction = Some(transaction);
@@ -282,7 +282,7 @@ impl State {
         for user in users {
             let content = json!({"membership": "invite", "is_direct": call.body["is_direct"]});
             self.store
-                .add(&room, BOT_ID, "m.room.member", Some(user), content);
+                .add(&room, BOT_ID, ("m.room.member", Some(user)), content);
             // The people of these stories accept at once.
             self.store.set_member(&room, user, user, "join");
         }

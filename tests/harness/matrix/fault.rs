@@ -4,7 +4,6 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use crate::harness::gate::Gate;
 use crate::harness::wire::{self, Connection};
 
 use super::request::Call;
@@ -14,10 +13,6 @@ use super::request::Call;
 pub enum Fault {
     /// Too many requests, with the time to wait in milliseconds.
     TooManyRequests(u64),
-    /// The token is not valid.
-    UnknownToken,
-    /// The bot was removed from the room.
-    NotInRoom,
     /// The server itself fails: status 500.
     InternalError,
     /// An HTML page of a proxy, with status 502.
@@ -26,8 +21,6 @@ pub enum Fault {
     LostReply,
     /// The connection breaks before anything is done.
     Cut,
-    /// The request succeeds once the gate is open.
-    HoldUntil(Gate),
     /// The server does it; half of the JSON is missing.
     TruncatedJson,
 }
@@ -125,10 +118,6 @@ impl Fault {
                 act();
                 return Ok(false);
             }
-            Self::HoldUntil(gate) => {
-                gate.wait();
-                act().send(connection)?;
-            }
             Self::TruncatedJson => {
                 let mut reply = act();
                 reply.body.truncate(reply.body.len() / 2);
@@ -150,10 +139,6 @@ impl Fault {
                     body: b"<!doctype html><h1>502 Bad Gateway</h1>".to_vec(),
                 };
             }
-            Self::UnknownToken => {
-                Refusal::new(401, "M_UNKNOWN_TOKEN", "Invalid access token passed.")
-            }
-            Self::NotInRoom => not_in_room("!a:fake.test"),
             Self::InternalError => Refusal::new(500, "M_UNKNOWN", "Internal server error"),
             other => unreachable!("{other:?} is no refusal"),
         };

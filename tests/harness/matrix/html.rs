@@ -35,12 +35,12 @@ pub(super) fn check_html(html: &str) -> Result<(), String> {
     let mut rest = html;
     while let Some(at) = rest.find(['<', '&']) {
         let mark = &rest[at..];
-        if mark.starts_with('&') {
+        if let Some(behind) = mark.strip_prefix('&') {
             let known = ["&amp;", "&lt;", "&gt;", "&quot;", "&nbsp;"];
             if !known.iter().any(|entity| mark.starts_with(entity)) {
                 return Err(format!("an & that is no entity in {html:?}"));
             }
-            rest = &mark[1..];
+            rest = behind;
             continue;
         }
         let end = mark

@@ -292,14 +292,6 @@ impl Matrix {
     pub fn direct(&self) -> Value {
         self.server.state().store.direct.clone()
     }
-
-    /// The room that has this person and the bot in it and was made last.
-    pub fn newest_room(&self) -> String {
-        let state = self.server.state();
-        let rooms = state.store.rooms.iter();
-        let newest = rooms.max_by_key(|(_, room)| room.events.first().map(|event| event.at));
-        newest.map(|(id, _)| id.clone()).unwrap_or_default()
-    }
 }
 
 impl Drop for Matrix {

@@ -95,10 +95,9 @@ impl Person {
                 bytes: bytes.into(),
             })
         });
-        let kind = match mime.split('/').next() {
-            Some(kind @ ("image" | "audio" | "video")) => kind,
-            _ => "file",
-        };
+        let kind = mime.split('/').next();
+        let known = ["image", "audio", "video"];
+        let kind = kind.filter(|kind| known.contains(kind)).unwrap_or("file");
         let mut content = json!({
             "msgtype": format!("m.{kind}"), "body": name, "url": uri, "m.mentions": {},
             "info": {"mimetype": mime, "size": size},
@@ -115,7 +114,7 @@ impl Person {
         self.server.change(|state| {
             state
                 .store
-                .add(room, &self.id, "m.room.message", None, content)
+                .add(room, &self.id, ("m.room.message", None), content)
         })
     }
 
@@ -129,13 +128,13 @@ impl Person {
                 .state("m.room.encryption", "", u64::MAX)
                 .is_none()
             {
-                store.add(room, &self.id, "m.room.encryption", Some(""), algorithm);
+                store.add(room, &self.id, ("m.room.encryption", Some("")), algorithm);
             }
             let content = json!({
                 "algorithm": "m.megolm.v1.aes-sha2", "ciphertext": "AwgAEnAC",
                 "device_id": "ADEVICE", "sender_key": "key", "session_id": "session",
             });
-            store.add(room, &self.id, "m.room.encrypted", None, content)
+            store.add(room, &self.id, ("m.room.encrypted", None), content)
         })
     }
 
@@ -146,7 +145,7 @@ impl Person {
             let content = json!({"membership": "invite", "is_direct": is_direct});
             state
                 .store
-                .add(&room, &self.id, "m.room.member", Some(BOT_ID), content);
+                .add(&room, &self.id, ("m.room.member", Some(BOT_ID)), content);
             room
         })
     }
@@ -170,9 +169,9 @@ impl Person {
             let store = &mut state.store;
             let new = store.new_room(&self.id, "");
             let open = json!({"join_rule": "public"});
-            store.add(&new, &self.id, "m.room.join_rules", Some(""), open);
+            store.add(&new, &self.id, ("m.room.join_rules", Some("")), open);
             let tombstone = json!({"body": "moved", "replacement_room": new});
-            store.add(room, &self.id, "m.room.tombstone", Some(""), tombstone);
+            store.add(room, &self.id, ("m.room.tombstone", Some("")), tombstone);
             store.room(room).is_silenced = true;
             new
         })

@@ -158,8 +158,7 @@ impl Store {
         &mut self,
         room: &str,
         sender: &str,
-        kind: &str,
-        state_key: Option<&str>,
+        (kind, state_key): (&str, Option<&str>),
         content: Value,
     ) -> String {
         let id = self.new_id('$');
@@ -190,7 +189,7 @@ impl Store {
         if let Some(name) = self.people.get(user) {
             content["displayname"] = json!(name);
         }
-        self.add(room, by, "m.room.member", Some(user), content);
+        self.add(room, by, ("m.room.member", Some(user)), content);
     }
 
     /// A new room of a person.
@@ -198,12 +197,12 @@ impl Store {
         let id = self.new_id('!');
         self.rooms.insert(id.clone(), Room::default());
         let created = json!({"room_version": "10", "creator": creator});
-        self.add(&id, creator, "m.room.create", Some(""), created);
+        self.add(&id, creator, ("m.room.create", Some("")), created);
         self.set_member(&id, creator, creator, "join");
         let rules = json!({"join_rule": "invite"});
-        self.add(&id, creator, "m.room.join_rules", Some(""), rules);
+        self.add(&id, creator, ("m.room.join_rules", Some("")), rules);
         if !name.is_empty() {
-            self.add(&id, creator, "m.room.name", Some(""), json!({"name": name}));
+            self.add(&id, creator, ("m.room.name", Some("")), json!({"name": name}));
         }
         id
     }

@@ -35,6 +35,10 @@ impl Server {
                     }
                     break Ok(());
                 }
+                Ok(Received::Binary(_)) => {
+                    self.change(|state| state.complain("a binary message".to_owned()));
+                    break Ok(());
+                }
                 Ok(Received::Breach(breach)) => {
                     self.change(|state| state.complain(breach));
                     break Ok(());

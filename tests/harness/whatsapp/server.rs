@@ -144,6 +144,10 @@ impl Server {
                     client.close(code.unwrap_or(1000), "");
                     return Ok(());
                 }
+                Received::Binary(_) => {
+                    self.change(|state| state.complain("a binary message".to_owned()));
+                    return Ok(());
+                }
                 Received::Breach(breach) => {
                     self.change(|state| state.complain(breach));
                     return Ok(());
