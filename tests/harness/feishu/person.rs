@@ -217,9 +217,7 @@ impl Person {
         let from = Some(self.id.clone());
         let relations = (place.parent.clone(), place.thread.clone(), from);
         let seen = Seen::default();
-        let id = state
-            .store
-            .add(chat, (kind, content), seen, relations);
+        let id = state.store.add(chat, (kind, content), seen, relations);
         let mentions = match state.store.message_mut(&id) {
             Some(message) => {
                 message.mentions = place.mentions;

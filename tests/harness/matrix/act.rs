@@ -145,7 +145,9 @@ impl State {
                 )));
             }
         }
-        let event = self.store.add(&id, BOT_ID, (&kind, None), call.body.clone());
+        let event = self
+            .store
+            .add(&id, BOT_ID, (&kind, None), call.body.clone());
         let room = self.store.room(&id);
         if let Some(sent) = room.events.last_mut() {
             sent.transaction = Some(transaction);

@@ -202,7 +202,12 @@ impl Store {
         let rules = json!({"join_rule": "invite"});
         self.add(&id, creator, ("m.room.join_rules", Some("")), rules);
         if !name.is_empty() {
-            self.add(&id, creator, ("m.room.name", Some("")), json!({"name": name}));
+            self.add(
+                &id,
+                creator,
+                ("m.room.name", Some("")),
+                json!({"name": name}),
+            );
         }
         id
     }
