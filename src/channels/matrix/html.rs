@@ -281,7 +281,7 @@ mod tests {
                 "<blockquote>quoted<br>more</blockquote><br>after",
                 "> quoted\n> more\n\nafter",
             ),
-            ("- a\n  - b", "• a<br>&nbsp;&nbsp;◦ b", "• a\n  ◦ b"),
+            ("- a\n  - b", "• a<br>&nbsp;&nbsp;• b", "• a\n  • b"),
             (
                 "a <b> & \"c\"",
                 "a &lt;b&gt; &amp; &quot;c&quot;",

@@ -236,8 +236,8 @@ pub fn ask_telegram(has_token: bool) -> Question {
     let (text, hint) = match has_token {
         true => ("Telegram bot token? (hidden)", "keep the current one"),
         false => (
-            "To use Telegram, create a bot with @BotFather (/newbot) and paste its token. For Discord, Slack and others,\n\
-             press Enter and run `peacrab onboard --channel NAME` later.\n\
+            "To use Telegram, create a bot with @BotFather (/newbot) and paste its token.\n\
+             For Discord, Slack and others press Enter; the end of this says how to connect them.\n\
              Telegram bot token? (hidden)",
             "skip Telegram",
         ),
@@ -387,6 +387,10 @@ pub fn next_steps(peacrab: &str, model: Option<&str>, bot: Option<(&str, &str)>)
         ]);
     }
     steps.extend([
+        (
+            "onboard --channel NAME",
+            "connect Discord, Slack or another service",
+        ),
         ("doctor", "check the setup"),
         ("config explain", "list all settings"),
     ]);
@@ -417,11 +421,12 @@ mod tests {
         assert_eq!(
             steps,
             "\nModel: openai/gpt-6-sol\nTelegram: @crabby_bot\n\nNext:\n  \
-             peacrab agent            chat with the agent\n  \
-             peacrab gateway          start the bot; it will tell you how to pair\n  \
-             peacrab service install  run it permanently as a systemd service\n  \
-             peacrab doctor           check the setup\n  \
-             peacrab config explain   list all settings\n"
+             peacrab agent                   chat with the agent\n  \
+             peacrab gateway                 start the bot; it will tell you how to pair\n  \
+             peacrab service install         run it permanently as a systemd service\n  \
+             peacrab onboard --channel NAME  connect Discord, Slack or another service\n  \
+             peacrab doctor                  check the setup\n  \
+             peacrab config explain          list all settings\n"
         );
         assert!(steps.lines().all(|line| line.len() <= 80));
         let steps = next_steps("peacrab --home /srv/peacrab/of/the/whole/house", None, None);
