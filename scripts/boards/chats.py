@@ -114,7 +114,7 @@ def settled(process):
 
 
 class Person:
-    """Somebody in a private chat with the bot."""
+    """A person in a private chat with the bot."""
 
     def __init__(self, telegram, number):
         self.telegram, self.chat = telegram, telegram.chat(number)

@@ -30,5 +30,5 @@ def servers(*names):
 
 
 def switch(name):
-    """The tool of a server, as the model is told about it."""
+    """The tool of a server, as the model knows it."""
     return f"mcp_{name}_switch"

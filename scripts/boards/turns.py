@@ -74,7 +74,7 @@ export PEACRAB_HOME=$HOME/turns
 cp {AT}/config.json "$PEACRAB_HOME"
 chmod 600 "$PEACRAB_HOME/config.json"
 echo "{NOTE}" > "$PEACRAB_HOME/workspace/note.txt"
-# Once its list is known, the model is told about the tool itself rather than about find_tools.
+# Once its list is known, the model is offered the tool itself rather than find_tools.
 [ $1 = refused ] || {AT}/peacrab mcp test lamp || exit
 turn=0
 while [ $turn -lt $2 ]; do
