@@ -116,11 +116,7 @@ def settled(process):
 
 
 class Person:
-<<<<<<< HEAD
-    """A user in a private chat with the bot."""
-=======
     """A person in a private chat with the bot."""
->>>>>>> boards
 
     def __init__(self, telegram, number):
         self.telegram, self.chat = telegram, telegram.chat(number)
