@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread;
 
 use base64::Engine;
@@ -54,7 +55,13 @@ impl Release {
     pub fn of_program(version: &str) -> Self {
         let release = Self::new();
         let path = release.path(&name(version, architecture()));
-        fs::copy(PEACRAB, &path).unwrap();
+        // What is only for debuggers is ten times the program, and more than an update takes. binutils come with the C
+        // compiler that builds it.
+        let strip = Command::new("strip")
+            .args(["--strip-debug", "-o"])
+            .args([&path, Path::new(PEACRAB)])
+            .status();
+        assert!(strip.is_ok_and(|status| status.success()), "strip");
         let mut file = OpenOptions::new().append(true).open(path).unwrap();
         write!(file, "\nPEACRAB_TEST_VERSION={version}").unwrap();
         release.sign();

@@ -164,7 +164,10 @@ fn completions_know_commands_settings_providers_sessions_and_channels() {
     );
     assert_eq!(
         complete(&home, &["send", "--channel", ""]),
-        ["telegram", "discord", "email"]
+        [
+            "telegram", "discord", "slack", "matrix", "email", "feishu", "local", "whatsapp", "qq",
+            "mochat"
+        ]
     );
     assert_eq!(complete(&home, &["agent", "-s", ""]), ["garden"]);
     // bash has broken the word at the colon, and replaces what is behind it.

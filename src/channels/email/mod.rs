@@ -31,6 +31,10 @@ pub static SERVICE: Service = Service {
     title: "E-mail",
     needs: &[
         Need {
+            key: "consentGranted",
+            how: "The agent reads this mailbox and answers from it. Does its owner agree?",
+        },
+        Need {
             key: "imapHost",
             how: "The server from which your provider lets programs read mail, such as imap.example.org (IMAP, with TLS).",
         },

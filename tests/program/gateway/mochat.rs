@@ -1,5 +1,7 @@
 //! People on MoChat: what they are promised there.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use crate::harness::gateway::Gateway;
@@ -7,6 +9,7 @@ use crate::harness::home::Home;
 use crate::harness::mochat::{Fault, MoChat, TOKEN};
 use crate::harness::model::{Model, Step, say};
 use crate::harness::program::Program;
+use crate::harness::wait_until;
 
 /// A scripted model, MoChat with a session and a panel, and ana, who may speak.
 struct Chat {
@@ -71,6 +74,11 @@ fn what_is_written_between_two_runs_is_answered_once() {
     chat.mochat.says("ana", "session_ana", "are you there?");
     let gateway = chat.start();
     chat.mochat.wait_for("session_ana", "two");
+    // MoChat cannot tell a message that is sent again: one whose answer is lost would come twice.
+    let outbox = chat.home.path().join("outbox.jsonl");
+    wait_until("the confirmation", || {
+        fs::read_to_string(&outbox).is_ok_and(|text| text.is_empty())
+    });
     chat.mochat.go_offline();
     chat.mochat.says("ana", "session_ana", "and now?");
     chat.mochat.go_online();

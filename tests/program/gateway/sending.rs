@@ -454,9 +454,9 @@ fn send_tells_whether_the_message_was_sent_or_queued() {
 fn a_message_to_an_impossible_address_is_an_error_at_once() {
     let scene = Scene::playing([]);
     for (arguments, complaint) in [
-        (["--channel", "slack"], "Known channels: telegram, discord"),
+        (["--channel", "pigeon"], "Known channels: telegram, discord"),
         (["--channel", "discord"], "discord is not enabled"),
-        (["--chat", "slack:5"], "Known channels: telegram, discord"),
+        (["--chat", "pigeon:5"], "Known channels: telegram, discord"),
         (["--chat", "Ana"], "not a chat ID"),
         (["--chat", "0"], "not a chat ID"),
         (["--chat", "telegram:1001:x"], "not a chat ID"),
