@@ -84,8 +84,9 @@ impl Adapter for Telegram {
     }
 
     fn is_group(&self, address: &Address) -> Option<bool> {
-        // The ids of groups are negative.
-        ChatTarget::parse(address).map(|place| place.chat < 0)
+        // The ids of groups are negative, and no chat has 0.
+        let place = ChatTarget::parse(address).filter(|place| place.chat != 0);
+        place.map(|place| place.chat < 0)
     }
 
     fn render(&self, markdown: &str) -> Vec<Piece> {
