@@ -40,7 +40,7 @@ pub struct Offer {
     pub first: usize,
     /// The choices.
     pub choices: Vec<Choice>,
-    /// The question that it answers, which is open until [`Book::close`].
+    /// The question that it answers, which is open until it is closed.
     #[serde(default)]
     pub question: Option<u64>,
     /// Whether the chat has not moved on since.
