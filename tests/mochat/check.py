@@ -91,8 +91,9 @@ async def until(holds):
 
 
 def main():
-    os.environ["HOME"] = tempfile.mkdtemp()
     fake = Fake(sys.argv[1:])
+    # nanobot writes into its home; Cargo needs the real one.
+    os.environ["HOME"] = tempfile.mkdtemp()
     asyncio.run(check(fake))
     print("nanobot's channel is content with the fake")
     assert fake("complaints") == [], fake("complaints")

@@ -5,10 +5,11 @@
 import { createServer } from "node:net";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const [folder, token] = process.argv.slice(2);
+const folder = resolve(process.argv[2]);
+const token = process.argv[3];
 const { transpileModule } = createRequire(join(folder, "x.js"))("typescript");
 const built = join(folder, "built");
 mkdirSync(built, { recursive: true });
