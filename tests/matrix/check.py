@@ -207,7 +207,7 @@ class Check:
         left = await self.client.room_leave(declined)
         assert isinstance(left, nio.RoomLeaveResponse) and self.state("membership", declined)[0] == "leave"
         new = self.say("replace", self.group)
-        _, event = await self.sees(nio.UnknownEvent, lambda e: e.type == "m.room.tombstone")
+        _, event = await self.sees(nio.RoomUpgradeEvent, lambda e: True)
         assert event.source["content"]["replacement_room"] == new
         created = await self.client.room_create(is_direct=True, invite=[self.ana])
         assert isinstance(created, nio.RoomCreateResponse), created
