@@ -32,7 +32,9 @@ fn refused(text: &str) -> Option<usize> {
 /// Bytes of memory that a process has for itself: pages of the program's file come and go with the machine's load.
 fn anonymous(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"));
     let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
     kilobytes.unwrap().parse::<u64>().unwrap() * 1024
 }
