@@ -127,7 +127,9 @@ mcp-servers: ## List and call the tools of real MCP servers from npm and PyPI (n
 
 footprint: ## Build the static binary and measure its size, memory, instructions and writes
 	@scripts/setup footprint
-	binary=$$(cross/build $(CROSS_TARGET)) && python3 scripts/footprint "$$binary"
+	binary=$$(cross/build $(CROSS_TARGET)) && python3 scripts/footprint "$$binary" && \
+		PEACRAB_TEST_MEASURED="$$(realpath "$$binary")" $(CARGO) test --locked --test program -- \
+		--ignored --exact channels::together::a_connected_channel_takes_little_memory --nocapture
 
 soak: ## Load the static binary's gateway for SOAK_MINUTES; memory must not grow, no message get lost
 	@scripts/setup footprint

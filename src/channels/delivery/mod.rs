@@ -412,7 +412,6 @@ impl Shared {
     }
 
     fn start_worker(self: &Arc<Self>, inner: &mut Inner, now: Duration) {
-        inner.workers.retain(|worker| !worker.is_finished());
         let shared = Arc::clone(self);
         let worker = thread::Builder::new()
             .name("delivery".to_owned())
@@ -465,6 +464,9 @@ impl Shared {
             }
         }
         inner.alive -= 1;
+        // The stack of a thread that somebody might still join stays.
+        let own = thread::current().id();
+        inner.workers.retain(|worker| worker.thread().id() != own);
     }
 
     /// Waits to be woken; true when nothing was to be done for so long that the worker ends.
