@@ -104,7 +104,6 @@ pub(super) fn enqueue(shared: &Arc<Shared>, mut envelope: Envelope) {
         due: Duration::ZERO,
     });
     if state.queue.len() > state.idle && state.threads < FETCH_THREADS {
-        state.handles.retain(|handle| !handle.is_finished());
         let shared = Arc::clone(shared);
         let thread = thread::Builder::new()
             .name("fetch".to_owned())
@@ -140,9 +139,14 @@ fn work(shared: &Arc<Shared>) {
                 settle(shared, job, progress, &heartbeat);
             }
             Task::Disconnect => connection = None,
-            Task::End => return,
+            Task::End => break,
         }
     }
+    drop(connection);
+    // The stack of a thread that somebody might still join stays.
+    let own = thread::current().id();
+    let mut state = shared.fetches.state.lock();
+    state.handles.retain(|handle| handle.thread().id() != own);
 }
 
 /// Fetches what is left of a job, until something fails that may succeed later.
