@@ -37,7 +37,7 @@ use crate::message::{Address, CommandButton, DraftKey, OutgoingMessage};
 use crate::outbox::Outbox;
 use crate::state::Languages;
 use crate::sync::{Condvar, Mutex, MutexGuard};
-use crate::sys::random;
+use crate::sys::{memory, random};
 
 use super::adapter::{Adapter, MenuEntry};
 use super::choices::Choices;
@@ -412,6 +412,7 @@ impl Shared {
     }
 
     fn start_worker(self: &Arc<Self>, inner: &mut Inner, now: Duration) {
+        inner.workers.retain(|worker| !worker.is_finished());
         let shared = Arc::clone(self);
         let worker = thread::Builder::new()
             .name("delivery".to_owned())
@@ -464,9 +465,10 @@ impl Shared {
             }
         }
         inner.alive -= 1;
-        // The stack of a thread that somebody might still join stays.
-        let own = thread::current().id();
-        inner.workers.retain(|worker| worker.thread().id() != own);
+        drop(inner);
+        drop(caller);
+        // It stays mapped until the thread is joined.
+        memory::give_back_stack();
     }
 
     /// Waits to be woken; true when nothing was to be done for so long that the worker ends.

@@ -24,6 +24,7 @@ use crate::limits::channels::{
 };
 use crate::message::{Attachment, Envelope, RemoteFile, SessionKey};
 use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::sys::memory;
 
 /// The messages whose files are to be fetched, and the threads that do it.
 #[derive(Default)]
@@ -104,6 +105,7 @@ pub(super) fn enqueue(shared: &Arc<Shared>, mut envelope: Envelope) {
         due: Duration::ZERO,
     });
     if state.queue.len() > state.idle && state.threads < FETCH_THREADS {
+        state.handles.retain(|handle| !handle.is_finished());
         let shared = Arc::clone(shared);
         let thread = thread::Builder::new()
             .name("fetch".to_owned())
@@ -143,10 +145,8 @@ fn work(shared: &Arc<Shared>) {
         }
     }
     drop(connection);
-    // The stack of a thread that somebody might still join stays.
-    let own = thread::current().id();
-    let mut state = shared.fetches.state.lock();
-    state.handles.retain(|handle| handle.thread().id() != own);
+    // It stays mapped until the thread is joined.
+    memory::give_back_stack();
 }
 
 /// Fetches what is left of a job, until something fails that may succeed later.
