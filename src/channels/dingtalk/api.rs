@@ -457,10 +457,8 @@ mod tests {
     use super::*;
 
     fn api(base: &str) -> Api {
-        let bot = Bot {
-            api_base: base.to_owned(),
-            ..Bot::of("dingtalk")
-        };
+        let mut bot = Bot::of("dingtalk");
+        base.clone_into(&mut bot.api_base);
         let tls = Tls::new(None).unwrap();
         let patience = Duration::from_secs(1);
         Api::new(&tls, &bot, &Arc::default(), patience, &Cancel::default()).unwrap()

@@ -121,7 +121,7 @@ mod tests {
             ),
             ("`a*b`", "`a*b`"),
             ("```sh\nls *\ncd\n```\nthen", "```sh\nls *\ncd\n```\n\nthen"),
-            ("**注意：**请看", "**注意：**\u{200a}请看"),
+            ("**注意**：请看", "**注意**：请看"),
             ("\\# no heading", "\\# no heading"),
             ("&lt;b&gt; x", "\\<b> x"),
         ] {
