@@ -163,6 +163,10 @@ def check_sending(client):
     assert to_ana(client, "sampleText", {"content": "late"})[0] == 200
 
 
+def interrupted():
+    raise KeyboardInterrupt
+
+
 async def check():
     robot = Robot()
     client = dingtalk_stream.DingTalkStreamClient(dingtalk_stream.Credential(fake.id, fake.token))
@@ -173,7 +177,10 @@ async def check():
     await check_messages(robot)
     await check_stream(robot)
     await asyncio.to_thread(check_sending, client)
-    task.cancel()
+    # The library goes on after everything else.
+    client.open_connection = interrupted
+    await play("disconnect")
+    await asyncio.wait_for(task, LONG)
 
 
 def main():
