@@ -222,7 +222,7 @@ mod tests {
             json!({"conversationType": "2", "isInAtList": true, "text": {"content": " /status"}});
         let it = envelope(group).unwrap();
         assert!(it.is_group && it.text == "/status");
-        assert_eq!(it.address().to_string(), "dingtalk:cidAB%2B%2F%3D%3D");
+        assert_eq!(it.address().to_string(), "dingtalk:cidAB+/==");
         // Somebody of another organisation has no staff id.
         let outer = envelope(json!({"conversationType": "2", "senderStaffId": null})).unwrap();
         assert_eq!(outer.sender().unwrap().id, "$:LWCP_v1:$ab");

@@ -1,11 +1,11 @@
 //! Where DingTalk's messages go: to a person, or to a group. Pure.
 //!
 //! A group's id begins with `cid`, and an organisation may give a person any id. A person's address therefore never
-//! begins so: the first letter is percent-encoded there, as are all characters that ids seldom have.
+//! begins so: the first letter is percent-encoded there. So are the characters that addresses cannot have, and those
+//! that ids seldom have; those of base64 stay.
 
 use super::NAME;
 use crate::channels::adapter::{Failure, Sent};
-use crate::channels::discord::api::percent_encode;
 use crate::limits::channels::dingtalk::ID_BYTES;
 use crate::message::Address;
 
@@ -41,12 +41,12 @@ impl Place {
     /// Its address.
     pub fn address(&self) -> Address {
         let chat = match self {
-            Self::Group(id) => percent_encode(id),
+            Self::Group(id) => encode(id),
             Self::Person(id) => match id.strip_prefix('c') {
                 Some(rest) if id.starts_with(CONVERSATION) => {
-                    format!("%63{}", percent_encode(rest))
+                    format!("%63{}", encode(rest))
                 }
-                _ => percent_encode(id),
+                _ => encode(id),
             },
         };
         Address::new(NAME, &chat)
@@ -69,6 +69,17 @@ impl Place {
 /// Whether a text can be an id: DingTalk's have letters, digits and punctuation.
 pub fn is_id(text: &str) -> bool {
     (1..=ID_BYTES).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn encode(id: &str) -> String {
+    let mut encoded = String::with_capacity(id.len());
+    for byte in id.bytes() {
+        match char::from(byte) {
+            kept if kept.is_ascii_alphanumeric() || "-_.~+/=@".contains(kept) => encoded.push(kept),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
 }
 
 /// Undoes percent-encoding; `None` where that is broken.
@@ -102,14 +113,15 @@ mod tests {
             (Place::person("manager1234"), "dingtalk:manager1234"),
             (Place::person("0123-45_6"), "dingtalk:0123-45_6"),
             (Place::person("cid7"), "dingtalk:%63id7"),
-            (Place::group("cidA+/b=="), "dingtalk:cidA%2B%2Fb%3D%3D"),
+            (Place::person("a:b%c"), "dingtalk:a%3Ab%25c"),
+            (Place::group("cidA+/b=="), "dingtalk:cidA+/b=="),
         ] {
             let place = place.unwrap();
             assert_eq!(place.address().to_string(), address);
             assert_eq!(of(address), Some(place));
         }
         // As a person may write it.
-        assert_eq!(of("dingtalk:cidA+/b=="), Place::group("cidA+/b=="));
+        assert_eq!(of("dingtalk:cidA%2B%2Fb%3d%3d"), Place::group("cidA+/b=="));
         assert_eq!(Place::group("manager1234"), None);
         for address in [
             "dingtalk:",
