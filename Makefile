@@ -38,7 +38,10 @@ test: ## Check formatting, lints, tests and documentation
 	@scripts/setup test
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
-	$(CARGO) test --locked
+	$(CARGO) test --locked --lib --bins --test confine --test floors
+	$(CARGO) test --locked --doc
+# The stories wait most of the time, for the program or for what it waits for.
+	RUST_TEST_THREADS=4 $(CARGO) test --locked --test program
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps
 	python3 scripts/screens --check "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 

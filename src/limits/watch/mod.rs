@@ -32,6 +32,9 @@ pub const EVENT_EVERY_SECONDS: u64 = 300;
 /// How long a service may be away, in seconds: a restart is no alarm.
 pub const SERVICE_HOLD_SECONDS: u64 = 5;
 
+/// A wait of this length returns the thread's unused stack to the kernel first.
+pub const REST: Duration = Duration::from_secs(1);
+
 /// How far a value has to go back below its threshold to count as normal again, in percent of it.
 pub const HYSTERESIS_PERCENT: f64 = 5.0;
 /// Alarms within [`FLAP_WINDOW_MS`] from which a watch counts as flapping.

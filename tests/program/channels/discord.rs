@@ -6,8 +6,6 @@ use serde_json::{Value, json};
 
 use super::{Place, Shown, Who};
 use crate::harness::discord::{Discord, Fault, Person, Place as Channel, Said, TOKEN, Upload};
-use crate::harness::gateway::Gateway;
-use crate::harness::home::Home;
 
 /// The fake, with its people.
 pub struct Service {
@@ -56,14 +54,14 @@ impl super::Service for Service {
         })
     }
 
-    fn connect(&self, home: &Home) -> Gateway {
+    fn connecting(&self) -> Box<dyn FnOnce() + '_> {
         let (sessions, resumes) = self.server.sessions();
-        let gateway = Gateway::start(home);
-        crate::harness::wait_until("a session", || {
-            let (now, resumed) = self.server.sessions();
-            now + resumed > sessions + resumes
-        });
-        gateway
+        Box::new(move || {
+            crate::harness::wait_until("a session", || {
+                let (now, resumed) = self.server.sessions();
+                now + resumed > sessions + resumes
+            });
+        })
     }
 
     fn says(&self, who: Who, place: Place, text: &str) -> String {

@@ -6,8 +6,6 @@ use std::sync::Mutex;
 use serde_json::Value;
 
 use super::{Place, Shown, Who};
-use crate::harness::gateway::Gateway;
-use crate::harness::home::Home;
 use crate::harness::mail::{Fault, Letter, Mail, Person};
 
 /// The fake, with its people and the conversation that each of them has.
@@ -80,7 +78,7 @@ impl super::Service for Service {
         self.mail.section()
     }
 
-    fn connect(&self, home: &Home) -> Gateway {
+    fn connecting(&self) -> Box<dyn FnOnce() + '_> {
         let looks = |command: &String| command.starts_with("UID SEARCH UID");
         let before = self
             .mail
@@ -88,9 +86,9 @@ impl super::Service for Service {
             .iter()
             .filter(|command| looks(command))
             .count();
-        let gateway = Gateway::start(home);
-        self.mail.wait_for_command("UID SEARCH UID", before + 1);
-        gateway
+        Box::new(move || {
+            self.mail.wait_for_command("UID SEARCH UID", before + 1);
+        })
     }
 
     fn says(&self, who: Who, _: Place, text: &str) -> String {

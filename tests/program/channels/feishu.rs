@@ -4,8 +4,6 @@ use serde_json::{Value, json};
 
 use super::{Place, Shown, Who};
 use crate::harness::feishu::{APP_ID, APP_SECRET, Chat, Fault, Feishu, Person, Upload};
-use crate::harness::gateway::Gateway;
-use crate::harness::home::Home;
 
 const ANA: &str = "ou_ana00000000000000000000000000001";
 
@@ -64,11 +62,11 @@ impl super::Service for Service {
         })
     }
 
-    fn connect(&self, home: &Home) -> Gateway {
+    fn connecting(&self) -> Box<dyn FnOnce() + '_> {
         let links = self.server.links();
-        let gateway = Gateway::start(home);
-        self.server.wait_for_link(links + 1);
-        gateway
+        Box::new(move || {
+            self.server.wait_for_link(links + 1);
+        })
     }
 
     fn says(&self, who: Who, place: Place, text: &str) -> String {

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::{HERE, Place, Scene, Service as _, Shown, Who};
 use crate::harness::gateway::Gateway;
-use crate::harness::home::Home;
 use crate::harness::local::{LocalMessage, LocalProgram};
 use crate::harness::model::{Gate, say};
 use crate::harness::wait_until;
@@ -66,11 +65,11 @@ impl super::Service for Service {
         json!({"enabled": true, "socket": self.program.socket(), "allowFrom": ["ana"]})
     }
 
-    fn connect(&self, home: &Home) -> Gateway {
+    fn connecting(&self) -> Box<dyn FnOnce() + '_> {
         let before = self.program.connections();
-        let gateway = Gateway::start(home);
-        wait_until("a connection", || self.program.connections() > before);
-        gateway
+        Box::new(move || {
+            wait_until("a connection", || self.program.connections() > before);
+        })
     }
 
     fn says(&self, who: Who, place: Place, text: &str) -> String {

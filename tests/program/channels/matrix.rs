@@ -3,8 +3,6 @@
 use serde_json::Value;
 
 use super::{Place, Shown, Who};
-use crate::harness::gateway::Gateway;
-use crate::harness::home::Home;
 use crate::harness::matrix::{Fault, Matrix, Person, section};
 
 /// The fake, with its people.
@@ -51,11 +49,11 @@ impl super::Service for Service {
         section(&self.server)
     }
 
-    fn connect(&self, home: &Home) -> Gateway {
+    fn connecting(&self) -> Box<dyn FnOnce() + '_> {
         let before = self.server.calls("sync").len();
-        let gateway = Gateway::start(home);
-        self.server.wait_until_listening(before);
-        gateway
+        Box::new(move || {
+            self.server.wait_until_listening(before);
+        })
     }
 
     fn says(&self, who: Who, place: Place, text: &str) -> String {

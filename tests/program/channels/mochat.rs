@@ -3,8 +3,6 @@
 use serde_json::Value;
 
 use super::{Place, Shown, Who};
-use crate::harness::gateway::Gateway;
-use crate::harness::home::Home;
 use crate::harness::mochat::{Fault, MoChat};
 
 /// The fake, with its people.
@@ -53,12 +51,12 @@ impl super::Service for Service {
         self.server.section()
     }
 
-    fn connect(&self, home: &Home) -> Gateway {
+    fn connecting(&self) -> Box<dyn FnOnce() + '_> {
         let watched = self.server.calls("sessions/watch");
-        let gateway = Gateway::start(home);
-        // Each session once.
-        self.server.wait_for_calls("sessions/watch", watched + 2);
-        gateway
+        Box::new(move || {
+            // Each session once.
+            self.server.wait_for_calls("sessions/watch", watched + 2);
+        })
     }
 
     fn says(&self, who: Who, place: Place, text: &str) -> String {

@@ -14,6 +14,7 @@ mod qq;
 mod slack;
 mod stories;
 mod telegram;
+mod together;
 mod whatsapp;
 
 use std::collections::BTreeSet;
@@ -88,8 +89,16 @@ pub trait Service: Sized {
         Vec::new()
     }
 
+    /// What waits until a gateway that is started after this call is connected.
+    fn connecting(&self) -> Box<dyn FnOnce() + '_>;
+
     /// Starts a gateway; returns when it is connected.
-    fn connect(&self, home: &Home) -> Gateway;
+    fn connect(&self, home: &Home) -> Gateway {
+        let connected = self.connecting();
+        let gateway = Gateway::start(home);
+        connected();
+        gateway
+    }
 
     /// Somebody writes; in a group without naming the bot. Returns the message's id.
     fn says(&self, who: Who, place: Place, text: &str) -> String;

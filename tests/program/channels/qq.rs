@@ -3,8 +3,6 @@
 use serde_json::{Value, json};
 
 use super::{Place, Shown, Who};
-use crate::harness::gateway::Gateway;
-use crate::harness::home::Home;
 use crate::harness::qq::{Fault, Person, Qq};
 use crate::harness::wait_until;
 
@@ -53,14 +51,14 @@ impl super::Service for Service {
         section
     }
 
-    fn connect(&self, home: &Home) -> Gateway {
+    fn connecting(&self) -> Box<dyn FnOnce() + '_> {
         let (readies, resumes) = self.server.sessions();
-        let gateway = Gateway::start(home);
-        wait_until("a session", || {
-            let (now, resumed) = self.server.sessions();
-            now + resumed > readies + resumes
-        });
-        gateway
+        Box::new(move || {
+            wait_until("a session", || {
+                let (now, resumed) = self.server.sessions();
+                now + resumed > readies + resumes
+            });
+        })
     }
 
     /// In a group, QQ delivers only what mentions the bot.

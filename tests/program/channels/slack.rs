@@ -3,8 +3,6 @@
 use serde_json::{Value, json};
 
 use super::{Place, Shown, Who};
-use crate::harness::gateway::Gateway;
-use crate::harness::home::Home;
 use crate::harness::slack::{APP_TOKEN, BOT_TOKEN, Fault, Person, Place as Chat, Said, Slack};
 
 /// The fake, with its people.
@@ -63,11 +61,11 @@ impl super::Service for Service {
         })
     }
 
-    fn connect(&self, home: &Home) -> Gateway {
+    fn connecting(&self) -> Box<dyn FnOnce() + '_> {
         let opened = self.server.connections().0;
-        let gateway = Gateway::start(home);
-        self.server.wait_for_connections(opened + 1);
-        gateway
+        Box::new(move || {
+            self.server.wait_for_connections(opened + 1);
+        })
     }
 
     fn says(&self, who: Who, place: Place, text: &str) -> String {

@@ -3,8 +3,6 @@
 use serde_json::{Value, json};
 
 use super::{Place, Shown, Who};
-use crate::harness::gateway::Gateway;
-use crate::harness::home::Home;
 use crate::harness::telegram::{
     BOT_NAME, Fault, Media, Person, Place as Chat, Said, TOKEN, Telegram, Upload,
 };
@@ -51,10 +49,10 @@ impl super::Service for Service {
         json!({"enabled": true, "token": TOKEN, "apiBase": self.server.url(), "allowFrom": ["1001"]})
     }
 
-    fn connect(&self, home: &Home) -> Gateway {
-        let gateway = Gateway::start(home);
-        self.server.wait_for_poll();
-        gateway
+    fn connecting(&self) -> Box<dyn FnOnce() + '_> {
+        Box::new(move || {
+            self.server.wait_for_poll();
+        })
     }
 
     fn says(&self, who: Who, place: Place, text: &str) -> String {

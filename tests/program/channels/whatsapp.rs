@@ -3,8 +3,6 @@
 use serde_json::Value;
 
 use super::{Place, Shown, Who};
-use crate::harness::gateway::Gateway;
-use crate::harness::home::Home;
 use crate::harness::whatsapp::{Fault, Person, WhatsApp};
 
 /// The fake, with its people.
@@ -61,11 +59,11 @@ impl super::Service for Service {
         self.server.section()
     }
 
-    fn connect(&self, home: &Home) -> Gateway {
+    fn connecting(&self) -> Box<dyn FnOnce() + '_> {
         let clients = self.server.clients();
-        let gateway = Gateway::start(home);
-        self.server.wait_for_clients(clients + 1);
-        gateway
+        Box::new(move || {
+            self.server.wait_for_clients(clients + 1);
+        })
     }
 
     /// The bridge tells it only to those who are connected.

@@ -29,10 +29,12 @@ fn refused(text: &str) -> Option<usize> {
     Some(names.split(", ").count() + more.parse::<usize>().unwrap())
 }
 
-/// Bytes of memory that a process has.
-fn resident(pid: u32) -> u64 {
+/// Bytes of memory that a process has for itself: pages of the program's file come and go with the machine's load.
+fn anonymous(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"));
     let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
     kilobytes.unwrap().parse::<u64>().unwrap() * 1024
 }
@@ -58,14 +60,14 @@ fn a_flood_neither_fills_the_memory_nor_keeps_others_from_being_served() {
     telegram.wait_for_message(ben.chat(), |message| message.text == "Hello.");
     ana.says("work");
     model.wait_for_requests(2);
-    let before = resident(gateway.id());
+    let before = anonymous(gateway.id());
     let flood = ana.floods(FLOOD);
     ben.says("are you there?");
     telegram.wait_for_message(ben.chat(), |message| {
         message.text == "Hello." && message.id > 2
     });
     telegram.wait_for_offset(flood.end - 1);
-    let growth = resident(gateway.id()).saturating_sub(before);
+    let growth = anonymous(gateway.id()).saturating_sub(before);
     assert!(growth < GROWTH, "it has grown by {growth} bytes");
     let inbox = fs::metadata(home.path().join("inbox.jsonl")).unwrap().len();
     assert!(inbox < INBOX, "{inbox} bytes");

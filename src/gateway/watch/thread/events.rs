@@ -11,7 +11,8 @@ use super::{Running, Thread};
 use crate::clock::Stopwatch;
 use crate::gateway::watch::{Item, system};
 use crate::limits::clock::TURNED_LOOK;
-use crate::limits::watch::{FILE_PACE_MS, GROUPS_MAX, WAIT_MAX};
+use crate::limits::watch::{FILE_PACE_MS, GROUPS_MAX, REST, WAIT_MAX};
+use crate::sys::memory;
 use crate::sys::watch::events::{self, Interest, Waited};
 use crate::watch::{BuiltIn, Subject, What};
 
@@ -125,6 +126,9 @@ impl Thread<'_> {
             .iter()
             .filter_map(|running| running.process.as_ref());
         waited.extend(processes.map(|process| plain(process.as_fd())));
+        if time >= REST {
+            memory::give_back_stack();
+        }
         let ready = match events::wait(&waited, Some(time)) {
             Ok(ready) => ready,
             Err(error) => {

@@ -19,7 +19,7 @@ use crate::limits::watch::{
 };
 use crate::sys::watch::events::{Changes, Interest, process};
 use crate::watch::rule::millis;
-use crate::watch::{BuiltIn, Criterion, Entry, Moment, Notice, Phase, Ran, Subject, What, parse};
+use crate::watch::{BuiltIn, Criterion, Entry, Moment, Notice, Phase, Ran, Subject, What};
 
 /// The thread's own state.
 pub(super) struct Thread<'a> {
@@ -51,7 +51,7 @@ struct Running {
     process: Option<OwnedFd>,
     /// The numbers of what it sees in the thread's [`Changes`].
     seen: Vec<i32>,
-    file: Option<(Follower, regex_lite::Regex)>,
+    file: Option<Follower>,
 }
 
 impl<'a> Thread<'a> {
@@ -194,7 +194,7 @@ impl<'a> Thread<'a> {
     fn start(&self, item: Arc<Item>, now: Moment) -> Running {
         let what = item.rule().map(|rule| &rule.what);
         let file = match what {
-            Some(What::File { pattern, .. }) => parse::compile(pattern).ok(),
+            Some(What::File { .. }) => Some(Follower::default()),
             _ => None,
         };
         let process = match what {
@@ -207,7 +207,7 @@ impl<'a> Thread<'a> {
             is_probed: false,
             process,
             seen: self.see(&item),
-            file: file.map(|pattern| (Follower::default(), pattern)),
+            file,
             item,
         }
     }
@@ -385,11 +385,11 @@ impl<'a> Thread<'a> {
         let Some(running) = self.running.get_mut(index) else {
             return;
         };
-        let Some((follower, pattern)) = &mut running.file else {
+        let Some(follower) = &mut running.file else {
             return;
         };
         let item = &running.item;
-        let Some(What::File { path, .. }) = item.rule().map(|rule| &rule.what) else {
+        let Some(What::File { path, pattern }) = item.rule().map(|rule| &rule.what) else {
             return;
         };
         let mut shared = self.gateway.parts.watches.shared.lock();
@@ -477,10 +477,7 @@ impl<'a> Thread<'a> {
     fn keep_marks(&self) {
         let mut shared = self.watches().shared.lock();
         for running in &self.running {
-            let mark = running
-                .file
-                .as_ref()
-                .and_then(|(follower, _)| follower.mark());
+            let mark = running.file.as_ref().and_then(Follower::mark);
             let entry = shared.entries.get_mut(&running.item.key);
             if let Some((entry, mark)) = entry.zip(mark) {
                 entry.mark = Some(mark);

@@ -1,0 +1,210 @@
+//! All channels at once, and what a connected one takes.
+
+use std::fs;
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{HERE, Service, Who};
+use crate::harness::gateway::Gateway;
+use crate::harness::home::Home;
+use crate::harness::model::{Model, say};
+use crate::harness::program::{PEACRAB, Program};
+use crate::harness::wait_until;
+
+/// The program to measure instead of the one for tests, whose pages are not those that people run.
+const MEASURED: &str = "PEACRAB_TEST_MEASURED";
+/// Bytes of anonymous memory that a connected channel may add.
+const CHANNEL_BYTES: u64 = 120 * 1024;
+/// Bytes of anonymous memory with all of them after an answer on each, and of resident memory at most.
+const ALL_BYTES: u64 = 2_100_000;
+const ALL_PEAK_BYTES: u64 = 8_300_000;
+/// What people write.
+const WORDS: [&str; 2] = ["apples", "oranges"];
+/// Before it is looked at, an idle gateway gets this time to come to rest: it is measured, and nothing waits for it.
+const SETTLES: Duration = Duration::from_secs(3);
+
+/// A channel of any kind.
+struct Channel {
+    name: &'static str,
+    section: Value,
+    settings: Vec<(&'static str, Value)>,
+    act: Box<dyn Act>,
+}
+
+/// What is asked of it.
+trait Act {
+    fn connecting(&self) -> Box<dyn FnOnce() + '_>;
+    fn says(&self, text: &str);
+    fn has(&self, text: &str) -> bool;
+}
+
+impl<S: Service> Act for S {
+    fn connecting(&self) -> Box<dyn FnOnce() + '_> {
+        Service::connecting(self)
+    }
+
+    fn says(&self, text: &str) {
+        Service::says(self, Who::Ana, HERE, text);
+    }
+
+    fn has(&self, text: &str) -> bool {
+        self.shown(HERE)
+            .iter()
+            .any(|shown| shown.text.contains(text))
+    }
+}
+
+fn channel<S: Service + 'static>() -> Channel {
+    let service = S::start();
+    Channel {
+        name: S::NAME,
+        section: service.section(),
+        settings: service.settings(),
+        act: Box::new(service),
+    }
+}
+
+fn channels() -> Vec<Channel> {
+    vec![
+        channel::<super::telegram::Service>(),
+        channel::<super::discord::Service>(),
+        channel::<super::slack::Service>(),
+        channel::<super::matrix::Service>(),
+        channel::<super::email::Service>(),
+        channel::<super::feishu::Service>(),
+        channel::<super::local::Service>(),
+        channel::<super::whatsapp::Service>(),
+        channel::<super::qq::Service>(),
+        channel::<super::mochat::Service>(),
+    ]
+}
+
+fn home(model: &Model, channels: &[&Channel]) -> Home {
+    let mut home = Home::with_model(model);
+    let sections = channels
+        .iter()
+        .map(|channel| (channel.name.to_owned(), channel.section.clone()));
+    home.set("/channels", Value::Object(sections.collect()));
+    for (pointer, value) in channels.iter().flat_map(|channel| &channel.settings) {
+        home.set(pointer, value.clone());
+    }
+    home
+}
+
+/// A gateway that is connected to these.
+fn start(home: &Home, channels: &[&Channel]) -> Gateway {
+    let connected: Vec<_> = channels
+        .iter()
+        .map(|channel| channel.act.connecting())
+        .collect();
+    let program = std::env::var(MEASURED).unwrap_or_else(|_| PEACRAB.to_owned());
+    let gateway = Gateway::of(Program::of(&program, home).arg("gateway"));
+    connected.into_iter().for_each(|connected| connected());
+    gateway
+}
+
+/// Somebody writes on each channel, and all are answered.
+fn talk(channels: &[&Channel], text: &str) {
+    channels.iter().for_each(|channel| channel.act.says(text));
+    for channel in channels {
+        wait_until(&format!("an answer on {}", channel.name), || {
+            channel.act.has(&format!("You said {text}."))
+        });
+    }
+}
+
+fn model() -> Model {
+    Model::answering(|request| {
+        let asked = request.last_message();
+        let word = WORDS.iter().rfind(|word| asked.contains(**word));
+        say(&format!("You said {}.", word.unwrap_or(&"nothing")))
+    })
+}
+
+/// Bytes of a line of a process's status, such as `VmHWM:`.
+fn status(gateway: &Gateway, field: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", gateway.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    kilobytes.unwrap().parse::<u64>().unwrap() * 1024
+}
+
+#[test]
+fn all_channels_are_served_at_once() {
+    let model = model();
+    let all = channels();
+    let all: Vec<&Channel> = all.iter().collect();
+    let home = home(&model, &all);
+    let gateway = start(&home, &all);
+    WORDS.iter().for_each(|word| talk(&all, word));
+    gateway.stop().ends_with(0);
+}
+
+/// What a gateway took, in bytes.
+struct Taken {
+    /// Anonymous memory once it was connected, and after an answer on each channel.
+    connected: u64,
+    answered: u64,
+    /// Resident in the end, and at most.
+    resident: u64,
+    peak: u64,
+}
+
+fn measure(model: &Model, channels: &[&Channel]) -> Taken {
+    let home = home(model, channels);
+    let gateway = start(&home, channels);
+    sleep(SETTLES);
+    let connected = status(&gateway, "RssAnon:");
+    talk(channels, WORDS[0]);
+    sleep(SETTLES);
+    let taken = Taken {
+        connected,
+        answered: status(&gateway, "RssAnon:"),
+        resident: status(&gateway, "VmRSS:"),
+        peak: status(&gateway, "VmHWM:"),
+    };
+    gateway.stop().ends_with(0);
+    taken
+}
+
+/// `make footprint` runs it with the program that people run.
+#[test]
+#[ignore = "measures for a minute"]
+fn a_connected_channel_takes_little_memory() {
+    let model = model();
+    let all = channels();
+    let all: Vec<&Channel> = all.iter().collect();
+    let (first, others) = all.split_first().unwrap();
+    let alone = measure(&model, &[first]);
+    println!(
+        "{:9} {:>9} bytes connected, {:>9} after an answer",
+        first.name, alone.connected, alone.answered
+    );
+    let mut large = Vec::new();
+    for channel in others {
+        let with = measure(&model, &[first, channel]);
+        let more = with.connected.saturating_sub(alone.connected);
+        println!(
+            "{:9} {more:>9} more,            {:>9} more",
+            channel.name,
+            with.answered.saturating_sub(alone.answered)
+        );
+        if more > CHANNEL_BYTES {
+            large.push((channel.name, more));
+        }
+    }
+    let together = measure(&model, &all);
+    println!(
+        "all {}    {:>9} bytes connected, {:>9} after an answer on each, {} resident, {} at most",
+        all.len(),
+        together.connected,
+        together.answered,
+        together.resident,
+        together.peak
+    );
+    assert!(large.is_empty(), "more than {CHANNEL_BYTES}: {large:?}");
+    assert!(together.answered <= ALL_BYTES);
+    assert!(together.peak <= ALL_PEAK_BYTES);
+}
