@@ -4,8 +4,6 @@ use serde_json::Value;
 
 use super::{Place, Shown, Who};
 use crate::harness::dingtalk::{DingTalk, Fault, Person};
-use crate::harness::gateway::Gateway;
-use crate::harness::home::Home;
 
 /// The fake, with its people.
 pub struct Service {
@@ -54,11 +52,9 @@ impl super::Service for Service {
         self.server.section()
     }
 
-    fn connect(&self, home: &Home) -> Gateway {
+    fn connecting(&self) -> Box<dyn FnOnce() + '_> {
         let links = self.server.links();
-        let gateway = Gateway::start(home);
-        self.server.wait_for_link(links + 1);
-        gateway
+        Box::new(move || self.server.wait_for_link(links + 1))
     }
 
     /// In a group, DingTalk delivers only what mentions the robot.
