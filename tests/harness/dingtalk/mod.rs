@@ -201,6 +201,13 @@ impl DingTalk {
         });
     }
 
+    /// Whether a message was acknowledged.
+    pub fn is_acknowledged(&self, message: &str) -> bool {
+        let state = self.server.state();
+        let mut pushes = state.link.pushes.iter();
+        pushes.any(|push| push.message == message && push.is_done)
+    }
+
     /// How often a message was sent.
     pub fn sendings(&self, message: &str) -> usize {
         let state = self.server.state();

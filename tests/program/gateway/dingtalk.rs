@@ -1,9 +1,12 @@
 //! People on DingTalk: what they are promised there, and what its stream does to it.
 
 use std::fs;
+use std::io::Write;
 
 use serde_json::{Value, json};
 
+use super::stop::{order, start_on_small_disk};
+use crate::disk::has_mounts_of_its_own;
 use crate::harness::dingtalk::{DingTalk, Fault, Person, ROBOT, SECRET};
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
@@ -420,4 +423,30 @@ fn what_is_said_while_the_network_is_away_is_answered_once() {
     assert_eq!(chat.dingtalk.sendings(&later), 1);
     gateway.stop().ends_with(0);
     assert_eq!(chat.texts(), ["one", "two"]);
+}
+
+#[test]
+fn what_a_full_disk_cannot_keep_is_not_acknowledged() {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let mut chat = Chat::playing([say("one")]);
+    // From a user namespace of its own the program doesn't see that the fake's port is the test's.
+    chat.home.set("/tls/localServerUsers", json!(["*"]));
+    let (gateway, mut orders) = start_on_small_disk(&chat.home);
+    chat.dingtalk.wait_for_link(1);
+    order(&gateway, &orders, "fill 1");
+    let said = chat.ana.says(&"ä".repeat(4000));
+    gateway.wait_for_log("inbox.jsonl: no space left on device");
+    // Each connection brings it again, and none takes it.
+    chat.dingtalk.wait_for_link(2);
+    assert!(!chat.dingtalk.is_acknowledged(&said));
+    assert!(chat.model.requests().is_empty());
+    order(&gateway, &orders, "free 1");
+    chat.dingtalk.wait_for(ANA, "one");
+    chat.dingtalk.wait_for_acknowledgements();
+    writeln!(orders, "end").unwrap();
+    gateway.finish().ends_with(0);
+    let _ = fs::remove_dir(format!("{}.small", chat.home.path().display()));
+    assert_eq!(chat.model.requests().len(), 1);
 }
