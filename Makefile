@@ -74,6 +74,8 @@ fakes: ## Check the fakes of the tests with the vendors' own libraries
 		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_whatsapp::serve --nocapture
 	"$${CARGO_TARGET_DIR:-target}/fakes-whatsapp/bin/python" tests/mochat/check.py \
 		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_mochat::serve --nocapture
+	"$${CARGO_TARGET_DIR:-target}/fakes-dingtalk/bin/python" tests/dingtalk/check.py \
+		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_dingtalk::serve --nocapture
 
 mail: ## Have the program read and answer mails with real servers: dovecot and exim
 	@scripts/setup mail

@@ -6,6 +6,7 @@ mod backoff;
 pub mod buttons;
 pub mod choices;
 pub mod delivery;
+pub mod dingtalk;
 pub mod discord;
 pub mod email;
 pub mod feishu;

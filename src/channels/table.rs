@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::adapter::Adapter;
-use super::{discord, email, feishu, local, matrix, mochat, qq, slack, telegram, whatsapp};
+use super::{
+    dingtalk, discord, email, feishu, local, matrix, mochat, qq, slack, telegram, whatsapp,
+};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::config::channels::Bot;
@@ -23,6 +25,7 @@ pub static ALL: &[&Service] = &[
     &whatsapp::SERVICE,
     &qq::SERVICE,
     &mochat::SERVICE,
+    &dingtalk::SERVICE,
 ];
 
 /// The channel of this name.

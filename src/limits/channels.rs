@@ -1,5 +1,6 @@
 //! Bounds of the channels.
 
+pub mod dingtalk;
 pub mod feishu;
 pub mod matrix;
 pub mod mochat;

@@ -2,6 +2,7 @@
 //! on a terminal and in the background.
 
 pub mod clock;
+pub mod dingtalk;
 pub mod discord;
 pub mod executable;
 pub mod feature;

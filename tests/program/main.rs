@@ -25,6 +25,7 @@ mod device;
 mod disk;
 mod doctor;
 mod fake;
+mod fake_dingtalk;
 mod fake_discord;
 mod fake_feishu;
 mod fake_mail;

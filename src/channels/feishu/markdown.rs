@@ -37,28 +37,66 @@ impl Format for Markdown {
     }
 
     fn write(&self, document: &Document, range: Range<usize>) -> String {
-        let mut writer = Writer {
-            document,
-            stretches: document.stretches(range).collect(),
-            out: String::new(),
-            open: Vec::new(),
-            style: Style::default(),
-            space: String::new(),
-            is_line_start: true,
-            is_line_blank: true,
-            has_heading: false,
-            has_closed: false,
-        };
-        for index in 0..writer.stretches.len() {
-            writer.stretch(index);
-        }
-        writer.close(0);
-        writer.out
+        write(document, range, &CARD)
     }
 
     fn fits(&self, _: &str, written: &str) -> bool {
         self.limit().holds(written) && json_bytes(written) <= MESSAGE_JSON_BYTES
     }
+}
+
+/// What differs between relatives of this Markdown.
+pub(in crate::channels) struct Dialect {
+    /// Whether a character in a text could be read as markup, by the character before it and the text behind it.
+    /// Those that are markup only at the beginning of a line are known.
+    pub is_mark: fn(char, Option<char>, &str) -> bool,
+    /// Writes such a character so that it is shown.
+    pub escape: fn(char, &mut String),
+    /// Writes an address within a link.
+    pub destination: fn(&str) -> String,
+    /// Whether tags count even within code.
+    pub has_tags: bool,
+    /// Whether a line ends only where two spaces stand before the newline.
+    pub has_hard_breaks: bool,
+}
+
+/// The Markdown of cards.
+const CARD: Dialect = Dialect {
+    is_mark: |c, _, next| match c {
+        ':' => next.starts_with(|c: char| c.is_ascii_alphabetic()),
+        c => is_always_mark(c),
+    },
+    escape: |c, out| out.push_str(&format!("&#{};", u32::from(c))),
+    destination,
+    has_tags: true,
+    has_hard_breaks: false,
+};
+
+/// A range of a document in a dialect.
+pub(in crate::channels) fn write(
+    document: &Document,
+    range: Range<usize>,
+    dialect: &'static Dialect,
+) -> String {
+    let mut writer = Writer {
+        dialect,
+        is_code: false,
+        document,
+        stretches: document.stretches(range).collect(),
+        out: String::new(),
+        open: Vec::new(),
+        style: Style::default(),
+        space: String::new(),
+        is_line_start: true,
+        is_line_blank: true,
+        has_heading: false,
+        has_closed: false,
+    };
+    for index in 0..writer.stretches.len() {
+        writer.stretch(index);
+    }
+    writer.close(0);
+    writer.out
 }
 
 /// The bytes of a text as JSON within JSON, which a card's is.
@@ -99,6 +137,9 @@ pub fn without_entities(text: &str) -> String {
 }
 
 struct Writer<'a> {
+    dialect: &'static Dialect,
+    /// Whether a code block is being written.
+    is_code: bool,
     document: &'a Document,
     stretches: Vec<(Range<usize>, Style)>,
     out: String,
@@ -237,6 +278,9 @@ impl Writer<'_> {
 
     /// Writes a character, and before the first of a line the marks of its quote and its heading.
     fn put(&mut self, c: char) {
+        if self.dialect.has_hard_breaks && self.is_line_start && c != '\n' && !self.is_code {
+            self.break_line();
+        }
         if self.is_line_start && self.style.has(Level::Quote) {
             self.out.push_str("> ");
         }
@@ -252,6 +296,15 @@ impl Writer<'_> {
         }
         self.out.push(c);
         self.has_closed = false;
+    }
+
+    /// Makes the newline just written end its line, unless an empty line or a block does that already.
+    fn break_line(&mut self) {
+        let line = self.out.strip_suffix('\n').unwrap_or_default();
+        if !line.is_empty() && !line.ends_with(['\n', ' ']) && !line.ends_with("```") {
+            self.out.pop();
+            self.out.push_str("  \n");
+        }
     }
 
     fn put_all(&mut self, text: &str) {
@@ -280,9 +333,12 @@ impl Writer<'_> {
             ("", String::new())
         } else if words.contains("://") {
             // Words that name another address than that of the link would deceive.
-            ("", format!(" ([link]({}))", destination(address)))
+            (
+                "",
+                format!(" ([link]({}))", (self.dialect.destination)(address)),
+            )
         } else {
-            ("[", format!("]({})", destination(address)))
+            ("[", format!("]({})", (self.dialect.destination)(address)))
         }
     }
 
@@ -302,10 +358,12 @@ impl Writer<'_> {
         }
         let fence = "`".repeat((longest_run(text) + 1).max(3));
         self.put_all(&fence);
+        self.is_code = true;
         self.put_all(language);
         self.put('\n');
         self.put_code(text);
         self.put_all(&format!("\n{fence}"));
+        self.is_code = false;
         self.has_closed = true;
     }
 
@@ -314,7 +372,9 @@ impl Writer<'_> {
         let mut rest = text.chars().peekable();
         while let Some(c) = rest.next() {
             self.put(c);
-            let is_tag = c == '<' && rest.peek().is_some_and(|next| "aA/".contains(*next));
+            let is_tag = self.dialect.has_tags
+                && c == '<'
+                && rest.peek().is_some_and(|next| "aA/".contains(*next));
             if is_tag {
                 self.put(ZERO_WIDTH_SPACE);
             }
@@ -339,20 +399,25 @@ impl Writer<'_> {
             if address > 0 && !is_link && !self.out.ends_with(char::is_alphanumeric) {
                 let (address, after) = rest.split_at(address);
                 self.put('[');
-                address
-                    .chars()
-                    .for_each(|c| self.put_entity(c, is_always_mark(c)));
-                self.put_all(&format!("]({})", destination(address)));
+                let mut before = None;
+                for (at, c) in address.char_indices() {
+                    let next = &address[at + c.len_utf8()..];
+                    // A colon within an address is no mark.
+                    let is_mark = c != ':' && (self.dialect.is_mark)(c, before, next);
+                    self.put_entity(c, is_mark);
+                    before = Some(c);
+                }
+                self.put_all(&format!("]({})", (self.dialect.destination)(address)));
                 rest = after;
                 continue;
             }
             let follows = next.chars().next();
+            let before = self.out.chars().next_back();
             let is_mark = match c {
                 '#' | '-' | '+' | '=' => self.is_line_blank,
                 '.' | ')' => number_end == Some(rest.len()),
-                ':' => follows.is_some_and(|c| c.is_ascii_alphabetic()),
                 '&' => follows.is_some_and(|c| c == '#' || c.is_ascii_alphabetic()),
-                c => is_always_mark(c),
+                c => (self.dialect.is_mark)(c, before, next),
             };
             self.put_entity(c, is_mark);
             rest = next;
@@ -361,7 +426,11 @@ impl Writer<'_> {
 
     fn put_entity(&mut self, c: char, is_mark: bool) {
         match is_mark {
-            true => self.put_all(&format!("&#{};", u32::from(c))),
+            true => {
+                let mut escaped = String::new();
+                (self.dialect.escape)(c, &mut escaped);
+                self.put_all(&escaped);
+            }
             false => self.put(c),
         }
     }

@@ -3,6 +3,7 @@
 //! The common settings are fields of [`Bot`]; a channel asks for its own ones by their names. The defaults of both are
 //! in the rows, so that they stand in one place.
 
+mod dingtalk;
 mod discord;
 mod email;
 mod feishu;
@@ -36,6 +37,7 @@ pub static ALL: &[(&str, &[Key])] = &[
     ("whatsapp", mochat::WHATSAPP),
     ("qq", qq::KEYS),
     ("mochat", mochat::MOCHAT),
+    ("dingtalk", dingtalk::KEYS),
 ];
 
 /// The settings of a channel; none for a name that is no channel's.

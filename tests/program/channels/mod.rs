@@ -3,6 +3,7 @@
 //! A channel implements [`Service`] over its fake and has one line of `table!` below. A story that it cannot tell
 //! stands in [`Service::lacks`], with the reason.
 
+mod dingtalk;
 mod discord;
 mod email;
 mod feishu;
@@ -294,5 +295,6 @@ mod table {
         whatsapp: crate::channels::whatsapp::Service,
         qq: crate::channels::qq::Service,
         mochat: crate::channels::mochat::Service,
+        dingtalk: crate::channels::dingtalk::Service,
     }
 }

@@ -79,6 +79,7 @@ fn channels() -> Vec<Channel> {
         channel::<super::whatsapp::Service>(),
         channel::<super::qq::Service>(),
         channel::<super::mochat::Service>(),
+        channel::<super::dingtalk::Service>(),
     ]
 }
 

@@ -7,6 +7,7 @@ mod board;
 mod clock;
 mod conversation;
 mod crowd;
+mod dingtalk;
 mod discord;
 mod email;
 mod faults;

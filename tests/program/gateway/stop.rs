@@ -276,7 +276,7 @@ const FULL_DISK: &str = r#"
 "#;
 
 /// Starts a gateway whose home is on a disk of its own, and the pipe for orders to the script.
-fn start_on_small_disk(home: &Home) -> (Gateway, File) {
+pub(super) fn start_on_small_disk(home: &Home) -> (Gateway, File) {
     let path = home.path().join("orders");
     mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     // Open for both, it waits for nobody; dropped, it ends the script.
@@ -291,7 +291,7 @@ fn start_on_small_disk(home: &Home) -> (Gateway, File) {
 }
 
 /// Gives an order to the script, and waits until it is done.
-fn order(gateway: &Gateway, mut orders: &File, word: &str) {
+pub(super) fn order(gateway: &Gateway, mut orders: &File, word: &str) {
     writeln!(orders, "{word}").unwrap();
     gateway.wait_for_log(&format!("done: {word}"));
 }

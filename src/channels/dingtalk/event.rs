@@ -1,0 +1,316 @@
+//! What a message of DingTalk's stream says. Pure; the intake decides who has access.
+//! <https://open.dingtalk.com/document/orgapp/receive-message>
+
+use serde_json::Value;
+
+use super::NAME;
+use super::place::{Place, is_id};
+use crate::channels::intake::Incoming;
+use crate::channels::names;
+use crate::config::schema::GroupPolicy;
+use crate::json;
+use crate::language::Language;
+use crate::limits::channels::dingtalk::{DOWNLOAD_CODE_BYTES, RICH_PARTS};
+use crate::limits::channels::{JSON_LEVELS_MAX, MESSAGE_FILES, NAME_CHARS, QUOTE_CHARS};
+use crate::message::{Envelope, Media, RemoteFile, Sender};
+use crate::text::{ellipsize_chars, one_line};
+
+/// What a message says, apart from who says it and where.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Content {
+    text: String,
+    files: Vec<RemoteFile>,
+}
+
+/// Reads the data of a message's callback; `None` where it is not for us. `frame` is the id of the frame, for a message
+/// without an id.
+pub fn read(data: &str, frame: &str, policy: GroupPolicy) -> Option<Incoming> {
+    let Ok(data) = json::from_str_within::<Value>(data, JSON_LEVELS_MAX) else {
+        tracing::warn!(
+            bytes = data.len(),
+            "ignored an unexpected message of DingTalk"
+        );
+        return None;
+    };
+    let id = [string(&data["msgId"]), frame];
+    let id = id.into_iter().find(|id| is_id(id))?;
+    let is_group = match &data["conversationType"] {
+        Value::String(kind) => kind == "2",
+        kind => kind.as_u64() == Some(2),
+    };
+    let staff = string(&data["senderStaffId"]);
+    let person = [staff, string(&data["senderId"])];
+    let person = person.into_iter().find(|id| is_id(id))?;
+    let place = match is_group {
+        true => Place::group(string(&data["conversationId"])),
+        false => Place::person(staff),
+    };
+    let Some(place) = place else {
+        // Without it there is no way to answer.
+        tracing::info!(
+            "ignored a message without a staff id: publish a version of the app at https://open-dev.dingtalk.com, and \
+             write from within its organisation"
+        );
+        return None;
+    };
+    if is_group && !is_for_us(&data, policy) {
+        return None;
+    }
+    let content = content(&data);
+    if content.text.is_empty() && content.files.is_empty() {
+        return None;
+    }
+    let sender = Sender {
+        id: person.to_owned(),
+        name: names::clean_name(string(&data["senderNick"])),
+        language: Language::of_text(&content.text),
+        thread_of: None,
+    };
+    Some(Incoming::Message {
+        envelope: Envelope {
+            id: format!("{NAME}:{id}"),
+            is_group,
+            reference: id.to_owned(),
+            quote: quote(&data),
+            remote_files: content.files,
+            ..Envelope::written(&place.address(), sender, &content.text)
+        },
+        username: String::new(),
+    })
+}
+
+fn is_for_us(data: &Value, policy: GroupPolicy) -> bool {
+    match policy {
+        GroupPolicy::Off => false,
+        GroupPolicy::Open => true,
+        // DingTalk delivers only these to most robots, and has already taken the mention out of the text.
+        GroupPolicy::Mention => data["isInAtList"].as_bool().unwrap_or(true),
+    }
+}
+
+fn content(data: &Value) -> Content {
+    let kind = string(&data["msgtype"]);
+    let content = &data["content"];
+    let alone = |media, name: &str| Content {
+        text: String::new(),
+        files: file(content, media, name).into_iter().collect(),
+    };
+    match kind {
+        "text" => Content {
+            // In a group a space is left where the robot was mentioned.
+            text: string(&data["text"]["content"]).trim().to_owned(),
+            files: Vec::new(),
+        },
+        "richText" => rich(&content["richText"]),
+        "picture" => alone(Media::Photo, "picture.jpg"),
+        "video" => alone(Media::Video, "video.mp4"),
+        "file" => alone(Media::Document, "file"),
+        "audio" => {
+            let words = string(&content["recognition"]).trim();
+            let mut content = alone(Media::Voice, "voice.amr");
+            if !words.is_empty() {
+                // A machine has heard it, so it is never a command.
+                content.text = format!("[voice, as DingTalk has understood it] {words}");
+            }
+            content
+        }
+        "unknownMsgType" | "" => Content::default(),
+        kind => Content {
+            text: format!(
+                "[a message of an unknown kind: {}]",
+                names::without_brackets(&one_line(kind, NAME_CHARS))
+            ),
+            files: Vec::new(),
+        },
+    }
+}
+
+/// Text with pictures between its parts.
+fn rich(parts: &Value) -> Content {
+    let mut content = Content::default();
+    for part in parts.as_array().into_iter().flatten().take(RICH_PARTS) {
+        content.text.push_str(string(&part["text"]));
+        if content.files.len() < 2 * MESSAGE_FILES {
+            content
+                .files
+                .extend(file(part, Media::Photo, "picture.jpg"));
+        }
+    }
+    content.text = content.text.trim().to_owned();
+    content
+}
+
+/// The file that a part of a message refers to.
+fn file(part: &Value, media: Media, usual: &str) -> Option<RemoteFile> {
+    let code = string(&part["downloadCode"]);
+    (1..=DOWNLOAD_CODE_BYTES).contains(&code.len()).then(|| {
+        let name = string(&part["fileName"]);
+        RemoteFile {
+            media,
+            id: code.to_owned(),
+            size: part["fileSize"].as_u64(),
+            name: if name.is_empty() { usual } else { name }.to_owned(),
+        }
+    })
+}
+
+/// The message that this one replies to, as quoted lines.
+fn quote(data: &Value) -> String {
+    let replied = &data["text"]["repliedMsg"];
+    let text = match &replied["content"] {
+        Value::String(text) => text,
+        content => string(&content["text"]),
+    };
+    let text = text.trim();
+    if text.is_empty() {
+        return String::new();
+    }
+    let bot = string(&data["chatbotUserId"]);
+    let is_ours = !bot.is_empty() && string(&replied["senderId"]) == bot;
+    let who = if is_ours { "[you]: " } else { "" };
+    let text = ellipsize_chars(text, QUOTE_CHARS);
+    format!("> {who}{}", text.replace(names::is_newline, "\n> "))
+}
+
+fn string(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn message(more: Value) -> Value {
+        let mut data = json!({
+            "conversationId": "cidAB+/==", "conversationType": "1", "msgId": "msgA+q==", "senderNick": "Ana [x]",
+            "senderStaffId": "manager1", "senderId": "$:LWCP_v1:$ab", "chatbotUserId": "$:LWCP_v1:$bot",
+            "msgtype": "text", "text": {"content": " hello "},
+        });
+        for (name, value) in more.as_object().unwrap() {
+            data[name] = value.clone();
+        }
+        data
+    }
+
+    fn read_with(more: Value, policy: GroupPolicy) -> Option<Envelope> {
+        match read(&message(more).to_string(), "frame", policy)? {
+            Incoming::Message { envelope, .. } => Some(envelope),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn envelope(more: Value) -> Option<Envelope> {
+        read_with(more, GroupPolicy::Mention)
+    }
+
+    #[test]
+    fn a_message_is_read_in_private_and_in_a_group() {
+        let it = envelope(json!({})).unwrap();
+        assert_eq!(
+            (it.id.as_str(), it.text.as_str()),
+            ("dingtalk:msgA+q==", "hello")
+        );
+        assert_eq!(it.address().to_string(), "dingtalk:manager1");
+        let sender = it.sender().unwrap();
+        assert_eq!(
+            (sender.id.as_str(), sender.name.as_str()),
+            ("manager1", "Ana (x)")
+        );
+        let group =
+            json!({"conversationType": "2", "isInAtList": true, "text": {"content": " /status"}});
+        let it = envelope(group).unwrap();
+        assert!(it.is_group && it.text == "/status");
+        assert_eq!(it.address().to_string(), "dingtalk:cidAB+/==");
+        // Somebody of another organisation has no staff id.
+        let outer = envelope(json!({"conversationType": "2", "senderStaffId": null})).unwrap();
+        assert_eq!(outer.sender().unwrap().id, "$:LWCP_v1:$ab");
+        assert_eq!(envelope(json!({"senderStaffId": ""})), None);
+        assert_eq!(envelope(json!({"msgId": ""})).unwrap().id, "dingtalk:frame");
+    }
+
+    #[test]
+    fn the_policy_says_which_messages_of_groups_count() {
+        let said = |at: bool| json!({"conversationType": "2", "isInAtList": at});
+        assert!(read_with(said(true), GroupPolicy::Off).is_none());
+        assert!(read_with(said(true), GroupPolicy::Mention).is_some());
+        assert!(read_with(said(false), GroupPolicy::Mention).is_none());
+        assert!(read_with(said(false), GroupPolicy::Open).is_some());
+        assert!(read_with(json!({}), GroupPolicy::Off).is_some());
+    }
+
+    #[test]
+    fn each_kind_says_something() {
+        let of = |kind: &str, content: Value| {
+            let it = envelope(json!({"msgtype": kind, "content": content})).unwrap();
+            let files = it.remote_files.iter();
+            let files: Vec<_> = files
+                .map(|file| (file.media, file.id.clone(), file.name.clone()))
+                .collect();
+            (it.text, files)
+        };
+        let code = || json!({"downloadCode": "c1"});
+        let file = |media, name: &str| vec![(media, "c1".to_owned(), name.to_owned())];
+        assert_eq!(
+            of("picture", code()),
+            (String::new(), file(Media::Photo, "picture.jpg"))
+        );
+        assert_eq!(
+            of("video", code()),
+            (String::new(), file(Media::Video, "video.mp4"))
+        );
+        let named = json!({"downloadCode": "c1", "fileName": "plan.txt"});
+        assert_eq!(
+            of("file", named),
+            (String::new(), file(Media::Document, "plan.txt"))
+        );
+        let (text, files) = of(
+            "audio",
+            json!({"downloadCode": "c1", "recognition": "/sh reboot"}),
+        );
+        assert!(
+            text.starts_with("[voice") && text.ends_with("] /sh reboot"),
+            "{text}"
+        );
+        assert_eq!(files, file(Media::Voice, "voice.amr"));
+        let rich = json!({"richText": [{"text": "look"}, {"text": ": "}, {"type": "picture", "downloadCode": "c1"}]});
+        assert_eq!(
+            of("richText", rich),
+            ("look:".to_owned(), file(Media::Photo, "picture.jpg"))
+        );
+        let (text, _) = of("chatRecord", json!({}));
+        assert_eq!(text, "[a message of an unknown kind: chatRecord]");
+        for nothing in [
+            json!({"msgtype": "picture", "content": {}}),
+            json!({"text": {"content": "  "}}),
+        ] {
+            assert_eq!(envelope(nothing), None);
+        }
+    }
+
+    #[test]
+    fn what_is_replied_to_is_quoted() {
+        let replied = |sender: &str| {
+            json!({"text": {"content": "why?", "isReplyMsg": true, "repliedMsg": {
+            "msgType": "text", "content": {"text": "one\ntwo"}, "senderId": sender}}})
+        };
+        let it = envelope(replied("$:LWCP_v1:$bot")).unwrap();
+        assert_eq!(
+            (it.text.as_str(), it.quote.as_str()),
+            ("why?", "> [you]: one\n> two")
+        );
+        assert_eq!(envelope(replied("x")).unwrap().quote, "> one\n> two");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_fail(text in ".{0,80}", kind in "text|richText|picture|audio|file") {
+            let _ = read(&text, &text, GroupPolicy::Open);
+            let data = message(json!({"msgtype": kind, "content": text, "msgId": text, "conversationId": text}));
+            let _ = read(&data.to_string(), &text, GroupPolicy::Open);
+            let rich = message(json!({"msgtype": kind, "content": {"richText": [{"text": text}, text], "downloadCode": text}}));
+            let _ = read(&rich.to_string(), &text, GroupPolicy::Open);
+        }
+    }
+}
