@@ -180,7 +180,7 @@ macro_rules! each {
 #[ignore = "measures for two minutes"]
 fn a_connected_channel_takes_little_memory() {
     let taken = each!(
-        telegram, discord, slack, matrix, email, feishu, local, whatsapp, qq, mochat
+        telegram, discord, slack, matrix, email, feishu, local, whatsapp, qq, mochat, dingtalk
     );
     let ((_, alone), others) = taken.split_first().unwrap();
     println!("anonymous memory of a gateway with Telegram: {alone} bytes");
