@@ -216,7 +216,10 @@ fn a_page_is_read_in_its_character_set() {
     assert_eq!(decoded(None, b"\xef\xbb\xbfa").unwrap(), "a");
     let meta = b"<META http-equiv=Content-Type content=\"text/html; charset=iso-8859-1\">\xe9";
     assert!(decoded(None, meta).unwrap().ends_with('é'));
-    assert_eq!(decoded(None, b"<meta charset=gbk>"), Err("gbk".to_owned()));
+    let page = decoded(None, b"<meta charset=gbk>\xc4\xe3\xba\xc3");
+    assert!(page.unwrap().ends_with("你好"));
+    let other = decoded(None, b"<meta charset=hz-gb-2312>");
+    assert_eq!(other, Err("hz-gb-2312".to_owned()));
     let unknown = decoded(Some("none"), b"<meta charset=latin1>\xe9");
     assert!(unknown.unwrap().ends_with('é'));
     assert!(

@@ -27,6 +27,8 @@ pub const ERROR_CHARS: usize = 500;
 pub const SNIFF_BYTES: usize = 1024;
 /// Bytes that are decoded at once.
 pub const CHUNK_BYTES: usize = 8 * 1024;
+/// Unpacked bytes of the largest table of a character set.
+pub const CHARSET_TABLE_BYTES: usize = 48 * 1024;
 
 /// Characters of a tag's or an attribute's name; no name that means something is as long.
 pub const NAME_CHARS: usize = 24;

@@ -381,7 +381,7 @@ fn what_cannot_be_read_is_an_error_that_says_what_it_is() {
         answer("200 OK", "content-type: application/pdf\r\n", b"%PDF-1.7 x"),
         answer(
             "200 OK",
-            "content-type: text/html; charset=gb2312\r\n",
+            "content-type: text/html; charset=hz-gb-2312\r\n",
             b"\xc4\xe3",
         ),
         answer(
@@ -401,7 +401,7 @@ fn what_cannot_be_read_is_an_error_that_says_what_it_is() {
     for expected in [
         "is not text but image/png, 9 bytes",
         "is not text but application/pdf, 10 bytes",
-        "is in the character set gb2312",
+        "is in the character set hz-gb-2312",
         "has a compression that was not asked for",
         "answered with HTTP status 404\n\n[",
         "answered with HTTP status 500",

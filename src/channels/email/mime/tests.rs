@@ -58,7 +58,8 @@ fn encoded_words_are_decoded_and_joined() {
         ("=?iso-8859-1?Q?caf=E9?=  =?utf-8?Q?_noir?=", "café noir"),
         ("a =?utf-8?Q?b?= c", "a b c"),
         ("=?utf-8*de?Q?b?=", "b"),
-        ("=?gb2312?B?xOO6ww==?= x", "(gb2312) x"),
+        ("=?gb2312?B?xOO6ww==?= x", "你好 x"),
+        ("=?hz-gb-2312?B?xOO6ww==?= x", "(hz-gb-2312) x"),
         ("=?broken", "=?broken"),
         ("=?utf-8?X?abc?=", "=?utf-8?X?abc?="),
         ("2 =? 3", "2 =? 3"),
@@ -147,9 +148,13 @@ fn character_sets_are_read_or_said_to_be_unknown() {
     );
     assert_eq!(decode_charset("iso-8859-15", b"\xa4").as_deref(), Some("€"));
     assert_eq!(decode_charset("", b"caf\xe9").as_deref(), Some("café"));
-    assert_eq!(decode_charset("gb18030", b"\xc4\xe3"), None);
     assert_eq!(
-        decode_charset("gb18030", b"ascii").as_deref(),
+        decode_charset("gb18030", b"\xc4\xe3").as_deref(),
+        Some("你")
+    );
+    assert_eq!(decode_charset("hz-gb-2312", b"\xc4\xe3"), None);
+    assert_eq!(
+        decode_charset("hz-gb-2312", b"ascii").as_deref(),
         Some("ascii")
     );
 }
