@@ -38,7 +38,7 @@ use self::terminal::print;
 use crate::config::check::looks_secret;
 use crate::confine::{CONFINE, confine_main};
 use crate::error::{Exit, Result};
-use crate::sys::environment;
+use crate::sys::{environment, process};
 
 const AFTER_HELP: &str = "\
 Exit codes:
@@ -232,6 +232,7 @@ pub fn command() -> clap::Command {
 
 /// Runs the program. Everything has been printed when it returns.
 pub fn main() -> ExitCode {
+    process::keep_children();
     if std::env::args_os()
         .nth(1)
         .is_some_and(|word| word == CONFINE)

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::harness::gateway::Gateway;
 use crate::harness::home::{Home, KEY};
 use crate::harness::model::{Model, Request, call, say};
-use crate::harness::program::{Output, Program};
+use crate::harness::program::{Output, PEACRAB, Program};
 use crate::harness::telegram::Telegram;
 use crate::harness::terminal::{CTRL_C, RETURN, Terminal};
 use crate::terminal::AT_ONCE;
@@ -472,6 +472,25 @@ fn without_commands_the_model_hears_of_none() {
     assert!(
         !body["messages"].to_string().contains("exec runs"),
         "{body}"
+    );
+}
+
+/// A script can have told the kernel to forget how children end, and to interrupt nothing.
+#[test]
+fn commands_run_whatever_signals_the_caller_ignores() {
+    let home = Home::new();
+    let output = Program::of("sh", &home)
+        .args([
+            "-c",
+            "trap '' CHLD HUP INT TERM; exec \"$0\" doctor sandbox",
+        ])
+        .arg(PEACRAB)
+        .run()
+        .ends_with(0);
+    assert!(
+        output.stdout.contains("attempts, all blocked"),
+        "{}",
+        output.stdout
     );
 }
 

@@ -246,7 +246,7 @@ fn command(
                 let output = rustix::stdio::stdout();
                 rustix::stdio::dup2_stderr(output).doing("join the outputs")?;
             }
-            process::unblock_signals().doing("let signals through")?;
+            process::reset_signals().doing("reset the signals")?;
             Err(shell.exec()).doing("run /bin/sh")
         }
         ChildTask::Interactive => {
@@ -256,7 +256,7 @@ fn command(
             shell.arg("-i").env_clear();
             shell.envs(policy.environment.iter().map(|(name, value)| (name, value)));
             shell.env("TMPDIR", temporary).env_remove("ENV");
-            process::unblock_signals().doing("let signals through")?;
+            process::reset_signals().doing("reset the signals")?;
             Err(shell.exec()).doing("run /bin/sh")
         }
     }

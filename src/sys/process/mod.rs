@@ -64,7 +64,7 @@ pub enum Woken {
 }
 
 /// SIGCHLD and SIGTERM as something to wait for (signalfd(2)). They are blocked from then on, in
-/// forked children too, until [`unblock_signals`].
+/// forked children too, until [`reset_signals`].
 pub struct Signals(OwnedFd);
 
 impl Signals {
@@ -128,8 +128,22 @@ impl Signals {
     }
 }
 
-/// Lets all signals through, as a program that is run expects.
-pub fn unblock_signals() -> io::Result<()> {
+/// Has the kernel keep how children end, although the caller ignores SIGCHLD: then it forgets them (wait(2)).
+pub fn keep_children() {
+    // SAFETY: the default action has no handler.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+}
+
+/// Lets all signals through and ignores none, as a program that is run expects. A script starts what it runs in the
+/// background with interrupts ignored (POSIX, section 2.11), and exec(2) would keep that: nothing could be interrupted.
+pub fn reset_signals() -> io::Result<()> {
+    /// The last one of the kernel's (signal(7)).
+    const LAST: libc::c_int = 64;
+    for signal in 1..=LAST {
+        // It fails for those that are not to be changed: SIGKILL, SIGSTOP and the libc's own.
+        // SAFETY: the default action has no handler.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
     // SAFETY: the set is initialised by sigemptyset before use, and all pointers are to it.
     let done = unsafe {
         let mut none = std::mem::zeroed::<libc::sigset_t>();
