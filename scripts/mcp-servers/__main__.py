@@ -1,4 +1,4 @@
-"""Lists and calls the tools of real MCP servers with the program.
+"""Lists and calls the tools of real MCP servers with the program, and has a turn use one of them for a task.
 
     python3 scripts/mcp-servers BINARY
 
@@ -19,9 +19,11 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import turn
+
 HERE = Path(__file__).resolve().parent
 FOLDER = Path(os.environ.get("PEACRAB_MCP", "target/mcp")).resolve()
-# The port of `everything` over HTTP.
+# The port of a server over HTTP.
 PORT = "38417"
 
 NODE = FOLDER / "node_modules" / "@modelcontextprotocol"
@@ -37,8 +39,11 @@ def main():
         home = Home(Path(sys.argv[1]).resolve(), Path(name))
         failed = [name for name in SERVERS if name not in OVER_HTTP and not home.check(name)]
         for mode, path in (("streamableHttp", "mcp"), ("sse", "sse")):
-            with http_server(mode, path):
+            with http_server(["node", NODE / "server-everything" / "dist" / "index.js", mode], path):
                 failed += [] if home.check(mode) else [mode]
+        failed += [] if home.turn("stdio", SERVERS["files"][0]) else ["a turn, stdio"]
+        with http_server(home.files_over_http(), "mcp"):
+            failed += [] if home.turn("streamable HTTP", OVER_HTTP_FILES) else ["a turn, streamable HTTP"]
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
 
@@ -93,6 +98,7 @@ SERVERS = {
     "sse": ({"url": f"http://127.0.0.1:{PORT}/sse"}, "echo", {"message": "a pea"}, "a pea"),
 }
 OVER_HTTP = ("streamableHttp", "sse")
+OVER_HTTP_FILES = {"url": f"http://127.0.0.1:{PORT}/mcp"}
 
 
 class Home:
@@ -109,12 +115,38 @@ class Home:
             name: server | ({} if name in OVER_HTTP else shown)
             for name, (server, *_) in SERVERS.items()
         }
-        config = home / "config.json"
-        config.write_text(json.dumps({"tools": {"mcpServers": servers}}))
-        config.chmod(0o600)
-        repository = home / "workspace" / "repository"
+        self.config = home / "config.json"
+        self.configure({"tools": {"mcpServers": servers}})
+        self.workspace = home / "workspace"
+        repository = self.workspace / "repository"
         for words in (["init", "-q", repository], ["-C", repository, "commit", "-qm", "First", "--allow-empty"]):
             run("git", "-c", "user.name=Pea", "-c", "user.email=pea@example.org", *words)
+
+    def configure(self, config):
+        self.config.write_text(json.dumps(config))
+        self.config.chmod(0o600)
+
+    def files_over_http(self):
+        """The file server behind a gateway to HTTP; it has no HTTP of its own."""
+        gateway = FOLDER / "node_modules" / "supergateway" / "dist" / "index.js"
+        files = f"node {NODE / 'server-filesystem' / 'dist' / 'index.js'} {self.workspace}"
+        return ["node", gateway, "--stdio", files, "--outputTransport", "streamableHttp", "--stateful", "--port", PORT]
+
+    def turn(self, transport, server):
+        """A turn in which the model uses the file server for a task."""
+        shutil.rmtree(self.workspace / "tides", ignore_errors=True)
+        shown = {} if "url" in server else {"readOnlyPaths": [str(FOLDER)]}
+        with turn.model() as url:
+            self.configure({
+                "agents": {"defaults": {"provider": "model", "model": "fake-model"}},
+                "providers": {"model": {"apiBase": url, "apiKey": "none"}},
+                "tools": {"mcpServers": {"files": server | shown}},
+            })
+            asked = self.peacrab("agent", "--message", turn.QUESTION)
+        written = self.workspace / "tides" / "today.txt"
+        is_right = turn.ANSWER in asked.stdout and written.is_file() and written.read_text() == "high at one\n"
+        print(f"a turn with files over {transport}: {'as expected' if is_right else asked.stdout + asked.stderr}")
+        return is_right
 
     def peacrab(self, *words):
         command = [self.binary, *words]
@@ -138,12 +170,11 @@ class Home:
 
 
 @contextlib.contextmanager
-def http_server(mode, path):
-    """`everything` over HTTP, until the block ends."""
-    script = NODE / "server-everything" / "dist" / "index.js"
+def http_server(command, path):
+    """A server over HTTP, until the block ends."""
     environment = os.environ | {"PORT": PORT}
     with subprocess.Popen(
-        ["node", script, mode], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as server:
         try:
             wait_for(f"http://127.0.0.1:{PORT}/{path}")
