@@ -1,10 +1,12 @@
 //! Addresses in pages: where a reference leads (RFC 3986, section 5.2).
 
+mod punycode;
+
+use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The `http` or `https` address that a reference leads to on the page at `base`, in ASCII and without a
-/// fragment. `None` for a place on the same page, other schemes, names and passwords in an address, and hosts
-/// that are not written in ASCII.
+/// fragment. `None` for a place on the same page, other schemes, and names and passwords in an address.
 pub fn absolute(base: &str, reference: &str) -> Option<String> {
     let is_kept = |char: &char| !char.is_control();
     let reference: String = reference.trim().chars().filter(is_kept).collect();
@@ -16,14 +18,14 @@ pub fn absolute(base: &str, reference: &str) -> Option<String> {
     match scheme_of(reference) {
         Some(_) => {
             let (scheme, authority, path) = split(reference)?;
-            joined(scheme, authority, path)
+            joined(scheme, &authority, path)
         }
         None if reference.starts_with("//") => {
             let address = format!("{scheme}:{reference}");
             let (scheme, authority, path) = split(&address)?;
-            joined(scheme, authority, path)
+            joined(scheme, &authority, path)
         }
-        None if reference.starts_with('/') => joined(scheme, authority, reference),
+        None if reference.starts_with('/') => joined(scheme, &authority, reference),
         None => {
             let path = path.split(['?', '#']).next().unwrap_or_default();
             let path = match reference.starts_with('?') {
@@ -35,7 +37,7 @@ pub fn absolute(base: &str, reference: &str) -> Option<String> {
                     format!("{folder}/{reference}")
                 }
             };
-            joined(scheme, authority, &path)
+            joined(scheme, &authority, &path)
         }
     }
 }
@@ -55,9 +57,11 @@ pub fn whole(address: &str) -> Option<String> {
     absolute(address, address)
 }
 
-/// The host of an address, without the brackets of an IPv6 address, and the port.
+/// The host of an address in ASCII, without the brackets of an IPv6 address, and the port.
 pub fn host_and_port(address: &str) -> Option<(&str, u16)> {
-    let (scheme, authority, _) = split(address)?;
+    let (scheme, Cow::Borrowed(authority), _) = split(address)? else {
+        return None;
+    };
     let usual = match scheme {
         "https" => 443,
         _ => 80,
@@ -79,8 +83,8 @@ fn is_scheme(text: &str) -> bool {
     text.starts_with(|char: char| char.is_ascii_alphabetic()) && text.chars().all(is_part)
 }
 
-/// Scheme, host with port, and all that follows.
-fn split(address: &str) -> Option<(&'static str, &str, &str)> {
+/// Scheme, host with port in ASCII, and all that follows.
+fn split(address: &str) -> Option<(&'static str, Cow<'_, str>, &str)> {
     let (scheme, rest) = address.split_once("://")?;
     let known = ["https", "http"];
     let scheme = known
@@ -88,7 +92,17 @@ fn split(address: &str) -> Option<(&'static str, &str, &str)> {
         .find(|known| scheme.eq_ignore_ascii_case(known))?;
     let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at_checked(end)?;
-    is_authority(authority).then_some((scheme, authority, path))
+    let authority = match authority.is_ascii() {
+        true => Cow::Borrowed(authority),
+        false => {
+            let (name, port) = match authority.rsplit_once(':') {
+                Some((name, port)) => (name, format!(":{port}")),
+                None => (authority, String::new()),
+            };
+            Cow::Owned(punycode::name_in_ascii(name)? + &port)
+        }
+    };
+    is_authority(&authority).then_some((scheme, authority, path))
 }
 
 /// Whether this is a host that everything reads in the same way, perhaps with a port.
@@ -110,7 +124,7 @@ fn is_authority(authority: &str) -> bool {
     let name = host.strip_suffix('.').unwrap_or(host);
     let last = name.rsplit('.').next().unwrap_or_default();
     let is_numeric = is_number(last) || last.starts_with("0x") || last.starts_with("0X");
-    let is_name = host.is_ascii() && !host.contains(['@', ' ', '%', ':', '[', ']']);
+    let is_name = !host.contains(['@', ' ', '%', ':', '[', ']']);
     match is_numeric {
         true => host.parse::<Ipv4Addr>().is_ok(),
         false => is_name,
@@ -189,6 +203,9 @@ mod tests {
             ("HTTPS://X.org", "https://x.org/"),
             (" ä b\n", "http://a/b/c/%C3%A4%20b"),
             ("x%20y?a=%2f&b", "http://a/b/c/x%20y?a=%2f&b"),
+            ("http://Ä.org/ä", "http://xn--4ca.org/%C3%A4"),
+            ("//例え.テスト:8080/x", "http://xn--r8jz45g.xn--zckzah:8080/x"),
+            ("http://127。0。0。1/", "http://127.0.0.1/"),
         ] {
             let found = absolute(base, reference);
             assert_eq!(found.as_deref(), Some(expected), "{reference}");
@@ -203,7 +220,9 @@ mod tests {
             "http:g",
             "https://",
             "http://me:password@a/",
-            "http://ä.org/",
+            "http://me:password@ä.org/",
+            "http://ä b.org/",
+            "http://127。1/",
         ] {
             assert_eq!(absolute(base, odd), None, "{odd}");
         }

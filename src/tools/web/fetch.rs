@@ -55,13 +55,14 @@ pub fn fetch(web: &Web, context: &Context<'_>, arguments: &Arguments) -> Result<
             .clamp(1, FETCH_CHARS_MAX),
         watch: Stopwatch::start(),
     };
-    let url = link::typed(&typed).filter(|url| is_usable(url)).ok_or_else(|| {
-        Error::Failed(
-            "the url must look like https://example.org/page: http or https, without a password, and the \
-             host in ASCII (xn--...)"
+    let url = link::typed(&typed)
+        .filter(|url| is_usable(url))
+        .ok_or_else(|| {
+            Error::Failed(
+            "the url must look like https://example.org/page: http or https, and without a password"
                 .to_owned(),
         )
-    })?;
+        })?;
     let (url, response) = find(&call, url)?;
     read(&call, &url, response)
 }
