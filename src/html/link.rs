@@ -204,7 +204,10 @@ mod tests {
             (" ä b\n", "http://a/b/c/%C3%A4%20b"),
             ("x%20y?a=%2f&b", "http://a/b/c/x%20y?a=%2f&b"),
             ("http://Ä.org/ä", "http://xn--4ca.org/%C3%A4"),
-            ("//例え.テスト:8080/x", "http://xn--r8jz45g.xn--zckzah:8080/x"),
+            (
+                "//例え.テスト:8080/x",
+                "http://xn--r8jz45g.xn--zckzah:8080/x",
+            ),
             ("http://127。0。0。1/", "http://127.0.0.1/"),
         ] {
             let found = absolute(base, reference);

@@ -74,6 +74,18 @@ impl<T: Default + Serialize + DeserializeOwned> StateFile<T> {
     /// Reads the file, changes its value and writes it back if it differs. Nothing is written when
     /// `change` fails. `change` must not touch another state file of the same folder.
     pub fn update<R>(&self, change: impl FnOnce(&mut T) -> Result<R>) -> Result<R> {
+        let (mut change, mut result) = (Some(change), None);
+        self.rewrite(&mut |value| {
+            if let Some(change) = change.take() {
+                result = Some(change(value)?);
+            }
+            Ok(())
+        })?;
+        result.ok_or(Error::Stopped)
+    }
+
+    /// The same for all changes of a type of file, of which the program has one copy each.
+    fn rewrite(&self, change: &mut dyn FnMut(&mut T) -> Result<()>) -> Result<()> {
         let _writing = self.writing.lock();
         let folder = self.path.parent().unwrap_or(Path::new("."));
         sys::file::private_folder(folder)?;
@@ -86,12 +98,12 @@ impl<T: Default + Serialize + DeserializeOwned> StateFile<T> {
             (result, _) => result?,
         };
         let before = self.encode(&value)?;
-        let result = change(&mut value)?;
+        change(&mut value)?;
         let after = self.encode(&value)?;
         if before != after {
-            self.write(&after)?;
+            write(&self.path, self.policy, &after)?;
         }
-        Ok(result)
+        Ok(())
     }
 
     /// Forces what was written to the disk, for a policy that does not do it with each change.
@@ -103,16 +115,10 @@ impl<T: Default + Serialize + DeserializeOwned> StateFile<T> {
     }
 
     fn read_strictly(&self) -> Result<T> {
-        let content = match sys::file::read_at_most(&self.path, self.policy.bytes_max) {
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
-                return Ok(T::default());
-            }
-            content => content?,
+        let Some(content) = read(&self.path, self.policy)? else {
+            return Ok(T::default());
         };
-        json::from_slice(&content).map_err(|error| {
-            let path = self.path.display();
-            Error::Failed(format!("{path} is damaged, repair or delete it: {error}"))
-        })
+        json::from_slice(&content).map_err(|error| damaged(&self.path, &error))
     }
 
     fn encode(&self, value: &T) -> Result<Vec<u8>> {
@@ -121,17 +127,31 @@ impl<T: Default + Serialize + DeserializeOwned> StateFile<T> {
             true => serde_json::to_vec_pretty(value),
             false => serde_json::to_vec(value),
         };
-        encoded.map_err(|error| {
-            Error::Failed(format!("cannot write {}: {error}", self.path.display()))
-        })
+        encoded.map_err(|error| cannot_write(&self.path, &error))
     }
+}
 
-    fn write(&self, content: &[u8]) -> Result<()> {
-        match self.policy.synced {
-            true => sys::file::write_atomic(&self.path, content, 0o600),
-            false => sys::file::replace_unsynced(&self.path, content, 0o600),
-        }
+fn read(path: &Path, policy: Policy) -> Result<Option<Vec<u8>>> {
+    match sys::file::read_at_most(path, policy.bytes_max) {
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+        content => content.map(Some),
     }
+}
+
+fn write(path: &Path, policy: Policy, content: &[u8]) -> Result<()> {
+    match policy.synced {
+        true => sys::file::write_atomic(path, content, 0o600),
+        false => sys::file::replace_unsynced(path, content, 0o600),
+    }
+}
+
+fn damaged(path: &Path, error: &dyn std::fmt::Display) -> Error {
+    let path = path.display();
+    Error::Failed(format!("{path} is damaged, repair or delete it: {error}"))
+}
+
+fn cannot_write(path: &Path, error: &dyn std::fmt::Display) -> Error {
+    Error::Failed(format!("cannot write {}: {error}", path.display()))
 }
 
 #[cfg(test)]
