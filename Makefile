@@ -1,6 +1,6 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
-.PHONY: help run test screens fakes mail croniter conformance units fuzz footprint soak boards boards-test deploy install-test boards-today reproducible
+.PHONY: help run test screens fakes mail croniter conformance units fuzz footprint sizes soak boards boards-test deploy install-test boards-today reproducible
 .PHONY: matrix mcp-servers packages packages-test release deny clean day
 
 CARGO ?= cargo
@@ -132,6 +132,9 @@ footprint: ## Build the static binary and measure its size, memory, instructions
 	binary=$$(cross/build $(CROSS_TARGET)) && python3 scripts/footprint "$$binary" && \
 		PEACRAB_TEST_MEASURED="$$(realpath "$$binary")" $(CARGO) test --locked --test program -- \
 		--ignored --exact channels::together::a_connected_channel_takes_little_memory --nocapture
+
+sizes: ## Show where the text of the program goes, by room (ROOM: within one)
+	scripts/sizes $(ROOM)
 
 soak: ## Load the static binary's gateway for SOAK_MINUTES; memory must not grow, no message get lost
 	@scripts/setup footprint
