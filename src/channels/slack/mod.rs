@@ -13,6 +13,7 @@ mod sent;
 
 use std::sync::Arc;
 
+pub(super) use event::text::with_slash;
 pub use connection::Slack;
 
 use super::table::{Need, Service};
