@@ -79,9 +79,10 @@ impl Irc {
 impl Shared {
     /// A short connection beside that of a gateway, once the server has let it in.
     fn try_out(&self, cancel: &Cancel) -> Sent<Link> {
-        let wake = self.hub.waker().map_err(|error| {
-            Failure::Down(format!("the system gives no descriptor: {error}"))
-        })?;
+        let wake = self
+            .hub
+            .waker()
+            .map_err(|error| Failure::Down(format!("the system gives no descriptor: {error}")))?;
         let settings = self.settings.for_trial();
         let tls = &self.making.tls;
         let mut link = Link::open(&settings, People::default(), tls, cancel, &wake)?;

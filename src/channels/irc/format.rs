@@ -63,7 +63,9 @@ fn write_line(out: &mut String, line: &str, style: Style) {
         // An empty line of code is one with a space: there are no empty messages.
         out.push(' ');
     }
-    let marks = MARKS.iter().filter(|(level, _)| style.has(*level) && !is_code);
+    let marks = MARKS
+        .iter()
+        .filter(|(level, _)| style.has(*level) && !is_code);
     let marks: Vec<char> = marks.map(|(_, mark)| *mark).collect();
     let is_blank = words.trim().is_empty();
     if !is_blank {
@@ -135,7 +137,11 @@ pub fn wrap(text: &str, bytes: usize) -> Vec<String> {
             let (part, after) = rest.split_at(end);
             toggle(&mut open, part);
             let is_last = after.is_empty();
-            let part = if is_last { part } else { part.trim_end_matches(' ') };
+            let part = if is_last {
+                part
+            } else {
+                part.trim_end_matches(' ')
+            };
             let mut line = begun + part;
             if !is_last {
                 line.extend(open.iter().rev());
@@ -143,7 +149,11 @@ pub fn wrap(text: &str, bytes: usize) -> Vec<String> {
             if has_text(&line) {
                 lines.push(line);
             }
-            rest = if is_last { after } else { after.trim_start_matches(' ') };
+            rest = if is_last {
+                after
+            } else {
+                after.trim_start_matches(' ')
+            };
         }
     }
     lines
@@ -198,7 +208,10 @@ mod tests {
     #[test]
     fn markdown_becomes_lines() {
         for (markdown, expected) in [
-            ("Good **morning**, *Ana*.", &["Good \u{2}morning\u{2}, \u{1d}Ana\u{1d}."][..]),
+            (
+                "Good **morning**, *Ana*.",
+                &["Good \u{2}morning\u{2}, \u{1d}Ana\u{1d}."][..],
+            ),
             ("one\n\ntwo", &["one", "two"]),
             ("# Plan\n\n- a\n- b", &["\u{2}Plan\u{2}", "• a", "• b"]),
             ("> said\n> so", &["> said", "> so"]),

@@ -75,11 +75,20 @@ impl Reader {
             "" => said.trim(),
             text => text,
         };
-        let time = session.has("server-time").then(|| line.tag("time")).flatten();
+        let time = session
+            .has("server-time")
+            .then(|| line.tag("time"))
+            .flatten();
         let time = time.and_then(|time| DateTime::parse_from_rfc3339(time).ok());
-        let message_id = session.has("message-tags").then(|| line.tag("msgid")).flatten();
+        let message_id = session
+            .has("message-tags")
+            .then(|| line.tag("msgid"))
+            .flatten();
         let message_id = message_id.filter(|id| is_plain(id));
-        let account = session.has("account-tag").then(|| line.tag("account")).flatten();
+        let account = session
+            .has("account-tag")
+            .then(|| line.tag("account"))
+            .flatten();
         Some(Message {
             id: message_id.map(str::to_owned).or_else(|| {
                 let millis = time?.timestamp_millis();
@@ -140,7 +149,9 @@ fn without_nick<'t>(text: &'t str, session: &Session) -> (&'t str, bool) {
             return (rest.trim_start_matches([':', ',', ' ']), true);
         }
     }
-    let mut words = bare.split_whitespace().filter_map(|word| word.strip_prefix('@'));
+    let mut words = bare
+        .split_whitespace()
+        .filter_map(|word| word.strip_prefix('@'));
     let is_nick = |word: &str| {
         let rest = word.get(nick.len()..);
         let name = word.get(..nick.len());

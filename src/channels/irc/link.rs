@@ -153,7 +153,9 @@ impl Link {
             match action {
                 Action::Send(line) => self.write(&line)?,
                 Action::Chore(line) => self.chore(line),
-                Action::Ready => tracing::debug!(nick = self.session.nick(), "registered at an IRC server"),
+                Action::Ready => {
+                    tracing::debug!(nick = self.session.nick(), "registered at an IRC server")
+                }
                 Action::End(Ending::Failed(why)) => return Err(End::Failed(why)),
                 Action::End(Ending::Fatal(why)) => return Err(End::Fatal(why)),
             }
@@ -172,7 +174,8 @@ impl Link {
                 Some(line) => Some(line),
                 None => {
                     let now = self.watch.elapsed();
-                    self.outgoing.next_line(&self.session, &mut self.people, now)
+                    self.outgoing
+                        .next_line(&self.session, &mut self.people, now)
                 }
             };
             let Some(line) = line else {
@@ -191,6 +194,7 @@ impl Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        self.wire.say_farewell(&write("QUIT", &[], Some("")), QUIT_TIME);
+        self.wire
+            .say_farewell(&write("QUIT", &[], Some("")), QUIT_TIME);
     }
 }

@@ -70,7 +70,8 @@ fn is_account(name: &str) -> bool {
 
 /// Whether a text is what a pattern with `*` and `?` means.
 fn fits(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (pattern, text): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), text.chars().collect());
     let (mut at, mut place) = (0, 0);
     // The last `*`, and how far it reaches.
     let mut star: Option<(usize, usize)> = None;
@@ -182,7 +183,10 @@ mod tests {
         }
         assert_eq!(who("Ana!ana@h", Some("mallory")), account("mallory"));
         let mask = |id: &str| (id.to_owned(), Proof::Mask);
-        assert_eq!(who("BOB!~b@pc.example.org", None), mask("bob!*@*.example.org"));
+        assert_eq!(
+            who("BOB!~b@pc.example.org", None),
+            mask("bob!*@*.example.org")
+        );
         assert_eq!(who("bob!~b@pc.example.net", None).1, Proof::None);
         assert_eq!(who("bobby!~b@pc.example.org", None).1, Proof::None);
     }
@@ -229,10 +233,21 @@ mod tests {
             assert_eq!(place.address().to_string(), address);
             assert_eq!(Place::of(&Address::parse(address)).ok(), Some(place));
         }
-        for address in ["irc:", "irc:a b", "irc:a,b", "irc:a\r\nQUIT", "irc:a:b", "qq:a"] {
+        for address in [
+            "irc:",
+            "irc:a b",
+            "irc:a,b",
+            "irc:a\r\nQUIT",
+            "irc:a:b",
+            "qq:a",
+        ] {
             assert!(Place::of(&Address::parse(address)).is_err(), "{address}");
         }
-        let nick = |id: &str| Place::Person(id.to_owned()).likely_nick().map(str::to_owned);
+        let nick = |id: &str| {
+            Place::Person(id.to_owned())
+                .likely_nick()
+                .map(str::to_owned)
+        };
         assert_eq!(nick("ana").as_deref(), Some("ana"));
         assert_eq!(nick("ana!*@home").as_deref(), Some("ana"));
         assert_eq!(nick("*!ana@home"), None);

@@ -144,7 +144,9 @@ impl Receiver<'_> {
         };
         let worked = self.working_since.map(|since| self.watch.elapsed() - since);
         let wait = match worked {
-            None => self.backoff.failed(&why, is_fatal.then_some(LONGEST_BACKOFF)),
+            None => self
+                .backoff
+                .failed(&why, is_fatal.then_some(LONGEST_BACKOFF)),
             Some(worked) => {
                 tracing::info!("lost the connection to IRC, reconnecting: {why}");
                 self.short_lived = match worked >= STEADY {
@@ -225,9 +227,15 @@ impl Receiver<'_> {
     fn step(&mut self, link: &mut Link) -> Result<(), End> {
         let hub = &self.parts.shared.hub;
         let (new, withdrawn) = hub.take_new();
-        new.into_iter().for_each(|request| link.outgoing.push(request));
-        withdrawn.into_iter().for_each(|ticket| link.outgoing.withdraw(ticket));
-        let wait = self.paste.wait(self.watch.elapsed()).unwrap_or(PING_INTERVAL);
+        new.into_iter()
+            .for_each(|request| link.outgoing.push(request));
+        withdrawn
+            .into_iter()
+            .for_each(|ticket| link.outgoing.withdraw(ticket));
+        let wait = self
+            .paste
+            .wait(self.watch.elapsed())
+            .unwrap_or(PING_INTERVAL);
         self.parts.heartbeat.beat(wait + 2 * PATIENCE);
         // Most of the time is spent in here.
         memory::give_back_stack();
@@ -334,7 +342,9 @@ impl Receiver<'_> {
     fn explain(&mut self, message: &Message, language: Language, link: &mut Link) {
         let now = self.watch.elapsed();
         let host = message.source.host.clone();
-        let is_early = self.explained_at.is_some_and(|at| now < at + EXPLAIN_INTERVAL);
+        let is_early = self
+            .explained_at
+            .is_some_and(|at| now < at + EXPLAIN_INTERVAL);
         if is_early || self.explained.contains(&host) {
             return;
         }
@@ -367,7 +377,11 @@ impl Receiver<'_> {
                 envelope: envelope.clone(),
                 username: String::new(),
             };
-            let Err(error) = self.parts.intake.take(vec![incoming], &self.parts.heartbeat) else {
+            let Err(error) = self
+                .parts
+                .intake
+                .take(vec![incoming], &self.parts.heartbeat)
+            else {
                 self.full.succeeded();
                 return Ok(());
             };

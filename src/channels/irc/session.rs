@@ -14,15 +14,15 @@ use login::Login;
 pub use pace::Pace;
 use rooms::Rooms;
 
-use line::{Line, write};
 use super::settings::Settings;
-use support::Support;
+use crate::limits::channels::SAID_CHARS;
 use crate::limits::channels::irc::{
     NICK_TRIES, PING_INTERVAL, PONG_TIME, PREFIX_HOST_BYTES, PREFIX_USER_BYTES, REGAIN_INTERVAL,
     REGISTER_TIME, TEXT_BYTES, TEXT_BYTES_MIN,
 };
-use crate::limits::channels::SAID_CHARS;
 use crate::text::one_line;
+use line::{Line, write};
+use support::Support;
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,11 @@ impl Session {
             lines.push(write("PASS", &[], Some(settings.password.expose())));
         }
         lines.push(write("NICK", &[&session.nick], None));
-        let user = write("USER", &[&settings.user, "0", "*"], Some(&settings.real_name));
+        let user = write(
+            "USER",
+            &[&settings.user, "0", "*"],
+            Some(&settings.real_name),
+        );
         lines.push(user);
         let actions = lines.into_iter().map(Action::Send).collect();
         (session, actions)
@@ -161,7 +165,10 @@ impl Session {
         }
         match line.command.as_str() {
             "PING" => actions.push(Action::Send(write("PONG", &[], Some(line.last())))),
-            "ERROR" => actions.push(failed(&format!("the server ended it: {}", said(line.last())))),
+            "ERROR" => actions.push(failed(&format!(
+                "the server ended it: {}",
+                said(line.last())
+            ))),
             "CAP" | "AUTHENTICATE" => actions.extend(self.login.receive(line)),
             "NICK" if is_ours => {
                 line.parameter(0).clone_into(&mut self.nick);
@@ -171,7 +178,11 @@ impl Session {
             "PART" if is_ours => self.rooms.left(line.parameter(0), self.support.case, now),
             "KICK" if self.support.case.is_same(line.parameter(1), &self.nick) => {
                 let channel = line.parameter(0);
-                tracing::warn!(channel, "was removed from a channel of IRC: {}", said(line.last()));
+                tracing::warn!(
+                    channel,
+                    "was removed from a channel of IRC: {}",
+                    said(line.last())
+                );
                 self.rooms.left(channel, self.support.case, now);
             }
             _ => {}
@@ -191,7 +202,9 @@ impl Session {
                 }
                 // A server that knows no capabilities has let us in all the same.
                 if self.login.is_required_and_missing() {
-                    return vec![fatal("the server offers no login by SASL, which channels.irc.saslUser asks for")];
+                    return vec![fatal(
+                        "the server offers no login by SASL, which channels.irc.saslUser asks for",
+                    )];
                 }
                 Vec::new()
             }
@@ -209,13 +222,17 @@ impl Session {
                 }
                 Vec::new()
             }
-            433 | 436 | 437 if !self.is_ready && self.is_about_nick(line) => self.other_nick(&words()),
+            433 | 436 | 437 if !self.is_ready && self.is_about_nick(line) => {
+                self.other_nick(&words())
+            }
             431 | 432 if !self.is_ready => vec![fatal(&format!(
                 "the server refuses the nick {}: {}",
                 self.nick,
                 words()
             ))],
-            464 | 465 | 463 if !self.is_ready => vec![fatal(&format!("the server refuses us: {}", words()))],
+            464 | 465 | 463 if !self.is_ready => {
+                vec![fatal(&format!("the server refuses us: {}", words()))]
+            }
             403 | 405 | 437 | 471 | 473..=477 | 480 | 489 => {
                 let channel = line.parameter(1);
                 if self.rooms.refused(channel, self.support.case, now) {
@@ -257,7 +274,10 @@ impl Session {
             tries => format!("_{tries}"),
         };
         // Old servers cut what is longer than nine.
-        let most = self.support.nick_bytes.unwrap_or(self.settings.nick.len().max(9));
+        let most = self
+            .support
+            .nick_bytes
+            .unwrap_or(self.settings.nick.len().max(9));
         let kept = most.saturating_sub(ending.len());
         let nick = &self.settings.nick;
         let kept = nick.floor_char_boundary(kept.min(nick.len()));
@@ -269,7 +289,9 @@ impl Session {
     pub fn tick(&mut self, now: Duration) -> Vec<Action> {
         if !self.is_ready {
             return match now >= self.begun + REGISTER_TIME {
-                true => vec![failed("the server does not let us in, and does not say why")],
+                true => vec![failed(
+                    "the server does not let us in, and does not say why",
+                )],
                 false => Vec::new(),
             };
         }

@@ -68,7 +68,11 @@ impl Settings {
             sasl_user: text("saslUser"),
             sasl_password: bot.secret("saslPassword"),
             nickserv_password: bot.secret("nickservPassword"),
-            rooms: rooms.iter().filter_map(|entry| room(entry)).take(CHANNELS).collect(),
+            rooms: rooms
+                .iter()
+                .filter_map(|entry| room(entry))
+                .take(CHANNELS)
+                .collect(),
             interval: Duration::from_millis(bot.number("sendIntervalMs")),
             policy: bot.group_policy,
             nick,
@@ -114,11 +118,16 @@ fn room(entry: &str) -> Option<Room> {
 /// What cannot be right in a configuration.
 pub fn check(bot: &Bot) -> Option<&'static str> {
     let settings = Settings::new(bot);
-    if settings.server.contains(|char: char| char.is_whitespace() || "/@".contains(char)) {
+    if settings
+        .server
+        .contains(|char: char| char.is_whitespace() || "/@".contains(char))
+    {
         return Some("channels.irc.server must be a host name alone, such as irc.libera.chat");
     }
     let is_nick = |char: char| char.is_alphanumeric() || "[]\\`_^{|}-".contains(char);
-    let begins = settings.nick.starts_with(|char: char| char.is_ascii_digit() || char == '-');
+    let begins = settings
+        .nick
+        .starts_with(|char: char| char.is_ascii_digit() || char == '-');
     if begins || !settings.nick.chars().all(is_nick) {
         return Some(
             "channels.irc.nick may have letters, digits and []\\`_^{|}-, and must not begin with a digit or -",
@@ -126,7 +135,10 @@ pub fn check(bot: &Bot) -> Option<&'static str> {
     }
     let is_room = |entry: &String| {
         let words = entry.split_whitespace();
-        words.clone().count() <= 2 && words.take(1).all(|name| is_channel(name) && !name.contains(','))
+        words.clone().count() <= 2
+            && words
+                .take(1)
+                .all(|name| is_channel(name) && !name.contains(','))
     };
     if !bot.texts("channels").iter().all(is_room) {
         return Some(
@@ -165,7 +177,10 @@ mod tests {
             "server": "irc.example.org", "nick": "crab", "channels": ["#a", "#b canary"], "password": "canary",
         })));
         assert_eq!((settings.port, settings.tls), (6697, true));
-        assert_eq!((settings.user.as_str(), settings.real_name.as_str()), ("crab", "crab"));
+        assert_eq!(
+            (settings.user.as_str(), settings.real_name.as_str()),
+            ("crab", "crab")
+        );
         assert_eq!(settings.interval, Duration::from_secs(2));
         assert_eq!(settings.rooms.len(), 2);
         assert!(settings.has_secrets() && !format!("{settings:?}").contains("canary"));

@@ -13,8 +13,8 @@ mod sent;
 
 use std::sync::Arc;
 
-pub(super) use event::text::with_slash;
 pub use connection::Slack;
+pub(super) use event::text::with_slash;
 
 use super::table::{Need, Service};
 use crate::config::channels::Bot;

@@ -107,7 +107,10 @@ impl Hub {
     /// What has been handed over, and what nobody waits for any more.
     pub fn take_new(&self) -> (Vec<Request>, Vec<u64>) {
         let mut state = self.state.lock();
-        (std::mem::take(&mut state.new), std::mem::take(&mut state.withdrawn))
+        (
+            std::mem::take(&mut state.new),
+            std::mem::take(&mut state.withdrawn),
+        )
     }
 
     /// Tells the threads that wait for them what has become of messages.
@@ -165,7 +168,9 @@ impl Hub {
             outcome.is_some_and(Option::is_none) && !cancel.is_cancelled()
         };
         let waited = self.state.lock();
-        let mut state = self.changed.wait_timeout_while(waited, SEND_TIME, is_awaited);
+        let mut state = self
+            .changed
+            .wait_timeout_while(waited, SEND_TIME, is_awaited);
         match state.outcomes.remove(&ticket).flatten() {
             Some(outcome) => outcome,
             None => {

@@ -87,7 +87,10 @@ impl Wire {
             }
         }
         match self.received.len() > LINE_BYTES {
-            true => Err(Failure::Down(format!("{} sent a line that is too long", self.server))),
+            true => Err(Failure::Down(format!(
+                "{} sent a line that is too long",
+                self.server
+            ))),
             false => Ok(()),
         }
     }
@@ -95,7 +98,8 @@ impl Wire {
     /// The next line that was received.
     pub fn line(&mut self) -> Option<Vec<u8>> {
         let line = self.lines.pop_front();
-        if self.lines.is_empty() && self.lines.capacity() > KEPT_BUFFER_BYTES / size_of::<Vec<u8>>() {
+        if self.lines.is_empty() && self.lines.capacity() > KEPT_BUFFER_BYTES / size_of::<Vec<u8>>()
+        {
             self.lines = VecDeque::new();
         }
         line

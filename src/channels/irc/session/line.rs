@@ -173,8 +173,9 @@ mod tests {
 
     #[test]
     fn tags_source_command_and_parameters_are_told_apart() {
-        let line =
-            parse("@time=2026-11-24T10:00:00.000Z;account=ana;+x :ana!~a@h.org PRIVMSG #crab :hi : there\r\n");
+        let line = parse(
+            "@time=2026-11-24T10:00:00.000Z;account=ana;+x :ana!~a@h.org PRIVMSG #crab :hi : there\r\n",
+        );
         assert_eq!(line.tag("account"), Some("ana"));
         assert_eq!(line.tag("+x"), None);
         assert_eq!(line.source.mask(), "ana!~a@h.org");
@@ -184,12 +185,17 @@ mod tests {
         );
         let line = parse(":irc.example.org 005 crab  NICKLEN=30 NETWORK=Ex :are supported");
         assert_eq!(line.number(), Some(5));
-        assert_eq!(line.parameters, ["crab", "NICKLEN=30", "NETWORK=Ex", "are supported"]);
+        assert_eq!(
+            line.parameters,
+            ["crab", "NICKLEN=30", "NETWORK=Ex", "are supported"]
+        );
         assert!(!line.source.is_person());
         assert_eq!(parse("ping x").command, "PING");
         assert_eq!(parse("PING :").parameters, [""]);
         assert_eq!(parse("@a=b\\s\\:\\\\c\\ X").tag("a"), Some("b ;\\c"));
-        for text in ["", "\r\n", "@tags", "@tags ", ":source", ":source ", "@a :b", "=!"] {
+        for text in [
+            "", "\r\n", "@tags", "@tags ", ":source", ":source ", "@a :b", "=!",
+        ] {
             assert_eq!(Line::parse(text.as_bytes()), None, "{text:?}");
         }
         assert_eq!(

@@ -115,7 +115,11 @@ impl Login {
         }
         match wanted.is_empty() {
             true => self.end(),
-            false => vec![Action::Send(write("CAP", &["REQ"], Some(&wanted.join(" "))))],
+            false => vec![Action::Send(write(
+                "CAP",
+                &["REQ"],
+                Some(&wanted.join(" ")),
+            ))],
         }
     }
 

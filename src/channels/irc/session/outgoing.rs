@@ -10,9 +10,9 @@ use std::time::Duration;
 use super::Session;
 use crate::channels::adapter::{Failure, Sent};
 use crate::channels::irc::format::wrap;
-use crate::channels::irc::session::line::{Line, Source, write};
 use crate::channels::irc::person::people::People;
 use crate::channels::irc::person::{Place, is_mask, is_named_by};
+use crate::channels::irc::session::line::{Line, Source, write};
 use crate::limits::channels::irc::{QUEUE, USUAL_WAIT, WAIT_MAX};
 
 /// A message to be sent.
@@ -77,7 +77,8 @@ impl Outgoing {
             true => self.waiting.push_back(request),
             false => {
                 let why = "too many messages are waiting".to_owned();
-                self.finished.push((request.ticket, Err(Failure::Trouble(why))));
+                self.finished
+                    .push((request.ticket, Err(Failure::Trouble(why))));
             }
         }
     }
@@ -119,7 +120,12 @@ impl Outgoing {
     }
 
     /// The next line to send. The caller sends it now.
-    pub fn next_line(&mut self, session: &Session, people: &mut People, now: Duration) -> Option<String> {
+    pub fn next_line(
+        &mut self,
+        session: &Session,
+        people: &mut People,
+        now: Duration,
+    ) -> Option<String> {
         loop {
             let Some(current) = &mut self.current else {
                 let request = self.waiting.pop_front()?;
@@ -157,7 +163,9 @@ impl Outgoing {
                 Some((nick, true)) => Ok(writing(&nick, &request, session)),
                 Some((nick, false)) => Ok(asking(&nick)),
                 None => request.to.likely_nick().map(asking).ok_or_else(|| {
-                    Failure::Trouble(format!("the nick of {id} is not known; it is once they have written"))
+                    Failure::Trouble(format!(
+                        "the nick of {id} is not known; it is once they have written"
+                    ))
                 }),
             },
         };
@@ -252,7 +260,9 @@ impl Outgoing {
         }
         // They may have gone back to the nick that they usually have.
         let likely = current.request.to.likely_nick();
-        if let Some(likely) = likely.filter(|likely| !case.is_same(likely, nick) && !current.is_second) {
+        if let Some(likely) =
+            likely.filter(|likely| !case.is_same(likely, nick) && !current.is_second)
+        {
             current.stage = asking(likely);
             current.is_second = true;
             return;
@@ -298,7 +308,11 @@ fn refusal(line: &Line, target: &str, session: &Session) -> Option<Failure> {
     };
     let case = session.support().case;
     let is_about = number == 0
-        || line.parameters.iter().skip(1).any(|word| case.is_same(word, target));
+        || line
+            .parameters
+            .iter()
+            .skip(1)
+            .any(|word| case.is_same(word, target));
     let refused = |words: String| Failure::Refused(format!("the server refuses it: {words}"));
     match number {
         0 if line.parameter(1).contains("RATE") => Some(Failure::RetryAfter(USUAL_WAIT)),
@@ -308,7 +322,9 @@ fn refusal(line: &Line, target: &str, session: &Session) -> Option<Failure> {
         439 | 707 if is_about => Some(Failure::RetryAfter(wait_in(&words))),
         // The person has left between the question and the lines, and comes back.
         401 if is_about => Some(Failure::Trouble(format!("{target} is not on IRC now"))),
-        403 if is_about && !session.is_in(target) => Some(Failure::Trouble(format!("there is no channel {target} now"))),
+        403 if is_about && !session.is_in(target) => Some(Failure::Trouble(format!(
+            "there is no channel {target} now"
+        ))),
         // We are not in it at the moment, and are on our way.
         404 | 442 if is_about && !session.is_in(target) => {
             Some(Failure::Trouble(format!("{target} is not joined: {words}")))
@@ -323,7 +339,9 @@ fn refusal(line: &Line, target: &str, session: &Session) -> Option<Failure> {
 fn wait_in(words: &str) -> Duration {
     let mut numbers = words.split(|char: char| !char.is_ascii_digit());
     let seconds = numbers.find_map(|word| word.parse().ok());
-    seconds.map_or(USUAL_WAIT, Duration::from_secs).min(WAIT_MAX)
+    seconds
+        .map_or(USUAL_WAIT, Duration::from_secs)
+        .min(WAIT_MAX)
 }
 
 #[cfg(test)]

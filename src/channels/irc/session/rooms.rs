@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::Action;
 use crate::channels::irc::session::line::write;
-use crate::channels::irc::settings::{Room, Settings};
 use crate::channels::irc::session::support::CaseMapping;
+use crate::channels::irc::settings::{Room, Settings};
 use crate::limits::channels::irc::{CHANNELS, REJOIN_STEADY, REJOIN_WAIT, REJOIN_WAIT_MAX};
 
 /// The channels.
@@ -49,7 +49,10 @@ impl Rooms {
 
     /// Joins what is due.
     pub fn tick(&mut self, now: Duration) -> Vec<Action> {
-        let due = self.0.iter_mut().filter(|stay| stay.join_at.is_some_and(|at| now >= at));
+        let due = self
+            .0
+            .iter_mut()
+            .filter(|stay| stay.join_at.is_some_and(|at| now >= at));
         due.map(|stay| {
             // Without an answer it is tried again.
             stay.join_at = Some(now + REJOIN_WAIT_MAX);

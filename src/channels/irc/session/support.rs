@@ -127,7 +127,10 @@ mod tests {
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         support.read(&words);
         assert_eq!(support.case, CaseMapping::Ascii);
-        assert_eq!((support.nick_bytes, support.line_bytes), (Some(16), WIRE_BYTES_MAX));
+        assert_eq!(
+            (support.nick_bytes, support.line_bytes),
+            (Some(16), WIRE_BYTES_MAX)
+        );
         assert_eq!(support.network, "Ex");
         assert_eq!(support.channel("#crab"), Some("#crab"));
         assert_eq!(support.channel("@#crab"), Some("#crab"));
