@@ -27,7 +27,7 @@ use crate::limits::channels::irc::{REGISTER_TIME, TOTAL, TOTAL_SPAN};
 use crate::limits::channels::{CALL_TIME, DOWNLOAD_BYTES, UPLOAD_BYTES};
 use crate::markup;
 use crate::message::Address;
-use hub::{Handed, Hub};
+use hub::{Handed, Hub, Message};
 
 /// IRC, as the configuration describes it.
 pub struct Irc {
@@ -153,12 +153,12 @@ struct Worker {
 
 impl Worker {
     /// Sends a message by a connection of its own, for a test of the settings.
-    fn send_alone(&self, to: &Place, text: &str) -> Sent<String> {
+    fn send_alone(&self, message: Message<'_>) -> Sent<String> {
         let mut link = self.shared.try_out(&self.cancel)?;
-        if let Place::Channel(name) = to {
+        if let Place::Channel(name) = message.to {
             link.join(name);
         }
-        self.shared.hub.send_over(&mut link, to, text, &self.cancel)
+        self.shared.hub.send_over(&mut link, message, &self.cancel)
     }
 }
 
@@ -171,12 +171,17 @@ impl Connection for Worker {
             true => post.text.replace('\u{1}', ""),
             false => strip(post.text),
         };
+        let message = Message {
+            to: &place,
+            text: &text,
+            key: post.key,
+        };
         let hub = &self.shared.hub;
-        match hub.hand_over(&place, &text, &self.cancel) {
+        match hub.hand_over(message, &self.cancel) {
             Handed::Done(outcome) => outcome,
-            Handed::Parked => hub.drive(&place, &text, &self.cancel),
+            Handed::Parked => hub.drive(message, &self.cancel),
             Handed::Absent if self.shared.is_trial.load(Ordering::Relaxed) => {
-                self.send_alone(&place, &text)
+                self.send_alone(message)
             }
             Handed::Absent => Err(Failure::Down("not connected yet".to_owned())),
         }

@@ -247,9 +247,12 @@ mod tests {
         assert_eq!(wrap("\u{2}\u{2}\n\r\n\0", 100), Vec::<String>::new());
         assert_eq!(wrap("a\r\nQUIT", 100), ["a", "QUIT"]);
         let words = "ü🦀 ".repeat(300);
-        for line in wrap(&words, 100) {
-            assert!(line.len() <= 100 && line.len() > 60, "{line}");
-        }
+        let lines = wrap(&words, 100);
+        assert!(lines.iter().all(|line| line.len() <= 100));
+        assert!(
+            lines.iter().rev().skip(1).all(|line| line.len() > 60),
+            "{lines:?}"
+        );
     }
 
     proptest! {

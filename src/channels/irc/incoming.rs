@@ -55,7 +55,8 @@ impl Reader {
         }
         let (support, source) = (session.support(), &line.source);
         let is_ours = support.case.is_same(&source.nick, session.nick());
-        if line.command != "PRIVMSG" || !source.is_person() || is_ours {
+        if line.command != "PRIVMSG" || !source.is_person() || is_ours || line.parameters.len() < 2
+        {
             return None;
         }
         let target = line.parameter(0);

@@ -19,6 +19,7 @@ use super::link::{End, Link};
 use super::person::people::People;
 use super::person::{Place, Proof, identify};
 use super::session::line::{Line, write};
+use super::session::outgoing::AllBegun;
 use super::texts;
 use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
@@ -65,6 +66,8 @@ struct Receiver<'a> {
     history: History,
     seen: Seen,
     people: People,
+    /// Messages that an earlier connection has sent in part.
+    begun: AllBegun,
     reader: Reader,
     /// People who were told why they are not heard, and when that was.
     explained: VecDeque<String>,
@@ -99,6 +102,7 @@ pub(super) fn run(parts: ReceiverParts<'_>) {
         history: History::new(saved.newest.or(Some(began))),
         seen: Seen::default(),
         people: saved.people,
+        begun: AllBegun::default(),
         reader: Reader::default(),
         explained: VecDeque::new(),
         explained_at: None,
@@ -189,6 +193,7 @@ impl Receiver<'_> {
         drop(opening);
         self.working_since = Some(self.watch.elapsed());
         self.backoff.succeeded();
+        link.outgoing.begun = std::mem::take(&mut self.begun);
         shared.hub.is_live();
         self.parts.intake.reachable();
         let hub = Arc::clone(&shared.hub);
@@ -196,9 +201,11 @@ impl Receiver<'_> {
         let end = self.listen(&mut link);
         link.outgoing.fail_all("the connection was lost");
         shared.hub.finish(link.outgoing.take_finished());
+        self.begun = std::mem::take(&mut link.outgoing.begun);
         self.people = std::mem::take(&mut link.people);
         if self.parts.cancel.is_cancelled() && matches!(end, End::Stopped) {
             link.people = self.people.clone();
+            link.outgoing.begun = self.begun.clone();
             shared.hub.park(link);
         }
         end

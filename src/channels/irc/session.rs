@@ -347,4 +347,4 @@ pub fn said(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

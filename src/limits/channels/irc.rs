@@ -20,8 +20,12 @@ pub const PARAMETERS: usize = 15;
 pub const TEXT_BYTES: usize = 400;
 /// The least bytes of a text's line, whatever the prefix and the target take.
 pub const TEXT_BYTES_MIN: usize = 100;
-/// Lines of one piece of a message: it is confirmed as a whole.
-pub const PIECE_LINES: usize = 4;
+/// Lines of one piece of a message. A question is always one, with the whole command that it is about.
+pub const PIECE_LINES: usize = 24;
+/// Lines after which the server is asked whether it has read them. What it has is not sent again after a broken connection.
+pub const CONFIRM_LINES: usize = 5;
+/// Pieces of which is remembered how far they were sent.
+pub const BEGUN_PIECES: usize = 16;
 /// Lines that may go out at once; then one each `sendIntervalMs`.
 pub const BURST: u32 = 5;
 /// Bytes of the user name and of the host in our prefix while the server has not shown it.
@@ -43,7 +47,7 @@ pub const PING_INTERVAL: Duration = Duration::from_secs(90);
 /// Time for the server to answer that.
 pub const PONG_TIME: Duration = Duration::from_secs(30);
 /// Time for a message to be sent and confirmed, with those that wait before it.
-pub const SEND_TIME: Duration = Duration::from_secs(90);
+pub const SEND_TIME: Duration = Duration::from_mins(4);
 /// How long what is being sent may take when the receiver ends.
 pub const FINISH_TIME: Duration = Duration::from_secs(3);
 /// Time in which the farewell has to be written.

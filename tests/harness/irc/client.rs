@@ -118,9 +118,11 @@ impl State {
             "USER" => client.user = word(1),
             "NICK" => self.nick(number, &word(1)),
             "PING" => {
-                let open = std::mem::take(&mut client.open);
+                // More of it comes: what is cut by the bot for its own sake is one message for people.
+                let is_whole = !word(1).starts_with("part-");
+                let open = is_whole.then(|| std::mem::take(&mut client.open));
                 let pipe = Arc::clone(&client.pipe);
-                self.pieces.extend(open);
+                self.pieces.extend(open.unwrap_or_default());
                 pipe.send(&format!(":{SERVER} PONG {SERVER} :{}", word(1)));
             }
             "JOIN" => self.join(number, &word(1)),

@@ -6,7 +6,7 @@ use std::time::Instant;
 use rustls::ServerConfig;
 
 use super::pipe::Pipe;
-use super::{ACCOUNT, CHANNEL, Fault, NICK, PASSWORD, Piece};
+use super::{ACCOUNT, CHANNEL, Fault, PASSWORD, Piece};
 use crate::harness::PATIENCE;
 use crate::harness::network::Network;
 
@@ -327,10 +327,5 @@ impl Server {
         let text = String::from_utf8(bytes).unwrap_or_default();
         let (_, login) = text.split_once('\0').unwrap_or_default();
         login == expected
-    }
-
-    /// The nick of the bot at the beginning.
-    pub(super) fn is_bot(nick: &str) -> bool {
-        nick.starts_with(NICK)
     }
 }

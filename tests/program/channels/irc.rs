@@ -31,15 +31,15 @@ impl Service {
 
 impl super::Service for Service {
     const NAME: &'static str = "irc";
-    /// Four lines of 400 bytes.
-    const LENGTH_MAX: usize = 1603;
+    /// 24 lines of 400 bytes.
+    const LENGTH_MAX: usize = 9623;
     const BUTTONS: bool = false;
     const EDITS: bool = false;
 
     fn lacks() -> &'static [(&'static str, &'static str)] {
         &[
-            ("file_in", "IRC carries no files"),
-            ("file_out", "IRC carries no files, neither way"),
+            ("file_in", "IRC carries no files, in neither direction"),
+            ("file_out", "IRC carries no files, in neither direction"),
             ("edit", "messages of IRC cannot be edited"),
             (
                 "kills",
@@ -86,7 +86,7 @@ impl super::Service for Service {
     }
 
     fn sends_file(&self, _: Who, _: Place, _: &str, _: (&str, &[u8])) {
-        unreachable!("IRC carries no files")
+        unreachable!("IRC carries no files, in neither direction")
     }
 
     fn edits(&self, _: Who, _: Place, _: &str, _: &str) {

@@ -49,6 +49,28 @@ enum Mode {
     Parked,
 }
 
+/// A message that a worker has to send.
+#[derive(Clone, Copy)]
+pub struct Message<'a> {
+    /// Where it goes.
+    pub to: &'a Place,
+    /// Its text, with formatting.
+    pub text: &'a str,
+    /// The same for each attempt to send it.
+    pub key: Option<u64>,
+}
+
+impl Message<'_> {
+    fn request(self, ticket: u64) -> Request {
+        Request {
+            ticket,
+            to: self.to.clone(),
+            text: self.text.to_owned(),
+            key: self.key,
+        }
+    }
+}
+
 /// What became of a message that was handed over.
 pub enum Handed {
     /// It was sent, or was not.
@@ -135,7 +157,7 @@ impl Hub {
     }
 
     /// Hands a message to the receiver, and waits until it is sent.
-    pub fn hand_over(self: &Arc<Self>, to: &Place, text: &str, cancel: &Cancel) -> Handed {
+    pub fn hand_over(self: &Arc<Self>, message: Message<'_>, cancel: &Cancel) -> Handed {
         let mut state = self.state.lock();
         match &state.mode {
             Mode::Absent => return Handed::Absent,
@@ -146,11 +168,7 @@ impl Hub {
         state.tickets += 1;
         let ticket = state.tickets;
         state.outcomes.insert(ticket, None);
-        state.new.push(Request {
-            ticket,
-            to: to.clone(),
-            text: text.to_owned(),
-        });
+        state.new.push(message.request(ticket));
         drop(state);
         self.wake();
         let hub = Arc::clone(self);
@@ -184,12 +202,12 @@ impl Hub {
     }
 
     /// Sends a message over the connection that the receiver has left.
-    pub fn drive(self: &Arc<Self>, to: &Place, text: &str, cancel: &Cancel) -> Sent<String> {
+    pub fn drive(self: &Arc<Self>, message: Message<'_>, cancel: &Cancel) -> Sent<String> {
         let mut parked = self.parked.lock();
         let mut link = parked
             .take()
             .ok_or_else(|| Failure::Down("the gateway is stopping".to_owned()))?;
-        let sent = self.send_over(&mut link, to, text, cancel);
+        let sent = self.send_over(&mut link, message, cancel);
         if !matches!(sent, Err(Failure::Down(_))) {
             *parked = Some(link);
         }
@@ -200,8 +218,7 @@ impl Hub {
     pub fn send_over(
         self: &Arc<Self>,
         link: &mut Link,
-        to: &Place,
-        text: &str,
+        message: Message<'_>,
         cancel: &Cancel,
     ) -> Sent<String> {
         let hub = Arc::clone(self);
@@ -211,11 +228,7 @@ impl Hub {
             state.tickets += 1;
             state.tickets
         };
-        link.outgoing.push(Request {
-            ticket,
-            to: to.clone(),
-            text: text.to_owned(),
-        });
+        link.outgoing.push(message.request(ticket));
         let watch = Stopwatch::start();
         while watch.elapsed() < SEND_TIME && !cancel.is_cancelled() {
             link.step(SEND_TIME.saturating_sub(watch.elapsed()))?;

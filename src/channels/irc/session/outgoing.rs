@@ -1,8 +1,8 @@
 //! What is to be sent, one message after the other. Pure.
 //!
-//! A message to a person first finds out who has their nick, unless that is known: what is for Ana is not for whoever took
-//! her nick. Then come its lines, and a PING behind them. The server answers in order, so that its PONG says that it has
-//! read the lines, and what came before the PONG says whether it has refused them.
+//! For a message to a person it is first found out who has their nick, unless that is known: what is for Ana is not for
+//! whoever took her nick. Then come some of its lines, and a PING behind them. The server answers in order, so that its
+//! PONG says that it has read the lines, and what came before the PONG says whether it has refused them.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::channels::irc::format::wrap;
 use crate::channels::irc::person::people::People;
 use crate::channels::irc::person::{Place, is_mask, is_named_by};
 use crate::channels::irc::session::line::{Line, Source, write};
-use crate::limits::channels::irc::{QUEUE, USUAL_WAIT, WAIT_MAX};
+use crate::limits::channels::irc::{BEGUN_PIECES, CONFIRM_LINES, QUEUE, USUAL_WAIT, WAIT_MAX};
 
 /// A message to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,44 @@ pub struct Request {
     pub to: Place,
     /// Its text, with formatting.
     pub text: String,
+    /// The same for each attempt to send it.
+    pub key: Option<u64>,
+}
+
+/// How far a message was sent when the connection broke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Begun {
+    key: u64,
+    /// The bytes of its lines: other ones are cut elsewhere.
+    bytes: usize,
+    /// Lines that the server has read.
+    lines: usize,
+}
+
+/// The messages that were sent in part.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllBegun(VecDeque<Begun>);
+
+impl AllBegun {
+    fn lines(&self, key: Option<u64>, bytes: usize) -> usize {
+        let mut all = self.0.iter();
+        let found = all.find(|begun| Some(begun.key) == key && begun.bytes == bytes);
+        found.map_or(0, |begun| begun.lines)
+    }
+
+    fn note(&mut self, key: Option<u64>, bytes: usize, lines: usize) {
+        let Some(key) = key else {
+            return;
+        };
+        self.0.retain(|begun| begun.key != key);
+        if lines == 0 {
+            return;
+        }
+        if self.0.len() >= BEGUN_PIECES {
+            self.0.pop_front();
+        }
+        self.0.push_back(Begun { key, bytes, lines });
+    }
 }
 
 /// The messages.
@@ -33,13 +71,23 @@ pub struct Outgoing {
     current: Option<Current>,
     /// The number of the last PING.
     pings: u64,
+    /// What was sent in part.
+    pub begun: AllBegun,
     finished: Vec<(u64, Sent<String>)>,
 }
 
+/// The message that is being sent.
 #[derive(Debug)]
 struct Current {
     request: Request,
     stage: Stage,
+    /// What is left of it, once it is known how long its lines may be.
+    lines: Option<VecDeque<String>>,
+    /// The bytes of a line.
+    bytes: usize,
+    /// Lines that the server has read, and those that were sent since.
+    confirmed: usize,
+    sent: usize,
     /// Why it is refused.
     failure: Option<Failure>,
     /// Whether it is asked for a second nick.
@@ -54,11 +102,8 @@ enum Stage {
         is_sent: bool,
         found: Found,
     },
-    /// The lines that are left.
-    Writing {
-        target: String,
-        lines: VecDeque<String>,
-    },
+    /// Lines are sent, a few at a time.
+    Writing { target: String },
     /// The PONG is waited for.
     Confirming { target: String, token: String },
 }
@@ -95,13 +140,11 @@ impl Outgoing {
 
     /// Whether a line is ready to be sent.
     pub fn has_line(&self) -> bool {
-        match &self.current {
+        match self.current.as_ref().map(|current| &current.stage) {
             None => !self.waiting.is_empty(),
-            Some(current) => match &current.stage {
-                Stage::Asking { is_sent, .. } => !is_sent,
-                Stage::Writing { .. } => true,
-                Stage::Confirming { .. } => false,
-            },
+            Some(Stage::Asking { is_sent, .. }) => !is_sent,
+            Some(Stage::Writing { .. }) => true,
+            Some(Stage::Confirming { .. }) => false,
         }
     }
 
@@ -112,7 +155,11 @@ impl Outgoing {
 
     /// The connection is over: nothing of what waits is sent.
     pub fn fail_all(&mut self, why: &str) {
-        let current = self.current.take().map(|current| current.request);
+        let current = self.current.take().map(|current| {
+            self.begun
+                .note(current.request.key, current.bytes, current.confirmed);
+            current.request
+        });
         let waiting = self.waiting.drain(..);
         let all = current.into_iter().chain(waiting);
         let failed = all.map(|request| (request.ticket, Err(Failure::Down(why.to_owned()))));
@@ -126,43 +173,52 @@ impl Outgoing {
         people: &mut People,
         now: Duration,
     ) -> Option<String> {
-        loop {
-            let Some(current) = &mut self.current else {
-                let request = self.waiting.pop_front()?;
-                self.begin(request, session, people, now);
-                continue;
-            };
-            match &mut current.stage {
-                Stage::Asking { is_sent: true, .. } | Stage::Confirming { .. } => return None,
-                Stage::Asking { nick, is_sent, .. } => {
-                    *is_sent = true;
-                    return Some(write("WHOIS", &[nick], None));
+        while self.current.is_none() {
+            let request = self.waiting.pop_front()?;
+            self.go_on(Current::new(request), session, people, now);
+        }
+        let current = self.current.as_mut()?;
+        match &mut current.stage {
+            Stage::Asking { is_sent: true, .. } | Stage::Confirming { .. } => None,
+            Stage::Asking { nick, is_sent, .. } => {
+                *is_sent = true;
+                Some(write("WHOIS", &[nick], None))
+            }
+            Stage::Writing { target } => {
+                let target = std::mem::take(target);
+                let line = current.next_text(&target, session, &self.begun);
+                if let Some(line) = line {
+                    let line = write("PRIVMSG", &[&target], Some(&line));
+                    current.stage = Stage::Writing { target };
+                    return Some(line);
                 }
-                Stage::Writing { target, lines } => {
-                    let target = target.clone();
-                    if let Some(line) = lines.pop_front() {
-                        return Some(write("PRIVMSG", &[&target], Some(&line)));
-                    }
-                    self.pings += 1;
-                    let token = format!("sent-{}", self.pings);
-                    let ping = write("PING", &[], Some(&token));
-                    current.stage = Stage::Confirming { target, token };
-                    return Some(ping);
-                }
+                self.pings += 1;
+                let kind = if current.is_written() { "sent" } else { "part" };
+                let token = format!("{kind}-{}", self.pings);
+                let ping = write("PING", &[], Some(&token));
+                current.stage = Stage::Confirming { target, token };
+                Some(ping)
             }
         }
     }
 
-    fn begin(&mut self, request: Request, session: &Session, people: &mut People, now: Duration) {
-        let stage = match &request.to {
-            Place::Channel(name) if session.knows(name) => Ok(writing(name, &request, session)),
+    /// Begins a message, or goes on with one of which a part was sent.
+    fn go_on(
+        &mut self,
+        mut current: Current,
+        session: &Session,
+        people: &mut People,
+        now: Duration,
+    ) {
+        let stage = match &current.request.to {
+            Place::Channel(name) if session.knows(name) => Ok(writing(name)),
             Place::Channel(name) => Err(Failure::Refused(format!(
                 "{name} is not among channels.irc.channels"
             ))),
             Place::Person(id) => match people.nick(id, now) {
-                Some((nick, true)) => Ok(writing(&nick, &request, session)),
+                Some((nick, true)) => Ok(writing(&nick)),
                 Some((nick, false)) => Ok(asking(&nick)),
-                None => request.to.likely_nick().map(asking).ok_or_else(|| {
+                None => current.request.to.likely_nick().map(asking).ok_or_else(|| {
                     Failure::Trouble(format!(
                         "the nick of {id} is not known; it is once they have written"
                     ))
@@ -171,14 +227,10 @@ impl Outgoing {
         };
         match stage {
             Ok(stage) => {
-                self.current = Some(Current {
-                    request,
-                    stage,
-                    failure: None,
-                    is_second: false,
-                });
+                current.stage = stage;
+                self.current = Some(current);
             }
-            Err(failure) => self.finished.push((request.ticket, Err(failure))),
+            Err(failure) => self.finished.push((current.request.ticket, Err(failure))),
         }
     }
 
@@ -210,23 +262,39 @@ impl Outgoing {
                     _ => {}
                 }
             }
-            Stage::Writing { target, .. } => {
+            Stage::Confirming { token, .. }
+                if line.command == "PONG" && line.last() == token.as_str() =>
+            {
+                let token = token.clone();
+                self.confirmed(token, session, people, now);
+            }
+            Stage::Writing { target } | Stage::Confirming { target, .. } => {
                 if let Some(failure) = refusal(line, target, session) {
                     current.failure.get_or_insert(failure);
                 }
             }
-            Stage::Confirming { target, token } => {
-                if line.command == "PONG" && line.last() == token {
-                    let id = token.clone();
-                    let outcome = current.failure.take().map_or(Ok(id), Err);
-                    if let (Err(_), Place::Person(id)) = (&outcome, &current.request.to) {
-                        people.doubt(id);
-                    }
-                    self.finish(outcome);
-                } else if let Some(failure) = refusal(line, target, session) {
-                    current.failure.get_or_insert(failure);
-                }
+        }
+    }
+
+    /// The server has read the lines that were sent.
+    fn confirmed(&mut self, token: String, session: &Session, people: &mut People, now: Duration) {
+        let Some(mut current) = self.current.take() else {
+            return;
+        };
+        if let Some(failure) = current.failure.take() {
+            self.begun
+                .note(current.request.key, current.bytes, current.confirmed);
+            if let Place::Person(id) = &current.request.to {
+                people.doubt(id);
             }
+            self.finished.push((current.request.ticket, Err(failure)));
+            return;
+        }
+        current.confirmed += current.sent;
+        current.sent = 0;
+        match current.is_written() {
+            true => self.finished.push((current.request.ticket, Ok(token))),
+            false => self.go_on(current, session, people, now),
         }
     }
 
@@ -255,14 +323,13 @@ impl Outgoing {
         };
         if is_them {
             people.verified(id, nick, now);
-            current.stage = writing(nick, &current.request, session);
+            current.stage = writing(nick);
             return;
         }
         // They may have gone back to the nick that they usually have.
         let likely = current.request.to.likely_nick();
-        if let Some(likely) =
-            likely.filter(|likely| !case.is_same(likely, nick) && !current.is_second)
-        {
+        let likely = likely.filter(|likely| !case.is_same(likely, nick) && !current.is_second);
+        if let Some(likely) = likely {
             current.stage = asking(likely);
             current.is_second = true;
             return;
@@ -276,8 +343,51 @@ impl Outgoing {
 
     fn finish(&mut self, outcome: Sent<String>) {
         if let Some(current) = self.current.take() {
+            self.begun
+                .note(current.request.key, current.bytes, current.confirmed);
             self.finished.push((current.request.ticket, outcome));
         }
+    }
+}
+
+impl Current {
+    fn new(request: Request) -> Self {
+        Self {
+            stage: writing(""),
+            lines: None,
+            bytes: 0,
+            confirmed: 0,
+            sent: 0,
+            failure: None,
+            is_second: false,
+            request,
+        }
+    }
+
+    /// Whether all lines were sent.
+    fn is_written(&self) -> bool {
+        self.lines.as_ref().is_some_and(VecDeque::is_empty)
+    }
+
+    /// The next line, until the server is to be asked whether it has read them.
+    fn next_text(&mut self, target: &str, session: &Session, begun: &AllBegun) -> Option<String> {
+        let bytes = session.text_bytes(target);
+        if self.lines.is_none() {
+            let mut lines: VecDeque<String> = wrap(&self.request.text, bytes).into();
+            self.confirmed = begun.lines(self.request.key, bytes).min(lines.len());
+            lines.drain(..self.confirmed);
+            self.bytes = bytes;
+            self.lines = Some(lines);
+        }
+        let lines = self.lines.as_mut()?;
+        if bytes < self.bytes {
+            // Another nick, for which there is less room.
+            *lines = lines.iter().flat_map(|line| wrap(line, bytes)).collect();
+            self.bytes = bytes;
+        }
+        let line = (self.sent < CONFIRM_LINES).then(|| lines.pop_front())??;
+        self.sent += 1;
+        Some(line)
     }
 }
 
@@ -289,9 +399,8 @@ fn asking(nick: &str) -> Stage {
     }
 }
 
-fn writing(target: &str, request: &Request, session: &Session) -> Stage {
+fn writing(target: &str) -> Stage {
     Stage::Writing {
-        lines: wrap(&request.text, session.text_bytes(target)).into(),
         target: target.to_owned(),
     }
 }
