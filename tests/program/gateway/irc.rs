@@ -340,7 +340,7 @@ fn programs_are_not_answered_and_a_paste_is_one_message() {
     gateway.stop().ends_with(0);
     assert_eq!(chat.model.requests().len(), 1);
     let asked = chat.model.requests()[0].last_message();
-    assert!(asked.contains("look at this:\nfn main() {\n}"), "{asked}");
+    assert!(asked.contains(r"look at this:\nfn main() {\n}"), "{asked}");
     assert_eq!(chat.irc.texts("ana"), ["Understood."]);
 }
 
