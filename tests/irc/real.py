@@ -6,11 +6,11 @@ The servers run on free ports, with a certificate authority of this run. The fol
 scripts/setup irc unpacks Debian's packages, and the program that is checked are the arguments.
 """
 
-import base64
 import http.server
 import json
 import os
 import pathlib
+import pwd
 import re
 import shutil
 import socket
@@ -25,6 +25,8 @@ LONG = 60  # time limit for anything that should happen, in seconds
 NOBODY = 65534
 PASSWORD = "irc-canary-0123456789"
 LINES = 40  # of the long answer
+
+VIEW = 'mount -t overlay overlay -o "lowerdir=$1/usr:/usr" /usr && shift && exec "$@"'
 
 NGIRCD = """
 [Global]
@@ -75,7 +77,6 @@ INSPIRCD = """
 <module name="ircv3_ctctags">
 <module name="ircv3_msgid">
 <module name="ircv3_servertime">
-<module name="account">
 <module name="services_account">
 <module name="sasl">
 <module name="spanningtree">
@@ -85,14 +86,14 @@ INSPIRCD = """
 """
 
 ATHEME = """
-loadmodule "protocol/inspircd";
-loadmodule "backend/opensex";
-loadmodule "crypto/pbkdf2v2";
-loadmodule "nickserv/main";
-loadmodule "nickserv/identify";
-loadmodule "nickserv/register";
-loadmodule "saslserv/main";
-loadmodule "saslserv/plain";
+loadmodule "modules/protocol/inspircd";
+loadmodule "modules/backend/opensex";
+loadmodule "modules/crypto/pbkdf2v2";
+loadmodule "modules/nickserv/main";
+loadmodule "modules/nickserv/identify";
+loadmodule "modules/nickserv/register";
+loadmodule "modules/saslserv/main";
+loadmodule "modules/saslserv/plain";
 serverinfo {{
     name = "services.garden.example"; desc = "services"; numeric = "00A"; recontime = 5; netname = "Garden";
     adminname = "nobody"; adminemail = "nobody@garden.example"; registeremail = "nobody@garden.example";
@@ -155,15 +156,16 @@ class Servers:
                 os.chown(path, self.user, self.user)
         self.start()
 
-    def launch(self, *command, **more):
-        """Starts a program with the libraries that came with it, and without the rights of root."""
-        libraries = ":".join(str(path) for path in self.root.glob("usr/lib/*-linux-gnu"))
-        environment = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": libraries}
-        user = ["setpriv", "--clear-groups", f"--reuid={self.user}", f"--regid={self.user}"] if os.getuid() == 0 else []
+    def launch(self, *command):
+        """Starts a server where its programs and its libraries are as Debian's packages install them, as an ordinary user."""
+        ids = [str(self.user), str(pwd.getpwuid(self.user).pw_gid)]
+        if os.getuid() == 0:
+            view, user = ["unshare", "-m"], ["setpriv", "--clear-groups", f"--reuid={ids[0]}", f"--regid={ids[1]}"]
+        else:
+            view, user = ["unshare", "-Urm"], ["unshare", "-U", f"--map-user={ids[0]}", f"--map-group={ids[1]}"]
         log = open(self.run / "output", "ab")
-        return subprocess.Popen(
-            [*user, *command], env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.run, **more
-        )
+        whole = [*view, "sh", "-c", VIEW, "sh", self.root, *user, *command]
+        return subprocess.Popen(whole, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.run)
 
     def wait_for(self, *names):
         for name in names:
@@ -187,27 +189,23 @@ class Ngircd(Servers):
         self.begin()
 
     def start(self):
-        self.running = [self.launch(self.root / "usr/sbin/ngircd", "-n", "-f", self.run / "ngircd.conf")]
+        self.running = [self.launch("/usr/sbin/ngircd", "-n", "-f", self.run / "ngircd.conf")]
         self.wait_for("plain", "tls")
 
 
 class Inspircd(Servers):
     def __init__(self, root, run):
         super().__init__(root, run)
-        modules = next(root.glob("usr/lib/*-linux-gnu/inspircd"), root / "usr/lib/inspircd")
-        paths = f'<path configdir="{run}" datadir="{run}" logdir="{run}" moduledir="{modules}">\n'
+        paths = f'<path configdir="{run}" datadir="{run}" logdir="{run}" moduledir="/usr/lib/inspircd/modules">\n'
         (run / "inspircd.conf").write_text(paths + INSPIRCD.format(**self.values))
         (run / "atheme.conf").write_text(ATHEME.format(**self.values))
-        # Atheme finds its modules where it was installed.
-        self.services = next(root.glob("usr/lib/*-linux-gnu/atheme"), root / "usr/lib/atheme")
         self.begin()
 
     def start(self):
-        ircd = self.root / "usr/sbin/inspircd"
-        self.running = [self.launch(ircd, "--nofork", "--config", self.run / "inspircd.conf")]
+        self.running = [self.launch("/usr/sbin/inspircd", "--nofork", "--config", f"{self.run}/inspircd.conf")]
         self.wait_for("plain", "tls", "link")
-        services = self.root / "usr/bin/atheme-services"
-        self.running.append(self.launch(services, "-n", "-c", self.run / "atheme.conf", "-D", self.run, "-l", self.run / "atheme.log", "-p", self.run / "atheme.pid"))
+        files = ["-c", f"{self.run}/atheme.conf", "-D", self.run, "-l", f"{self.run}/atheme.log", "-p", f"{self.run}/atheme.pid"]
+        self.running.append(self.launch("/usr/bin/atheme-services", "-n", *files))
 
 
 class Client:
@@ -249,6 +247,15 @@ class Client:
         before = len(self.lines)
         self.send(f"PRIVMSG {target} :{text}")
         return before
+
+    def sees(self, nick):
+        """Waits until somebody is on the network."""
+        def find():
+            self.send(f"ISON {nick}")
+            time.sleep(0.5)
+            return any(re.search(f" 303 {self.nick} :.*{nick}", line, re.I) for line in self.lines)
+
+        until(nick, find)
 
     def texts(self):
         return [line.split(" :", 1)[1] for line in self.lines if " PRIVMSG " in line]
@@ -352,7 +359,7 @@ def without_accounts(root, program, run, model):
             tested = bot.run_program("channels", "test", "irc")
             assert tested.returncode == 0, tested
             ana = Client(servers.ports["plain"], "ana")
-            until("the bot", lambda: ana.send("ISON crab") or any(re.search(" 303 ana :crab", line) for line in ana.lines))
+            ana.sees("crab")
             talk(ana, bot)
             # A thief of the nick, who has another user name.
             ana.send("NICK ana_")
@@ -369,7 +376,7 @@ def without_accounts(root, program, run, model):
             servers.stop()
             servers.start()
             ana = Client(servers.ports["plain"], "ana")
-            until("the bot again", lambda: ana.send("ISON crab") or any(re.search(" 303 ana :crab", line) for line in ana.lines))
+            ana.sees("crab")
             before = ana.says("crab", "are you there")
             ana.wait("PRIVMSG", "You said \x02are you there\x02", before)
             ana.end()
@@ -382,7 +389,7 @@ def with_accounts(root, program, run, model):
     try:
         def register(nick, password):
             client = Client(servers.ports["plain"], nick)
-            until("NickServ", lambda: client.send("ISON NickServ") or any(re.search(" 303 .*NickServ", line) for line in client.lines))
+            client.sees("NickServ")
             client.says("NickServ", f"REGISTER {password} {nick}@garden.example")
             client.wait("NOTICE", "(now registered|registered)")
             return client
@@ -390,7 +397,7 @@ def with_accounts(root, program, run, model):
         register("crab", PASSWORD).end()
         ana = register("ana", "ana-password")
         with Bot(program, servers.run, model, servers, saslUser="crab", saslPassword=PASSWORD) as bot:
-            until("the bot", lambda: ana.send("ISON crab") or any(re.search(" 303 ana :crab", line) for line in ana.lines))
+            ana.sees("crab")
             # She is a stranger until she is paired, by her account.
             before = ana.says("crab", "hello")
             code = re.search(r"channels pair (\w+)", ana.wait("PRIVMSG", "channels pair", before))[1]

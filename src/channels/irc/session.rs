@@ -230,7 +230,7 @@ impl Session {
                 self.nick,
                 words()
             ))],
-            464 | 465 | 463 if !self.is_ready => {
+            463..=465 if !self.is_ready => {
                 vec![fatal(&format!("the server refuses us: {}", words()))]
             }
             403 | 405 | 437 | 471 | 473..=477 | 480 | 489 => {

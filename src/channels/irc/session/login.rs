@@ -104,7 +104,7 @@ impl Login {
 
     fn request(&mut self) -> Vec<Action> {
         let offers = |wanted: &&str| self.offered.iter().any(|offer| bare(offer) == *wanted);
-        let mut wanted: Vec<&str> = WANTED.iter().copied().filter(|it| offers(&it)).collect();
+        let mut wanted: Vec<&str> = WANTED.iter().copied().filter(|it| offers(it)).collect();
         if self.sasl.is_some() {
             if !self.offers_plain() {
                 return vec![fatal(

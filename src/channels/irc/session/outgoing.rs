@@ -257,7 +257,7 @@ impl Outgoing {
                     Some(263) => self.finish(Err(Failure::RetryAfter(USUAL_WAIT))),
                     Some(318) if is_about => {
                         let (nick, found) = (nick.clone(), std::mem::take(found));
-                        self.asked(&nick, &found, session, people, now);
+                        self.asked((&nick, &found), session, people, now);
                     }
                     _ => {}
                 }
@@ -301,8 +301,7 @@ impl Outgoing {
     /// It is known who has the nick.
     fn asked(
         &mut self,
-        nick: &str,
-        found: &Found,
+        (nick, found): (&str, &Found),
         session: &Session,
         people: &mut People,
         now: Duration,
