@@ -76,6 +76,8 @@ fakes: ## Check the fakes of the tests with the vendors' own libraries
 		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_mochat::serve --nocapture
 	"$${CARGO_TARGET_DIR:-target}/fakes-dingtalk/bin/python" tests/dingtalk/check.py \
 		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_dingtalk::serve --nocapture
+	"$${CARGO_TARGET_DIR:-target}/fakes-irc/bin/python" tests/irc/check.py \
+		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_irc::serve --nocapture
 
 mail: ## Have the program read and answer mails with real servers: dovecot and exim
 	@scripts/setup mail
