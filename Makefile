@@ -1,7 +1,7 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
 .PHONY: help run test screens fakes mail croniter conformance units fuzz footprint sizes soak boards boards-test deploy install-test boards-today reproducible
-.PHONY: matrix mcp-servers packages packages-test release deny clean day
+.PHONY: irc matrix mcp-servers packages packages-test release deny clean day
 
 CARGO ?= cargo
 PEACRAB = $(CARGO) run --release --locked --quiet --
@@ -76,11 +76,18 @@ fakes: ## Check the fakes of the tests with the vendors' own libraries
 		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_mochat::serve --nocapture
 	"$${CARGO_TARGET_DIR:-target}/fakes-dingtalk/bin/python" tests/dingtalk/check.py \
 		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_dingtalk::serve --nocapture
+	"$${CARGO_TARGET_DIR:-target}/fakes-irc/bin/python" tests/irc/check.py \
+		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_irc::serve --nocapture
 
 mail: ## Have the program read and answer mails with real servers: dovecot and exim
 	@scripts/setup mail
 	$(CARGO) build --locked
 	python3 tests/mail/real.py "$${CARGO_TARGET_DIR:-target}/mail" "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
+
+irc: ## Have the program talk on IRC with real servers: ngircd, and InspIRCd with Atheme
+	@scripts/setup irc
+	$(CARGO) build --locked
+	python3 tests/irc/real.py "$${CARGO_TARGET_DIR:-target}/irc" "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
 matrix: ## Try the Matrix channel with a real Synapse
 	@scripts/setup matrix

@@ -12,6 +12,7 @@ pub mod email;
 pub mod feishu;
 pub mod health;
 pub mod intake;
+pub mod irc;
 pub mod local;
 pub mod matrix;
 pub mod mochat;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::adapter::Adapter;
 use super::{
-    dingtalk, discord, email, feishu, local, matrix, mochat, qq, slack, telegram, whatsapp,
+    dingtalk, discord, email, feishu, irc, local, matrix, mochat, qq, slack, telegram, whatsapp,
 };
 use crate::cancel::Cancel;
 use crate::clock::Clock;
@@ -26,6 +26,7 @@ pub static ALL: &[&Service] = &[
     &qq::SERVICE,
     &mochat::SERVICE,
     &dingtalk::SERVICE,
+    &irc::SERVICE,
 ];
 
 /// The channel of this name.

@@ -2,6 +2,7 @@
 
 pub mod dingtalk;
 pub mod feishu;
+pub mod irc;
 pub mod matrix;
 pub mod mochat;
 pub mod qq;

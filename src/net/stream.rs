@@ -149,6 +149,28 @@ impl Stream {
         matches!(peeked, Err(Errno::AGAIN))
     }
 
+    /// Waits until there is something to read, or until `wake` can be read, or for the time. Whether there is something to
+    /// read, which may be the end.
+    pub fn wait(&self, wake: BorrowedFd<'_>, time: Duration) -> io::Result<bool> {
+        // TLS may have received it along with what was read.
+        if let Layer::Tls(tls) = &self.0
+            && !tls.conn.wants_read()
+        {
+            return Ok(true);
+        }
+        let time = Timespec {
+            tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: time.subsec_nanos().into(),
+        };
+        let socket = self.tcp().stream.as_fd();
+        let mut fds = [socket, wake].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+        match rustix::event::poll(&mut fds, Some(&time)) {
+            Ok(_) => Ok(fds.first().is_some_and(|fd| !fd.revents().is_empty())),
+            Err(Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Has the system ask the other side whether it is still there, after so long a silence and as often from then
     /// on. Where that is not possible the connection is as good as before.
     pub fn keep_alive(&self, silence: Duration) {

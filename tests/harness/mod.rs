@@ -11,6 +11,7 @@ mod form;
 pub mod gate;
 pub mod gateway;
 pub mod home;
+pub mod irc;
 pub mod line;
 pub mod local;
 pub mod mail;

@@ -166,7 +166,7 @@ fn completions_know_commands_settings_providers_sessions_and_channels() {
         complete(&home, &["send", "--channel", ""]),
         [
             "telegram", "discord", "slack", "matrix", "email", "feishu", "local", "whatsapp", "qq",
-            "mochat", "dingtalk"
+            "mochat", "dingtalk", "irc"
         ]
     );
     assert_eq!(complete(&home, &["agent", "-s", ""]), ["garden"]);

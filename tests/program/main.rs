@@ -28,6 +28,7 @@ mod fake;
 mod fake_dingtalk;
 mod fake_discord;
 mod fake_feishu;
+mod fake_irc;
 mod fake_mail;
 mod fake_matrix;
 mod fake_mochat;

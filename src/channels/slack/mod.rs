@@ -14,6 +14,7 @@ mod sent;
 use std::sync::Arc;
 
 pub use connection::Slack;
+pub(super) use event::text::with_slash;
 
 use super::table::{Need, Service};
 use crate::config::channels::Bot;

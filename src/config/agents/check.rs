@@ -281,7 +281,7 @@ mod tests {
                 "agents.bindings[0] needs channel, chat or sender",
             ),
             (
-                json!([{"agent": "a", "channel": "irc"}]),
+                json!([{"agent": "a", "channel": "icq"}]),
                 "agents.bindings[0].channel must be one of",
             ),
             (

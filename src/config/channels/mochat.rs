@@ -1,4 +1,4 @@
-//! WhatsApp and MoChat.
+//! WhatsApp, MoChat and IRC.
 
 use crate::config::table::Key;
 
@@ -6,6 +6,8 @@ use crate::config::table::Key;
 pub(super) static WHATSAPP: &[Key] = whatsapp::KEYS;
 /// MoChat.
 pub(super) static MOCHAT: &[Key] = own_server::KEYS;
+/// IRC.
+pub(super) static IRC: &[Key] = irc::KEYS;
 
 mod whatsapp {
     use crate::config::channels::{channel_keys, own, usual};
@@ -33,5 +35,26 @@ mod own_server {
         own!("mochat", "watchTimeoutMs", Whole(1_000, 60_000), "25000", "How long one request waits for news, in milliseconds."),
         usual!("mochat", proxy),
         usual!("mochat", groupPolicy, "Which messages in panels are for the agent. mention: those that mention it; open: all; off: none."),
+    ]);
+}
+
+mod irc {
+    use crate::config::channels::{channel_keys, own, usual};
+    use crate::config::table::Kind::{Flag, NamedRoles, Names, Secret, Text, Texts, Whole};
+
+    channel_keys!("irc", "IRC", ids: (Names, NamedRoles, "services accounts, such as ana, or masks, such as ana!*@home.example.org; never nicks, which anyone can take"), [
+        own!("irc", "server", Text, r#""""#, "Host name of the server, such as irc.libera.chat."),
+        own!("irc", "port", Whole(1, 65_535), "6697", "Its port."),
+        own!("irc", "tls", Flag, "true", "Begin with TLS. false: without encryption; passwords are then sent only to a server on this machine."),
+        own!("irc", "nick", Text, r#""""#, "The bot's nick. While it is in use, another one is taken."),
+        own!("irc", "username", Text, r#""""#, "User name. Empty: the nick."),
+        own!("irc", "realname", Text, r#""""#, "Real name, which WHOIS shows. Empty: the nick."),
+        own!("irc", "password", Secret, r#""""#, "Password of the server or bouncer (PASS), if it has one. ${NAME} reads it from the environment, file:PATH from a file."),
+        own!("irc", "saslUser", Text, r#""""#, "Services account of the bot, to log in to by SASL PLAIN. Empty: no login."),
+        own!("irc", "saslPassword", Secret, r#""""#, "Its password. ${NAME} reads it from the environment, file:PATH from a file."),
+        own!("irc", "nickservPassword", Secret, r#""""#, "Password to send to NickServ, on networks without SASL."),
+        own!("irc", "channels", Texts, "[]", "Channels to join, such as [\"#peacrab\"]; a channel's key follows behind a space."),
+        own!("irc", "sendIntervalMs", Whole(0, 60_000), "2000", "Shortest time between two lines, after the first five, in milliseconds. Networks disconnect clients that write faster; on your own server you can set it lower."),
+        usual!("irc", groupPolicy, "Which messages in channels are for the agent. mention: those that begin with its nick and : or , or contain @nick; open: all; off: none."),
     ]);
 }

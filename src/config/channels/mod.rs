@@ -38,6 +38,7 @@ pub static ALL: &[(&str, &[Key])] = &[
     ("qq", qq::KEYS),
     ("mochat", mochat::MOCHAT),
     ("dingtalk", dingtalk::KEYS),
+    ("irc", mochat::IRC),
 ];
 
 /// The settings of a channel; none for a name that is no channel's.

@@ -7,6 +7,7 @@ mod dingtalk;
 mod discord;
 mod email;
 mod feishu;
+mod irc;
 mod local;
 mod matrix;
 mod mochat;
@@ -296,5 +297,6 @@ mod table {
         qq: crate::channels::qq::Service,
         mochat: crate::channels::mochat::Service,
         dingtalk: crate::channels::dingtalk::Service,
+        irc: crate::channels::irc::Service,
     }
 }

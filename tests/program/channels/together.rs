@@ -80,6 +80,7 @@ fn channels() -> Vec<Channel> {
         channel::<super::qq::Service>(),
         channel::<super::mochat::Service>(),
         channel::<super::dingtalk::Service>(),
+        channel::<super::irc::Service>(),
     ]
 }
 
@@ -180,7 +181,7 @@ macro_rules! each {
 #[ignore = "measures for two minutes"]
 fn a_connected_channel_takes_little_memory() {
     let taken = each!(
-        telegram, discord, slack, matrix, email, feishu, local, whatsapp, qq, mochat, dingtalk
+        telegram, discord, slack, matrix, email, feishu, local, whatsapp, qq, mochat, dingtalk, irc
     );
     let ((_, alone), others) = taken.split_first().unwrap();
     println!("anonymous memory of a gateway with Telegram: {alone} bytes");

@@ -17,6 +17,7 @@ mod flood;
 mod full;
 mod groups;
 mod heartbeat;
+mod irc;
 mod jobs;
 mod language;
 mod matrix;

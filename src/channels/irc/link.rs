@@ -1,0 +1,200 @@
+//! A connection with a server: its bytes, its session, and what is to be sent over it.
+
+mod wire;
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::person::people::People;
+use super::session::line::{Line, write};
+use super::session::outgoing::Outgoing;
+use super::session::{Action, Ending, Pace, Session};
+use super::settings::Settings;
+use crate::cancel::Cancel;
+use crate::channels::adapter::Failure;
+use crate::clock::Stopwatch;
+use crate::limits::channels::irc::{CHORES, QUIT_TIME};
+use crate::net::Tls;
+use std::collections::VecDeque;
+use wire::Wire;
+
+/// Why a connection is over.
+#[derive(Debug)]
+pub enum End {
+    /// It failed.
+    Failed(String),
+    /// It will not work until the configuration is changed.
+    Fatal(String),
+    /// The token was raised.
+    Stopped,
+}
+
+impl From<Failure> for End {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Stopped => Self::Stopped,
+            Failure::Refused(why) => Self::Fatal(why),
+            failure => Self::Failed(failure.to_string()),
+        }
+    }
+}
+
+impl From<End> for Failure {
+    fn from(end: End) -> Self {
+        match end {
+            End::Stopped => Self::Stopped,
+            End::Failed(why) | End::Fatal(why) => Self::Down(why),
+        }
+    }
+}
+
+/// An open connection.
+pub struct Link {
+    wire: Wire,
+    session: Session,
+    /// What is to be delivered.
+    pub outgoing: Outgoing,
+    /// Who has which nick.
+    pub people: People,
+    /// Lines of our own business.
+    chores: VecDeque<String>,
+    pace: Pace,
+    watch: Stopwatch,
+}
+
+impl Link {
+    /// Connects, and says the first words. What is written to `wake` ends waits, and so does the token.
+    pub fn open(
+        settings: &Settings,
+        people: People,
+        tls: &Tls,
+        cancel: &Cancel,
+        wake: &Arc<OwnedFd>,
+    ) -> Result<Self, End> {
+        let wire = Wire::dial(settings, tls, cancel, wake)?;
+        let watch = Stopwatch::start();
+        let now = watch.elapsed();
+        let (session, actions) = Session::begin(settings.clone(), now);
+        let mut link = Self {
+            wire,
+            session,
+            outgoing: Outgoing::default(),
+            people,
+            chores: VecDeque::new(),
+            pace: Pace::new(settings.interval, now),
+            watch,
+        };
+        link.people.forget_all();
+        link.perform(actions)?;
+        Ok(link)
+    }
+
+    /// Its session.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The time on its watch.
+    pub fn now(&self) -> Duration {
+        self.watch.elapsed()
+    }
+
+    /// Joins a channel that is not in the configuration.
+    pub fn join(&mut self, channel: &str) {
+        self.session.join(channel, self.watch.elapsed());
+    }
+
+    /// Sends a line when there is room for it.
+    pub fn chore(&mut self, line: String) {
+        if self.chores.len() < CHORES {
+            self.chores.push_back(line);
+        }
+    }
+
+    /// Does what is due, and waits at most this long for something to happen. Returns the lines that came.
+    pub fn step(&mut self, most: Duration) -> Result<Vec<Line>, End> {
+        let actions = self.session.tick(self.now());
+        self.perform(actions)?;
+        self.send()?;
+        let now = self.now();
+        let mut wait = most.min(self.session.next().saturating_sub(now));
+        if self.has_line() {
+            wait = wait.min(self.pace.next().saturating_sub(now));
+        }
+        let mut came = Vec::new();
+        if self.wire.wait(wait)? {
+            self.wire.receive()?;
+            while let Some(bytes) = self.wire.line() {
+                if let Some(line) = Line::parse(&bytes) {
+                    self.receive(&line)?;
+                    came.push(line);
+                }
+            }
+        }
+        self.send()?;
+        Ok(came)
+    }
+
+    fn receive(&mut self, line: &Line) -> Result<(), End> {
+        let now = self.now();
+        if matches!(line.command.as_str(), "QUIT" | "NICK") {
+            let case = self.session.support().case;
+            self.people.nick_left(&line.source.nick, case);
+        }
+        let actions = self.session.receive(line, now);
+        let session = &self.session;
+        self.outgoing.receive(line, session, &mut self.people, now);
+        self.perform(actions)
+    }
+
+    fn perform(&mut self, actions: Vec<Action>) -> Result<(), End> {
+        for action in actions {
+            match action {
+                Action::Send(line) => self.write(&line)?,
+                Action::Chore(line) => self.chore(line),
+                Action::Ready => {
+                    tracing::debug!(nick = self.session.nick(), "registered at an IRC server")
+                }
+                Action::End(Ending::Failed(why)) => return Err(End::Failed(why)),
+                Action::End(Ending::Fatal(why)) => return Err(End::Fatal(why)),
+            }
+        }
+        Ok(())
+    }
+
+    fn has_line(&self) -> bool {
+        self.session.is_ready() && (!self.chores.is_empty() || self.outgoing.has_line())
+    }
+
+    /// Sends what the pace allows.
+    fn send(&mut self) -> Result<(), End> {
+        while self.has_line() && self.pace.next() <= self.now() {
+            let line = match self.chores.pop_front() {
+                Some(line) => Some(line),
+                None => {
+                    let now = self.watch.elapsed();
+                    self.outgoing
+                        .next_line(&self.session, &mut self.people, now)
+                }
+            };
+            let Some(line) = line else {
+                break;
+            };
+            self.write(&line)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, line: &str) -> Result<(), End> {
+        self.pace.sent(self.watch.elapsed());
+        Ok(self.wire.write(line)?)
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.wire
+            .say_farewell(&write("QUIT", &[], Some("")), QUIT_TIME);
+    }
+}

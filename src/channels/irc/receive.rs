@@ -1,0 +1,425 @@
+//! Keeps the connection, receives messages and passes them on to the intake, and sends what the workers hand over.
+//!
+//! A server tells a message once, to those who are connected. While the inbox cannot store messages they are kept here,
+//! and the server is not read.
+
+mod paste;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::NAME;
+use super::connection::Shared;
+use super::format::wrap;
+use super::incoming::{Message, Reader, Seen};
+use super::link::{End, Link};
+use super::person::people::People;
+use super::person::{Place, Proof, identify};
+use super::session::line::{Line, write};
+use super::session::outgoing::AllBegun;
+use super::texts;
+use crate::bus::Heartbeat;
+use crate::cancel::Cancel;
+use crate::channels::backoff::{Backoff, doubled, with_jitter};
+use crate::channels::health::Task;
+use crate::channels::intake::{Incoming, Intake};
+use crate::channels::names::clean_name;
+use crate::channels::whatsapp::history::History;
+use crate::clock::Stopwatch;
+use crate::language::Language;
+use crate::limits::channels::irc::{
+    EXPLAIN_INTERVAL, EXPLAINED, FINISH_TIME, PING_INTERVAL, STATE_BYTES, STEADY,
+};
+use crate::limits::channels::{CALL_TIME, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE};
+use crate::message::{Envelope, Sender};
+use crate::state::{Damaged, Policy, StateFile};
+use crate::sys::{memory, random};
+use paste::Paste;
+
+/// The file with what is remembered.
+const FILE: &str = "irc.json";
+
+/// What a receiver is made of.
+pub(super) struct ReceiverParts<'a> {
+    pub shared: &'a Shared,
+    pub intake: Intake,
+    pub heartbeat: Heartbeat,
+    pub cancel: Cancel,
+}
+
+/// What is on the disk.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Saved {
+    /// When the newest message was written, in seconds since 1970.
+    newest: Option<i64>,
+    /// The nicks that people have.
+    people: People,
+}
+
+struct Receiver<'a> {
+    parts: ReceiverParts<'a>,
+    file: StateFile<Saved>,
+    history: History,
+    seen: Seen,
+    people: People,
+    /// Messages that an earlier connection has sent in part.
+    begun: AllBegun,
+    reader: Reader,
+    /// People who were told why they are not heard, and when that was.
+    explained: VecDeque<String>,
+    explained_at: Option<Duration>,
+    paste: Paste,
+    watch: Stopwatch,
+    /// When the present connection began to work, on `watch`.
+    working_since: Option<Duration>,
+    /// Connections in a row that worked only for a short time.
+    short_lived: u32,
+    /// Failures of the server, and of the inbox.
+    backoff: Backoff,
+    full: Backoff,
+}
+
+/// Receives until the token is raised.
+pub(super) fn run(parts: ReceiverParts<'_>) {
+    let making = &parts.shared.making;
+    let policy = Policy {
+        bytes_max: STATE_BYTES,
+        damaged: Damaged::StartFresh,
+        synced: false,
+    };
+    let file: StateFile<Saved> = StateFile::new(making.state.join(FILE), policy);
+    let saved = file.read().unwrap_or_default();
+    let health = parts.intake.health();
+    let backoff = |task, name| Backoff::new(task, name, making.clock.clone(), health.clone());
+    // What a server tells of the time before the first start was not for us.
+    let began = making.clock.now_ms() / 1000;
+    Receiver {
+        file,
+        history: History::new(saved.newest.or(Some(began))),
+        seen: Seen::default(),
+        people: saved.people,
+        begun: AllBegun::default(),
+        reader: Reader::default(),
+        explained: VecDeque::new(),
+        explained_at: None,
+        paste: Paste::default(),
+        watch: Stopwatch::start(),
+        working_since: None,
+        short_lived: 0,
+        backoff: backoff(Task::Receive, "receive from IRC"),
+        full: backoff(Task::Accept, "accept messages from IRC"),
+        parts,
+    }
+    .run();
+}
+
+impl Receiver<'_> {
+    fn run(mut self) {
+        let cancel = self.parts.cancel.clone();
+        while !cancel.is_cancelled() {
+            self.parts.heartbeat.beat(CALL_TIME);
+            memory::give_back_stack();
+            self.working_since = None;
+            self.history.interrupted();
+            self.reader = Reader::default();
+            let end = self.serve();
+            if cancel.is_cancelled() {
+                break;
+            }
+            let (why, wait) = self.wait_after(end);
+            self.parts.shared.hub.is_down(&why);
+            self.parts.heartbeat.beat(wait + PATIENCE);
+            cancel.wait(wait);
+        }
+        // A stop keeps what has come of a paste.
+        let _ = self.flush();
+    }
+
+    /// Why there is no connection, and how long to wait before the next one.
+    fn wait_after(&mut self, end: End) -> (String, Duration) {
+        let (why, is_fatal) = match end {
+            End::Failed(why) => (why, false),
+            End::Fatal(why) => (why, true),
+            End::Stopped => return (String::new(), Duration::ZERO),
+        };
+        let worked = self.working_since.map(|since| self.watch.elapsed() - since);
+        let wait = match worked {
+            None => self
+                .backoff
+                .failed(&why, is_fatal.then_some(LONGEST_BACKOFF)),
+            Some(worked) => {
+                tracing::info!("lost the connection to IRC, reconnecting: {why}");
+                self.short_lived = match worked >= STEADY {
+                    true => 1,
+                    false => self.short_lived.saturating_add(1),
+                };
+                with_jitter(doubled(self.short_lived - 1))
+            }
+        };
+        (why, wait)
+    }
+
+    /// Serves a connection to its end.
+    fn serve(&mut self) -> End {
+        let shared = self.parts.shared;
+        let wake = match shared.hub.waker() {
+            Ok(wake) => wake,
+            Err(error) => return End::Failed(format!("the system gives no descriptor: {error}")),
+        };
+        // A stop ends the connection while it is made; later what is being sent is sent to its end.
+        let token = Cancel::new();
+        let raised = token.clone();
+        let opening = self.parts.cancel.on_cancel(move || raised.cancel());
+        let people = std::mem::take(&mut self.people);
+        let tls = &shared.making.tls;
+        let opened = Link::open(&shared.settings, people.clone(), tls, &token, &wake);
+        let mut link = match opened {
+            Ok(link) => link,
+            Err(end) => {
+                self.people = people;
+                return end;
+            }
+        };
+        while !link.session().is_ready() {
+            if let Err(end) = self.step(&mut link) {
+                self.people = std::mem::take(&mut link.people);
+                return end;
+            }
+        }
+        drop(opening);
+        self.working_since = Some(self.watch.elapsed());
+        self.backoff.succeeded();
+        link.outgoing.begun = std::mem::take(&mut self.begun);
+        shared.hub.is_live();
+        self.parts.intake.reachable();
+        let hub = Arc::clone(&shared.hub);
+        let _stopping = self.parts.cancel.on_cancel(move || hub.wake());
+        let end = self.listen(&mut link);
+        link.outgoing.fail_all("the connection was lost");
+        shared.hub.finish(link.outgoing.take_finished());
+        self.begun = std::mem::take(&mut link.outgoing.begun);
+        self.people = std::mem::take(&mut link.people);
+        if self.parts.cancel.is_cancelled() && matches!(end, End::Stopped) {
+            link.people = self.people.clone();
+            link.outgoing.begun = self.begun.clone();
+            shared.hub.park(link);
+        }
+        end
+    }
+
+    fn listen(&mut self, link: &mut Link) -> End {
+        let cancel = self.parts.cancel.clone();
+        while !cancel.is_cancelled() {
+            if let Err(end) = self.step(link) {
+                return end;
+            }
+        }
+        let watch = Stopwatch::start();
+        let left = || FINISH_TIME.saturating_sub(watch.elapsed());
+        while !link.outgoing.is_idle() && !left().is_zero() {
+            // What is written now is not heard: nobody would answer it.
+            if let Err(end) = link.step(left()) {
+                return end;
+            }
+            self.parts.shared.hub.finish(link.outgoing.take_finished());
+        }
+        End::Stopped
+    }
+
+    /// Takes what the workers have handed over, and waits for something to happen.
+    fn step(&mut self, link: &mut Link) -> Result<(), End> {
+        let hub = &self.parts.shared.hub;
+        let (new, withdrawn) = hub.take_new();
+        new.into_iter()
+            .for_each(|request| link.outgoing.push(request));
+        withdrawn
+            .into_iter()
+            .for_each(|ticket| link.outgoing.withdraw(ticket));
+        let wait = self
+            .paste
+            .wait(self.watch.elapsed())
+            .unwrap_or(PING_INTERVAL);
+        self.parts.heartbeat.beat(wait + 2 * PATIENCE);
+        // Most of the time is spent in here.
+        memory::give_back_stack();
+        let came = link.step(wait)?;
+        hub.finish(link.outgoing.take_finished());
+        for line in came {
+            self.line(&line, link)?;
+        }
+        if self.paste.wait(self.watch.elapsed()) == Some(Duration::ZERO) {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &Line, link: &mut Link) -> Result<(), End> {
+        let session = link.session();
+        let case = session.support().case;
+        if line.command == "JOIN" && case.is_same(&line.source.nick, session.nick()) {
+            self.hurry();
+        }
+        let policy = self.parts.shared.settings.policy;
+        let Some(message) = self.reader.read(line, session, policy) else {
+            return Ok(());
+        };
+        let is_old = message.is_replay && !self.history.is_new(message.time);
+        let is_repeated = message.id.as_ref().is_some_and(|id| !self.seen.note(id));
+        if is_old || is_repeated {
+            tracing::debug!("ignored a message that was told before");
+            return Ok(());
+        }
+        self.message(message, link)
+    }
+
+    /// Passes a message on, if it is for us and of someone who may be known.
+    fn message(&mut self, message: Message, link: &mut Link) -> Result<(), End> {
+        let intake = self.parts.intake.clone();
+        let case = link.session().support().case;
+        let account = message.account.as_deref();
+        let (id, proof) = identify(&message.source, account, &intake.known_people(), case);
+        let place = match &message.channel {
+            Some(name) => Place::Channel(name.clone()),
+            None => Place::Person(id.clone()),
+        };
+        let address = place.address();
+        let is_awaited = intake.is_awaited(&address, &id);
+        let is_choice = intake.is_choice(&address, &message.text, "");
+        if !message.is_for_us && !is_awaited && !is_choice {
+            return Ok(());
+        }
+        let sender = Sender {
+            name: clean_name(&message.source.nick),
+            language: Language::of_text(&message.text),
+            thread_of: None,
+            id,
+        };
+        if proof == Proof::None && !intake.has_access(&sender, "") {
+            // They cannot be paired: the next one with this nick may be someone else.
+            tracing::info!(sender = %sender.id, "ignored message from someone without a services account");
+            if message.channel.is_none() && !message.is_replay {
+                self.explain(&message, sender.language, link);
+            }
+            return Ok(());
+        }
+        if !message.is_replay {
+            let now = link.now();
+            if link.people.verified(&sender.id, &message.source.nick, now) {
+                self.save_people(&link.people);
+            }
+            self.hurry();
+        }
+        self.note(message.time);
+        let envelope = Envelope {
+            id: format!("{NAME}:{}", message.id.unwrap_or_else(|| self.new_id())),
+            is_group: message.channel.is_some(),
+            ..Envelope::written(&address, sender, &message.text)
+        };
+        // A command is one line, and what is told again is told as it was told before.
+        let is_alone = message.text.starts_with('/') || is_awaited || is_choice;
+        if is_alone || message.is_replay {
+            self.flush()?;
+            return self.take(envelope);
+        }
+        match self.paste.add(envelope, self.watch.elapsed()) {
+            Some(before) => self.take(before),
+            None => Ok(()),
+        }
+    }
+
+    /// An id for a message that the server gives none.
+    fn new_id(&self) -> String {
+        let millis = self.parts.shared.making.clock.now_ms();
+        let chance = u64::from_ne_bytes(random::bytes().unwrap_or_default());
+        format!("{millis}-{chance:016x}")
+    }
+
+    /// What could not be sent is tried again, now that something has changed.
+    fn hurry(&self) {
+        if self.parts.shared.hub.take_unsent() {
+            self.parts.intake.reachable();
+        }
+    }
+
+    /// Tells a person why they are not heard: once, and not many people in a short time.
+    fn explain(&mut self, message: &Message, language: Language, link: &mut Link) {
+        let now = self.watch.elapsed();
+        let host = message.source.host.clone();
+        let is_early = self
+            .explained_at
+            .is_some_and(|at| now < at + EXPLAIN_INTERVAL);
+        if is_early || self.explained.contains(&host) {
+            return;
+        }
+        self.explained_at = Some(now);
+        self.explained.push_back(host);
+        let over = self.explained.len().saturating_sub(EXPLAINED);
+        self.explained.drain(..over);
+        let mask = message.source.mask();
+        let text = match link.session().has("account-tag") {
+            true => texts::log_in(language, &mask),
+            false => texts::no_accounts(language, &mask),
+        };
+        let nick = message.source.nick.as_str();
+        for line in wrap(&text, link.session().text_bytes(nick)) {
+            link.chore(write("NOTICE", &[nick], Some(&line)));
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), End> {
+        match self.paste.take() {
+            Some(envelope) => self.take(envelope),
+            None => Ok(()),
+        }
+    }
+
+    /// Passes a message to the intake, and again until it is stored: the server would not send it again.
+    fn take(&mut self, envelope: Envelope) -> Result<(), End> {
+        loop {
+            let incoming = Incoming::Message {
+                envelope: envelope.clone(),
+                username: String::new(),
+            };
+            let Err(error) = self
+                .parts
+                .intake
+                .take(vec![incoming], &self.parts.heartbeat)
+            else {
+                self.full.succeeded();
+                return Ok(());
+            };
+            let wait = self.full.failed(&error, None).min(INBOX_BACKOFF);
+            self.parts.heartbeat.beat(wait + PATIENCE);
+            if self.parts.cancel.wait(wait) {
+                return Err(End::Stopped);
+            }
+        }
+    }
+
+    /// Takes note of when the newest message was written.
+    fn note(&mut self, time: Option<i64>) {
+        let now = self.parts.shared.making.clock.now_ms() / 1000;
+        let Some(newest) = self.history.accepted(time.or(Some(now)), now) else {
+            return;
+        };
+        self.save(|saved| saved.newest = Some(newest));
+    }
+
+    fn save_people(&self, people: &People) {
+        self.save(|saved| saved.people.clone_from(people));
+    }
+
+    fn save(&self, change: impl FnOnce(&mut Saved)) {
+        let saved = self.file.update(|saved| {
+            change(saved);
+            Ok(())
+        });
+        if let Err(error) = saved {
+            tracing::warn!("failed to save what is remembered of IRC: {error}");
+        }
+    }
+}

@@ -1,0 +1,456 @@
+//! What is to be sent, one message after the other. Pure.
+//!
+//! For a message to a person it is first found out who has their nick, unless that is known: what is for Ana is not for
+//! whoever took her nick. Then come some of its lines, and a PING behind them. The server answers in order, so that its
+//! PONG says that it has read the lines, and what came before the PONG says whether it has refused them.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::Session;
+use crate::channels::adapter::{Failure, Sent};
+use crate::channels::irc::format::wrap;
+use crate::channels::irc::person::people::People;
+use crate::channels::irc::person::{Place, is_mask, is_named_by};
+use crate::channels::irc::session::line::{Line, Source, write};
+use crate::limits::channels::irc::{BEGUN_PIECES, CONFIRM_LINES, QUEUE, USUAL_WAIT, WAIT_MAX};
+
+/// A message to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Its number.
+    pub ticket: u64,
+    /// Where it goes.
+    pub to: Place,
+    /// Its text, with formatting.
+    pub text: String,
+    /// The same for each attempt to send it.
+    pub key: Option<u64>,
+}
+
+/// How far a message was sent when the connection broke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Begun {
+    key: u64,
+    /// The bytes of its lines: other ones are cut elsewhere.
+    bytes: usize,
+    /// Lines that the server has read.
+    lines: usize,
+}
+
+/// The messages that were sent in part.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllBegun(VecDeque<Begun>);
+
+impl AllBegun {
+    fn lines(&self, key: Option<u64>, bytes: usize) -> usize {
+        let mut all = self.0.iter();
+        let found = all.find(|begun| Some(begun.key) == key && begun.bytes == bytes);
+        found.map_or(0, |begun| begun.lines)
+    }
+
+    fn note(&mut self, key: Option<u64>, bytes: usize, lines: usize) {
+        let Some(key) = key else {
+            return;
+        };
+        self.0.retain(|begun| begun.key != key);
+        if lines == 0 {
+            return;
+        }
+        if self.0.len() >= BEGUN_PIECES {
+            self.0.pop_front();
+        }
+        self.0.push_back(Begun { key, bytes, lines });
+    }
+}
+
+/// The messages.
+#[derive(Debug, Default)]
+pub struct Outgoing {
+    waiting: VecDeque<Request>,
+    current: Option<Current>,
+    /// The number of the last PING.
+    pings: u64,
+    /// What was sent in part.
+    pub begun: AllBegun,
+    finished: Vec<(u64, Sent<String>)>,
+}
+
+/// The message that is being sent.
+#[derive(Debug)]
+struct Current {
+    request: Request,
+    stage: Stage,
+    /// What is left of it, once it is known how long its lines may be.
+    lines: Option<VecDeque<String>>,
+    /// The bytes of a line.
+    bytes: usize,
+    /// Lines that the server has read, and those that were sent since.
+    confirmed: usize,
+    sent: usize,
+    /// Why it is refused.
+    failure: Option<Failure>,
+    /// Whether it is asked for a second nick.
+    is_second: bool,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// It is asked who has the nick.
+    Asking {
+        nick: String,
+        is_sent: bool,
+        found: Found,
+    },
+    /// Lines are sent, a few at a time.
+    Writing { target: String },
+    /// The PONG is waited for.
+    Confirming { target: String, token: String },
+}
+
+/// Who has a nick.
+#[derive(Debug, Default)]
+struct Found {
+    source: Source,
+    account: Option<String>,
+}
+
+impl Outgoing {
+    /// Takes a message.
+    pub fn push(&mut self, request: Request) {
+        match self.waiting.len() < QUEUE {
+            true => self.waiting.push_back(request),
+            false => {
+                let why = "too many messages are waiting".to_owned();
+                self.finished
+                    .push((request.ticket, Err(Failure::Trouble(why))));
+            }
+        }
+    }
+
+    /// Nobody waits for this message any more. One that is being sent is sent to its end.
+    pub fn withdraw(&mut self, ticket: u64) {
+        self.waiting.retain(|request| request.ticket != ticket);
+    }
+
+    /// Whether there is nothing to send and nothing to wait for.
+    pub fn is_idle(&self) -> bool {
+        self.current.is_none() && self.waiting.is_empty()
+    }
+
+    /// Whether a line is ready to be sent.
+    pub fn has_line(&self) -> bool {
+        match self.current.as_ref().map(|current| &current.stage) {
+            None => !self.waiting.is_empty(),
+            Some(Stage::Asking { is_sent, .. }) => !is_sent,
+            Some(Stage::Writing { .. }) => true,
+            Some(Stage::Confirming { .. }) => false,
+        }
+    }
+
+    /// What has been sent or has failed since the last call.
+    pub fn take_finished(&mut self) -> Vec<(u64, Sent<String>)> {
+        std::mem::take(&mut self.finished)
+    }
+
+    /// The connection is over: nothing of what waits is sent.
+    pub fn fail_all(&mut self, why: &str) {
+        let current = self.current.take().map(|current| {
+            self.begun
+                .note(current.request.key, current.bytes, current.confirmed);
+            current.request
+        });
+        let waiting = self.waiting.drain(..);
+        let all = current.into_iter().chain(waiting);
+        let failed = all.map(|request| (request.ticket, Err(Failure::Down(why.to_owned()))));
+        self.finished.extend(failed);
+    }
+
+    /// The next line to send. The caller sends it now.
+    pub fn next_line(
+        &mut self,
+        session: &Session,
+        people: &mut People,
+        now: Duration,
+    ) -> Option<String> {
+        while self.current.is_none() {
+            let request = self.waiting.pop_front()?;
+            self.go_on(Current::new(request), session, people, now);
+        }
+        let current = self.current.as_mut()?;
+        match &mut current.stage {
+            Stage::Asking { is_sent: true, .. } | Stage::Confirming { .. } => None,
+            Stage::Asking { nick, is_sent, .. } => {
+                *is_sent = true;
+                Some(write("WHOIS", &[nick], None))
+            }
+            Stage::Writing { target } => {
+                let target = std::mem::take(target);
+                let line = current.next_text(&target, session, &self.begun);
+                if let Some(line) = line {
+                    let line = write("PRIVMSG", &[&target], Some(&line));
+                    current.stage = Stage::Writing { target };
+                    return Some(line);
+                }
+                self.pings += 1;
+                let kind = if current.is_written() { "sent" } else { "part" };
+                let token = format!("{kind}-{}", self.pings);
+                let ping = write("PING", &[], Some(&token));
+                current.stage = Stage::Confirming { target, token };
+                Some(ping)
+            }
+        }
+    }
+
+    /// Begins a message, or goes on with one of which a part was sent.
+    fn go_on(
+        &mut self,
+        mut current: Current,
+        session: &Session,
+        people: &mut People,
+        now: Duration,
+    ) {
+        let stage = match &current.request.to {
+            Place::Channel(name) if session.knows(name) => Ok(writing(name)),
+            Place::Channel(name) => Err(Failure::Refused(format!(
+                "{name} is not among channels.irc.channels"
+            ))),
+            Place::Person(id) => match people.nick(id, now) {
+                Some((nick, true)) => Ok(writing(&nick)),
+                Some((nick, false)) => Ok(asking(&nick)),
+                None => current.request.to.likely_nick().map(asking).ok_or_else(|| {
+                    Failure::Trouble(format!(
+                        "the nick of {id} is not known; it is once they have written"
+                    ))
+                }),
+            },
+        };
+        match stage {
+            Ok(stage) => {
+                current.stage = stage;
+                self.current = Some(current);
+            }
+            Err(failure) => self.finished.push((current.request.ticket, Err(failure))),
+        }
+    }
+
+    /// Takes a line of the server's.
+    pub fn receive(&mut self, line: &Line, session: &Session, people: &mut People, now: Duration) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        let case = session.support().case;
+        let about = line.parameter(1);
+        match &mut current.stage {
+            Stage::Asking { nick, found, .. } => {
+                let is_about = case.is_same(about, nick);
+                match line.number() {
+                    Some(311) if is_about => {
+                        found.source = Source {
+                            nick: about.to_owned(),
+                            user: line.parameter(2).to_owned(),
+                            host: line.parameter(3).to_owned(),
+                        };
+                    }
+                    Some(330) if is_about => found.account = Some(line.parameter(2).to_owned()),
+                    // RPL_TRYAGAIN: the server is busy.
+                    Some(263) => self.finish(Err(Failure::RetryAfter(USUAL_WAIT))),
+                    Some(318) if is_about => {
+                        let (nick, found) = (nick.clone(), std::mem::take(found));
+                        self.asked((&nick, &found), session, people, now);
+                    }
+                    _ => {}
+                }
+            }
+            Stage::Confirming { token, .. }
+                if line.command == "PONG" && line.last() == token.as_str() =>
+            {
+                let token = token.clone();
+                self.confirmed(token, session, people, now);
+            }
+            Stage::Writing { target } | Stage::Confirming { target, .. } => {
+                if let Some(failure) = refusal(line, target, session) {
+                    current.failure.get_or_insert(failure);
+                }
+            }
+        }
+    }
+
+    /// The server has read the lines that were sent.
+    fn confirmed(&mut self, token: String, session: &Session, people: &mut People, now: Duration) {
+        let Some(mut current) = self.current.take() else {
+            return;
+        };
+        if let Some(failure) = current.failure.take() {
+            self.begun
+                .note(current.request.key, current.bytes, current.confirmed);
+            if let Place::Person(id) = &current.request.to {
+                people.doubt(id);
+            }
+            self.finished.push((current.request.ticket, Err(failure)));
+            return;
+        }
+        current.confirmed += current.sent;
+        current.sent = 0;
+        match current.is_written() {
+            true => self.finished.push((current.request.ticket, Ok(token))),
+            false => self.go_on(current, session, people, now),
+        }
+    }
+
+    /// It is known who has the nick.
+    fn asked(
+        &mut self,
+        (nick, found): (&str, &Found),
+        session: &Session,
+        people: &mut People,
+        now: Duration,
+    ) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        let Place::Person(id) = &current.request.to else {
+            return;
+        };
+        let case = session.support().case;
+        let is_them = match is_mask(id) {
+            true => is_named_by(id, &found.source, case),
+            false => {
+                let account = found.account.as_deref();
+                account.is_some_and(|account| case.is_same(account, id))
+            }
+        };
+        if is_them {
+            people.verified(id, nick, now);
+            current.stage = writing(nick);
+            return;
+        }
+        // They may have gone back to the nick that they usually have.
+        let likely = current.request.to.likely_nick();
+        let likely = likely.filter(|likely| !case.is_same(likely, nick) && !current.is_second);
+        if let Some(likely) = likely {
+            current.stage = asking(likely);
+            current.is_second = true;
+            return;
+        }
+        let why = match found.source.nick.as_str() {
+            "" => format!("{id} is not on IRC now"),
+            _ => format!("the one whose nick is {nick} now is not {id}"),
+        };
+        self.finish(Err(Failure::Trouble(why)));
+    }
+
+    fn finish(&mut self, outcome: Sent<String>) {
+        if let Some(current) = self.current.take() {
+            self.begun
+                .note(current.request.key, current.bytes, current.confirmed);
+            self.finished.push((current.request.ticket, outcome));
+        }
+    }
+}
+
+impl Current {
+    fn new(request: Request) -> Self {
+        Self {
+            stage: writing(""),
+            lines: None,
+            bytes: 0,
+            confirmed: 0,
+            sent: 0,
+            failure: None,
+            is_second: false,
+            request,
+        }
+    }
+
+    /// Whether all lines were sent.
+    fn is_written(&self) -> bool {
+        self.lines.as_ref().is_some_and(VecDeque::is_empty)
+    }
+
+    /// The next line, until the server is to be asked whether it has read them.
+    fn next_text(&mut self, target: &str, session: &Session, begun: &AllBegun) -> Option<String> {
+        let bytes = session.text_bytes(target);
+        if self.lines.is_none() {
+            let mut lines: VecDeque<String> = wrap(&self.request.text, bytes).into();
+            self.confirmed = begun.lines(self.request.key, bytes).min(lines.len());
+            lines.drain(..self.confirmed);
+            self.bytes = bytes;
+            self.lines = Some(lines);
+        }
+        let lines = self.lines.as_mut()?;
+        if bytes < self.bytes {
+            // Another nick, for which there is less room.
+            *lines = lines.iter().flat_map(|line| wrap(line, bytes)).collect();
+            self.bytes = bytes;
+        }
+        let line = (self.sent < CONFIRM_LINES).then(|| lines.pop_front())??;
+        self.sent += 1;
+        Some(line)
+    }
+}
+
+fn asking(nick: &str) -> Stage {
+    Stage::Asking {
+        nick: nick.to_owned(),
+        is_sent: false,
+        found: Found::default(),
+    }
+}
+
+fn writing(target: &str) -> Stage {
+    Stage::Writing {
+        target: target.to_owned(),
+    }
+}
+
+/// What a line says against a message to a target, if it is about that.
+fn refusal(line: &Line, target: &str, session: &Session) -> Option<Failure> {
+    let (number, words) = match line.number() {
+        Some(number) => (number, super::said(line.last())),
+        // IRCv3 standard replies: FAIL PRIVMSG CODE :words.
+        None if line.command == "FAIL" && line.parameter(0) == "PRIVMSG" => {
+            (0, super::said(line.last()))
+        }
+        None => return None,
+    };
+    let case = session.support().case;
+    let is_about = number == 0
+        || line
+            .parameters
+            .iter()
+            .skip(1)
+            .any(|word| case.is_same(word, target));
+    let refused = |words: String| Failure::Refused(format!("the server refuses it: {words}"));
+    match number {
+        0 if line.parameter(1).contains("RATE") => Some(Failure::RetryAfter(USUAL_WAIT)),
+        0 => Some(refused(words)),
+        263 => Some(Failure::RetryAfter(USUAL_WAIT)),
+        // The target changes too fast; some other numbers for the same.
+        439 | 707 if is_about => Some(Failure::RetryAfter(wait_in(&words))),
+        // The person has left between the question and the lines, and comes back.
+        401 if is_about => Some(Failure::Trouble(format!("{target} is not on IRC now"))),
+        403 if is_about && !session.is_in(target) => Some(Failure::Trouble(format!(
+            "there is no channel {target} now"
+        ))),
+        // We are not in it at the moment, and are on our way.
+        404 | 442 if is_about && !session.is_in(target) => {
+            Some(Failure::Trouble(format!("{target} is not joined: {words}")))
+        }
+        404 | 407 | 408 | 415 | 477 | 486 | 489 | 531 | 716 if is_about => Some(refused(words)),
+        412 | 417 => Some(refused(words)),
+        _ => None,
+    }
+}
+
+/// The seconds in words such as `Please wait 12 seconds.`
+fn wait_in(words: &str) -> Duration {
+    let mut numbers = words.split(|char: char| !char.is_ascii_digit());
+    let seconds = numbers.find_map(|word| word.parse().ok());
+    seconds
+        .map_or(USUAL_WAIT, Duration::from_secs)
+        .min(WAIT_MAX)
+}
+
+#[cfg(test)]
+mod tests;
