@@ -51,7 +51,8 @@ def check(fake):
             reactor.process_once(0.1)
             found = next((event for event in events if holds(event)), None)
             if found:
-                events.clear()
+                # What came before it is not looked for any more.
+                del events[: events.index(found) + 1]
                 return found
         raise SystemExit(f"{what} never came: {events[-5:]}")
 

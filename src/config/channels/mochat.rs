@@ -1,4 +1,4 @@
-//! WhatsApp, MoChat and IRC.
+//! WhatsApp, MoChat, IRC, and the local channel.
 
 use crate::config::table::Key;
 
@@ -6,6 +6,8 @@ use crate::config::table::Key;
 pub(super) static WHATSAPP: &[Key] = whatsapp::KEYS;
 /// MoChat.
 pub(super) static MOCHAT: &[Key] = own_server::KEYS;
+/// The local channel.
+pub(super) static LOCAL: &[Key] = local::KEYS;
 /// IRC.
 pub(super) static IRC: &[Key] = irc::KEYS;
 
@@ -56,5 +58,16 @@ mod irc {
         own!("irc", "channels", Texts, "[]", "Channels to join, such as [\"#peacrab\"]; a channel's key follows behind a space."),
         own!("irc", "sendIntervalMs", Whole(0, 60_000), "2000", "Shortest time between two lines, after the first five, in milliseconds. Networks disconnect clients that write faster; on your own server you can set it lower."),
         usual!("irc", groupPolicy, "Which messages in channels are for the agent. mention: those that begin with its nick and : or , or contain @nick; open: all; off: none."),
+    ]);
+}
+
+mod local {
+    use crate::config::channels::{channel_keys, own, usual};
+    use crate::config::table::Kind::{NamedRoles, Names, Path};
+
+    channel_keys!("local", "programs on this machine", ids: (Names, NamedRoles, "the ids that the programs give"), [
+        own!("local", "socket", Path, r#""""#, "Path of the Unix socket, in a folder that exists and that the agent cannot reach. Empty: state/local.sock in the home folder."),
+        usual!("local", streaming),
+        usual!("local", streamEditIntervalMs),
     ]);
 }

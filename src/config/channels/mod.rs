@@ -7,7 +7,6 @@ mod dingtalk;
 mod discord;
 mod email;
 mod feishu;
-mod local;
 mod matrix;
 mod mochat;
 mod qq;
@@ -33,7 +32,7 @@ pub static ALL: &[(&str, &[Key])] = &[
     ("matrix", matrix::KEYS),
     ("email", email::KEYS),
     ("feishu", feishu::KEYS),
-    ("local", local::KEYS),
+    ("local", mochat::LOCAL),
     ("whatsapp", mochat::WHATSAPP),
     ("qq", qq::KEYS),
     ("mochat", mochat::MOCHAT),
