@@ -158,8 +158,6 @@ pub fn quoted(text: &str) -> String {
             let is_plain = match byte {
                 b' ' | b'\t' => !is_last,
                 b'=' => false,
-                // A server that forgets to double it would end the mail at a lonely full stop.
-                b'.' => width > 0,
                 byte => byte.is_ascii_graphic(),
             };
             let length = if is_plain { 1 } else { 3 };
@@ -167,11 +165,13 @@ pub fn quoted(text: &str) -> String {
                 out.push_str("=\r\n");
                 width = 0;
             }
-            match is_plain && !(width == 0 && *byte == b'.') {
+            // A server that forgets to double it would end the mail at a lonely full stop.
+            let is_plain = is_plain && !(width == 0 && *byte == b'.');
+            match is_plain {
                 true => out.push(char::from(*byte)),
                 false => out.push_str(&format!("={byte:02X}")),
             }
-            width += length;
+            width += if is_plain { 1 } else { 3 };
         }
         if ends {
             out.push_str("\r\n");

@@ -437,6 +437,15 @@ fn a_mail_of_html_is_read_as_text() {
     assert!(text.contains("> On Monday"), "{text}");
 }
 
+#[test]
+fn a_full_stop_at_the_beginning_of_a_line_counts_as_it_is_written() {
+    for before in 60..90 {
+        let written = quoted(&format!("{}.{}", "x".repeat(before), "ä".repeat(20)));
+        let longest = written.split("\r\n").map(str::len).max();
+        assert!(longest <= Some(QUOTED_LINE_BYTES), "{before}: {written}");
+    }
+}
+
 proptest! {
     #[test]
     fn what_is_encoded_is_decoded_to_the_same(text in any::<String>(), bytes in prop::collection::vec(any::<u8>(), 0..500)) {
