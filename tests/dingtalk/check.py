@@ -11,39 +11,12 @@ import asyncio
 import json
 import logging
 import os
-import subprocess
+import pathlib
 import sys
 
-LONG = 60  # time limit for anything that should happen, in seconds
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "harness"))
 
-
-class Fake:
-    """The fake: a process that reads steps and answers them."""
-
-    def __init__(self, command):
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
-        hello = self.read()
-        self.url, self.id, self.token = hello["url"], hello["id"], hello["token"]
-        self.group = hello["group"]
-
-    def read(self):
-        for line in self.process.stdout:
-            # The test harness prints lines, too, and may begin one that the fake ends.
-            start = line.find("{")
-            if start >= 0:
-                return json.loads(line[start:])
-        raise SystemExit("the fake ended")
-
-    def __call__(self, do, **step):
-        self.process.stdin.write(json.dumps({"do": do, **step}) + "\n")
-        return self.read()["answer"]
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.stdout.read()
-        return self.process.wait(LONG)
+from fakes import LONG, Fake  # noqa: E402
 
 
 fake = Fake(sys.argv[1:])

@@ -8,7 +8,7 @@ lark-oapi does. Any request that the fake would refuse fails the check.
 
 import base64
 import json
-import subprocess
+import pathlib
 import sys
 import tempfile
 import threading
@@ -35,35 +35,9 @@ from lark_oapi.event.callback.model.p2_card_action_trigger import P2CardActionTr
 from lark_oapi.ws import client as ws
 
 ANA = "ou_ana00000000000000000000000000001"
-LONG = 30  # time limit for anything that should happen, in seconds
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "harness"))
 
-
-class Fake:
-    """The fake: a process that reads steps and answers them."""
-
-    def __init__(self, command):
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
-        hello = self.read()
-        self.url, self.app, self.secret = hello["url"], hello["app"], hello["secret"]
-
-    def read(self):
-        for line in self.process.stdout:
-            # The test harness prints lines, too, and may begin one that the fake ends.
-            start = line.find("{")
-            if start >= 0:
-                return json.loads(line[start:])
-        raise SystemExit("the fake ended")
-
-    def __call__(self, do, **step):
-        self.process.stdin.write(json.dumps({"do": do, **step}) + "\n")
-        return self.read()["answer"]
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.stdout.read()
-        return self.process.wait(LONG)
+from fakes import LONG, Fake  # noqa: E402
 
 
 class Bot:

@@ -14,14 +14,15 @@ import pwd
 import re
 import shutil
 import socket
-import ssl
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 
-LONG = 60  # time limit for anything that should happen, in seconds
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "harness"))
+
+from fakes import LONG, certificates, free_port, until  # noqa: E402
 NOBODY = 65534
 PASSWORD = "irc-canary-0123456789"
 LINES = 40  # of the long answer
@@ -105,36 +106,6 @@ nickserv {{ nick = "NickServ"; user = "NickServ"; host = "services.garden.exampl
 saslserv {{ nick = "SaslServ"; user = "SaslServ"; host = "services.garden.example"; real = "SaslServ"; }};
 general {{ commit_interval = 5; }};
 """
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def until(what, find):
-    end = time.monotonic() + LONG
-    while time.monotonic() < end:
-        found = find()
-        if found:
-            return found
-        time.sleep(0.05)
-    raise SystemExit(f"{what} never came")
-
-
-def certificates(run):
-    """An authority, and the servers' certificate for 127.0.0.1."""
-    def openssl(*arguments):
-        subprocess.run(["openssl", *arguments], cwd=run, check=True, capture_output=True)
-
-    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-            "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=test", "-addext", "basicConstraints=critical,CA:TRUE")
-    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "server.key",
-            "-out", "server.csr", "-subj", "/CN=127.0.0.1")
-    (run / "names").write_text("subjectAltName=IP:127.0.0.1\nbasicConstraints=CA:FALSE\n")
-    openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
-            "-days", "2", "-extfile", "names", "-out", "server.pem")
 
 
 class Servers:

@@ -10,38 +10,14 @@ import email.message
 import email.policy
 import email.utils
 import imaplib
-import json
+import pathlib
 import smtplib
 import ssl
-import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "harness"))
 
-class Fake:
-    """The fake: a process that reads steps and answers them."""
-
-    def __init__(self, command):
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
-        self.hello = self.read()
-
-    def read(self):
-        for line in self.process.stdout:
-            # The test harness prints lines, too, and may begin one that the fake ends.
-            start = line.find("{")
-            if start >= 0:
-                return json.loads(line[start:])
-        raise SystemExit("the fake ended")
-
-    def __call__(self, do, **step):
-        self.process.stdin.write(json.dumps({"do": do, **step}) + "\n")
-        return self.read()["answer"]
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.stdout.read()
-        return self.process.wait(30)
+from fakes import Fake  # noqa: E402
 
 
 def context():

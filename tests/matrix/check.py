@@ -8,40 +8,14 @@ see what matrix-nio does. Any request that the fake would refuse fails the check
 
 import asyncio
 import io
-import json
-import subprocess
+import pathlib
 import sys
 
 import nio
 
-LONG = 30  # time limit for anything that should happen, in seconds
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "harness"))
 
-
-class Fake:
-    """The fake: a process that reads steps and answers them."""
-
-    def __init__(self, command):
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
-        self.hello = self.read()
-
-    def read(self):
-        for line in self.process.stdout:
-            # The test harness prints lines, too, and may begin one that the fake ends.
-            start = line.find("{")
-            if start >= 0:
-                return json.loads(line[start:])
-        raise SystemExit("the fake ended")
-
-    def __call__(self, do, **step):
-        self.process.stdin.write(json.dumps({"do": do, **step}) + "\n")
-        return self.read()["answer"]
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.stdout.read()
-        return self.process.wait(LONG)
+from fakes import LONG, Fake  # noqa: E402
 
 
 def text(body, **more):

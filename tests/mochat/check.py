@@ -5,43 +5,15 @@ installed it polls, as we do.
 """
 
 import asyncio
-import json
 import os
-import subprocess
 import sys
 import tempfile
 import types
 from pathlib import Path
 
-LONG = 60  # time limit for anything that should happen, in seconds
+sys.path.insert(0, str(Path(__file__).parent.parent / "harness"))
 
-
-class Fake:
-    """The fake: a process that reads steps and answers them."""
-
-    def __init__(self, command):
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
-        hello = self.read()
-        self.url, self.token, self.agent = hello["url"], hello["token"], hello["agent"]
-
-    def read(self):
-        for line in self.process.stdout:
-            # The test harness prints lines, too, and may begin one that the fake ends.
-            start = line.find("{")
-            if start >= 0:
-                return json.loads(line[start:])
-        raise SystemExit("the fake ended")
-
-    def __call__(self, do, **step):
-        self.process.stdin.write(json.dumps({"do": do, **step}) + "\n")
-        return self.read()["answer"]
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.stdout.read()
-        return self.process.wait(LONG)
+from fakes import LONG, Fake  # noqa: E402
 
 
 async def check(fake):

@@ -6,8 +6,7 @@ The fake runs beside this program and plays the steps it gets. slack_sdk must se
 slack_sdk does. Any request that the fake would refuse fails the check.
 """
 
-import json
-import subprocess
+import pathlib
 import sys
 import threading
 import time
@@ -19,35 +18,9 @@ from slack_sdk.models.blocks import ActionsBlock, ButtonElement, SectionBlock
 from slack_sdk.socket_mode import SocketModeClient
 from slack_sdk.socket_mode.response import SocketModeResponse
 
-LONG = 30  # time limit for anything that should happen, in seconds
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "harness"))
 
-
-class Fake:
-    """The fake: a process that reads steps and answers them."""
-
-    def __init__(self, command):
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
-        hello = self.read()
-        self.base, self.bot, self.app = hello["base"], hello["bot"], hello["app"]
-
-    def read(self):
-        for line in self.process.stdout:
-            # The test harness prints lines, too, and may begin one that the fake ends.
-            start = line.find("{")
-            if start >= 0:
-                return json.loads(line[start:])
-        raise SystemExit("the fake ended")
-
-    def __call__(self, do, **step):
-        self.process.stdin.write(json.dumps({"do": do, **step}) + "\n")
-        return self.read()["answer"]
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.stdout.read()
-        return self.process.wait(LONG)
+from fakes import LONG, Fake  # noqa: E402
 
 
 def until(holds, what):

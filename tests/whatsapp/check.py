@@ -17,36 +17,10 @@ from pathlib import Path
 import websockets
 
 HERE = Path(__file__).parent
-LONG = 30  # time limit for anything that should happen, in seconds
+sys.path.insert(0, str(Path(__file__).parent.parent / "harness"))
+
+from fakes import LONG, Fake  # noqa: E402
 TOKEN_OF_BRIDGE = "another-token"
-
-
-class Fake:
-    """The fake: a process that reads steps and answers them."""
-
-    def __init__(self, command):
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
-        hello = self.read()
-        self.url, self.token = hello["url"], hello["token"]
-
-    def read(self):
-        for line in self.process.stdout:
-            # The test harness prints lines, too, and may begin one that the fake ends.
-            start = line.find("{")
-            if start >= 0:
-                return json.loads(line[start:])
-        raise SystemExit("the fake ended")
-
-    def __call__(self, do, **step):
-        self.process.stdin.write(json.dumps({"do": do, **step}) + "\n")
-        return self.read()["answer"]
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.stdout.read()
-        return self.process.wait(LONG)
 
 
 def nanobots_channel(url, token):
