@@ -105,7 +105,7 @@ enum Command {
     Agent(agent::Arguments),
     /// List the agents, with their workspaces and bindings
     Agents(agents::Arguments),
-    /// Run the bot: the agent on Telegram and Discord
+    /// Run the bot: the agent on Telegram and other channels
     #[command(aliases = ["start", "run", "serve"])]
     Gateway(gateway::Arguments),
     /// Apply a changed configuration to the running gateway

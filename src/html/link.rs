@@ -2,6 +2,8 @@
 
 mod punycode;
 
+pub use punycode::name_in_ascii;
+
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};
 

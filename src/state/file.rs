@@ -100,10 +100,10 @@ impl<T: Default + Serialize + DeserializeOwned> StateFile<T> {
         let before = self.encode(&value)?;
         change(&mut value)?;
         let after = self.encode(&value)?;
-        if before != after {
-            write(&self.path, self.policy, &after)?;
+        match before == after {
+            true => Ok(()),
+            false => write(&self.path, self.policy, &after),
         }
-        Ok(())
     }
 
     /// Forces what was written to the disk, for a policy that does not do it with each change.
@@ -139,6 +139,13 @@ fn read(path: &Path, policy: Policy) -> Result<Option<Vec<u8>>> {
 }
 
 fn write(path: &Path, policy: Policy, content: &[u8]) -> Result<()> {
+    // It could not be read again.
+    if content.len() > policy.bytes_max {
+        let (path, most) = (path.display(), policy.bytes_max);
+        return Err(Error::Failed(format!(
+            "{path} would become larger than {most} bytes, so it was not changed"
+        )));
+    }
     match policy.synced {
         true => sys::file::write_atomic(path, content, 0o600),
         false => sys::file::replace_unsynced(path, content, 0o600),
@@ -214,6 +221,24 @@ mod tests {
             push(&fresh, 3).unwrap();
             assert_eq!(strict.read().unwrap(), [3]);
         }
+    }
+
+    #[test]
+    fn a_file_that_could_not_be_read_again_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = file(folder.path(), Damaged::Refuse);
+        push(&file, 1).unwrap();
+        let grown = file.update(|list| {
+            list.extend(0..100);
+            Ok(())
+        });
+        assert!(
+            grown
+                .unwrap_err()
+                .to_string()
+                .contains("larger than 100 bytes")
+        );
+        assert_eq!(file.read().unwrap(), [1]);
     }
 
     /// Each `StateFile` here has a lock of its own, as in processes of their own.

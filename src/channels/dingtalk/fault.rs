@@ -69,15 +69,12 @@ pub fn classify(status: u16, reply: &Value, wait: Option<Duration>) -> Fault {
         Failure::Down(format!(
             "{said}. Add this machine's public address to the app's allowed addresses"
         ))
-    } else if ["notexist", "notfound", "not.found", "notingroup"]
-        .into_iter()
-        .any(has)
-    {
+    } else if is_chat_gone(&code) {
         Failure::Gone {
             said,
             moved_to: None,
         }
-    } else if has("robot") {
+    } else if has("robot") || said.to_ascii_lowercase().contains("robot") {
         Failure::Refused(format!(
             "{said}. Add a robot to the app, publish a version, and check channels.dingtalk.robotCode"
         ))
@@ -90,6 +87,18 @@ pub fn classify(status: u16, reply: &Value, wait: Option<Duration>) -> Fault {
     } else {
         Failure::Refused(said)
     })
+}
+
+/// Whether the person or the group is not there, rather than a robot, a file or an address of the API: those have
+/// codes like `resource.not.found` too.
+fn is_chat_gone(code: &str) -> bool {
+    let is_missing = ["notexist", "notfound", "not.found"]
+        .into_iter()
+        .any(|part| code.contains(part));
+    let is_chat = ["staffid", "user", "conversation", "group", "chat"]
+        .into_iter()
+        .any(|part| code.contains(part));
+    (is_missing && is_chat) || code.contains("notingroup") || code.contains("disbanded")
 }
 
 /// The same for the older API.
@@ -173,6 +182,10 @@ mod tests {
             (400, "staffId.notExisted", "gone"),
             (400, "invalidParameter.robotCode.empty", "refused"),
             (400, "robotNotInGroup", "gone"),
+            (400, "openConversationId.notExist", "gone"),
+            (400, "group.disbanded", "gone"),
+            (404, "resource.not.found", "refused"),
+            (404, "invalidAction.NotFound", "refused"),
             (400, "invalidParameter.msgParam.invalid", "refused"),
             (500, "InternalError", "trouble"),
             (503, "ServiceUnavailable", "trouble"),

@@ -32,9 +32,19 @@ const SINGLE_BYTE: [&str; 25] = [
 ];
 
 /// Other names of sets in use.
-const SYNONYMS: [(&str, &str); 22] = [
+const SYNONYMS: [(&str, &str); 32] = [
     ("866", "ibm866"),
     ("cp866", "ibm866"),
+    ("iso-ir-101", "iso-8859-2"),
+    ("iso-ir-109", "iso-8859-3"),
+    ("iso-ir-110", "iso-8859-4"),
+    ("iso-ir-144", "iso-8859-5"),
+    ("iso-ir-127", "iso-8859-6"),
+    ("iso-ir-126", "iso-8859-7"),
+    ("iso-ir-138", "iso-8859-8"),
+    ("iso-ir-148", "windows-1254"),
+    ("iso-ir-157", "iso-8859-10"),
+    ("dos-874", "windows-874"),
     ("latin2", "iso-8859-2"),
     ("l2", "iso-8859-2"),
     ("latin3", "iso-8859-3"),
@@ -57,11 +67,9 @@ const SYNONYMS: [(&str, &str); 22] = [
     ("x-mac-roman", "macintosh"),
 ];
 
-/// How the labels of sets begin that are in use and not known here.
-const OTHERS: [&str; 11] = [
-    "gb", "hz-", "big5", "iso-2022", "iso-8859", "iso-ir", "windows-", "euc", "koi", "x-mac",
-    "utf-",
-];
+/// How the labels of sets begin that are in use and not known here. A browser takes no notice of any other label, and
+/// looks at the page.
+const OTHERS: [&str; 6] = ["hz-gb", "iso-2022-", "x-mac-", "utf-7", "utf-32", "ebcdic"];
 
 /// What the label of a character set means.
 #[derive(Debug, PartialEq, Eq)]
@@ -78,8 +86,9 @@ impl Label {
     /// Reads a label such as `"UTF-8"`, with or without its quotes.
     pub fn read(label: &str) -> Self {
         let name = label.trim().trim_matches(['"', '\'']).to_ascii_lowercase();
-        // `iso8859_2` and `cp1251` are what standards call `iso-8859-2` and `windows-1251`.
-        let mut usual = name.replace('_', "-");
+        // `iso8859_2`, `iso88592` and `cp1251` are what standards call `iso-8859-2` and `windows-1251`. A year may
+        // follow.
+        let mut usual = name.split(':').next().unwrap_or_default().replace('_', "-");
         for (short, long) in [
             ("iso8859", "iso-8859"),
             ("x-cp12", "cp12"),
@@ -88,6 +97,11 @@ impl Label {
             if let Some(rest) = usual.strip_prefix(short) {
                 usual = format!("{long}{rest}");
             }
+        }
+        if let Some(number) = usual.strip_prefix("iso-8859")
+            && number.starts_with(|char: char| char.is_ascii_digit())
+        {
+            usual = format!("iso-8859-{number}");
         }
         if let Some(charset) = multibyte(&usual) {
             return Self::Known(charset);
@@ -111,7 +125,7 @@ fn multibyte(name: &str) -> Option<Charset> {
         "utf-16" | "utf-16le" | "unicode" | "ucs-2" => Charset::Utf16(false),
         "utf-16be" => Charset::Utf16(true),
         "ascii" | "us-ascii" | "iso-8859-1" | "latin1" | "latin-1" | "l1" | "windows-1252"
-        | "ansi-x3.4-1968" => Charset::Windows1252,
+        | "ansi-x3.4-1968" | "iso-ir-100" => Charset::Windows1252,
         "gb18030" | "gbk" | "gb2312" | "gb-2312" | "gb-2312-80" | "csgb2312" | "chinese"
         | "csiso58gb231280" | "iso-ir-58" | "x-gbk" | "cp936" | "ms936" | "euc-cn" => {
             Charset::Gb18030

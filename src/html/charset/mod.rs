@@ -143,12 +143,35 @@ impl<R: Read> Source<R> {
 /// The character set that the beginning of a page names: `<meta charset=utf-8>`, or as a part of `content`.
 fn declared(beginning: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(beginning).to_ascii_lowercase();
-    let (_, rest) = text.split_once("<meta")?;
-    let (_, rest) = rest.split_once("charset")?;
-    let rest = rest.trim_start().strip_prefix('=')?;
-    let rest = rest.trim_start().trim_start_matches(['"', '\'']);
+    let mut rest = &*text;
+    while let Some(at) = ["<meta", "<!--"]
+        .iter()
+        .filter_map(|start| rest.find(start))
+        .min()
+    {
+        let tag = rest.get(at..)?;
+        let end = match tag.starts_with("<!--") {
+            true => "-->",
+            false => ">",
+        };
+        let (tag, after) = tag.split_once(end).unwrap_or((tag, ""));
+        let name = named_in(tag).filter(|_| end == ">");
+        if name.is_some() {
+            return name;
+        }
+        rest = after;
+    }
+    None
+}
+
+/// The character set that a tag names.
+fn named_in(tag: &str) -> Option<String> {
     let is_part =
         |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_' | ':' | '.');
-    let name = rest.split(|char| !is_part(char)).next()?;
-    (!name.is_empty()).then(|| name.to_owned())
+    tag.split("charset").skip(1).find_map(|rest| {
+        let rest = rest.trim_start().strip_prefix('=')?;
+        let rest = rest.trim_start().trim_start_matches(['"', '\'']);
+        let name = rest.split(|char| !is_part(char)).next()?;
+        (!name.is_empty()).then(|| name.to_owned())
+    })
 }

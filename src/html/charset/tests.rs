@@ -101,6 +101,37 @@ fn broken_characters_swallow_no_markup() {
 }
 
 #[test]
+fn a_page_names_its_set_in_a_tag_of_its_own() {
+    for (page, expected) in [
+        (
+            "<meta name=description content='what a charset is'><meta charset=gbk>",
+            Some("gbk"),
+        ),
+        (
+            "<meta name=viewport><script charset=gbk></script><meta charset=utf-8>",
+            Some("utf-8"),
+        ),
+        (
+            "<!-- <meta charset=gbk> --><meta charset = 'big5' />",
+            Some("big5"),
+        ),
+        (
+            "<meta http-equiv=content-type content='text/html; charset=euc-kr'>",
+            Some("euc-kr"),
+        ),
+        ("<!-- <meta charset=gbk>", None),
+        ("<meta charset", None),
+        ("<meta>charset=gbk", None),
+    ] {
+        assert_eq!(
+            super::declared(page.as_bytes()).as_deref(),
+            expected,
+            "{page}"
+        );
+    }
+}
+
+#[test]
 fn a_label_is_read_as_it_is_written() {
     for (label, charset) in [
         ("\"GB2312\"", Charset::Gb18030),
@@ -110,6 +141,12 @@ fn a_label_is_read_as_it_is_written() {
         ("x-cp1252", Charset::Windows1252),
     ] {
         assert_eq!(Label::read(label), Label::Known(charset), "{label}");
+    }
+    for label in ["iso88591", "ISO_8859-1:1987", "iso-ir-100", "iso-8859-1"] {
+        assert_eq!(Label::read(label), Label::Known(Charset::Windows1252));
+    }
+    for label in ["utf-8mb4", "koi8-rus", "gbkk"] {
+        assert_eq!(Label::read(label), Label::Meaningless, "{label}");
     }
     for (one, other) in [
         ("cp1251", "windows-1251"),

@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::html::link::name_in_ascii;
 use crate::net::Guard;
 use crate::net::guard::special_purpose;
 
@@ -51,7 +52,8 @@ impl Allowed {
 }
 
 fn plain_name(name: &str) -> String {
-    name.trim_end_matches('.').to_ascii_lowercase()
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    name_in_ascii(&name).unwrap_or(name)
 }
 
 /// The guard for one host, which is asked about the address that is really dialled, and whether it has
