@@ -416,7 +416,7 @@ impl Gateway {
         let watch = Stopwatch::start();
         while self.parts.outbox.get(id).is_some() {
             if watch.elapsed() >= SEND_CONFIRM_TIME || self.is_stopping() {
-                let channel = &chat.channel;
+                let channel = title(&chat.channel);
                 return Ok(format!(
                     "Queued: not confirmed by {channel} yet. The gateway keeps trying."
                 ));

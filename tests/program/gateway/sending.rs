@@ -432,7 +432,7 @@ fn send_tells_whether_the_message_was_sent_or_queued() {
     assert!(
         output
             .stdout
-            .starts_with("Queued: not confirmed by telegram yet."),
+            .starts_with("Queued: not confirmed by Telegram yet."),
         "{output:?}"
     );
     let arguments = ["--no-wait", "--chat", "1001", "Later."];
