@@ -25,6 +25,13 @@ UPTIME = " 08:31:07 up 12 days,  3:41,  0 users,  load average: 0.08, 0.03, 0.01
 END = 1_000_000
 # Columns of a message in the README.
 WIDTH = 80
+# What the program watches by itself: the machine on which this runs may be hot or full.
+WATCHED = {
+    **dict.fromkeys(("TEMPERATURE", "DISK", "INODES"), "0"),
+    **dict.fromkeys(
+        ("PRESSURE", "OOM", "UNDERVOLTAGE", "THROTTLING", "READ_ONLY", "UNITS", "CLOCK", "ADDRESS", "LOGIN"), "false"
+    ),
+}
 KEY = "sk-of-a-screen"
 PERSON = {"id": 555, "is_bot": False, "first_name": "Ann", "username": "ann", "language_code": "en"}
 # A line of the log, and a width at which none wraps.
@@ -61,6 +68,7 @@ class Story:
             # Nothing of this leaves the machine.
             "HTTPS_PROXY": "http://127.0.0.1:9",
             "NO_PROXY": "127.0.0.1",
+            **{f"PEACRAB_WATCH__BUILT_IN__{name}": value for name, value in WATCHED.items()},
         }
         self.screens = {}
         # The conversation: what each side says and presses, in order.
