@@ -46,6 +46,8 @@ pub const REGISTER_TIME: Duration = Duration::from_secs(90);
 pub const PING_INTERVAL: Duration = Duration::from_secs(90);
 /// Time for the server to answer that.
 pub const PONG_TIME: Duration = Duration::from_secs(30);
+/// Time for the server to answer who has a nick, or to confirm lines. Without it the connection counts as dead.
+pub const ANSWER_TIME: Duration = Duration::from_secs(60);
 /// Time for a message to be sent and confirmed, with those that wait before it.
 pub const SEND_TIME: Duration = Duration::from_mins(4);
 /// How long what is being sent may take when the receiver ends.

@@ -13,7 +13,9 @@ use crate::channels::irc::format::wrap;
 use crate::channels::irc::person::people::People;
 use crate::channels::irc::person::{Place, is_mask, is_named_by};
 use crate::channels::irc::session::line::{Line, Source, write};
-use crate::limits::channels::irc::{BEGUN_PIECES, CONFIRM_LINES, QUEUE, USUAL_WAIT, WAIT_MAX};
+use crate::limits::channels::irc::{
+    ANSWER_TIME, BEGUN_PIECES, CONFIRM_LINES, QUEUE, USUAL_WAIT, WAIT_MAX,
+};
 
 /// A message to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +94,8 @@ struct Current {
     failure: Option<Failure>,
     /// Whether it is asked for a second nick.
     is_second: bool,
+    /// When the server has to have answered the question or the PING that was sent last.
+    answer_by: Duration,
 }
 
 #[derive(Debug)]
@@ -148,6 +152,16 @@ impl Outgoing {
         }
     }
 
+    /// When the server has to have answered what it was asked.
+    pub fn deadline(&self) -> Option<Duration> {
+        let current = self.current.as_ref()?;
+        let is_asked = matches!(
+            current.stage,
+            Stage::Asking { is_sent: true, .. } | Stage::Confirming { .. }
+        );
+        is_asked.then_some(current.answer_by)
+    }
+
     /// What has been sent or has failed since the last call.
     pub fn take_finished(&mut self) -> Vec<(u64, Sent<String>)> {
         std::mem::take(&mut self.finished)
@@ -182,6 +196,7 @@ impl Outgoing {
             Stage::Asking { is_sent: true, .. } | Stage::Confirming { .. } => None,
             Stage::Asking { nick, is_sent, .. } => {
                 *is_sent = true;
+                current.answer_by = now + ANSWER_TIME;
                 Some(write("WHOIS", &[nick], None))
             }
             Stage::Writing { target } => {
@@ -197,6 +212,7 @@ impl Outgoing {
                 let token = format!("{kind}-{}", self.pings);
                 let ping = write("PING", &[], Some(&token));
                 current.stage = Stage::Confirming { target, token };
+                current.answer_by = now + ANSWER_TIME;
                 Some(ping)
             }
         }
@@ -255,9 +271,15 @@ impl Outgoing {
                     Some(330) if is_about => found.account = Some(line.parameter(2).to_owned()),
                     // RPL_TRYAGAIN: the server is busy.
                     Some(263) => self.finish(Err(Failure::RetryAfter(USUAL_WAIT))),
-                    Some(318) if is_about => {
+                    // The end of the answer, or nobody has the nick: not every server says the end then.
+                    Some(318 | 401 | 402 | 406) if is_about => {
                         let (nick, found) = (nick.clone(), std::mem::take(found));
                         self.asked((&nick, &found), session, people, now);
+                    }
+                    // The server does not know the question.
+                    Some(421) if about.eq_ignore_ascii_case("WHOIS") => {
+                        let nick = nick.clone();
+                        self.asked((&nick, &Found::default()), session, people, now);
                     }
                     _ => {}
                 }
@@ -359,6 +381,7 @@ impl Current {
             sent: 0,
             failure: None,
             is_second: false,
+            answer_by: Duration::ZERO,
             request,
         }
     }

@@ -163,6 +163,47 @@ fn it_is_asked_who_has_a_nick_before_something_is_sent_there() {
 }
 
 #[test]
+fn a_server_that_does_not_answer_is_not_waited_for_for_ever() {
+    let mut scene = Scene::new();
+    assert_eq!(scene.outgoing.deadline(), None);
+    scene.push(1, garden(), "hello");
+    assert_eq!(scene.outgoing.deadline(), None);
+    scene.lines();
+    assert_eq!(scene.outgoing.deadline(), Some(NOW + ANSWER_TIME));
+    scene.now += ANSWER_TIME / 2;
+    scene.hears(":s PONG s :sent-1");
+    assert_eq!(scene.outgoing.deadline(), None);
+    scene.push(2, person("ana"), "hello");
+    scene.lines();
+    assert_eq!(scene.outgoing.deadline(), Some(scene.now + ANSWER_TIME));
+}
+
+#[test]
+fn not_every_server_says_the_end_of_an_answer() {
+    for (answer, is_end) in [
+        ("401 crab ANA :No such nick", true),
+        ("402 crab ana :No such server", true),
+        ("406 crab ana :There was no such nick", true),
+        ("421 crab WHOIS :Unknown command", true),
+        ("401 crab bob :No such nick", false),
+        ("421 crab CAP :Unknown command", false),
+    ] {
+        let mut scene = Scene::new();
+        scene.push(1, person("ana"), "hello");
+        scene.lines();
+        scene.hears(&format!(":s {answer}"));
+        let outcomes = scene.outcomes();
+        assert_eq!(outcomes.len(), usize::from(is_end), "{answer}");
+        assert!(
+            outcomes
+                .iter()
+                .all(|(_, outcome)| outcome.contains("not on IRC")),
+            "{answer}: {outcomes:?}"
+        );
+    }
+}
+
+#[test]
 fn a_mask_has_to_fit_too() {
     let mut scene = Scene::new();
     scene.push(1, person("bob!*@*.home.example"), "hello");
