@@ -139,6 +139,10 @@ impl Link {
 
     /// How long to wait for something to happen.
     fn wait(&self, most: Duration) -> Duration {
+        // Whoever waits for it is told first.
+        if self.outgoing.has_finished() {
+            return Duration::ZERO;
+        }
         let now = self.now();
         let line = self.has_line().then(|| self.pace.next());
         let others = [line, self.outgoing.deadline()].into_iter().flatten();

@@ -13,6 +13,7 @@ use crate::channels::irc::format::wrap;
 use crate::channels::irc::person::people::People;
 use crate::channels::irc::person::{Place, is_mask, is_named_by};
 use crate::channels::irc::session::line::{Line, Source, write};
+use crate::channels::irc::session::support::CaseMapping;
 use crate::limits::channels::irc::{
     ANSWER_TIME, BEGUN_PIECES, CONFIRM_LINES, QUEUE, USUAL_WAIT, WAIT_MAX,
 };
@@ -51,18 +52,19 @@ impl AllBegun {
         found.map_or(0, |begun| begun.lines)
     }
 
-    fn note(&mut self, key: Option<u64>, bytes: usize, lines: usize) {
-        let Some(key) = key else {
-            return;
-        };
-        self.0.retain(|begun| begun.key != key);
-        if lines == 0 {
+    fn note(&mut self, begun: Begun) {
+        self.0.retain(|known| known.key != begun.key);
+        if begun.lines == 0 {
             return;
         }
         if self.0.len() >= BEGUN_PIECES {
             self.0.pop_front();
         }
-        self.0.push_back(Begun { key, bytes, lines });
+        self.0.push_back(begun);
+    }
+
+    fn forget(&mut self, key: Option<u64>) {
+        self.0.retain(|known| Some(known.key) != key);
     }
 }
 
@@ -73,9 +75,11 @@ pub struct Outgoing {
     current: Option<Current>,
     /// The number of the last PING.
     pings: u64,
-    /// What was sent in part.
+    /// What was sent in part, or to its end when nobody waited for it any more.
     pub begun: AllBegun,
     finished: Vec<(u64, Sent<String>)>,
+    /// The messages that were sent last, by their tickets.
+    sent: VecDeque<(u64, Begun)>,
 }
 
 /// The message that is being sent.
@@ -89,11 +93,13 @@ struct Current {
     bytes: usize,
     /// Lines that the server has read, and those that were sent since.
     confirmed: usize,
-    sent: usize,
+    sent: Vec<String>,
     /// Why it is refused.
     failure: Option<Failure>,
     /// Whether it is asked for a second nick.
     is_second: bool,
+    /// Whether nobody waits for it any more.
+    is_withdrawn: bool,
     /// When the server has to have answered the question or the PING that was sent last.
     answer_by: Duration,
 }
@@ -132,9 +138,18 @@ impl Outgoing {
         }
     }
 
-    /// Nobody waits for this message any more. One that is being sent is sent to its end.
+    /// Nobody waits for this message any more. One that is being sent is sent to its end, and when it is tried again, it is
+    /// only confirmed.
     pub fn withdraw(&mut self, ticket: u64) {
         self.waiting.retain(|request| request.ticket != ticket);
+        if let Some(current) = &mut self.current {
+            current.is_withdrawn |= current.request.ticket == ticket;
+        }
+        if let Some(place) = self.sent.iter().position(|(sent, _)| *sent == ticket)
+            && let Some((_, sent)) = self.sent.remove(place)
+        {
+            self.begun.note(sent);
+        }
     }
 
     /// Whether there is nothing to send and nothing to wait for.
@@ -162,6 +177,11 @@ impl Outgoing {
         is_asked.then_some(current.answer_by)
     }
 
+    /// Whether something has been sent or has failed since the last call of `take_finished`.
+    pub fn has_finished(&self) -> bool {
+        !self.finished.is_empty()
+    }
+
     /// What has been sent or has failed since the last call.
     pub fn take_finished(&mut self) -> Vec<(u64, Sent<String>)> {
         std::mem::take(&mut self.finished)
@@ -170,8 +190,7 @@ impl Outgoing {
     /// The connection is over: nothing of what waits is sent.
     pub fn fail_all(&mut self, why: &str) {
         let current = self.current.take().map(|current| {
-            self.begun
-                .note(current.request.key, current.bytes, current.confirmed);
+            self.note(&current);
             current.request
         });
         let waiting = self.waiting.drain(..);
@@ -190,6 +209,15 @@ impl Outgoing {
         while self.current.is_none() {
             let request = self.waiting.pop_front()?;
             self.go_on(Current::new(request), session, people, now);
+        }
+        let case = session.support().case;
+        let left = self.current.take_if(|current| {
+            matches!(current.stage, Stage::Writing { .. }) && current.has_left(people, case)
+        });
+        if let Some(mut current) = left {
+            current.take_back();
+            self.go_on(current, session, people, now);
+            return self.next_line(session, people, now);
         }
         let current = self.current.as_mut()?;
         match &mut current.stage {
@@ -226,6 +254,7 @@ impl Outgoing {
         people: &mut People,
         now: Duration,
     ) {
+        current.is_second = false;
         let stage = match &current.request.to {
             Place::Channel(name) if session.knows(name) => Ok(writing(name)),
             Place::Channel(name) => Err(Failure::Refused(format!(
@@ -246,7 +275,10 @@ impl Outgoing {
                 current.stage = stage;
                 self.current = Some(current);
             }
-            Err(failure) => self.finished.push((current.request.ticket, Err(failure))),
+            Err(failure) => {
+                self.note(&current);
+                self.finished.push((current.request.ticket, Err(failure)));
+            }
         }
     }
 
@@ -304,20 +336,43 @@ impl Outgoing {
             return;
         };
         if let Some(failure) = current.failure.take() {
-            self.begun
-                .note(current.request.key, current.bytes, current.confirmed);
+            self.note(&current);
             if let Place::Person(id) = &current.request.to {
                 people.doubt(id);
             }
             self.finished.push((current.request.ticket, Err(failure)));
             return;
         }
-        current.confirmed += current.sent;
-        current.sent = 0;
+        let (sent, case) = (current.sent.len(), session.support().case);
+        match current.has_left(people, case) {
+            // They were not there any more when the lines came, or left right after it.
+            true => current.take_back(),
+            false => {
+                current.confirmed += sent;
+                current.sent.clear();
+            }
+        }
         match current.is_written() {
-            true => self.finished.push((current.request.ticket, Ok(token))),
+            true => self.end(current, token),
             false => self.go_on(current, session, people, now),
         }
+    }
+
+    /// All of a message is confirmed.
+    fn end(&mut self, current: Current, token: String) {
+        let ticket = current.request.ticket;
+        match current.begun() {
+            Some(begun) if current.is_withdrawn => self.begun.note(begun),
+            Some(begun) => {
+                self.begun.forget(current.request.key);
+                if self.sent.len() >= BEGUN_PIECES {
+                    self.sent.pop_front();
+                }
+                self.sent.push_back((ticket, begun));
+            }
+            None => {}
+        }
+        self.finished.push((ticket, Ok(token)));
     }
 
     /// It is known who has the nick.
@@ -362,10 +417,15 @@ impl Outgoing {
         self.finish(Err(Failure::Trouble(why)));
     }
 
+    fn note(&mut self, current: &Current) {
+        if let Some(begun) = current.begun() {
+            self.begun.note(begun);
+        }
+    }
+
     fn finish(&mut self, outcome: Sent<String>) {
         if let Some(current) = self.current.take() {
-            self.begun
-                .note(current.request.key, current.bytes, current.confirmed);
+            self.note(&current);
             self.finished.push((current.request.ticket, outcome));
         }
     }
@@ -378,12 +438,23 @@ impl Current {
             lines: None,
             bytes: 0,
             confirmed: 0,
-            sent: 0,
+            sent: Vec::new(),
             failure: None,
             is_second: false,
+            is_withdrawn: false,
             answer_by: Duration::ZERO,
             request,
         }
+    }
+
+    /// How far it was sent; `None` when that is no more than what was known before.
+    fn begun(&self) -> Option<Begun> {
+        let key = self.lines.as_ref().and(self.request.key)?;
+        Some(Begun {
+            key,
+            bytes: self.bytes,
+            lines: self.confirmed,
+        })
     }
 
     /// Whether all lines were sent.
@@ -407,9 +478,28 @@ impl Current {
             *lines = lines.iter().flat_map(|line| wrap(line, bytes)).collect();
             self.bytes = bytes;
         }
-        let line = (self.sent < CONFIRM_LINES).then(|| lines.pop_front())??;
-        self.sent += 1;
+        let line = (self.sent.len() < CONFIRM_LINES).then(|| lines.pop_front())??;
+        self.sent.push(line.clone());
         Some(line)
+    }
+
+    /// Whether the one whom it is for has left, or has another nick, since it was found out where they are.
+    fn has_left(&self, people: &People, case: CaseMapping) -> bool {
+        let (Stage::Writing { target } | Stage::Confirming { target, .. }) = &self.stage else {
+            return false;
+        };
+        match &self.request.to {
+            Place::Person(id) => !people.is_at(id, target, case),
+            Place::Channel(_) => false,
+        }
+    }
+
+    /// What was sent last may not have reached them: it is sent again.
+    fn take_back(&mut self) {
+        let lines = self.lines.get_or_insert_default();
+        for line in self.sent.drain(..).rev() {
+            lines.push_front(line);
+        }
     }
 }
 
@@ -460,7 +550,9 @@ fn refusal(line: &Line, target: &str, session: &Session) -> Option<Failure> {
         404 | 442 if is_about && !session.is_in(target) => {
             Some(Failure::Trouble(format!("{target} is not joined: {words}")))
         }
-        404 | 407 | 408 | 415 | 477 | 486 | 489 | 531 | 716 if is_about => Some(refused(words)),
+        // Only some may speak there now.
+        404 if is_about => Some(Failure::Trouble(format!("the server refuses it: {words}"))),
+        407 | 408 | 415 | 477 | 486 | 489 | 531 | 716 if is_about => Some(refused(words)),
         412 | 417 => Some(refused(words)),
         _ => None,
     }
