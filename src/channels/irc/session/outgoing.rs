@@ -78,6 +78,8 @@ pub struct Outgoing {
     /// What was sent in part, or to its end when nobody waited for it any more.
     pub begun: AllBegun,
     finished: Vec<(u64, Sent<String>)>,
+    /// Whether someone or a channel was not there since the last call of `take_absent`.
+    has_absent: bool,
     /// The messages that were sent last, by their tickets.
     sent: VecDeque<(u64, Begun)>,
 }
@@ -187,6 +189,11 @@ impl Outgoing {
         std::mem::take(&mut self.finished)
     }
 
+    /// Whether something could not be sent since the last call because a person or we were not there.
+    pub fn take_absent(&mut self) -> bool {
+        std::mem::take(&mut self.has_absent)
+    }
+
     /// The connection is over: nothing of what waits is sent.
     pub fn fail_all(&mut self, why: &str) {
         let current = self.current.take().map(|current| {
@@ -276,6 +283,7 @@ impl Outgoing {
                 self.current = Some(current);
             }
             Err(failure) => {
+                self.has_absent |= matches!(failure, Failure::Trouble(_));
                 self.note(&current);
                 self.finished.push((current.request.ticket, Err(failure)));
             }
@@ -337,9 +345,14 @@ impl Outgoing {
         };
         if let Some(failure) = current.failure.take() {
             self.note(&current);
-            if let Place::Person(id) = &current.request.to {
-                people.doubt(id);
-            }
+            let is_there = match &current.request.to {
+                Place::Person(id) => {
+                    people.doubt(id);
+                    false
+                }
+                Place::Channel(name) => session.is_in(name),
+            };
+            self.has_absent |= !is_there && matches!(failure, Failure::Trouble(_));
             self.finished.push((current.request.ticket, Err(failure)));
             return;
         }
@@ -414,6 +427,7 @@ impl Outgoing {
             "" => format!("{id} is not on IRC now"),
             _ => format!("the one whose nick is {nick} now is not {id}"),
         };
+        self.has_absent = true;
         self.finish(Err(Failure::Trouble(why)));
     }
 
