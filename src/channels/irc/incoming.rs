@@ -30,12 +30,16 @@ pub struct Message {
     pub channel: Option<String>,
     /// The text without formatting, and without our nick where it only addresses us.
     pub text: String,
+    /// The same as it was written, where an exclamation mark at its beginning is no command.
+    pub written: String,
     /// Whether it addresses us.
     pub is_for_us: bool,
     /// When it was written, in seconds since 1970, where the server says so.
     pub time: Option<i64>,
     /// Whether it was written earlier and is told now.
     pub is_replay: bool,
+    /// Whether the id is made of the time and the text, so that two equal lines at the same time have the same one.
+    pub is_id_made_up: bool,
 }
 
 /// What a connection has to remember to read messages.
@@ -99,6 +103,8 @@ impl Reader {
             account: account.map(str::to_owned),
             channel: channel.map(|channel| session.channel_name(channel)),
             text: with_slash(text),
+            written: said.trim().to_owned(),
+            is_id_made_up: message_id.is_none(),
             is_for_us: is_named || policy == GroupPolicy::Open,
             time: time.map(|time| time.timestamp()),
             is_replay: line.tag("batch").is_some_and(|batch| self.is_replay(batch)),
@@ -180,6 +186,11 @@ fn hash(line: &Line) -> u64 {
 pub struct Seen(VecDeque<String>);
 
 impl Seen {
+    /// Messages that came before, by their ids.
+    pub fn of(ids: impl IntoIterator<Item = String>) -> Self {
+        Self(ids.into_iter().collect())
+    }
+
     /// Takes note of one; false if it was here before.
     pub fn note(&mut self, id: &str) -> bool {
         if self.0.iter().any(|known| known == id) {

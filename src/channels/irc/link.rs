@@ -61,6 +61,8 @@ pub struct Link {
     chores: VecDeque<String>,
     pace: Pace,
     watch: Stopwatch,
+    /// Why the connection is over, until that is told.
+    end: Option<End>,
 }
 
 impl Link {
@@ -84,6 +86,7 @@ impl Link {
             chores: VecDeque::new(),
             pace: Pace::new(settings.interval, now),
             watch,
+            end: None,
         };
         link.people.forget_all();
         link.perform(actions)?;
@@ -112,28 +115,64 @@ impl Link {
         }
     }
 
-    /// Does what is due, and waits at most this long for something to happen. Returns the lines that came.
+    /// Does what is due, and waits at most this long for something to happen. Returns the lines that came. What came
+    /// before the connection ended is returned first, and the end the next time.
     pub fn step(&mut self, most: Duration) -> Result<Vec<Line>, End> {
+        if let Some(end) = self.end.take() {
+            return Err(end);
+        }
         let actions = self.session.tick(self.now());
         self.perform(actions)?;
         self.send()?;
+        let came = match self.wire.wait(self.wait(most))? {
+            true => self.read(),
+            false => Vec::new(),
+        };
+        if self.end.is_none() {
+            self.end = self.check().and_then(|()| self.send()).err();
+        }
+        match self.end.take_if(|_| came.is_empty()) {
+            Some(end) => Err(end),
+            None => Ok(came),
+        }
+    }
+
+    /// How long to wait for something to happen.
+    fn wait(&self, most: Duration) -> Duration {
+        // Whoever waits for it is told first.
+        if self.outgoing.has_finished() {
+            return Duration::ZERO;
+        }
         let now = self.now();
-        let mut wait = most.min(self.session.next().saturating_sub(now));
-        if self.has_line() {
-            wait = wait.min(self.pace.next().saturating_sub(now));
-        }
+        let line = self.has_line().then(|| self.pace.next());
+        let others = [line, self.outgoing.deadline()].into_iter().flatten();
+        let next = others.fold(self.session.next(), Duration::min);
+        most.min(next.saturating_sub(now))
+    }
+
+    /// Reads what has come. If the connection ends with it, that is kept in `end`.
+    fn read(&mut self) -> Vec<Line> {
+        self.end = self.wire.receive().err().map(End::from);
         let mut came = Vec::new();
-        if self.wire.wait(wait)? {
-            self.wire.receive()?;
-            while let Some(bytes) = self.wire.line() {
-                if let Some(line) = Line::parse(&bytes) {
-                    self.receive(&line)?;
-                    came.push(line);
-                }
+        while let Some(bytes) = self.wire.line() {
+            let Some(line) = Line::parse(&bytes) else {
+                continue;
+            };
+            if self.end.is_none() {
+                self.end = self.receive(&line).err();
             }
+            came.push(line);
         }
-        self.send()?;
-        Ok(came)
+        came
+    }
+
+    /// Fails if the server does not answer what it was asked.
+    fn check(&self) -> Result<(), End> {
+        let deadline = self.outgoing.deadline();
+        match deadline.is_some_and(|deadline| self.now() >= deadline) {
+            true => Err(End::Failed("the server does not answer".to_owned())),
+            false => Ok(()),
+        }
     }
 
     fn receive(&mut self, line: &Line) -> Result<(), End> {

@@ -46,6 +46,13 @@ pub fn identify(
     }
 }
 
+/// A channel as it is spelled among the entries of the configuration, if one of them names it.
+pub fn channel_of<'k>(name: &str, known: &'k [String], case: CaseMapping) -> Option<&'k str> {
+    let mut entries = known.iter().filter(|entry| is_channel(entry));
+    let found = entries.find(|entry| case.is_same(entry, name));
+    found.map(String::as_str)
+}
+
 /// Whether an id is a mask that fits a sender.
 pub fn is_named_by(id: &str, source: &Source, case: CaseMapping) -> bool {
     is_mask(id) && fits(&case.fold(id), &case.fold(&source.mask()))
@@ -189,6 +196,20 @@ mod tests {
         );
         assert_eq!(who("bob!~b@pc.example.net", None).1, Proof::None);
         assert_eq!(who("bobby!~b@pc.example.org", None).1, Proof::None);
+    }
+
+    #[test]
+    fn a_channel_is_the_one_of_an_entry_however_that_is_spelled() {
+        let known = known(&["ana", "#GARDEN[1]", "#shed"]);
+        for (name, case, expected) in [
+            ("#garden{1}", CaseMapping::Rfc1459, Some("#GARDEN[1]")),
+            ("#garden{1}", CaseMapping::Ascii, None),
+            ("#Shed", CaseMapping::Ascii, Some("#shed")),
+            ("#house", CaseMapping::Ascii, None),
+            ("ana", CaseMapping::Ascii, None),
+        ] {
+            assert_eq!(channel_of(name, &known, case), expected, "{name}");
+        }
     }
 
     #[test]

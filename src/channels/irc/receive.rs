@@ -1,7 +1,7 @@
 //! Keeps the connection, receives messages and passes them on to the intake, and sends what the workers hand over.
 //!
-//! A server tells a message once, to those who are connected. While the inbox cannot store messages they are kept here,
-//! and the server is not read.
+//! A server tells a message once, to those who are connected. While the inbox cannot store messages some are kept here;
+//! when there are too many, the server is not read.
 
 mod paste;
 
@@ -17,7 +17,7 @@ use super::format::wrap;
 use super::incoming::{Message, Reader, Seen};
 use super::link::{End, Link};
 use super::person::people::People;
-use super::person::{Place, Proof, identify};
+use super::person::{Place, Proof, channel_of, identify};
 use super::session::line::{Line, write};
 use super::session::outgoing::AllBegun;
 use super::texts;
@@ -31,13 +31,13 @@ use crate::channels::whatsapp::history::History;
 use crate::clock::Stopwatch;
 use crate::language::Language;
 use crate::limits::channels::irc::{
-    EXPLAIN_INTERVAL, EXPLAINED, FINISH_TIME, PING_INTERVAL, STATE_BYTES, STEADY,
+    EXPLAIN_INTERVAL, EXPLAINED, FINISH_TIME, PASTED, PING_INTERVAL, STATE_BYTES, STEADY, UNSTORED,
 };
 use crate::limits::channels::{CALL_TIME, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE};
 use crate::message::{Envelope, Sender};
 use crate::state::{Damaged, Policy, StateFile};
 use crate::sys::{memory, random};
-use paste::Paste;
+use paste::{Paste, Whole};
 
 /// The file with what is remembered.
 const FILE: &str = "irc.json";
@@ -58,6 +58,8 @@ struct Saved {
     newest: Option<i64>,
     /// The nicks that people have.
     people: People,
+    /// The ids of the last lines that were joined to the ones before: the inbox does not know them.
+    pasted: VecDeque<String>,
 }
 
 struct Receiver<'a> {
@@ -73,6 +75,11 @@ struct Receiver<'a> {
     explained: VecDeque<String>,
     explained_at: Option<Duration>,
     paste: Paste,
+    /// Messages that the inbox could not store yet, and when to try again.
+    unstored: VecDeque<Whole>,
+    store_at: Duration,
+    /// Whether something could not be sent because someone was not there.
+    has_absent: bool,
     watch: Stopwatch,
     /// When the present connection began to work, on `watch`.
     working_since: Option<Duration>,
@@ -100,13 +107,16 @@ pub(super) fn run(parts: ReceiverParts<'_>) {
     Receiver {
         file,
         history: History::new(saved.newest.or(Some(began))),
-        seen: Seen::default(),
+        seen: Seen::of(saved.pasted),
         people: saved.people,
         begun: AllBegun::default(),
         reader: Reader::default(),
         explained: VecDeque::new(),
         explained_at: None,
         paste: Paste::default(),
+        unstored: VecDeque::new(),
+        store_at: Duration::ZERO,
+        has_absent: false,
         watch: Stopwatch::start(),
         working_since: None,
         short_lived: 0,
@@ -132,11 +142,15 @@ impl Receiver<'_> {
             }
             let (why, wait) = self.wait_after(end);
             self.parts.shared.hub.is_down(&why);
+            if self.store().is_err() {
+                break;
+            }
             self.parts.heartbeat.beat(wait + PATIENCE);
             cancel.wait(wait);
         }
         // A stop keeps what has come of a paste.
-        let _ = self.flush();
+        self.store_at = Duration::ZERO;
+        let _ = self.flush().and_then(|()| self.store());
     }
 
     /// Why there is no connection, and how long to wait before the next one.
@@ -239,22 +253,24 @@ impl Receiver<'_> {
         withdrawn
             .into_iter()
             .for_each(|ticket| link.outgoing.withdraw(ticket));
-        let wait = self
-            .paste
-            .wait(self.watch.elapsed())
-            .unwrap_or(PING_INTERVAL);
+        let now = self.watch.elapsed();
+        let mut wait = self.paste.wait(now).unwrap_or(PING_INTERVAL);
+        if !self.unstored.is_empty() {
+            wait = wait.min(self.store_at.saturating_sub(now));
+        }
         self.parts.heartbeat.beat(wait + 2 * PATIENCE);
         // Most of the time is spent in here.
         memory::give_back_stack();
         let came = link.step(wait)?;
         hub.finish(link.outgoing.take_finished());
+        self.has_absent |= link.outgoing.take_absent();
         for line in came {
             self.line(&line, link)?;
         }
         if self.paste.wait(self.watch.elapsed()) == Some(Duration::ZERO) {
             self.flush()?;
         }
-        Ok(())
+        self.store()
     }
 
     fn line(&mut self, line: &Line, link: &mut Link) -> Result<(), End> {
@@ -264,11 +280,16 @@ impl Receiver<'_> {
             self.hurry();
         }
         let policy = self.parts.shared.settings.policy;
-        let Some(message) = self.reader.read(line, session, policy) else {
+        let Some(mut message) = self.reader.read(line, session, policy) else {
             return Ok(());
         };
         let is_old = message.is_replay && !self.history.is_new(message.time);
-        let is_repeated = message.id.as_ref().is_some_and(|id| !self.seen.note(id));
+        let mut is_repeated = message.id.as_ref().is_some_and(|id| !self.seen.note(id));
+        // Where the server marks what it repeats, this is another message with the same text.
+        if is_repeated && message.is_id_made_up && !message.is_replay && session.has("batch") {
+            is_repeated = false;
+            message.id = None;
+        }
         if is_old || is_repeated {
             tracing::debug!("ignored a message that was told before");
             return Ok(());
@@ -281,15 +302,22 @@ impl Receiver<'_> {
         let intake = self.parts.intake.clone();
         let case = link.session().support().case;
         let account = message.account.as_deref();
-        let (id, proof) = identify(&message.source, account, &intake.known_people(), case);
+        let known = intake.known_people();
+        let (id, proof) = identify(&message.source, account, &known, case);
         let place = match &message.channel {
-            Some(name) => Place::Channel(name.clone()),
+            // As it is spelled where it has a role.
+            Some(name) => {
+                let name = channel_of(name, &known, case).unwrap_or(name);
+                Place::Channel(name.to_owned())
+            }
             None => Place::Person(id.clone()),
         };
         let address = place.address();
         let is_awaited = intake.is_awaited(&address, &id);
         let is_choice = intake.is_choice(&address, &message.text, "");
-        if !message.is_for_us && !is_awaited && !is_choice {
+        // Programs cut a long text into lines of which only the first one names us.
+        let is_more = !message.is_replay && self.paste.continues(&address, &id);
+        if !message.is_for_us && !is_awaited && !is_choice && !is_more {
             return Ok(());
         }
         let sender = Sender {
@@ -314,18 +342,23 @@ impl Receiver<'_> {
             self.hurry();
         }
         self.note(message.time);
+        let text = match is_more && message.written.starts_with('!') {
+            true => message.written,
+            false => message.text,
+        };
+        let id = message.id.clone().unwrap_or_else(|| self.new_id());
         let envelope = Envelope {
-            id: format!("{NAME}:{}", message.id.unwrap_or_else(|| self.new_id())),
+            id: format!("{NAME}:{id}"),
             is_group: message.channel.is_some(),
-            ..Envelope::written(&address, sender, &message.text)
+            ..Envelope::written(&address, sender, &text)
         };
         // A command is one line, and what is told again is told as it was told before.
-        let is_alone = message.text.starts_with('/') || is_awaited || is_choice;
+        let is_alone = text.starts_with('/') || is_awaited || is_choice;
         if is_alone || message.is_replay {
             self.flush()?;
-            return self.take(envelope);
+            return self.take(Whole::one(envelope));
         }
-        match self.paste.add(envelope, self.watch.elapsed()) {
+        match self.paste.add(envelope, message.id, self.watch.elapsed()) {
             Some(before) => self.take(before),
             None => Ok(()),
         }
@@ -339,8 +372,8 @@ impl Receiver<'_> {
     }
 
     /// What could not be sent is tried again, now that something has changed.
-    fn hurry(&self) {
-        if self.parts.shared.hub.take_unsent() {
+    fn hurry(&mut self) {
+        if std::mem::take(&mut self.has_absent) {
             self.parts.intake.reachable();
         }
     }
@@ -372,32 +405,65 @@ impl Receiver<'_> {
 
     fn flush(&mut self) -> Result<(), End> {
         match self.paste.take() {
-            Some(envelope) => self.take(envelope),
+            Some(whole) => self.take(whole),
             None => Ok(()),
         }
     }
 
-    /// Passes a message to the intake, and again until it is stored: the server would not send it again.
-    fn take(&mut self, envelope: Envelope) -> Result<(), End> {
-        loop {
+    /// Passes a message to the intake behind those that wait for it.
+    fn take(&mut self, whole: Whole) -> Result<(), End> {
+        self.unstored.push_back(whole);
+        self.store()
+    }
+
+    /// Passes what waits to the intake, and again until it is stored: the server would not send it again. The server is
+    /// heard meanwhile, until too much waits.
+    fn store(&mut self) -> Result<(), End> {
+        while let Some(whole) = self.unstored.front() {
+            let wait = self.store_at.saturating_sub(self.watch.elapsed());
+            if !wait.is_zero() {
+                if self.unstored.len() < UNSTORED {
+                    return Ok(());
+                }
+                self.parts.heartbeat.beat(wait + PATIENCE);
+                if self.parts.cancel.wait(wait) {
+                    return Err(End::Stopped);
+                }
+            }
             let incoming = Incoming::Message {
-                envelope: envelope.clone(),
+                envelope: whole.envelope.clone(),
                 username: String::new(),
             };
-            let Err(error) = self
+            let stored = self
                 .parts
                 .intake
-                .take(vec![incoming], &self.parts.heartbeat)
-            else {
-                self.full.succeeded();
-                return Ok(());
-            };
-            let wait = self.full.failed(&error, None).min(INBOX_BACKOFF);
-            self.parts.heartbeat.beat(wait + PATIENCE);
-            if self.parts.cancel.wait(wait) {
-                return Err(End::Stopped);
+                .take(vec![incoming], &self.parts.heartbeat);
+            match stored {
+                Ok(()) => {
+                    self.full.succeeded();
+                    self.store_at = Duration::ZERO;
+                    let ids = self.unstored.pop_front().map(|whole| whole.ids);
+                    self.remember(ids.unwrap_or_default());
+                }
+                Err(error) => {
+                    let wait = self.full.failed(&error, None).min(INBOX_BACKOFF);
+                    self.store_at = self.watch.elapsed() + wait;
+                }
             }
         }
+        Ok(())
+    }
+
+    /// Keeps the ids of lines that were joined to others.
+    fn remember(&self, ids: Vec<String>) {
+        if ids.is_empty() {
+            return;
+        }
+        self.save(|saved| {
+            saved.pasted.extend(ids);
+            let over = saved.pasted.len().saturating_sub(PASTED);
+            saved.pasted.drain(..over);
+        });
     }
 
     /// Takes note of when the newest message was written.

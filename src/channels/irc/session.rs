@@ -170,9 +170,13 @@ impl Session {
                 said(line.last())
             ))),
             "CAP" | "AUTHENTICATE" => actions.extend(self.login.receive(line)),
-            "NICK" if is_ours => {
+            "NICK" if is_ours && !line.parameter(0).is_empty() => {
+                let had_other = self.wants_nick();
                 line.parameter(0).clone_into(&mut self.nick);
                 tracing::info!(nick = %self.nick, "has another nick on IRC");
+                if self.is_ready && had_other && !self.wants_nick() {
+                    actions.extend(self.identify());
+                }
             }
             "JOIN" if is_ours => self.rooms.joined(line.parameter(0), self.support.case, now),
             "PART" if is_ours => self.rooms.left(line.parameter(0), self.support.case, now),
@@ -253,14 +257,18 @@ impl Session {
         self.is_ready = true;
         self.regain_at = now + REGAIN_INTERVAL;
         let mut actions = vec![Action::Ready];
-        let password = &self.settings.nickserv_password;
-        if !password.is_empty() {
-            let words = format!("IDENTIFY {}", password.expose());
-            actions.push(Action::Chore(write("PRIVMSG", &["NickServ"], Some(&words))));
-        }
+        actions.extend(self.identify());
         self.rooms.begin(now);
         actions.extend(self.rooms.tick(now));
         actions
+    }
+
+    /// Logs in at NickServ, whatever nick we have, if there is a password for that.
+    fn identify(&self) -> Option<Action> {
+        let (nick, password) = (&self.settings.nick, &self.settings.nickserv_password);
+        let words = format!("IDENTIFY {nick} {}", password.expose());
+        let line = write("PRIVMSG", &["NickServ"], Some(&words));
+        (!password.is_empty()).then_some(Action::Chore(line))
     }
 
     /// Tries another nick while the server has not let us in.

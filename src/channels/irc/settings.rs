@@ -79,7 +79,8 @@ impl Settings {
         }
     }
 
-    /// The same for a short connection beside the one of a running gateway: with a nick of its own, and no channels.
+    /// The same for a short connection beside the one of a running gateway: with a nick of its own, for which NickServ has no
+    /// password, and no channels.
     pub fn for_trial(&self) -> Self {
         let [number] = random::bytes().unwrap_or_default();
         let ending = format!("_{number:02x}");
@@ -87,6 +88,7 @@ impl Settings {
         let nick: String = self.nick.chars().take(kept).collect();
         Self {
             nick: nick + &ending,
+            nickserv_password: Secret::default(),
             rooms: Vec::new(),
             ..self.clone()
         }

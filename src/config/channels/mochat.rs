@@ -56,7 +56,7 @@ mod irc {
         own!("irc", "saslPassword", Secret, r#""""#, "Its password. ${NAME} reads it from the environment, file:PATH from a file."),
         own!("irc", "nickservPassword", Secret, r#""""#, "Password to send to NickServ, on networks without SASL."),
         own!("irc", "channels", Texts, "[]", "Channels to join, such as [\"#peacrab\"]; a channel's key follows behind a space."),
-        own!("irc", "sendIntervalMs", Whole(0, 60_000), "2000", "Shortest time between two lines, after the first five, in milliseconds. Networks disconnect clients that write faster; on your own server you can set it lower."),
+        own!("irc", "sendIntervalMs", Whole(0, 6_000), "2000", "Shortest time between two lines, after the first five, in milliseconds. Networks disconnect clients that write faster; on your own server you can set it lower."),
         usual!("irc", groupPolicy, "Which messages in channels are for the agent. mention: those that begin with its nick and : or , or contain @nick; open: all; off: none."),
     ]);
 }

@@ -46,6 +46,8 @@ pub const REGISTER_TIME: Duration = Duration::from_secs(90);
 pub const PING_INTERVAL: Duration = Duration::from_secs(90);
 /// Time for the server to answer that.
 pub const PONG_TIME: Duration = Duration::from_secs(30);
+/// Time for the server to answer who has a nick, or to confirm lines. Without it the connection counts as dead.
+pub const ANSWER_TIME: Duration = Duration::from_secs(60);
 /// Time for a message to be sent and confirmed, with those that wait before it.
 pub const SEND_TIME: Duration = Duration::from_mins(4);
 /// How long what is being sent may take when the receiver ends.
@@ -56,8 +58,8 @@ pub const QUIT_TIME: Duration = Duration::from_secs(1);
 pub const VERIFIED_TIME: Duration = Duration::from_secs(10);
 /// People whose nicks are remembered.
 pub const PEOPLE: usize = 64;
-/// Bytes of the file with them.
-pub const STATE_BYTES: usize = 32 * 1024;
+/// Bytes of the file with them, and with [`PASTED`].
+pub const STATE_BYTES: usize = 64 * 1024;
 /// Bytes of a person's id or of a channel's name that are accepted.
 pub const ID_BYTES: usize = 256;
 /// Messages that wait for a worker's turn.
@@ -88,6 +90,10 @@ pub const PASTE_WAIT: Duration = Duration::from_millis(400);
 pub const PASTE_TIME: Duration = Duration::from_secs(5);
 /// See [`PASTE_TIME`].
 pub const PASTE_BYTES: usize = 32 * 1024;
+/// Lines of pastes, after their first ones, whose ids are remembered after a restart.
+pub const PASTED: usize = 64;
+/// Messages that are kept while the inbox cannot store them. With more the server is not read.
+pub const UNSTORED: usize = 64;
 /// Open batches of a server.
 pub const BATCHES: usize = 16;
 /// Lines that are remembered so that a replay does not bring them again.

@@ -313,7 +313,8 @@ fn what_is_told_again_is_not_answered_again() {
     let chat = Chat::playing([say("one"), say("two")]);
     chat.irc.keeps(true);
     let gateway = chat.start();
-    chat.ana.says("first");
+    chat.ana.says("first,");
+    chat.ana.says("in two lines");
     chat.irc.wait_for("ana", "one");
     chat.irc.replays();
     gateway.stop().ends_with(0);
@@ -342,6 +343,25 @@ fn programs_are_not_answered_and_a_paste_is_one_message() {
     let asked = chat.model.requests()[0].last_message();
     assert!(asked.contains(r"look at this:\nfn main() {\n}"), "{asked}");
     assert_eq!(chat.irc.texts("ana"), ["Understood."]);
+}
+
+#[test]
+fn a_long_text_in_a_channel_is_one_message_though_only_its_first_line_names_the_bot() {
+    let chat = Chat::playing([say("Understood.")]);
+    let gateway = chat.start();
+    chat.ana.says_in_channel("nobody is meant");
+    chat.ana.says_in_channel("crab: the first part,");
+    chat.ana.says_in_channel("the second part,");
+    chat.ana.says_in_channel("!important third part");
+    chat.irc.wait_for(CHANNEL, "Understood.");
+    gateway.stop().ends_with(0);
+    assert_eq!(chat.model.requests().len(), 1);
+    let asked = chat.model.requests()[0].last_message();
+    assert!(
+        asked.contains(r"the first part,\nthe second part,\n!important third part"),
+        "{asked}"
+    );
+    assert!(!asked.contains("nobody is meant"), "{asked}");
 }
 
 #[test]

@@ -34,8 +34,6 @@ struct State {
     withdrawn: Vec<u64>,
     /// The outcome of each message that a thread waits for.
     outcomes: BTreeMap<u64, Option<Sent<String>>>,
-    /// Whether something could not be sent since the last call of `take_unsent`.
-    has_unsent: bool,
 }
 
 #[derive(Default)]
@@ -142,18 +140,12 @@ impl Hub {
         }
         let mut state = self.state.lock();
         for (ticket, outcome) in finished {
-            state.has_unsent |= outcome.is_err();
             if let Some(awaited) = state.outcomes.get_mut(&ticket) {
                 *awaited = Some(outcome);
             }
         }
         drop(state);
         self.changed.notify_all();
-    }
-
-    /// Whether something could not be sent since the last call.
-    pub fn take_unsent(&self) -> bool {
-        std::mem::take(&mut self.state.lock().has_unsent)
     }
 
     /// Hands a message to the receiver, and waits until it is sent.

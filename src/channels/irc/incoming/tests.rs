@@ -28,7 +28,8 @@ fn a_private_message_and_one_in_a_channel_are_read() {
         (Some("ana"), Some(1_795_514_400))
     );
     assert!(message.is_for_us && message.channel.is_none() && !message.is_replay);
-    let message = read(":ana!~a@h PRIVMSG @#garden :CRAB: what is it").unwrap();
+    assert!(!message.is_id_made_up);
+    let message = read(":ana!~a@h PRIVMSG #garden :CRAB: what is it").unwrap();
     assert_eq!(
         (message.channel.as_deref(), message.text.as_str()),
         (Some("#Garden"), "what is it")
@@ -69,7 +70,11 @@ fn only_what_names_us_is_for_us_in_a_channel() {
     let line = ":ana!~a@h PRIVMSG #garden :nobody";
     assert!(read_all(&[line], GroupPolicy::Open)[0].is_for_us);
     assert!(read_all(&[line], GroupPolicy::Off).is_empty());
-    assert_eq!(read(":ana!~a@h PRIVMSG crab :!help").unwrap().text, "/help");
+    let message = read(":ana!~a@h PRIVMSG crab :!help").unwrap();
+    assert_eq!(
+        (message.text.as_str(), message.written.as_str()),
+        ("/help", "!help")
+    );
 }
 
 #[test]
@@ -81,6 +86,7 @@ fn what_is_no_message_of_a_person_is_not_read() {
         ":CRAB!~crab@h PRIVMSG #garden :crab: my own",
         ":ana!~a@h PRIVMSG bob :hi",
         ":ana!~a@h PRIVMSG $$* :to all",
+        ":ana!~a@h PRIVMSG @#garden :crab: for operators only",
         ":ana!~a@h PRIVMSG crab :\u{1}VERSION\u{1}",
         ":ana!~a@h PRIVMSG crab :\u{1}DCC SEND x 1 2 3\u{1}",
         ":ana!~a@h PRIVMSG crab :\u{3} \u{2}",
@@ -133,6 +139,7 @@ fn what_is_told_again_has_the_same_id_and_is_known_as_such() {
     let replays: Vec<bool> = messages.iter().map(|message| message.is_replay).collect();
     assert_eq!(replays, [false, true, true, true, false, false]);
     assert!(messages[0].id.is_some() && messages[0].id == messages[1].id);
+    assert!(messages[0].is_id_made_up);
     assert_ne!(messages[1].id, messages[2].id);
     let mut seen = Seen::default();
     let new: Vec<bool> = messages

@@ -73,6 +73,8 @@ impl Wire {
     pub fn receive(&mut self) -> Sent {
         let mut chunk = [0; CHUNK_BYTES];
         self.stream.set_read_deadline(READ_TIME);
+        // TLS may have to write first, such as an alert.
+        self.stream.set_write_deadline(READ_TIME);
         let count = match self.stream.read(&mut chunk) {
             Ok(0) => return Err(self.broken(&io::ErrorKind::UnexpectedEof.into())),
             Ok(count) => count,

@@ -29,6 +29,12 @@ impl People {
         Some((known.nick.clone(), is_sure))
     }
 
+    /// Whether a person has been seen with this nick on this connection, and not been seen leaving it.
+    pub fn is_at(&self, id: &str, nick: &str, case: CaseMapping) -> bool {
+        let known = self.0.iter().find(|known| known.id == id);
+        known.is_some_and(|known| known.at.is_some() && case.is_same(&known.nick, nick))
+    }
+
     /// The server says that a person has this nick. Returns whether the nick is new.
     pub fn verified(&mut self, id: &str, nick: &str, now: Duration) -> bool {
         let place = self.0.iter().position(|known| known.id == id);

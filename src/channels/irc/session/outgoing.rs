@@ -13,7 +13,10 @@ use crate::channels::irc::format::wrap;
 use crate::channels::irc::person::people::People;
 use crate::channels::irc::person::{Place, is_mask, is_named_by};
 use crate::channels::irc::session::line::{Line, Source, write};
-use crate::limits::channels::irc::{BEGUN_PIECES, CONFIRM_LINES, QUEUE, USUAL_WAIT, WAIT_MAX};
+use crate::channels::irc::session::support::CaseMapping;
+use crate::limits::channels::irc::{
+    ANSWER_TIME, BEGUN_PIECES, CONFIRM_LINES, QUEUE, USUAL_WAIT, WAIT_MAX,
+};
 
 /// A message to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,18 +52,19 @@ impl AllBegun {
         found.map_or(0, |begun| begun.lines)
     }
 
-    fn note(&mut self, key: Option<u64>, bytes: usize, lines: usize) {
-        let Some(key) = key else {
-            return;
-        };
-        self.0.retain(|begun| begun.key != key);
-        if lines == 0 {
+    fn note(&mut self, begun: Begun) {
+        self.0.retain(|known| known.key != begun.key);
+        if begun.lines == 0 {
             return;
         }
         if self.0.len() >= BEGUN_PIECES {
             self.0.pop_front();
         }
-        self.0.push_back(Begun { key, bytes, lines });
+        self.0.push_back(begun);
+    }
+
+    fn forget(&mut self, key: Option<u64>) {
+        self.0.retain(|known| Some(known.key) != key);
     }
 }
 
@@ -71,9 +75,13 @@ pub struct Outgoing {
     current: Option<Current>,
     /// The number of the last PING.
     pings: u64,
-    /// What was sent in part.
+    /// What was sent in part, or to its end when nobody waited for it any more.
     pub begun: AllBegun,
     finished: Vec<(u64, Sent<String>)>,
+    /// Whether someone or a channel was not there since the last call of `take_absent`.
+    has_absent: bool,
+    /// The messages that were sent last, by their tickets.
+    sent: VecDeque<(u64, Begun)>,
 }
 
 /// The message that is being sent.
@@ -87,11 +95,15 @@ struct Current {
     bytes: usize,
     /// Lines that the server has read, and those that were sent since.
     confirmed: usize,
-    sent: usize,
+    sent: Vec<String>,
     /// Why it is refused.
     failure: Option<Failure>,
     /// Whether it is asked for a second nick.
     is_second: bool,
+    /// Whether nobody waits for it any more.
+    is_withdrawn: bool,
+    /// When the server has to have answered the question or the PING that was sent last.
+    answer_by: Duration,
 }
 
 #[derive(Debug)]
@@ -128,9 +140,18 @@ impl Outgoing {
         }
     }
 
-    /// Nobody waits for this message any more. One that is being sent is sent to its end.
+    /// Nobody waits for this message any more. One that is being sent is sent to its end, and when it is tried again, it is
+    /// only confirmed.
     pub fn withdraw(&mut self, ticket: u64) {
         self.waiting.retain(|request| request.ticket != ticket);
+        if let Some(current) = &mut self.current {
+            current.is_withdrawn |= current.request.ticket == ticket;
+        }
+        if let Some(place) = self.sent.iter().position(|(sent, _)| *sent == ticket)
+            && let Some((_, sent)) = self.sent.remove(place)
+        {
+            self.begun.note(sent);
+        }
     }
 
     /// Whether there is nothing to send and nothing to wait for.
@@ -148,16 +169,35 @@ impl Outgoing {
         }
     }
 
+    /// When the server has to have answered what it was asked.
+    pub fn deadline(&self) -> Option<Duration> {
+        let current = self.current.as_ref()?;
+        let is_asked = matches!(
+            current.stage,
+            Stage::Asking { is_sent: true, .. } | Stage::Confirming { .. }
+        );
+        is_asked.then_some(current.answer_by)
+    }
+
+    /// Whether something has been sent or has failed since the last call of `take_finished`.
+    pub fn has_finished(&self) -> bool {
+        !self.finished.is_empty()
+    }
+
     /// What has been sent or has failed since the last call.
     pub fn take_finished(&mut self) -> Vec<(u64, Sent<String>)> {
         std::mem::take(&mut self.finished)
     }
 
+    /// Whether something could not be sent since the last call because a person or we were not there.
+    pub fn take_absent(&mut self) -> bool {
+        std::mem::take(&mut self.has_absent)
+    }
+
     /// The connection is over: nothing of what waits is sent.
     pub fn fail_all(&mut self, why: &str) {
         let current = self.current.take().map(|current| {
-            self.begun
-                .note(current.request.key, current.bytes, current.confirmed);
+            self.note(&current);
             current.request
         });
         let waiting = self.waiting.drain(..);
@@ -177,11 +217,21 @@ impl Outgoing {
             let request = self.waiting.pop_front()?;
             self.go_on(Current::new(request), session, people, now);
         }
+        let case = session.support().case;
+        let left = self.current.take_if(|current| {
+            matches!(current.stage, Stage::Writing { .. }) && current.has_left(people, case)
+        });
+        if let Some(mut current) = left {
+            current.take_back();
+            self.go_on(current, session, people, now);
+            return self.next_line(session, people, now);
+        }
         let current = self.current.as_mut()?;
         match &mut current.stage {
             Stage::Asking { is_sent: true, .. } | Stage::Confirming { .. } => None,
             Stage::Asking { nick, is_sent, .. } => {
                 *is_sent = true;
+                current.answer_by = now + ANSWER_TIME;
                 Some(write("WHOIS", &[nick], None))
             }
             Stage::Writing { target } => {
@@ -197,6 +247,7 @@ impl Outgoing {
                 let token = format!("{kind}-{}", self.pings);
                 let ping = write("PING", &[], Some(&token));
                 current.stage = Stage::Confirming { target, token };
+                current.answer_by = now + ANSWER_TIME;
                 Some(ping)
             }
         }
@@ -210,6 +261,7 @@ impl Outgoing {
         people: &mut People,
         now: Duration,
     ) {
+        current.is_second = false;
         let stage = match &current.request.to {
             Place::Channel(name) if session.knows(name) => Ok(writing(name)),
             Place::Channel(name) => Err(Failure::Refused(format!(
@@ -230,7 +282,11 @@ impl Outgoing {
                 current.stage = stage;
                 self.current = Some(current);
             }
-            Err(failure) => self.finished.push((current.request.ticket, Err(failure))),
+            Err(failure) => {
+                self.has_absent |= matches!(failure, Failure::Trouble(_));
+                self.note(&current);
+                self.finished.push((current.request.ticket, Err(failure)));
+            }
         }
     }
 
@@ -255,9 +311,15 @@ impl Outgoing {
                     Some(330) if is_about => found.account = Some(line.parameter(2).to_owned()),
                     // RPL_TRYAGAIN: the server is busy.
                     Some(263) => self.finish(Err(Failure::RetryAfter(USUAL_WAIT))),
-                    Some(318) if is_about => {
+                    // The end of the answer, or nobody has the nick: not every server says the end then.
+                    Some(318 | 401 | 402 | 406) if is_about => {
                         let (nick, found) = (nick.clone(), std::mem::take(found));
                         self.asked((&nick, &found), session, people, now);
+                    }
+                    // The server does not know the question.
+                    Some(421) if about.eq_ignore_ascii_case("WHOIS") => {
+                        let nick = nick.clone();
+                        self.asked((&nick, &Found::default()), session, people, now);
                     }
                     _ => {}
                 }
@@ -282,20 +344,48 @@ impl Outgoing {
             return;
         };
         if let Some(failure) = current.failure.take() {
-            self.begun
-                .note(current.request.key, current.bytes, current.confirmed);
-            if let Place::Person(id) = &current.request.to {
-                people.doubt(id);
-            }
+            self.note(&current);
+            let is_there = match &current.request.to {
+                Place::Person(id) => {
+                    people.doubt(id);
+                    false
+                }
+                Place::Channel(name) => session.is_in(name),
+            };
+            self.has_absent |= !is_there && matches!(failure, Failure::Trouble(_));
             self.finished.push((current.request.ticket, Err(failure)));
             return;
         }
-        current.confirmed += current.sent;
-        current.sent = 0;
+        let (sent, case) = (current.sent.len(), session.support().case);
+        match current.has_left(people, case) {
+            // They were not there any more when the lines came, or left right after it.
+            true => current.take_back(),
+            false => {
+                current.confirmed += sent;
+                current.sent.clear();
+            }
+        }
         match current.is_written() {
-            true => self.finished.push((current.request.ticket, Ok(token))),
+            true => self.end(current, token),
             false => self.go_on(current, session, people, now),
         }
+    }
+
+    /// All of a message is confirmed.
+    fn end(&mut self, current: Current, token: String) {
+        let ticket = current.request.ticket;
+        match current.begun() {
+            Some(begun) if current.is_withdrawn => self.begun.note(begun),
+            Some(begun) => {
+                self.begun.forget(current.request.key);
+                if self.sent.len() >= BEGUN_PIECES {
+                    self.sent.pop_front();
+                }
+                self.sent.push_back((ticket, begun));
+            }
+            None => {}
+        }
+        self.finished.push((ticket, Ok(token)));
     }
 
     /// It is known who has the nick.
@@ -337,13 +427,19 @@ impl Outgoing {
             "" => format!("{id} is not on IRC now"),
             _ => format!("the one whose nick is {nick} now is not {id}"),
         };
+        self.has_absent = true;
         self.finish(Err(Failure::Trouble(why)));
+    }
+
+    fn note(&mut self, current: &Current) {
+        if let Some(begun) = current.begun() {
+            self.begun.note(begun);
+        }
     }
 
     fn finish(&mut self, outcome: Sent<String>) {
         if let Some(current) = self.current.take() {
-            self.begun
-                .note(current.request.key, current.bytes, current.confirmed);
+            self.note(&current);
             self.finished.push((current.request.ticket, outcome));
         }
     }
@@ -356,11 +452,23 @@ impl Current {
             lines: None,
             bytes: 0,
             confirmed: 0,
-            sent: 0,
+            sent: Vec::new(),
             failure: None,
             is_second: false,
+            is_withdrawn: false,
+            answer_by: Duration::ZERO,
             request,
         }
+    }
+
+    /// How far it was sent; `None` when that is no more than what was known before.
+    fn begun(&self) -> Option<Begun> {
+        let key = self.lines.as_ref().and(self.request.key)?;
+        Some(Begun {
+            key,
+            bytes: self.bytes,
+            lines: self.confirmed,
+        })
     }
 
     /// Whether all lines were sent.
@@ -384,9 +492,28 @@ impl Current {
             *lines = lines.iter().flat_map(|line| wrap(line, bytes)).collect();
             self.bytes = bytes;
         }
-        let line = (self.sent < CONFIRM_LINES).then(|| lines.pop_front())??;
-        self.sent += 1;
+        let line = (self.sent.len() < CONFIRM_LINES).then(|| lines.pop_front())??;
+        self.sent.push(line.clone());
         Some(line)
+    }
+
+    /// Whether the one whom it is for has left, or has another nick, since it was found out where they are.
+    fn has_left(&self, people: &People, case: CaseMapping) -> bool {
+        let (Stage::Writing { target } | Stage::Confirming { target, .. }) = &self.stage else {
+            return false;
+        };
+        match &self.request.to {
+            Place::Person(id) => !people.is_at(id, target, case),
+            Place::Channel(_) => false,
+        }
+    }
+
+    /// What was sent last may not have reached them: it is sent again.
+    fn take_back(&mut self) {
+        let lines = self.lines.get_or_insert_default();
+        for line in self.sent.drain(..).rev() {
+            lines.push_front(line);
+        }
     }
 }
 
@@ -437,7 +564,9 @@ fn refusal(line: &Line, target: &str, session: &Session) -> Option<Failure> {
         404 | 442 if is_about && !session.is_in(target) => {
             Some(Failure::Trouble(format!("{target} is not joined: {words}")))
         }
-        404 | 407 | 408 | 415 | 477 | 486 | 489 | 531 | 716 if is_about => Some(refused(words)),
+        // Only some may speak there now.
+        404 if is_about => Some(Failure::Trouble(format!("the server refuses it: {words}"))),
+        407 | 408 | 415 | 477 | 486 | 489 | 531 | 716 if is_about => Some(refused(words)),
         412 | 417 => Some(refused(words)),
         _ => None,
     }

@@ -71,9 +71,10 @@ impl Support {
             match key {
                 "CASEMAPPING" => {
                     self.case = match value {
-                        "ascii" => CaseMapping::Ascii,
                         "rfc1459-strict" | "strict-rfc1459" => CaseMapping::StrictRfc1459,
-                        _ => CaseMapping::Rfc1459,
+                        "rfc1459" => CaseMapping::Rfc1459,
+                        // No two people are taken for one.
+                        _ => CaseMapping::Ascii,
                     }
                 }
                 "CHANTYPES" => value.clone_into(&mut self.channel_types),
@@ -91,11 +92,13 @@ impl Support {
         }
     }
 
-    /// The channel in a message's target; `None` for a nick.
+    /// The channel in a message's target; `None` for a nick, and for only some of a channel's members: all of them would
+    /// read the answer.
     pub fn channel<'t>(&self, target: &'t str) -> Option<&'t str> {
         let is_channel = |name: &str| name.starts_with(|c| self.channel_types.contains(c));
         let bare = target.trim_start_matches(|c| self.status_marks.contains(c));
-        [target, bare].into_iter().find(|name| is_channel(name))
+        let is_for_some = bare.len() < target.len() && is_channel(bare);
+        (is_channel(target) && !is_for_some).then_some(target)
     }
 }
 
@@ -133,9 +136,19 @@ mod tests {
         );
         assert_eq!(support.network, "Ex");
         assert_eq!(support.channel("#crab"), Some("#crab"));
-        assert_eq!(support.channel("@#crab"), Some("#crab"));
+        assert_eq!(support.channel("@#crab"), None);
+        assert_eq!(support.channel("@+#crab"), None);
         assert_eq!(support.channel("crab"), None);
         assert_eq!(support.channel("&crab"), None);
+        for (value, case) in [
+            ("rfc1459", CaseMapping::Rfc1459),
+            ("strict-rfc1459", CaseMapping::StrictRfc1459),
+            ("rfc7613", CaseMapping::Ascii),
+            ("", CaseMapping::Ascii),
+        ] {
+            support.read(&[format!("CASEMAPPING={value}")]);
+            assert_eq!(support.case, case, "{value}");
+        }
         support.read(&["LINELEN=1".to_owned(), "NICKLEN=x".to_owned()]);
         assert_eq!((support.nick_bytes, support.line_bytes), (None, WIRE_BYTES));
     }

@@ -195,6 +195,22 @@ fn a_nick_in_use_is_replaced_and_asked_for_again() {
 }
 
 #[test]
+fn the_password_for_nickserv_is_sent_for_the_wanted_nick_and_again_with_it() {
+    let (mut session, _) = begin(json!({"nickservPassword": "pass"}));
+    hears(&mut session, "CAP * LS :");
+    hears(&mut session, ":s 433 * crab :in use");
+    hears(&mut session, ":s 001 crab_ :Welcome");
+    let identify = "PRIVMSG NickServ :IDENTIFY crab pass";
+    assert_eq!(told(&mut session, ":s 376 crab_ :End")[0], identify);
+    for line in [":crab_!c@h NICK", ":crab_!c@h NICK :"] {
+        assert!(told(&mut session, line).is_empty());
+        assert_eq!(session.nick(), "crab_");
+    }
+    assert_eq!(told(&mut session, ":crab_!c@h NICK crab"), [identify]);
+    assert!(told(&mut session, ":crab!c@h NICK Crab").is_empty());
+}
+
+#[test]
 fn there_is_an_end_to_the_nicks_and_a_wrong_one_is_said_to_be_wrong() {
     let (mut session, _) = begin(json!({}));
     let ended = (0..20).find_map(|_| {

@@ -101,7 +101,7 @@ fn a_message_is_sent_when_the_ping_behind_it_is_answered() {
 #[test]
 fn what_the_server_says_before_the_pong_decides() {
     for (line, expected) in [
-        (":s 404 crab #Garden :Cannot send to channel", "Refused"),
+        (":s 404 crab #Garden :Cannot send to channel", "Trouble"),
         (":s 477 crab #Garden :You need a registered nick", "Refused"),
         (
             ":s 439 crab #Garden :Please wait 12 seconds.",
@@ -159,6 +159,47 @@ fn it_is_asked_who_has_a_nick_before_something_is_sent_there() {
         scene.hears(":s 318 crab ana :End of WHOIS");
         let all = format!("{:?}{:?}", scene.lines(), scene.outcomes());
         assert!(all.contains(expected), "{answers:?}: {all}");
+    }
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_not_waited_for_for_ever() {
+    let mut scene = Scene::new();
+    assert_eq!(scene.outgoing.deadline(), None);
+    scene.push(1, garden(), "hello");
+    assert_eq!(scene.outgoing.deadline(), None);
+    scene.lines();
+    assert_eq!(scene.outgoing.deadline(), Some(NOW + ANSWER_TIME));
+    scene.now += ANSWER_TIME / 2;
+    scene.hears(":s PONG s :sent-1");
+    assert_eq!(scene.outgoing.deadline(), None);
+    scene.push(2, person("ana"), "hello");
+    scene.lines();
+    assert_eq!(scene.outgoing.deadline(), Some(scene.now + ANSWER_TIME));
+}
+
+#[test]
+fn not_every_server_says_the_end_of_an_answer() {
+    for (answer, is_end) in [
+        ("401 crab ANA :No such nick", true),
+        ("402 crab ana :No such server", true),
+        ("406 crab ana :There was no such nick", true),
+        ("421 crab WHOIS :Unknown command", true),
+        ("401 crab bob :No such nick", false),
+        ("421 crab CAP :Unknown command", false),
+    ] {
+        let mut scene = Scene::new();
+        scene.push(1, person("ana"), "hello");
+        scene.lines();
+        scene.hears(&format!(":s {answer}"));
+        let outcomes = scene.outcomes();
+        assert_eq!(outcomes.len(), usize::from(is_end), "{answer}");
+        assert!(
+            outcomes
+                .iter()
+                .all(|(_, outcome)| outcome.contains("not on IRC")),
+            "{answer}: {outcomes:?}"
+        );
     }
 }
 
@@ -229,6 +270,100 @@ fn of_a_long_message_only_what_was_not_read_is_sent_again() {
             "PING :sent-2"
         ]
     );
+    scene.hears(":s PONG s :sent-2");
+    assert_eq!(scene.outcome(), "sent");
+}
+
+#[test]
+fn what_is_sent_after_its_time_is_not_sent_again() {
+    let text: Vec<String> = (1..=7).map(|number| format!("line {number}")).collect();
+    let text = text.join("\n");
+    let again = |scene: &mut Scene| {
+        scene.outgoing.push(Request {
+            ticket: 9,
+            to: garden(),
+            text: text.clone(),
+            key: Some(7),
+        });
+    };
+    for is_late in [false, true] {
+        let mut scene = Scene::new();
+        scene.push(7, garden(), &text);
+        scene.lines();
+        if !is_late {
+            scene.outgoing.withdraw(7);
+            // It waits behind the first attempt.
+            again(&mut scene);
+        }
+        scene.hears(":s PONG s :part-1");
+        scene.lines();
+        scene.hears(":s PONG s :sent-2");
+        if is_late {
+            scene.outgoing.withdraw(7);
+            again(&mut scene);
+        }
+        assert_eq!(scene.outcome(), "sent");
+        assert_eq!(scene.lines(), ["PING :sent-3"]);
+        scene.hears(":s PONG s :sent-3");
+        assert_eq!(scene.outcomes(), [(9, "sent".to_owned())]);
+    }
+}
+
+#[test]
+fn an_attempt_that_sends_nothing_does_not_forget_what_was_sent() {
+    let text: Vec<String> = (1..=7).map(|number| format!("line {number}")).collect();
+    let text = text.join("\n");
+    let mut scene = Scene::new();
+    scene.people.verified("ana", "ana", NOW);
+    scene.push(7, person("ana"), &text);
+    scene.lines();
+    scene.hears(":s PONG s :part-1");
+    scene.people.doubt("ana");
+    assert_eq!(scene.lines(), ["WHOIS ana"]);
+    scene.hears(":s 318 crab ana :End");
+    assert!(scene.outcome().contains("Trouble"));
+    scene.push(7, person("ana"), &text);
+    scene.lines();
+    scene.hears(":s 318 crab ana :End");
+    assert!(scene.outcome().contains("Trouble"));
+    scene.people.verified("ana", "ana", NOW);
+    scene.push(7, person("ana"), &text);
+    assert_eq!(
+        scene.lines(),
+        ["PRIVMSG ana :line 6", "PRIVMSG ana :line 7", "PING :sent-2"]
+    );
+}
+
+#[test]
+fn the_rest_of_a_message_is_not_for_who_takes_the_nick() {
+    let mut scene = Scene::new();
+    let case = scene.session.support().case;
+    scene.people.verified("ana", "ana", NOW);
+    scene.push(1, person("ana"), "one\ntwo\nthree");
+    let next = |scene: &mut Scene| {
+        let (session, people) = (&scene.session, &mut scene.people);
+        scene.outgoing.next_line(session, people, scene.now)
+    };
+    assert_eq!(next(&mut scene).unwrap(), "PRIVMSG ana :one");
+    assert_eq!(next(&mut scene).unwrap(), "PRIVMSG ana :two");
+    scene.people.nick_left("ana", case);
+    assert_eq!(scene.lines(), ["WHOIS ana"]);
+    scene.hears(":s 311 crab ana ~a h * :x");
+    scene.hears(":s 330 crab ana ana :is logged in as");
+    scene.hears(":s 318 crab ana :End");
+    let all = [
+        "PRIVMSG ana :one",
+        "PRIVMSG ana :two",
+        "PRIVMSG ana :three",
+        "PING :sent-1",
+    ];
+    assert_eq!(scene.lines(), all);
+    // She leaves before the lines are confirmed, and is back under another nick.
+    scene.people.nick_left("ana", case);
+    scene.people.verified("ana", "ana_", NOW);
+    scene.hears(":s PONG s :sent-1");
+    assert!(scene.outcomes().is_empty());
+    assert_eq!(scene.lines().first().unwrap(), "PRIVMSG ana_ :one");
     scene.hears(":s PONG s :sent-2");
     assert_eq!(scene.outcome(), "sent");
 }
