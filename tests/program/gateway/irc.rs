@@ -365,6 +365,18 @@ fn a_long_text_in_a_channel_is_one_message_though_only_its_first_line_names_the_
 }
 
 #[test]
+fn what_comes_right_before_the_end_of_a_connection_is_heard() {
+    let chat = Chat::playing([say("I know.")]);
+    let gateway = chat.start();
+    chat.irc.tells(
+        "@account=ana :ana!~ana@ana.people.example PRIVMSG crab :very important\r\nERROR :Closing Link",
+    );
+    chat.irc.wait_for("ana", "I know.");
+    let output = gateway.stop().ends_with(0);
+    assert!(output.stderr.contains("Closing Link"), "{}", output.stderr);
+}
+
+#[test]
 fn an_answer_of_the_last_moment_is_sent_while_the_gateway_stops() {
     let gate = Gate::default();
     let chat = Chat::on(Irc::plain(), [say("Just in time.").after(&gate)]);
