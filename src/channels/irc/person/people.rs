@@ -1,4 +1,4 @@
-//! The nicks that people have: whoever writes is answered where they are, and found again later. Pure.
+//! The nicks that people have: a person is answered where they write, and found again later. Pure.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! What is to be sent, one message after the other. Pure.
 //!
 //! For a message to a person it is first found out who has their nick, unless that is known: what is for Ana is not for
-//! whoever took her nick. Then come some of its lines, and a PING behind them. The server answers in order, so that its
+//! the one who took her nick. Then come some of its lines, and a PING behind them. The server answers in order, so that its
 //! PONG says that it has read the lines, and what came before the PONG says whether it has refused them.
 
 use std::collections::VecDeque;
