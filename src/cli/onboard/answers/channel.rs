@@ -48,11 +48,15 @@ impl<'i> Interview<'i> {
             return Ok(());
         };
         let is_switch = key.kind == Kind::Flag;
+        // What is wrong already is not this answer's fault.
+        let before = bot.clone();
+        let wrong_before = (service.check)(&before);
         let mut question = texts::ask_need(need, bot.has(need.key), is_switch);
         if key.is_secret() {
             question = question.hidden();
         }
         let answer = self.ask(None, question, &mut |this, answer| {
+            bot.clone_from(&before);
             let is_kept = answer.is_empty() && bot.has(need.key);
             if !is_kept {
                 let value = match is_switch {
@@ -67,8 +71,13 @@ impl<'i> Interview<'i> {
             if !bot.has(need.key) {
                 return Ok(Verdict::Reject(texts::is_needed(service)));
             }
-            if let Some(problem) = (service.check)(bot).filter(|_| is_last) {
-                return Ok(Verdict::doubt(texts::sentence(problem), answer));
+            if let Some(problem) = (service.check)(bot) {
+                if Some(problem) != wrong_before {
+                    return Ok(Verdict::Reject(texts::sentence(problem)));
+                }
+                if is_last {
+                    return Ok(Verdict::doubt(texts::sentence(problem), answer));
+                }
             }
             if is_last {
                 match this.outside.find_channel(service, bot)? {

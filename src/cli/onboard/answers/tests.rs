@@ -434,3 +434,41 @@ fn any_channel_can_be_set_up_alone() {
             .contains("Known channels: telegram")
     );
 }
+
+#[test]
+fn an_answer_that_cannot_be_right_is_asked_for_again_at_once() {
+    let flags = Arguments {
+        channel: Some("irc".to_owned()),
+        ..Arguments::default()
+    };
+    let typed = ["not a host", "", "irc.example.org", "9crab", "crab"];
+    let scene = Scene::with_person(&typed);
+    let (settled, scene) = settle("{}", &[], &flags, scene);
+    // The fake of this test knows no IRC.
+    assert_eq!(
+        settled.unwrap(),
+        "channels.irc.server=irc.example.org stopped",
+        "{}",
+        scene.said
+    );
+    for (said, times) in [
+        ("must be a host name alone", 1),
+        ("IRC cannot be used without it.", 1),
+        ("must not begin with a digit", 1),
+        ("server? ", 3),
+        ("nick? ", 3),
+    ] {
+        assert_eq!(
+            scene.said.matches(said).count(),
+            times,
+            "{said} in {}",
+            scene.said
+        );
+    }
+    // What was there before is kept, not what was refused.
+    let file = r#"{"channels": {"irc": {"server": "irc.example.net", "nick": "crab"}}}"#;
+    let scene = Scene::with_person(&["not a host", ""]);
+    let (settled, scene) = settle(file, &[], &flags, scene);
+    assert_eq!(settled.unwrap(), "stopped", "{}", scene.said);
+    assert_eq!(scene.said.matches("nick? ").count(), 1, "{}", scene.said);
+}
