@@ -35,6 +35,8 @@ fn traced(home: &Home) -> Gateway {
 /// The calls so far that touch the home's files.
 fn calls(home: &Home) -> Vec<String> {
     let trace = fs::read_to_string(home.path().join("trace")).unwrap();
+    // strace writes a line in pieces: the last one is whole when it has its end.
+    let (trace, _) = trace.rsplit_once('\n').unwrap_or_default();
     let home = home.path().to_str().unwrap();
     let lines = trace.lines().filter(|line| line.contains(home));
     lines.map(str::to_owned).collect()
