@@ -14,6 +14,7 @@ use super::scene::Scene;
 use crate::disk::{FILL, IN_OWN_MOUNTS, has_mounts_of_its_own};
 use crate::harness::clock::Turned;
 use crate::harness::gateway::Gateway;
+use crate::harness::irc::Irc;
 use crate::harness::model::{Gate, INPUT_TOKENS, call, say};
 use crate::harness::program::{PEACRAB, Program};
 use crate::harness::wait_until;
@@ -302,6 +303,53 @@ fn what_cannot_be_stored_for_delivery_is_seen_all_the_same() {
     let log = disk.end();
     assert!(log.contains("failed to store"), "{log}");
 }
+
+/// IRC tells everything once: what arrives meanwhile is nowhere else.
+#[test]
+fn what_irc_tells_while_the_disk_is_full_is_answered_when_there_is_room() {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let irc = Irc::start();
+    let mut scene = Scene::answering(|request| {
+        let last = request.last_message();
+        say(if last.contains(LINE) {
+            "Read."
+        } else {
+            "Hello, Ana."
+        })
+    });
+    scene.home.set("/channels/irc", irc.section());
+    scene.home.set("/tls/caFile", json!(irc.authority()));
+    let ana = irc.person("ana", Some("ana"));
+    let disk = SmallDisk::start(scene, true);
+    irc.wait_for_clients(1);
+    ana.says("hello");
+    irc.wait_for("ana", "Hello, Ana.");
+    disk.order("fill");
+    // More than what is left of the last block of the file of accepted messages.
+    let lines = || (10..30).map(|number| format!("{LINE} {number}"));
+    for line in lines() {
+        ana.says(&format!("{line} {}", "ö".repeat(130)));
+    }
+    disk.gateway
+        .wait_for_log("failed to accept messages from IRC");
+    disk.order("free");
+    let wanted: Vec<String> = lines().collect();
+    wait_until("all lines in a request", || {
+        let requests = disk.scene.model.requests();
+        let asked = requests
+            .last()
+            .map(|request| json!(request.messages()).to_string());
+        let asked = asked.unwrap_or_default();
+        wanted.iter().all(|line| asked.contains(line))
+    });
+    irc.wait_for("ana", "Read.");
+    disk.end();
+}
+
+/// What begins each line of a long text.
+const LINE: &str = "line number";
 
 /// What a reminder says that the disk has held up.
 const LATE: &str = "⏰ tea (planned for 07:20, late because the disk was full)";
