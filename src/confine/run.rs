@@ -440,7 +440,9 @@ mod tests {
     #[test]
     fn a_child_that_says_nothing_has_not_run() {
         let mut report = SupervisorReport::default();
-        assert!(report.failure().is_some());
+        let failure = |waited| report.failure_after(waited).unwrap().to_string();
+        assert!(failure(Duration::ZERO).contains("ended before it was confined"));
+        assert!(failure(bounds::START_TIME).contains("very busy"));
         report.take(b"confined\nfailed cannot run /bin/sh: not found\n");
         let failure = report.failure().unwrap().to_string();
         assert!(failure.contains("cannot run /bin/sh"), "{failure}");

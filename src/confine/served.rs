@@ -123,7 +123,7 @@ impl Served {
         let watch = Stopwatch::start();
         let mut buffer = [0; bounds::STATUS_BYTES];
         let mut is_open = true;
-        while is_open && !self.errors.report.confined && watch.elapsed() < bounds::TRY_TIME {
+        while is_open && !self.errors.report.confined && watch.elapsed() < bounds::START_TIME {
             if cancel.is_cancelled() {
                 return Err(Error::Stopped);
             }
@@ -135,7 +135,8 @@ impl Served {
                 self.errors.take(buffer.get(..length).unwrap_or_default());
             }
         }
-        self.errors.report.failure().map_or(Ok(()), Err)
+        let failure = self.errors.report.failure_after(watch.elapsed());
+        failure.map_or(Ok(()), Err)
     }
 
     /// Asks the supervisor to kill everything. Both pipes are at their end when it has.

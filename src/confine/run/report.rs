@@ -1,7 +1,10 @@
 //! What a supervisor reports of its command, line by line. PURE.
 
+use std::time::Duration;
+
 use super::End;
 use crate::error::Error;
+use crate::limits::confine as bounds;
 
 /// What the supervisor has reported.
 #[derive(Debug, Default)]
@@ -62,9 +65,17 @@ impl SupervisorReport {
 
     /// The error that this is, if the command did not run.
     pub fn failure(&self) -> Option<Error> {
+        self.failure_after(Duration::ZERO)
+    }
+
+    /// The same when it was waited for so long.
+    pub fn failure_after(&self, waited: Duration) -> Option<Error> {
         let why = match (&self.failed, self.confined) {
             (Some(why), _) => why,
             (None, true) => return None,
+            (None, false) if waited >= bounds::START_TIME => {
+                "it took over a minute; this machine is very busy"
+            }
             (None, false) => "its process ended before it was confined",
         };
         Some(Error::Failed(format!(

@@ -166,7 +166,7 @@ impl Shell {
         let watch = Stopwatch::start();
         let mut is_asked = false;
         let none = UnixStream::pair().map_err(Error::io("start", "a shell"))?;
-        while watch.elapsed() < bounds::TRY_TIME {
+        while watch.elapsed() < bounds::START_TIME {
             if self.running.report.confined && !is_asked {
                 is_asked = true;
                 let _ = self.control.write_all(SETUP.as_bytes());
@@ -186,7 +186,8 @@ impl Shell {
             }
         }
         let lost = || Error::Failed("the shell did not start".to_owned());
-        Err(self.running.report.failure().unwrap_or_else(lost))
+        let failure = self.running.report.failure_after(watch.elapsed());
+        Err(failure.unwrap_or_else(lost))
     }
 
     /// Runs a command. `output` gets what comes, as plain text, and the whole of what is longer than

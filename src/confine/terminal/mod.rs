@@ -102,7 +102,7 @@ impl Exec {
         let watch = Stopwatch::start();
         while let Some(status) = running.open_status()
             && !running.report.confined
-            && watch.elapsed() < bounds::TRY_TIME
+            && watch.elapsed() < bounds::START_TIME
         {
             if cancel.is_cancelled() {
                 return Err(Error::Stopped);
@@ -115,7 +115,7 @@ impl Exec {
                     .map_err(Error::io("read from", "a command"))?;
             }
         }
-        if let Some(failure) = running.report.failure() {
+        if let Some(failure) = running.report.failure_after(watch.elapsed()) {
             self.forget_isolation();
             return Err(failure);
         }
@@ -137,7 +137,7 @@ impl Exec {
 
 /// The other end of the terminal; `None` when none comes.
 fn receive(from: &UnixStream) -> Option<File> {
-    match process::readable([from.as_fd()], Some(bounds::TRY_TIME)) {
+    match process::readable([from.as_fd()], Some(bounds::START_TIME)) {
         Ok([true]) => crate::sys::descriptor::receive(from).ok()?.map(File::from),
         _ => None,
     }
