@@ -143,11 +143,17 @@ def build(board, tests_wanted):
     """Builds the program and returns its path, or the tests and returns their folder. None if that fails."""
     command = ["cross/build", "--tests", board.target] if tests_wanted else ["cross/boards", board.program]
     say(" ".join(command))
-    done = subprocess.run(command, cwd=TOP, stdout=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        say(f"{' '.join(command)} failed\n{done.stdout}")
+    # A group of its own, so that no compiler stays behind when this ends.
+    building = subprocess.Popen(command, cwd=TOP, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        output, _ = building.communicate()
+    except BaseException:
+        os.killpg(building.pid, signal.SIGTERM)
+        raise
+    if building.returncode != 0:
+        say(f"{' '.join(command)} failed\n{output}")
         return None
-    return Path(done.stdout.strip()) if tests_wanted else TOP / "dist/boards" / board.program / "peacrab"
+    return Path(output.strip()) if tests_wanted else TOP / "dist/boards" / board.program / "peacrab"
 
 
 if __name__ == "__main__":
