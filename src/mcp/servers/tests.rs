@@ -53,8 +53,9 @@ impl Launcher for Plain {
 }
 
 fn lamp(arguments: &[&str]) -> McpServer {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/harness/mcp/lamp.py");
-    let arguments = std::iter::once(script).chain(arguments.iter().copied());
+    // As text, because the tests also run where the repository is not: on boards.
+    let script = include_str!("../../../tests/harness/mcp/lamp.py");
+    let arguments = ["-c", script].into_iter().chain(arguments.iter().copied());
     let mut server = McpServer {
         command: "python3".to_owned(),
         args: arguments.map(str::to_owned).collect(),
