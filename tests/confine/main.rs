@@ -193,7 +193,7 @@ fn plain_work_goes_through() {
     for network in [true, false] {
         for (mode, exec) in modes(&world, network, false) {
             for (command, expected) in chosen_rows(WORK.iter()) {
-                let outcome = world.run(&exec, command);
+                let outcome = world.run_for(&exec, command, WORK_TIME);
                 let text = outcome.output.text();
                 world.clean();
                 assert!(

@@ -35,7 +35,7 @@ pub const WORK: &[(&str, &str)] = &[
     ("sleep 0.01 & wait; echo waited", "waited"),
     ("sleep 30 & p=$!; kill $p; wait $p; echo $?", "143"),
     (
-        "sh -c 'sleep 30 & sleep 30' & p=$!; sleep 0.05; pkill -P $p; wait $p; echo ended",
+        "sh -c 'sleep 30 & sleep 30' & p=$!; until [ $(pgrep -c -P $p) = 2 ]; do sleep 0.01; done; pkill -P $p; wait $p; echo ended",
         "ended",
     ),
     (
