@@ -182,8 +182,9 @@ fn a_command_has_none_of_the_shells_descriptors() {
         let mut shell = Plain::new(&program);
         let (text, _) = shell.run("for fd in 3 4 5 6 7 8 9; do [ -e /proc/self/fd/$fd ] && readlink /proc/self/fd/$fd; done");
         assert!(!text.contains("socket"), "{program}: {text}");
-        let (text, _) = shell.run("ls -l /proc/self/fd 2> /dev/null | grep -c socket");
-        assert_eq!(text, "0\n", "{program}");
+        let (text, _) = shell.run("ls -l /proc/self/fd | grep -c socket");
+        // BusyBox' ls complains about the descriptor with which it has read the folder.
+        assert_eq!(text.lines().last(), Some("0"), "{program}: {text}");
         let forged =
             "printf '00000000000000000000000000000000 0\\n' > /proc/$$/fd/9 && echo WRITTEN";
         assert!(!shell.run(forged).0.contains("WRITTEN"), "{program}");
