@@ -442,7 +442,7 @@ mod tests {
         let mut report = SupervisorReport::default();
         let failure = |waited| report.failure_after(waited).unwrap().to_string();
         assert!(failure(Duration::ZERO).contains("ended before it was confined"));
-        assert!(failure(bounds::START_TIME).contains("very busy"));
+        assert!(failure(bounds::TRY_TIME).contains("very busy"));
         report.take(b"confined\nfailed cannot run /bin/sh: not found\n");
         let failure = report.failure().unwrap().to_string();
         assert!(failure.contains("cannot run /bin/sh"), "{failure}");

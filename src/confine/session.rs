@@ -523,8 +523,8 @@ impl Exec {
         let mut output = Vec::new();
         let mut buffer = vec![0; bounds::PIPE_BYTES];
         let watch = Stopwatch::start();
-        while !running.report.confined && watch.elapsed() < bounds::START_TIME {
-            let left = bounds::START_TIME.saturating_sub(watch.elapsed());
+        while !running.report.confined && watch.elapsed() < bounds::TRY_TIME {
+            let left = bounds::TRY_TIME.saturating_sub(watch.elapsed());
             let event = running.read_pipes(&mut buffer, left);
             let event = event.map_err(Error::io("read from", "a command"))?;
             output.extend_from_slice(&buffer[..event.length]);

@@ -73,8 +73,8 @@ impl SupervisorReport {
         let why = match (&self.failed, self.confined) {
             (Some(why), _) => why,
             (None, true) => return None,
-            (None, false) if waited >= bounds::START_TIME => {
-                "it took over a minute; this machine is very busy"
+            (None, false) if waited >= bounds::TRY_TIME => {
+                "it took too long; this machine is very busy"
             }
             (None, false) => "its process ended before it was confined",
         };

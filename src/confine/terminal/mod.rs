@@ -137,7 +137,7 @@ impl Exec {
 
 /// The other end of the terminal; `None` when none comes.
 fn receive(from: &UnixStream) -> Option<File> {
-    match process::readable([from.as_fd()], Some(bounds::START_TIME)) {
+    match process::readable([from.as_fd()], Some(bounds::TRY_TIME)) {
         Ok([true]) => crate::sys::descriptor::receive(from).ok()?.map(File::from),
         _ => None,
     }

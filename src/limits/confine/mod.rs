@@ -60,7 +60,8 @@ pub const PIPE_BYTES: usize = 8 * 1024;
 pub const STATUS_BYTES: usize = 512;
 /// How long a supervisor may take to kill everything before it is killed itself.
 pub const KILL_GRACE: Duration = Duration::from_secs(2);
-/// How long a command may take until it is confined, on a board that is very busy with something else.
+/// How long a command may take until it is confined, on a board that is very busy with something else. Only for waits that a
+/// stop ends; others have [`TRY_TIME`].
 pub const START_TIME: Duration = Duration::from_mins(1);
 /// How long finding out what the kernel supports may take. On the slowest board it needs 50 ms.
 pub const TRY_TIME: Duration = Duration::from_secs(10);
