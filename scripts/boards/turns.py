@@ -52,18 +52,19 @@ WRITING = (
 BACKGROUND = (
     ("exec_session", {"action": "list"}, "{session}: running"),
     ("exec_session", {"action": "write", "session_id": "{session}", "input": "crab {turn}\n"}, "Written."),
-    ("exec", {"command": "until grep crab turns/{turn}/word.txt; do sleep 0.1; done"}, "exit status 0\ncrab {turn}\n"),
-    ("exec_session", {"action": "read", "session_id": "{session}"}, "running\ncrab {turn}\n"),
-    ("exec_session", {"action": "kill", "session_id": "{session}"}, "Killed.\n"),
-    ("grep", {"pattern": "crab|done", "path": "turns/{turn}"}, "crab {turn}"),
     ("memory", {"action": "search", "text": "\"tide of turn {turn}\""}, "tide of turn {turn}"),
     ("cron", {"action": "remove", "job": "tide {turn}"}, "tide {turn}"),
     ("watch", {"action": "remove", "id": "{watch}"}, "Removed: disk / > 99%"),
     ("spawn", {"task": "the task of turn {turn}", "wait": True}, "the subagent of turn {turn} has run its command"),
 )
-STEPS = (READING, WRITING, BACKGROUND)
-# What a subagent does.
-TASK = (("exec", {"command": "echo task {turn}"}, "exit status 0\ntask {turn}\n"),)
+AFTERWARDS = (
+    ("exec_session", {"action": "read", "session_id": "{session}"}, "running\ncrab {turn}\n"),
+    ("exec_session", {"action": "kill", "session_id": "{session}"}, "Killed.\n"),
+    ("grep", {"pattern": "crab|done", "path": "turns/{turn}"}, "crab {turn}"),
+)
+STEPS = (READING, WRITING, BACKGROUND, AFTERWARDS)
+# What a subagent does: it waits until the command in the background has written what it was sent.
+TASK = (("exec", {"command": "until grep crab turns/{turn}/word.txt; do sleep 0.1; done"}, "exit status 0\ncrab {turn}\n"),)
 # Where commands cannot be confined. Servers of tools run in the same sandbox.
 WITHOUT_COMMANDS = ((("exec", {"command": "cat note.txt"}, REFUSED),),)
 

@@ -28,12 +28,14 @@ pub fn has_mounts_of_its_own() -> bool {
 pub const IN_OWN_MOUNTS: [&str; 3] = ["--user", "--map-root-user", "--mount"];
 
 /// Shell functions that fill the disk of a folder and make room on it again. While it is full it also takes
-/// what is given back meanwhile, as when a message that was stored has been sent.
+/// what is given back meanwhile, as when a message that was stored has been sent. It ends with the script.
 pub const FILL: &str = r#"
     fill() {
         : >"$1/full"
         cat /dev/zero >"$1/fill" 2>/dev/null || true
-        while [ -e "$1/full" ]; do cat /dev/zero >>"$1/fill" 2>/dev/null || sleep 0.01; done &
+        while [ -e "$1/full" ] && kill -0 $$ 2>/dev/null; do
+            cat /dev/zero >>"$1/fill" 2>/dev/null || sleep 0.01
+        done &
         filler=$!
     }
     free_again() {

@@ -51,7 +51,11 @@ pub const FILES: u64 = 1024;
 /// Bytes of output that are kept for the conversation; the rest goes to a file.
 pub const OUTPUT_BYTES: usize = 64 * 1024;
 /// Bytes of output after which a command is stopped: nobody will read it, and the card fills.
-pub const FLOOD_BYTES: u64 = 64 * 1024 * 1024;
+/// A build for tests has less of it: an emulated board takes minutes for so much.
+pub const FLOOD_BYTES: u64 = match cfg!(feature = "test-hooks") {
+    true => 4 * 1024 * 1024,
+    false => 64 * 1024 * 1024,
+};
 /// How often whoever watches an output is told that nothing new has come.
 pub const OUTPUT_LOOK: Duration = Duration::from_secs(1);
 /// Bytes read from a pipe at once: a screen of output. Each command at work holds them.
