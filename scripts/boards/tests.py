@@ -41,9 +41,10 @@ SECONDS = 3600
 # An emulated board needs a second for each row of the tables of tests/confine, and as long for each test: 9 hours for all
 # boards. Each combination of mode and user with a sandbox tries a share of the rows, and another one the next day.
 SHARES = len(MODES) * len(USERS) - 1
-# The same for whole tests: in the mode `all` one half as root and the other as a user, elsewhere a quarter each. Those with a
-# table are among all of them.
-PARTS = {"all": 2, "no-landlock": 4, "no-namespaces": 4, "neither": 4}
+# The same for whole tests: in the mode `all` one half as root and the other as a user, otherwise, and on the boards that have
+# the kernel of another one, a quarter each. Those with a table are among all of them.
+PARTS, PARTS_OF_TWINS = {"all": 2, "no-landlock": 4, "no-namespaces": 4, "neither": 4}, 4
+TWINS = ("armv6", "arm64-16k")
 TABLES = (
     "no_attack_gets_out",
     "nothing_reaches_the_network_when_it_is_off",
@@ -89,7 +90,8 @@ def run(round):
         jobs.append(tests(round, "unit", rooms, user))
     round.machine(round.built, programs, jobs, SECONDS, skipping=True)
     # Names that are not there: the tests have other ones now. In a quarter, a module can have no test.
-    expected = list(TABLES) + (rooms.split() if round.mode.name == "all" else [])
+    is_whole = round.mode.name == "all" and round.board.name not in TWINS
+    expected = list(TABLES) + (rooms.split() if is_whole else [])
     output = round.path.read_text()
     round.note("each module and table has tests", ", ".join(name for name in expected if f"\ntest {name}" not in output))
 
@@ -110,13 +112,13 @@ def tests(round, program, modules, user):
         "PEACRAB_TEST_INNER": "1",
         "PROPTEST_CASES": CASES,
     }
-    part = "1~1" if modules == REFUSED else part_of(round.mode.name, user)
+    part = "1~1" if modules == REFUSED else part_of(round, user)
     return Job(f"{program} as {user}", f"sh /tmp/part {round.built}/{program} {part} {modules}", user, SECONDS, **settings)
 
 
-def part_of(mode, user):
+def part_of(round, user):
     """Every so many tests from a first one on, as sed says it."""
-    count = PARTS[mode]
+    count = PARTS_OF_TWINS if round.board.name in TWINS else PARTS[round.mode.name]
     return f"{(USERS.index(user) + TODAY) % count + 1}~{count}"
 
 

@@ -152,7 +152,9 @@ fn a_flood_is_stopped_and_its_output_is_its_own() {
     let world = World::new();
     let exec = Exec::new(world.settings(SandboxMode::Auto, true)).unwrap();
     let mut shell = open(&exec, &world);
-    let flood = run_for(&mut shell, "yes", seconds(60));
+    // Lines of a usual length: those of `yes` alone take an emulated board ten times as long.
+    let line = format!("yes {}", "y".repeat(100));
+    let flood = run_for(&mut shell, &line, seconds(60));
     assert!(matches!(flood.end, End::Stopped(_)), "{:?}", flood.end);
     assert!(flood.is_alive);
     assert_eq!(says(&mut shell, "echo only this"), "only this\n");
