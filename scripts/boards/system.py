@@ -18,8 +18,8 @@ RELEASE, OTHER_NAME = "trixie", "stable"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # The programs that tests/confine runs, besides Debian's essential packages.
 PACKAGES = """base-files base-passwd bash busybox-static coreutils dash debianutils diffutils findutils git
-grep gzip hostname kmod libc-bin login mawk mount passwd perl procps python3 sed strace tar
-tzdata util-linux xz-utils""".split()
+grep gzip hostname kmod libc-bin login mawk mount ncurses-base passwd perl procps python3 sed strace
+tar tzdata util-linux xz-utils""".split()
 # The drivers for the disk and the network card of a virtual machine, and for its file system.
 DRIVERS = "virtio_mmio virtio_blk virtio_net crc32c_generic ext4".split()
 IMAGE_SIZE = "1G"
