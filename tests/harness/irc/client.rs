@@ -9,8 +9,10 @@ use super::pipe::Pipe;
 use super::server::{Client, LINE_BYTES, SERVER, Server, State};
 use super::{ACCOUNT, CHANNEL, Fault, Piece};
 
-/// Lines that a client may be ahead of what its pace allows: a burst, and what a busy machine delays.
+/// Lines that a client may be ahead of what its pace allows: a burst.
 const AHEAD: u32 = 8;
+/// How late a busy machine may read them: they then seem to have come at once.
+const READ_LATE: Duration = Duration::from_secs(2);
 /// Bytes of a piece of a SASL response.
 const SASL_BYTES: usize = 400;
 
@@ -95,7 +97,7 @@ impl State {
             let interval = Duration::from_millis(line_millis);
             let now = Instant::now();
             client.paid_at = client.paid_at.max(now) + interval;
-            if client.paid_at > now + interval * AHEAD {
+            if client.paid_at > now + interval * AHEAD + READ_LATE {
                 client.pipe.send("ERROR :Closing Link: (Excess Flood)");
                 self.complain(format!("a flood: {line}"));
                 return false;
