@@ -62,7 +62,7 @@ names=$($program --list --format terse "$@" | sed -n "s/: test$//p")
 tables=$(echo "$names" | grep -xF {" ".join(f"-e {name}" for name in TABLES)})
 chosen="$(echo "$names" | sed -n "${{part}}p") $tables"
 [ "$chosen" != " " ] || {{ echo "no test is chosen"; exit 1; }}
-exec $program --exact $chosen
+exec $program --color never --exact $chosen
 """
 
 # Lets users reach the programs where they were built, which can be below root's home.

@@ -80,6 +80,18 @@ fn works(exec: &Exec, mode: SandboxMode) -> bool {
     feature::has(feature, exec.isolation().map(drop))
 }
 
+/// The name of a mode, or of what is left of it here: where only one kind of isolation works, all that works is that one.
+fn named(mode: &'static str, exec: &Exec) -> &'static str {
+    let Ok(isolation) = exec.isolation() else {
+        return mode;
+    };
+    match (mode, isolation.own_view(), isolation.landlock) {
+        ("all that works", false, _) => "Landlock",
+        ("all that works", true, 0) => "namespaces",
+        _ => mode,
+    }
+}
+
 /// The modes that this machine supports.
 fn modes(world: &World, network: bool, protect: bool) -> Vec<(&'static str, Exec)> {
     let mut found = Vec::new();
@@ -91,7 +103,7 @@ fn modes(world: &World, network: bool, protect: bool) -> Vec<(&'static str, Exec
         }
         let exec = Exec::new(settings).unwrap().with_landlock_at_most(version);
         if works(&exec, choice) {
-            found.push((name, exec));
+            found.push((named(name, &exec), exec));
         }
     }
     assert!(!found.is_empty(), "no mode works here");

@@ -12,7 +12,7 @@ use peacrab::confine::{Exec, Settings, ShellCommand};
 
 use super::feature;
 use super::world::{CANARY, GOT_OUT, World};
-use super::{chosen_modes, works};
+use super::{chosen_modes, named, works};
 
 /// The modes that this machine supports, with changed settings.
 fn modes(world: &World, change: impl Fn(&mut Settings)) -> Vec<(&'static str, Exec)> {
@@ -24,7 +24,7 @@ fn modes(world: &World, change: impl Fn(&mut Settings)) -> Vec<(&'static str, Ex
         change(&mut settings);
         let exec = Exec::new(settings).unwrap().with_landlock_at_most(version);
         if works(&exec, choice) {
-            found.push((mode, exec));
+            found.push((named(mode, &exec), exec));
         }
     }
     assert!(!found.is_empty(), "no mode works here");
