@@ -3,7 +3,7 @@
 import datetime
 
 from board import MODES as ALL_MODES
-from machine import MARK, Job
+from machine import Job
 
 MODES = tuple(ALL_MODES)
 # What depends on the mode is the sandbox. Each board has all that works every day, and another mode by the date: together
@@ -91,7 +91,7 @@ def run(round):
     round.machine(round.built, programs, jobs, SECONDS, skipping=True)
     # Names that are not there: the tests have other ones now. In a quarter, a module can have no test.
     is_whole = round.mode.name == "all" and round.board.name not in TWINS
-    expected = list(TABLES) + (rooms.split() if is_whole else [])
+    expected = [f"{name} " for name in TABLES] + (rooms.split() if is_whole else [])
     output = round.path.read_text()
     round.note("each module and table has tests", ", ".join(name for name in expected if f"\ntest {name}" not in output))
 

@@ -64,7 +64,7 @@ AFTERWARDS = (
 )
 STEPS = (READING, WRITING, BACKGROUND, AFTERWARDS)
 # What a subagent does: it waits until the command in the background has written what it was sent.
-TASK = (("exec", {"command": "until grep crab turns/{turn}/word.txt; do sleep 0.1; done"}, "exit status 0\ncrab {turn}\n"),)
+TASK = (("exec", {"command": "until grep -s crab turns/{turn}/word.txt; do sleep 0.1; done"}, "exit status 0\ncrab {turn}\n"),)
 # Where commands cannot be confined. Servers of tools run in the same sandbox.
 WITHOUT_COMMANDS = ((("exec", {"command": "cat note.txt"}, REFUSED),),)
 
