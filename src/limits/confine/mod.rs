@@ -51,8 +51,8 @@ pub const FILES: u64 = 1024;
 /// Bytes of output that are kept for the conversation; the rest goes to a file.
 pub const OUTPUT_BYTES: usize = 64 * 1024;
 /// Bytes of output after which a command is stopped: nobody will read it, and the card fills.
-/// A build for tests has less of it: an emulated board takes minutes for so much.
-pub const FLOOD_BYTES: u64 = match cfg!(feature = "test-hooks") {
+/// In the tests for emulated boards (`cross/build --tests`) it is less: they would take minutes for so much.
+pub const FLOOD_BYTES: u64 = match cfg!(emulated) {
     true => 4 * 1024 * 1024,
     false => 64 * 1024 * 1024,
 };
