@@ -3,6 +3,7 @@
 import tempfile
 from pathlib import Path
 
+from board import LANDLOCK
 from board import MODES as ALL_MODES
 from machine import Job
 
@@ -51,16 +52,16 @@ def run(round):
         jobs = [
             Job(f"doctor as {user}", f'sh {AT}/doctor {status} "{said}"', user, SECONDS)
             for user in ("root", "board")
-            for status, said in [expected(round.mode, user)]
+            for status, said in [expected(round.board, round.mode, user)]
         ]
         round.machine(AT, [round.built, script], jobs, SECONDS)
 
 
-def expected(mode, user):
-    """The exit status, and the sandbox that is reported. Debian 13's kernel has version 6 of Landlock."""
+def expected(board, mode, user):
+    """The exit status, and the sandbox that is reported."""
     if "a sandbox" in mode.missing(user):
         return 1, REFUSED
-    parts = ["Landlock v6"] * mode.landlock + ["seccomp"]
+    parts = [f"Landlock v{LANDLOCK[board.release]}"] * mode.landlock + ["seccomp"]
     if mode.namespaces:
         parts.insert(0, "namespaces")
     elif user == "root":

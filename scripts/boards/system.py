@@ -12,9 +12,11 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 MIRROR = "http://deb.debian.org/debian"
-# The release, and the other name of its lists: in the middle of an update a mirror can have a list that does not match
-# its signed checksum, while those under the other name still do.
-RELEASE, OTHER_NAME = "trixie", "stable"
+# The release of the disk; a kernel can be another one's.
+RELEASE = "trixie"
+# The other name of a release's lists: in the middle of an update a mirror can have a list that does not match its signed
+# checksum, while those under the other name still do.
+OTHER_NAMES = {"trixie": "stable", "bookworm": "oldstable"}
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # The programs that tests/confine runs, besides Debian's essential packages.
 PACKAGES = """base-files base-passwd bash busybox-static coreutils dash debianutils diffutils findutils git
@@ -36,7 +38,6 @@ class System:
         self.kernel = self.folder / f"{board.kernel}.vmlinuz"
         self.initramfs = self.folder / f"{board.kernel}.initramfs"
         self.disk = self.folder / "root.img"
-        self.debs = self.folder / "apt/archives"
 
     def make(self):
         """Makes the images that are missing, or that an older recipe made."""
@@ -45,81 +46,21 @@ class System:
         if kernel.is_done() and disk.is_done():
             return
         say(f"{self.board.name}: fetching Debian's kernel and tools")
-        package, tools = self.fetch()
+        mirror = Mirror(self.folder, RELEASE, self.board.architecture)
+        tools = mirror.fetch(PACKAGES)
         if not kernel.is_done():
+            if self.board.release != RELEASE:
+                mirror = Mirror(self.folder, self.board.release, self.board.architecture)
+            package = mirror.kernel(self.board.kernel)
             say(f"{self.board.name}: making the kernel's image")
-            self.make_kernel(package)
+            self.make_kernel(package, next(deb for deb in tools if deb.name.startswith("busybox-static_")))
             kernel.note()
         if not disk.is_done():
             say(f"{self.board.name}: making the disk's image")
             self.make_disk(tools)
             disk.note()
 
-    # --- packages -----------------------------------------------------------------------------
-
-    def fetch(self):
-        """Returns the file of the kernel's package, and the files of the other packages."""
-        self.update_lists()
-        self.apt("apt-get", "-q", "-y", "--download-only", "install", *PACKAGES)
-        depends = self.apt("apt-cache", "depends", self.board.kernel)
-        kernel = re.search(r"Depends: (linux-image-\S+)", depends)[1]
-        if not any(self.debs.glob(f"{kernel}_*")):
-            self.apt("apt-get", "-q", "download", kernel)
-        tools = [deb for deb in self.debs.glob("*.deb") if not deb.name.startswith(KERNELS)]
-        return next(self.debs.glob(f"{kernel}_*.deb")), tools
-
-    def update_lists(self):
-        """Always, because what older lists name may be gone from the mirror."""
-        self.configure_apt(RELEASE)
-        problem = self.try_apt("apt-get", "-q", "update")[1]
-        if not problem:
-            return
-        say(f"{self.board.name}: the mirror's lists of {RELEASE} do not match; trying those of {OTHER_NAME}")
-        self.configure_apt(OTHER_NAME)
-        self.apt("apt-get", "-q", "update")
-        signed = next((self.folder / "apt/lists").glob(f"*_{OTHER_NAME}_InRelease")).read_text()
-        if f"\nCodename: {RELEASE}\n" not in signed:
-            sys.exit(problem)
-
-    def configure_apt(self, release):
-        folder = self.folder / "apt"
-        for name in ("lists/partial", "archives/partial", "etc/apt.conf.d", "etc/preferences.d"):
-            (folder / name).mkdir(parents=True, exist_ok=True)
-        (folder / "status").touch()
-        (folder / "etc/sources.list").write_text(f"deb [signed-by={KEYRING}] {MIRROR} {release} main\n")
-        architecture = self.board.architecture
-        (folder / "apt.conf").write_text(
-            f"""Dir "{folder}";
-Dir::State "{folder}";
-Dir::State::Status "{folder}/status";
-Dir::Cache "{folder}";
-Dir::Etc "{folder}/etc";
-APT::Architecture "{architecture}";
-APT::Architectures {{ "{architecture}"; }};
-APT::Sandbox::User "";
-APT::Install-Recommends "false";
-Acquire::Languages "none";
-Acquire::Retries "5";
-"""
-        )
-
-    def apt(self, *command):
-        output, problem = self.try_apt(*command)
-        if problem:
-            sys.exit(problem)
-        return output
-
-    def try_apt(self, *command):
-        """Its output, and the problem or ""."""
-        environment = os.environ | {"APT_CONFIG": str(self.folder / "apt/apt.conf"), "LC_ALL": "C"}
-        done = subprocess.run(
-            command, env=environment, cwd=self.debs, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        return done.stdout, f"{' '.join(command)}:\n{done.stdout}" if done.returncode != 0 else ""
-
-    # --- images -------------------------------------------------------------------------------
-
-    def make_kernel(self, package):
+    def make_kernel(self, package, busybox_package):
         """The kernel, and an initramfs with the drivers that it needs to find the disk."""
         unpacked = fresh(self.folder / "kernel")
         run("dpkg-deb", "-x", package, unpacked)
@@ -128,7 +69,7 @@ Acquire::Retries "5";
         for name in ("dev", "proc", "sys", "root", "bin"):
             (root / name).mkdir()
         busybox = fresh(self.folder / "busybox")
-        run("dpkg-deb", "-x", next(self.debs.glob("busybox-static_*.deb")), busybox)
+        run("dpkg-deb", "-x", busybox_package, busybox)
         shutil.copy(next(busybox.glob("**/bin/busybox")), root / "bin/busybox")
         shutil.copy(HERE / "machine/init", root / "init")
         modules = {file.name.split(".")[0].replace("-", "_"): file for file in unpacked.rglob("*.ko*")}
@@ -152,6 +93,76 @@ Acquire::Retries "5";
         run(*([] if os.getuid() == 0 else ["fakeroot"]), "sh", *command)
         shutil.rmtree(root)
         image.rename(self.disk)
+
+
+class Mirror:
+    """The packages of one release and architecture, from Debian's mirror, kept in a folder of their own."""
+
+    def __init__(self, folder, release, architecture):
+        self.release, self.architecture = release, architecture
+        self.folder = folder / ("apt" if release == RELEASE else f"apt-{release}")
+        self.debs = self.folder / "archives"
+        self.update_lists()
+
+    def fetch(self, packages):
+        """Returns the files of the packages, and of what they depend on."""
+        self.apt("apt-get", "-q", "-y", "--download-only", "install", *packages)
+        return [deb for deb in self.debs.glob("*.deb") if not deb.name.startswith(KERNELS)]
+
+    def kernel(self, package):
+        """Returns the file of the newest kernel, on which a package depends."""
+        kernel = re.search(r"Depends: (linux-image-\S+)", self.apt("apt-cache", "depends", package))[1]
+        if not any(self.debs.glob(f"{kernel}_*")):
+            self.apt("apt-get", "-q", "download", kernel)
+        return next(self.debs.glob(f"{kernel}_*.deb"))
+
+    def update_lists(self):
+        """Always, because what older lists name may be gone from the mirror."""
+        self.configure(self.release)
+        problem = self.try_apt("apt-get", "-q", "update")[1]
+        if not problem:
+            return
+        other = OTHER_NAMES[self.release]
+        say(f"the mirror's lists of {self.release} do not match; trying those of {other}")
+        self.configure(other)
+        self.apt("apt-get", "-q", "update")
+        signed = next((self.folder / "lists").glob(f"*_{other}_InRelease")).read_text()
+        if f"\nCodename: {self.release}\n" not in signed:
+            sys.exit(problem)
+
+    def configure(self, name):
+        for folder in ("lists/partial", "archives/partial", "etc/apt.conf.d", "etc/preferences.d"):
+            (self.folder / folder).mkdir(parents=True, exist_ok=True)
+        (self.folder / "status").touch()
+        (self.folder / "etc/sources.list").write_text(f"deb [signed-by={KEYRING}] {MIRROR} {name} main\n")
+        (self.folder / "apt.conf").write_text(
+            f"""Dir "{self.folder}";
+Dir::State "{self.folder}";
+Dir::State::Status "{self.folder}/status";
+Dir::Cache "{self.folder}";
+Dir::Etc "{self.folder}/etc";
+APT::Architecture "{self.architecture}";
+APT::Architectures {{ "{self.architecture}"; }};
+APT::Sandbox::User "";
+APT::Install-Recommends "false";
+Acquire::Languages "none";
+Acquire::Retries "5";
+"""
+        )
+
+    def apt(self, *command):
+        output, problem = self.try_apt(*command)
+        if problem:
+            sys.exit(problem)
+        return output
+
+    def try_apt(self, *command):
+        """Its output, and the problem or ""."""
+        environment = os.environ | {"APT_CONFIG": str(self.folder / "apt.conf"), "LC_ALL": "C"}
+        done = subprocess.run(
+            command, env=environment, cwd=self.debs, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        return done.stdout, f"{' '.join(command)}:\n{done.stdout}" if done.returncode != 0 else ""
 
 
 class Recipe:

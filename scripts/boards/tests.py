@@ -7,8 +7,8 @@ from machine import Job
 
 MODES = tuple(ALL_MODES)
 # What depends on the mode is the sandbox. Each board has all that works every day, and another mode by the date: together
-# the boards have them all. armv6 and arm64-16k have the kernel of armhf and of arm64, with other instructions and with
-# other pages; the kernel of a Raspberry Pi 5 has no Landlock.
+# the boards have them all. armv6 and arm64-16k are much like armhf and arm64, with other instructions and with other
+# pages; the kernel of a Raspberry Pi 5 has no Landlock.
 OTHER_MODES = MODES[1:]
 TODAY = datetime.date.today().toordinal()
 
@@ -41,8 +41,8 @@ SECONDS = 3600
 # An emulated board needs a second for each row of the tables of tests/confine, and as long for each test: 9 hours for all
 # boards. Each combination of mode and user with a sandbox tries a share of the rows, and another one the next day.
 SHARES = len(MODES) * len(USERS) - 1
-# The same for whole tests: in the mode `all` one half as root and the other as a user, otherwise, and on the boards that have
-# the kernel of another one, a quarter each. Those with a table are among all of them.
+# The same for whole tests: in the mode `all` one half as root and the other as a user, otherwise, and on the boards that are
+# much like another one, a quarter each. Those with a table are among all of them.
 PARTS, PARTS_OF_TWINS = {"all": 2, "no-landlock": 4, "no-namespaces": 4, "neither": 4}, 4
 TWINS = ("armv6", "arm64-16k")
 TABLES = (
@@ -54,11 +54,11 @@ TABLES = (
     "terminal::a_terminal_is_what_programs_expect_of_one",
     "terminal::no_attack_by_means_of_a_terminal_gets_out",
 )
-# Arguments: a program with tests, which of them (as sed says it), and the modules.
+# Arguments: a program with tests, which of them (as sed says it), and the modules (by default all).
 PART = f"""
 program=$1 part=$2
 shift 2
-names=$($program --list --format terse "$@" | sed -n "s/: test$//p")
+names=$($program --list --format terse | sed -n "s/: test$//p" | grep -E "^($(echo "$*" | tr " " "|"))")
 tables=$(echo "$names" | grep -xF {" ".join(f"-e {name}" for name in TABLES)})
 chosen="$(echo "$names" | sed -n "${{part}}p") $tables"
 [ "$chosen" != " " ] || {{ echo "no test is chosen"; exit 1; }}
