@@ -30,6 +30,7 @@ import tests
 import turns
 from bench import Results, Round
 from board import BOARDS, MODES
+from emulator import Emulator
 from figures import FIGURES
 from machine import switch_off
 from system import System, say
@@ -115,11 +116,13 @@ def run(arguments, steps, cache, results):
     numbers = iter(range(1, count + 1))
     logs = cache / "logs"
     logs.mkdir(parents=True, exist_ok=True)
+    emulator = Emulator(cache)
+    emulator.make()
     pool = ThreadPoolExecutor(arguments.jobs)
     try:
         pending = []
         for board, tests_wanted, rounds in steps:
-            system = System(board, cache)
+            system = System(board, cache, emulator)
             system.make()
             built = build(board, tests_wanted)
             for round in rounds:

@@ -63,9 +63,11 @@ class Machine:
 
     def emulate(self, disk, at, command_line):
         board, system = self.system.board, self.system
+        emulator, *machine = board.machine
         append = f"console={board.console} quiet loglevel=1 panic=-1 boards.at={at} {command_line}"
         command = [
-            *board.machine,
+            *system.emulator.command(emulator),
+            *machine,
             *("-m", str(board.memory_mb), "-no-reboot", "-nographic", "-monitor", "none", "-serial", "stdio"),
             *(("-icount", self.icount) if self.icount else ()),
             *("-kernel", system.kernel, "-initrd", system.initramfs, "-append", append),

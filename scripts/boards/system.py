@@ -32,8 +32,8 @@ class System:
     """A kernel, an initramfs that finds the disk, and a disk with a root file system. Boards of one
     architecture share the disk."""
 
-    def __init__(self, board, cache):
-        self.board = board
+    def __init__(self, board, cache, emulator):
+        self.board, self.emulator = board, emulator
         self.folder = cache / board.architecture
         self.kernel = self.folder / f"{board.kernel}.vmlinuz"
         self.initramfs = self.folder / f"{board.kernel}.initramfs"
@@ -107,6 +107,8 @@ class Mirror:
     def fetch(self, packages):
         """Returns the files of the packages, and of what they depend on."""
         self.apt("apt-get", "-q", "-y", "--download-only", "install", *packages)
+        # Older versions of them, which the mirror no longer has.
+        self.apt("apt-get", "-q", "autoclean")
         return [deb for deb in self.debs.glob("*.deb") if not deb.name.startswith(KERNELS)]
 
     def kernel(self, package):
