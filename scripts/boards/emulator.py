@@ -34,10 +34,4 @@ class Emulator:
         """How to call one of its programs. Its libraries are newer than this system's, so their own loader loads them:
         ld.so(8)."""
         loader = next(self.root.glob("usr/lib/*/ld-linux*.so.*"))
-        libraries = loader.parent
-        # Modules of this system's qemu, another version, would be complained of.
-        return [
-            *("env", f"QEMU_MODULE_DIR={libraries}/qemu"),
-            *(loader, "--library-path", libraries, self.root / "usr/bin" / program),
-            *("-L", self.root / "usr/share/qemu"),
-        ]
+        return [loader, "--library-path", loader.parent, self.root / "usr/bin" / program, "-L", self.root / "usr/share/qemu"]
