@@ -7,12 +7,13 @@ mod rest;
 mod server;
 mod stream;
 
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 use std::thread;
 
 use serde_json::{Value, json};
 
 use crate::harness::network::Network;
+use crate::harness::shared::Shared;
 
 pub use person::Person;
 pub use server::{Call, Message};
@@ -60,8 +61,7 @@ impl DingTalk {
         };
         let server = Arc::new(Server {
             network,
-            state: Mutex::new(state),
-            changed: Condvar::new(),
+            shared: Shared::new(state),
         });
         server.listen();
         Self { server }

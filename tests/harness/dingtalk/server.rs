@@ -2,15 +2,16 @@
 
 use std::io;
 use std::net::TcpStream;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::Value;
 
 use super::Fault;
 use super::stream::{Link, SOCKET};
-use crate::harness::PATIENCE;
 use crate::harness::network::Network;
+use crate::harness::shared::{History, Shared};
 use crate::harness::wire;
 
 /// One request.
@@ -44,9 +45,7 @@ pub struct Message {
 /// What all connections share.
 pub(super) struct Server {
     pub network: Arc<Network>,
-    pub state: Mutex<State>,
-    /// Notified whenever the state has changed.
-    pub changed: Condvar,
+    pub shared: Shared<State>,
 }
 
 /// A file that was uploaded.
@@ -84,40 +83,23 @@ pub(super) struct State {
 /// What the server sends back; `None` when the connection breaks instead.
 pub(super) type Answer = Option<(u16, Vec<u8>)>;
 
+impl Deref for Server {
+    type Target = Shared<State>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.shared
+    }
+}
+
+impl History for State {
+    fn history(&self) -> Vec<String> {
+        let calls = self.calls.iter().map(|call| format!("{call:?}"));
+        let complaints = self.complaints.iter().cloned();
+        calls.chain(complaints).collect()
+    }
+}
+
 impl Server {
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Changes the state, and notifies waiting threads.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let outcome = change(&mut self.state());
-        self.changed.notify_all();
-        outcome
-    }
-
-    /// Waits until `look` returns something.
-    #[track_caller]
-    pub(super) fn wait_until<T>(&self, what: &str, mut look: impl FnMut(&State) -> Option<T>) -> T {
-        let mut found = None;
-        let waited = self
-            .changed
-            .wait_timeout_while(self.state(), PATIENCE, |state| {
-                found = look(state);
-                found.is_none()
-            });
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        let calls: Vec<Call> = state.calls.iter().rev().take(5).cloned().collect();
-        let complaints = state.complaints.clone();
-        // The lock is released before a panic: stopping the server needs it.
-        drop(state);
-        found.unwrap_or_else(|| {
-            panic!(
-                "{what} did not come; the last requests, newest first: {calls:#?}; {complaints:#?}"
-            )
-        })
-    }
-
     /// Accepts connections.
     pub(super) fn listen(self: &Arc<Self>) {
         let server = Arc::clone(self);

@@ -4,6 +4,7 @@ use std::io;
 
 use serde_json::{Value, json};
 
+use crate::harness::faults;
 use crate::harness::gate::Gate;
 use crate::harness::wire::{self, Connection};
 
@@ -246,59 +247,4 @@ pub(super) fn unknown_channel() -> Refusal {
     Refusal::new(404, 10003, "Unknown Channel")
 }
 
-/// The faults that the test has planned.
-#[derive(Default)]
-pub(super) struct Faults(Vec<Rule>);
-
-struct Rule {
-    matches: Box<dyn Fn(&Call) -> bool + Send>,
-    place: Option<Place>,
-    times: usize,
-    is_met: bool,
-    fault: Fault,
-}
-
-impl Faults {
-    pub(super) fn add(
-        &mut self,
-        place: Option<Place>,
-        times: usize,
-        fault: Fault,
-        matches: impl Fn(&Call) -> bool + Send + 'static,
-    ) {
-        self.0.push(Rule {
-            matches: Box::new(matches),
-            place,
-            times,
-            is_met: false,
-            fault,
-        });
-    }
-
-    /// The fault for a request.
-    pub(super) fn meet(&mut self, call: &Call) -> Option<Fault> {
-        let holds = |rule: &&mut Rule| {
-            let is_there = rule.place.is_none_or(|place| call.place == Some(place));
-            rule.times > 0 && is_there && (rule.matches)(call)
-        };
-        let rule = self.0.iter_mut().find(holds)?;
-        rule.times -= 1;
-        rule.is_met = true;
-        Some(rule.fault.clone())
-    }
-
-    /// Removes all faults: in this place, or everywhere.
-    pub(super) fn heal(&mut self, place: Option<Place>) {
-        for rule in &mut self.0 {
-            if place.is_none() || rule.place == place {
-                rule.times = 0;
-            }
-        }
-    }
-
-    /// The faults that no request ran into: the test does not show what it claims.
-    pub(super) fn unmet(&self) -> impl Iterator<Item = &Fault> {
-        let unmet = self.0.iter().filter(|rule| !rule.is_met);
-        unmet.map(|rule| &rule.fault)
-    }
-}
+pub(super) type Faults = faults::Faults<Call, Fault, Place>;

@@ -14,7 +14,7 @@ mod server;
 mod store;
 pub(in crate::harness) mod websocket;
 
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 
 use crate::harness::line::{Rate, Rates};
 use crate::harness::network::Network;
+use crate::harness::shared::Shared;
 
 pub use fault::Fault;
 use fault::missing_permissions;
@@ -64,8 +65,7 @@ impl Discord {
         state.store.cdn = format!("http://{address}");
         let server = Arc::new(Server {
             network,
-            state: Mutex::new(state),
-            changed: Condvar::new(),
+            shared: Shared::new(state),
         });
         server.listen();
         Self { server }
@@ -201,24 +201,25 @@ impl Discord {
         holds: impl Fn(&Call) -> bool + Send + 'static,
     ) {
         self.server
-            .change(|state| state.faults.add(None, times, fault, holds));
+            .change(|state| state.faults.add(times, fault, holds));
     }
 
     /// Makes this many requests that name this channel fail; [`FOREVER`] until
     /// [`Discord::heal_in`].
     pub fn fail_in(&self, place: Place, times: usize, fault: Fault) {
+        let holds = move |call: &Call| call.place == Some(place);
         self.server
-            .change(|state| state.faults.add(Some(place), times, fault, |_| true));
+            .change(|state| state.faults.add_in(place, times, fault, holds));
     }
 
     /// Removes the faults of [`Discord::fail_in`] from a channel.
     pub fn heal_in(&self, place: Place) {
-        self.server.change(|state| state.faults.heal(Some(place)));
+        self.server.change(|state| state.faults.heal_in(place));
     }
 
     /// Removes all faults.
     pub fn heal(&self) {
-        self.server.change(|state| state.faults.heal(None));
+        self.server.change(|state| state.faults.heal());
     }
 
     /// A complaint with these words does not fail the test; with an empty text, no complaint does.

@@ -11,12 +11,13 @@ mod rest;
 mod server;
 mod store;
 
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 use std::thread;
 
 use serde_json::Value;
 
 use crate::harness::network::Network;
+use crate::harness::shared::Shared;
 
 pub use fault::Fault;
 pub use link::Event;
@@ -48,8 +49,7 @@ impl Feishu {
         };
         let server = Arc::new(Server {
             network,
-            state: Mutex::new(state),
-            changed: Condvar::new(),
+            shared: Shared::new(state),
         });
         server.listen();
         Self { server }

@@ -2,14 +2,15 @@
 
 use std::io;
 use std::net::TcpStream;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::harness::PATIENCE;
 use crate::harness::form::{self, Part};
 use crate::harness::network::Network;
+use crate::harness::shared::{History, Shared};
 use crate::harness::wire::{self, Connection, RawRequest};
 
 use super::fault::{Fault, Faults, Refusal, Reply, token_refused};
@@ -146,9 +147,7 @@ fn arguments(pattern: &str, path: &str) -> Option<Vec<String>> {
 /// What all connections share.
 pub(super) struct Server {
     pub network: Arc<Network>,
-    pub state: Mutex<State>,
-    /// Notified whenever the state has changed.
-    pub changed: Condvar,
+    pub shared: Shared<State>,
 }
 
 /// The state of the server.
@@ -171,37 +170,21 @@ pub(super) struct State {
     pub forgiven: Vec<String>,
 }
 
+impl Deref for Server {
+    type Target = Shared<State>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.shared
+    }
+}
+
+impl History for State {
+    fn history(&self) -> Vec<String> {
+        self.calls.iter().map(Call::line).collect()
+    }
+}
+
 impl Server {
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Changes the state, and notifies waiting threads.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let outcome = change(&mut self.state());
-        self.changed.notify_all();
-        outcome
-    }
-
-    /// Waits until `look` returns something.
-    #[track_caller]
-    pub(super) fn wait_until<T>(&self, what: &str, mut look: impl FnMut(&State) -> Option<T>) -> T {
-        let mut found = None;
-        let waited = self
-            .changed
-            .wait_timeout_while(self.state(), PATIENCE, |state| {
-                found = look(state);
-                found.is_none()
-            });
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        let last: Vec<String> = state.calls.iter().rev().take(5).map(Call::line).collect();
-        // The lock is released before a panic: stopping the server needs it.
-        drop(state);
-        found.unwrap_or_else(|| {
-            panic!("{what} did not come; the last requests, newest first: {last:#?}")
-        })
-    }
-
     /// Accepts connections.
     pub(super) fn listen(self: &Arc<Self>) {
         let server = Arc::clone(self);

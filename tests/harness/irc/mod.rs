@@ -7,13 +7,14 @@ mod pipe;
 mod server;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 use std::thread;
 
 use rustls::ServerConfig;
 use serde_json::{Value, json};
 
 use crate::harness::network::Network;
+use crate::harness::shared::Shared;
 use crate::harness::tls::Authority;
 use server::{Holder, Server, State};
 
@@ -82,8 +83,7 @@ impl Irc {
         let server = Arc::new(Server {
             network: Network::new(),
             tls: config,
-            state: Mutex::new(State::new()),
-            changed: Condvar::new(),
+            shared: Shared::new(State::new()),
         });
         server.listen();
         Self { server, authority }

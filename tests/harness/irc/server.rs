@@ -1,14 +1,15 @@
 //! The server's state, and what happens in it.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Instant;
 
 use rustls::ServerConfig;
 
 use super::pipe::Pipe;
 use super::{ACCOUNT, CHANNEL, Fault, PASSWORD, Piece};
-use crate::harness::PATIENCE;
 use crate::harness::network::Network;
+use crate::harness::shared::{History, Shared};
 
 /// The server's name.
 pub(super) const SERVER: &str = "irc.garden.example";
@@ -19,9 +20,7 @@ pub(super) const LINE_BYTES: usize = 512;
 pub(super) struct Server {
     pub network: Arc<Network>,
     pub tls: Option<Arc<ServerConfig>>,
-    pub state: Mutex<State>,
-    /// Notified whenever the state has changed.
-    pub changed: Condvar,
+    pub shared: Shared<State>,
 }
 
 /// Somebody who has a nick without a connection.
@@ -289,34 +288,21 @@ impl Client {
     }
 }
 
+impl Deref for Server {
+    type Target = Shared<State>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.shared
+    }
+}
+
+impl History for State {
+    fn history(&self) -> Vec<String> {
+        self.lines.clone()
+    }
+}
+
 impl Server {
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Changes the state, and notifies waiting threads.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let outcome = change(&mut self.state());
-        self.changed.notify_all();
-        outcome
-    }
-
-    /// Waits until `look` returns something.
-    pub(super) fn wait_until<T>(&self, what: &str, mut look: impl FnMut(&State) -> Option<T>) -> T {
-        let mut found = None;
-        let waited = self
-            .changed
-            .wait_timeout_while(self.state(), PATIENCE, |state| {
-                found = look(state);
-                found.is_none()
-            });
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        let lines: Vec<String> = state.lines.iter().rev().take(12).cloned().collect();
-        // The lock is released before a panic: stopping the server needs it.
-        drop(state);
-        found.unwrap_or_else(|| panic!("{what} did not come; the last lines: {lines:#?}"))
-    }
-
     /// Whether a user may log in to an account.
     pub(super) fn is_right(state: &State, response: &str) -> bool {
         use base64::Engine;

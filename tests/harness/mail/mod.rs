@@ -10,16 +10,17 @@ mod smtp;
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
+use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 
-use crate::harness::PATIENCE;
 use crate::harness::line::Paced;
 use crate::harness::network::Network;
+use crate::harness::shared::{History, Shared};
 use crate::harness::tls::Authority;
 use crate::harness::wire::Stream;
 
@@ -88,8 +89,7 @@ struct Server {
     smtp: Arc<Network>,
     security: Security,
     tls: Option<(Authority, Arc<ServerConfig>)>,
-    state: Mutex<State>,
-    changed: Condvar,
+    shared: Shared<State>,
 }
 
 /// A mail in the mailbox.
@@ -145,8 +145,7 @@ impl Mail {
             smtp: Network::new(),
             security,
             tls: (security != Security::Plain).then(Authority::with_server),
-            state: Mutex::new(state),
-            changed: Condvar::new(),
+            shared: Shared::new(state),
         });
         server.listen();
         Self { server }
@@ -205,25 +204,16 @@ impl Mail {
     /// Waits for a mail of the bot's.
     #[track_caller]
     pub fn wait_for(&self, what: &str, is_meant: impl Fn(&Sent) -> bool) -> Sent {
-        let found = self
-            .server
-            .wait(|state| state.sent.iter().find(|mail| is_meant(mail)).cloned());
-        found.unwrap_or_else(|| {
-            panic!(
-                "no mail came: {what}. There are {:#?}",
-                self.server.state().sent
-            )
+        let what = format!("a mail: {what}");
+        self.server.wait_until(&what, |state| {
+            state.sent.iter().find(|mail| is_meant(mail)).cloned()
         })
     }
 
     /// Waits until a session waits for news.
     pub fn wait_for_idle(&self) {
-        assert!(
-            self.server
-                .wait(|state| (state.idling > 0).then_some(()))
-                .is_some(),
-            "no IDLE came"
-        );
+        self.server
+            .wait_until("IDLE", |state| (state.idling > 0).then_some(()));
     }
 
     /// Waits for a command of IMAP that begins so, such as `UID STORE 1`, and has come this often.
@@ -235,14 +225,8 @@ impl Mail {
                 .filter(|command| command.starts_with(start))
                 .count()
         };
-        let found = self
-            .server
-            .wait(|state| (come(state) >= times).then_some(()));
-        assert!(
-            found.is_some(),
-            "{start} never came: {:?}",
-            self.server.state().commands
-        );
+        self.server
+            .wait_until(start, |state| (come(state) >= times).then_some(()));
     }
 
     /// The commands of IMAP so far, without their tags.
@@ -336,35 +320,27 @@ impl Drop for Mail {
     }
 }
 
+impl Deref for Server {
+    type Target = Shared<State>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.shared
+    }
+}
+
+impl History for State {
+    fn history(&self) -> Vec<String> {
+        let mails = self.sent.iter().map(|mail| format!("{mail:?}"));
+        self.commands.iter().cloned().chain(mails).collect()
+    }
+}
+
 impl Server {
     fn listen(self: &Arc<Self>) {
         let server = Arc::clone(self);
         self.imap.listen(move |socket| imap::serve(&server, socket));
         let server = Arc::clone(self);
         self.smtp.listen(move |socket| smtp::serve(&server, socket));
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn change<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
-        let result = change(&mut self.state());
-        self.changed.notify_all();
-        result
-    }
-
-    fn wait<R>(&self, mut find: impl FnMut(&State) -> Option<R>) -> Option<R> {
-        let mut found = None;
-        let missing = |state: &mut State| {
-            found = find(state);
-            found.is_none()
-        };
-        drop(
-            self.changed
-                .wait_timeout_while(self.state(), PATIENCE, missing),
-        );
-        found
     }
 
     /// Adds a mail to the mailbox.

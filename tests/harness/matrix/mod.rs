@@ -11,13 +11,14 @@ mod server;
 mod store;
 mod sync;
 
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::harness::network::Network;
+use crate::harness::shared::Shared;
 
 pub use fault::Fault;
 pub use person::Person;
@@ -73,8 +74,7 @@ impl Matrix {
         state.store.direct = Value::Null;
         let server = Arc::new(Server {
             network,
-            state: Mutex::new(state),
-            changed: Condvar::new(),
+            shared: Shared::new(state),
         });
         server.listen();
         Self { server }

@@ -1,7 +1,6 @@
 //! Syncs, and pages of older events.
 //! <https://spec.matrix.org/latest/client-server-api/#syncing>
 
-use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -88,8 +87,7 @@ impl Server {
                 break answer;
             }
             let left = end.saturating_duration_since(Instant::now());
-            let waited = self.changed.wait_timeout(state, left);
-            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = self.wait_for_change(state, left);
         };
         drop(state);
         outcome

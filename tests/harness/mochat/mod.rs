@@ -4,14 +4,15 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::TcpStream;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::ops::Deref;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::harness::PATIENCE;
 use crate::harness::network::Network;
+use crate::harness::shared::{History, Shared};
 use crate::harness::wire::{self, RawRequest};
 
 /// The agent's token in every test; it must never appear in the program's output.
@@ -36,8 +37,7 @@ pub enum Fault {
 
 struct Server {
     network: Arc<Network>,
-    state: Mutex<State>,
-    changed: Condvar,
+    shared: Shared<State>,
 }
 
 #[derive(Default)]
@@ -59,8 +59,7 @@ impl MoChat {
     pub fn start() -> Self {
         let server = Arc::new(Server {
             network: Network::new(),
-            state: Mutex::default(),
-            changed: Condvar::new(),
+            shared: Shared::default(),
         });
         server.listen();
         Self { server }
@@ -113,52 +112,31 @@ impl MoChat {
 
     /// Waits for a text of the agent in a chat that contains these words.
     pub fn wait_for(&self, chat: &str, words: &str) -> String {
-        let mut found = None;
-        let waited =
-            self.server
-                .changed
-                .wait_timeout_while(self.server.state(), PATIENCE, |state| {
-                    found = state.messages.iter().find_map(|(own, author, message)| {
-                        let text = message["content"].as_str()?;
-                        (own == chat && author == AGENT && text.contains(words))
-                            .then(|| text.to_owned())
-                    });
-                    found.is_none()
-                });
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        let calls: Vec<String> = state.calls.iter().rev().take(6).cloned().collect();
-        drop(state);
-        found.unwrap_or_else(|| panic!("{words:?} did not come; the last requests: {calls:?}"))
+        self.server.wait_until(words, |state| {
+            state.messages.iter().find_map(|(own, author, message)| {
+                let text = message["content"].as_str()?;
+                (own == chat && author == AGENT && text.contains(words)).then(|| text.to_owned())
+            })
+        })
     }
 
     /// Waits for this many requests of a path.
     pub fn wait_for_calls(&self, path: &str, count: usize) {
-        let waited =
-            self.server
-                .changed
-                .wait_timeout_while(self.server.state(), PATIENCE, |state| {
-                    state.calls.iter().filter(|call| *call == path).count() < count
-                });
-        let (state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-        drop(state);
-        assert!(
-            !timeout.timed_out(),
-            "request {count} of {path} did not come"
-        );
+        let what = format!("request {count} of {path}");
+        self.server.wait_until(&what, |state| {
+            let calls = state.calls.iter().filter(|call| *call == path);
+            (calls.count() >= count).then_some(())
+        });
     }
 
     /// Waits until a client has read all of a session.
     pub fn wait_until_read(&self, session: &str) {
-        let server = &self.server;
-        let waited = server
-            .changed
-            .wait_timeout_while(server.state(), PATIENCE, |state| {
-                let (_, newest) = state.events(session, 0);
-                state.cursors.get(session).copied().unwrap_or_default() < newest
-            });
-        let (state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-        drop(state);
-        assert!(!timeout.timed_out(), "{session} was not read");
+        let what = format!("a client that reads all of {session}");
+        self.server.wait_until(&what, |state| {
+            let (_, newest) = state.events(session, 0);
+            let read = state.cursors.get(session).copied().unwrap_or_default();
+            (read >= newest).then_some(())
+        });
     }
 
     /// How many requests of a path there were.
@@ -231,17 +209,21 @@ impl State {
     }
 }
 
+impl Deref for Server {
+    type Target = Shared<State>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.shared
+    }
+}
+
+impl History for State {
+    fn history(&self) -> Vec<String> {
+        self.calls.clone()
+    }
+}
+
 impl Server {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let outcome = change(&mut self.state());
-        self.changed.notify_all();
-        outcome
-    }
-
     fn listen(self: &Arc<Self>) {
         let server = Arc::clone(self);
         self.network.listen(move |socket| server.serve(socket));
@@ -346,13 +328,10 @@ impl Server {
         let cursor = body["cursor"].as_u64().unwrap_or_default();
         self.change(|state| state.cursors.insert(session.to_owned(), cursor));
         let time = Duration::from_millis(body["timeoutMs"].as_u64().unwrap_or_default());
-        let waited = self
-            .changed
-            .wait_timeout_while(self.state(), time, |state| {
-                state.events(session, cursor).0.is_empty()
-            });
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        let (events, newest) = state.events(session, cursor);
+        self.wait(time, |state| {
+            (!state.events(session, cursor).0.is_empty()).then_some(())
+        });
+        let (events, newest) = self.state().events(session, cursor);
         json!({"sessionId": session, "cursor": newest, "events": events})
     }
 }

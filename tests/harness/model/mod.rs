@@ -141,6 +141,21 @@ impl Model {
         Self::start(Box::new(move |request| Some(answer(request))), false, false)
     }
 
+    /// It says how many messages of people it has seen in the conversation, and the last word of the last one: `2 so
+    /// far, tide.`
+    pub fn counting() -> Self {
+        Self::answering(|request| {
+            let messages = request.messages();
+            let people = messages.iter().filter(|message| message["role"] == "user");
+            let texts: Vec<&str> = people
+                .map(|message| message["content"].as_str().unwrap())
+                .collect();
+            let word = texts.last().and_then(|text| text.split_whitespace().last());
+            let word = word.unwrap_or_default();
+            say(&format!("{} so far, {word}.", texts.len()))
+        })
+    }
+
     fn start(script: Box<Script>, is_in_order: bool, with_tls: bool) -> Self {
         let listener = Arc::new(TcpListener::bind("127.0.0.1:0").unwrap());
         let address = listener.local_addr().unwrap();

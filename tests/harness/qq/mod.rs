@@ -6,13 +6,14 @@ mod gateway;
 mod rest;
 mod server;
 
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::harness::network::Network;
+use crate::harness::shared::Shared;
 use server::{Server, State};
 
 /// The AppID and the AppSecret in every test; the secret must never appear in the program's output.
@@ -107,8 +108,7 @@ impl Qq {
         };
         let server = Arc::new(Server {
             network,
-            state: Mutex::new(state),
-            changed: Condvar::new(),
+            shared: Shared::new(state),
         });
         server.listen();
         Self { server }

@@ -3,23 +3,22 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::TcpStream;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use super::{Call, Fault, Message};
-use crate::harness::PATIENCE;
 use crate::harness::discord::websocket::WebSocket;
 use crate::harness::network::Network;
+use crate::harness::shared::{History, Shared};
 use crate::harness::wire::{self, Connection, RawRequest};
 
 /// What all connections share.
 pub(super) struct Server {
     pub network: Arc<Network>,
-    pub state: Mutex<State>,
-    /// Notified whenever the state has changed.
-    pub changed: Condvar,
+    pub shared: Shared<State>,
 }
 
 /// A message of a person, as far as it can be replied to.
@@ -69,36 +68,21 @@ pub(super) struct State {
 /// An answer: a status and a body; `None` when the connection breaks instead.
 pub(super) type Answer = Option<(u16, Value)>;
 
+impl Deref for Server {
+    type Target = Shared<State>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.shared
+    }
+}
+
+impl History for State {
+    fn history(&self) -> Vec<String> {
+        self.calls.iter().map(|call| format!("{call:?}")).collect()
+    }
+}
+
 impl Server {
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Changes the state, and notifies waiting threads.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let outcome = change(&mut self.state());
-        self.changed.notify_all();
-        outcome
-    }
-
-    /// Waits until `look` returns something.
-    pub(super) fn wait_until<T>(&self, what: &str, mut look: impl FnMut(&State) -> Option<T>) -> T {
-        let mut found = None;
-        let waited = self
-            .changed
-            .wait_timeout_while(self.state(), PATIENCE, |state| {
-                found = look(state);
-                found.is_none()
-            });
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        let calls: Vec<Call> = state.calls.iter().rev().take(6).cloned().collect();
-        // The lock is released before a panic: stopping the server needs it.
-        drop(state);
-        found.unwrap_or_else(|| {
-            panic!("{what} did not come; the last requests, newest first: {calls:#?}")
-        })
-    }
-
     /// Accepts connections.
     pub(super) fn listen(self: &Arc<Self>) {
         let server = Arc::clone(self);

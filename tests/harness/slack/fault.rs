@@ -4,6 +4,7 @@ use std::io;
 
 use serde_json::{Value, json};
 
+use crate::harness::faults;
 use crate::harness::gate::Gate;
 use crate::harness::wire::{self, Connection};
 
@@ -104,44 +105,4 @@ impl Fault {
     }
 }
 
-/// The faults that the test has planned.
-#[derive(Default)]
-pub(super) struct Faults(Vec<Rule>);
-
-struct Rule {
-    matches: Box<dyn Fn(&Call) -> bool + Send>,
-    times: usize,
-    is_met: bool,
-    fault: Fault,
-}
-
-impl Faults {
-    pub(super) fn add(
-        &mut self,
-        times: usize,
-        fault: Fault,
-        matches: impl Fn(&Call) -> bool + Send + 'static,
-    ) {
-        self.0.push(Rule {
-            matches: Box::new(matches),
-            times,
-            is_met: false,
-            fault,
-        });
-    }
-
-    /// The fault for a call.
-    pub(super) fn meet(&mut self, call: &Call) -> Option<Fault> {
-        let holds = |rule: &&mut Rule| rule.times > 0 && (rule.matches)(call);
-        let rule = self.0.iter_mut().find(holds)?;
-        rule.times -= 1;
-        rule.is_met = true;
-        Some(rule.fault.clone())
-    }
-
-    /// The faults that no call ran into: the test does not show what it claims.
-    pub(super) fn unmet(&self) -> impl Iterator<Item = &Fault> {
-        let unmet = self.0.iter().filter(|rule| !rule.is_met);
-        unmet.map(|rule| &rule.fault)
-    }
-}
+pub(super) type Faults = faults::Faults<Call, Fault>;

@@ -13,12 +13,13 @@ mod server;
 mod socket;
 mod store;
 
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 use std::thread;
 
 use serde_json::Value;
 
 use crate::harness::network::Network;
+use crate::harness::shared::Shared;
 
 pub use fault::Fault;
 pub use person::{Person, Said};
@@ -46,8 +47,7 @@ impl Slack {
         state.store.address = network.address().to_string();
         let server = Arc::new(Server {
             network,
-            state: Mutex::new(state),
-            changed: Condvar::new(),
+            shared: Shared::new(state),
         });
         server.listen();
         Self { server }

@@ -4,6 +4,7 @@ use std::io;
 
 use serde_json::{Value, json};
 
+use crate::harness::faults;
 use crate::harness::gate::Gate;
 use crate::harness::wire::{self, Connection};
 
@@ -189,75 +190,4 @@ impl Fault {
     }
 }
 
-/// The faults that the test has planned.
-#[derive(Default)]
-pub(super) struct Faults(Vec<Rule>);
-
-struct Rule {
-    matches: Box<dyn Fn(&Call) -> bool + Send>,
-    place: Option<Place>,
-    times: usize,
-    met: bool,
-    fault: Fault,
-}
-
-impl Faults {
-    pub(super) fn add(
-        &mut self,
-        matches: impl Fn(&Call) -> bool + Send + 'static,
-        times: usize,
-        fault: Fault,
-    ) {
-        self.0.push(Rule {
-            matches: Box::new(matches),
-            place: None,
-            times,
-            met: false,
-            fault,
-        });
-    }
-
-    /// Makes this many calls that name a place fail.
-    pub(super) fn add_in(&mut self, place: Place, times: usize, fault: Fault) {
-        self.0.push(Rule {
-            matches: Box::new(move |call| call.is_in(place)),
-            place: Some(place),
-            times,
-            met: false,
-            fault,
-        });
-    }
-
-    /// The fault for a call.
-    pub(super) fn meet(&mut self, call: &Call) -> Option<Fault> {
-        let mut rules = self.0.iter_mut();
-        let rule = rules.find(|rule| rule.times > 0 && (rule.matches)(call))?;
-        rule.times -= 1;
-        rule.met = true;
-        Some(rule.fault.clone())
-    }
-
-    /// Removes all faults.
-    pub(super) fn heal(&mut self) {
-        for rule in &mut self.0 {
-            rule.times = 0;
-        }
-    }
-
-    /// Removes the faults of [`Faults::add_in`] from a place.
-    pub(super) fn heal_in(&mut self, place: Place) {
-        for rule in &mut self.0 {
-            if rule.place == Some(place) {
-                rule.times = 0;
-            }
-        }
-    }
-
-    /// The faults that no call ran into: the test does not show what it claims.
-    pub(super) fn unmet(&self) -> impl Iterator<Item = &Fault> {
-        self.0
-            .iter()
-            .filter(|rule| !rule.met)
-            .map(|rule| &rule.fault)
-    }
-}
+pub(super) type Faults = faults::Faults<Call, Fault, Place>;

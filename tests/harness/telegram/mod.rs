@@ -12,7 +12,7 @@ mod store;
 mod text;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 
 use crate::harness::line::{Rate, Rates};
 use crate::harness::network::Network;
+use crate::harness::shared::Shared;
 use crate::harness::tls::Authority;
 
 pub use fault::Fault;
@@ -58,8 +59,7 @@ impl Telegram {
         let server = Arc::new(Server {
             network: Network::new(),
             tls,
-            state: Mutex::default(),
-            changed: Condvar::new(),
+            shared: Shared::default(),
         });
         server.listen();
         Self { server, authority }
@@ -155,14 +155,15 @@ impl Telegram {
         holds: impl Fn(&Call) -> bool + Send + 'static,
     ) {
         self.server
-            .change(|state| state.faults.add(holds, times, fault));
+            .change(|state| state.faults.add(times, fault, holds));
     }
 
     /// Makes this many calls of any method that name this chat fail; [`FOREVER`] until
     /// [`Telegram::heal_in`].
     pub fn fail_in(&self, place: Place, times: usize, fault: Fault) {
+        let holds = move |call: &Call| call.is_in(place);
         self.server
-            .change(|state| state.faults.add_in(place, times, fault));
+            .change(|state| state.faults.add_in(place, times, fault, holds));
     }
 
     /// Makes this many downloads of a person's file fail. `getFile` works.

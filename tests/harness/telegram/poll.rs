@@ -235,7 +235,7 @@ impl Server {
             Ok(poll) => poll,
             Err(refusal) => return Some(Err(refusal)),
         };
-        self.changed.notify_all();
+        self.wake();
         loop {
             if state.queue.polls != mine {
                 return Some(Err(Refusal::conflict()));
@@ -266,7 +266,7 @@ impl Server {
             bell,
         });
         drop(state);
-        self.changed.notify_all();
+        self.wake();
         let longest = Timespec::try_from(longest).unwrap();
         let mut watched = [
             PollFd::from_borrowed_fd(wire.as_fd(), PollFlags::IN),

@@ -5,12 +5,13 @@
 
 mod server;
 
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 use std::thread;
 
 use serde_json::{Value, json};
 
 use crate::harness::network::Network;
+use crate::harness::shared::Shared;
 use server::{Server, State};
 
 /// The bridge's token in every test; it must never appear in the program's output.
@@ -66,12 +67,11 @@ impl WhatsApp {
     pub fn with_token(token: Option<&str>) -> Self {
         let server = Arc::new(Server {
             network: Network::new(),
-            state: Mutex::new(State {
+            shared: Shared::new(State {
                 token: token.map(str::to_owned),
                 is_connected: true,
                 ..State::default()
             }),
-            changed: Condvar::new(),
         });
         server.listen();
         Self { server }

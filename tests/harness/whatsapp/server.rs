@@ -2,15 +2,16 @@
 
 use std::io;
 use std::net::TcpStream;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::ops::Deref;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
 use super::{Fault, Message};
-use crate::harness::PATIENCE;
 use crate::harness::discord::websocket::{Received, WebSocket};
 use crate::harness::network::Network;
+use crate::harness::shared::{History, Shared};
 use crate::harness::wire::{self, Connection};
 
 /// Characters of a message that WhatsApp takes.
@@ -19,9 +20,7 @@ const LONGEST: usize = 65_536;
 /// What all connections share.
 pub(super) struct Server {
     pub network: Arc<Network>,
-    pub state: Mutex<State>,
-    /// Notified whenever the state has changed.
-    pub changed: Condvar,
+    pub shared: Shared<State>,
 }
 
 /// The state of the bridge.
@@ -53,34 +52,22 @@ pub(super) fn now() -> u64 {
         .as_secs()
 }
 
+impl Deref for Server {
+    type Target = Shared<State>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.shared
+    }
+}
+
+impl History for State {
+    fn history(&self) -> Vec<String> {
+        let messages = self.messages.iter();
+        messages.map(|message| format!("{message:?}")).collect()
+    }
+}
+
 impl Server {
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Changes the state, and notifies waiting threads.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let outcome = change(&mut self.state());
-        self.changed.notify_all();
-        outcome
-    }
-
-    /// Waits until `look` returns something.
-    pub(super) fn wait_until<T>(&self, what: &str, mut look: impl FnMut(&State) -> Option<T>) -> T {
-        let mut found = None;
-        let waited = self
-            .changed
-            .wait_timeout_while(self.state(), PATIENCE, |state| {
-                found = look(state);
-                found.is_none()
-            });
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        let messages = state.messages.clone();
-        // The lock is released before a panic: stopping the bridge needs it.
-        drop(state);
-        found.unwrap_or_else(|| panic!("{what} did not come; the messages: {messages:#?}"))
-    }
-
     /// Accepts connections.
     pub(super) fn listen(self: &Arc<Self>) {
         let server = Arc::clone(self);

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
-use crate::harness::model::{Model, Request, Step, say};
+use crate::harness::model::{Model, Step};
 use crate::harness::wait_until;
 
 /// Who speaks.
@@ -171,21 +171,9 @@ impl<S: Service> Scene<S> {
         Self::with(Model::playing(script))
     }
 
-    /// The model says how many messages of people it has seen in the conversation, and the last word of the last one.
+    /// See [`Model::counting`].
     pub fn counting() -> Self {
-        Self::with(Model::answering(|request: &Request| {
-            let messages = request.messages();
-            let people = messages.iter().filter(|message| message["role"] == "user");
-            let texts: Vec<&str> = people
-                .map(|message| message["content"].as_str().unwrap())
-                .collect();
-            let word = texts.last().and_then(|text| text.split_whitespace().last());
-            say(&format!(
-                "{} so far, {}.",
-                texts.len(),
-                word.unwrap_or_default()
-            ))
-        }))
+        Self::with(Model::counting())
     }
 
     /// Any model.

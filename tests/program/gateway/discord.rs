@@ -26,21 +26,9 @@ impl Chat {
         Self::with(Model::playing(script))
     }
 
-    /// The model says how many people's messages it has seen, and the last one.
+    /// See [`Model::counting`].
     fn counting() -> Self {
-        Self::with(Model::answering(|request: &Request| {
-            let messages = request.messages();
-            let people = messages.iter().filter(|message| message["role"] == "user");
-            let texts: Vec<String> = people
-                .map(|message| message["content"].as_str().unwrap().to_owned())
-                .collect();
-            let word = texts.last().and_then(|text| text.split_whitespace().last());
-            say(&format!(
-                "{} so far, {}.",
-                texts.len(),
-                word.unwrap_or_default()
-            ))
-        }))
+        Self::with(Model::counting())
     }
 
     fn with(model: Model) -> Self {

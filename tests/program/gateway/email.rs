@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
 use crate::harness::mail::{BOT, CHECKER, Fault, Letter, Mail, PASSWORD, Person, Security, Sent};
-use crate::harness::model::{Model, Request, Step, call, say};
+use crate::harness::model::{Model, Step, call, say};
 use crate::harness::program::Program;
 use crate::harness::wait_until;
 
@@ -25,26 +25,13 @@ impl Scene {
         Self::with(Model::playing(script), Security::Plain)
     }
 
-    /// The model says how many people's messages it has seen, and the last word of the last one.
+    /// See [`Model::counting`].
     fn counting() -> Self {
         Self::counting_over(Security::Plain)
     }
 
     fn counting_over(security: Security) -> Self {
-        let answer = |request: &Request| {
-            let messages = request.messages();
-            let people = messages.iter().filter(|message| message["role"] == "user");
-            let texts: Vec<&str> = people
-                .map(|message| message["content"].as_str().unwrap())
-                .collect();
-            let word = texts.last().and_then(|text| text.split_whitespace().last());
-            say(&format!(
-                "{} so far, {}.",
-                texts.len(),
-                word.unwrap_or_default()
-            ))
-        };
-        Self::with(Model::answering(answer), security)
+        Self::with(Model::counting(), security)
     }
 
     fn with(model: Model, security: Security) -> Self {

@@ -9,7 +9,7 @@ use crate::harness::feishu::{
 };
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
-use crate::harness::model::{Gate, Model, Request, Step, call, say};
+use crate::harness::model::{Gate, Model, Step, call, say};
 use crate::harness::program::Program;
 
 const ANA: &str = "ou_ana00000000000000000000000000001";
@@ -28,21 +28,9 @@ impl Scene {
         Self::with(Model::playing(script))
     }
 
-    /// The model says how many people's messages it has seen, and the last one's last word.
+    /// See [`Model::counting`].
     fn counting() -> Self {
-        Self::with(Model::answering(|request: &Request| {
-            let messages = request.messages();
-            let people = messages.iter().filter(|message| message["role"] == "user");
-            let texts: Vec<String> = people
-                .map(|message| message["content"].as_str().unwrap().to_owned())
-                .collect();
-            let word = texts.last().and_then(|text| text.split_whitespace().last());
-            say(&format!(
-                "{} so far, {}.",
-                texts.len(),
-                word.unwrap_or_default()
-            ))
-        }))
+        Self::with(Model::counting())
     }
 
     fn with(model: Model) -> Self {

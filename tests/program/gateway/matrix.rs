@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
 use crate::harness::matrix::{BOT_ID, Fault, Matrix, Message, Person, TOKEN, section};
-use crate::harness::model::{Gate, Model, Request, Step, call, say};
+use crate::harness::model::{Gate, Model, Step, call, say};
 use crate::harness::program::Program;
 
 /// A scripted model, Matrix, and Ana, who may speak.
@@ -24,18 +24,9 @@ impl Chat {
         Self::with(Model::playing(script))
     }
 
-    /// The model says how many people's messages it has seen, and the last word of the last one.
+    /// See [`Model::counting`].
     fn counting() -> Self {
-        Self::with(Model::answering(|request: &Request| {
-            let messages = request.messages();
-            let people = messages.iter().filter(|message| message["role"] == "user");
-            let texts: Vec<String> = people
-                .map(|message| message["content"].as_str().unwrap().to_owned())
-                .collect();
-            let word = texts.last().and_then(|text| text.split_whitespace().last());
-            let word = word.unwrap_or_default();
-            say(&format!("{} so far, {word}.", texts.len()))
-        }))
+        Self::with(Model::counting())
     }
 
     fn with(model: Model) -> Self {

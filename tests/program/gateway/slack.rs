@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
-use crate::harness::model::{Gate, Model, Request, Step, call, say};
+use crate::harness::model::{Gate, Model, Step, call, say};
 use crate::harness::program::Program;
 use crate::harness::slack::{APP_TOKEN, BOT_TOKEN, Fault, Message, Person, Place, Slack};
 
@@ -24,21 +24,9 @@ impl Chat {
         Self::with(Model::playing(script))
     }
 
-    /// The model says how many people's messages it has seen, and the last word of the last one.
+    /// See [`Model::counting`].
     fn counting() -> Self {
-        Self::with(Model::answering(|request: &Request| {
-            let messages = request.messages();
-            let people = messages.iter().filter(|message| message["role"] == "user");
-            let texts: Vec<&str> = people
-                .map(|message| message["content"].as_str().unwrap())
-                .collect();
-            let word = texts.last().and_then(|text| text.split_whitespace().last());
-            say(&format!(
-                "{} so far, {}.",
-                texts.len(),
-                word.unwrap_or_default()
-            ))
-        }))
+        Self::with(Model::counting())
     }
 
     fn with(model: Model) -> Self {

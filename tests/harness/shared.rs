@@ -1,0 +1,82 @@
+//! What the threads of a fake server share: its state, and a notice of each change.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::PATIENCE;
+
+/// A state that threads change and wait for.
+#[derive(Default)]
+pub struct Shared<S> {
+    state: Mutex<S>,
+    changed: Condvar,
+}
+
+/// How many of the last things a test prints that waited in vain.
+const PRINTED: usize = 6;
+
+/// What came so far, such as requests, oldest first: for the message of a test that waited in vain.
+pub trait History {
+    fn history(&self) -> Vec<String>;
+}
+
+impl<S> Shared<S> {
+    pub fn new(state: S) -> Self {
+        Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// The state, locked.
+    pub fn state(&self) -> MutexGuard<'_, S> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state, and wakes the threads that wait.
+    pub fn change<T>(&self, change: impl FnOnce(&mut S) -> T) -> T {
+        let outcome = change(&mut self.state());
+        self.wake();
+        outcome
+    }
+
+    /// Wakes the threads that wait, after a change by means of [`Shared::state`].
+    pub fn wake(&self) {
+        self.changed.notify_all();
+    }
+
+    /// Releases the state until it changes, or for this time.
+    pub fn wait_for_change<'a>(
+        &self,
+        state: MutexGuard<'a, S>,
+        time: Duration,
+    ) -> MutexGuard<'a, S> {
+        let waited = self.changed.wait_timeout(state, time);
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Waits until `look` returns something, or for this time.
+    pub fn wait<T>(&self, time: Duration, mut look: impl FnMut(&S) -> Option<T>) -> Option<T> {
+        let mut found = None;
+        let missing = |state: &mut S| {
+            found = look(state);
+            found.is_none()
+        };
+        let waited = self.changed.wait_timeout_while(self.state(), time, missing);
+        drop(waited);
+        found
+    }
+}
+
+impl<S: History> Shared<S> {
+    /// Waits until `look` returns something, which is expected to be at once.
+    #[track_caller]
+    pub fn wait_until<T>(&self, what: &str, look: impl FnMut(&S) -> Option<T>) -> T {
+        // The lock is released before a panic: stopping the server needs it.
+        self.wait(PATIENCE, look).unwrap_or_else(|| {
+            let history = self.state().history();
+            let last: Vec<_> = history.iter().rev().take(PRINTED).collect();
+            panic!("{what} did not come; the last that came, newest first: {last:#?}")
+        })
+    }
+}
