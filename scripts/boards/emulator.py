@@ -3,9 +3,8 @@ takes three times as long for riscv64, and processor times can be compared only 
 
 import shutil
 import subprocess
-from pathlib import Path
 
-from system import RELEASE, Mirror, Recipe, fresh, run, say
+from system import HERE, RELEASE, Mirror, Recipe, fresh, run, say
 
 PACKAGES = ["qemu-system-arm", "qemu-system-riscv"]
 
@@ -17,7 +16,7 @@ class Emulator:
 
     def make(self):
         """Unpacks it, if it is missing or an older recipe made it."""
-        recipe = Recipe(self.root, [Path(__file__)])
+        recipe = Recipe(self.root, [HERE / "emulator.py", HERE / "system.py"])
         if recipe.is_done():
             return
         say("fetching Debian's emulator")
@@ -27,11 +26,16 @@ class Emulator:
         root = fresh(self.root)
         for package in mirror.fetch(PACKAGES):
             run("dpkg-deb", "-x", package, root)
+        # With this beside the program that runs, which is the loader, it finds its own files and modules rather than those of
+        # this system's qemu.
+        (self.loader().parent / "qemu-bundle").symlink_to("../../..")
         shutil.rmtree(mirror.folder)
         recipe.note()
 
     def command(self, program):
         """How to call one of its programs. Its libraries are newer than this system's, so their own loader loads them:
         ld.so(8)."""
-        loader = next(self.root.glob("usr/lib/*/ld-linux*.so.*"))
-        return [loader, "--library-path", loader.parent, self.root / "usr/bin" / program, "-L", self.root / "usr/share/qemu"]
+        return [self.loader(), "--library-path", self.loader().parent, self.root / "usr/bin" / program]
+
+    def loader(self):
+        return next(self.root.glob("usr/lib/*/ld-linux*.so.*"))

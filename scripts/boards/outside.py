@@ -70,10 +70,17 @@ class StepHandler(Quiet):
         self.end_headers()
 
 
+class Refuser(Quiet):
+    def do_POST(self):
+        # A connection that is closed before its data are read is reset, and a client may never see the answer.
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_error(501)
+
+
 def refuse(folder):
-    """Starts a server over TLS that refuses each request with 501, and returns its port. Its certificate is
+    """Starts a server over TLS that refuses each POST with 501, and returns its port. Its certificate is
     in the folder, and of today."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refuser)
     server.daemon_threads = True
     server.socket = certificates.secured(server.socket, folder)
     threading.Thread(target=server.serve_forever, daemon=True).start()

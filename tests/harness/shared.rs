@@ -12,12 +12,18 @@ pub struct Shared<S> {
     changed: Condvar,
 }
 
-/// How many of the last things a test prints that waited in vain.
-const PRINTED: usize = 6;
+/// How many things of a kind a test prints that has waited in vain.
+const PRINTED: usize = 12;
 
-/// What came so far, such as requests, oldest first: for the message of a test that waited in vain.
-pub trait History {
-    fn history(&self) -> Vec<String>;
+/// What came last, such as requests, oldest first: for the message of a test that has waited in vain.
+pub trait Recent {
+    fn recent(&self) -> Vec<String>;
+}
+
+/// The last few.
+pub fn last(things: impl ExactSizeIterator<Item = String>) -> Vec<String> {
+    let passed = things.len().saturating_sub(PRINTED);
+    things.skip(passed).collect()
 }
 
 impl<S> Shared<S> {
@@ -68,15 +74,15 @@ impl<S> Shared<S> {
     }
 }
 
-impl<S: History> Shared<S> {
+impl<S: Recent> Shared<S> {
     /// Waits until `look` returns something, which is expected to be at once.
     #[track_caller]
     pub fn wait_until<T>(&self, what: &str, look: impl FnMut(&S) -> Option<T>) -> T {
-        // The lock is released before a panic: stopping the server needs it.
-        self.wait(PATIENCE, look).unwrap_or_else(|| {
-            let history = self.state().history();
-            let last: Vec<_> = history.iter().rev().take(PRINTED).collect();
-            panic!("{what} did not come; the last that came, newest first: {last:#?}")
-        })
+        let Some(found) = self.wait(PATIENCE, look) else {
+            // The lock is released before the panic: stopping the server needs it.
+            let recent = self.state().recent().join("\n");
+            panic!("{what} did not come. What came last:\n{recent}")
+        };
+        found
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::Fault;
 use super::stream::{Link, SOCKET};
 use crate::harness::network::Network;
-use crate::harness::shared::{History, Shared};
+use crate::harness::shared::{Recent, Shared, last};
 use crate::harness::wire;
 
 /// One request.
@@ -91,11 +91,11 @@ impl Deref for Server {
     }
 }
 
-impl History for State {
-    fn history(&self) -> Vec<String> {
-        let calls = self.calls.iter().map(|call| format!("{call:?}"));
-        let complaints = self.complaints.iter().cloned();
-        calls.chain(complaints).collect()
+impl Recent for State {
+    fn recent(&self) -> Vec<String> {
+        let mut recent = last(self.calls.iter().map(|call| format!("{call:?}")));
+        recent.extend(last(self.complaints.iter().cloned()));
+        recent
     }
 }
 

@@ -9,7 +9,7 @@ use rustls::ServerConfig;
 use super::pipe::Pipe;
 use super::{ACCOUNT, CHANNEL, Fault, PASSWORD, Piece};
 use crate::harness::network::Network;
-use crate::harness::shared::{History, Shared};
+use crate::harness::shared::{Recent, Shared, last};
 
 /// The server's name.
 pub(super) const SERVER: &str = "irc.garden.example";
@@ -296,9 +296,9 @@ impl Deref for Server {
     }
 }
 
-impl History for State {
-    fn history(&self) -> Vec<String> {
-        self.lines.clone()
+impl Recent for State {
+    fn recent(&self) -> Vec<String> {
+        last(self.lines.iter().cloned())
     }
 }
 

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::harness::line::Paced;
 use crate::harness::network::Network;
-use crate::harness::shared::{History, Shared};
+use crate::harness::shared::{Recent, Shared, last};
 use crate::harness::tls::Authority;
 use crate::harness::wire::Stream;
 
@@ -328,10 +328,11 @@ impl Deref for Server {
     }
 }
 
-impl History for State {
-    fn history(&self) -> Vec<String> {
-        let mails = self.sent.iter().map(|mail| format!("{mail:?}"));
-        self.commands.iter().cloned().chain(mails).collect()
+impl Recent for State {
+    fn recent(&self) -> Vec<String> {
+        let mut recent = last(self.commands.iter().cloned());
+        recent.extend(last(self.sent.iter().map(|mail| format!("{mail:?}"))));
+        recent
     }
 }
 

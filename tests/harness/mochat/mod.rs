@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use crate::harness::network::Network;
-use crate::harness::shared::{History, Shared};
+use crate::harness::shared::{Recent, Shared, last};
 use crate::harness::wire::{self, RawRequest};
 
 /// The agent's token in every test; it must never appear in the program's output.
@@ -217,9 +217,9 @@ impl Deref for Server {
     }
 }
 
-impl History for State {
-    fn history(&self) -> Vec<String> {
-        self.calls.clone()
+impl Recent for State {
+    fn recent(&self) -> Vec<String> {
+        last(self.calls.iter().cloned())
     }
 }
 

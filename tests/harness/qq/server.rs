@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{Call, Fault, Message};
 use crate::harness::discord::websocket::WebSocket;
 use crate::harness::network::Network;
-use crate::harness::shared::{History, Shared};
+use crate::harness::shared::{Recent, Shared, last};
 use crate::harness::wire::{self, Connection, RawRequest};
 
 /// What all connections share.
@@ -76,9 +76,9 @@ impl Deref for Server {
     }
 }
 
-impl History for State {
-    fn history(&self) -> Vec<String> {
-        self.calls.iter().map(|call| format!("{call:?}")).collect()
+impl Recent for State {
+    fn recent(&self) -> Vec<String> {
+        last(self.calls.iter().map(|call| format!("{call:?}")))
     }
 }
 

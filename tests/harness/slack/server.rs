@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::harness::network::Network;
-use crate::harness::shared::{History, Shared};
+use crate::harness::shared::{Recent, Shared, last};
 use crate::harness::wire::{self, Connection, RawRequest};
 
 use super::fault::{Fault, Faults, Reply};
@@ -55,9 +55,9 @@ impl Deref for Server {
     }
 }
 
-impl History for State {
-    fn history(&self) -> Vec<String> {
-        self.calls.iter().map(Call::line).collect()
+impl Recent for State {
+    fn recent(&self) -> Vec<String> {
+        last(self.calls.iter().map(Call::line))
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{Fault, Message};
 use crate::harness::discord::websocket::{Received, WebSocket};
 use crate::harness::network::Network;
-use crate::harness::shared::{History, Shared};
+use crate::harness::shared::{Recent, Shared, last};
 use crate::harness::wire::{self, Connection};
 
 /// Characters of a message that WhatsApp takes.
@@ -60,10 +60,10 @@ impl Deref for Server {
     }
 }
 
-impl History for State {
-    fn history(&self) -> Vec<String> {
+impl Recent for State {
+    fn recent(&self) -> Vec<String> {
         let messages = self.messages.iter();
-        messages.map(|message| format!("{message:?}")).collect()
+        last(messages.map(|message| format!("{message:?}")))
     }
 }
 
