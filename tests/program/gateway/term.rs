@@ -54,6 +54,11 @@ fn shows_in(scene: &Scene, place: Place, words: &str) -> Message {
     })
 }
 
+/// Waits until a shell asks for a command. What is typed before stands above its prompt.
+fn prompts(scene: &Scene) -> Message {
+    shows(scene, " █")
+}
+
 /// Waits until the terminal is closed, with these words below its last screen.
 fn closes(scene: &Scene, words: &str) -> Message {
     let closed = scene.wait_for(words);
@@ -84,7 +89,7 @@ fn has(program: &str) -> bool {
 #[test]
 fn a_shell_takes_messages_and_buttons_and_its_end_is_shown() {
     let (scene, gateway) = open("/term sh");
-    shows(&scene, "█");
+    prompts(&scene);
     scene.ana.says("echo $((40+2)).");
     shows(&scene, "42.");
     scene.ana.says("echo not sent \\");
@@ -212,7 +217,7 @@ fn a_secret_that_comes_too_late_is_deleted_and_kept_nowhere() {
 #[test]
 fn a_terminal_takes_the_size_that_is_asked_for() {
     let (scene, gateway) = open("/term 60x20 sh");
-    shows(&scene, "█");
+    prompts(&scene);
     scene.ana.says("stty size");
     shows(&scene, "\n20 60");
     scene.ana.says("/term phone");
@@ -236,7 +241,7 @@ fn a_terminal_takes_the_size_that_is_asked_for() {
 #[test]
 fn a_screenshot_is_sent_as_a_photo() {
     let (scene, gateway) = open("/term phone sh");
-    shows(&scene, "█");
+    prompts(&scene);
     scene.ana.presses("Screenshot");
     let sent = scene.telegram.wait_for_calls("sendPhoto", 1);
     assert_eq!(sent[0]["photo"]["name"], "screen.png", "{sent:?}");
@@ -269,12 +274,12 @@ fn in_a_group_only_the_one_who_opened_it_types() {
 #[test]
 fn a_restart_closes_it_and_says_so_once() {
     let (scene, gateway) = open("/term sh");
-    shows(&scene, "█");
+    prompts(&scene);
     gateway.stop().ends_with(0);
     closes(&scene, "closed by a restart");
     let gateway = scene.start();
     scene.ana.says("/term sh");
-    shows(&scene, "█");
+    prompts(&scene);
     scene.ana.says("echo $((40+2)).");
     let screen = shows(&scene, "42.");
     gateway.kill();
@@ -323,7 +328,7 @@ fn outside_the_sandbox_it_is_allowed_each_time() {
 #[test]
 fn what_is_typed_pushes_the_screen_up_and_it_comes_down_again() {
     let (scene, gateway) = open("/term sh");
-    let first = shows(&scene, "█");
+    let first = prompts(&scene);
     for number in 0..5 {
         scene.ana.says(&format!("echo $((100+{number}))"));
         shows(&scene, &format!("\n{}", 100 + number));

@@ -13,7 +13,7 @@ fn a_thousand_changes_a_second_stay_within_pace_and_memory() {
     scene.wait_for("telegram:1001");
     let closed = anonymous_kb(&gateway);
     scene.ana.says("/term sh");
-    shows(&scene, "█");
+    prompts(&scene);
     let before = anonymous_kb(&gateway);
     println!(
         "an open terminal takes {} kB",
@@ -50,7 +50,7 @@ const PACE: Duration = Duration::from_secs(1);
 #[test]
 fn what_is_typed_shows_as_soon_as_the_pace_allows() {
     let (scene, gateway) = open("/term sh");
-    shows(&scene, "█");
+    prompts(&scene);
     let mut times: Vec<Duration> = (0..7)
         .map(|number| {
             let typed = Instant::now();
@@ -61,6 +61,7 @@ fn what_is_typed_shows_as_soon_as_the_pace_allows() {
             let mut newest = edits.iter().rev();
             let shown = *newest.next().unwrap();
             let begins = newest.next().map_or(typed, |last| typed.max(*last + PACE));
+            prompts(&scene);
             shown.saturating_duration_since(begins)
         })
         .collect();

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::{SECRET, Scene, closes, files_with, shows, shows_in};
+use super::{SECRET, Scene, closes, files_with, prompts, shows, shows_in};
 use crate::harness::program::Program;
 use crate::harness::telegram::{BOT_NAME, Said};
 
@@ -121,7 +121,7 @@ fn a_reload_closes_the_terminal_of_a_person_who_is_no_owner_any_more() {
     let mut scene = Scene::playing([]);
     let gateway = scene.start();
     scene.ana.says("/term sh");
-    shows(&scene, "█");
+    prompts(&scene);
     demote(&mut scene, "1001");
     closes(&scene, "Terminal closed: only owners can use one");
     gateway.stop().ends_with(0);
@@ -133,7 +133,7 @@ fn a_person_who_is_no_owner_any_more_types_nothing_and_can_close_it() {
         let mut scene = Scene::playing([]);
         let gateway = scene.start();
         scene.ana.says("/term sh");
-        shows(&scene, "█");
+        prompts(&scene);
         // Only a message shows who has this name.
         demote(&mut scene, "@ana");
         match typed {
@@ -169,7 +169,7 @@ fn a_person_without_access_has_no_terminal_any_more() {
     let mut scene = Scene::playing([]);
     let gateway = scene.start();
     scene.ana.says("/term sh");
-    shows(&scene, "█");
+    prompts(&scene);
     scene
         .home
         .set("/channels/telegram/allowFrom", json!(["@somebody"]));
