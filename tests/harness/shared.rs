@@ -1,9 +1,11 @@
 //! What the threads of a fake server share: its state, and a notice of each change.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::ops::Deref;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::PATIENCE;
+use super::network::Network;
 
 /// A state that threads change and wait for.
 #[derive(Default)]
@@ -84,5 +86,26 @@ impl<S: Recent> Shared<S> {
             panic!("{what} did not come. What came last:\n{recent}")
         };
         found
+    }
+}
+
+/// A fake server of one network. What it does is in the impl of the fake for its state.
+pub struct Server<S> {
+    pub network: Arc<Network>,
+    shared: Shared<S>,
+}
+
+impl<S> Server<S> {
+    pub fn new(network: Arc<Network>, state: S) -> Arc<Self> {
+        let shared = Shared::new(state);
+        Arc::new(Self { network, shared })
+    }
+}
+
+impl<S> Deref for Server<S> {
+    type Target = Shared<S>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.shared
     }
 }

@@ -13,7 +13,6 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::harness::network::Network;
-use crate::harness::shared::Shared;
 
 pub use person::Person;
 pub use server::{Call, Message};
@@ -59,10 +58,7 @@ impl DingTalk {
             address: network.address().to_string(),
             ..State::default()
         };
-        let server = Arc::new(Server {
-            network,
-            shared: Shared::new(state),
-        });
+        let server = Server::new(network, state);
         server.listen();
         Self { server }
     }

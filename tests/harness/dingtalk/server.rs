@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::TcpStream;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,8 +9,7 @@ use serde_json::Value;
 
 use super::Fault;
 use super::stream::{Link, SOCKET};
-use crate::harness::network::Network;
-use crate::harness::shared::{Recent, Shared, last};
+use crate::harness::shared::{self, Recent, last};
 use crate::harness::wire;
 
 /// One request.
@@ -42,11 +40,7 @@ pub struct Message {
     pub file: Option<(String, Vec<u8>)>,
 }
 
-/// What all connections share.
-pub(super) struct Server {
-    pub network: Arc<Network>,
-    pub shared: Shared<State>,
-}
+pub(super) type Server = shared::Server<State>;
 
 /// A file that was uploaded.
 pub(super) struct Media {
@@ -82,14 +76,6 @@ pub(super) struct State {
 
 /// What the server sends back; `None` when the connection breaks instead.
 pub(super) type Answer = Option<(u16, Vec<u8>)>;
-
-impl Deref for Server {
-    type Target = Shared<State>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.shared
-    }
-}
 
 impl Recent for State {
     fn recent(&self) -> Vec<String> {

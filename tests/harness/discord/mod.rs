@@ -22,7 +22,6 @@ use serde_json::{Value, json};
 
 use crate::harness::line::{Rate, Rates};
 use crate::harness::network::Network;
-use crate::harness::shared::Shared;
 
 pub use fault::Fault;
 use fault::missing_permissions;
@@ -63,10 +62,7 @@ impl Discord {
             ..State::default()
         };
         state.store.cdn = format!("http://{address}");
-        let server = Arc::new(Server {
-            network,
-            shared: Shared::new(state),
-        });
+        let server = Server::new(network, state);
         server.listen();
         Self { server }
     }

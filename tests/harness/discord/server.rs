@@ -2,12 +2,10 @@
 
 use std::io;
 use std::net::TcpStream;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::harness::network::Network;
-use crate::harness::shared::{Recent, Shared, last};
+use crate::harness::shared::{self, Recent, last};
 use crate::harness::wire::{self, Connection, RawRequest};
 
 use super::TOKEN;
@@ -22,11 +20,7 @@ use super::store::Store;
 pub(super) const GATEWAY: &str = "/gateway";
 pub(super) const RESUME: &str = "/resume";
 
-/// What all connections share.
-pub(super) struct Server {
-    pub network: Arc<Network>,
-    pub shared: Shared<State>,
-}
+pub(super) type Server = shared::Server<State>;
 
 /// The state of the server.
 #[derive(Default)]
@@ -43,14 +37,6 @@ pub(super) struct State {
     pub faults: Faults,
     pub complaints: Vec<String>,
     pub forgiven: Vec<String>,
-}
-
-impl Deref for Server {
-    type Target = Shared<State>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.shared
-    }
 }
 
 impl Recent for State {

@@ -17,7 +17,6 @@ use std::thread;
 use serde_json::Value;
 
 use crate::harness::network::Network;
-use crate::harness::shared::Shared;
 
 pub use fault::Fault;
 pub use link::Event;
@@ -47,10 +46,7 @@ impl Feishu {
             address: network.address().to_string(),
             ..State::default()
         };
-        let server = Arc::new(Server {
-            network,
-            shared: Shared::new(state),
-        });
+        let server = Server::new(network, state);
         server.listen();
         Self { server }
     }

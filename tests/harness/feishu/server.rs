@@ -2,15 +2,13 @@
 
 use std::io;
 use std::net::TcpStream;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use crate::harness::form::{self, Part};
-use crate::harness::network::Network;
-use crate::harness::shared::{Recent, Shared, last};
+use crate::harness::shared::{self, Recent, last};
 use crate::harness::wire::{self, Connection, RawRequest};
 
 use super::fault::{Fault, Faults, Refusal, Reply, token_refused};
@@ -144,11 +142,7 @@ fn arguments(pattern: &str, path: &str) -> Option<Vec<String>> {
     }
 }
 
-/// What all connections share.
-pub(super) struct Server {
-    pub network: Arc<Network>,
-    pub shared: Shared<State>,
-}
+pub(super) type Server = shared::Server<State>;
 
 /// The state of the server.
 #[derive(Default)]
@@ -168,14 +162,6 @@ pub(super) struct State {
     pub limited: usize,
     pub complaints: Vec<String>,
     pub forgiven: Vec<String>,
-}
-
-impl Deref for Server {
-    type Target = Shared<State>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.shared
-    }
 }
 
 impl Recent for State {

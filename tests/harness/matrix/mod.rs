@@ -18,7 +18,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::harness::network::Network;
-use crate::harness::shared::Shared;
 
 pub use fault::Fault;
 pub use person::Person;
@@ -72,10 +71,7 @@ impl Matrix {
             ..State::default()
         };
         state.store.direct = Value::Null;
-        let server = Arc::new(Server {
-            network,
-            shared: Shared::new(state),
-        });
+        let server = Server::new(network, state);
         server.listen();
         Self { server }
     }

@@ -2,12 +2,10 @@
 
 use std::io;
 use std::net::TcpStream;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::harness::network::Network;
-use crate::harness::shared::{Recent, Shared, last};
+use crate::harness::shared::{self, Recent, last};
 use crate::harness::wire::{self, Connection, RawRequest};
 
 use super::TOKEN;
@@ -15,11 +13,7 @@ use super::fault::{Fault, Faults, Refusal, Reply};
 use super::request::Call;
 use super::store::Store;
 
-/// What all connections share.
-pub(super) struct Server {
-    pub network: Arc<Network>,
-    pub shared: Shared<State>,
-}
+pub(super) type Server = shared::Server<State>;
 
 /// The state of the server.
 #[derive(Default)]
@@ -45,14 +39,6 @@ pub(super) struct State {
     /// Whether files are on another host.
     pub redirects: bool,
     pub is_closing: bool,
-}
-
-impl Deref for Server {
-    type Target = Shared<State>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.shared
-    }
 }
 
 impl Recent for State {

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::TcpStream;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -12,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use crate::harness::network::Network;
-use crate::harness::shared::{Recent, Shared, last};
+use crate::harness::shared::{self, Recent, last};
 use crate::harness::wire::{self, RawRequest};
 
 /// The agent's token in every test; it must never appear in the program's output.
@@ -35,10 +34,7 @@ pub enum Fault {
     BadGateway,
 }
 
-struct Server {
-    network: Arc<Network>,
-    shared: Shared<State>,
-}
+type Server = shared::Server<State>;
 
 #[derive(Default)]
 struct State {
@@ -57,10 +53,7 @@ struct State {
 impl MoChat {
     /// A server without any messages.
     pub fn start() -> Self {
-        let server = Arc::new(Server {
-            network: Network::new(),
-            shared: Shared::default(),
-        });
+        let server = Server::new(Network::new(), State::default());
         server.listen();
         Self { server }
     }
@@ -206,14 +199,6 @@ impl State {
             json!({"seq": number, "type": "message.add", "timestamp": message["createdAt"], "payload": message})
         });
         (events.collect(), numbered.count() as u64)
-    }
-}
-
-impl Deref for Server {
-    type Target = Shared<State>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.shared
     }
 }
 

@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::harness::network::Network;
-use crate::harness::shared::Shared;
 use server::{Server, State};
 
 /// The AppID and the AppSecret in every test; the secret must never appear in the program's output.
@@ -106,10 +105,7 @@ impl Qq {
             heartbeat: 41_250,
             ..State::default()
         };
-        let server = Arc::new(Server {
-            network,
-            shared: Shared::new(state),
-        });
+        let server = Server::new(network, state);
         server.listen();
         Self { server }
     }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::TcpStream;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,15 +10,10 @@ use serde_json::{Value, json};
 
 use super::{Call, Fault, Message};
 use crate::harness::discord::websocket::WebSocket;
-use crate::harness::network::Network;
-use crate::harness::shared::{Recent, Shared, last};
+use crate::harness::shared::{self, Recent, last};
 use crate::harness::wire::{self, Connection, RawRequest};
 
-/// What all connections share.
-pub(super) struct Server {
-    pub network: Arc<Network>,
-    pub shared: Shared<State>,
-}
+pub(super) type Server = shared::Server<State>;
 
 /// A message of a person, as far as it can be replied to.
 pub(super) struct Heard {
@@ -67,14 +61,6 @@ pub(super) struct State {
 
 /// An answer: a status and a body; `None` when the connection breaks instead.
 pub(super) type Answer = Option<(u16, Value)>;
-
-impl Deref for Server {
-    type Target = Shared<State>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.shared
-    }
-}
 
 impl Recent for State {
     fn recent(&self) -> Vec<String> {

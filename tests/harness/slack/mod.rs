@@ -19,7 +19,6 @@ use std::thread;
 use serde_json::Value;
 
 use crate::harness::network::Network;
-use crate::harness::shared::Shared;
 
 pub use fault::Fault;
 pub use person::{Person, Said};
@@ -45,10 +44,7 @@ impl Slack {
         let network = Network::new();
         let mut state = State::default();
         state.store.address = network.address().to_string();
-        let server = Arc::new(Server {
-            network,
-            shared: Shared::new(state),
-        });
+        let server = Server::new(network, state);
         server.listen();
         Self { server }
     }

@@ -2,13 +2,11 @@
 
 use std::io;
 use std::net::TcpStream;
-use std::ops::Deref;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::harness::network::Network;
-use crate::harness::shared::{Recent, Shared, last};
+use crate::harness::shared::{self, Recent, last};
 use crate::harness::wire::{self, Connection, RawRequest};
 
 use super::fault::{Fault, Faults, Reply};
@@ -18,11 +16,7 @@ use super::socket::{LINK, Sockets};
 use super::store::{BOT_ID, Store, TEAM};
 use super::{APP_TOKEN, BOT_TOKEN};
 
-/// What all connections share.
-pub(super) struct Server {
-    pub network: Arc<Network>,
-    pub shared: Shared<State>,
-}
+pub(super) type Server = shared::Server<State>;
 
 /// The state of the server.
 #[derive(Default)]
@@ -46,14 +40,6 @@ const SCOPES: [(&str, &str); 4] = [
     ("reactions.add", "reactions:write"),
     ("files.getUploadURLExternal", "files:write"),
 ];
-
-impl Deref for Server {
-    type Target = Shared<State>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.shared
-    }
-}
 
 impl Recent for State {
     fn recent(&self) -> Vec<String> {

@@ -11,7 +11,6 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::harness::network::Network;
-use crate::harness::shared::Shared;
 use server::{Server, State};
 
 /// The bridge's token in every test; it must never appear in the program's output.
@@ -65,14 +64,14 @@ impl WhatsApp {
 
     /// A bridge that was started with this token, or without one.
     pub fn with_token(token: Option<&str>) -> Self {
-        let server = Arc::new(Server {
-            network: Network::new(),
-            shared: Shared::new(State {
+        let server = Server::new(
+            Network::new(),
+            State {
                 token: token.map(str::to_owned),
                 is_connected: true,
                 ..State::default()
-            }),
-        });
+            },
+        );
         server.listen();
         Self { server }
     }

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::TcpStream;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,18 +9,13 @@ use serde_json::{Value, json};
 
 use super::{Fault, Message};
 use crate::harness::discord::websocket::{Received, WebSocket};
-use crate::harness::network::Network;
-use crate::harness::shared::{Recent, Shared, last};
+use crate::harness::shared::{self, Recent, last};
 use crate::harness::wire::{self, Connection};
 
 /// Characters of a message that WhatsApp takes.
 const LONGEST: usize = 65_536;
 
-/// What all connections share.
-pub(super) struct Server {
-    pub network: Arc<Network>,
-    pub shared: Shared<State>,
-}
+pub(super) type Server = shared::Server<State>;
 
 /// The state of the bridge.
 #[derive(Default)]
@@ -50,14 +44,6 @@ pub(super) fn now() -> u64 {
         .duration_since(UNIX_EPOCH)
         .unwrap()
         .as_secs()
-}
-
-impl Deref for Server {
-    type Target = Shared<State>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.shared
-    }
 }
 
 impl Recent for State {
