@@ -134,10 +134,11 @@ mcp-servers: ## List and call the tools of real MCP servers from npm and PyPI (n
 	$(CARGO) build --locked
 	python3 scripts/mcp-servers "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
+# The test is built without the key of the binary, as all tests are.
 footprint: ## Build the static binary and measure its size, memory, instructions and writes
 	@scripts/setup footprint
 	binary=$$(cross/build $(CROSS_TARGET)) && python3 scripts/footprint "$$binary" && \
-		PEACRAB_TEST_MEASURED="$$(realpath "$$binary")" $(CARGO) test --locked --test program -- \
+		PEACRAB_TEST_MEASURED="$$(realpath "$$binary")" env -u PEACRAB_UPDATE_KEY $(CARGO) test --locked --test program -- \
 		--ignored --exact channels::together::a_connected_channel_takes_little_memory --nocapture
 
 sizes: ## Show where the text of the program goes, by room (ROOM: within one)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests the program on the boards' kernels, in emulated machines.
 
-    python3 scripts/boards [--today] [--only KIND]… [--modes MODE]… [--jobs N] [BOARD…]
+    python3 scripts/boards [--today] [--only KIND]… [--modes MODE]… [--jobs N] [--prepare] [BOARD…]
 
 README.md describes the checks and their requirements. Downloads and results are in .boards, or in the folder that
 PEACRAB_BOARDS names.
@@ -66,6 +66,9 @@ def main():
         is_complete = True
     except KeyboardInterrupt:
         say("interrupted")
+    if arguments.prepare and is_complete:
+        say(f"prepared in {(time.monotonic() - began) / 60:.0f} minutes")
+        return 1 if results.failed() else 0
     results.show()
     FIGURES.show()
     say(f"{len(results.rounds)} rounds in {(time.monotonic() - began) / 60:.0f} minutes")
@@ -81,6 +84,7 @@ def parse():
     # A gateway's machine is idle for more than half of its time.
     jobs = (os.cpu_count() or 1) + 1
     parser.add_argument("--jobs", type=int, default=jobs, help="machines at once (default: one more than there are cores)")
+    parser.add_argument("--prepare", action="store_true", help="fetch and build what the checks need, and run none")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.boards if name not in BOARDS]
     if unknown:
@@ -125,6 +129,8 @@ def run(arguments, steps, cache, results):
             system = System(board, cache, emulator)
             system.make()
             built = build(board, tests_wanted)
+            if built and arguments.prepare:
+                continue
             for round in rounds:
                 position = f"({next(numbers)} of {count})"
                 if built:
