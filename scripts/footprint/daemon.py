@@ -18,6 +18,8 @@ from telegram import TOKEN
 FIRST_PERSON, PEOPLE_MAX = 1001, 64
 # Seconds after which an answer counts as lost. Network cuts and rate limits delay answers.
 ANSWER_TIME = 120
+# Seconds after which a person sends again what was refused.
+REFUSED_PAUSE = 1
 # Seconds in which the threads of finished turns end.
 SETTLE_TIME = 2
 # Seconds after which idle connections have been closed.
@@ -112,7 +114,7 @@ class Crowd:
         self.telegram = telegram
         self.chats = [telegram.chat(FIRST_PERSON + number) for number in range(people)]
         self.numbers = itertools.count(1)
-        self.answered, self.lost = 0, []
+        self.answered, self.refused, self.lost = 0, 0, []
         self.lock = threading.Lock()
 
     def ask(self, messages):
@@ -147,19 +149,25 @@ class Crowd:
         self.say(chat, numbered(QUESTION, number), lambda shown: shown == answer)
 
     def command(self, chat):
-        """Sends a slash command, and waits for its output."""
+        """Sends a slash command, and waits for its output. When too many run it is refused, and sent again."""
         words = f"number {next(self.numbers)}"
-        self.say(chat, f"/sh echo {words}", lambda shown: shown.strip().endswith(words))
+        is_refused = lambda shown: shown.startswith("Not accepted")
+        is_answer = lambda shown: shown.strip().endswith(words) or is_refused(shown)
+        while (shown := self.say(chat, f"/sh echo {words}", is_answer)) and is_refused(shown):
+            with self.lock:
+                self.answered, self.refused = self.answered - 1, self.refused + 1
+            time.sleep(REFUSED_PAUSE)
 
     def say(self, chat, text, is_answer):
-        """Sends a message, and waits for its answer."""
+        """Sends a message, waits for its answer and returns it; None if none comes."""
         self.telegram.say(chat, text)
         try:
             end = time.monotonic() + ANSWER_TIME
-            while not is_answer(chat.news.get(timeout=max(end - time.monotonic(), 0.001))):
+            while not is_answer(shown := chat.news.get(timeout=max(end - time.monotonic(), 0.001))):
                 pass
         except queue.Empty:
             self.lost.append(text)
-            return
+            return None
         with self.lock:
             self.answered += 1
+        return shown

@@ -5,6 +5,7 @@ import math
 import os
 import queue
 import random
+import re
 import statistics
 import struct
 import sys
@@ -118,11 +119,15 @@ def write_watches(home, number):
         f"file {home}/log-{{id}} matches 'ERROR|panic'",
         "pid {pid}",
     ]
+    # A process is the one with this number only if it has this name and start, the 22nd field (proc_pid_stat(5)).
+    name, fields = re.fullmatch(r"\d+ \((.*)\) (.*)\n", Path("/proc/self/stat").read_text()).groups()
+    process = {"process": name, "processStart": int(fields.split()[22 - 3])}
     watches = []
     for index in range(number):
         rule = rules[index % len(rules)].format(id=index + 1, pid=os.getpid())
         (home / f"log-{index + 1}").write_text("fine\n")
-        watches.append({"id": index + 1, "rule": rule, "chat": f"telegram:{FIRST_PERSON}", "paused": False})
+        watch = {"id": index + 1, "rule": rule, "chat": f"telegram:{FIRST_PERSON}", "paused": False}
+        watches.append(watch | (process if rule.startswith("pid ") else {}))
     (home / "watches.json").write_text(json.dumps({"watches": watches}))
 
 

@@ -103,7 +103,10 @@ impl Gateway {
             .split_once(char::is_whitespace)
             .unwrap_or((rest.trim(), ""));
         let text = match verb.as_str() {
-            "" | "list" | "ls" => self.list_watches(asker),
+            "" | "list" | "ls" => {
+                self.parts.watches.settle(language)?;
+                self.list_watches(asker)
+            }
             "help" => format!(
                 "{}\n\n{}",
                 texts::usage(language),
@@ -113,6 +116,7 @@ impl Gateway {
                 if name.is_empty() {
                     return Err(usage(texts::which(language, &verb)));
                 }
+                self.parts.watches.settle(language)?;
                 let item = self.find_watch(asker, name)?;
                 self.change_watch(asker, &item, &verb, rest.trim())?
             }

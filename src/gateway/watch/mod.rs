@@ -22,9 +22,11 @@ use super::Gateway;
 use crate::access::{Person, Role};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
-use crate::error::Error;
+use crate::error::{Error, Result};
+use crate::language::Language;
+use crate::limits::watch::SETTLE_TIME;
 use crate::message::{Address, Author};
-use crate::sync::Mutex;
+use crate::sync::{Condvar, Mutex};
 use crate::sys;
 use crate::sys::watch::events::Wake;
 use crate::watch::rule::summary;
@@ -42,6 +44,8 @@ pub struct Watching {
     /// Wakes the thread; `None` where the kernel gives nothing to wake it with: then nothing is watched.
     wake: Option<Wake>,
     shared: Mutex<Shared>,
+    /// The thread has taken changes.
+    taken: Condvar,
     /// Raised when the gateway stops.
     cancel: Cancel,
 }
@@ -63,8 +67,10 @@ struct Shared {
     telling: Vec<String>,
     /// Whether the entries differ from the disk.
     is_unsaved: bool,
-    /// Whether the file or the configuration may have changed.
-    is_changed: bool,
+    /// How often the file or the configuration may have changed; reading them at the start counts as a change.
+    changes: u64,
+    /// How many of these changes the thread has taken, with a first look at what is new.
+    taken: u64,
     /// The network's traffic: bytes and when, and kilobytes a second before that.
     traffic: Option<(u64, i64, Option<f64>)>,
 }
@@ -136,7 +142,11 @@ impl Watching {
             home: home.to_owned(),
             boot: boot(),
             wake: wake.ok(),
-            shared: Mutex::default(),
+            shared: Mutex::new(Shared {
+                changes: 1,
+                ..Shared::default()
+            }),
+            taken: Condvar::new(),
             cancel: Cancel::new(),
         }
     }
@@ -148,8 +158,37 @@ impl Watching {
 
     /// The file or the configuration has changed.
     pub fn look_again(&self) {
-        self.shared.lock().is_changed = true;
+        self.shared.lock().changes += 1;
         self.wake();
+    }
+
+    /// Waits until the thread has taken all changes so far: what a command says and does is then about the watches
+    /// as they are, also right after the start. An error when that takes too long.
+    fn settle(&self, language: Language) -> Result<()> {
+        if self.wake.is_none() {
+            return Ok(());
+        }
+        let shared = self.shared.lock();
+        let wanted = shared.changes;
+        let is_behind = |shared: &Shared| shared.taken < wanted;
+        let waits = |shared: &mut Shared| is_behind(shared) && !self.cancel.is_cancelled();
+        let shared = self.taken.wait_timeout_while(shared, SETTLE_TIME, waits);
+        match is_behind(&shared) {
+            true => Err(usage(texts::not_ready(language).to_owned())),
+            false => Ok(()),
+        }
+    }
+
+    /// How many changes there were, and how many of them the thread has taken.
+    fn changes(&self) -> (u64, u64) {
+        let shared = self.shared.lock();
+        (shared.changes, shared.taken)
+    }
+
+    /// The thread has taken so many of the changes.
+    fn has_taken(&self, changes: u64) {
+        self.shared.lock().taken = changes;
+        self.taken.notify_all();
     }
 
     fn wake(&self) {
@@ -161,6 +200,9 @@ impl Watching {
     /// Ends the thread.
     pub fn stop(&self) {
         self.cancel.cancel();
+        // Under the lock: who waits has looked at neither, or is told.
+        let _shared = self.shared.lock();
+        self.taken.notify_all();
         self.wake();
     }
 
@@ -348,4 +390,26 @@ fn item(watch: Watch) -> Arc<Item> {
 /// An error whose text is Markdown for the person who typed something.
 fn usage(text: String) -> Error {
     Error::Usage(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_waits_until_the_thread_has_taken_what_was_changed() {
+        let home = tempfile::tempdir().unwrap();
+        let watching = Watching::new(home.path());
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| watching.settle(Language::English));
+            watching.has_taken(0);
+            watching.has_taken(1);
+            waits.join().unwrap().unwrap();
+        });
+        watching.settle(Language::English).unwrap();
+        watching.look_again();
+        watching.stop();
+        let error = watching.settle(Language::English).unwrap_err();
+        assert!(error.to_string().contains("try again"), "{error}");
+    }
 }

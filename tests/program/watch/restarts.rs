@@ -25,6 +25,31 @@ fn a_restart_in_the_middle_neither_repeats_the_alarm_nor_forgets_its_end() {
     assert_eq!(count(&scene, "📈"), 1, "{:?}", scene.texts());
 }
 
+/// Commands that were written while the gateway was off are about all watches, however soon they come after the start.
+#[test]
+fn commands_that_wait_for_the_start_find_all_watches() {
+    let (scene, _board, _clock) = scene([]);
+    let gateway = scene.start();
+    for number in 1..=3 {
+        scene.ana.says(&format!("/watch load > {number}"));
+        scene.wait_for(&format!("(number {number}). Now: 0.10."));
+    }
+    gateway.stop().ends_with(0);
+    for (number, first) in [(1, "1. load > 1"), (2, "1. load > 1: 0.10, muted for 2 h")] {
+        scene.ana.says("/watch");
+        scene.ana.says(&format!("/watch mute {number} 2h"));
+        let gateway = scene.start();
+        scene.wait_for(&format!("Muted for 2 h: load > {number}"));
+        let is_whole = |text: &String| {
+            let parts = [first, "2. load > 2: 0.10", "3. load > 3: 0.10", "disk: "];
+            parts.iter().all(|part| text.contains(part))
+        };
+        wait_until("a list of all", || scene.texts().iter().any(is_whole));
+        gateway.stop().ends_with(0);
+        assert_eq!(count(&scene, "Nothing is watched"), 0);
+    }
+}
+
 #[test]
 fn a_file_that_is_broken_by_hand_stops_nothing_and_loses_nothing() {
     let (scene, board, clock) = scene([]);

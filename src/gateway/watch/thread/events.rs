@@ -199,7 +199,7 @@ impl Thread<'_> {
             });
         }
         if (is_listed || is_lost) && self.watches().store.stamp() != self.stamp {
-            self.watches().shared.lock().is_changed = true;
+            self.watches().look_again();
             is_meant_for_any = true;
         }
         for index in 0..self.running.len() {

@@ -67,7 +67,6 @@ impl<'a> Thread<'a> {
         let store = store.and_then(|(changes, folder)| changes.add(folder, Interest::Files).ok());
         let mut shared = watches.shared.lock();
         shared.entries = watches.store.read_state();
-        shared.is_changed = true;
         let cut: Vec<Box<Ran>> = shared
             .entries
             .values_mut()
@@ -103,11 +102,15 @@ impl<'a> Thread<'a> {
     pub(super) fn run(mut self) {
         while !self.watches().cancel.is_cancelled() {
             let now = self.now();
-            if std::mem::take(&mut self.watches().shared.lock().is_changed) {
+            let (changes, taken) = self.watches().changes();
+            if changes != taken {
                 self.load(now);
             }
             self.take_probes(now);
             self.look_at_due(now);
+            if changes != taken {
+                self.watches().has_taken(changes);
+            }
             self.tell(now);
             self.wait();
         }
@@ -215,8 +218,7 @@ impl<'a> Thread<'a> {
     /// Makes the looks that are due.
     fn look_at_due(&mut self, now: Moment) {
         if self.retry.is_some_and(|retry| retry <= now.up_ms) {
-            self.watches().shared.lock().is_changed = true;
-            self.watches().wake();
+            self.watches().look_again();
         }
         let due = now.up_ms.saturating_add(TOGETHER_MS);
         let is_due = |running: &Running| running.next_ms <= due && !running.is_probed;
