@@ -286,6 +286,8 @@ impl Gateway {
             }
         };
         watches.look_again();
+        // What is said to be watched is. On a very busy machine it begins later.
+        watches.settle(language).ok();
         let shown = inline_code(&rule.to_string());
         let text = match is_new {
             false => texts::exists(language, &id, &shown),
