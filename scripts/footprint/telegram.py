@@ -123,7 +123,8 @@ class Telegram:
             self.changed.notify_all()
         for connection in list(self.connections):
             try:
-                connection.shutdown(socket.SHUT_RDWR)
+                # Not SSLSocket.shutdown, after which its reader would get what comes encrypted as it is.
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
             except OSError:
                 pass  # it is closed already
 

@@ -217,8 +217,7 @@ fn lines_of_a_log_are_told_at_once_and_many_of_them_together() {
     fs::rename(&log, scene.home.path().join("app.log.1")).unwrap();
     fs::write(&log, "panic in the new file\n").unwrap();
     clock.forward(Duration::from_secs(2));
-    scene.ana.says("/watch");
-    scene.wait_for("last match panic in the new file");
+    asks_until(&scene, "/watch", "last match panic in the new file");
     clock.forward(11 * MINUTE);
     scene.wait_for("app.log: 3 more lines match, the last one: panic in the new file");
     gateway.stop().ends_with(0);
