@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests the program on the boards' kernels, in emulated machines.
 
-    python3 scripts/boards [--today] [--only KIND]… [--modes MODE]… [--jobs N] [--prepare] [BOARD…]
+    python3 scripts/boards [--today | --date DATE] [--only KIND]… [--modes MODE]… [--jobs N] [--prepare] [BOARD…]
 
 README.md describes the checks and their requirements. Downloads and results are in .boards, or in the folder that
 PEACRAB_BOARDS names.
@@ -75,10 +75,16 @@ def main():
     return 0 if is_complete and results.rounds and not results.failed() else 1
 
 
+def date(text):
+    return datetime.date.fromisoformat(text)
+
+
 def parse():
     parser = argparse.ArgumentParser(prog="scripts/boards", description=__doc__.split("\n")[0])
     parser.add_argument("boards", nargs="*", metavar="BOARD", help=f"default: all ({', '.join(BOARDS)})")
-    parser.add_argument("--today", action="store_true", help="one board, chosen by the date")
+    today = datetime.date.today()
+    parser.add_argument("--today", dest="date", action="store_const", const=today, help="one board, chosen by the date")
+    parser.add_argument("--date", type=date, help="the board of this date (YYYY-MM-DD)")
     parser.add_argument("--only", action="append", choices=KINDS, help="run only this kind of check")
     parser.add_argument("--modes", action="append", choices=MODES, help="run only in this mode")
     # A gateway's machine is idle for more than half of its time.
@@ -89,9 +95,9 @@ def parse():
     unknown = [name for name in arguments.boards if name not in BOARDS]
     if unknown:
         parser.error(f"unknown board {unknown[0]}; choose from {', '.join(BOARDS)}")
-    if arguments.today:
-        arguments.boards = [list(BOARDS)[datetime.date.today().toordinal() % len(BOARDS)]]
-        say(f"the board of {datetime.date.today()} is {arguments.boards[0]}")
+    if arguments.date:
+        arguments.boards = [list(BOARDS)[arguments.date.toordinal() % len(BOARDS)]]
+        say(f"the board of {arguments.date} is {arguments.boards[0]}")
     return arguments
 
 
