@@ -24,7 +24,7 @@ use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::language::Language;
-use crate::limits::watch::SETTLE_TIME;
+use crate::limits::watch::{FIRST_LOOK_TIME, SETTLE_TIME};
 use crate::message::{Address, Author};
 use crate::sync::{Condvar, Mutex};
 use crate::sys;
@@ -44,8 +44,8 @@ pub struct Watching {
     /// Wakes the thread; `None` where the kernel gives nothing to wake it with: then nothing is watched.
     wake: Option<Wake>,
     shared: Mutex<Shared>,
-    /// The thread has taken changes.
-    taken: Condvar,
+    /// The thread has read a change, or looked at it.
+    progress: Condvar,
     /// Raised when the gateway stops.
     cancel: Cancel,
 }
@@ -69,8 +69,10 @@ struct Shared {
     is_unsaved: bool,
     /// How often the file or the configuration may have changed; reading them at the start counts as a change.
     changes: u64,
-    /// How many of these changes the thread has taken, with a first look at what is new.
-    taken: u64,
+    /// How many of these changes the thread has read.
+    read: u64,
+    /// How many it has read with a first look at what was new.
+    looked: u64,
     /// The network's traffic: bytes and when, and kilobytes a second before that.
     traffic: Option<(u64, i64, Option<f64>)>,
 }
@@ -146,7 +148,7 @@ impl Watching {
                 changes: 1,
                 ..Shared::default()
             }),
-            taken: Condvar::new(),
+            progress: Condvar::new(),
             cancel: Cancel::new(),
         }
     }
@@ -162,33 +164,44 @@ impl Watching {
         self.wake();
     }
 
-    /// Waits until the thread has taken all changes so far: what a command says and does is then about the watches
-    /// as they are, also right after the start. An error when that takes too long.
+    /// Waits until the thread has read all changes so far: what a command says and does is then about the watches as
+    /// they are, also right after the start. An error when that takes too long. It waits less for the first look at
+    /// what is new, which a network disk that does not answer can hold up: that watch has to be removable.
     fn settle(&self, language: Language) -> Result<()> {
         if self.wake.is_none() {
             return Ok(());
         }
         let shared = self.shared.lock();
         let wanted = shared.changes;
-        let is_behind = |shared: &Shared| shared.taken < wanted;
-        let waits = |shared: &mut Shared| is_behind(shared) && !self.cancel.is_cancelled();
-        let shared = self.taken.wait_timeout_while(shared, SETTLE_TIME, waits);
-        match is_behind(&shared) {
-            true => Err(usage(texts::not_ready(language).to_owned())),
-            false => Ok(()),
+        let is_stopping = || self.cancel.is_cancelled();
+        let unread = |shared: &mut Shared| shared.read < wanted && !is_stopping();
+        let unseen = |shared: &mut Shared| shared.looked < wanted && !is_stopping();
+        let shared = self
+            .progress
+            .wait_timeout_while(shared, SETTLE_TIME, unread);
+        if shared.read < wanted {
+            return Err(usage(texts::not_ready(language).to_owned()));
         }
+        drop(
+            self.progress
+                .wait_timeout_while(shared, FIRST_LOOK_TIME, unseen),
+        );
+        Ok(())
     }
 
-    /// How many changes there were, and how many of them the thread has taken.
-    fn changes(&self) -> (u64, u64) {
+    /// Which change the thread has to read next, if any.
+    fn unread(&self) -> Option<u64> {
         let shared = self.shared.lock();
-        (shared.changes, shared.taken)
+        (shared.read < shared.changes).then_some(shared.changes)
     }
 
-    /// The thread has taken so many of the changes.
-    fn has_taken(&self, changes: u64) {
-        self.shared.lock().taken = changes;
-        self.taken.notify_all();
+    /// The thread has looked at what it has read.
+    fn has_looked(&self) {
+        let mut shared = self.shared.lock();
+        if shared.looked < shared.read {
+            shared.looked = shared.read;
+            self.progress.notify_all();
+        }
     }
 
     fn wake(&self) {
@@ -202,7 +215,7 @@ impl Watching {
         self.cancel.cancel();
         // Under the lock: who waits has looked at neither, or is told.
         let _shared = self.shared.lock();
-        self.taken.notify_all();
+        self.progress.notify_all();
         self.wake();
     }
 
@@ -397,19 +410,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_waits_until_the_thread_has_taken_what_was_changed() {
+    fn a_command_waits_until_what_was_changed_is_read() {
         let home = tempfile::tempdir().unwrap();
         let watching = Watching::new(home.path());
+        let settle = || watching.settle(Language::English);
         std::thread::scope(|scope| {
-            let waits = scope.spawn(|| watching.settle(Language::English));
-            watching.has_taken(0);
-            watching.has_taken(1);
+            let waits = scope.spawn(settle);
+            let read = watching.unread().unwrap();
+            watching.shared.lock().read = read;
+            watching.has_looked();
             waits.join().unwrap().unwrap();
         });
-        watching.settle(Language::English).unwrap();
+        assert_eq!(watching.unread(), None);
+        settle().unwrap();
+        watching.look_again();
+        let read = watching.unread().unwrap();
+        // Without a look it goes on after a while.
+        watching.shared.lock().read = read;
+        settle().unwrap();
         watching.look_again();
         watching.stop();
-        let error = watching.settle(Language::English).unwrap_err();
+        let error = settle().unwrap_err();
         assert!(error.to_string().contains("try again"), "{error}");
     }
 }

@@ -102,23 +102,20 @@ impl<'a> Thread<'a> {
     pub(super) fn run(mut self) {
         while !self.watches().cancel.is_cancelled() {
             let now = self.now();
-            let (changes, taken) = self.watches().changes();
-            if changes != taken {
-                self.load(now);
+            if let Some(changes) = self.watches().unread() {
+                self.load(now, changes);
             }
             self.take_probes(now);
             self.look_at_due(now);
-            if changes != taken {
-                self.watches().has_taken(changes);
-            }
+            self.watches().has_looked();
             self.tell(now);
             self.wait();
         }
         self.keep_marks();
     }
 
-    /// Takes the items from the file and the configuration. What is the same goes on.
-    fn load(&mut self, now: Moment) {
+    /// Takes the items from the file and the configuration, as they are after so many changes. What is the same goes on.
+    fn load(&mut self, now: Moment, changes: u64) {
         let (watches, live) = (self.watches(), self.gateway.live());
         self.stamp = watches.store.stamp();
         self.retry = None;
@@ -171,6 +168,8 @@ impl<'a> Thread<'a> {
             .found
             .retain(|key, _| items.iter().any(|item| item.key == *key));
         shared.items.clone_from(&items);
+        shared.read = changes;
+        watches.progress.notify_all();
         drop(shared);
         self.running
             .reserve_exact(items.len().saturating_sub(self.running.len()));
