@@ -152,7 +152,7 @@ class Crowd:
         """Sends a slash command, and waits for its output. When too many run it is refused, and sent again."""
         words = f"number {next(self.numbers)}"
         is_refused = lambda shown: shown.startswith("Not accepted")
-        # A note may come after it: only a few shells are kept, and a chat is told that it has a new one.
+        # A note may come after it: only a few shells are kept, and it says when the chat has a new one.
         is_answer = lambda shown: words in shown.splitlines() or is_refused(shown)
         while (shown := self.say(chat, f"/sh echo {words}", is_answer)) and is_refused(shown):
             with self.lock:
