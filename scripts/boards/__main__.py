@@ -160,8 +160,8 @@ def build(board, tests_wanted):
     """Builds the program and returns its path, or the tests and returns their folder. None if that fails."""
     command = ["cross/build", "--tests", board.target] if tests_wanted else ["cross/boards", board.program]
     say(" ".join(command))
-    # A group of its own, so that no compiler stays behind when this ends.
-    building = subprocess.Popen(command, cwd=TOP, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    # A group of its own, so that no compiler stays behind when this ends. Not a session, in which niceness would not count.
+    building = subprocess.Popen(command, cwd=TOP, stdout=subprocess.PIPE, text=True, process_group=0)
     try:
         output, _ = building.communicate()
     except BaseException:

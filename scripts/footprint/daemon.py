@@ -18,8 +18,8 @@ from telegram import TOKEN
 FIRST_PERSON, PEOPLE_MAX = 1001, 64
 # Seconds after which an answer counts as lost. Network cuts and rate limits delay answers.
 ANSWER_TIME = 120
-# Seconds after which a person sends again what was refused.
-REFUSED_PAUSE = 1
+# Seconds after which a person sends again what was refused, and how often at most.
+REFUSED_PAUSE, REFUSED_TIMES = 1, 60
 # Seconds in which the threads of finished turns end.
 SETTLE_TIME = 2
 # Seconds after which idle connections have been closed.
@@ -154,10 +154,14 @@ class Crowd:
         is_refused = lambda shown: shown.startswith("Not accepted")
         # A note may come after it: only a few shells are kept, and it says when the chat has a new one.
         is_answer = lambda shown: words in shown.splitlines() or is_refused(shown)
-        while (shown := self.say(chat, f"/sh echo {words}", is_answer)) and is_refused(shown):
+        for _ in range(REFUSED_TIMES):
+            shown = self.say(chat, f"/sh echo {words}", is_answer)
+            if not shown or not is_refused(shown):
+                return
             with self.lock:
                 self.answered, self.refused = self.answered - 1, self.refused + 1
             time.sleep(REFUSED_PAUSE)
+        self.lost.append(words)
 
     def say(self, chat, text, is_answer):
         """Sends a message, waits for its answer and returns it; None if none comes."""

@@ -165,8 +165,9 @@ impl Watching {
     }
 
     /// Waits until the thread has read all changes so far: what a command says and does is then about the watches as
-    /// they are, also right after the start. An error when that takes too long. It waits less for the first look at
-    /// what is new, which a network disk that does not answer can hold up: that watch has to be removable.
+    /// they are, also right after the start. It waits less for the first look at what is new. A network disk that does
+    /// not answer can hold up both: then it goes on with what is known, since that watch has to be removable. An error
+    /// if nothing was ever read.
     fn settle(&self, language: Language) -> Result<()> {
         if self.wake.is_none() {
             return Ok(());
@@ -179,7 +180,7 @@ impl Watching {
         let shared = self
             .progress
             .wait_timeout_while(shared, SETTLE_TIME, unread);
-        if shared.read < wanted {
+        if shared.read == 0 {
             return Err(usage(texts::not_ready(language).to_owned()));
         }
         drop(
@@ -213,8 +214,6 @@ impl Watching {
     /// Ends the thread.
     pub fn stop(&self) {
         self.cancel.cancel();
-        // Under the lock: who waits has looked at neither, or is told.
-        let _shared = self.shared.lock();
         self.progress.notify_all();
         self.wake();
     }
@@ -311,6 +310,7 @@ pub(super) fn keep(gateway: &Arc<Gateway>) {
     let work = Box::new(move || thread::Thread::new(&watching).run());
     if let Err(error) = crate::sync::spawn(builder, work) {
         tracing::error!("failed to start the thread of watches, so nothing is watched: {error}");
+        gateway.parts.watches.stop();
     }
 }
 
@@ -430,7 +430,10 @@ mod tests {
         settle().unwrap();
         watching.look_again();
         watching.stop();
-        let error = settle().unwrap_err();
+        settle().unwrap();
+        let never_read = Watching::new(home.path());
+        never_read.stop();
+        let error = never_read.settle(Language::English).unwrap_err();
         assert!(error.to_string().contains("try again"), "{error}");
     }
 }

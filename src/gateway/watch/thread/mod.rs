@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::built_in;
 use super::file::Follower;
 use super::look::{Before, Tick};
-use super::{Item, Look, Watching, item, system};
+use super::{Item, Look, Shared, Watching, item, system};
 use crate::board::reading::Reading;
 use crate::clock::Stopwatch;
 use crate::gateway::{Gateway, spawn};
@@ -112,6 +112,7 @@ impl<'a> Thread<'a> {
             self.wait();
         }
         self.keep_marks();
+        self.watches().progress.notify_all();
     }
 
     /// Takes the items from the file and the configuration, as they are after so many changes. What is the same goes on.
@@ -393,13 +394,19 @@ impl<'a> Thread<'a> {
         let Some(What::File { path, pattern }) = item.rule().map(|rule| &rule.what) else {
             return;
         };
-        let mut shared = self.gateway.parts.watches.shared.lock();
+        let watches = &gateway.parts.watches;
+        let known = |shared: &Shared| Some(shared.entries.get(&item.key)?.mark);
+        let Some(mark) = known(&watches.shared.lock()) else {
+            return;
+        };
+        // Without the lock: the file can be on a network disk that does not answer.
+        let open = || open(gateway, item, path);
+        let found = follower.read(&open, mark, pattern);
+        let mut shared = watches.shared.lock();
         let shared = &mut *shared;
         let Some(entry) = shared.entries.get_mut(&item.key) else {
             return;
         };
-        let open = || open(gateway, item, path);
-        let found = follower.read(&open, entry.mark, pattern);
         if found.count > 0 {
             entry.seen.note(found.count, found.last.clone());
         }
