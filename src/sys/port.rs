@@ -1,4 +1,4 @@
-//! Which users have a port of this machine open: proc_pid_net(5), proc_pid_fd(5) and passwd(5).
+//! Which users have a port of this machine open: sock_diag(7), proc_pid_net(5), proc_pid_fd(5) and passwd(5).
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -7,24 +7,61 @@ use std::path::Path;
 use rustix::process::getpid;
 
 use super::file::read_at_most;
-use super::process::descendants_of;
+use super::process::{descendants_of, has_children};
+use super::sockets;
+pub use super::sockets::Socket;
 use crate::error::{Error, Result};
 use crate::limits::net::SOCKETS_BYTES;
 use crate::limits::service::ACCOUNTS_BYTES;
 
-/// A socket on this machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Holder {
-    /// The user who made it.
-    pub user: u32,
-    /// Its number, as the links of descriptors have it.
-    inode: u64,
+/// The sockets that may be the other end of a connection from `ours` to `theirs`: the one that has taken it, or
+/// until then everything that listens there. Only those of this network namespace are seen.
+pub fn holders(theirs: SocketAddr, ours: SocketAddr) -> Result<Vec<Socket>> {
+    let (theirs, ours) = (canonical(theirs), canonical(ours));
+    // A kernel may lack it (CONFIG_INET_DIAG).
+    let Ok(accepted) = sockets::accepted(theirs, ours) else {
+        let mut found = read_tables()?;
+        found.retain(|(socket, remote)| {
+            socket.is_at(theirs) && (socket.listens || *remote == ours && socket.inode != 0)
+        });
+        return Ok(found.into_iter().map(|(socket, _)| socket).collect());
+    };
+    if let Some(accepted) = accepted {
+        return Ok(vec![accepted]);
+    }
+    let mut listening = listeners(theirs.port())?;
+    listening.retain(|socket| socket.is_at(theirs));
+    Ok(listening)
 }
 
-/// The sockets that may be the other end of a connection from `ours` to `theirs`: everything that
-/// listens there, and what has taken the connection. Only those of this network namespace are seen.
-pub fn holders(theirs: SocketAddr, ours: SocketAddr) -> Result<Vec<Holder>> {
-    let mut holders = Vec::new();
+/// The sockets that wait for connections to a port, on any address.
+pub fn listeners(port: u16) -> Result<Vec<Socket>> {
+    if let Ok(listening) = sockets::listeners(port) {
+        return Ok(listening);
+    }
+    let found = read_tables()?.into_iter().map(|(socket, _)| socket);
+    Ok(found
+        .filter(|socket| socket.listens && socket.local.port() == port)
+        .collect())
+}
+
+impl Socket {
+    fn is_at(&self, address: SocketAddr) -> bool {
+        let ip = self.local.ip();
+        self.local.port() == address.port() && (ip == address.ip() || ip.is_unspecified())
+    }
+}
+
+fn canonical(address: SocketAddr) -> SocketAddr {
+    match address.ip().to_canonical() {
+        IpAddr::V4(ip) => SocketAddr::new(ip.into(), address.port()),
+        IpAddr::V6(_) => address,
+    }
+}
+
+/// All sockets in the kernel's tables, each with the other end of its connection.
+fn read_tables() -> Result<Vec<(Socket, SocketAddr)>> {
+    let mut found = Vec::new();
     for table in ["/proc/self/net/tcp", "/proc/self/net/tcp6"] {
         let table = match read_at_most(Path::new(table), SOCKETS_BYTES) {
             // A kernel without IPv6 has no second table.
@@ -32,32 +69,24 @@ pub fn holders(theirs: SocketAddr, ours: SocketAddr) -> Result<Vec<Holder>> {
             table => table?,
         };
         let lines = std::str::from_utf8(&table).unwrap_or_default().lines();
-        holders.extend(lines.filter_map(|line| holder(line, theirs, ours)));
+        found.extend(lines.filter_map(read_line));
     }
-    Ok(holders)
+    Ok(found)
 }
 
-/// The socket of a line of the table, if it is one of those.
-fn holder(line: &str, theirs: SocketAddr, ours: SocketAddr) -> Option<Holder> {
+fn read_line(line: &str) -> Option<(Socket, SocketAddr)> {
     const LISTENS: &str = "0A";
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     let [_, local, remote, state, _, _, _, user, _, inode, ..] = fields[..] else {
         return None;
     };
-    let (local, remote) = (address(local)?, address(remote)?);
-    let holder = Holder {
+    let socket = Socket {
+        local: address(local)?,
+        listens: state == LISTENS,
         user: user.parse().ok()?,
         inode: inode.parse().ok()?,
     };
-    let ip = local.ip();
-    let is_there =
-        local.port() == theirs.port() && (ip == theirs.ip().to_canonical() || ip.is_unspecified());
-    let is_holder = match state {
-        LISTENS => is_there,
-        // Until it is accepted it belongs to no user.
-        _ => is_there && remote.port() == ours.port() && holder.inode != 0,
-    };
-    is_holder.then_some(holder)
+    Some((socket, address(remote)?))
 }
 
 /// An address and a port as the tables have them: each 32 bits as this processor has them in memory.
@@ -84,7 +113,10 @@ fn address(text: &str) -> Option<SocketAddr> {
 /// Whether each of these sockets is open in a process that does not descend from this one. A socket that
 /// nobody is seen to have may be on its way from one process to another, so it does not count as found.
 /// Where nothing descends from this process there is nothing to look for.
-pub fn are_held_by_others(holders: &[Holder]) -> bool {
+pub fn are_held_by_others(holders: &[Socket]) -> bool {
+    if !has_children() {
+        return true;
+    }
     let below = descendants_of(getpid());
     if below.is_empty() {
         return true;
@@ -222,6 +254,8 @@ mod tests {
             }
             assert_eq!(found[0].user, own_user(), "{bound}");
             assert!(are_held_by_others(&found));
+            let in_tables = read_tables().unwrap();
+            assert!(in_tables.iter().any(|(socket, _)| *socket == found[0]));
         }
     }
 

@@ -6,6 +6,7 @@ use super::built_in::{self, Earlier};
 use super::{Item, Look, Shared, Watching, system};
 use crate::board::reading::Reading;
 use crate::gateway::Gateway;
+use crate::sys::port;
 use crate::watch::process::identity;
 use crate::watch::{BuiltIn, Moment, Quantity, Subject, What};
 
@@ -98,9 +99,9 @@ impl Watching {
                     Look::is_bad(!runs, "")
                 }
             },
-            What::Port(port) => match system::is_listening(&self.root, *port) {
-                Some(is_listening) => Look::is_bad(!is_listening, ""),
-                None => Look::default(),
+            What::Port(port) => match port::listeners(*port) {
+                Ok(listeners) => Look::is_bad(listeners.is_empty(), ""),
+                Err(_) => Look::default(),
             },
             What::Pid(pid) => {
                 let (name, start) = item.process.clone().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::limits::watch::{GROUPS_MAX, SOCKETS_BYTES, SYSTEM_BYTES};
+use crate::limits::watch::{GROUPS_MAX, SYSTEM_BYTES};
 use crate::sys::file;
 
 /// A text.
@@ -54,34 +54,6 @@ pub fn is_populated(group: &Path) -> bool {
         // The first layout has no such file.
         None => read("cgroup.procs").is_some_and(|list| !list.trim().is_empty()),
     }
-}
-
-/// Whether something listens on a TCP port; `None` where the tables cannot be read.
-pub fn is_listening(root: &Path, port: u16) -> Option<bool> {
-    let mut known = false;
-    for table in ["proc/net/tcp", "proc/net/tcp6"] {
-        let Ok(text) = file::read_at_most(&root.join(table), SOCKETS_BYTES) else {
-            continue;
-        };
-        known = true;
-        if has_listener(&String::from_utf8_lossy(&text), port) {
-            return Some(true);
-        }
-    }
-    known.then_some(false)
-}
-
-/// Whether a table of sockets (proc_net_tcp) has a listener on a port.
-fn has_listener(table: &str, port: u16) -> bool {
-    // `TCP_LISTEN`.
-    const LISTEN: &str = "0A";
-    table.lines().skip(1).any(|line| {
-        let mut words = line.split_ascii_whitespace().skip(1);
-        let local = words.next().and_then(|local| local.rsplit_once(':'));
-        let state = words.nth(1);
-        let of_port = local.and_then(|(_, port)| u16::from_str_radix(port, 16).ok());
-        state == Some(LISTEN) && of_port == Some(port)
-    })
 }
 
 /// The percentage of `full avg10` of a pressure file.
@@ -141,11 +113,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn tables_are_read_as_the_kernel_writes_them() {
-        let table = "  sl  local_address rem_address   st tx_queue\n   \
-            0: 00000000:0016 00000000:0000 0A 00000000:00000000\n   \
-            1: 0100007F:01BB 0100007F:9C40 01 00000000:00000000\n";
-        assert!(has_listener(table, 22) && !has_listener(table, 443));
+    fn files_are_read_as_the_kernel_writes_them() {
         let psi = "some avg10=1.00 avg60=0.00 avg300=0.00 total=1\nfull avg10=12.50 avg60=0.00 avg300=0.00 total=1\n";
         assert_eq!(pressure(psi), Some(12.5));
         assert_eq!(oom_kills("pgfault 1\noom_kill 3\n"), Some(3));
@@ -201,8 +169,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_content_panics(text in "[ -~é\n]{0,200}|(full |avg10=|oom_kill|/ | ro|:|0A|\n){0,40}") {
-            let _ = (has_listener(&text, 22), pressure(&text), oom_kills(&text), is_root_read_only(&text));
+        fn no_content_panics(text in "[ -~é\n]{0,200}|(full |avg10=|oom_kill|/ | ro|\n){0,40}") {
+            let _ = (pressure(&text), oom_kills(&text), is_root_read_only(&text));
         }
     }
 }

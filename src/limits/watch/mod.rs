@@ -98,8 +98,6 @@ pub const KNOWN_MAX: usize = 32;
 pub const SESSIONS_MAX: usize = 64;
 /// Bytes of a file of /proc, /sys or /run that is read.
 pub const SYSTEM_BYTES: usize = 32 * 1024;
-/// Bytes of a table of sockets of /proc that is read: 2,000 connections.
-pub const SOCKETS_BYTES: usize = 512 * 1024;
 /// Processes that are looked at to find the busiest.
 pub const PROCESSES_MAX: usize = 512;
 /// How long processes are compared to find the busiest.

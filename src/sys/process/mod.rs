@@ -14,7 +14,10 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::{DumpableBehavior, Gid, Pid, Resource, Rlimit, Signal, Uid};
+use rustix::io::Errno;
+use rustix::process::{
+    DumpableBehavior, Gid, Pid, Resource, Rlimit, Signal, Uid, WaitId, WaitIdOptions,
+};
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
 /// The proof that this process has one thread only, so that it may fork and go on.
@@ -306,6 +309,17 @@ pub fn is_below(number: i32, ancestor: Pid) -> bool {
         at = parent;
     }
     false
+}
+
+/// Whether this process has children, ended ones that were not waited for among them. Nothing is waited for.
+pub fn has_children() -> bool {
+    // Also children of clone(2) that end with another signal than SIGCHLD.
+    let any = WaitIdOptions::from_bits_retain(libc::__WALL as u32);
+    let options = any | WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(
+        rustix::process::waitid(WaitId::All, options),
+        Err(Errno::CHILD)
+    )
 }
 
 /// Every process below `ancestor`, nearest first, as far as /proc shows them.
