@@ -73,6 +73,12 @@ pub fn problem(key: &Key, path: &str, value: &Value, open: bool) -> Option<Strin
     Some(texts::wrong_value(&path, key.kind, key.nullable, &what))
 }
 
+/// Whether an empty string is a value of the setting, and not the same as nothing.
+pub fn accepts_empty(key: &Key, path: &str) -> bool {
+    // A zone is checked later, with those of the system.
+    key.kind != Kind::Zone && problem(key, path, &Value::from(""), false).is_none()
+}
+
 fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
     let text = |right: &dyn Fn(&str) -> bool| {
         let right = |text: &str| right(text) || open && resolve::refers(text);

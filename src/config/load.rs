@@ -12,7 +12,7 @@ use super::check;
 use super::resolve::{self, Outside};
 use super::schema::Config;
 use super::settings::{Setting, Settings, Source};
-use super::table::Key;
+use super::table::{self, Key};
 use super::text::{edit, read as json_text};
 use super::texts;
 use crate::error::{Error, Result};
@@ -45,6 +45,8 @@ pub struct Loaded {
     pub others: Vec<String>,
     /// What is valid but should be corrected, each with what to do.
     pub warnings: Vec<String>,
+    /// What is not obeyed: unknown settings, and wrong values that a start without is safe, each with its place.
+    pub ignored: Vec<String>,
     /// Everything that is set, by path. The rest has its default.
     pub settings: BTreeMap<String, Setting>,
     /// Every secret in it, to be redacted from texts.
@@ -75,6 +77,7 @@ impl Loaded {
         };
         Ok(Self {
             config: self.config.of_agent(&profile),
+            ignored: self.ignored.clone(),
             others: workspaces_beside(&self.config, &profile.id),
             agent: profile.id,
             warnings: Vec::new(),
@@ -147,6 +150,7 @@ pub fn load_text(text: Option<&str>, file: &Path, environment: &Environment) -> 
         warnings: mode_warning(file, settings.holds_secret)
             .into_iter()
             .collect(),
+        ignored: settings.take_ignored(),
         settings: settings.set,
         secrets: settings.secrets,
         secret_files: secret_files.take(),
@@ -203,12 +207,16 @@ pub fn text_with(file: &Path, changes: &[Change<'_>]) -> Result<String> {
         }
     }
     let mut text = or_empty_object(&read(file)?.unwrap_or_default()).to_owned();
-    check(&text, file)?;
+    let before = check(&text, file)?;
     for (key, path, value) in changes {
         text = edit::set(&text, key, path, value);
     }
-    check(&text, file)?;
-    Ok(text)
+    let after = check(&text, file)?;
+    // Such as a server that is not complete.
+    match after.iter().find(|problem| !before.contains(problem)) {
+        Some(problem) if after.len() > before.len() => Err(Error::Config(problem.clone())),
+        _ => Ok(text),
+    }
 }
 
 /// The file's text without a setting or section, or without something unknown; `None` when it is not in
@@ -229,13 +237,14 @@ pub fn save(file: &Path, text: &str) -> Result<()> {
     file::write_atomic(&target, text.as_bytes(), FILE_MODE)
 }
 
-/// Checks the text as far as possible without what it refers to.
-fn check(text: &str, file: &Path) -> Result<()> {
+/// Checks the text as far as possible without what it refers to. Returns what would be ignored.
+fn check(text: &str, file: &Path) -> Result<Vec<String>> {
     let mut settings = Settings::new(None);
     settings.take_file(text, &file.display().to_string())?;
     check_bindings(&mut settings, file);
     check_named(&mut settings, file);
-    settings.verdict()
+    settings.verdict()?;
+    Ok(settings.take_ignored())
 }
 
 /// Reads a secret from a file of its own. The error says what is wrong with the file.
@@ -249,25 +258,27 @@ pub fn read_secret(path: &Path) -> Result<String, String> {
 fn check_zone(settings: &mut Settings<'_>, file: &Path) {
     let setting = settings.set.get(ZONE_KEY);
     let problem = setting.and_then(|setting| setting.value.as_str().and_then(zone_problem));
-    add_problem(settings, ZONE_KEY, file, problem);
+    use_default(settings, ZONE_KEY, file, problem);
     // Jobs do not need the system's zones.
     let setting = settings.set.get(JOBS_ZONE_KEY);
     let problem = setting.and_then(|setting| setting.value.as_str().and_then(jobs_zone_problem));
-    add_problem(settings, JOBS_ZONE_KEY, file, problem);
+    use_default(settings, JOBS_ZONE_KEY, file, problem);
 }
 
 /// Every binding has to name an agent.
 fn check_bindings(settings: &mut Settings<'_>, file: &Path) {
     let problem = agents::check::unknown_agent(&settings.values);
-    add_problem(settings, BINDINGS_KEY, file, problem);
+    if let (Some(problem), Some(place)) = (problem, place_of(settings, BINDINGS_KEY, file)) {
+        settings.problem(&place, &problem);
+    }
 }
 
-/// Every MCP server and every command has to be complete.
+/// Every MCP server and every command has to be complete. One that is not is left out.
 fn check_named(settings: &mut Settings<'_>, file: &Path) {
     let servers = check::server_problems(&settings.values);
     let commands = check::command_problems(&settings.values);
-    for (path, problem) in servers.into_iter().chain(commands) {
-        let prefix = format!("{path}.");
+    for (names, problem) in servers.into_iter().chain(commands) {
+        let prefix = format!("{}.", names.join("."));
         let of_one = settings
             .set
             .iter()
@@ -280,20 +291,26 @@ fn check_named(settings: &mut Settings<'_>, file: &Path) {
             Some(line) => format!("{}:{line}", file.display()),
             None => file.display().to_string(),
         };
-        settings.problem(&place, &problem);
+        settings.leave_out(&place, &problem, names);
+    }
+    settings.forget_left_out();
+}
+
+/// Leaves the default to a setting with a problem, and notes it.
+fn use_default(settings: &mut Settings<'_>, key: &str, file: &Path, problem: Option<String>) {
+    if let (Some(problem), Some(place)) = (problem, place_of(settings, key, file)) {
+        let default = table::find(key).map(|key| key.default);
+        settings.ignore(&place, &texts::used_instead(&problem, default));
+        settings.forget(&key.split('.').collect::<Vec<_>>());
     }
 }
 
-/// Adds a problem of a setting that is set.
-fn add_problem(settings: &mut Settings<'_>, key: &str, file: &Path, problem: Option<String>) {
-    let source = settings.set.get(key).map(|setting| &setting.source);
-    let place = match source {
-        Some(Source::Variable(name)) => name.clone(),
-        Some(Source::File(line)) => format!("{}:{line}", file.display()),
-        Some(Source::Default) | None => return,
-    };
-    if let Some(problem) = problem {
-        settings.problem(&place, &problem);
+/// The place where a setting is set.
+fn place_of(settings: &Settings<'_>, key: &str, file: &Path) -> Option<String> {
+    match &settings.set.get(key)?.source {
+        Source::Variable(name) => Some(name.clone()),
+        Source::File(line) => Some(format!("{}:{line}", file.display())),
+        Source::Default => None,
     }
 }
 
@@ -353,6 +370,11 @@ mod tests {
 
         fn load(&self) -> Result<Loaded> {
             load(&self.file(), false, &self.environment)
+        }
+
+        fn ignored(&self) -> String {
+            let ignored = self.load().unwrap().ignored.join("\n");
+            ignored.replace(&self.file().display().to_string(), "FILE")
         }
 
         fn error(&self) -> String {
@@ -458,7 +480,7 @@ mod tests {
         let board = Board::new(r#"{"providers": {"x": {"apiKey": "file:key"}}}"#);
         assert!(
             board
-                .error()
+                .ignored()
                 .starts_with("FILE:1: providers.x.apiKey refers to a file: cannot read ")
         );
         std::fs::write(board.folder.path().join("key"), " sk-1 \n").unwrap();
@@ -485,7 +507,9 @@ mod tests {
     #[test]
     fn a_zone_has_to_be_one_of_the_system() {
         let board = Board::new(r#"{"agents": {"defaults": {"timezone": "Europe/Nowhere"}}}"#);
-        assert!(board.error().starts_with(
+        let zone = board.load().unwrap().config.agents.defaults.timezone;
+        assert_eq!(zone, "auto");
+        assert!(board.ignored().starts_with(
             "FILE:1: Unknown time zone \"Europe/Nowhere\". Use a name such as Europe/Zurich"
         ));
         assert!(
@@ -523,14 +547,35 @@ mod tests {
             "log.level must be one of off, error, warn, info, debug, trace, not \"loud\""
         );
         std::fs::write(board.file(), "{\"lgo\": 1}").unwrap();
-        let error = change(&link, &[(key, "log.level", &"off".into())]).unwrap_err();
+        change(&link, &[(key, "log.level", &"off".into())]).unwrap();
+        let changed = std::fs::read_to_string(board.file()).unwrap();
         assert!(
-            error.to_string().contains("Unknown setting lgo."),
-            "{error}"
+            changed.contains("lgo") && changed.contains("off"),
+            "{changed}"
         );
-        assert_eq!(
-            std::fs::read_to_string(board.file()).unwrap(),
-            "{\"lgo\": 1}"
+
+        let key = super::super::table::find("tools.mcpServers.x.args").unwrap();
+        let args = serde_json::json!(["a"]);
+        let error = change(&link, &[(key, "tools.mcpServers.x.args", &args)]).unwrap_err();
+        assert!(error.to_string().contains("tools.mcpServers.x"), "{error}");
+        assert_eq!(std::fs::read_to_string(board.file()).unwrap(), changed);
+    }
+
+    #[test]
+    fn a_server_or_a_command_that_cannot_be_used_is_left_out() {
+        let board = Board::new(
+            r#"{"tools": {"mcpServers": {
+                "none": {"enabled": false}, "bad name": {"command": "a"},
+                "both": {"command": "a", "url": "http://h", "type": "sse"},
+                "wrong": {"command": "a", "args": "b"}, "right": {"command": "c"}}},
+                "commands": {"help": {"run": "x"}, "ok": {"run": "y"}}}"#,
         );
+        let loaded = board.load().unwrap();
+        let servers = &loaded.config.tools.mcp_servers;
+        assert_eq!(servers.keys().collect::<Vec<_>>(), ["both", "right"]);
+        assert_eq!(servers["both"].command, "");
+        let commands = &loaded.config.commands;
+        assert_eq!(commands.keys().collect::<Vec<_>>(), ["ok"]);
+        assert_eq!(loaded.ignored.len(), 4, "{:?}", loaded.ignored);
     }
 }

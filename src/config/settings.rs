@@ -62,8 +62,14 @@ pub struct Settings<'a> {
     pub secrets: Vec<Secret>,
     /// Whether the file itself contains a secret, not only references.
     pub holds_secret: bool,
-    /// What is wrong, each with its place.
+    /// What has to be corrected before a start, each with its place.
     problems: Vec<String>,
+    /// What is ignored, because a start without it is safe, each with its place.
+    ignored: Vec<String>,
+    /// How many more there are.
+    ignored_more: usize,
+    /// The names of sections that cannot be used.
+    left_out: Vec<Vec<String>>,
 }
 
 impl<'a> Settings<'a> {
@@ -76,6 +82,9 @@ impl<'a> Settings<'a> {
             secrets: Vec::new(),
             holds_secret: false,
             problems: Vec::new(),
+            ignored: Vec::new(),
+            ignored_more: 0,
+            left_out: Vec::new(),
         }
     }
 
@@ -116,7 +125,7 @@ impl<'a> Settings<'a> {
                 names.extend(member.path[names.len()..].iter().cloned());
                 let path = safe(&names);
                 let advice = nearest::advise(&path);
-                self.problem(&place, &texts::unknown_setting(&path, &advice));
+                self.ignore(&place, &texts::unknown_setting(&path, &advice));
                 return false;
             };
             found = next;
@@ -133,7 +142,7 @@ impl<'a> Settings<'a> {
                 }) = self.set.get(&path)
                 {
                     let text = texts::set_twice(&safe(&names), *first);
-                    self.problem(&place, &text);
+                    self.complain(key.guards(), &place, &text);
                 }
                 self.holds_secret |= key.is_secret() && holds_plain_text(&value);
                 self.take(key, &names, value, (source, &place));
@@ -147,7 +156,8 @@ impl<'a> Settings<'a> {
                 if !value.is_null() {
                     let value = describe_value(&value);
                     let text = texts::section_is_not_an_object(&safe(&names), &value);
-                    self.problem(&place, &text);
+                    let guards = table::within(&names.join(".")).any(Key::guards);
+                    self.complain(guards, &place, &text);
                 }
                 false
             }
@@ -172,7 +182,7 @@ impl<'a> Settings<'a> {
                 }
                 None => {
                     let nearest = nearest::nearest_variable(variable);
-                    self.problem(variable, &texts::unknown_variable(nearest.as_deref()));
+                    self.ignore(variable, &texts::unknown_variable(nearest.as_deref()));
                 }
             }
         }
@@ -220,15 +230,33 @@ impl<'a> Settings<'a> {
         };
         let value = match resolved {
             Ok(Value::Null) if !key.nullable => return,
+            // As other programs write what is not set.
+            Ok(Value::String(text)) if text.is_empty() && !check::accepts_empty(key, &path) => {
+                return;
+            }
+            Ok(Value::Array(ids)) if key.path.ends_with(".allowFrom") => {
+                let ids = self.without_wrong_ids(key, names, place, ids);
+                ids_as_strings(ids)
+            }
             Ok(Value::Array(ids)) if matches!(key.kind, Kind::Ids | Kind::Names) => {
                 ids_as_strings(ids)
             }
-            Ok(value @ Value::Array(_)) => agents::check::normalize(key.kind, value),
+            Ok(value @ Value::Array(_)) => {
+                let mut value = agents::check::normalize(key.kind, value);
+                let open = self.outside.is_none();
+                for text in agents::check::drop_unusable(key.kind, &path, &mut value, open) {
+                    self.ignore(place, &text);
+                }
+                value
+            }
             Ok(value) => value,
-            Err(error) => return self.problem(place, &format!("{} {error}", safe(names))),
+            Err(error) => {
+                let text = format!("{} {error}", safe(names));
+                return self.wrong(key, names, place, &text);
+            }
         };
         if let Some(problem) = check::problem(key, &path, &value, self.outside.is_none()) {
-            return self.problem(place, &problem);
+            return self.wrong(key, names, place, &problem);
         }
         if key.is_secret() {
             let is_plain = |text: &str| check::is_plain_variable(key, (&written, &value), text);
@@ -237,6 +265,102 @@ impl<'a> Settings<'a> {
         }
         insert(&mut self.values, names, value.clone());
         self.set.insert(path, Setting { key, value, source });
+    }
+
+    /// The ids that can match someone. Without the others fewer people have access, which is safe.
+    fn without_wrong_ids(
+        &mut self,
+        key: &Key,
+        names: &[String],
+        place: &str,
+        mut ids: Vec<Value>,
+    ) -> Vec<Value> {
+        let open = self.outside.is_none();
+        ids.retain(|id| {
+            let alone = Value::Array(vec![id.clone()]);
+            let problem = check::problem(key, &names.join("."), &alone, open);
+            // As other programs write an empty list.
+            let is_said = *id != "";
+            if let Some(problem) = problem.as_ref().filter(|_| is_said) {
+                self.ignore(place, &texts::used_instead(problem, None));
+            }
+            problem.is_none()
+        });
+        ids
+    }
+
+    /// A wrong value. It stops the program where its setting guards something; a server or a command with one is
+    /// left out; elsewhere the setting keeps its default, or the value that it has from the file.
+    fn wrong(&mut self, key: &Key, names: &[String], place: &str, what: &str) {
+        if let Some(section) = key.leaves_out() {
+            let names = names[..section.min(names.len())].to_vec();
+            self.leave_out(place, what, names);
+        } else if key.guards() {
+            self.problem(place, what);
+        } else {
+            let is_set = self.set.contains_key(&names.join("."));
+            let default = Some(key.default).filter(|_| !is_set);
+            self.ignore(place, &texts::used_instead(what, default));
+        }
+    }
+
+    fn complain(&mut self, stops: bool, place: &str, what: &str) {
+        match stops {
+            true => self.problem(place, what),
+            false => self.ignore(place, what),
+        }
+    }
+
+    /// Notes that what stands at a place is ignored.
+    pub fn ignore(&mut self, place: &str, what: &str) {
+        match self.ignored.len() < limits::PROBLEMS {
+            true => self.ignored.push(format!("{place}: {what}")),
+            false => self.ignored_more += 1,
+        }
+    }
+
+    /// Takes what is ignored, a screenful at most.
+    pub fn take_ignored(&mut self) -> Vec<String> {
+        let more = (self.ignored_more > 0).then(|| texts::more_problems(self.ignored_more));
+        let first = std::mem::take(&mut self.ignored);
+        first.into_iter().chain(more).collect()
+    }
+
+    /// Removes what is set at a path and below it, as if it were not set.
+    pub fn forget(&mut self, names: &[impl AsRef<str>]) {
+        let Some((last, sections)) = names.split_last() else {
+            return;
+        };
+        let path = names
+            .iter()
+            .map(AsRef::as_ref)
+            .collect::<Vec<_>>()
+            .join(".");
+        let below = format!("{path}.");
+        self.set
+            .retain(|known, _| *known != path && !known.starts_with(&below));
+        let inside = sections.iter().try_fold(&mut self.values, |values, name| {
+            values.get_mut(name.as_ref())?.as_object_mut()
+        });
+        if let Some(section) = inside {
+            section.remove(last.as_ref());
+        }
+    }
+
+    /// Notes that a section, such as a server, cannot be used as a whole. It is there until
+    /// [`forget_left_out`](Self::forget_left_out).
+    pub fn leave_out(&mut self, place: &str, problem: &str, names: Vec<String>) {
+        if !self.left_out.contains(&names) {
+            self.ignore(place, &texts::left_out(problem, &safe(&names)));
+            self.left_out.push(names);
+        }
+    }
+
+    /// Removes the sections that cannot be used.
+    pub fn forget_left_out(&mut self) {
+        for names in std::mem::take(&mut self.left_out) {
+            self.forget(&names);
+        }
     }
 
     /// Adds a problem at a place, such as `config.json:7`.
@@ -321,6 +445,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// What stops the program.
     fn problems(text: &str) -> String {
         let mut settings = Settings::new(None);
         let taken = settings.take_file(text, "f");
@@ -331,15 +456,25 @@ mod tests {
             .unwrap_or_default()
     }
 
+    /// What is ignored.
+    fn ignored(text: &str) -> Vec<String> {
+        let mut settings = Settings::new(None);
+        settings.take_file(text, "f").unwrap();
+        settings.verdict().unwrap();
+        settings.take_ignored()
+    }
+
     #[test]
     fn each_problem_has_its_line_and_what_would_be_valid() {
         assert_eq!(
-            problems("{\n\"agents\": {\"defaults\": {\n\"modle\": \"x\"}}}"),
-            "f:3: Unknown setting agents.defaults.modle. Did you mean agents.defaults.model?"
+            ignored("{\n\"agents\": {\"defaults\": {\n\"modle\": \"x\"}}}"),
+            ["f:3: Unknown setting agents.defaults.modle. Did you mean agents.defaults.model?"]
         );
         assert_eq!(
-            problems("{\"agents\": {\"defaults\": {\"max_tokens\": \"many\"}}}"),
-            "f:1: agents.defaults.maxTokens must be a whole number from 1 to 1000000, not \"many\""
+            ignored("{\"agents\": {\"defaults\": {\"max_tokens\": \"many\"}}}"),
+            [
+                "f:1: agents.defaults.maxTokens must be a whole number from 1 to 1000000, not \"many\". The default is used: 8192"
+            ]
         );
         assert_eq!(
             problems("{\"agents\": []}"),
@@ -350,31 +485,81 @@ mod tests {
             "f: the configuration must be an object { … }, not a list"
         );
         assert_eq!(
-            problems("{\"log\": {\"level\": \"info\",\n\"level\": \"off\"}}"),
-            "f:2: log.level is set twice; the first time on line 1"
+            ignored("{\"log\": {\"level\": \"info\",\n\"level\": \"off\"}}"),
+            ["f:2: log.level is set twice; the first time on line 1"]
         );
     }
 
     #[test]
     fn an_invalid_secret_is_not_shown() {
-        let text = problems("{\"providers\": {\"x\": {\"apiKey\": [\"sk-canary\"]}}}");
+        let text = ignored("{\"providers\": {\"x\": {\"apiKey\": [\"sk-canary\"]}}}");
         assert_eq!(
             text,
-            "f:1: providers.x.apiKey must be a string, ${NAME} or file:PATH, not a list"
+            [
+                "f:1: providers.x.apiKey must be a string, ${NAME} or file:PATH, not a list. The default is used: \"\""
+            ]
         );
     }
 
     #[test]
     fn several_problems_are_shown_together_up_to_a_screenful() {
-        let few = problems("{\"a\": {\"b\": 1}, \"c\": 2}");
+        let few = problems("{\"tools\": {\"restrictToWorkspace\": 1}, \"channels\": 2}");
         assert!(
-            few.starts_with("Found 2 problems in the configuration:\n  f:1: Unknown setting a."),
+            few.starts_with(
+                "Found 2 problems in the configuration:\n  f:1: tools.restrictToWorkspace must be"
+            ),
             "{few}"
         );
         let many: Vec<String> = (0..100).map(|number| format!("\"k{number}\": 1")).collect();
-        let many = problems(&format!("{{{}}}", many.join(",")));
-        assert_eq!(many.lines().count(), limits::PROBLEMS + 2);
-        assert!(many.ends_with("more"), "{many}");
+        let many = ignored(&format!("{{{}}}", many.join(",")));
+        assert_eq!(many.len(), limits::PROBLEMS + 1);
+        assert!(many.last().unwrap().ends_with("more"), "{many:?}");
+    }
+
+    #[test]
+    fn wrong_values_stop_the_program_only_where_their_settings_guard_something() {
+        for text in [
+            r#"{"tools": {"exec": {"sandbox": "non"}}}"#,
+            r#"{"tools": {"restrictToWorkspace": "yes"}}"#,
+            r#"{"channels": {"telegram": {"allowFrom": "me"}}}"#,
+            r#"{"channels": {"telegram": {"groupPolicy": "everyone"}}}"#,
+            r#"{"channels": {"email": {"requireAuthentication": "no"}}}"#,
+            r#"{"channels": {"irc": {"tls": "false"}}}"#,
+            r#"{"channels": []}"#,
+            r#"{"providers": {"x": {"apiBase": "here"}}}"#,
+            r#"{"providers": {"x": {"proxy": "ftp://a"}}}"#,
+            r#"{"limits": {"usdPerDay": "5"}}"#,
+            r#"{"agents": {"list": [{"id": "A b"}]}}"#,
+            r#"{"agents": {"bindings": [{"agent": "main", "chat": "1", "rome": 1}]}}"#,
+        ] {
+            assert_ne!(problems(text), "", "{text}");
+        }
+        for text in [
+            r#"{"log": {"level": "loud"}}"#,
+            r#"{"log": 1}"#,
+            r#"{"agents": {"defaults": {"temperature": "warm"}}}"#,
+            r#"{"agents": {"list": [{"id": "a", "modell": "x"}]}}"#,
+            r#"{"agents": {"list": [{"id": "a", "maxTokens": "x"}]}}"#,
+            r#"{"channels": {"telegram": {"enabled": 1}}}"#,
+            r#"{"tools": {"exec": {"timeout": -1}}}"#,
+            r#"{"tools": {"mcpServers": {"x": {"command": "a", "env": ["b"]}}}}"#,
+            r#"{"commands": {"x": {"run": 1}}}"#,
+        ] {
+            assert_eq!(ignored(text).len(), 1, "{text}: {:?}", ignored(text));
+        }
+    }
+
+    #[test]
+    fn empty_strings_mean_not_set_where_they_are_no_value() {
+        let text = r#"{"agents": {"defaults": {"timezone": "", "maxTokens": "", "reasoningEffort": ""},
+            "list": [{"id": "a", "temperature": ""}]},
+            "providers": {"x": {"proxy": "", "apiType": ""}}, "log": {"level": ""},
+            "tools": {"exec": {"sandbox": ""}},
+            "channels": {"telegram": {"enabled": "", "allowFrom": "", "groupPolicy": ""}}}"#;
+        assert_eq!(ignored(text), [""; 0]);
+        let mut settings = Settings::new(None);
+        settings.take_file(text, "f").unwrap();
+        assert_eq!(settings.set.keys().collect::<Vec<_>>(), ["agents.list"]);
     }
 
     #[test]
@@ -387,7 +572,9 @@ mod tests {
             settings.set["channels.telegram.allowFrom"].value,
             serde_json::json!(["123456", "@ann", "-100"])
         );
-        assert!(problems(&text.replace("-100", "1.5")).contains("must be a list of ids"));
+        let wrong = ignored(&text.replace("-100", "1.5, \"\"")).concat();
+        assert!(wrong.contains("must be a list of ids"), "{wrong}");
+        assert!(wrong.ends_with("not 1.5. It is ignored"), "{wrong}");
     }
 
     #[test]
@@ -404,7 +591,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_variable_with_our_prefix_is_a_problem_and_others_are_not() {
+    fn an_unknown_variable_with_our_prefix_is_ignored_and_said_and_others_are_not() {
         let mut settings = Settings::new(None);
         let variables = [
             ("PEACRAB_HOME", "/h"),
@@ -413,8 +600,10 @@ mod tests {
         ];
         settings.take_environment(variables.into_iter());
         assert_eq!(
-            settings.verdict().unwrap_err().to_string(),
-            "PEACRAB_LOG__LEVLE: This environment variable matches no setting. Did you mean PEACRAB_LOG__LEVEL?"
+            settings.take_ignored(),
+            [
+                "PEACRAB_LOG__LEVLE: This environment variable matches no setting. Did you mean PEACRAB_LOG__LEVEL?"
+            ]
         );
     }
 
@@ -428,7 +617,7 @@ mod tests {
             if deep {
                 value = serde_json::json!({"providers": {"x": value}});
             }
-            let shown = problems(&value.to_string());
+            let shown = ignored(&value.to_string()).concat();
             for name in &names {
                 prop_assert!(shown.contains(name.as_str()), "{shown}");
             }

@@ -146,6 +146,7 @@ static BEHIND: &[Key] = &[
     key("tools.web.allowHosts", Kind::Hosts, "[]", "Hosts that the agent may read although they are not on the public Internet: names or addresses, each with or without a port, such as nas.local, 192.168.1.5:8080 or [fd00::5]:80."),
     key("tools.web.proxy", Kind::Secret, "null", "URL of a proxy for pages and searches. The proxy resolves names, so names of hosts on its own network are not refused. null: none; the variables of the environment are not used.").or_null(),
     key("tools.mcpServers.*.command", Text, r#""""#, "Program of an MCP server that is started here, such as npx or uvx. It runs in the sandbox, and only while it is used. Each server has either this or url."),
+    key("tools.mcpServers.*.type", Choice(&["auto", "stdio", "http", "streamableHttp", "streamable-http", "streamable_http", "sse"]), r#""auto""#, "How the server is reached, as other programs write it. auto: a program if command is set, otherwise by url, with the transport that the server has."),
     key("tools.mcpServers.*.args", Texts, "[]", "Arguments of the program."),
     key("tools.mcpServers.*.env", Secrets, "{}", "Environment variables of the program, in addition to those of commands. ${NAME} reads a value from the environment, file:PATH from a file."),
     key("tools.mcpServers.*.cwd", Kind::Path, r#""""#, "Folder that the program is started in. Empty: the workspace."),
@@ -221,6 +222,62 @@ impl Key {
     /// Whether its value must not be shown.
     pub fn is_secret(&self) -> bool {
         matches!(self.kind, Kind::Secret | Kind::Secrets)
+    }
+
+    /// Whether a wrong value stops the program, because its default could be unsafe: the setting says who has
+    /// access, what the sandbox holds, where something is sent, or what may be spent.
+    pub fn guards(&self) -> bool {
+        const SECTIONS: [&str; 3] = ["tools.", "tls.", "limits."];
+        const NAMES: [&str; 18] = [
+            "agent",
+            "authservId",
+            "bridgeUrl",
+            "default",
+            "defaultRole",
+            "dmPolicy",
+            "domain",
+            "groupAllowFrom",
+            "groupPolicy",
+            "id",
+            "imapHost",
+            "imapUseSsl",
+            "prices",
+            "requireAuthentication",
+            "server",
+            "smtpHost",
+            "tls",
+            "proxy",
+        ];
+        const KINDS: [Kind; 10] = [
+            Kind::Agents,
+            Kind::Ids,
+            Kind::Names,
+            Kind::Roles,
+            Kind::NamedRoles,
+            Kind::Bindings,
+            Url,
+            Kind::Hosts,
+            Kind::Path,
+            Paths,
+        ];
+        let name = self.path.rsplit('.').next().unwrap_or_default();
+        let is_number = matches!(self.kind, Whole(..)) && !self.path.starts_with("limits.");
+        let is_within = SECTIONS
+            .iter()
+            .any(|section| self.path.starts_with(section));
+        (is_within && !is_number)
+            || NAMES.contains(&name)
+            || name.starts_with("smtpUse")
+            || name == "allowAgents"
+            || KINDS.contains(&self.kind)
+    }
+
+    /// The number of names in the path of the section that a wrong value makes useless as a whole: a server
+    /// of tools, or a slash command. `None` for other settings.
+    pub fn leaves_out(&self) -> Option<usize> {
+        let sections = [("tools.mcpServers.*.", 3), ("commands.*.", 2)];
+        let mut found = sections.into_iter();
+        found.find_map(|(section, names)| self.path.starts_with(section).then_some(names))
     }
 
     /// The default as a value.

@@ -11,6 +11,21 @@ pub fn unknown_setting(path: &str, advice: &str) -> String {
     format!("Unknown setting {path}. {advice}")
 }
 
+/// A wrong value that is not used, and the default in its place; `None` where another value is set.
+pub fn used_instead(problem: &str, default: Option<&str>) -> String {
+    let problem = problem.trim_end_matches('.');
+    match default {
+        Some(default) => format!("{problem}. The default is used: {default}"),
+        None => format!("{problem}. It is ignored"),
+    }
+}
+
+/// A server or a command that cannot be used.
+pub fn left_out(problem: &str, path: &str) -> String {
+    let problem = problem.trim_end_matches('.');
+    format!("{problem}. {path} is left out")
+}
+
 /// What an unknown name probably means.
 pub fn did_you_mean(known: &str) -> String {
     format!("Did you mean {known}?")

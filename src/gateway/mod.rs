@@ -112,6 +112,8 @@ pub struct Parts {
     pub board: Arc<Board>,
     /// Where pictures are until they are delivered.
     pub pictures: PathBuf,
+    /// What the configuration has that is not obeyed.
+    pub ignored_settings: Vec<String>,
     /// What is known about starts of the machine.
     pub starts: Starts,
     /// What is watched.
@@ -161,6 +163,9 @@ pub struct Changes {
     pub applied: Vec<String>,
     /// Those that the next start applies.
     pub restart: Vec<String>,
+    /// What the configuration has that is not obeyed, each with its place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<String>,
 }
 
 /// What the loop and the threads of turns and commands share.

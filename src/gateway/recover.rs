@@ -5,9 +5,10 @@ use super::commands::texts;
 use super::run::Loop;
 use super::scheduler::Input;
 use crate::bus::Event;
+use crate::checksum::crc32;
 use crate::inbox::Inbox;
 use crate::markup::inline_code;
-use crate::message::Envelope;
+use crate::message::{Envelope, OutgoingMessage};
 
 /// The messages that the last run had accepted and not finished.
 pub(super) struct Accepted {
@@ -80,10 +81,32 @@ impl Loop {
                 self.fetch(message);
             }
         }
+        self.gateway.tell_ignored_settings();
         self.gateway
             .deliveries
             .values()
             .for_each(|delivery| delivery.wake());
         self.gateway.find_unconsolidated();
+    }
+}
+
+impl Gateway {
+    /// Tells the owner that part of the configuration is not obeyed; the same news once only.
+    fn tell_ignored_settings(&self) {
+        let ignored = &self.parts.ignored_settings;
+        let (Some(first), Some(chat)) = (ignored.first(), self.parts.owner_chat.get()) else {
+            return;
+        };
+        let language = self.parts.languages.get(&chat);
+        let more = match ignored.len() - 1 {
+            0 => String::new(),
+            count => texts::ignored_more(language, &count),
+        };
+        let text = texts::ignored_settings(language, &inline_code(first), &more);
+        let digest = crc32(ignored.concat().as_bytes());
+        self.tell_with(OutgoingMessage {
+            once: format!("settings:{digest:08x}"),
+            ..OutgoingMessage::text(&chat, text)
+        });
     }
 }

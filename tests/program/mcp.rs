@@ -366,9 +366,11 @@ fn without_servers_nothing_is_there_and_a_mistake_says_what_to_do() {
         .complains_of(&["tools.mcpServers.off.enabled true"]);
     home.set("/tools/mcpServers/off", json!({"command": "npx -y server"}));
     let text = home.path().join("config.json").display().to_string();
-    mcp(&home, &["list"])
-        .ends_with(78)
-        .complains_of(&[&text, "Put its arguments into args"]);
+    mcp(&home, &["list"]).ends_with(0).complains_of(&[
+        &text,
+        "Put its arguments into args",
+        "is left out",
+    ]);
     home.set(
         "/tools/mcpServers/off",
         json!({"command": "no-such-program"}),

@@ -58,7 +58,9 @@ pub fn unset(context: &Context, path: &str) -> Result<()> {
 pub fn write(context: &Context, file: &Path, text: &str) -> Result<()> {
     let check = |text: &str| {
         let loaded = load_text(Some(text), file, context.environment())?;
-        check_start(context, &loaded)
+        let mut warnings = check_start(context, &loaded)?;
+        warnings.extend(loaded.ignored);
+        Ok::<_, Error>(warnings)
     };
     match check(text) {
         Ok(warnings) => {

@@ -85,7 +85,7 @@ pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
         Action::Get { key, reveal } => get(&context.start()?, &key, reveal),
         Action::Set { key, value } => change::set(context, &key, &value),
         Action::Unset { key } => change::unset(context, &key),
-        Action::Check => check(context),
+        Action::Check => return check(context),
         Action::Path => print::line(&context.config_file()?.display().to_string()),
     }?;
     Ok(Exit::Done)
@@ -198,20 +198,25 @@ fn format_explanation(key: &Key, path: &str, loaded: Option<&Loaded>) -> String 
     text
 }
 
-fn check(context: &Context) -> Result<()> {
+/// Prints what a start would complain of. What it would ignore has been printed by then, and fails the check.
+fn check(context: &Context) -> Result<Exit> {
     let file = context.config_file()?;
     let loaded = context.start()?;
     let warnings = check::check_start(context, &loaded)?;
-    print::line(&texts::is_valid(
-        &file,
-        file.exists(),
-        loaded.settings.len(),
-    ))?;
+    let ignored = loaded.ignored.len();
+    let verdict = match ignored {
+        0 => texts::is_valid(&file, file.exists(), loaded.settings.len()),
+        _ => texts::has_ignored(&file, ignored),
+    };
+    print::line(&verdict)?;
     let weaknesses = weaknesses(&loaded.config, &installation(context)?);
     for warning in warnings.iter().chain(&weaknesses) {
         print::line(&texts::warning(warning))?;
     }
-    Ok(())
+    Ok(match ignored {
+        0 => Exit::Done,
+        _ => Exit::Failed,
+    })
 }
 
 /// Where Peacrab is installed, and how open its home folder is.

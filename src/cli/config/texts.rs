@@ -30,6 +30,15 @@ pub fn is_valid(file: &Path, exists: bool, count: usize) -> String {
     }
 }
 
+/// The result of `config check` when something in the file is ignored.
+pub fn has_ignored(file: &Path, count: usize) -> String {
+    let file = file.display();
+    match count {
+        1 => format!("{file}: 1 setting is ignored (above)"),
+        count => format!("{file}: {count} settings are ignored (above)"),
+    }
+}
+
 /// A setting was written. `value` shows no secret.
 pub fn was_set(path: &str, value: &Value, file: &Path) -> String {
     format!("Set {path} to {value} in {}", file.display())

@@ -132,7 +132,7 @@ impl Context {
             ));
         }
         let loaded = self.load()?;
-        for warning in &loaded.warnings {
+        for warning in loaded.ignored.iter().chain(&loaded.warnings) {
             print::complain(&format!("warning: {warning}"));
         }
         let zone = &loaded.config.agents.defaults.timezone;

@@ -45,8 +45,9 @@ pub fn config(context: &Context, loaded: &Loaded) -> Result<Row> {
     at.is_root = false;
     let weak = weaknesses(&loaded.config, &at);
     let warnings: Vec<String> = loaded
-        .warnings
+        .ignored
         .iter()
+        .chain(&loaded.warnings)
         .cloned()
         .chain(open)
         .chain(weak)

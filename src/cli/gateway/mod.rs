@@ -83,6 +83,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     let reloader = Arc::new(Reloader::new(context, home, &loaded, &board, &tls));
     let (to_check, checker) = (context.clone(), Arc::clone(&reloader));
     let channels = channels(&config.channels, &tls, &state, &reloader);
+    let ignored_settings = loaded.ignored.clone();
     let live = reloader.make(loaded, None)?;
     if greeting::is_wanted(context) {
         let lacks_model = live
@@ -119,6 +120,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         jobs: Store::open(home.path()),
         board,
         pictures: home.pictures(),
+        ignored_settings,
         starts: Starts::new(&state),
         watches: Watching::new(home.path()),
         max_parallel_turns: config.agents.defaults.max_parallel_turns,

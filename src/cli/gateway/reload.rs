@@ -63,6 +63,9 @@ pub fn format_changes(changes: &Changes) -> String {
         let restart = changes.restart.join(", ");
         text += &format!("Applied after the gateway's next restart: {restart}\n");
     }
+    for problem in &changes.ignored {
+        text += &format!("Ignored: {problem}\n");
+    }
     if text.is_empty() {
         text += "Nothing has changed.\n";
     }
@@ -186,7 +189,7 @@ impl Reloader {
     /// Reads the configuration again, and makes what follows from it. An invalid one changes nothing.
     pub fn reload(&self, live: &Live) -> Result<(Live, Changes)> {
         let mut loaded = self.context.load()?;
-        for warning in &loaded.warnings {
+        for warning in loaded.ignored.iter().chain(&loaded.warnings) {
             tracing::warn!("{warning}");
         }
         let mut running = self.running.lock();
@@ -198,6 +201,7 @@ impl Reloader {
         loaded.config = merge(&running.config, loaded.config);
         let config = loaded.config.clone();
         let eraser = self.context.eraser(&loaded);
+        let ignored = loaded.ignored.clone();
         let (secrets, files) = (loaded.secrets.clone(), loaded.secret_files.clone());
         let settings = loaded.settings.clone();
         let live = self.make(loaded, Some(live))?;
@@ -206,7 +210,11 @@ impl Reloader {
         for bot in config.channels.all() {
             self.access_list(bot.name).replace(bot.rules());
         }
-        let changes = Changes { applied, restart };
+        let changes = Changes {
+            applied,
+            restart,
+            ignored,
+        };
         for path in &changes.applied {
             match settings.get(path) {
                 Some(setting) => running.settings.insert(path.clone(), setting.clone()),
@@ -421,6 +429,7 @@ mod tests {
         let changes = |applied: &[&str], restart: &[&str]| Changes {
             applied: applied.iter().map(|path| (*path).to_owned()).collect(),
             restart: restart.iter().map(|path| (*path).to_owned()).collect(),
+            ignored: Vec::new(),
         };
         let text = format_changes(&changes(&[], &[]));
         assert_eq!(text, "Nothing has changed.\n");

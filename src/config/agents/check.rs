@@ -84,20 +84,55 @@ fn problem_of_entry(
     entry: &Map<String, Value>,
     open: bool,
 ) -> Option<String> {
-    entry.iter().find_map(|(name, value)| {
-        let shown = || safe_path(format!("{path}.{name}").split('.'));
-        match member(kind, name) {
-            Some(key) => problem_of_value(key, &shown(), value, open),
-            None => {
-                let names: Vec<&str> = members(kind).map(|(name, _)| name).collect();
-                let advice = match crate::text::nearest(name, names.iter().copied()) {
-                    Some(near) => texts::did_you_mean(near),
-                    None => texts::section_contains(path, &names),
-                };
-                Some(texts::unknown_setting(&shown(), &advice))
-            }
-        }
-    })
+    entry
+        .iter()
+        .find_map(|member| problem_of_member(kind, path, member, open))
+}
+
+fn problem_of_member(
+    kind: Kind,
+    path: &str,
+    (name, value): (&String, &Value),
+    open: bool,
+) -> Option<String> {
+    let shown = safe_path(format!("{path}.{name}").split('.'));
+    if let Some(key) = member(kind, name) {
+        return problem_of_value(key, &shown, value, open);
+    }
+    let names: Vec<&str> = members(kind).map(|(name, _)| name).collect();
+    let advice = match crate::text::nearest(name, names.iter().copied()) {
+        Some(near) => texts::did_you_mean(near),
+        None => texts::section_contains(path, &names),
+    };
+    Some(texts::unknown_setting(&shown, &advice))
+}
+
+/// Removes what an agent can do without from the list of agents: unknown members, and wrong values of settings
+/// that guard nothing. Returns what was wrong. An unknown member of a binding stays, and is a problem: without
+/// it the binding could claim more.
+pub fn drop_unusable(kind: Kind, path: &str, list: &mut Value, open: bool) -> Vec<String> {
+    let entries = match list {
+        Value::Array(entries) if kind == Kind::Agents => entries,
+        _ => return Vec::new(),
+    };
+    let mut found = Vec::new();
+    for (index, entry) in entries.iter_mut().enumerate() {
+        let Value::Object(entry) = entry else {
+            continue;
+        };
+        let path = format!("{path}[{index}]");
+        entry.retain(|name, value| {
+            let problem = match member(kind, name) {
+                Some(key) if key.guards() => None,
+                Some(_) if value == "" => return false,
+                _ => problem_of_member(kind, &path, (name, value), open),
+            };
+            let is_right = problem.is_none();
+            found.extend(problem.map(|problem| texts::used_instead(&problem, None)));
+            is_right
+        });
+    }
+    found
 }
 
 fn problem_of_agent(

@@ -74,8 +74,8 @@ pub const TAKEN: &[&str] = &[
     "wol",
 ];
 
-/// What is wrong with the commands of a configuration, each with the path that it is about.
-pub fn command_problems(values: &Map<String, Value>) -> Vec<(String, String)> {
+/// What is wrong with the commands of a configuration, each with the names in the path that it is about.
+pub fn command_problems(values: &Map<String, Value>) -> Vec<(Vec<String>, String)> {
     const PATH: &str = "commands";
     let Some(commands) = values.get(PATH).and_then(Value::as_object) else {
         return Vec::new();
@@ -83,7 +83,7 @@ pub fn command_problems(values: &Map<String, Value>) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if commands.len() > OWN_COMMANDS_MAX {
         let problem = texts::too_many_entries(PATH, OWN_COMMANDS_MAX);
-        found.push((PATH.to_owned(), problem));
+        found.push((vec![PATH.to_owned()], problem));
     }
     for (name, command) in commands {
         let path = format!("{PATH}.{}", super::safe_path([&**name].into_iter()));
@@ -97,7 +97,7 @@ pub fn command_problems(values: &Map<String, Value>) -> Vec<(String, String)> {
         } else {
             continue;
         };
-        found.push((path, problem));
+        found.push((vec![PATH.to_owned(), name.clone()], problem));
     }
     found
 }

@@ -15,22 +15,33 @@ pub fn is_server_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= SERVER_NAME_BYTES && name.bytes().all(is_plain)
 }
 
-/// What is wrong with the servers of a configuration, each with the path that it is about.
-pub fn server_problems(values: &Map<String, Value>) -> Vec<(String, String)> {
+/// What is wrong with the servers of a configuration, each with the names in the path that it is about.
+pub fn server_problems(values: &Map<String, Value>) -> Vec<(Vec<String>, String)> {
     const PATH: &str = "tools.mcpServers";
     let tools = values.get("tools").and_then(Value::as_object);
     let servers = tools.and_then(|tools| tools.get("mcpServers")?.as_object());
     let Some(servers) = servers else {
         return Vec::new();
     };
+    let names = |below: &[&str]| {
+        let above = PATH.split('.');
+        above
+            .chain(below.iter().copied())
+            .map(str::to_owned)
+            .collect()
+    };
     let mut found = Vec::new();
     if servers.len() > SERVERS {
-        found.push((PATH.to_owned(), texts::too_many_entries(PATH, SERVERS)));
+        found.push((names(&[]), texts::too_many_entries(PATH, SERVERS)));
     }
     for (name, server) in servers {
         let path = format!("{PATH}.{}", super::safe_path([&**name].into_iter()));
         let text = |key: &str| server[key].as_str().unwrap_or_default();
-        let (command, url) = (text("command"), text("url"));
+        let (command, url) = match text("type") {
+            "" | "auto" => (text("command"), text("url")),
+            "stdio" => (text("command"), ""),
+            _ => ("", text("url")),
+        };
         let has_arguments = server["args"]
             .as_array()
             .is_some_and(|args| !args.is_empty());
@@ -63,7 +74,7 @@ pub fn server_problems(values: &Map<String, Value>) -> Vec<(String, String)> {
         } else {
             continue;
         };
-        found.push((path, problem));
+        found.push((names(&[name]), problem));
     }
     found
 }

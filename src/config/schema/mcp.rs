@@ -10,6 +10,8 @@ use crate::secret::Secret;
 /// `tools.mcpServers.NAME`: a program that is started, or an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpServer {
+    /// How it is reached, by other programs' names; it decides where there is a program and an address.
+    pub r#type: String,
     /// The program of a server that is started here; empty for one that has an address.
     pub command: String,
     /// Its arguments.
@@ -47,6 +49,7 @@ pub struct McpServer {
 impl Default for McpServer {
     fn default() -> Self {
         Self {
+            r#type: "auto".to_owned(),
             command: String::new(),
             args: Vec::new(),
             env: BTreeMap::new(),
@@ -78,6 +81,7 @@ impl<'de> Deserialize<'de> for McpServer {
 fn read(mut members: Map<String, Value>) -> serde_json::Result<McpServer> {
     let mut server = McpServer::default();
     let from = &mut members;
+    take(from, "type", &mut server.r#type)?;
     take(from, "command", &mut server.command)?;
     take(from, "args", &mut server.args)?;
     take(from, "env", &mut server.env)?;
@@ -94,6 +98,11 @@ fn read(mut members: Map<String, Value>) -> serde_json::Result<McpServer> {
     take(from, "enabledTools", &mut server.enabled_tools)?;
     take(from, "sampling", &mut server.sampling)?;
     take(from, "enabled", &mut server.enabled)?;
+    match server.r#type.as_str() {
+        "auto" => {}
+        "stdio" => server.url.clear(),
+        _ => server.command.clear(),
+    }
     Ok(server)
 }
 

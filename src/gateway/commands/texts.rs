@@ -112,6 +112,12 @@ texts! {
         "I'm Peacrab, and I live on this board. Write to me, or use a command:\n\n{commands}",
         "我是 Peacrab，住在这块开发板上。直接给我发消息，或使用命令：\n\n{commands}",
     }
+    /// Once after a start, to the owner.
+    pub fn ignored_settings(first, more) {
+        "Part of the configuration is ignored: {first}{more}\n`peacrab config check` shows all of it.",
+        "部分配置被忽略：{first}{more}\n运行 `peacrab config check` 可查看全部。",
+    }
+    pub fn ignored_more(count) { " (and {count} more)", "（另有 {count} 项）" }
     pub fn restarting() {
         "Restarting… running work will continue afterwards.",
         "正在重启……未完成的工作会在重启后继续。",

@@ -78,13 +78,10 @@ fn an_invalid_configuration_is_refused_and_the_old_one_stays() {
     gateway.wait_for_log("ready");
     scene
         .home
-        .write_config("{\"agents\": {\"defaults\": {\"modle\": \"x\"}}}");
-    let refused = reload(&scene);
-    assert_eq!(refused.code, Some(1), "{refused:?}");
-    assert!(
-        refused.stderr.contains("agents.defaults.model"),
-        "{refused:?}"
-    );
+        .write_config("{\"tools\": {\"exec\": {\"sandbox\": \"non\"}}}");
+    reload(&scene)
+        .ends_with(1)
+        .complains_of(&["tools.exec.sandbox"]);
     scene.ana.says("are you there?");
     scene.wait_for("Still here.");
     gateway.stop().ends_with(0);
@@ -145,4 +142,32 @@ fn a_background_command_outlives_a_reload_and_a_stop_still_ends_it() {
     scene.ana.says("/stop");
     scene.wait_for("Stopped. 1 background command was ended: sleep 76054322.1.");
     gateway.stop().ends_with(0);
+}
+
+#[test]
+fn the_owner_is_told_once_that_part_of_the_configuration_is_ignored() {
+    let mut scene = Scene::answering(|request| {
+        let message = request.last_message();
+        let mut words = ["hi", "first", "second"].into_iter().rev();
+        say(&format!(
+            "{} it is",
+            words.find(|word| message.contains(word)).unwrap()
+        ))
+    });
+    let gateway = scene.start();
+    scene.ana.says("hi");
+    scene.wait_for("hi it is");
+    gateway.stop().ends_with(0);
+    scene.home.set("/gateway", json!({"port": 18790}));
+    scene.home.set("/log/levle", json!("info"));
+    for start in ["first", "second"] {
+        let gateway = scene.start();
+        scene.wait_for("Part of the configuration is ignored");
+        scene.ana.says(start);
+        scene.wait_for(&format!("{start} it is"));
+        gateway.stop().ends_with(0);
+    }
+    let texts = scene.texts();
+    let told = texts.iter().filter(|text| text.contains("is ignored"));
+    assert_eq!(told.count(), 1, "{texts:?}");
 }
