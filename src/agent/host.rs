@@ -26,6 +26,8 @@ pub enum TurnEvent<'a> {
     Progress(&'a str),
     /// A tool failed; the model has been told.
     ToolFailed(&'a str),
+    /// The turn ends without a whole answer, and why: the account follows what was said.
+    Bounded(&'a str),
     /// News for the person: a retry, a fallback, a repaired journal.
     Notice(&'a str),
 }

@@ -4,6 +4,8 @@ mod calls;
 mod effects;
 mod tasks;
 
+use std::borrow::Cow;
+
 use crate::access::Role;
 use crate::cancel::Cancel;
 use crate::chat::{
@@ -46,8 +48,10 @@ pub enum Outcome {
 pub struct Report {
     /// How it came out.
     pub outcome: Outcome,
-    /// The answer for the person; empty when there is none.
+    /// The model's answer; empty when there is none.
     pub text: String,
+    /// Why a turn that was neither stopped nor failed has no whole answer; else empty.
+    pub account: String,
     /// Questions that the model was asked.
     pub steps: u32,
     /// The tools that were used, in order, as hints.
@@ -60,6 +64,18 @@ pub struct Report {
     pub spoke: Option<(String, String)>,
     /// Why no model answered, when the offline helper stood in for them.
     pub failure: Option<Error>,
+}
+
+impl Report {
+    /// The answer as a person in a chat gets it: the model's text, and the account of a turn that was cut
+    /// short below it.
+    pub fn full_text(&self) -> Cow<'_, str> {
+        match (self.text.as_str(), self.account.as_str()) {
+            (text, "") => Cow::Borrowed(text),
+            ("", account) => Cow::Borrowed(account),
+            (text, account) => Cow::Owned(format!("{text}\n\n{account}")),
+        }
+    }
 }
 
 /// What the model is told about a person who is no owner.
@@ -86,7 +102,7 @@ pub(super) struct Run<'a> {
     tokens_max: u64,
     /// Tasks that it has given to subagents.
     tasks_given: u32,
-    /// The model that is asked first.
+    /// The model that is asked next.
     model_name: String,
     /// How much the model thinks.
     effort: Option<ReasoningEffort>,
@@ -135,6 +151,7 @@ impl<'a> Run<'a> {
         let report = Report {
             outcome: Outcome::Answered,
             text: String::new(),
+            account: String::new(),
             steps: 0,
             tools: Vec::new(),
             usage: Usage::default(),
@@ -142,7 +159,8 @@ impl<'a> Run<'a> {
             spoke: None,
             failure: None,
         };
-        let model_name = models.names().into_iter().next().unwrap_or_default();
+        let models = models.for_turn(cancel);
+        let model_name = models.model_name();
         Self {
             budget: agent.budget(&model_name, &system, &facts, &specs),
             specs,
@@ -151,7 +169,7 @@ impl<'a> Run<'a> {
             tokens_max,
             tasks_given: 0,
             turn: Turn::new(agent.settings.max_tool_iterations.min(steps_max)),
-            models: models.for_turn(cancel),
+            models,
             effort: agent.effort_of(session.chat()),
             model_name,
             partial: String::new(),
@@ -281,6 +299,7 @@ impl<'a> Run<'a> {
     /// Asks the model; again with less when the conversation was too long, as often as it gets shorter.
     fn ask(&mut self) -> Result<Reply> {
         self.agent.check_spending(self.language)?;
+        self.follow_model();
         let budget = self.budget.history;
         let mut tokens = self.session.fit(budget, &self.facts).tokens;
         let mut tries = 0;
@@ -289,6 +308,8 @@ impl<'a> Run<'a> {
                 Err(Error::Model(error)) if error.fault == Fault::Overflow => error,
                 result => return result,
             };
+            // It may have been a fallback's window.
+            self.follow_model();
             let model = &self.model_name;
             self.agent.learn_overflow(model, tokens + self.budget.fixed);
             self.budget.history = tokens / 2;
@@ -301,6 +322,22 @@ impl<'a> Run<'a> {
                 .on_event(TurnEvent::Notice(texts::shortened(self.language)));
             (tokens, tries) = (shorter, tries + 1);
         }
+    }
+
+    /// Plans for the model that is asked next, when that is another than before.
+    fn follow_model(&mut self) {
+        let name = self.models.model_name();
+        if name != self.model_name {
+            self.model_name = name;
+            self.budget = self.plan();
+        }
+    }
+
+    /// The budget of the model that is asked next.
+    fn plan(&self) -> Budget {
+        let facts = &self.facts.content;
+        self.agent
+            .budget(&self.model_name, &self.system, facts, &self.specs)
     }
 
     fn ask_once(&mut self) -> Result<Reply> {
@@ -448,10 +485,7 @@ impl<'a> Run<'a> {
         self.specs = self.agent.toolbox.specs_for(self.session.chat().as_str());
         self.specs
             .retain(|spec| has_tool(self.role, &spec.name) && !self.without.contains(&&*spec.name));
-        let facts = &self.facts.content;
-        let budget = self
-            .agent
-            .budget(&self.model_name, &self.system, facts, &self.specs);
+        let budget = self.plan();
         self.budget.fixed = budget.fixed;
         self.budget.history = self.budget.history.min(budget.history);
     }
@@ -545,22 +579,17 @@ impl<'a> Run<'a> {
             // The model should know in the next turn why this one was cut short.
             closing = Some(Entry::new(EntryKind::Assistant, account.as_str()));
         }
-        if !self.report.text.is_empty() {
-            self.report.text.push_str("\n\n");
-        }
-        self.report.text.push_str(&account);
+        self.host.on_event(TurnEvent::Bounded(&account));
+        self.report.account = account;
         self.finish(closing, TurnEnd::Bounded)?;
-        self.host.on_event(TurnEvent::Delta(&account));
-        self.host.on_event(TurnEvent::Said(&account));
         Ok(Outcome::Bounded(ending))
     }
 
     /// First the answer is stored, then the journal says that the turn has ended. The host releases the
     /// answer when the turn has returned.
     fn finish(&mut self, closing: Option<Entry>, end: TurnEnd) -> Result<()> {
-        let text = std::mem::take(&mut self.report.text);
+        let text = self.report.full_text().into_owned();
         self.close(&text, true)?;
-        self.report.text = text;
         self.write(|session, retry| session.end_turn_with(closing, end, retry))
     }
 

@@ -37,7 +37,7 @@ pub fn new_key() -> Result<SessionKey> {
 pub fn report_of(report: Report) -> Result<String> {
     match report.outcome {
         Outcome::Answered | Outcome::Bounded(_) => {
-            Ok(ellipsize_bytes(&report.text, REPORT_BYTES).into_owned())
+            Ok(ellipsize_bytes(&report.full_text(), REPORT_BYTES).into_owned())
         }
         Outcome::Stopped => Err(Error::Stopped),
         Outcome::Failed(error) => Err(error),
@@ -86,7 +86,11 @@ impl TurnHost for InlineHost<'_> {
 
     fn on_event(&mut self, event: TurnEvent<'_>) {
         // Its words are not the answer.
-        if !matches!(event, TurnEvent::Delta(_) | TurnEvent::Said(_)) {
+        let is_said = matches!(
+            event,
+            TurnEvent::Delta(_) | TurnEvent::Said(_) | TurnEvent::Bounded(_)
+        );
+        if !is_said {
             self.0.on_event(event);
         }
     }

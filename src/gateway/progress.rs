@@ -83,7 +83,8 @@ impl Progress {
                     self.is_fresh = true;
                 }
             }
-            TurnEvent::Delta(_) | TurnEvent::Asking(_) => {}
+            // The end of the turn brings the account.
+            TurnEvent::Delta(_) | TurnEvent::Asking(_) | TurnEvent::Bounded(_) => {}
             // A text between steps is followed by a hint; the answer by the end.
             TurnEvent::Said(text) => (*text).clone_into(&mut self.partial),
             TurnEvent::ToolHint(hint) => {

@@ -167,16 +167,21 @@ impl Models {
         Turn::new(self, cancel.clone())
     }
 
-    /// The candidates to ask now: those that do not rest, or all of them when all rest, because then
-    /// asking costs little and may succeed.
-    pub(super) fn order(&self) -> Vec<&Candidate> {
+    /// The candidates in the order in which to ask them: those that do not rest before those that do,
+    /// because asking these costs a try at most and may succeed, and among each `current` first. None
+    /// beyond the offline helper, which always answers.
+    pub(super) fn order(&self, current: Option<&Candidate>) -> Vec<&Candidate> {
         let now = self.watch.elapsed();
-        let is_awake = |candidate: &&Candidate| !candidate.state().breaker.rests(now);
-        let awake: Vec<_> = self.candidates.iter().filter(is_awake).collect();
-        match awake.is_empty() {
-            true => self.candidates.iter().collect(),
-            false => awake,
-        }
+        let is_model = |candidate: &&Candidate| !candidate.route.is_offline();
+        let mut order: Vec<_> = self.candidates.iter().take_while(is_model).collect();
+        let is_current =
+            |candidate| current.is_some_and(|current| std::ptr::eq(current, candidate));
+        // A stable sort.
+        order.sort_by_key(|candidate| {
+            let rests = candidate.state().breaker.rests(now);
+            (rests, !is_current(*candidate))
+        });
+        order
     }
 
     /// A client for a route, with the connection of an earlier turn where one is open.

@@ -48,7 +48,10 @@ pub struct Turn<'a> {
     cancel: Cancel,
     /// The connection, and the candidate it belongs to.
     client: Option<(&'a Candidate, PooledClient)>,
-    /// Why no model answered an earlier question of this turn.
+    /// The candidate that answered last, or for which the conversation was too long: the next question
+    /// goes to it first.
+    current: Option<&'a Candidate>,
+    /// Why no model answered an earlier question, so that the helper did.
     failure: Option<ModelError>,
 }
 
@@ -66,38 +69,50 @@ impl<'a> Turn<'a> {
             models,
             cancel,
             client: None,
+            current: None,
             failure: None,
         }
     }
 
-    /// Asks the primary model, with retries; then the fallback models; then the offline helper, which
-    /// always answers. Once the helper has answered, the turn stays with it: its calls mean nothing
+    /// The name of the model that the next question goes to first.
+    pub fn model_name(&self) -> String {
+        let order = self.models.order(self.current);
+        let first = order.first().map(|candidate| candidate.name());
+        // Without a model the offline helper is asked.
+        let first = first.or_else(|| self.models.names().into_iter().next());
+        first.unwrap_or_default()
+    }
+
+    /// Asks the model that answered last in this turn, at first the primary one, with retries; then
+    /// the others in their order; then the offline helper, which always answers. Once the helper has answered, the turn stays with it: its calls mean nothing
     /// to a model, and every question would wait for all the retries again.
     ///
     /// Fails with [`Error::Stopped`]; with [`Error::Model`] of [`Fault::Overflow`], for the caller
     /// to shorten the conversation and ask again; and with [`Error::Model`] when it went wrong
     /// after a part of the answer was shown, because nothing is tried again then.
     pub fn ask(&mut self, request: &Request<'_>, listener: &mut Listener<'_>) -> Result<Answer> {
-        let asked = if self.failure.is_some() {
-            Vec::new()
-        } else {
-            self.models.order()
+        let asked = match self.failure {
+            Some(_) => Vec::new(),
+            None => self.models.order(self.current),
         };
+        let mut failures: Vec<ModelError> = Vec::new();
         for candidate in asked {
-            if candidate.route.is_offline() {
-                break;
-            }
-            if let Some(error) = &self.failure {
+            if let Some(error) = failures.last() {
                 let text = format!("{}; using {} instead", error.summary(), candidate.name());
                 listener(Progress::Notice(&text));
             }
             match self.ask_one(candidate, request, listener) {
-                Ok(reply) => return Ok(answered(candidate, reply)),
+                Ok(reply) => {
+                    self.current = Some(candidate);
+                    return Ok(answered(candidate, reply));
+                }
                 Err(GivenUp::Ended(error)) => return Err(error),
-                // The first failure is the one to report: it is of the model that was chosen.
-                Err(GivenUp::Next(error)) => self.failure = self.failure.take().or(Some(error)),
+                Err(GivenUp::Next(error)) => failures.push(error),
             }
         }
+        // The first failure is the one to report: it is of the model that was chosen.
+        let first = failures.into_iter().next();
+        self.failure = self.failure.take().or(first);
         Ok(Answer {
             reply: offline::reply(request, random() as u32),
             provider: OFFLINE.to_owned(),
@@ -196,7 +211,7 @@ impl<'a> Turn<'a> {
         Ok(&self.client.insert((candidate, client)).1)
     }
 
-    fn give_up(&self, candidate: &Candidate, failure: Failure, shown: bool) -> GivenUp {
+    fn give_up(&mut self, candidate: &'a Candidate, failure: Failure, shown: bool) -> GivenUp {
         // A problem with the question says nothing about the model's health.
         let of_question = matches!(
             failure.fault,
@@ -208,7 +223,11 @@ impl<'a> Turn<'a> {
         }
         let model = state.model.clone();
         drop(state);
-        let ends = shown || failure.fault == Fault::Overflow;
+        let is_too_long = failure.fault == Fault::Overflow;
+        if is_too_long {
+            self.current = Some(candidate);
+        }
+        let ends = shown || is_too_long;
         let mut error = failure.into_error(&candidate.route, &model);
         if error.fault == Fault::Unknown && !model.is_empty() {
             error.suggestion = self.suggest(candidate, &model);

@@ -5,7 +5,9 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::harness::home::{Home, KEY};
-use crate::harness::model::{INPUT_TOKENS, Model, OUTPUT_TOKENS, Request, call, error, say};
+use crate::harness::model::{
+    INPUT_TOKENS, Model, OUTPUT_TOKENS, Request, Step, call, error, overflow, say,
+};
 use crate::harness::program::{Output, Program};
 
 fn ask(home: &Home, text: &str) -> Output {
@@ -73,6 +75,76 @@ fn a_fallback_model_answers_when_the_first_one_is_not_there() {
     assert_eq!(model.requests()[1].body["model"], "second-model");
 }
 
+/// A home whose models, `fake/a` and its fallbacks `fake/b` and `fake/c`, answer as the function says.
+fn with_fallbacks(model: &Model) -> Home {
+    let mut home = Home::with_model(model);
+    home.set("/agents/defaults/model", json!("fake/a"));
+    home.set(
+        "/agents/defaults/fallbackModels",
+        json!(["fake/b", "fake/c"]),
+    );
+    home
+}
+
+/// The tool results in a request: the step of the turn that it belongs to.
+fn step_of(request: &Request) -> usize {
+    let messages = request.messages().iter();
+    messages.filter(|message| message["role"] == "tool").count()
+}
+
+fn look(step: usize) -> Step {
+    call(
+        "list_dir",
+        json!({"path": format!("./{}", "./".repeat(step))}),
+    )
+}
+
+#[test]
+fn a_turn_of_twenty_steps_works_while_the_first_model_is_down() {
+    for down_from in [0, 7] {
+        let model = Model::answering(move |request| match step_of(request) {
+            step if request.body["model"] == "a" && step >= down_from => error(401, "bad key"),
+            step if step < 20 => look(step),
+            _ => say("twenty steps done"),
+        });
+        let output = ask(&with_fallbacks(&model), "go").ends_with(0);
+        assert_eq!(output.stdout, "twenty steps done\n");
+        let asked = model.requests();
+        let of = |name: &str| asked.iter().filter(|one| one.body["model"] == name).count();
+        assert_eq!(
+            (of("a"), of("b"), of("c")),
+            (down_from + 1, 21 - down_from, 0)
+        );
+    }
+}
+
+#[test]
+fn a_fallback_with_a_small_window_gets_a_shorter_conversation() {
+    let long = "word ".repeat(2000);
+    let model = Model::answering(move |request| match request.body["model"].as_str() {
+        Some("a") if request.body.to_string().contains("the last one") => error(401, "bad key"),
+        Some("b") if request.body.to_string().len() > 60_000 => overflow(),
+        Some("b") if step_of(request) == 0 => look(1),
+        Some("b") => say("short enough"),
+        _ => say(&long),
+    });
+    let home = with_fallbacks(&model);
+    for number in 0..6 {
+        ask(&home, &format!("tell me more, {number}")).ends_with(0);
+    }
+    let output = ask(&home, "the last one").ends_with(0);
+    assert_eq!(output.stdout, "short enough\n");
+    // It is the fallback's window that was learned to be small.
+    let learned = fs::read_to_string(home.path().join("state/learned.json")).unwrap();
+    let learned: Value = serde_json::from_str(&learned).unwrap();
+    let models = learned["models"].as_array().unwrap();
+    let window = |name: &str| {
+        let model = models.iter().find(|model| model["name"] == name);
+        model.is_some_and(|model| model.get("window").is_some())
+    };
+    assert!(window("fake/b") && !window("fake/a"), "{learned}");
+}
+
 #[test]
 fn the_bound_of_steps_ends_a_turn_with_an_account() {
     let step = |path: &str| call("list_dir", json!({"path": path}));
@@ -80,8 +152,38 @@ fn the_bound_of_steps_ends_a_turn_with_an_account() {
     let mut home = Home::with_model(&model);
     home.set("/agents/defaults/maxToolIterations", json!(2));
     let output = ask(&home, "go on for ever").ends_with(1);
-    assert!(output.stdout.contains("limit of 2 steps"), "{output:?}");
-    assert!(output.stdout.contains("list_dir(\".\")"), "{output:?}");
+    assert_eq!(output.stdout, "");
+    output.complains_of(&["limit of 2 steps", "list_dir(\".\")"]);
+}
+
+#[test]
+fn only_the_models_words_go_to_standard_output_when_a_turn_ends_without_a_whole_answer() {
+    let rows = [
+        (vec![say(""), say("")], "", "empty answer twice"),
+        (
+            vec![say("half of it").too_long(); 5],
+            "half of it",
+            "cut off",
+        ),
+    ];
+    for (script, said, why) in rows {
+        let model = Model::playing(script.clone());
+        let output = ask(&Home::with_model(&model), "hi").ends_with(1);
+        assert!(!output.stdout.contains(why), "{output:?}");
+        assert!(output.stdout.starts_with(said), "{output:?}");
+        output.complains_of(&[why]);
+
+        let model = Model::playing(script);
+        let home = Home::with_model(&model);
+        let output = Program::new(&home)
+            .args(["agent", "--json", "-m", "hi"])
+            .run()
+            .ends_with(1);
+        let json: Value = serde_json::from_str(&output.stdout).unwrap();
+        assert!(!json["text"].as_str().unwrap().contains(why), "{json}");
+        assert!(json["error"].as_str().unwrap().contains(why), "{json}");
+        output.complains_of(&[why]);
+    }
 }
 
 #[test]

@@ -89,7 +89,6 @@ impl Agent {
             key,
             why,
             models: models.for_turn(cancel),
-            model: models.names().into_iter().next().unwrap_or_default(),
             usage: Usage::default(),
             asked: 0,
             share: 1,
@@ -212,8 +211,6 @@ struct Work<'a> {
     key: &'a SessionKey,
     why: Why,
     models: provider::Turn<'a>,
-    /// The name of the model that is asked first.
-    model: String,
     usage: Usage,
     /// How often the model was asked.
     asked: u32,
@@ -258,10 +255,15 @@ impl Work<'_> {
         }
     }
 
+    /// Tokens of the window of the model that is asked next.
+    fn window(&self) -> usize {
+        self.agent.window_of(&self.models.model_name()) as usize
+    }
+
     /// Bytes of MEMORY.md that one request has room for. The memory goes there and comes back, with as much
     /// again for what is new.
     fn room_for_facts(&self) -> usize {
-        let window = self.agent.window_of(&self.model) as usize;
+        let window = self.window();
         let used = FRAME_TOKENS + ANSWER_TOKENS as usize + CHUNK_TOKENS_MIN;
         (window.saturating_sub(used) / 3 * BYTES_PER_TOKEN / self.share).max(FACTS_BYTES_MIN)
     }
@@ -269,7 +271,7 @@ impl Work<'_> {
     /// The next part of the conversation; as much as one request has room for.
     fn read_part(&self, facts: Option<&Facts>) -> Result<Option<Range>> {
         let facts = facts.map_or(0, |facts| tokens::estimate(&facts.text));
-        let window = self.agent.window_of(&self.model) as usize;
+        let window = self.window();
         // The memory goes there and comes back.
         let used = FRAME_TOKENS + ANSWER_TOKENS as usize + 2 * facts;
         let tokens = window.saturating_sub(used);
@@ -357,7 +359,7 @@ impl Work<'_> {
         let entry = Entry::new(EntryKind::Person, text);
         let mut answer_tokens = ANSWER_TOKENS as usize + 2 * tokens::estimate(facts);
         if self.was_cut_off {
-            let window = self.agent.window_of(&self.model) as usize;
+            let window = self.window();
             answer_tokens = answer_tokens.max(window / ANSWER_SHARE);
         }
         let request = Request {

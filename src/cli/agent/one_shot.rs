@@ -75,8 +75,9 @@ fn exit(report: Report) -> Result<Exit> {
 fn as_json(session: &str, report: &Report) -> String {
     let (provider, model) = report.spoke.clone().unwrap_or_default();
     let error = match &report.outcome {
-        Outcome::Failed(error) => Some(error),
-        _ => report.failure.as_ref(),
+        Outcome::Failed(error) => Some(error.to_string()),
+        Outcome::Bounded(_) => Some(report.account.clone()),
+        _ => report.failure.as_ref().map(Error::to_string),
     };
     let value = json!({
         "session": session,
@@ -89,7 +90,7 @@ fn as_json(session: &str, report: &Report) -> String {
         "cost": report.usage.dollars(),
         "stopped": matches!(report.outcome, Outcome::Stopped),
         "answered": matches!(report.outcome, Outcome::Answered),
-        "error": error.map(ToString::to_string),
+        "error": error,
     });
     value.to_string()
 }

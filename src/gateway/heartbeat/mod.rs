@@ -271,8 +271,9 @@ impl Gateway {
         if let Some(error) = report.failure {
             return Err(error);
         }
+        let text = report.full_text().into_owned();
         let news = match report.outcome {
-            Outcome::Answered | Outcome::Bounded(_) => list::news(&report.text),
+            Outcome::Answered | Outcome::Bounded(_) => list::news(&text),
             Outcome::Stopped => return Err(Error::Stopped),
             Outcome::Failed(error) => return Err(error),
         };

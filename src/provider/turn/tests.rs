@@ -137,6 +137,22 @@ fn question(entries: &[Entry]) -> Request<'_> {
     }
 }
 
+/// The provider that answers, with what was heard meanwhile, for each of `count` questions of one turn.
+fn ask_in_one_turn(models: &Models, count: usize) -> Vec<(String, Vec<String>)> {
+    let mut turn = models.for_turn(&Cancel::new());
+    let entries = [Entry::new(EntryKind::Person, "hello")];
+    let mut ask = || {
+        let mut notices = Vec::new();
+        let answer = turn.ask(&question(&entries), &mut |progress| {
+            if let Progress::Notice(text) = progress {
+                notices.push(text.to_owned());
+            }
+        });
+        (answer.unwrap().provider, notices)
+    };
+    (0..count).map(|_| ask()).collect()
+}
+
 /// Asks once in a turn of its own; the answer, and what was heard meanwhile.
 fn ask(models: &Models) -> (Result<Answer>, Vec<String>) {
     let cancel = Cancel::new();
@@ -294,6 +310,77 @@ fn the_next_model_answers_when_the_first_cannot() {
         ("two", "Hi.")
     );
     assert_eq!(heard, ["[one rejected the API key; using two/m instead]"]);
+}
+
+#[test]
+fn a_turn_goes_on_with_the_model_that_answered_last() {
+    let first = Server::new(&[refusal("401 Unauthorized", "bad key")]);
+    let second = Server::new(&vec![said("Hi."); 20]);
+    let third = Server::new(&[]);
+    let models = models(&[("one", &first), ("two", &second), ("three", &third)]);
+    let answers = ask_in_one_turn(&models, 20);
+    assert!(answers.iter().all(|(provider, _)| provider == "two"));
+    let notices: Vec<_> = answers
+        .into_iter()
+        .flat_map(|(_, notices)| notices)
+        .collect();
+    assert_eq!(notices, ["one rejected the API key; using two/m instead"]);
+    assert_eq!((first.requests().len(), third.requests().len()), (1, 0));
+}
+
+#[test]
+fn each_model_may_fail_and_come_back_within_a_turn() {
+    let down = || refusal("401 Unauthorized", "bad key");
+    let first = Server::new(&[said("Hi."), down(), said("Hi."), down()]);
+    let second = Server::new(&[said("Hi."), down(), down()]);
+    let third = Server::new(&[said("Hi."), said("Hi.")]);
+    let models = models(&[("one", &first), ("two", &second), ("three", &third)]);
+    let answers = ask_in_one_turn(&models, 5);
+    let providers: Vec<_> = answers.iter().map(|(provider, _)| &**provider).collect();
+    assert_eq!(providers, ["one", "two", "one", "three", "three"]);
+    assert_eq!(
+        answers[3].1,
+        [
+            "one rejected the API key; using two/m instead",
+            "two rejected the API key; using three/m instead"
+        ]
+    );
+}
+
+#[test]
+fn a_resting_model_is_tried_before_the_turn_fails() {
+    let down = || refusal("401 Unauthorized", "bad key");
+    let first = Server::new(&[down(), down(), down(), said("Hi.")]);
+    let second = Server::new(&[said("Hi."), said("Hi."), said("Hi."), down()]);
+    let models = models(&[("one", &first), ("two", &second)]);
+    for expected in ["two", "two", "two", "one"] {
+        assert_eq!(ask(&models).0.unwrap().provider, expected);
+    }
+}
+
+#[test]
+fn a_fallback_for_which_the_conversation_was_too_long_is_asked_again_first() {
+    let first = Server::new(&[refusal("401 Unauthorized", "bad key")]);
+    let second = Server::new(&[
+        refusal("400 Bad Request", "prompt is too long: 9 tokens > 8"),
+        said("Hi."),
+    ]);
+    let models = models(&[("one", &first), ("two", &second)]);
+    let cancel = Cancel::new();
+    let mut turn = models.for_turn(&cancel);
+    assert_eq!(turn.model_name(), "one/m");
+    let entries = [Entry::new(EntryKind::Person, "hello")];
+    let Err(Error::Model(error)) = turn.ask(&question(&entries), &mut |_| {}) else {
+        panic!("the conversation was too long");
+    };
+    assert_eq!(
+        (error.fault, error.provider.as_str()),
+        (Fault::Overflow, "two")
+    );
+    assert_eq!(turn.model_name(), "two/m");
+    let answer = turn.ask(&question(&entries), &mut |_| {}).unwrap();
+    assert_eq!(answer.provider, "two");
+    assert_eq!(first.requests().len(), 1);
 }
 
 #[test]
