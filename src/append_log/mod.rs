@@ -200,7 +200,7 @@ impl AppendLog {
     /// with `head` and each later line as `edit` returns it.
     ///
     /// A kill at any instant loses nothing: there is a moment at which both files have the later lines.
-    /// `archive` must not exist. A failure leaves the log as it was.
+    /// `archive` must not exist. A failure leaves the log as it was, and no archive.
     pub fn archive(
         &mut self,
         archive: &Path,
@@ -227,7 +227,8 @@ impl AppendLog {
             let _ = std::fs::remove_file(archive);
             return Err(error);
         }
-        if is_linked {
+        // Until the new file is found after a power cut, the old one has to be whole.
+        if is_linked && self.is_named {
             // The archive is the old file. Should this fail, its last lines are there twice.
             let _ = old.set_len(keep).and_then(|()| old.sync_data());
         }
@@ -253,21 +254,32 @@ impl AppendLog {
                 false
             }
         };
-        sync_folder_of(archive).map_err(Error::io("write", archive))?;
+        if let Err(error) = sync_folder_of(archive) {
+            let _ = std::fs::remove_file(archive);
+            return Err(Error::io("write", archive)(error));
+        }
         Ok(is_linked)
     }
 
-    /// A new file takes the old one's place; from then on lines go there.
+    /// A new file takes the old one's place; from then on lines go there. It fails only while the old one is
+    /// in place: a folder that cannot be synced then is synced with the next line.
     fn replace(&mut self, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
+        let mut length = 0;
         self.file = sys::file::replace(&self.path, 0o600, |file| {
             fill(file)?;
+            length = file.metadata()?.len();
             // Before anybody can find it.
             sys::file::try_lock(&*file).map(drop)
         })?;
-        let metadata = self.file.metadata();
-        self.length = metadata.map_err(Error::io("read", &self.path))?.len();
+        self.length = length;
         (self.is_named, self.has_remains) = (false, false);
-        self.make_named().map_err(Error::io("write", &self.path))
+        if let Err(error) = self.make_named() {
+            tracing::warn!(
+                "failed to sync the folder of {}: {error}",
+                self.path.display()
+            );
+        }
+        Ok(())
     }
 
     fn write(&mut self, lines: &[u8], durability: Durability) -> io::Result<()> {
@@ -298,6 +310,8 @@ impl AppendLog {
 
 /// Makes sure that a new file is found after a power cut.
 fn sync_folder_of(path: &Path) -> io::Result<()> {
+    #[cfg(test)]
+    tests::fail_sync()?;
     match path.parent() {
         Some(folder) => sys::file::sync_folder(File::open(folder)?.as_fd()),
         None => Ok(()),

@@ -1,5 +1,6 @@
 //! A log's life: written, torn, repaired, on a full disk, rewritten.
 
+use std::cell::Cell;
 use std::process::Command;
 
 use proptest::prelude::*;
@@ -167,5 +168,54 @@ proptest! {
         let is_kept = read.starts_with(&content[..whole]) && read.ends_with('\n');
         prop_assert!(is_kept, "{}", read);
         prop_assert_eq!(read.lines().last(), Some("{after}"));
+    }
+}
+
+thread_local! {
+    /// How many syncs of folders succeed before one fails; `None`: all do.
+    static SYNCS_BEFORE_FAILURE: Cell<Option<u32>> = const { Cell::new(None) };
+}
+
+/// Stands before each sync of a folder; fails once when a test has asked for it.
+pub fn fail_sync() -> io::Result<()> {
+    match SYNCS_BEFORE_FAILURE.get() {
+        Some(0) => {
+            SYNCS_BEFORE_FAILURE.set(None);
+            Err(io::Error::from_raw_os_error(libc::EIO))
+        }
+        left => {
+            SYNCS_BEFORE_FAILURE.set(left.map(|left| left - 1));
+            Ok(())
+        }
+    }
+}
+
+#[test]
+fn archiving_loses_nothing_whichever_sync_of_a_folder_fails() {
+    for before in 0..3 {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, archive) = (folder.path().join("log"), folder.path().join("old/log"));
+        let mut log = open(&path);
+        log.append(b"{1}\n{2}\n{3}\n", Durability::Synced).unwrap();
+        SYNCS_BEFORE_FAILURE.set(Some(before));
+        let archived = log.archive(&archive, 4, b"{head}\n", |line| [line, b"\n"].concat());
+        SYNCS_BEFORE_FAILURE.set(None);
+        let now = std::fs::read(&path).unwrap();
+        match archived {
+            Ok(()) => {
+                assert_eq!(now, b"{head}\n{2}\n{3}\n");
+                assert!(std::fs::read(&archive).unwrap().starts_with(b"{1}\n"));
+            }
+            Err(_) => {
+                assert_eq!(now, b"{1}\n{2}\n{3}\n");
+                assert!(!archive.exists());
+            }
+        }
+        assert_eq!(log.length(), now.len() as u64, "sync {before}");
+        log.append(b"{4}\n", Durability::Synced).unwrap();
+        assert_eq!(
+            std::fs::read(&path).unwrap(),
+            [now, b"{4}\n".to_vec()].concat()
+        );
     }
 }
