@@ -42,6 +42,14 @@ def random_item(rng, least, most, names):
     return f"{rng.randint(least, most)}-{rng.randint(least, most)}"
 
 
+def monthly_weekday(rng, names):
+    if rng.random() < 0.3:
+        return f"L{rng.randint(0, 7)}"
+    if rng.random() < 0.2:
+        return f"{'-'.join(sorted(rng.sample(names, 2), key=names.index))}#{rng.randint(1, 5)}"
+    return f"{rng.choice([rng.choice(names), str(rng.randint(0, 7))])}#{rng.randint(1, 6)}"
+
+
 def random_line(rng):
     fields = []
     for at in range(0 if rng.random() < 0.2 else 1, 6):
@@ -49,8 +57,11 @@ def random_line(rng):
         open_share = {0: 0, 1: 0.2, 2: 0.3, DAY: 0.6, 4: 0.7, WEEKDAY: 0.5}[at]
         if rng.random() < open_share:
             fields.append("*")
-        elif at == DAY and rng.random() < 0.1:
-            fields.append("L")
+        elif at == DAY and rng.random() < 0.3:
+            fields.append(rng.choice(["L", f"{rng.randint(1, 31)}W", f"W{rng.randint(1, 31)}", f"{rng.randint(1, 31)}-L"]))
+        elif at == WEEKDAY and rng.random() < 0.3:
+            # croniter takes no list of these with other days.
+            fields.append(",".join(monthly_weekday(rng, names) for _ in range(rng.choice([1, 1, 2]))))
         else:
             count = rng.choice([1, 1, 1, 2, 3])
             fields.append(",".join(random_item(rng, least, most, names) for _ in range(count)))
@@ -66,13 +77,28 @@ def ask_croniter(zone, after, line, day_or=True):
         return f"error: {type(error).__name__}: {error}"
 
 
+def ask_either(zone, after, line):
+    """The runs of a line by either of its days, where one has `#`, `L5` or `W`: croniter wants both then."""
+    *fields, day, month, weekday = every_day(single(line)).split()
+    if "*" in (day[0], weekday[0]) or not any(sign in line.upper() for sign in "#LW"):
+        return None
+    times = set()
+    for days in [(day, "*"), ("*", weekday)]:
+        answer = ask_croniter(zone, after, " ".join([*fields, days[0], month, days[1]]))
+        if "not find" not in answer and "failed to find" not in answer:
+            times.update(answer.split() if "error" not in answer else [answer])
+    return " ".join(sorted(times)[:3])
+
+
 def single(line):
     """The line with `5` instead of `5-5`."""
     def item(text, is_weekday):
         range_, slash, step = text.partition("/")
         first, dash, last = range_.partition("-")
+        if "#" in text or text.startswith("L"):
+            return text
         # 7-0 is Sunday, but 0-7 is the whole week.
-        same = first == last or (is_weekday and number(first) == number(last) and last != "7")
+        same = first == last or text == "31-L" or (is_weekday and number(first) == number(last) and last != "7")
         return first if dash and same else text
 
     *fields, weekday = line.split()
@@ -89,6 +115,8 @@ def every_day(line):
     """The line with stars as days when all days are named in one of the two and neither begins with a star."""
     *fields, day, month, weekday = line.split()
     is_named = not day.startswith("*") and not weekday.startswith("*")
+    if "#" in weekday or "L" in weekday or "L" in day or "W" in day:
+        return line
     expanded = croniter.expand(f"0 0 {day} * {weekday}")[0]
     if is_named and "*" in (*expanded[2], *expanded[4]):
         day = weekday = "*"
@@ -126,6 +154,8 @@ DIFFERENCES = [
      lambda zone, after, line: ask_croniter(zone, after, line, not star_is_open(line))),
     ("all days", "naming all days makes every day match (crontab(5)); croniter takes 0-6 as a star",
      lambda zone, after, line: ask_croniter(zone, after, every_day(line))),
+    ("either day", "one of both days is enough (crontab(5)); with # or W croniter wants both",
+     lambda zone, after, line: ask_either(zone, after, line) or ""),
     ("several", "several of these",
      lambda zone, after, line: ask_croniter(zone, after, every_day(single(line)), not star_is_open(line))),
 ]
@@ -140,8 +170,8 @@ def explain(question, ours, theirs):
         answer = ask(*question)
         if answer == ours or "error" in answer and "error" in ours:
             return name
-    ask_our_way = DIFFERENCES[-1][2]
-    return CHANGED[0] if crosses_change(question, ours, ask_our_way(*question)) else None
+    ways = [ask for _, _, ask in DIFFERENCES[-2:]]
+    return CHANGED[0] if any(crosses_change(question, ours, ask(*question)) for ask in ways) else None
 
 
 def main():

@@ -1,4 +1,5 @@
-//! Lines of crontab(5): five fields, or six with the seconds first. PURE.
+//! Lines of crontab(5): five fields, or six with the seconds first, with the `L`, `W` and `#` of Quartz,
+//! which nanobot's library (croniter) and PicoClaw's (gronx) take too. PURE.
 //!
 //! Our own code: the crate `cron` adds 88 kB to the program, counts Sunday as 1, and needs both
 //! day fields to match where crontab(5) needs one.
@@ -11,6 +12,9 @@ use crate::limits::schedule::{LINE_BYTES, SEARCH_DAYS, SPANS};
 use crate::zone::Zone;
 
 use super::schedule_texts as texts;
+use days::MonthlyDays;
+
+mod days;
 
 /// A cron line: for each field the bits of the values that match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,11 +23,11 @@ pub struct Line {
     minutes: u64,
     hours: u64,
     days: u64,
-    /// `L`: the last day of a month matches too.
-    last_day: bool,
     months: u64,
     /// From Sunday.
     weekdays: u64,
+    /// Days that match too.
+    monthly: MonthlyDays,
     /// One of both day fields is enough.
     either_day: bool,
     /// The hours are named, so that a local time that comes twice is meant once.
@@ -47,17 +51,19 @@ struct Field {
 const HOUR: usize = 2;
 const DAY: usize = 3;
 const WEEKDAY: usize = 5;
+const DAY_NAME: &str = "day of the month";
+const WEEKDAY_NAME: &str = "day of the week";
 const FIELDS: [Field; 6] = [
     field("second", 0..=59, ""),
     field("minute", 0..=59, ""),
     field("hour", 0..=23, ""),
-    field("day of the month", 1..=31, ""),
+    field(DAY_NAME, 1..=31, ""),
     field(
         "month",
         1..=12,
         "jan feb mar apr may jun jul aug sep oct nov dec",
     ),
-    field("day of the week", 0..=7, "sun mon tue wed thu fri sat"),
+    field(WEEKDAY_NAME, 0..=7, "sun mon tue wed thu fri sat"),
 ];
 
 const fn field(name: &'static str, values: RangeInclusive<u32>, names: &'static str) -> Field {
@@ -68,8 +74,13 @@ const fn field(name: &'static str, values: RangeInclusive<u32>, names: &'static 
     }
 }
 
-/// Short names of lines.
-const NAMED_LINES: [(&str, &str); 7] = [
+/// Short names of lines; those without hours are gronx's.
+const NAMED_LINES: [(&str, &str); 12] = [
+    ("@always", "* * * * *"),
+    ("@5minutes", "*/5 * * * *"),
+    ("@10minutes", "*/10 * * * *"),
+    ("@15minutes", "*/15 * * * *"),
+    ("@30minutes", "*/30 * * * *"),
     ("@hourly", "0 * * * *"),
     ("@daily", "0 0 * * *"),
     ("@midnight", "0 0 * * *"),
@@ -98,8 +109,9 @@ impl Line {
             return Err(texts::wrong_field_count(text, fields.len()));
         };
         let mut bits = [0; 6];
+        let mut monthly = MonthlyDays::default();
         for ((bits, text), field) in bits.iter_mut().zip(fields).zip(&FIELDS) {
-            *bits = field.bits(text, id)?;
+            *bits = field.bits(text, id, &mut monthly)?;
         }
         let [seconds, minutes, hours, days, months, weekdays] = bits;
         // Sunday is 0 and 7.
@@ -109,9 +121,9 @@ impl Line {
             minutes,
             hours,
             days,
-            last_day: has_last_day(fields[DAY]),
             months,
             weekdays,
+            monthly,
             // As crontab(5) has it: `*/2` is not a restriction in this sense.
             either_day: !is_open(fields[DAY]) && !is_open(fields[WEEKDAY]),
             named_hours: !is_open(fields[HOUR]) && hours != ALL_HOURS,
@@ -159,7 +171,7 @@ impl Line {
             Some(_) => self.weekdays == ALL_WEEKDAYS,
             None => self.days == ALL_DAYS,
         };
-        if !is_simple || self.last_day || self.months != ALL_MONTHS {
+        if !is_simple || !self.monthly.is_empty() || self.months != ALL_MONTHS {
             return None;
         }
         let days = SimpleDays {
@@ -196,9 +208,9 @@ impl Line {
     }
 
     fn has_day(&self, date: NaiveDate) -> bool {
-        let is_last = || date.succ_opt().is_some_and(|next| next.day() == 1);
-        let day = has(self.days, date.day()) || self.last_day && is_last();
+        let day = has(self.days, date.day()) || self.monthly.has_day(date);
         let weekday = has(self.weekdays, date.weekday().num_days_from_sunday());
+        let weekday = weekday || self.monthly.has_weekday(date);
         match self.either_day {
             true => day || weekday,
             false => day && weekday,
@@ -242,10 +254,6 @@ fn is_open(field: &str) -> bool {
     field.starts_with(['*', '?'])
 }
 
-fn has_last_day(field: &str) -> bool {
-    field.split(',').any(|item| item.eq_ignore_ascii_case("L"))
-}
-
 fn has(bits: u64, value: u32) -> bool {
     bits.checked_shr(value).is_some_and(|bits| bits & 1 == 1)
 }
@@ -257,28 +265,32 @@ fn next_bit(bits: u64, from: u32) -> Option<u32> {
 }
 
 impl Field {
-    fn bits(&self, text: &str, id: &str) -> Result<u64, String> {
+    fn bits(&self, text: &str, id: &str, monthly: &mut MonthlyDays) -> Result<u64, String> {
         let mut bits = 0;
         for item in text.split(',') {
-            bits |= self
-                .item_bits(item, id)
-                .ok_or_else(|| texts::wrong_field(self.name, item, &self.allowed()))?;
+            let item_bits = self.item_bits(item, id).or_else(|| {
+                match self.name {
+                    DAY_NAME => monthly.add_day(item, |day| self.value(day))?,
+                    WEEKDAY_NAME => monthly.add_weekday(item, |part| self.item_bits(part, id))?,
+                    _ => return None,
+                }
+                Some(0)
+            });
+            bits |=
+                item_bits.ok_or_else(|| texts::wrong_field(self.name, item, &self.allowed()))?;
         }
         Ok(bits)
     }
 
-    /// The values of one item of a list: `*`, `5`, `1-5`, `*/2`, `5/10`, `1-30/2`, `H`, `H/15`.
+    /// The values of one item of a list: `*`, `5`, `1-5`, `*/2`, `5/10`, `1-30/2`, `10-L`, `H`, `H/15`.
     fn item_bits(&self, item: &str, id: &str) -> Option<u64> {
-        let is_day = self.name == FIELDS[DAY].name;
-        if is_day && has_last_day(item) {
-            return Some(0);
-        }
+        let is_day = self.name == DAY_NAME;
         let (range, step) = match item.split_once('/') {
             Some((range, step)) => (range, Some(self.step(step)?)),
             None => (item, None),
         };
         let (least, most) = (*self.values.start(), *self.values.end());
-        let is_weekday = self.name == FIELDS[WEEKDAY].name;
+        let is_weekday = self.name == WEEKDAY_NAME;
         // Without Sunday's second number.
         let whole = (least, if is_weekday { 6 } else { most });
         let (first, last) = match range {
@@ -292,6 +304,7 @@ impl Field {
                 (first, if step.is_some() { end } else { first })
             }
             _ => match range.split_once('-') {
+                Some((first, "L" | "l")) if is_day => (self.value(first)?, most),
                 Some((first, last)) => (self.value(first)?, self.value(last)?),
                 // crontab(5) does not have it, but every other cron: from there on.
                 None if step.is_some() => (self.value(range)?, whole.1),
@@ -334,12 +347,17 @@ impl Field {
     /// What the field may be, for an error.
     fn allowed(&self) -> String {
         let (least, most) = (self.values.start(), self.values.end());
+        let monthly = match self.name {
+            DAY_NAME => texts::MONTHLY_DAYS,
+            WEEKDAY_NAME => texts::MONTHLY_WEEKDAYS,
+            _ => "",
+        };
         match self.names.split_once(' ') {
             Some((first, _)) => {
                 let last = self.names.rsplit(' ').next().unwrap_or_default();
-                format!("{least}-{most}, {first}-{last}")
+                format!("{least}-{most}, {first}-{last}{monthly}")
             }
-            None => format!("{least}-{most}"),
+            None => format!("{least}-{most}{monthly}"),
         }
     }
 }

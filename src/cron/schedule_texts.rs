@@ -87,6 +87,13 @@ pub fn wrong_field_count(line: &str, count: usize) -> String {
     )
 }
 
+/// More that the days of the month may be.
+pub const MONTHLY_DAYS: &str =
+    ", L (the last day), L-2 (two days before it), 15W (the working day nearest to the 15th), LW";
+/// More that the weekdays may be.
+pub const MONTHLY_WEEKDAYS: &str =
+    ", 5#3 (the third Friday, up to 5#5), 5L or L5 (the last Friday)";
+
 /// A field of a cron line that cannot be read.
 pub fn wrong_field(name: &str, item: &str, allowed: &str) -> String {
     format!(

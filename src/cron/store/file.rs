@@ -10,6 +10,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::cron::job::Job;
+use crate::cron::schedule::Schedule;
 use crate::json;
 use crate::limits::cron::{ERROR_CHARS_MAX, ID_BYTES_MAX, JOBS_MAX, MESSAGE_BYTES_MAX};
 use crate::text::{ellipsize_chars, grouped};
@@ -115,7 +116,7 @@ fn check_version(value: &str) -> Result<(), String> {
 }
 
 fn parse_job(raw: &str) -> Result<Job, String> {
-    let mut job: Job = json::from_str(raw).map_err(|error| {
+    let mut job = read_job(raw).map_err(|error| {
         // The place is one in the job, and not in the file.
         let text = error.to_string();
         let reason = text
@@ -127,6 +128,40 @@ fn parse_job(raw: &str) -> Result<Job, String> {
     job.raw = Some(raw.into());
     Ok(job)
 }
+
+/// Reads a job. In one of nanobot's, a sixth field of a cron line has the seconds (croniter's default); we
+/// have them first.
+fn read_job(raw: &str) -> serde_json::Result<Job> {
+    let mut job: Job = json::from_str(raw)?;
+    if let Schedule::Cron { expr, .. } = &mut job.schedule {
+        let mut fields: Vec<&str> = expr.split_whitespace().collect();
+        if fields.len() == 6 && is_of_nanobot(raw) {
+            fields.rotate_right(1);
+            *expr = fields.join(" ");
+        }
+    }
+    Ok(job)
+}
+
+/// Whether nanobot wrote a job. It writes what is not set as `null`; PicoClaw and we leave it out. What we
+/// have changed since has a member of ours.
+fn is_of_nanobot(raw: &str) -> bool {
+    let job: Value = json::from_str(raw).unwrap_or_default();
+    let members = |name: &str| job.get(name).and_then(Value::as_object);
+    let parts = ["schedule", "payload"].into_iter().filter_map(members);
+    let is_own = |(name, value): (&String, &Value)| {
+        value.is_null() || NANOBOTS_MEMBERS.contains(&snake_case(name).as_str())
+    };
+    job.get("catchUp").is_none() && parts.flatten().any(is_own)
+}
+
+/// Members of a payload that only nanobot writes.
+const NANOBOTS_MEMBERS: [&str; 4] = [
+    "channel_meta",
+    "origin_channel",
+    "origin_chat_id",
+    "origin_metadata",
+];
 
 /// The id of a job that cannot be read otherwise.
 fn id_of(raw: &str) -> Option<String> {
@@ -183,7 +218,7 @@ fn render_job(mut job: Job) -> Box<str> {
     let Some(raw) = job.raw.take() else {
         return pretty(&job);
     };
-    if json::from_str::<Job>(&raw).is_ok_and(|written| written == job) {
+    if read_job(&raw).is_ok_and(|written| written == job) {
         return raw;
     }
     let new = serde_json::to_value(&job);

@@ -150,6 +150,50 @@ fn a_store_of_nanobots_is_read_and_keeps_what_is_not_ours() {
 }
 
 #[test]
+fn the_sixth_field_of_a_job_of_nanobots_has_the_seconds() {
+    let file = |schedule: &str, payload: &str| {
+        format!(
+            r#"{{"jobs": [{{"id": "a", "schedule": {{"kind": "cron", "expr": "5 7 * * 1 30"{schedule}}},
+                "payload": {{"message": "x"{payload}}}}}]}}"#
+        )
+    };
+    let expr = |store: &Store| match store.read().unwrap().jobs.remove(0).schedule {
+        Schedule::Cron { expr, .. } => expr,
+        other => panic!("{other:?}"),
+    };
+    for (schedule, payload) in [
+        (r#", "atMs": null, "everyMs": null, "tz": null"#, ""),
+        (r#", "every_ms": null"#, ""),
+        (r#", "tz": "Europe/Zurich""#, r#", "to": null"#),
+        ("", r#", "channelMeta": {}"#),
+        ("", r#", "originChatId": "5""#),
+    ] {
+        let (_folder, store) = home_with(file(schedule, payload));
+        assert_eq!(expr(&store), "30 5 7 * * 1", "{schedule} {payload}");
+        let written = text(&store);
+        add(&store, "b").unwrap();
+        // What is not changed stays as nanobot wrote it.
+        let job = &written[written.find("{\"id\"").unwrap()..written.len() - 2];
+        assert!(text(&store).contains(job), "{}", text(&store));
+        assert_eq!(expr(&store), "30 5 7 * * 1", "{schedule} {payload}");
+        store
+            .change(|jobs| {
+                jobs[0].name = "Early".to_owned();
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(expr(&store), "30 5 7 * * 1", "{}", text(&store));
+    }
+    // PicoClaw's and ours have the seconds first, and this hour does not exist.
+    for (schedule, payload) in [("", ""), (r#", "tz": "Europe/Zurich""#, r#", "to": "7""#)] {
+        let (_folder, store) = home_with(file(schedule, payload));
+        let jobs = store.read().unwrap();
+        let fault = jobs.faults[0].to_string();
+        assert!(fault.contains("Wrong day of the week \"30\""), "{fault}");
+    }
+}
+
+#[test]
 fn a_command_of_picoclaws_is_read_as_one() {
     let (_folder, store) = home_with(PICOCLAW);
     let jobs = store.read().unwrap();

@@ -8,7 +8,8 @@ use crate::zone::{Local, Zone};
 
 fn any_line() -> impl Strategy<Value = String> {
     let item = prop::sample::select(vec![
-        "*", "*/2", "1", "2", "2-5", "1,3", "5/2", "?", "H", "L", "mon", "29", "31", "0",
+        "*", "*/2", "1", "2", "2-5", "1,3", "5/2", "?", "H", "L", "mon", "29", "31", "0", "5#3",
+        "L5", "15W", "LW", "L-3",
     ]);
     prop::collection::vec(item, 5..7).prop_map(|fields| fields.join(" "))
 }

@@ -176,7 +176,7 @@ fn what_is_no_time_is_refused_with_the_reason() {
             "0 7 * * 8",
             "Wrong day of the week \"8\" in the cron line. Use 0-7, sun-sat,",
         ),
-        ("0 7 * * mon#1", "Wrong day of the week \"mon#1\""),
+        ("0 7 * * mon#6", "Wrong day of the week \"mon#6\""),
         ("*/0 * * * *", "Wrong minute \"*/0\""),
         (
             "0 7 30 2 *",
