@@ -408,8 +408,9 @@ pub mod state {
 
 /// Bounds of skills.
 pub mod skills {
-    /// Bytes of a SKILL.md that are read. Guides recommend 500 lines, about 20 kB.
-    pub const FILE_BYTES: usize = 64 * 1024;
+    /// Bytes of a SKILL.md that are read; of a larger one, `read_file` shows the rest. Guides recommend 500
+    /// lines, about 20 kB, and Anthropic's own claude-api has more than 65 kB.
+    pub const FILE_BYTES: usize = 256 * 1024;
     /// Skills of a workspace that are listed; the index of as many has about 20 kB.
     pub const SKILLS_MAX: usize = 100;
     /// Characters of a skill's name, as in Anthropic's specification.

@@ -271,7 +271,7 @@ pub fn decode(bytes: Vec<u8>) -> (String, Option<Fault>) {
         return (
             text,
             fault(format!(
-                "{FILE} is larger than {} kB; the rest is not read",
+                "{FILE} is larger than {} kB; the model finds the rest with read_file",
                 FILE_BYTES / 1024
             )),
         );

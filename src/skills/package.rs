@@ -8,7 +8,7 @@ use std::path::Path;
 use super::manifest::{self, Manifest};
 use super::{FILE, decode, is_proper_name, zip};
 use crate::error::{Error, Result};
-use crate::limits::skills::{DEPTH, FILE_BYTES, FILES_MAX, NAMES_MAX, PACKAGE_BYTES, PATH_BYTES};
+use crate::limits::skills::{DEPTH, FILES_MAX, NAMES_MAX, PACKAGE_BYTES, PATH_BYTES};
 use crate::sys::file::read_at_most;
 use crate::text::{count_hidden, reveal};
 
@@ -77,12 +77,6 @@ impl Package {
             let stem = file.strip_suffix(".zip").unwrap_or(file);
             return Self::new(files, if folder.is_empty() { stem } else { &folder }, name);
         }
-        if bytes.len() > FILE_BYTES {
-            return Err(Error::TooLarge {
-                what: FILE.to_owned(),
-                limit: FILE_BYTES,
-            });
-        }
         if bytes.trim_ascii_start().starts_with(b"<")
             && !bytes.trim_ascii_start().starts_with(b"<!--")
         {
@@ -115,12 +109,6 @@ impl Package {
         let Some(skill) = files.first().filter(|file| file.path == FILE) else {
             return Err(Error::Failed(format!("There is no {FILE} in it.")));
         };
-        if skill.content.len() > FILE_BYTES {
-            return Err(Error::TooLarge {
-                what: FILE.to_owned(),
-                limit: FILE_BYTES,
-            });
-        }
         let (text, _) = decode(skill.content.clone());
         let manifest = manifest::read(&text).manifest;
         let candidates = [name.unwrap_or(&manifest.name), folder]

@@ -268,8 +268,29 @@ fn sizes_and_numbers_are_bounded() {
     assert!(
         big.faults
             .iter()
-            .any(|fault| fault.text.contains("larger than 64 kB"))
+            .any(|fault| fault.text.contains("larger than 256 kB"))
     );
+}
+
+#[test]
+fn a_large_skill_is_installed_and_a_larger_one_too() {
+    for bytes in [70_000, 2 * FILE_BYTES] {
+        let text = format!(
+            "---\nname: claude-api\ndescription: x\n---\n{}",
+            "a".repeat(bytes)
+        );
+        let package = package::Package::from_bytes(text.clone().into(), "SKILL.md", None).unwrap();
+        assert_eq!(
+            (package.name.as_str(), package.bytes()),
+            ("claude-api", text.len())
+        );
+        let bench = Bench::new();
+        bench.put("skills/claude-api/SKILL.md", &text);
+        let found = bench.skills().find("claude-api").unwrap();
+        assert_eq!(found.faults.len(), usize::from(bytes > FILE_BYTES));
+        assert_eq!(found.skill.missing, []);
+        assert!(found.body.len() >= bytes.min(FILE_BYTES - 100), "{bytes}");
+    }
 }
 
 #[test]

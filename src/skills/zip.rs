@@ -91,12 +91,11 @@ fn central(header: &[u8]) -> Result<(Option<Member>, usize), String> {
     let (name, extra, comment) = (half(28)?, half(30)?, half(32)?);
     let length = 46 + usize::from(name) + usize::from(extra) + usize::from(comment);
     let name = header.get(46..46 + usize::from(name)).ok_or_else(damaged)?;
-    let path =
-        str::from_utf8(name).map_err(|_| "The archive has a name that is not UTF-8.".to_owned())?;
+    let path = path_of(name).ok_or("The archive has a name that is not UTF-8.")?;
     if path.ends_with('/') {
         return Ok((None, length));
     }
-    check_path(path)?;
+    check_path(&path)?;
     if half(8)? & 1 != 0 {
         return Err(format!("{path} in the archive is encrypted."));
     }
@@ -115,7 +114,7 @@ fn central(header: &[u8]) -> Result<(Option<Member>, usize), String> {
         return Err("The archive is too large (ZIP64).".to_owned());
     }
     let member = Member {
-        path: path.to_owned(),
+        path,
         method: half(10)?,
         checksum: word(16)?,
         packed: packed as usize,
@@ -124,6 +123,12 @@ fn central(header: &[u8]) -> Result<(Option<Member>, usize), String> {
         is_executable: mode & 0o111 != 0,
     };
     Ok((Some(member), length))
+}
+
+/// A name as a path. Programs on Windows write backslashes, against 4.4.17.1; no path of a skill has one
+/// otherwise.
+fn path_of(name: &[u8]) -> Option<String> {
+    Some(str::from_utf8(name).ok()?.replace('\\', "/"))
 }
 
 fn unpack(bytes: &[u8], member: Member) -> Result<File, String> {
@@ -135,7 +140,7 @@ fn unpack(bytes: &[u8], member: Member) -> Result<File, String> {
     let header = header.ok_or_else(damaged)?;
     let name = usize::from(half(header, 26).ok_or_else(damaged)?);
     let extra = usize::from(half(header, 28).ok_or_else(damaged)?);
-    if header.get(30..30 + name) != Some(path.as_bytes()) {
+    if header.get(30..30 + name).and_then(path_of).as_ref() != Some(&path) {
         return Err(damaged());
     }
     let packed = header
@@ -265,7 +270,11 @@ mod tests {
             "a/../../x",
             "a//x",
             "./x",
-            "a\\x",
+            "..\\x",
+            "a\\..\\..\\x",
+            "\\x",
+            "\\\\server\\x",
+            "C:\\x",
             "C:x",
             "x\0",
             "a\nb",
@@ -304,6 +313,20 @@ mod tests {
         let _ = all(&other);
         assert!(all(&good).is_ok());
         assert!(all(b"").is_err() && all(b"PK\x05\x06").is_err() && all(&good[..60]).is_err());
+    }
+
+    #[test]
+    fn backslashes_are_separators() {
+        let files: [(&str, &[u8], u32); 3] = [
+            ("a\\SKILL.md", b"x", 0),
+            ("a\\b\\", b"", 0),
+            ("a\\b/c.md", b"y", 0),
+        ];
+        let found = all(&archive(&files, true)).unwrap();
+        let paths: Vec<&str> = found.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, ["a/SKILL.md", "a/b/c.md"]);
+        let twice = archive(&[("a\\b", b"1", 0), ("a/b", b"2", 0)], false);
+        assert!(all(&twice).unwrap_err().contains("twice"));
     }
 
     #[test]
