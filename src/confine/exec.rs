@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::explain::explain;
+use super::explain::View;
 use super::run::{Outcome, Output};
 use super::session::feed;
 use super::{Exec, Invocation, ShellCommand, policy};
@@ -55,9 +55,9 @@ impl Exec {
             .follow(timeout, cancel, output)
             .inspect_err(|_| self.forget_isolation())?;
         let text = outcome.output.text();
-        let reason = explain(policy.isolation, command.line, &outcome.end, &text);
-        if let Some(reason) = reason {
-            outcome.notes.push(reason.text.to_owned());
+        let view = View::new(&policy, self.settings.account_home.as_deref());
+        if let Some(reason) = view.explain(command.line, &outcome.end, &text) {
+            outcome.notes.push(reason.text);
             outcome.needs_more = reason.needs_more;
         }
         Ok(outcome)

@@ -1,5 +1,9 @@
 //! Why a command failed, where the sandbox is the reason and the program's own error does not say so.
 
+mod program;
+
+pub use program::View;
+
 use super::policy::Isolation;
 use super::run::End;
 
@@ -73,11 +77,11 @@ const RIGHTS: [&str; 22] = [
 
 /// Why a command failed in the sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reason {
+struct Reason {
     /// For the model and for people alike.
-    pub text: &'static str,
+    text: &'static str,
     /// Whether the command would work outside the sandbox.
-    pub needs_more: bool,
+    needs_more: bool,
 }
 
 const NO_PRIVILEGES: Reason = outside("commands cannot gain privileges in the sandbox");
@@ -111,7 +115,7 @@ const fn fixed(text: &'static str) -> Reason {
 }
 
 /// The reason; `None` when the command succeeded or the sandbox is not known to be the reason.
-pub fn explain(isolation: Isolation, line: &str, end: &End, output: &str) -> Option<Reason> {
+fn explain(isolation: Isolation, line: &str, end: &End, output: &str) -> Option<Reason> {
     if !isolation.system_calls || !matches!(end, End::Exit(1..)) {
         return None;
     }

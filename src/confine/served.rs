@@ -10,6 +10,7 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio};
 use rustix::process::{Pid, Signal};
 
 use super::Exec;
+use super::explain::View;
 use super::policy::ChildTask;
 use super::run::SupervisorReport;
 use crate::cancel::Cancel;
@@ -47,6 +48,8 @@ pub struct Served {
     pub error_pipe: ChildStderr,
     /// What came from there.
     pub errors: ServedErrors,
+    /// Its line and what it sees; `None` for one without a sandbox.
+    view: Option<(String, View)>,
 }
 
 /// The end of what a program wrote to its standard error, and behind it what its supervisor reports. Both come
@@ -88,6 +91,8 @@ impl Exec {
         served
             .wait_until_confined(cancel)
             .inspect_err(|_| self.forget_isolation())?;
+        let view = View::new(&policy, self.settings.account_home.as_deref());
+        served.view = Some((service.line.to_owned(), view));
         Ok(served)
     }
 }
@@ -107,6 +112,7 @@ impl Served {
             output,
             error_pipe,
             errors: ServedErrors::default(),
+            view: None,
         })
     }
 
@@ -116,6 +122,14 @@ impl Served {
         let mut served = Self::new(child, b"")?;
         served.errors.take(b"confined\n");
         Ok(served)
+    }
+
+    /// Why it failed, where the sandbox is the reason.
+    pub fn explain(&self) -> Option<String> {
+        let (line, view) = self.view.as_ref()?;
+        let (text, report) = self.errors.parse();
+        let explanation = view.explain(line, &report.end?, &text)?;
+        Some(explanation.text)
     }
 
     fn wait_until_confined(&mut self, cancel: &Cancel) -> Result<()> {
@@ -195,6 +209,12 @@ impl ServedErrors {
 
     /// The end of what the program wrote, and how it ended where that is known.
     pub fn read(&self) -> (String, Option<String>) {
+        let (text, report) = self.parse();
+        let end = report.end.map(|end| end.to_string()).or(report.failed);
+        (text, end)
+    }
+
+    fn parse(&self) -> (String, SupervisorReport) {
         let over = self.tail.len().saturating_sub(bounds::ERRORS_BYTES);
         let text = String::from_utf8_lossy(self.tail.get(over..).unwrap_or_default());
         let mut text = text.trim_end();
@@ -208,8 +228,7 @@ impl ServedErrors {
             report.take(format!("{last}\n").as_bytes());
             text = before.trim_end();
         }
-        let end = report.end.map(|end| end.to_string()).or(report.failed);
-        (text.to_owned(), end)
+        (text.to_owned(), report)
     }
 }
 

@@ -9,6 +9,8 @@ mod root;
 mod rules;
 mod supervise;
 
+pub use rules::PROGRAMS;
+
 use std::convert::Infallible;
 use std::io;
 use std::os::fd::OwnedFd;

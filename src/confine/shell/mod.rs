@@ -33,8 +33,8 @@ use follower::Follower;
 pub use input::ShellInput;
 pub use kept::{Shells, Taken};
 
-use super::explain::explain;
-use super::policy::{ChildTask, Isolation};
+use super::explain::View;
+use super::policy::ChildTask;
 use super::run::{Captured, End, Output, Running};
 use super::session::Observer;
 use super::{Exec, ShellCommand};
@@ -67,7 +67,7 @@ pub struct Shell {
     process: Option<Pid>,
     /// All processes before the first command: the supervisors and the shell.
     own: Vec<Pid>,
-    isolation: Isolation,
+    view: View,
     unsandboxed: bool,
     report: Vec<u8>,
     /// What programs in the background wrote between two commands.
@@ -142,7 +142,7 @@ impl Exec {
             input,
             process: None,
             own: Vec::new(),
-            isolation: policy.isolation,
+            view: View::new(&policy, self.settings.account_home.as_deref()),
             unsandboxed: command.unsandboxed,
             report: Vec::new(),
             unread: Vec::new(),
@@ -381,16 +381,13 @@ impl Shell {
 
     fn outcome(&self, line: &str, end: End, follower: Follower<'_>) -> ShellOutcome {
         let output = follower.finish();
-        let reason = explain(self.isolation, line, &end, &output.text());
+        let reason = self.view.explain(line, &end, &output.text());
         ShellOutcome {
             end,
             output,
             is_alive: self.is_alive,
-            notes: reason
-                .map(|reason| reason.text.to_owned())
-                .into_iter()
-                .collect(),
-            needs_more: reason.is_some_and(|reason| reason.needs_more),
+            needs_more: reason.as_ref().is_some_and(|reason| reason.needs_more),
+            notes: reason.into_iter().map(|reason| reason.text).collect(),
         }
     }
 

@@ -11,6 +11,12 @@ pub const POLICY_ITEMS: usize = 1024;
 /// The exit status of a child that could not confine itself. The daemon reads the reason from
 /// a pipe of its own; this only has to differ from what shells use.
 pub const CONFINE_FAILED: i32 = 120;
+/// Names of programs in a command's output that are looked for when it fails.
+pub const PROGRAM_NAMES: usize = 4;
+/// Bytes of a script that may say what runs it; Linux reads as many.
+pub const SHEBANG_BYTES: u64 = 256;
+/// Parts of a path up to which it is not named for one of its folders: `/home/pi`.
+pub const FOLDERS_NAMED: usize = 3;
 /// What is added to a command's chance to be killed when memory runs out (0 to 1000).
 pub const OOM_SCORE: &str = "700";
 /// How much a command stands back when the processor is busy (0 to 19).

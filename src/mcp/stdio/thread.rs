@@ -245,6 +245,9 @@ impl Program {
             let end = text.char_indices().nth(before).map_or(0, |(at, _)| at);
             why = format!("{why}. It wrote: {}", text.get(end..).unwrap_or_default());
         }
+        if let Some(reason) = self.served.explain() {
+            why = format!("{why} ({reason})");
+        }
         self.connection.end_with(End::Failed(why));
     }
 

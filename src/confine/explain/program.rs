@@ -1,0 +1,377 @@
+//! Programs that a command did not find because the sandbox hides them.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::explain;
+use crate::confine::child::PROGRAMS;
+use crate::confine::policy::{Access, Policy, closest};
+use crate::confine::run::End;
+use crate::limits::confine::{FOLDERS_NAMED, PROGRAM_NAMES, SHEBANG_BYTES};
+use crate::sys::file::open_to_read;
+
+/// Where people have programs of their own, below their home folder.
+const OWN_PROGRAMS: [&str; 7] = [
+    ".local/bin",
+    "bin",
+    ".cargo/bin",
+    ".bun/bin",
+    ".deno/bin",
+    ".npm-global/bin",
+    "go/bin",
+];
+
+/// What a command sees of the board, as far as that explains its failures.
+#[derive(Clone, Debug)]
+pub struct View {
+    policy: Box<Policy>,
+    account_home: Option<PathBuf>,
+}
+
+/// Why a command failed in the sandbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// For the model and for people alike.
+    pub text: String,
+    /// Whether the command would work outside the sandbox.
+    pub needs_more: bool,
+}
+
+impl View {
+    /// The view of a command with this policy.
+    pub fn new(policy: &Policy, account_home: Option<&Path>) -> Self {
+        Self {
+            policy: Box::new(Policy {
+                // They may have secrets, and only one of them is needed.
+                environment: policy
+                    .environment
+                    .iter()
+                    .filter(|(name, _)| name == "PATH")
+                    .cloned()
+                    .collect(),
+                ..policy.clone()
+            }),
+            account_home: account_home.map(Path::to_owned),
+        }
+    }
+
+    /// Why a command failed; `None` when it succeeded, or the sandbox is not known to be the reason.
+    pub fn explain(&self, line: &str, end: &End, output: &str) -> Option<Explanation> {
+        if let Some(reason) = explain(self.policy.isolation, line, end, output) {
+            return Some(Explanation {
+                text: reason.text.to_owned(),
+                needs_more: reason.needs_more,
+            });
+        }
+        if !self.policy.isolation.system_calls || !matches!(end, End::Exit(1..)) {
+            return None;
+        }
+        let mut names = missing_names(output);
+        // What the output alone names is not looked for: it would tell what there is elsewhere.
+        names.retain(|name| !name.contains('/') || line.contains(*name));
+        let text = names
+            .into_iter()
+            .take(PROGRAM_NAMES)
+            .find_map(|name| self.hides(name))?;
+        Some(Explanation {
+            text,
+            needs_more: true,
+        })
+    }
+
+    /// What hides a program, and which setting shows it.
+    fn hides(&self, name: &str) -> Option<String> {
+        let (path, is_in_path) = self.locate(name)?;
+        let real = path.canonicalize().ok()?;
+        let mut hidden: Vec<&Path> = Vec::new();
+        for folder in [path.parent()?, real.parent()?] {
+            match self.access(folder) {
+                // Peacrab's own files are not shown by any setting.
+                Some(Access::Hidden) => return None,
+                Some(_) => {}
+                None if self.is_of_system(folder) => {}
+                None if hidden.contains(&folder) => {}
+                None => hidden.push(folder),
+            }
+        }
+        if hidden.is_empty() {
+            return self.hides_interpreter(&real);
+        }
+        let common = hidden
+            .iter()
+            .skip(1)
+            .fold(hidden[0].to_owned(), |common, folder| {
+                let same = common
+                    .iter()
+                    .zip(folder.iter())
+                    .take_while(|(one, other)| one == other);
+                same.map(|(one, _)| one).collect()
+            });
+        // One folder for a link and what it leads to, unless that is a home folder or more.
+        let is_small = common.components().count() > FOLDERS_NAMED
+            && self
+                .account_home
+                .as_ref()
+                .is_none_or(|home| !home.starts_with(&common));
+        let hidden = if is_small {
+            vec![common.as_path()]
+        } else {
+            hidden
+        };
+        let list = |folders: &[&Path]| {
+            let folders = folders.iter().map(|folder| folder.display().to_string());
+            folders.collect::<Vec<_>>().join(" and ")
+        };
+        let folder = path.parent()?.display();
+        let mut text = format!(
+            "{name} is in {folder}, which the sandbox hides: add {} to tools.readOnlyPaths",
+            list(&hidden)
+        );
+        if !is_in_path {
+            text.push_str(&format!(" and {folder} to tools.exec.pathAppend"));
+        }
+        Some(text)
+    }
+
+    /// The same for the program that runs a script.
+    fn hides_interpreter(&self, script: &Path) -> Option<String> {
+        let mut start = Vec::new();
+        let file = open_to_read(script).ok()?;
+        file.take(SHEBANG_BYTES).read_to_end(&mut start).ok()?;
+        let first = start
+            .strip_prefix(b"#!")?
+            .split(|byte| *byte == b'\n')
+            .next()?;
+        let mut words = str::from_utf8(first).ok()?.split_whitespace();
+        let program = words.next()?;
+        let program = match Path::new(program).file_name() == Some(OsStr::new("env")) {
+            true => words.find(|word| !word.starts_with('-'))?,
+            false => program,
+        };
+        // A script that runs itself would not end.
+        let is_other = self.locate(program)?.0.canonicalize().ok()? != script;
+        is_other.then(|| self.hides(program)).flatten()
+    }
+
+    fn access(&self, path: &Path) -> Option<Access> {
+        let real = path.canonicalize().ok();
+        let policy = &self.policy;
+        closest(
+            real.as_deref().unwrap_or(path),
+            [
+                (&policy.write, Access::Write),
+                (&policy.read, Access::Read),
+                (&policy.hide, Access::Hidden),
+            ],
+        )
+    }
+
+    fn is_of_system(&self, folder: &Path) -> bool {
+        self.policy.whole || PROGRAMS.iter().any(|known| folder.starts_with(known))
+    }
+
+    /// The program on the board with this name, and whether it is where commands look for programs.
+    fn locate(&self, name: &str) -> Option<(PathBuf, bool)> {
+        let is_program = |path: &PathBuf| {
+            let about = path.metadata().ok();
+            about.is_some_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+        };
+        if name.contains('/') {
+            let path = self.policy.folder.join(name);
+            return Some((path, true)).filter(|(path, _)| is_program(path));
+        }
+        let path = self
+            .policy
+            .environment
+            .first()
+            .map(|(_, path)| path.as_bytes());
+        let parts = path.unwrap_or_default().split(|byte| *byte == b':');
+        let folders = parts.map(|part| PathBuf::from(OsStr::from_bytes(part)));
+        let found = folders.map(|folder| folder.join(name)).find(is_program);
+        found.map(|path| (path, true)).or_else(|| {
+            let home = self.account_home.as_ref()?;
+            let own = OWN_PROGRAMS
+                .iter()
+                .map(|folder| home.join(folder).join(name));
+            Some((own.into_iter().find(is_program)?, false))
+        })
+    }
+}
+
+/// The names of programs that an output says are not there, as shells, env, Node and Python write it.
+fn missing_names(output: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for line in output.lines().rev() {
+        let before = |words: &str| {
+            let (before, _) = line.split_once(words)?;
+            Some(before.rsplit(": ").next().unwrap_or_default())
+        };
+        let after = |words: &str| Some(line.split_once(words)?.1);
+        let name = after("command not found: ")
+            .or_else(|| before(": command not found"))
+            .or_else(|| before(": not found"))
+            .or_else(|| before(": cannot execute"))
+            .or_else(|| after("No such file or directory: "))
+            .or_else(|| before(": No such file or directory"))
+            .or_else(|| before(": Permission denied"))
+            .or_else(|| after("spawn ")?.split_once(" ENOENT").map(|(name, _)| name));
+        let is_quote = |char: char| matches!(char, '\'' | '"' | '‘' | '’' | '`');
+        let name = name.unwrap_or_default().trim().trim_matches(is_quote);
+        let is_name = !name.is_empty()
+            && name.len() <= 255
+            && !name.contains(|char: char| char.is_whitespace() || char.is_control());
+        if is_name && !names.contains(&name) {
+            names.push(name);
+        }
+        if names.len() == PROGRAM_NAMES {
+            break;
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::confine::{Isolation, Namespaces, Settings};
+
+    #[test]
+    fn names_are_found_in_what_shells_and_others_say() {
+        for (output, expected) in [
+            ("sh: 1: uvx: not found", "uvx"),
+            ("/bin/sh: 1: exec: uvx: not found\n", "uvx"),
+            ("sh: uvx: not found", "uvx"),
+            ("bash: line 1: uvx: command not found", "uvx"),
+            ("zsh:1: command not found: uvx", "uvx"),
+            ("/usr/bin/env: ‘node’: No such file or directory", "node"),
+            ("env: can't execute 'node': No such file or directory", ""),
+            (
+                "FileNotFoundError: [Errno 2] No such file or directory: 'ffmpeg'",
+                "ffmpeg",
+            ),
+            ("Error: spawn uvx ENOENT", "uvx"),
+            ("sh: 1: /home/pi/run: Permission denied", "/home/pi/run"),
+            (
+                "bash: ./run: cannot execute: required file not found",
+                "./run",
+            ),
+            ("404: page not found at all", ""),
+            ("all is well", ""),
+        ] {
+            let found = missing_names(output);
+            assert_eq!(
+                found.first().copied().unwrap_or_default(),
+                expected,
+                "{output}"
+            );
+        }
+    }
+
+    struct Board {
+        folder: tempfile::TempDir,
+        view: View,
+    }
+
+    impl Board {
+        /// A board whose home folder is hidden, with a workspace in it.
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let home = folder.path().canonicalize().unwrap();
+            let workspace = home.join("workspace");
+            fs::create_dir(&workspace).unwrap();
+            let path = format!("/usr/bin:{}/.local/bin", home.display());
+            let mut settings = Settings::new(&workspace);
+            settings.environment = vec![("PATH".into(), path.into())];
+            let exec = crate::confine::Exec::new(settings).unwrap();
+            let isolation = Isolation {
+                namespaces: Namespaces::User,
+                landlock: 0,
+                system_calls: true,
+            };
+            let task = crate::confine::policy::ChildTask::Shell("x".into());
+            let policy = exec.policy(isolation, task, &workspace).unwrap();
+            Self {
+                view: View::new(&policy, Some(&home)),
+                folder,
+            }
+        }
+
+        fn home(&self) -> PathBuf {
+            self.folder.path().canonicalize().unwrap()
+        }
+
+        fn program(&self, path: &str, text: &str) -> PathBuf {
+            let path = self.home().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            path
+        }
+
+        fn says(&self, line: &str, output: &str) -> String {
+            let said = self.view.explain(line, &End::Exit(127), output);
+            said.map(|said| said.text).unwrap_or_default()
+        }
+    }
+
+    #[test]
+    fn a_program_that_the_sandbox_hides_is_named_with_the_setting_that_shows_it() {
+        let board = Board::new();
+        let home = board.home().display().to_string();
+        board.program(".local/bin/uvx", "x");
+        assert_eq!(
+            board.says("uvx x", "sh: 1: uvx: not found"),
+            format!(
+                "uvx is in {home}/.local/bin, which the sandbox hides: add {home}/.local/bin to tools.readOnlyPaths"
+            )
+        );
+        // A link and what it leads to: what both have in common is enough.
+        let real = board.program(".local/lib/tool/cli.js", "x");
+        symlink(real, board.home().join(".local/bin/tool")).unwrap();
+        assert!(
+            board
+                .says("tool", "sh: 1: tool: not found")
+                .ends_with(&format!("add {home}/.local to tools.readOnlyPaths"))
+        );
+        // Outside of PATH too.
+        board.program(".cargo/bin/rg", "x");
+        assert!(board.says("rg x", "sh: 1: rg: not found").ends_with(&format!(
+            "add {home}/.cargo/bin to tools.readOnlyPaths and {home}/.cargo/bin to tools.exec.pathAppend"
+        )));
+        // What runs a script.
+        board.program(".local/bin/python9", "x");
+        board.program("workspace/run.py", "#!/usr/bin/env python9\n");
+        assert!(
+            board
+                .says("./run.py", "sh: 1: ./run.py: not found")
+                .starts_with("python9 is in")
+        );
+        board.program("workspace/me", "#!./me\n");
+        assert_eq!(board.says("./me", "sh: 1: ./me: not found"), "");
+    }
+
+    #[test]
+    fn what_is_not_there_or_seen_is_not_explained_and_output_alone_finds_no_paths() {
+        let board = Board::new();
+        let secret = board.program("private/tool", "x").display().to_string();
+        let not_found = |name: &str| format!("sh: 1: {name}: not found");
+        assert_eq!(board.says("ls", &not_found(&secret)), "");
+        assert!(
+            board
+                .says(&secret, &not_found(&secret))
+                .contains("tools.readOnlyPaths")
+        );
+        assert_eq!(board.says("nothing", &not_found("nothing")), "");
+        board.program("workspace/tool", "x");
+        assert_eq!(board.says("./tool", &not_found("./tool")), "");
+        board.program(".local/bin/uvx", "x");
+        let fine = board.view.explain("uvx", &End::Exit(0), &not_found("uvx"));
+        assert_eq!(fine, None);
+    }
+}
