@@ -6,7 +6,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::json::{self, Members};
-use crate::limits::mcp::BATCH;
+use crate::limits::mcp::{BATCH, UNREADABLE_CHARS};
+use crate::text::one_line;
 
 /// A message from a server.
 #[derive(Debug)]
@@ -91,19 +92,110 @@ impl RpcError {
     }
 }
 
-/// The id of one of our requests, which some servers return as a text.
+/// The id of one of our requests, which some servers return as a text or with a fraction.
 fn number(id: &RawValue) -> Option<u64> {
-    id.get().trim_matches('"').parse().ok()
+    let text = id.get().trim_matches('"');
+    text.strip_suffix(".0").unwrap_or(text).parse().ok()
 }
 
-/// The messages of a line or a body: a batch has several, of which at most [`BATCH`] count.
+/// The response that stands for one that cannot be read, so that its call fails at once: an error that says
+/// what is wrong with it. `ids` are the requests that wait. `None`: it is no answer to one of them.
+pub fn unreadable(text: &str, ids: &[u64]) -> Option<(u64, String)> {
+    let why = match json::envelope_from_str::<&RawValue>(text) {
+        // One without a result and an error.
+        Ok(_) => match Members::read(text)?.raw("id").and_then(number) {
+            Some(id) if ids.contains(&id) => "it has neither a result nor an error".to_owned(),
+            _ => return None,
+        },
+        Err(error) => {
+            let line = text.lines().nth(error.line().saturating_sub(1));
+            let at = line.and_then(|line| line.get(error.column().saturating_sub(1)..));
+            match at.map(str::trim).filter(|at| !at.is_empty()) {
+                Some(at) => format!("{error}, at {}", one_line(at, UNREADABLE_CHARS)),
+                None => error.to_string(),
+            }
+        }
+    };
+    let id = match (broken_id(text), ids) {
+        (Broken::Answer(id), _) if ids.contains(&id) => id,
+        (Broken::Unknown, [only]) if text.contains("\"jsonrpc\"") => *only,
+        _ => return None,
+    };
+    let message = format!("an answer that cannot be read ({why})");
+    let error = Err((UNREADABLE, message.as_str()));
+    Some((id, response(&id.to_string(), error)))
+}
+
+/// The number of the error for a message that is not JSON.
+const UNREADABLE: i64 = -32700;
+
+/// What a broken message is, as far as its own members can be made out.
+enum Broken {
+    /// The answer to the request with this id.
+    Answer(u64),
+    /// A request or a notification.
+    Call,
+    Unknown,
+}
+
+fn broken_id(text: &str) -> Broken {
+    let (mut depth, mut rest, mut found) = (0_usize, text, Broken::Unknown);
+    while let Some(at) = rest.find(['"', '{', '[', '}', ']']) {
+        let after = &rest[at + 1..];
+        rest = match rest.as_bytes()[at] {
+            b'{' | b'[' => {
+                depth += 1;
+                after
+            }
+            b'"' => {
+                let (name, after) = split_string(after);
+                let value = after.trim_start().strip_prefix(':').map(str::trim_start);
+                match (name, value) {
+                    ("method", Some(_)) if depth == 1 => return Broken::Call,
+                    ("id", Some(value)) if depth == 1 => {
+                        let value = value.trim_start_matches('"');
+                        let end = value.find(|char: char| !char.is_ascii_digit());
+                        let id = value[..end.unwrap_or(value.len())].parse();
+                        found = id.map_or(Broken::Unknown, Broken::Answer);
+                    }
+                    _ => {}
+                }
+                after
+            }
+            _ => {
+                depth = depth.saturating_sub(1);
+                after
+            }
+        };
+    }
+    found
+}
+
+/// A string, whose opening quote has been read, and what follows it.
+fn split_string(text: &str) -> (&str, &str) {
+    let mut is_escaped = false;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => return (&text[..at], &text[at + 1..]),
+            _ => {}
+        }
+    }
+    (text, "")
+}
+
+/// The messages of a line or a body: a batch has several, of which at most [`BATCH`] count. One that cannot
+/// be read stays whole.
 pub fn split(text: &str) -> Vec<&str> {
     let text = text.trim();
     if !text.starts_with('[') {
         return vec![text];
     }
-    let batch: Vec<&RawValue> = json::envelope_from_str(text).unwrap_or_default();
-    batch.iter().take(BATCH).map(|one| one.get()).collect()
+    match json::envelope_from_str::<Vec<&RawValue>>(text) {
+        Ok(batch) => batch.iter().take(BATCH).map(|one| one.get()).collect(),
+        Err(_) => vec![text],
+    }
 }
 
 /// Writes a request.
@@ -202,10 +294,78 @@ mod tests {
         assert_eq!((id, error.code), (Some(3), -32601));
     }
 
+    #[test]
+    fn an_answer_that_cannot_be_read_fails_the_call_that_waits_for_it() {
+        let nan = r#"{"jsonrpc":"2.0","id":4,"result":{"load":NaN,"id":5}}"#;
+        for (text, ids, expected) in [
+            (nan, &[4, 5][..], Some((4, "at NaN,"))),
+            (nan, &[5], None),
+            (
+                r#"{"result":{"id":5,"x":[Infinity]},"id":"4"}"#,
+                &[4, 5],
+                Some((4, "Infinity")),
+            ),
+            (
+                r#"{"id": 4, "result": {"text": "cut o"#,
+                &[4],
+                Some((4, "EOF")),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":4.0,"result":{'a':1}}"#,
+                &[4],
+                Some((4, "'a'")),
+            ),
+            (
+                r#"[{"jsonrpc":"2.0","id":9,"result":-Infinity}]"#,
+                &[4],
+                Some((4, "Infinity")),
+            ),
+            (r#""jsonrpc": "2.0","#, &[4], Some((4, "trailing"))),
+            (r#""jsonrpc": "2.0","#, &[4, 5], None),
+            (
+                r#"{"jsonrpc":"2.0","id":4}"#,
+                &[4],
+                Some((4, "neither a result")),
+            ),
+            (r#"{"jsonrpc":"2.0","id":5}"#, &[4], None),
+            // What is no answer to anybody.
+            (
+                r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":NaN}}"#,
+                &[4],
+                None,
+            ),
+            (r#"{"level":"info","msg":"started"}"#, &[4], None),
+            ("{ a = 1 }", &[4], None),
+            ("Server running on stdio", &[4], None),
+            ("", &[4], None),
+        ] {
+            let found = unreadable(text, ids);
+            assert_eq!(
+                found.as_ref().map(|(id, _)| *id),
+                expected.map(|(id, _)| id),
+                "{text}"
+            );
+            let Some(((id, answer), (_, why))) = found.zip(expected) else {
+                continue;
+            };
+            match read(&answer) {
+                Some(Message::Response {
+                    id: of,
+                    outcome: Err(error),
+                }) => {
+                    assert_eq!((of, error.code), (Some(id), -32700), "{text}");
+                    assert!(error.message.contains(why), "{text}: {error}");
+                }
+                other => panic!("{text}: {other:?}"),
+            }
+        }
+    }
+
     proptest! {
         #[test]
-        fn nothing_that_comes_is_a_panic(text in "[\\[\\]{}\":,a-z0-9 ]{0,80}") {
+        fn nothing_that_comes_is_a_panic(text in "[\\[\\]{}\\\\é\":,a-z0-9 ]{0,80}") {
             split(&text).into_iter().for_each(|one| drop(read(one)));
+            let _ = unreadable(&text, &[1]);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! MCP servers as people meet them: added, used in a turn, too many tools, and all that can go wrong.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
@@ -489,6 +490,37 @@ fn a_stop_frees_a_server_that_waits_for_an_answer() {
     bo.says("turn it on");
     let said = scene.wait_in(bo.chat(), "It said").text;
     assert!(said.contains("hall"), "{said}");
+}
+
+#[test]
+fn a_server_with_a_url_is_added_with_options_behind_it() {
+    let home = Home::new();
+    let url = "http://127.0.0.1:9/mcp";
+    mcp(
+        &home,
+        &["add", "notes", url, "--no-test", "--header", "X-Key=1"],
+    )
+    .ends_with(0);
+    let text = fs::read_to_string(home.path().join("config.json")).unwrap();
+    let server = &serde_json::from_str::<Value>(&text).unwrap()["tools"]["mcpServers"]["notes"];
+    assert_eq!(server, &json!({"url": url, "headers": {"X-Key": "1"}}));
+    mcp(&home, &["add", "more", url, "more"])
+        .ends_with(2)
+        .complains_of(&["A URL takes options only"]);
+}
+
+#[test]
+fn a_program_that_the_sandbox_hides_says_so() {
+    let mut home = Home::new();
+    let tools = tempfile::tempdir().unwrap();
+    let program = tools.path().canonicalize().unwrap().join("lampd");
+    fs::write(&program, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let program = program.to_str().unwrap();
+    home.set("/tools/mcpServers/lamp", json!({"command": program}));
+    mcp(&home, &["test", "lamp"])
+        .ends_with(1)
+        .complains_of(&["which the sandbox hides", "tools.readOnlyPaths"]);
 }
 
 #[test]

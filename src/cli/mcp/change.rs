@@ -1,6 +1,6 @@
 //! `peacrab mcp add` and `remove`.
 
-use clap::Args;
+use clap::{Args, FromArgMatches};
 use serde_json::{Map, Value};
 
 use super::{open, texts, try_out};
@@ -20,7 +20,7 @@ use crate::text::one_line;
 const SECTION: &str = "tools.mcpServers";
 
 /// `peacrab mcp add …`
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct AddArguments {
     /// A name for it: letters, digits, - and _
     #[arg(value_name = "NAME")]
@@ -54,6 +54,7 @@ pub struct AddArguments {
 
 /// Adds a server to the configuration, and tests it.
 pub fn add(context: &Context, agent: Option<&str>, arguments: &AddArguments) -> Result<Exit> {
+    let arguments = &sorted(arguments)?;
     let loaded = context.load()?;
     let name = &arguments.name;
     if loaded.config.tools.mcp_servers.contains_key(name) {
@@ -86,13 +87,51 @@ pub fn add(context: &Context, agent: Option<&str>, arguments: &AddArguments) -> 
     }
 }
 
+/// Whether a target is an address, and no program.
+fn is_url(target: &str) -> bool {
+    let scheme = target.split_once("://").map_or("", |(scheme, _)| scheme);
+    ["http", "https"]
+        .iter()
+        .any(|known| scheme.eq_ignore_ascii_case(known))
+}
+
+/// The arguments with the options that follow a URL: on the command line everything there could be a program's.
+fn sorted(arguments: &AddArguments) -> Result<AddArguments> {
+    let mut all = arguments.clone();
+    let [url, rest @ ..] = arguments.target.as_slice() else {
+        return Ok(all);
+    };
+    if !is_url(url) || rest.is_empty() {
+        return Ok(all);
+    }
+    let command = AddArguments::augment_args(clap::Command::new("add"));
+    let words = ["add", &all.name].map(str::to_owned);
+    let matches = command.try_get_matches_from(words.iter().chain(rest));
+    let later = matches.and_then(|matches| AddArguments::from_arg_matches(&matches));
+    let later = later.map_err(|_| Error::Usage(texts::beside_url(&rest.join(" "))))?;
+    if let Some(other) = later.target.first() {
+        return Err(Error::Usage(texts::beside_url(other)));
+    }
+    all.target.truncate(1);
+    all.env.extend(later.env);
+    all.headers.extend(later.headers);
+    all.read.extend(later.read);
+    all.network |= later.network;
+    all.no_network |= later.no_network;
+    all.no_test |= later.no_test;
+    match all.network && all.no_network {
+        true => Err(Error::Usage(texts::beside_url("--network --no-network"))),
+        false => Ok(all),
+    }
+}
+
 /// The settings of a new server.
 fn changes(arguments: &AddArguments) -> Result<Vec<(String, Value)>> {
     let path = |key: &str| format!("{SECTION}.{}.{key}", arguments.name);
     let mut changes = Vec::new();
     match arguments.target.as_slice() {
         [] => return Err(Error::Usage(texts::WHAT_TO_ADD.to_owned())),
-        [url] if url.starts_with("http://") || url.starts_with("https://") => {
+        [url] if is_url(url) => {
             changes.push((path("url"), Value::from(url.as_str())));
         }
         [command, rest @ ..] => {
@@ -164,6 +203,43 @@ pub fn remove(context: &Context, loaded: &Loaded, name: &str) -> Result<Exit> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(words: &[&str]) -> Result<AddArguments> {
+        let command = AddArguments::augment_args(clap::Command::new("add"));
+        let words = ["add", "notes"].iter().chain(words);
+        let matches = command.try_get_matches_from(words).unwrap();
+        sorted(&AddArguments::from_arg_matches(&matches).unwrap())
+    }
+
+    #[test]
+    fn options_may_follow_a_url_and_belong_to_a_program_otherwise() {
+        const URL: &str = "HTTPS://notes.example/mcp";
+        for words in [
+            ["--no-test", "--header", "A=b", URL],
+            [URL, "--no-test", "--header", "A=b"],
+            ["--no-test", URL, "--header", "A=b"],
+            [URL, "--header", "A=b", "--no-test"],
+        ] {
+            let all = parse(&words).unwrap();
+            assert!(
+                all.no_test && all.target == [URL] && all.headers == ["A=b"],
+                "{all:?}"
+            );
+            let url = ("tools.mcpServers.notes.url".to_owned(), Value::from(URL));
+            assert!(changes(&all).unwrap().contains(&url));
+        }
+        for words in [
+            &[URL, "more"][..],
+            &[URL, "--unknown"],
+            &[URL, "--network", "--no-network"],
+        ] {
+            let error = parse(words).unwrap_err().to_string();
+            assert!(error.contains("URL") && error.contains(words[1]), "{error}");
+        }
+        let program = parse(&["npx", "--no-test", URL]).unwrap();
+        assert!(!program.no_test && program.target == ["npx", "--no-test", URL]);
+        assert_eq!(parse(&[]).unwrap().target.len(), 0);
+    }
 
     fn pair(option: &str, text: &str) -> Option<(String, String)> {
         let pairs = pairs(option, &[text.to_owned()]).ok()?;

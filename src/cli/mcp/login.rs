@@ -37,6 +37,10 @@ pub fn login(context: &Context, loaded: &Loaded, server: &str) -> Result<Exit> {
     let parts = parts(context, loaded, server)?;
     let name = server.to_owned();
     Foreground::new()?.run(move |cancel| {
+        if oauth::log_in_alone(&parts, cancel)? {
+            print::line(&texts::logged_in(&name))?;
+            return Ok(Exit::Done);
+        }
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok();
         let address = listener.as_ref().and_then(|one| one.local_addr().ok());
         let redirect = address.map(|address| format!("http://{address}{PATH}"));

@@ -19,6 +19,11 @@ pub const NOT_LOGGED_IN: &str = "There is no login.";
 /// What a server needs was left out.
 pub const WHAT_TO_ADD: &str = "Say what to add: a URL, or -- and a command with its arguments";
 
+/// What follows a URL is no option, or does not go together with the others.
+pub fn beside_url(word: &str) -> String {
+    format!("A URL takes options only, which fit together, and no arguments: {word}")
+}
+
 /// A name that no server has; `near` is one that was perhaps meant.
 pub fn unknown(name: &str, near: Option<&str>) -> String {
     match near {

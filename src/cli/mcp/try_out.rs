@@ -172,7 +172,15 @@ fn call_tool(
         tools.find(|one| one.title == tool || one.name == tool)
     };
     let found = match find() {
-        Some(found) => found,
+        Some(found) => {
+            // A turn would not wait as long as a person does.
+            match mcp.servers().connect(server, cancel) {
+                // The call offers a login.
+                Ok(()) | Err(Error::Status { .. }) => {}
+                Err(error) => return Err(error),
+            }
+            found
+        }
         None => {
             let listed = mcp.servers().refresh(server, cancel);
             listed.map_err(|error| with_advice(server, error))?;

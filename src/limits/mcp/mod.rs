@@ -30,6 +30,10 @@ pub const SCHEMA_BYTES: usize = 32 * 1024;
 pub const CONNECT_TIME: Duration = Duration::from_secs(60);
 /// Time for the answer to `server/discover`: servers before 2026-07-28 may ignore it.
 pub const DISCOVER_TIME: Duration = Duration::from_secs(5);
+/// How long a turn waits until a server is connected or its lists are read. Both go on without it.
+pub const TURN_TIME: Duration = Duration::from_secs(10);
+/// Characters of an unreadable answer that its error shows.
+pub const UNREADABLE_CHARS: usize = 40;
 /// Time that a call can take in all, however often it reports progress.
 pub const CALL_TIME: Duration = Duration::from_secs(3600);
 /// How often one call may want to know more from a person.

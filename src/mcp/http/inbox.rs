@@ -71,7 +71,13 @@ impl Inbox {
         let answers = match message::read(event.data) {
             Some(Message::Response { id, .. }) => id,
             Some(_) => None,
-            None => return Ok(()),
+            None => {
+                let ids = self.state.lock().expected.clone();
+                return match message::unreadable(event.data, &ids) {
+                    Some((id, answer)) => self.put(Some(id), Ok(answer), cancel),
+                    None => Ok(()),
+                };
+            }
         };
         self.put(answers, Ok(event.data.to_owned()), cancel)
     }

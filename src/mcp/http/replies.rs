@@ -304,10 +304,15 @@ impl HttpReplies {
         if text.is_empty() {
             return;
         }
-        if let Some(Message::Response { id, .. }) = message::read(text) {
+        let answer = match message::read(text) {
+            None => message::unreadable(text, &[self.id]).map(|(_, answer)| answer),
+            Some(_) => None,
+        };
+        let text = answer.unwrap_or_else(|| text.to_owned());
+        if let Some(Message::Response { id, .. }) = message::read(&text) {
             self.is_answered |= id.is_none_or(|id| id == self.id);
         }
-        self.waiting.push_back(text.to_owned());
+        self.waiting.push_back(text);
     }
 
     fn broken(&self, what: &str) -> Error {

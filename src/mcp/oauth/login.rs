@@ -48,6 +48,13 @@ impl Login {
             false => before.challenge.clone(),
         };
         let found = web.discover(&challenge)?;
+        if found.issuer.needs_no_person() {
+            return Err(web.fault(&format!(
+                "its authorization server gives tokens to programs only (client_credentials), so there is no \
+                 login in a browser: set tools.mcpServers.{0}.clientId and tools.mcpServers.{0}.clientSecret",
+                parts.name
+            )));
+        }
         let methods = found.issuer.code_challenge_methods_supported.as_deref();
         if !methods.is_some_and(|methods| methods.iter().any(|method| method == "S256")) {
             return Err(web.fault("its authorization server does not support PKCE with S256"));

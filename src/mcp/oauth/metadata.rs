@@ -62,11 +62,13 @@ impl Issuer {
         })
     }
 
-    /// Whether tokens are only given to programs, without a person.
+    /// Whether tokens are only given to programs, without a person: there is no page for people (RFC 8414,
+    /// section 2), or no grant for them.
     pub fn needs_no_person(&self) -> bool {
         let grants = self.grant_types_supported.as_deref().unwrap_or_default();
         let has = |name: &str| grants.iter().any(|grant| grant == name);
-        has("client_credentials") && !has("authorization_code")
+        has("client_credentials")
+            && (!has("authorization_code") || self.authorization_endpoint.is_empty())
     }
 
     /// Whether a way for clients to say who they are is supported.

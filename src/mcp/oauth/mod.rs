@@ -49,6 +49,17 @@ pub fn has_token(parts: &HttpParts) -> bool {
     !store::read(parts).token.is_empty()
 }
 
+/// Logs in with the client of the configuration, where that takes no person. False: it takes one.
+pub fn log_in_alone(parts: &HttpParts, cancel: &Cancel) -> Result<bool> {
+    let _renewing = Renewing::begin(parts, cancel)?;
+    let mut new = store::read(parts);
+    let is_in = login::without_person(parts, &mut new, cancel)?;
+    if is_in {
+        store::update(parts, |stored| *stored = new)?;
+    }
+    Ok(is_in)
+}
+
 /// The token for a server, renewed when it has expired and that needs no person; `None`: there is no login.
 pub fn token(parts: &HttpParts, cancel: &Cancel) -> Result<Option<Secret>> {
     let mut stored = store::read(parts);

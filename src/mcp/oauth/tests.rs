@@ -403,6 +403,49 @@ fn addresses_that_a_server_names_are_checked_before_they_are_used() {
 }
 
 #[test]
+fn a_server_for_programs_only_opens_no_browser() {
+    let programs_only = |path: &str, mut document: Value| {
+        if path == "/.well-known/oauth-authorization-server" {
+            document["grant_types_supported"] = json!(["client_credentials"]);
+            document["token_endpoint_auth_methods_supported"] = json!(["client_secret_post"]);
+            document
+                .as_object_mut()
+                .unwrap()
+                .remove("authorization_endpoint");
+        }
+        document
+    };
+    let said = refusal_of(programs_only);
+    assert!(
+        said.contains("client_credentials") && said.contains("tools.mcpServers.lamp.clientSecret"),
+        "{said}"
+    );
+    let mut site = Site::new(programs_only);
+    assert!(
+        !log_in_alone(&site.parts, &Cancel::new()).unwrap(),
+        "no client is set"
+    );
+    site.parts.server.client_id = "board".to_owned();
+    site.parts.server.client_secret = Secret::new("s-1");
+    assert!(log_in_alone(&site.parts, &Cancel::new()).unwrap());
+    assert_eq!(site.token().as_deref(), Some("t-1"));
+    let asked = site.asked();
+    assert!(
+        asked
+            .iter()
+            .any(|one| one.contains("grant_type=client_credentials")),
+        "{asked:?}"
+    );
+    let mut site = Site::new(as_it_is);
+    site.parts.server.client_id = "board".to_owned();
+    site.parts.server.client_secret = Secret::new("s-1");
+    assert!(
+        !log_in_alone(&site.parts, &Cancel::new()).unwrap(),
+        "it has a page for people"
+    );
+}
+
+#[test]
 fn documents_that_are_too_large_or_no_documents_are_refused() {
     let error = refusal_of(|path, document| match path {
         "/meta" => json!("x".repeat(300 * 1024)),

@@ -31,6 +31,8 @@ pub struct State {
     pub up: Option<Up>,
     /// Whether a thread is connecting.
     pub is_starting: bool,
+    /// How many threads work for turns, and since when one or more do.
+    pub working: Option<(usize, Stopwatch)>,
     /// The last failure, unless a call has succeeded since.
     pub failure: Option<Failure>,
     /// Whether it has said that its lists have changed since they were read.

@@ -218,25 +218,39 @@ pub fn load_failure(file: &Path, settings: &str) -> Option<String> {
     (of == settings).then(|| why.to_owned())
 }
 
-/// How much a member of a list takes.
+/// A member of a list.
 pub trait Weight {
     /// The bytes of its texts.
     fn bytes(&self) -> usize;
+    /// What no other member of the list has.
+    fn key(&self) -> &str;
 }
 
 impl Weight for Tool {
+    fn key(&self) -> &str {
+        &self.name
+    }
+
     fn bytes(&self) -> usize {
         self.name.len() + self.description.len() + self.schema.len()
     }
 }
 
 impl Weight for Resource {
+    fn key(&self) -> &str {
+        &self.uri
+    }
+
     fn bytes(&self) -> usize {
         self.uri.len() + self.name.len() + self.description.len() + self.mime_type.len()
     }
 }
 
 impl Weight for Prompt {
+    fn key(&self) -> &str {
+        &self.name
+    }
+
     fn bytes(&self) -> usize {
         let arguments = self.arguments.iter();
         let of = |one: &PromptArgument| one.name.len() + one.description.len();

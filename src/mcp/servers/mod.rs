@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -21,7 +22,7 @@ use crate::clock::{Clock, Stopwatch};
 use crate::config::schema::McpServer;
 use crate::error::{Error, Result};
 use crate::limits::cancel::POLL;
-use crate::limits::mcp::STACK_BYTES;
+use crate::limits::mcp::{CLOSE_TIME, STACK_BYTES, TURN_TIME};
 use crate::net::Tls;
 use crate::sync;
 use entry::{Entry, Up};
@@ -160,6 +161,26 @@ impl Servers {
         self.0.refresh(self.0.entry(server)?, true, cancel)
     }
 
+    /// The same for a turn, which waits for it only for this time; it goes on without the turn.
+    pub fn refresh_for_turn(
+        &self,
+        server: &str,
+        time: Duration,
+        cancel: &Cancel,
+    ) -> Result<Listing> {
+        let entry = self.0.entry(server)?;
+        self.0.for_turn(entry, time, cancel, |inner, entry, ended| {
+            inner.refresh(entry, true, ended)
+        })
+    }
+
+    /// Connects if need be, however long that takes, so that the next call need not.
+    pub fn connect(&self, server: &str, cancel: &Cancel) -> Result<()> {
+        self.0
+            .connect(self.0.entry(server)?, true, cancel)
+            .map(drop)
+    }
+
     /// Reads lists that are missing, old or changed, on a thread.
     pub fn look_later(&self) {
         let inner = &self.0;
@@ -194,7 +215,7 @@ impl Servers {
         }
     }
 
-    /// Makes a call, and connects if need be.
+    /// Makes a call, and connects if need be, for which it waits at most [`TURN_TIME`].
     pub fn call(
         &self,
         server: &str,
@@ -204,7 +225,7 @@ impl Servers {
     ) -> Result<Step> {
         let entry = self.0.entry(server)?;
         let call = self.0.call_of(entry, request);
-        let up = self.0.connect(entry, false, cancel)?;
+        let up = self.0.connect_for_turn(entry, cancel)?;
         let mark = up.connection.as_ref().map(|one| one.mark());
         let outcome = up.link.call(call.clone(), cancel, progress);
         // A program that ended before it could read the call gets it when it runs again, and so does a
@@ -222,7 +243,7 @@ impl Servers {
         };
         let outcome = match is_unseen && !cancel.is_cancelled() {
             true => {
-                let up = self.0.connect(entry, false, cancel)?;
+                let up = self.0.connect_for_turn(entry, cancel)?;
                 up.link.call(call, cancel, progress)
             }
             false => outcome,
@@ -271,6 +292,15 @@ impl Servers {
     }
 }
 
+/// The error of a turn that does not wait any longer.
+fn not_ready(name: &str) -> Error {
+    Error::Failed(format!(
+        "the MCP server {name} has not answered within {} s. Peacrab goes on connecting to it: go on without \
+         it, say so, and try it later",
+        TURN_TIME.as_secs()
+    ))
+}
+
 fn stop(entry: &Entry) {
     let up = entry.state.lock().up.take();
     if let Some(connection) = up.and_then(|up| up.connection) {
@@ -281,6 +311,11 @@ fn stop(entry: &Entry) {
 impl Drop for Servers {
     fn drop(&mut self) {
         self.0.ended.cancel();
+        let works = |entry: &Arc<Entry>| entry.state.lock().working.is_some();
+        let watch = Stopwatch::start();
+        while self.0.entries.iter().any(works) && watch.elapsed() < CLOSE_TIME {
+            std::thread::sleep(POLL / 10);
+        }
     }
 }
 
@@ -418,6 +453,68 @@ impl Inner {
         };
         drop(state);
         Ok(Self::filtered(entry, listing))
+    }
+
+    fn connect_for_turn(self: &Arc<Self>, entry: &Arc<Entry>, cancel: &Cancel) -> Result<Up> {
+        if let Some(up) = entry.state.lock().live() {
+            return Ok(up);
+        }
+        self.for_turn(entry, TURN_TIME, cancel, |inner, entry, ended| {
+            inner.connect(entry, false, ended)
+        })
+    }
+
+    /// Does this on a thread, and waits for it for this time only: a server may be silent for long. While that
+    /// goes on, further turns do not wait for it.
+    fn for_turn<T: Send + 'static>(
+        self: &Arc<Self>,
+        entry: &Arc<Entry>,
+        time: Duration,
+        cancel: &Cancel,
+        work: impl FnOnce(&Self, &Arc<Entry>, &Cancel) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let watch = Stopwatch::start();
+        {
+            let mut state = entry.state.lock();
+            let (count, since) = state.working.unwrap_or((0, watch));
+            if since.elapsed() >= TURN_TIME {
+                return Err(not_ready(&entry.name));
+            }
+            state.working = Some((count + 1, since));
+        }
+        let (sender, receiver) = sync_channel(1);
+        let (inner, its_entry) = (Arc::clone(self), Arc::clone(entry));
+        let work = Box::new(move || {
+            let done = work(&inner, &its_entry, &inner.ended);
+            // Whoever drops the servers waits for their end, and is not to find them used here.
+            drop(inner);
+            let mut state = its_entry.state.lock();
+            state.working = match state.working {
+                Some((count, since)) if count > 1 => Some((count - 1, since)),
+                _ => None,
+            };
+            drop(state);
+            // No one may wait any more.
+            let _ = sender.send(done);
+        });
+        let builder = std::thread::Builder::new().name("mcp-turn".to_owned());
+        if let Err(error) = sync::spawn(builder.stack_size(STACK_BYTES), work) {
+            entry.state.lock().working = None;
+            return Err(Error::io("start", "a thread")(error));
+        }
+        loop {
+            match receiver.recv_timeout(POLL.min(time.saturating_sub(watch.elapsed()))) {
+                Ok(done) => return done,
+                Err(RecvTimeoutError::Disconnected) => return Err(not_ready(&entry.name)),
+                Err(RecvTimeoutError::Timeout) if cancel.is_cancelled() => {
+                    return Err(Error::Stopped);
+                }
+                Err(RecvTimeoutError::Timeout) if watch.elapsed() >= time => {
+                    return Err(not_ready(&entry.name));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
     }
 
     /// The connection to a server. Only one thread makes it; one in a hurry does not mind failures before.

@@ -1,5 +1,6 @@
 //! Reads all lists of a server.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Map;
@@ -43,8 +44,9 @@ pub fn all(
             let read = &mut |text: &str, all: &mut Pages| {
                 Some(all.take(into, tool::read_resources(text)?))
             };
-            if !is_there(pages(link, method, read, cancel))? {
-                into.clear();
+            match found(pages(link, method, read, cancel))? {
+                Some(pages) => listing.refused.extend(pages.refused),
+                None => into.clear(),
             }
         }
     }
@@ -52,21 +54,22 @@ pub fn all(
         let read = &mut |text: &str, all: &mut Pages| {
             Some(all.take(&mut listing.prompts, tool::read_prompts(text)?))
         };
-        if !is_there(pages(link, "prompts/list", read, cancel))? {
-            listing.prompts.clear();
+        match found(pages(link, "prompts/list", read, cancel))? {
+            Some(pages) => listing.refused.extend(pages.refused),
+            None => listing.prompts.clear(),
         }
     }
     Ok((listing, fresh))
 }
 
 /// A server without tools is of no use, and one without the other lists is.
-fn is_there(pages: Result<Pages>) -> Result<bool> {
+fn found(pages: Result<Pages>) -> Result<Option<Pages>> {
     match pages {
-        Ok(_) => Ok(true),
+        Ok(pages) => Ok(Some(pages)),
         Err(Error::Stopped) => Err(Error::Stopped),
         Err(error) => {
             tracing::debug!("failed to read a list: {error}");
-            Ok(false)
+            Ok(None)
         }
     }
 }
@@ -80,12 +83,18 @@ struct Pages {
     left: usize,
     /// How much of the last page was left out because it is too large.
     left_out: usize,
+    /// Whether the last page had only what was listed before.
+    is_repeated: bool,
 }
 
 impl Pages {
-    /// Adds a page to the others. Whether there is room for more.
+    /// Adds a page to the others, each member once. Whether there is room for more.
     fn take<T: Weight>(&mut self, all: &mut Vec<T>, page: Page<T>) -> bool {
         let mut items = page.items;
+        let count = items.len();
+        let mut known: HashSet<String> = all.iter().map(|item| item.key().to_owned()).collect();
+        items.retain(|item| known.insert(item.key().to_owned()));
+        self.is_repeated = count > 0 && items.is_empty();
         self.left_out = keep_light(&mut items, &mut self.left);
         self.refused.extend(page.refused);
         self.fresh = self.fresh.into_iter().chain(page.fresh).min();
@@ -109,12 +118,15 @@ fn pages(
         refused: Vec::new(),
         left: LIST_BYTES,
         left_out: 0,
+        is_repeated: false,
     };
     let watch = Stopwatch::start();
-    for _ in 0..PAGES {
+    let mut cursors = HashSet::new();
+    for page in 1..=PAGES {
         let left = LIST_READ_TIME.saturating_sub(watch.elapsed());
         let mut params = Map::new();
         if let Some(cursor) = all.next.take() {
+            cursors.insert(cursor.clone());
             params.insert("cursor".to_owned(), cursor.into());
         }
         let call = Call {
@@ -132,10 +144,21 @@ fn pages(
             );
             all.refused.push(why);
         }
-        all.refused.truncate(REFUSED);
-        if all.next.is_none() || !has_room {
+        let Some(next) = &all.next else {
             break;
-        }
+        };
+        let why = if all.is_repeated || cursors.contains(next) {
+            "its pages come again and again: each entry is listed once".to_owned()
+        } else if !has_room {
+            format!("more than {LISTED} entries: the rest is left out")
+        } else if page == PAGES {
+            format!("more than {PAGES} pages: the rest is left out")
+        } else {
+            continue;
+        };
+        all.refused.insert(0, format!("{method}: {why}"));
+        break;
     }
+    all.refused.truncate(REFUSED);
     Ok(all)
 }

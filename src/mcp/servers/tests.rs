@@ -192,6 +192,74 @@ fn both_eras_are_spoken_and_the_lists_are_stored() {
 }
 
 #[test]
+fn pages_without_an_end_list_each_tool_once_and_say_so() {
+    let all = World::new(lamp(&["legacy"]));
+    let all = all.servers.refresh("lamp", &Cancel::new()).unwrap().tools;
+    for kind in ["counting", "same"] {
+        let world = World::new(lamp(&["legacy", &format!("endless={kind}")]));
+        let listing = world.servers.refresh("lamp", &Cancel::new()).unwrap();
+        let names = |tools: &[tool::Tool]| -> Vec<String> {
+            tools.iter().map(|tool| tool.name.clone()).collect()
+        };
+        assert_eq!(names(&listing.tools), names(&all), "{kind}");
+        assert_eq!(
+            listing.refused,
+            ["tools/list: its pages come again and again: each entry is listed once"]
+        );
+    }
+}
+
+#[test]
+fn an_answer_that_is_not_json_fails_its_call_and_the_next_one_works() {
+    let world = World::new(lamp(&["legacy"]));
+    let fault = world.fault("nan", json!({}));
+    assert!(
+        fault.contains("the MCP server lamp")
+            && fault.contains("cannot be read")
+            && fault.contains("NaN"),
+        "{fault}"
+    );
+    assert_eq!(world.text("echo", json!({"text": "on"})), "on");
+    assert_eq!(world.started(), 1);
+}
+
+#[test]
+fn a_turn_waits_for_a_silent_server_for_a_while_only_and_finds_it_when_it_speaks() {
+    let speaks = tempfile::tempdir().unwrap();
+    let speaks = speaks.path().join("now");
+    let world = World::new(lamp(&["mute", &format!("speaks={}", speaks.display())]));
+    let watch = Stopwatch::start();
+    let fault = world.fault("echo", json!({}));
+    assert!(
+        watch.elapsed() >= TURN_TIME && fault.contains("has not answered within 10 s"),
+        "{fault}"
+    );
+    // Whatever else this turn asks of it does not wait again.
+    let asked = Stopwatch::start();
+    for _ in 0..3 {
+        let listed = world
+            .servers
+            .refresh_for_turn("lamp", TURN_TIME, &Cancel::new());
+        assert_eq!(listed.unwrap_err().to_string(), fault);
+        assert_eq!(world.fault("echo", json!({})), fault);
+    }
+    assert!(asked.elapsed() < TURN_TIME);
+    std::fs::write(&speaks, "").unwrap();
+    until(|| world.servers.status("lamp").running.is_some());
+    until(|| matches!(world.step("echo", json!({"text": "on"})), Ok(Step::Done(_))));
+    assert_eq!(world.started(), 1, "it was connected to all the time");
+}
+
+#[test]
+fn a_turn_that_is_stopped_does_not_wait_for_a_silent_server() {
+    let world = World::new(lamp(&["mute", "speaks=/nowhere"]));
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let step = step(&world.servers, "echo", json!({}), &cancel);
+    assert!(matches!(step, Err(Error::Stopped)));
+}
+
+#[test]
 fn resources_and_prompts_are_read() {
     let world = World::new(lamp(&["legacy"]));
     let read = |request| match world

@@ -344,6 +344,18 @@ impl Connection {
                 let _ = self.send(&message::response(id.get(), outcome));
             }
             None => {
+                let mut state = self.state.lock();
+                let calls = state.calls.iter().filter(|call| !call.is_answered);
+                let ids: Vec<u64> = calls.map(|call| call.id).collect();
+                if let Some((id, answer)) = message::unreadable(text, &ids) {
+                    let mut calls = state.calls.iter_mut();
+                    if let Some(call) = calls.find(|call| call.id == id) {
+                        call.is_answered = true;
+                        call.messages.push_back(answer);
+                    }
+                    self.changed.notify_all();
+                }
+                drop(state);
                 let line = one_line(&self.cleaned(text), LOGGED_CHARS);
                 tracing::debug!(server = %self.settings.name, "ignored a line that is not a message: {line}");
             }
@@ -482,6 +494,22 @@ mod tests {
         connection.forget(2);
         connection.take_line(error);
         assert_eq!(taken(&connection, 1), [error]);
+    }
+
+    #[test]
+    fn an_answer_that_is_not_json_fails_its_call_at_once() {
+        let connection = connection();
+        request(&connection, 1, false).unwrap();
+        request(&connection, 2, false).unwrap();
+        connection.take_line(r#"{"jsonrpc":"2.0","id":2,"result":{"load":NaN}}"#);
+        assert!(taken(&connection, 1).is_empty());
+        let answer = taken(&connection, 2).remove(0);
+        assert!(
+            answer.contains("-32700") && answer.contains("NaN"),
+            "{answer}"
+        );
+        connection.take_line(r#"[{"jsonrpc":"2.0","id":1,"result":Infinity}]"#);
+        assert!(taken(&connection, 1).remove(0).contains("Infinity"));
     }
 
     #[test]

@@ -20,10 +20,12 @@ use super::results::marked;
 use super::{Arguments, Context};
 use crate::cancel::Cancel;
 use crate::chat::{ToolCall, ToolResult, ToolSpec};
+use crate::clock::Stopwatch;
 use crate::config::schema::McpServer;
 use crate::error::{Error, Result};
 use crate::limits::mcp::{
     FOUND, FOUND_CHARS, FOUND_CONVERSATIONS, FOUND_KEPT, FOUND_NAMES_BYTES, SPECS, SPECS_BYTES,
+    TURN_TIME,
 };
 use crate::mcp::servers::{ListState, Listing, Servers};
 use crate::sync::Mutex;
@@ -196,30 +198,39 @@ impl Mcp {
         if name == FIND_TOOLS {
             return Some(self.find(context, arguments));
         }
+        let mut fault = None;
         let entry = self.entry(name).or_else(|| {
             let may_have = |server: &&str| name.starts_with(&names::prefix(server));
             let unlisted = self.settings.keys().map(String::as_str).filter(may_have);
+            let watch = Stopwatch::start();
             for server in unlisted {
-                let _ = self.listed(server, context.caller.cancel);
+                let listed = self.listed(server, &watch, context.caller.cancel);
+                fault = listed
+                    .err()
+                    .map(|error| calls::named(server, error))
+                    .or(fault.take());
             }
             self.entry(name)
         });
-        match entry {
-            Some(entry) => Some(self.call(&entry, call, context, arguments)),
-            None if name.starts_with(names::PREFIX) => Some(Err(Error::Failed(format!(
+        match (entry, fault) {
+            (Some(entry), _) => Some(self.call(&entry, call, context, arguments)),
+            (None, Some(fault)) => Some(Err(fault)),
+            (None, None) if name.starts_with(names::PREFIX) => Some(Err(Error::Failed(format!(
                 "there is no tool {:?}: no MCP server has it, or tools.mcpServers does not allow it",
                 one_line(name, FOUND_CHARS)
             )))),
-            None => None,
+            (None, None) => None,
         }
     }
 
-    /// A server's lists, read now where they never were or could not be.
-    fn listed(&self, server: &str, cancel: &Cancel) -> Result<Listing> {
+    /// A server's lists, read now where they never were or could not be. `watch` runs since the turn began to
+    /// wait for servers.
+    fn listed(&self, server: &str, watch: &Stopwatch, cancel: &Cancel) -> Result<Listing> {
         let listing = self.servers.listing(server);
         match listing.state {
             ListState::Never | ListState::Failed(_) if listing.tools.is_empty() => {
-                self.servers.refresh(server, cancel)
+                let left = TURN_TIME.saturating_sub(watch.elapsed());
+                self.servers.refresh_for_turn(server, left, cancel)
             }
             _ => Ok(listing),
         }
@@ -229,8 +240,9 @@ impl Mcp {
     fn find(&self, context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
         let query = arguments.text("query", "what the tool should do, in a few words")?;
         let mut faults = String::new();
+        let watch = Stopwatch::start();
         for server in self.settings.keys() {
-            if let Err(error) = self.listed(server, context.caller.cancel) {
+            if let Err(error) = self.listed(server, &watch, context.caller.cancel) {
                 match calls::named(server, error) {
                     Error::Stopped => return Err(Error::Stopped),
                     error => drop(write!(faults, "\n\nNot searched: {error}")),

@@ -1,8 +1,9 @@
 """A server for the Model Context Protocol that behaves as its arguments say. It needs Python only.
 
-    python3 lamp.py [legacy|modern|deaf|brittle] [NAME=VALUE ...]
+    python3 lamp.py [legacy|modern|deaf|brittle|mute] [NAME=VALUE ...]
 
-legacy  has `initialize`; modern has `server/discover`; deaf ignores what it does not know; brittle ends then.
+legacy  has `initialize`; modern has `server/discover`; deaf ignores what it does not know; brittle ends then;
+mute    answers nothing until the file of its option `speaks` is there.
 Each tool is one way to behave, well or badly: see `call`.
 """
 
@@ -15,7 +16,7 @@ import time
 ERA = sys.argv[1] if len(sys.argv) > 1 else "legacy"
 OPTIONS = dict(word.split("=", 1) for word in sys.argv[2:])
 TOOLS = ["echo", "pid", "slow", "die", "bye", "garbage", "large", "lie", "batch", "ask", "sample", "roots", "grow",
-         "progress", "flood", "scream", "deaf", "secret", "ping", "cancelled", "late", "folder", "network"]
+         "progress", "flood", "nan", "scream", "deaf", "secret", "ping", "cancelled", "late", "folder", "network"]
 CANCELLED = []
 
 
@@ -72,6 +73,8 @@ def call(number, params):
         write('{"jsonrpc":"2.0"}')
         write("[" * 5000)
         result(number, "clean")
+    elif name == "nan":
+        send(id=number, result={"structuredContent": {"load": float("nan")}})
     elif name == "large":
         size = int(arguments["bytes"])
         sys.stdout.write('{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"' % number)
@@ -156,6 +159,8 @@ def main():
     while True:
         message = read()
         number, method, params = message.get("id"), message.get("method"), message.get("params", {})
+        while ERA == "mute" and not os.path.exists(OPTIONS["speaks"]):
+            time.sleep(0.01)
         if method == "server/discover" and ERA == "modern":
             send(id=number, result={"supportedVersions": ["2026-07-28"], "capabilities": capabilities,
                                     "_meta": {"io.modelcontextprotocol/serverInfo": info}})
@@ -165,9 +170,15 @@ def main():
         elif method == "tools/list":
             # Two on a page.
             start = int(params.get("cursor", "0"))
+            if "endless" in OPTIONS:
+                # From the beginning again, with cursors that count or that do not.
+                turns = start // len(TOOLS) if OPTIONS["endless"] == "counting" else 0
+                start %= len(TOOLS)
             page = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS[start:start + 2]]}
             if start + 2 < len(TOOLS):
                 page["nextCursor"] = str(start + 2)
+            if "endless" in OPTIONS:
+                page["nextCursor"] = str(turns * len(TOOLS) + start + 2)
             if "ttl" in OPTIONS:
                 page["ttlMs"] = int(OPTIONS["ttl"])
             send(id=number, result=page)
