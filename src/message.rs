@@ -338,6 +338,9 @@ pub struct Envelope {
     pub quote: String,
     /// What the person wrote. A forward, a location and the like are described in brackets.
     pub text: String,
+    /// The text as it was typed, where `text` shows its formatting as Markdown; empty where both are the same.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unmarked: String,
     /// The files, as far as they have been fetched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
@@ -380,6 +383,7 @@ impl Envelope {
             is_relayed: false,
             quote: String::new(),
             text: text.to_owned(),
+            unmarked: String::new(),
             attachments: Vec::new(),
             remote_files: Vec::new(),
             reference: String::new(),
@@ -395,6 +399,14 @@ impl Envelope {
             reply: Some(address.clone()),
             role: Role::Guest,
             ..Self::typed(&address.session(), text)
+        }
+    }
+
+    /// The text as it was typed, for programs and forms.
+    pub fn typed_text(&self) -> &str {
+        match self.unmarked.is_empty() {
+            true => &self.text,
+            false => &self.unmarked,
         }
     }
 

@@ -228,6 +228,11 @@ texts! {
         "The file {name} could not be sent: {why}",
         "文件 {name} 无法发送：{why}",
     }
+    /// In the place of a message that the channel refuses in every form.
+    pub fn message_not_sent(why) {
+        "I have a message for you that could not be sent here: {why}",
+        "有一条给你的消息无法在此发送：{why}",
+    }
     /// To those who have access: what was received crashed the program twice. `file` is a path.
     pub fn set_aside(file) {
         "A message or button press from Telegram crashed me twice, so I have set it aside: {file}",

@@ -29,6 +29,16 @@ pub const SAID_CHARS: usize = 300;
 pub const NAME_CHARS: usize = 64;
 /// Characters quoted of the message that is replied to; two or three paragraphs.
 pub const QUOTE_CHARS: usize = 500;
+/// Formatted parts of a text that are read; Telegram has at most 100.
+pub const ENTITIES: usize = 200;
+/// Characters of the language of a block of code.
+pub const FENCE_LANGUAGE_CHARS: usize = 40;
+/// Entries of a poll or a list of tasks that the model is told; Telegram has at most 30.
+pub const ENTRIES_SHOWN: usize = 30;
+/// Parts of a message that is sent once more in smaller ones, because the channel refuses it.
+pub const RESCUE_PARTS: usize = 4;
+/// Bytes of a message that is not made smaller.
+pub const RESCUE_BYTES: usize = 256;
 /// Bytes of a file's name in the workspace's inbox, with date and number below 255 bytes.
 pub const FILE_NAME_BYTES: usize = 100;
 /// Bytes at the end of a name in which an extension such as `.tar.gz` is looked for.

@@ -1,6 +1,7 @@
 //! Performs what the plan has decided, over one connection.
 
 mod offer;
+mod put;
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -25,6 +26,7 @@ use super::question;
 use super::question::Settled;
 use super::work::DraftText;
 use offer::{RenderedMessage, buttons_of};
+use put::{Refused, is_refusal, put};
 
 /// The name of the file with a command that is too long for its question.
 const COMMAND_FILE: &str = "command.sh";
@@ -260,8 +262,20 @@ impl<'a> Caller<'a> {
             silent: message.silent,
         };
         let edits = edits.filter(|_| is_first);
-        let (to, post) = (&message.to, (&post, &*piece.plain));
-        self.put_offer(connection, to, post, (edits, offer.cloned()))?;
+        let to = &message.to;
+        let put = (&post, &*piece.plain);
+        match self.put_offer(connection, to, put, (edits, offer.cloned())) {
+            Err(failure) if is_refusal(&failure) => {
+                let refused = Refused {
+                    plain: &piece.plain,
+                    edits,
+                    silent: message.silent,
+                    failure,
+                };
+                self.rescue(connection, to, refused)?;
+            }
+            done => drop(done?),
+        }
         let is_of_agent =
             message.run.is_some() || message.replaces.as_ref().is_some_and(DraftKey::is_of_turn);
         if let (Some(choices), None, true) = (&self.parts.choices, offer, is_of_agent && is_last) {
@@ -448,7 +462,7 @@ impl<'a> Caller<'a> {
                 let choices = choices.unwrap_or_default();
                 let rendered = question::render_question(asked, None, &choices, &render);
                 if rendered.is_cut && index == 0 {
-                    let file = question::as_file(&asked.question);
+                    let file = question::as_file(&asked.question.command);
                     self.upload(connection, to, (file, COMMAND_FILE), (None, false))?;
                     return Ok(done(None, false));
                 }
@@ -468,8 +482,19 @@ impl<'a> Caller<'a> {
             buttons: self.posted(&buttons),
             ..Post::default()
         };
-        let sent = self.put_offer(connection, to, (&post, &piece.plain), (None, offer))?;
-        Ok(done(sent, is_last))
+        match self.put_offer(connection, to, (&post, &piece.plain), (None, offer)) {
+            Err(failure) if is_refusal(&failure) && matches!(content, Content::Text(_)) => {
+                let refused = Refused {
+                    plain: &piece.plain,
+                    edits: None,
+                    silent: false,
+                    failure,
+                };
+                self.rescue(connection, to, refused)?;
+                Ok(done(None, is_last))
+            }
+            sent => Ok(done(sent?, is_last)),
+        }
     }
 
     /// Writes the outcome below a question; without room for that the question only loses its buttons.
@@ -546,54 +571,4 @@ fn failed(job: &Job, failure: Failure) -> Outcome {
         }
     }
     outcome
-}
-
-/// Edits a message, or sends one if there is none to edit; as plain text if the channel rejects the
-/// markup. Returns the id of the message that was sent.
-fn put(
-    connection: &mut dyn Connection,
-    to: &Address,
-    post: &Post<'_>,
-    plain: &str,
-    edits: Option<&str>,
-) -> Sent<Option<String>> {
-    match put_once(connection, to, post, edits) {
-        Err(Failure::Markup(said)) => {
-            tracing::warn!(chat = %to, "sent as plain text, because the channel rejects the markup: {said}");
-            let post = Post {
-                text: plain,
-                is_marked: false,
-                ..*post
-            };
-            put_once(connection, to, &post, edits)
-        }
-        done => done,
-    }
-}
-
-fn put_once(
-    connection: &mut dyn Connection,
-    to: &Address,
-    post: &Post<'_>,
-    edits: Option<&str>,
-) -> Sent<Option<String>> {
-    if let Some(message) = edits {
-        match connection.edit(to, message, post) {
-            Err(Failure::MessageGone) => {}
-            Err(Failure::NotModified) | Ok(()) => return Ok(None),
-            Err(failure) => return Err(failure),
-        }
-    }
-    let sent = match connection.send(to, post) {
-        // What it quotes was deleted.
-        Err(Failure::MessageGone) if post.reply_to.is_some() => {
-            let post = Post {
-                reply_to: None,
-                ..*post
-            };
-            connection.send(to, &post)
-        }
-        sent => sent,
-    };
-    sent.map(Some)
 }

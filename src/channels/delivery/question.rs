@@ -245,15 +245,15 @@ fn write_warnings(text: &mut String, asked: &ChatQuestion, room: usize) {
     }
 }
 
-/// The whole command as a file, in memory: within the workspace the model could change it.
-pub(super) fn as_file(question: &Question) -> Result<File> {
-    let name = c"command";
+/// A whole command or message as a file, in memory: within the workspace the model could change it.
+pub(super) fn as_file(text: &str) -> Result<File> {
+    let name = c"text";
     let file = memfd_create(name, MemfdFlags::CLOEXEC).map(File::from);
     let filled = file.map_err(Into::into).and_then(|mut file| {
-        file.write_all(question.command.as_bytes())?;
+        file.write_all(text.as_bytes())?;
         file.rewind().map(|()| file)
     });
-    filled.map_err(Error::io("keep", "a command"))
+    filled.map_err(Error::io("keep", "a text"))
 }
 
 /// A warning about so many invisible characters.

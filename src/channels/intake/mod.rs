@@ -96,6 +96,10 @@ pub struct IntakeParts {
 
 /// Something that arrived from a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most are messages, and none is kept"
+)]
 pub enum Incoming {
     /// A message, or a slash command, which is a message whose text begins with `/`.
     Message {
@@ -479,7 +483,9 @@ impl Intake {
         // After a crash at this moment it is a key for a terminal that is gone, which its person is told.
         let mut kept = envelope;
         kept.quote.clear();
-        let text = std::mem::replace(&mut kept.text, SECRET.to_owned());
+        let text = kept.typed_text().to_owned();
+        kept.text = SECRET.to_owned();
+        kept.unmarked.clear();
         Step::Secret { kept, text }
     }
 

@@ -296,7 +296,7 @@ impl Gateway {
                     Some(Came::Reply(reply)) => reply,
                     Some(Came::Words(message)) => {
                         self.parts.inbox.taken(&message.id);
-                        Reply::Text(message.text)
+                        Reply::Text(message.typed_text().to_owned())
                     }
                     Some(Came::Early(message)) => {
                         self.pass_on(Some(message));

@@ -227,7 +227,7 @@ impl Gateway {
             }
             return is_late;
         };
-        match running.input.send(&format!("{}\n", message.text)) {
+        match running.input.send(&format!("{}\n", message.typed_text())) {
             Ok(true) => self.parts.inbox.taken(&message.id),
             Ok(false) => {
                 self.finish_command(message, texts::takes_no_input(language).to_owned());

@@ -228,9 +228,9 @@ impl Open {
         if !is_text(message) {
             return None;
         }
-        let (text, end): (&str, &[u8]) = match message.text.strip_suffix('\\') {
+        let (text, end): (&str, &[u8]) = match message.typed_text().strip_suffix('\\') {
             Some(text) => (text, b""),
-            None => (&message.text, b"\r"),
+            None => (message.typed_text(), b"\r"),
         };
         let bracketed_paste = self.state.lock().bracketed_paste;
         let mut bytes = keys::encode_text(text, bracketed_paste);

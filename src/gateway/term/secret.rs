@@ -18,7 +18,7 @@ impl Open {
         if !is_text(message) {
             return self.bytes_of(message)?.ok();
         }
-        let mut bytes = keys::encode_text(&message.text, false);
+        let mut bytes = keys::encode_text(message.typed_text(), false);
         bytes.push(b'\r');
         Some(bytes)
     }

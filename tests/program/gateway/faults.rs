@@ -8,7 +8,8 @@ use super::scene::Scene;
 use crate::harness::gateway::Gateway;
 use crate::harness::model::{Gate, say};
 use crate::harness::program::Program;
-use crate::harness::telegram::Fault;
+use crate::harness::telegram::{Call, Fault};
+use crate::harness::wait_until;
 
 fn count(log: &str, words: &str) -> usize {
     log.matches(words).count()
@@ -115,7 +116,7 @@ fn an_update_that_nobody_understands_is_passed_over() {
         ("message", json!({"message_id": "x", "chat": chat})),
         (
             "message",
-            json!({"message_id": 90, "chat": chat, "from": from, "dice": {"value": 3}}),
+            json!({"message_id": 90, "chat": chat, "from": from, "new_chat_title": "x"}),
         ),
         ("edited_message", json!(null)),
         (
@@ -219,6 +220,45 @@ fn a_wrong_token_and_a_missing_one_say_what_to_do() {
         assert_ne!(output.code, Some(0));
         output.complains_of(&[words, "@BotFather"]);
     }
+}
+
+#[test]
+fn a_channel_that_refuses_a_message_gets_its_text_in_another_form() {
+    let long = "word ".repeat(300);
+    let scene = Scene::answering(move |_| say(&long)).set("streaming", json!(false));
+    let is_send = |call: &Call| call.method == "sendMessage";
+    // With and without markup and buttons; then in smaller parts.
+    scene
+        .telegram
+        .fail_when(2, Fault::BadRequest("message is too long"), is_send);
+    let gateway = scene.start();
+    scene.ana.says("Hi");
+    scene.wait_for("word");
+    gateway.wait_for_log("turn answered");
+    wait_until("the whole text", || {
+        scene.texts().concat().matches("word").count() == 300
+    });
+    assert!(scene.texts().len() > 1, "{:?}", scene.texts());
+    // As a file.
+    scene
+        .telegram
+        .fail_when(3, Fault::BadRequest("MESSAGE_ODD"), is_send);
+    scene.ana.says("Again");
+    let sent = scene
+        .telegram
+        .wait_for_message(scene.ana.chat(), |message| message.file.is_some());
+    assert_eq!(sent.file.unwrap().name, "message.txt");
+    // And when nothing goes, the person hears of it.
+    scene
+        .telegram
+        .fail_when(3, Fault::BadRequest("MESSAGE_ODD"), is_send);
+    scene
+        .telegram
+        .fail_next("sendDocument", Fault::BadRequest("FILE_ODD"));
+    scene.ana.says("Once more");
+    let word = scene.wait_for("I have a message for you that could not be sent here");
+    assert!(word.text.contains("MESSAGE_ODD"), "{}", word.text);
+    gateway.stop().ends_with(0);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Messages that offer something: with buttons, or with choices where the channel has none.
 
-use super::{Caller, put};
+use super::Caller;
+use super::put::put;
 use crate::channels::adapter::{Button, Connection, Piece, Post, Sent};
 use crate::channels::buttons;
 use crate::channels::choices::{Offer, describe_commands};

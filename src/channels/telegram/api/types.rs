@@ -1,12 +1,15 @@
 //! The parts of the Bot API's objects that are used. Unknown members are ignored and missing ones are
 //! empty: versions and local servers differ.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::json;
-use crate::limits::channels::JSON_LEVELS_MAX;
+use crate::limits::channels::{JSON_LEVELS_MAX, NAME_CHARS};
+use crate::text::truncate_chars;
 
 /// An update. One of the members is set.
 #[derive(Debug, Default, Deserialize)]
@@ -47,8 +50,14 @@ pub struct Message {
     pub sender_business_bot: Option<Peer>,
     /// The message that it replies to: not parsed yet, because a message within a message needs much stack.
     pub reply_to_message: Option<Box<RawValue>>,
+    /// The message of another chat that it replies to.
+    pub external_reply: Option<Box<RawValue>>,
+    /// The story that it replies to.
+    pub reply_to_story: Option<Box<Part>>,
+    /// Within an `external_reply`: where that message comes from.
+    pub origin: Option<Origin>,
     /// The part of it that the person selected.
-    pub quote: Option<Part>,
+    pub quote: Option<Box<Part>>,
     /// The same for all messages of an album.
     pub media_group_id: Option<String>,
     /// The words.
@@ -74,15 +83,34 @@ pub struct Message {
     /// Any other file.
     pub document: Option<File>,
     /// A sticker.
-    pub sticker: Option<Part>,
+    pub sticker: Option<Box<Part>>,
     /// Somebody's telephone number.
-    pub contact: Option<Part>,
+    pub contact: Option<Box<Part>>,
     /// A point on the map.
-    pub location: Option<Part>,
+    pub location: Option<Box<Part>>,
     /// A place with a name. It is there as a location, too.
-    pub venue: Option<Part>,
+    pub venue: Option<Box<Part>>,
     /// A poll.
-    pub poll: Option<Part>,
+    pub poll: Option<Box<Part>>,
+    /// A list of tasks.
+    pub checklist: Option<Box<Part>>,
+    /// A throw of a dice, or another game of chance.
+    pub dice: Option<Box<Part>>,
+    /// A game.
+    pub game: Option<Box<Part>>,
+    /// A story that was forwarded.
+    pub story: Option<Box<Part>>,
+    /// A giveaway, and one that is over.
+    pub giveaway: Option<Box<Part>>,
+    /// A giveaway that is over.
+    pub giveaway_winners: Option<Box<Part>>,
+    /// An invoice.
+    pub invoice: Option<Box<Part>>,
+    /// Pictures and videos that have to be paid for.
+    pub paid_media: Option<Box<Part>>,
+    /// The member with its content, when no other one has any and its kind is not known.
+    #[serde(skip)]
+    pub unknown: String,
 }
 
 /// A person, a bot or a chat.
@@ -135,6 +163,10 @@ pub struct Entity {
     pub length: usize,
     /// Whom a `text_mention` means.
     pub user: Option<Peer>,
+    /// Where a `text_link` leads.
+    pub url: String,
+    /// The language of a `pre`.
+    pub language: String,
 }
 
 /// A file of any kind, or one size of a picture.
@@ -155,10 +187,14 @@ pub struct File {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Part {
-    /// Of a quote.
+    /// Of a quote, an option of a poll, or a task.
     pub text: String,
-    /// Of a sticker: what it shows.
+    /// What is special within it.
+    pub entities: Vec<Entity>,
+    /// Of a sticker: what it shows. Of a dice: which it is.
     pub emoji: String,
+    /// Of a dice.
+    pub value: i64,
     /// Of a contact.
     pub first_name: String,
     /// Of a contact.
@@ -167,7 +203,23 @@ pub struct Part {
     pub phone_number: String,
     /// Of a poll.
     pub question: String,
-    /// Of a venue.
+    /// Of a poll.
+    pub options: Vec<Part>,
+    /// Of a checklist.
+    pub tasks: Vec<Part>,
+    /// Of a task: when it was done; 0 when it was not.
+    pub completion_date: i64,
+    /// Of a story: whose it is.
+    pub chat: Option<Peer>,
+    /// Of a giveaway.
+    pub winner_count: i64,
+    /// Of a giveaway.
+    pub prize_description: String,
+    /// Of a game or an invoice.
+    pub description: String,
+    /// Of paid media: the price.
+    pub star_count: i64,
+    /// Of a venue, a checklist, a game or an invoice.
     pub title: String,
     /// Of a venue.
     pub address: String,
@@ -200,7 +252,91 @@ impl Message {
         let json = self.reply_to_message.as_ref()?.get();
         json::from_str_within(json, JSON_LEVELS_MAX).ok()
     }
+
+    /// The same for a message of another chat, of which there is no text.
+    pub fn answered_elsewhere(&self) -> Option<Self> {
+        let json = self.external_reply.as_ref()?.get();
+        json::from_str_within(json, JSON_LEVELS_MAX).ok()
+    }
+
+    /// Whether it has anything that is understood.
+    fn has_content(&self) -> bool {
+        let parts = [
+            &self.sticker,
+            &self.contact,
+            &self.location,
+            &self.poll,
+            &self.checklist,
+            &self.dice,
+            &self.game,
+            &self.story,
+            &self.giveaway,
+            &self.giveaway_winners,
+            &self.invoice,
+            &self.paid_media,
+        ];
+        let files = [
+            &self.voice,
+            &self.audio,
+            &self.video,
+            &self.video_note,
+            &self.animation,
+            &self.document,
+        ];
+        !self.text.is_empty()
+            || !self.caption.is_empty()
+            || !self.photo.is_empty()
+            || parts.into_iter().any(Option::is_some)
+            || files.into_iter().any(Option::is_some)
+    }
 }
+
+/// The member of a new message that has its content, of a kind that is not known here; empty for none.
+fn unknown_content(json: &str) -> String {
+    #[derive(Deserialize)]
+    struct Names {
+        message: Option<BTreeMap<String, IgnoredAny>>,
+    }
+    let names = json::envelope_from_str::<Names>(json).ok();
+    let names = names.and_then(|names| names.message).unwrap_or_default();
+    // The others are about the message, or say what happened in the chat.
+    let is_content = |name: &String| {
+        !NO_CONTENT.split_whitespace().any(|known| known == name)
+            && !NO_CONTENT_BEGINS
+                .iter()
+                .any(|begin| name.starts_with(begin))
+    };
+    let mut found = names.into_keys().filter(is_content);
+    let name = found.next().unwrap_or_default();
+    truncate_chars(&name, NAME_CHARS).to_owned()
+}
+
+/// Members of a message that have no content (<https://core.telegram.org/bots/api#message>).
+const NO_CONTENT: &str = "message_id message_thread_id from date chat origin quote via_bot edit_date \
+    business_connection_id media_group_id author_signature paid_star_count text entities caption \
+    caption_entities link_preview_options effect_id show_caption_above_media direct_messages_topic \
+    external_reply left_chat_member delete_chat_photo group_chat_created supergroup_chat_created \
+    channel_chat_created message_auto_delete_timer_changed pinned_message connected_website \
+    write_access_allowed proximity_alert_triggered boost_added chat_background_set \
+    direct_message_price_changed giveaway_created giveaway_completed paid_message_price_changed photo";
+/// How the names of others begin.
+const NO_CONTENT_BEGINS: [&str; 15] = [
+    "chat_owner_",
+    "checklist_tasks_",
+    "forum_topic_",
+    "forward_",
+    "general_forum_topic_",
+    "has_",
+    "is_",
+    "migrate_",
+    "new_chat_",
+    "poll_option_",
+    "reply_",
+    "sender_",
+    "suggested_post_",
+    "video_chat_",
+    "voice_chat_",
+];
 
 /// Reads the updates of an answer. One that is not admitted, is nested too deeply or cannot be
 /// understood is reduced to its number, so that it is passed over and does not come again and again.
@@ -227,8 +363,18 @@ fn update(json: &str, admits: Admission<'_>) -> serde_json::Result<Update> {
     if json.contains(ABORTING) {
         std::process::abort();
     }
-    Ok(
-        json::from_str_within(json, JSON_LEVELS_MAX).unwrap_or_else(|error| {
+    let read = json::from_str_within::<Update>(json, JSON_LEVELS_MAX);
+    Ok(read
+        .map(|mut update| {
+            if let Some(message) = &mut update.message
+                && message.chat.kind == "private"
+                && !message.has_content()
+            {
+                message.unknown = unknown_content(json);
+            }
+            update
+        })
+        .unwrap_or_else(|error| {
             // The error's words may hold those of a person.
             let byte = error.column();
             tracing::warn!(
@@ -237,8 +383,7 @@ fn update(json: &str, admits: Admission<'_>) -> serde_json::Result<Update> {
                 "an update of Telegram's is not understood and passed over"
             );
             passed_over
-        }),
-    )
+        }))
 }
 
 /// A text that ends the program when it comes in an update, as a fault of ours would.
@@ -248,6 +393,32 @@ const ABORTING: &str = "test-hooks: abort";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn content_of_an_unknown_kind_is_noticed_and_what_happens_in_a_chat_is_none() {
+        let unknown = |members: &str| {
+            let json = format!(
+                r#"[{{"update_id": 7, "message": {{"message_id": 1, "date": 1, "chat": {{"id": 1, "type": "private"}},
+                    "reply_to_message": {{"message_id": 1}}, "has_protected_content": true, {members}}}}}]"#
+            );
+            let read = updates(serde_json::from_str(&json).unwrap(), &mut |_, _| true).unwrap();
+            read.into_iter().next().unwrap().message.unwrap().unknown
+        };
+        for (members, expected) in [
+            (r#""hologram": {"file_id": "h"}"#, "hologram"),
+            (
+                r#""live_photo": {"file_id": "h"}, "forward_date": 1"#,
+                "live_photo",
+            ),
+            (r#""text": "hi", "hologram": {}"#, ""),
+            (r#""dice": {"emoji": "🎲", "value": 3}"#, ""),
+            (r#""pinned_message": {"message_id": 3}"#, ""),
+            (r#""new_chat_title": "x""#, ""),
+            (r#""video_chat_started": {}"#, ""),
+        ] {
+            assert_eq!(unknown(members), expected, "{members}");
+        }
+    }
 
     #[test]
     fn an_update_that_nobody_understands_does_not_stop_the_others() {

@@ -1,5 +1,6 @@
 //! What an update means. Pure; the intake decides who has access.
 
+mod markdown;
 mod media;
 mod text;
 mod utf16;
@@ -123,6 +124,10 @@ impl Reader<'_> {
         }
         let remote_files = media::remote_files(&message);
         let mut text = text::with_context(&said.text, &message);
+        let unmarked = match text == said.text && said.text != said.unmarked {
+            true => said.unmarked.clone(),
+            false => String::new(),
+        };
         if text.is_empty() && remote_files.is_empty() {
             // A message may be nothing but our name.
             body.trim().clone_into(&mut text);
@@ -141,6 +146,7 @@ impl Reader<'_> {
                 replies_to: text::replied_to(&message)
                     .map_or_else(String::new, |target| target.message_id.to_string()),
                 remote_files,
+                unmarked,
                 ..message::Envelope::written(&place(&message).address(), sender(from), &text)
             },
             album: message.media_group_id,

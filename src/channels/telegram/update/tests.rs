@@ -331,11 +331,43 @@ fn what_has_no_words_is_told_in_a_few() {
             json!({"location": {"latitude": 47, "longitude": 8}, "venue": {"title": "Zoo", "address": "Hill 2", "location": {}}}),
             "[a place: Zoo, Hill 2 (47, 8)]",
         ),
+        (
+            json!({"poll": {"question": "Tea?", "type": "quiz", "options": [{"text": "yes", "voter_count": 0}, {"text": "no"}]}}),
+            "[a poll: Tea?. Options: yes; no]",
+        ),
+        (
+            json!({"checklist": {"title": "Trip", "tasks": [
+                {"id": 1, "text": "pack"}, {"id": 2, "text": "tickets", "completion_date": 1_795_219_200}]}}),
+            "[a checklist: Trip. Tasks: ( ) pack; (x) tickets]",
+        ),
+        (
+            json!({"dice": {"emoji": "🎲", "value": 3}}),
+            "[a throw of 🎲: 3]",
+        ),
+        (
+            json!({"game": {"title": "Chess", "description": "Two players", "photo": [{"file_id": "p"}]}}),
+            "[a game: Chess, Two players]",
+        ),
+        (
+            json!({"story": {"chat": {"id": 5, "type": "private", "first_name": "Eve"}, "id": 3}}),
+            "[a story of Eve, which cannot be seen here]",
+        ),
+        (
+            json!({"giveaway": {"winner_count": 5, "prize_description": "a cup", "chats": []}}),
+            "[a giveaway with 5 winners: a cup]",
+        ),
+        (
+            json!({"invoice": {"title": "Tea", "description": "1 kg", "currency": "EUR", "total_amount": 100}}),
+            "[an invoice: Tea, 1 kg]",
+        ),
+        (
+            json!({"paid_media": {"star_count": 10, "paid_media": [{"type": "preview"}]}, "caption": "look"}),
+            "[pictures or videos for 10 Telegram Stars, which cannot be seen here]\nlook",
+        ),
     ] {
         assert_eq!(text(private(members.clone())), expected, "{members}");
     }
     for members in [
-        json!({"dice": {"emoji": "🎲", "value": 3}}),
         json!({"new_chat_title": "Plants"}),
         json!({"pinned_message": {"message_id": 3}}),
         json!({"text": " \n"}),
@@ -347,6 +379,200 @@ fn what_has_no_words_is_told_in_a_few() {
             "{members}"
         );
     }
+}
+
+#[test]
+fn content_of_an_unknown_kind_is_told_as_such() {
+    let update = private(json!({"hologram": {"file_id": "h"}})).to_string();
+    let list = format!("[{update}]");
+    let list = serde_json::from_str(&list).unwrap();
+    let update = crate::channels::telegram::api::types::updates(list, &mut |_, _| true).unwrap();
+    let update = update.into_iter().next().unwrap();
+    match read(update, &me(), GroupPolicy::Mention, &|_, _| false) {
+        Meaning::Message(said) => assert_eq!(
+            said.message.text,
+            "[a message of the kind hologram, which cannot be read here]"
+        ),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A text with entities, each the part of the text with a kind and more members, as Markdown.
+fn formatted(text: &str, parts: &[(&str, &str, Value)]) -> String {
+    let entities = parts.iter().map(|(kind, part, more)| {
+        let mut entity = entity(kind, text, part);
+        for (name, value) in more.as_object().unwrap() {
+            entity[name] = value.clone();
+        }
+        entity
+    });
+    let entities: Vec<Value> = entities.collect();
+    incoming(private(json!({"text": text, "entities": entities})))
+        .message
+        .text
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn what_is_formatted_is_markdown_for_the_model() {
+    let none = || json!({});
+    let link = |url: &str| json!({"url": url});
+    for (text, parts, expected) in [
+        (
+            "👍🏽 see here.",
+            vec![("text_link", "here", link("https://a.example/x?y=(z)&q=a b"))],
+            "👍🏽 see [here](https://a.example/x?y=%28z%29&q=a%20b).",
+        ),
+        (
+            "a [x] b",
+            vec![("text_link", "[x]", link("https://a.example"))],
+            "a [\\[x\\]](https://a.example) b",
+        ),
+        (
+            "a.example and b.example",
+            vec![
+                ("text_link", "a.example", link("https://a.example/")),
+                ("text_link", "b.example", link("https://evil.example/")),
+            ],
+            "a.example and [b.example](https://evil.example/)",
+        ),
+        (
+            "run this:\nfor x in y:\n  z\nand then",
+            vec![("pre", "for x in y:\n  z\n", json!({"language": "python"}))],
+            "run this:\n```python\nfor x in y:\n  z\n```\nand then",
+        ),
+        (
+            "x ``` y",
+            vec![("pre", "``` y", none())],
+            "x \n````\n``` y\n````",
+        ),
+        (
+            "use ls -l, ok",
+            vec![("code", "ls -l", none())],
+            "use `ls -l`, ok",
+        ),
+        ("a `b` c", vec![("code", "`b`", none())], "a `` `b` `` c"),
+        (
+            "one bold two",
+            vec![("bold", " bold ", none()), ("italic", "bold", none())],
+            "one ***bold*** two",
+        ),
+        (
+            "gone, hidden, under",
+            vec![
+                ("strikethrough", "gone", none()),
+                ("spoiler", "hidden", none()),
+                ("underline", "under", none()),
+            ],
+            "~~gone~~, ||hidden||, <u>under</u>",
+        ),
+        (
+            "he said\nline one\nline two\nso",
+            vec![
+                ("blockquote", "line one\nline two", none()),
+                ("bold", "two", none()),
+            ],
+            "he said\n> line one\n> line **two**\n\nso",
+        ),
+        (
+            "a quote with code",
+            vec![
+                ("expandable_blockquote", "quote with code", none()),
+                ("pre", "code", none()),
+            ],
+            "a \n> quote with \n> ```\n> code\n> ```",
+        ),
+        // Overlapping, and what code hides.
+        (
+            "abcdef",
+            vec![("bold", "abcd", none()), ("italic", "cdef", none())],
+            "**ab*cd****ef*",
+        ),
+        (
+            "x code y",
+            vec![
+                ("code", "code", none()),
+                ("bold", "od", none()),
+                ("text_link", "code", link("https://c.example")),
+            ],
+            "x [`code`](https://c.example) y",
+        ),
+        (
+            "ask Eve 😀",
+            vec![
+                (
+                    "text_mention",
+                    "Eve",
+                    json!({"user": {"id": 5, "first_name": "Eve"}}),
+                ),
+                ("custom_emoji", "😀", json!({"custom_emoji_id": "1"})),
+            ],
+            "ask [Eve](tg://user?id=5) 😀",
+        ),
+        (
+            "#tag @eve https://a.example a@b.example",
+            vec![
+                ("hashtag", "#tag", none()),
+                ("mention", "@eve", none()),
+                ("url", "https://a.example", none()),
+            ],
+            "#tag @eve https://a.example a@b.example",
+        ),
+        (
+            "/sh echo *hi* there",
+            vec![
+                ("bot_command", "/sh", none()),
+                ("code", "hi", none()),
+                ("bold", "there", none()),
+            ],
+            "/sh echo *hi* there",
+        ),
+    ] {
+        assert_eq!(formatted(text, &parts), expected, "{text}");
+    }
+}
+
+#[test]
+fn captions_quotes_and_forwards_keep_their_links_and_what_was_typed_stays_known() {
+    let link = |text: &str, part: &str| {
+        let mut entity = entity("text_link", text, part);
+        entity["url"] = json!("https://a.example");
+        json!([entity])
+    };
+    let caption = "🌵 @peabot see it";
+    let mut entities = vec![entity("mention", caption, "@peabot")];
+    entities.extend(link(caption, "it").as_array().unwrap().clone());
+    let photo = json!([{"file_id": "f"}]);
+    let said = incoming(group(
+        json!({"photo": photo, "caption": caption, "caption_entities": entities}),
+    ));
+    assert_eq!(said.message.text, "🌵 see [it](https://a.example)");
+    assert_eq!(said.message.typed_text(), "🌵 see it");
+    let theirs = json!({"message_id": 40, "from": {"id": 13, "first_name": "Eve"}, "text": "read it", "entities": link("read it", "it")});
+    let quote = json!({"text": "it", "position": 5, "entities": link("it", "it")});
+    let update = private(json!({"text": "why?", "reply_to_message": theirs}));
+    assert_eq!(text(update), "> Eve: read [it](https://a.example)\n\nwhy?");
+    let update = private(json!({"text": "why?", "reply_to_message": theirs, "quote": quote}));
+    assert_eq!(text(update), "> Eve: [it](https://a.example)\n\nwhy?");
+    let origin = json!({"type": "channel", "chat": {"id": -5, "title": "News"}});
+    let update = private(
+        json!({"text": "read it", "entities": link("read it", "it"), "forward_origin": origin}),
+    );
+    assert_eq!(
+        text(update),
+        "[forwarded from News]\nread [it](https://a.example)"
+    );
+    let elsewhere = json!({"origin": origin, "photo": photo, "message_id": 7});
+    let update = private(json!({"text": "why?", "external_reply": elsewhere}));
+    assert_eq!(text(update), "> News: [a photo]\n\nwhy?");
+    let story = json!({"chat": {"id": 5, "first_name": "Eve", "type": "private"}, "id": 1});
+    let update = private(json!({"text": "nice", "reply_to_story": story}));
+    assert_eq!(
+        text(update),
+        "> [a story of Eve, which cannot be seen here]\n\nnice"
+    );
+    let plain = incoming(private(json!({"text": "hi"}))).message;
+    assert!(plain.unmarked.is_empty() && plain.typed_text() == "hi");
 }
 
 #[test]
@@ -527,18 +753,25 @@ proptest! {
     #[test]
     fn an_entity_may_point_anywhere(
         text in "[a🌱é漢 @]{0,6}(@peabot|/x@peabot|/x@other)?[a🌱é漢 @]{0,6}",
-        places in prop::collection::vec((0_usize..20, 0_usize..20, 0..3_usize), 0..5),
+        places in prop::collection::vec((0_usize..20, 0_usize..20, 0..12_usize), 0..8),
     ) {
-        let kinds = ["mention", "text_mention", "bot_command"];
+        let kinds = [
+            "mention", "text_mention", "bot_command", "bold", "italic", "code", "pre", "text_link",
+            "blockquote", "spoiler", "strikethrough", "new_kind",
+        ];
         let entities: Vec<Value> = places
             .into_iter()
-            .map(|(offset, length, kind)| json!({"type": kinds[kind], "offset": offset, "length": length, "user": {"id": 900}}))
+            .map(|(offset, length, kind)| json!({"type": kinds[kind], "offset": offset, "length": length, "user": {"id": 900}, "url": "https://a.example"}))
             .collect();
         let update = private(json!({"text": text, "entities": entities}));
         match read_json(update) {
             Meaning::Message(said) => {
-                prop_assert!(said.message.text.len() <= text.len());
+                prop_assert!(said.message.typed_text().len() <= text.len());
                 prop_assert!(!said.message.text.is_empty());
+                // No word is lost: what is not markup is still there.
+                let words = |text: &str| -> String { text.chars().filter(|char| "aé漢🌱".contains(*char)).collect() };
+                let shown = said.message.text.replace("https://a.example", "");
+                prop_assert_eq!(words(&shown), words(said.message.typed_text()));
             }
             other => prop_assert!(text.trim().is_empty(), "{:?}", other),
         }

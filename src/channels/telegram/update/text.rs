@@ -2,18 +2,20 @@
 
 use std::ops::Range;
 
-use super::{media, utf16};
+use super::{markdown, media, utf16};
 use crate::channels::names;
 use crate::channels::telegram::api::Me;
-use crate::channels::telegram::api::types::{Entity, Message, Part, Peer};
-use crate::limits::channels::QUOTE_CHARS;
-use crate::text::{ellipsize_chars, one_line};
+use crate::channels::telegram::api::types::{Entity, Message, Origin, Part, Peer};
+use crate::limits::channels::{ENTRIES_SHOWN, QUOTE_CHARS};
+use crate::text::{one_line, truncate_chars};
 
 /// The text without the parts that only address the bot.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Body {
-    /// The text.
+    /// The text as Markdown; a command as it was typed.
     pub text: String,
+    /// The text as it was typed.
+    pub unmarked: String,
     /// Whether it mentions us, or is a command that may be for us.
     pub is_for_us: bool,
     /// Whether it is a command for another bot.
@@ -49,8 +51,43 @@ pub fn read(text: &str, entities: &[Entity], me: &Me) -> Body {
             _ => {}
         }
     }
-    said.text = without(text, names);
+    let kept = without(text, names);
+    // What a shell or a program gets is what was typed.
+    said.text = match kept.text.starts_with('/') {
+        true => kept.text.clone(),
+        false => {
+            let marks = markdown::marks(text, entities, &kept.text, |at| kept.place(at));
+            markdown::write(&kept.text, &marks)
+        }
+    };
+    said.unmarked = kept.text;
     said
+}
+
+/// The part of a text that a quote shows, as Markdown.
+fn quoted(text: &str, entities: &[Entity]) -> String {
+    let kept = truncate_chars(text, QUOTE_CHARS);
+    let marks = markdown::marks(text, entities, kept, |at| at.min(kept.len()));
+    let end = if kept.len() < text.len() { "…" } else { "" };
+    markdown::write(kept, &marks) + end
+}
+
+/// A text of which some parts are left out.
+struct Kept {
+    text: String,
+    /// The parts of the whole text that are kept, before their ends are trimmed.
+    parts: Vec<Range<usize>>,
+    /// Bytes that are trimmed at the beginning.
+    lead: usize,
+}
+
+impl Kept {
+    /// Where a byte of the whole text is.
+    fn place(&self, at: usize) -> usize {
+        let parts = self.parts.iter().filter(|part| part.start < at);
+        let before: usize = parts.map(|part| part.end.min(at) - part.start).sum();
+        before.saturating_sub(self.lead).min(self.text.len())
+    }
 }
 
 fn is_name(name: &str, me: &Me) -> bool {
@@ -58,9 +95,9 @@ fn is_name(name: &str, me: &Me) -> bool {
 }
 
 /// The text without some parts, and without the gaps that they leave.
-fn without(text: &str, mut parts: Vec<Range<usize>>) -> String {
+fn without(text: &str, mut parts: Vec<Range<usize>>) -> Kept {
     parts.sort_by_key(|part| part.start);
-    let mut kept = String::new();
+    let (mut kept, mut kept_parts) = (String::new(), Vec::new());
     let mut rest = text;
     for part in parts {
         let passed = text.len() - rest.len();
@@ -69,6 +106,7 @@ fn without(text: &str, mut parts: Vec<Range<usize>>) -> String {
             continue;
         };
         kept.push_str(before);
+        kept_parts.push(passed..part.start);
         rest = &text[part.end..];
         if kept.trim().is_empty() {
             // `@peabot, what …`
@@ -78,7 +116,12 @@ fn without(text: &str, mut parts: Vec<Range<usize>>) -> String {
         }
     }
     kept.push_str(rest);
-    kept.trim().to_owned()
+    kept_parts.push(text.len() - rest.len()..text.len());
+    Kept {
+        text: kept.trim().to_owned(),
+        parts: kept_parts,
+        lead: kept.len() - kept.trim_start().len(),
+    }
 }
 
 /// The message that a message replies to. In a topic, a message that is not a reply refers to the message
@@ -105,11 +148,7 @@ pub fn with_context(said: &str, message: &Message) -> String {
         text.push_str("[forwarded]\n");
     }
     if let Some(origin) = &message.forward_origin {
-        let peers = [&origin.sender_user, &origin.sender_chat, &origin.chat];
-        let name = match peers.into_iter().flatten().next() {
-            Some(peer) => display_name(peer),
-            None => names::clean_name(&origin.sender_user_name),
-        };
+        let name = origin_name(origin);
         text.push_str("[forwarded");
         if !name.is_empty() {
             text.push_str(" from ");
@@ -117,12 +156,19 @@ pub fn with_context(said: &str, message: &Message) -> String {
         }
         text.push_str("]\n");
     }
-    if said.is_empty() {
-        text.push_str(&describe_content(message).unwrap_or_default());
-    } else {
-        text.push_str(said);
-    }
+    let content = describe_content(message).unwrap_or_default();
+    let lines = [content.as_str(), said].into_iter();
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    text.push_str(&lines.join("\n"));
     text.trim_end().to_owned()
+}
+
+fn origin_name(origin: &Origin) -> String {
+    let peers = [&origin.sender_user, &origin.sender_chat, &origin.chat];
+    match peers.into_iter().flatten().next() {
+        Some(peer) => display_name(peer),
+        None => names::clean_name(&origin.sender_user_name),
+    }
 }
 
 /// Whether another person wrote the text, and the sender only passed it on.
@@ -137,22 +183,29 @@ pub fn is_relayed(message: &Message) -> bool {
 pub fn quote(message: &Message, me: &Me) -> String {
     let target = replied_to(message);
     let target = target.as_ref();
-    let marked = message.quote.as_ref().map(|quote| quote.text.as_str());
+    let elsewhere = message.answered_elsewhere();
+    let marked = message.quote.as_ref();
     let who = match target.and_then(|target| target.from.as_ref()) {
         // Names contain no brackets.
         Some(from) if from.id == me.id => "[you]: ".to_owned(),
         Some(from) => display_name(from) + ": ",
-        None => String::new(),
+        None => match elsewhere.as_ref().and_then(|other| other.origin.as_ref()) {
+            Some(origin) if !origin_name(origin).is_empty() => origin_name(origin) + ": ",
+            _ => String::new(),
+        },
     };
-    let what = match (marked, target) {
-        (Some(marked), _) => ellipsize_chars(marked, QUOTE_CHARS).into_owned(),
-        (None, Some(target)) => match super::text_of(target).0 {
-            "" => describe_content(target)
+    let what = match (marked, target.or(elsewhere.as_ref())) {
+        (Some(marked), _) => quoted(&marked.text, &marked.entities),
+        (None, Some(target)) => match super::text_of(target) {
+            ("", _) => describe_content(target)
                 .or_else(|| Some(format!("[{}]", media::describe(target)?)))
                 .unwrap_or_default(),
-            text => ellipsize_chars(text, QUOTE_CHARS).into_owned(),
+            (text, entities) => quoted(text, entities),
         },
-        (None, None) => String::new(),
+        (None, None) => match &message.reply_to_story {
+            Some(story) => describe_story(story),
+            None => String::new(),
+        },
     };
     if what.is_empty() {
         return String::new();
@@ -163,33 +216,75 @@ pub fn quote(message: &Message, me: &Me) -> String {
 
 /// Content that is neither text nor a file, in brackets.
 fn describe_content(message: &Message) -> Option<String> {
-    let Message {
-        sticker,
-        contact,
-        venue,
-        location,
-        poll,
-        ..
-    } = message;
     let point = |point: &Part| format!("{}, {}", point.latitude, point.longitude);
-    let text = match (sticker, contact, location, poll) {
-        (Some(sticker), ..) => format!("a sticker {}", sticker.emoji),
-        (_, Some(contact), ..) => {
-            let (first, last) = (&contact.first_name, &contact.last_name);
-            format!("a contact: {first} {last} {}", contact.phone_number)
-        }
-        (_, _, Some(location), _) => match venue {
+    let text = if let Some(sticker) = &message.sticker {
+        format!("a sticker {}", sticker.emoji)
+    } else if let Some(contact) = &message.contact {
+        let (first, last) = (&contact.first_name, &contact.last_name);
+        format!("a contact: {first} {last} {}", contact.phone_number)
+    } else if let Some(location) = &message.location {
+        match &message.venue {
             Some(venue) => {
                 let (title, address) = (&venue.title, &venue.address);
                 format!("a place: {title}, {address} ({})", point(location))
             }
             None => format!("a location: {}", point(location)),
-        },
-        (.., Some(poll)) => format!("a poll: {}", poll.question),
-        _ => return None,
+        }
+    } else if let Some(poll) = &message.poll {
+        let options = poll.options.iter().map(|option| option.text.clone());
+        format!("a poll: {}{}", poll.question, listed("Options", options))
+    } else if let Some(list) = &message.checklist {
+        let sign = |task: &Part| if task.completion_date > 0 { "x" } else { " " };
+        let tasks = list.tasks.iter();
+        let tasks = tasks.map(|task| format!("({}) {}", sign(task), task.text));
+        format!("a checklist: {}{}", list.title, listed("Tasks", tasks))
+    } else if let Some(dice) = &message.dice {
+        format!("a throw of {}: {}", dice.emoji, dice.value)
+    } else if let Some(game) = &message.game {
+        format!("a game: {}, {}", game.title, game.description)
+    } else if let Some(story) = &message.story {
+        return Some(describe_story(story));
+    } else if let Some(giveaway) = message
+        .giveaway
+        .as_ref()
+        .or(message.giveaway_winners.as_ref())
+    {
+        let (count, prize) = (giveaway.winner_count, &giveaway.prize_description);
+        format!("a giveaway with {count} winners: {prize}")
+    } else if let Some(invoice) = &message.invoice {
+        let (title, description) = (&invoice.title, &invoice.description);
+        format!("an invoice: {title}, {description}")
+    } else if let Some(paid) = &message.paid_media {
+        let stars = paid.star_count;
+        format!("pictures or videos for {stars} Telegram Stars, which cannot be seen here")
+    } else if message.unknown.is_empty() {
+        return None;
+    } else {
+        let kind = message.unknown.replace('_', " ");
+        format!("a message of the kind {kind}, which cannot be read here")
     };
     let text = one_line(&text, QUOTE_CHARS);
-    Some(format!("[{}]", names::without_brackets(&text)))
+    let text = text.trim_end_matches([' ', ',', ':']);
+    Some(format!("[{}]", names::without_brackets(text)))
+}
+
+fn describe_story(story: &Part) -> String {
+    let of = story
+        .chat
+        .as_ref()
+        .map(display_name)
+        .filter(|name| !name.is_empty());
+    let of = of.map_or_else(String::new, |name| format!(" of {name}"));
+    format!("[a story{of}, which cannot be seen here]")
+}
+
+/// The entries of a list after its text; empty when there are none.
+fn listed(what: &str, entries: impl Iterator<Item = String>) -> String {
+    let entries: Vec<String> = entries.take(ENTRIES_SHOWN).collect();
+    match entries.is_empty() {
+        true => String::new(),
+        false => format!(". {what}: {}", entries.join("; ")),
+    }
 }
 
 /// The name of a person, bot or chat, as people see it.
