@@ -26,6 +26,7 @@ use crate::config::schema::{Bot, Channels};
 use crate::config::{Home, Loaded};
 use crate::cron::Store;
 use crate::error::{Error, Exit, Result};
+use crate::gateway::heartbeat::has_tasks as has_heartbeat;
 use crate::gateway::watch::Watching;
 use crate::gateway::{Channel, Ending, Parts, Updates, run as run_gateway};
 use crate::http::Tls;
@@ -43,6 +44,7 @@ use crate::sync::Mutex;
 use crate::sys;
 use crate::sys::notify::Notifier;
 use crate::update::{Staged, current};
+use crate::watch;
 use reload::Reloader;
 
 /// `peacrab gateway`
@@ -52,8 +54,8 @@ pub struct Arguments {}
 /// Runs the gateway until it is stopped.
 pub fn run(context: &Context, _arguments: &Arguments) -> Result<Exit> {
     let loaded = context.start()?;
-    check(&loaded)?;
     let home = context.home()?;
+    check(&home, &loaded)?;
     sys::file::private_folder(home.path())?;
     let lock = take_lock(&home)?;
     let version = current();
@@ -141,7 +143,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
 /// Does what can fail in a start because of the configuration, as it is now.
 fn check_start(context: &Context, reloader: &Reloader) -> Result<()> {
     let loaded = context.load()?;
-    check(&loaded)?;
+    check(&context.home()?, &loaded)?;
     compose::tls(&loaded.config.tls)?;
     reloader.make(loaded, None).map(drop)
 }
@@ -167,18 +169,40 @@ fn channels(config: &Channels, tls: &Tls, state: &Path, reloader: &Reloader) -> 
     config.enabled().filter_map(channel).collect()
 }
 
-/// Whether there is a channel that can be used; says what is missing.
-fn check(loaded: &Loaded) -> Result<()> {
+/// Whether there is something to do, and each channel can be used; says what is missing.
+fn check(home: &Home, loaded: &Loaded) -> Result<()> {
     let channels = &loaded.config.channels;
-    if channels.enabled().next().is_none() {
+    if channels.enabled().next().is_some() {
+        return check_channels(channels);
+    }
+    if !has_own_work(home, loaded)? {
         return Err(Error::Config(
-            "No channel is enabled. To connect a Telegram bot, create one with @BotFather (/newbot) and run:\n  \
+            "No channel is enabled, and there are no jobs, no watches and no tasks in HEARTBEAT.md: there is \
+             nothing to do. To connect a Telegram bot, create one with @BotFather (/newbot) and run:\n  \
              peacrab onboard\n\
              For other services see `peacrab channels list` and README.md."
                 .to_owned(),
         ));
     }
-    check_channels(channels)
+    tracing::warn!(
+        "no channel is enabled: jobs, watches and the heartbeat run, and nothing can be sent to a chat"
+    );
+    Ok(())
+}
+
+/// Whether something runs without a message of a person.
+fn has_own_work(home: &Home, loaded: &Loaded) -> Result<bool> {
+    let has_jobs = Store::open(home.path())
+        .read()?
+        .jobs
+        .iter()
+        .any(|job| job.enabled);
+    if has_jobs || !watch::Store::open(home.path()).read()?.is_empty() {
+        return Ok(true);
+    }
+    let mut agents = loaded.config.agents.profiles().into_iter();
+    Ok(loaded.config.heartbeat.enabled
+        && agents.any(|agent| has_heartbeat(&home.workspace(&agent.settings.workspace))))
 }
 
 /// Fails when a channel that is enabled lacks a setting, or has one that cannot be right; says what to do.

@@ -21,15 +21,29 @@ impl Gateway {
         run: &JobRun,
         text: &str,
     ) -> Result<()> {
+        let planned = run.zone.at(run.planned.planned_ms.div_euclid(1000));
+        let date = planned.format(DATE_FORM).to_string();
+        self.write_file(hosted, &prefix(run.name(), &run.job.id), &date, text)
+    }
+
+    /// Writes what no channel can bring to a person.
+    pub(in crate::gateway) fn write_news(
+        &self,
+        hosted: &Hosted,
+        name: &str,
+        text: &str,
+    ) -> Result<()> {
+        let date = self.clock().now().format(DATE_FORM).to_string();
+        self.write_file(hosted, &prefix(name, name), &date, text)
+    }
+
+    fn write_file(&self, hosted: &Hosted, prefix: &str, date: &str, text: &str) -> Result<()> {
         let live = self.live();
         let text = live.agents.default_agent().toolbox().cleaned(text);
         let workspace = hosted.workspace()?;
-        let prefix = prefix(run.name(), &run.job.id);
-        let planned = run.zone.at(run.planned.planned_ms.div_euclid(1000));
-        let date = planned.format(DATE_FORM);
         let path = Path::new(FOLDER).join(format!("{prefix}{date}.md"));
         workspace.write(&path, format!("{}\n", text.trim_end()).as_bytes())?;
-        remove_oldest(&workspace, &prefix);
+        remove_oldest(&workspace, prefix);
         Ok(())
     }
 }

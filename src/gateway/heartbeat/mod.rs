@@ -30,12 +30,19 @@ use crate::limits::heartbeat::{BUSY_WAIT, LIST_BYTES};
 use crate::message::{Address, Envelope, Origin, OutgoingMessage, SessionKey};
 use crate::session::{Session, store};
 use crate::sync::Mutex;
+use crate::sys::file::read_at_most;
 
 /// The file in the workspace that says what to look at.
 const FILE: &str = "HEARTBEAT.md";
 
 /// How the key of a beat's conversation begins; its agent's id follows.
 const CHANNEL: &str = "heartbeat";
+
+/// Whether the list in a workspace has open tasks.
+pub fn has_tasks(workspace: &Path) -> bool {
+    let text = read_at_most(&workspace.join(FILE), LIST_BYTES).unwrap_or_default();
+    list::open_tasks(&String::from_utf8_lossy(&text)).is_some()
+}
 
 /// What the configuration says about the heartbeat.
 #[derive(Clone, Debug, Default)]
@@ -82,6 +89,8 @@ enum Beat {
     NoModel,
     /// There was no news.
     Ok,
+    /// There was news, and no channel for it: it is in a file.
+    Written,
     /// A person was told.
     Told,
     /// It failed, which only the log and `/heartbeat` say.
@@ -96,6 +105,7 @@ impl Beat {
             Self::NoChat => texts::no_chat(language).to_owned(),
             Self::NoModel => texts::no_model(language).to_owned(),
             Self::Ok => texts::ok(language).to_owned(),
+            Self::Written => texts::written(language).to_owned(),
             Self::Told => texts::told(language).to_owned(),
             Self::Failed(error) => texts::failed(language, error),
         }
@@ -237,8 +247,12 @@ impl Gateway {
         // The news of one agent is not for the chats of another.
         let is_served =
             |to: &Address| self.delivery(to).is_some() && self.live().agents.serves(hosted, to);
-        let Some(to) = chats.into_iter().flatten().find(is_served) else {
-            return Ok(Beat::NoChat);
+        let has_channels = !self.deliveries.is_empty();
+        let to = match chats.into_iter().flatten().find(is_served) {
+            Some(to) => to,
+            None if has_channels => return Ok(Beat::NoChat),
+            // What the list says can be done without anybody to tell.
+            None => Address::new(CHANNEL, &hosted.profile.id),
         };
         let key = SessionKey::parse(&format!("{CHANNEL}:{}", hosted.profile.id));
         if agent.lacks_model(&key) {
@@ -252,7 +266,7 @@ impl Gateway {
         let tasks = agent.toolbox().cleaned(&tasks).into_owned();
         let message = Envelope {
             origin: Origin::Heartbeat,
-            reply: Some(to.clone()),
+            reply: has_channels.then(|| to.clone()),
             role: Role::User,
             attended: false,
             ..Envelope::typed(&key, &prompt(&tasks))
@@ -280,6 +294,10 @@ impl Gateway {
         match news {
             // They may have begun meanwhile.
             Some(_) if !is_asked && self.is_quiet_now() => Ok(Beat::Quiet),
+            Some(news) if !has_channels => {
+                self.write_news(hosted, CHANNEL, news)?;
+                Ok(Beat::Written)
+            }
             Some(news) => {
                 self.enqueue(OutgoingMessage::text(&to, news), None)?;
                 Ok(Beat::Told)

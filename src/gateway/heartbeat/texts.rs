@@ -28,6 +28,7 @@ texts! {
     pub fn no_chat() { "skipped, no chat yet", "已跳过（还没有对话）" }
     pub fn no_model() { "skipped, no model is connected", "已跳过（未连接模型）" }
     pub fn ok() { "all is well", "一切正常" }
+    pub fn written() { "wrote its news to a file in cron/", "已将消息写入 cron/ 中的文件" }
     pub fn told() { "sent a message", "发送了一条消息" }
     pub fn failed(error) { "failed: {error}", "失败：{error}" }
     /// The answer to `/heartbeat now`.

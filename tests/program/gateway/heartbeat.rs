@@ -50,6 +50,29 @@ fn a_day_without_tasks_asks_no_model_and_says_nothing() {
 }
 
 #[test]
+fn without_a_channel_it_works_and_its_news_are_in_a_file() {
+    let clock = Turned::at("2027-03-01T07:00:00Z");
+    let mut scene = scene(&clock, [say("The disk is 93 % full.")]);
+    scene.home.set("/channels/telegram/enabled", json!(false));
+    let output = Program::new(&scene.home).arg("gateway").run();
+    assert_ne!(output.code, Some(0));
+    output.complains_of(&["No channel is enabled", "nothing to do"]);
+    write_list(&scene, "- [ ] When the disk is full, say so.\n");
+    let gateway = start(&scene);
+    gateway.wait_for_log("no channel is enabled: jobs, watches and the heartbeat run");
+    gateway.wait_for_log("ready");
+    clock.forward(HALF_HOUR);
+    gateway.wait_for_log("heartbeat of 2027-03-01 07:30: wrote its news to a file");
+    gateway.stop().ends_with(0);
+    let mut files = fs::read_dir(scene.home.workspace("cron")).unwrap();
+    let file = files.next().unwrap().unwrap().path();
+    assert_eq!(
+        fs::read_to_string(file).unwrap(),
+        "The disk is 93 % full.\n"
+    );
+}
+
+#[test]
 fn it_speaks_once_when_there_is_news_and_is_quiet_at_night() {
     let clock = Turned::at("2027-03-01T21:00:00Z");
     let script = [

@@ -210,3 +210,22 @@ fn a_turn_in_a_chat_waits_for_the_person_and_can_be_stopped() {
     gateway.stop().ends_with(0);
     assert_eq!(scene.texts().len(), 1, "{:?}", scene.texts());
 }
+
+#[test]
+fn without_a_channel_jobs_run() {
+    let clock = Turned::at(START);
+    let mut scene = scene(&clock, |_| say("unused"));
+    scene.home.set("/channels/telegram/enabled", json!(false));
+    let mut disk = command("echo disk");
+    disk["deliver"] = json!("file");
+    write(
+        &scene.home,
+        &[job(&clock, "disk", cron("0 8 * * 1#1"), disk)],
+    );
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    clock.forward(HOUR);
+    wait_for_run(&scene.home, "disk", 1, "ok");
+    gateway.stop().ends_with(0);
+    assert!(results(&scene)[0].1.contains("disk"));
+}
