@@ -489,3 +489,23 @@ fn a_tool_runs_the_same_in_every_kind_of_sandbox() {
     }
     assert!(tried > 0);
 }
+
+#[test]
+fn a_program_that_the_sandbox_hides_from_a_tool_is_named_with_the_setting_that_shows_it() {
+    let model = calling(&["shine"]);
+    let mut home = Home::with_model(&model);
+    let programs = tempfile::tempdir().unwrap();
+    let folder = programs.path().canonicalize().unwrap();
+    fs::write(folder.join("lampd"), "#!/bin/sh\n").unwrap();
+    fs::set_permissions(folder.join("lampd"), fs::Permissions::from_mode(0o755)).unwrap();
+    let folder = folder.to_str().unwrap();
+    home.set("/tools/exec/pathAppend", json!(folder));
+    put(&home, "shine", described(), "lampd on");
+    approve(&home, "shine");
+    run(&home);
+    let result = model.tool_results().remove(0);
+    let hint = format!(
+        "lampd is in {folder}, which the sandbox hides: add {folder} to tools.readOnlyPaths"
+    );
+    assert!(result.contains(&hint), "{result}");
+}

@@ -253,7 +253,7 @@ pub(super) fn as_file(text: &str) -> Result<File> {
         file.write_all(text.as_bytes())?;
         file.rewind().map(|()| file)
     });
-    filled.map_err(Error::io("keep", "a text"))
+    filled.map_err(Error::io("keep", "a file in memory"))
 }
 
 /// A warning about so many invisible characters.

@@ -139,11 +139,12 @@ impl Toolbox {
             }
         });
         record_end(&entry, &outcome);
-        let result = self.shell_result(&outcome?, spool.finish(), typed.language);
+        let outcome = outcome?;
+        let result = self.shell_result(&outcome, spool.finish(), typed.language);
         Ok(Shell::Ran(ShellResult {
             prompt,
             earlier: self.earlier(&earlier.text),
-            about: flood.into_iter().chain(about).collect(),
+            about: (outcome.notes.into_iter().chain(flood).chain(about)).collect(),
             ..result
         }))
     }

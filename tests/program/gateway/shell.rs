@@ -1,6 +1,7 @@
 //! The shell of a chat: it remembers, takes input, lists what runs, and says when the sandbox is in the way.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
@@ -370,6 +371,22 @@ fn where_the_sandbox_is_the_reason_a_button_runs_it_on_the_board() {
     scene.ana.presses("Run once");
     let answer = scene.wait_for("\nwhat happened");
     assert!(answer.text.contains(&line), "{}", answer.text);
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_program_that_the_sandbox_hides_is_named_with_the_setting_that_shows_it() {
+    let programs = tempfile::tempdir().unwrap();
+    let folder = programs.path().canonicalize().unwrap();
+    fs::write(folder.join("lampd"), "#!/bin/sh\n").unwrap();
+    fs::set_permissions(folder.join("lampd"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut scene = Scene::playing([]);
+    let folder = folder.to_str().unwrap();
+    scene.home.set("/tools/exec/pathAppend", json!(folder));
+    let gateway = scene.start();
+    let hint = format!("lampd is in {folder}, which the sandbox hides: add {folder} to");
+    let failed = asks(&scene, "/sh lampd on", "tools.readOnlyPaths");
+    assert!(failed.text.contains(&hint), "{}", failed.text);
     gateway.stop().ends_with(0);
 }
 
