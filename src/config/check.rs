@@ -21,6 +21,7 @@ use values::{
 };
 
 mod commands;
+mod guards;
 mod quiet;
 mod servers;
 mod values;

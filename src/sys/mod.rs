@@ -12,7 +12,6 @@ pub mod port;
 pub mod process;
 pub mod pty;
 pub mod random;
-mod sockets;
 pub mod time;
 pub mod watch;
 

@@ -1,5 +1,7 @@
 //! Which users have a port of this machine open: sock_diag(7), proc_pid_net(5), proc_pid_fd(5) and passwd(5).
 
+mod sockets;
+
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
@@ -8,11 +10,10 @@ use rustix::process::getpid;
 
 use super::file::read_at_most;
 use super::process::{descendants_of, has_children};
-use super::sockets;
-pub use super::sockets::Socket;
 use crate::error::{Error, Result};
 use crate::limits::net::SOCKETS_BYTES;
 use crate::limits::service::ACCOUNTS_BYTES;
+pub use sockets::Socket;
 
 /// The sockets that may be the other end of a connection from `ours` to `theirs`: the one that has taken it, or
 /// until then everything that listens there. Only those of this network namespace are seen.

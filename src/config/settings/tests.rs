@@ -1,0 +1,181 @@
+use super::*;
+use proptest::prelude::*;
+
+/// What stops the program.
+fn problems(text: &str) -> String {
+    let mut settings = Settings::new(None);
+    let taken = settings.take_file(text, "f");
+    let verdict = taken.and_then(|()| settings.verdict());
+    verdict
+        .err()
+        .map(|error| error.to_string())
+        .unwrap_or_default()
+}
+
+/// What is ignored.
+fn ignored(text: &str) -> Vec<String> {
+    let mut settings = Settings::new(None);
+    settings.take_file(text, "f").unwrap();
+    settings.verdict().unwrap();
+    settings.take_ignored()
+}
+
+#[test]
+fn each_problem_has_its_line_and_what_would_be_valid() {
+    assert_eq!(
+        ignored("{\n\"agents\": {\"defaults\": {\n\"modle\": \"x\"}}}"),
+        ["f:3: Unknown setting agents.defaults.modle. Did you mean agents.defaults.model?"]
+    );
+    assert_eq!(
+        ignored("{\"agents\": {\"defaults\": {\"max_tokens\": \"many\"}}}"),
+        [
+            "f:1: agents.defaults.maxTokens must be a whole number from 1 to 1000000, not \"many\". The default is used: 8192"
+        ]
+    );
+    assert_eq!(
+        problems("{\"agents\": []}"),
+        "f:1: agents must be an object { … }, not a list"
+    );
+    assert_eq!(
+        problems("[1]"),
+        "f: the configuration must be an object { … }, not a list"
+    );
+    assert_eq!(
+        ignored("{\"log\": {\"level\": \"info\",\n\"level\": \"off\"}}"),
+        ["f:2: log.level is set twice; the first time on line 1"]
+    );
+}
+
+#[test]
+fn an_invalid_secret_is_not_shown() {
+    let text = ignored("{\"providers\": {\"x\": {\"apiKey\": [\"sk-canary\"]}}}");
+    assert_eq!(
+        text,
+        [
+            "f:1: providers.x.apiKey must be a string, ${NAME} or file:PATH, not a list. The default is used: \"\""
+        ]
+    );
+}
+
+#[test]
+fn several_problems_are_shown_together_up_to_a_screenful() {
+    let few = problems("{\"tools\": {\"restrictToWorkspace\": 1}, \"channels\": 2}");
+    assert!(
+        few.starts_with(
+            "Found 2 problems in the configuration:\n  f:1: tools.restrictToWorkspace must be"
+        ),
+        "{few}"
+    );
+    let many: Vec<String> = (0..100).map(|number| format!("\"k{number}\": 1")).collect();
+    let many = ignored(&format!("{{{}}}", many.join(",")));
+    assert_eq!(many.len(), limits::PROBLEMS + 1);
+    assert!(many.last().unwrap().ends_with("more"), "{many:?}");
+}
+
+#[test]
+fn wrong_values_stop_the_program_only_where_their_settings_guard_something() {
+    for text in [
+        r#"{"tools": {"exec": {"sandbox": "non"}}}"#,
+        r#"{"tools": {"restrictToWorkspace": "yes"}}"#,
+        r#"{"channels": {"telegram": {"allowFrom": "me"}}}"#,
+        r#"{"channels": {"telegram": {"groupPolicy": "everyone"}}}"#,
+        r#"{"channels": {"email": {"requireAuthentication": "no"}}}"#,
+        r#"{"channels": {"irc": {"tls": "false"}}}"#,
+        r#"{"channels": []}"#,
+        r#"{"providers": {"x": {"apiBase": "here"}}}"#,
+        r#"{"providers": {"x": {"proxy": "ftp://a"}}}"#,
+        r#"{"limits": {"usdPerDay": "5"}}"#,
+        r#"{"agents": {"list": [{"id": "A b"}]}}"#,
+        r#"{"agents": {"bindings": [{"agent": "main", "chat": "1", "rome": 1}]}}"#,
+    ] {
+        assert_ne!(problems(text), "", "{text}");
+    }
+    for text in [
+        r#"{"log": {"level": "loud"}}"#,
+        r#"{"log": 1}"#,
+        r#"{"agents": {"defaults": {"temperature": "warm"}}}"#,
+        r#"{"agents": {"list": [{"id": "a", "modell": "x"}]}}"#,
+        r#"{"agents": {"list": [{"id": "a", "maxTokens": "x"}]}}"#,
+        r#"{"channels": {"telegram": {"enabled": 1}}}"#,
+        r#"{"tools": {"exec": {"timeout": -1}}}"#,
+        r#"{"tools": {"mcpServers": {"x": {"command": "a", "env": ["b"]}}}}"#,
+        r#"{"commands": {"x": {"run": 1}}}"#,
+    ] {
+        assert_eq!(ignored(text).len(), 1, "{text}: {:?}", ignored(text));
+    }
+}
+
+#[test]
+fn empty_strings_mean_not_set_where_they_are_no_value() {
+    let text = r#"{"agents": {"defaults": {"timezone": "", "maxTokens": "", "reasoningEffort": ""},
+        "list": [{"id": "a", "temperature": ""}]},
+        "providers": {"x": {"proxy": "", "apiType": ""}}, "log": {"level": ""},
+        "tools": {"exec": {"sandbox": ""}},
+        "channels": {"telegram": {"enabled": "", "allowFrom": "", "groupPolicy": ""}}}"#;
+    assert_eq!(ignored(text), [""; 0]);
+    let mut settings = Settings::new(None);
+    settings.take_file(text, "f").unwrap();
+    assert_eq!(settings.set.keys().collect::<Vec<_>>(), ["agents.list"]);
+}
+
+#[test]
+fn ids_may_be_numbers() {
+    let mut settings = Settings::new(None);
+    let text = "{\"channels\": {\"telegram\": {\"allowFrom\": [123456, \"@ann\", -100]}}}";
+    settings.take_file(text, "f").unwrap();
+    settings.verdict().unwrap();
+    assert_eq!(
+        settings.set["channels.telegram.allowFrom"].value,
+        serde_json::json!(["123456", "@ann", "-100"])
+    );
+    let wrong = ignored(&text.replace("-100", "1.5, \"\"")).concat();
+    assert!(wrong.contains("must be a list of ids"), "{wrong}");
+    assert!(wrong.ends_with("not 1.5. It is ignored"), "{wrong}");
+}
+
+#[test]
+fn null_means_the_default_unless_it_is_a_value() {
+    let mut settings = Settings::new(None);
+    let text =
+        "{\"agents\": {\"defaults\": {\"model\": null, \"temperature\": null}}, \"tls\": null}";
+    settings.take_file(text, "f").unwrap();
+    settings.verdict().unwrap();
+    assert_eq!(
+        settings.set.keys().collect::<Vec<_>>(),
+        ["agents.defaults.temperature"]
+    );
+}
+
+#[test]
+fn an_unknown_variable_with_our_prefix_is_ignored_and_said_and_others_are_not() {
+    let mut settings = Settings::new(None);
+    let variables = [
+        ("PEACRAB_HOME", "/h"),
+        ("OTHER__THING", "1"),
+        ("PEACRAB_LOG__LEVLE", "info"),
+    ];
+    settings.take_environment(variables.into_iter());
+    assert_eq!(
+        settings.take_ignored(),
+        [
+            "PEACRAB_LOG__LEVLE: This environment variable matches no setting. Did you mean PEACRAB_LOG__LEVEL?"
+        ]
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_object_makes_it_panic_and_each_unknown_name_is_shown(
+        names in proptest::collection::btree_set("[a-z_.*]{1,12}", 1..5), deep in any::<bool>()
+    ) {
+        let inner = names.iter().map(|name| (name.clone(), Value::from(1))).collect();
+        let mut value = Value::Object(inner);
+        if deep {
+            value = serde_json::json!({"providers": {"x": value}});
+        }
+        let shown = ignored(&value.to_string()).concat();
+        for name in &names {
+            prop_assert!(shown.contains(name.as_str()), "{shown}");
+        }
+    }
+}
