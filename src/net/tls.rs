@@ -1,5 +1,7 @@
 //! Whom TLS trusts: the built-in roots, and those of `tls.caFile`.
 
+mod verify;
+
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -10,6 +12,7 @@ use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::time_provider::TimeProvider;
 use rustls::{ClientConfig, RootCertStore};
 
+use self::verify::{Pin, Verifier};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::{limits, sys};
@@ -35,8 +38,10 @@ pub struct Tls {
 }
 
 struct Shared {
-    /// The certificates of `tls.caFile`.
+    /// The certificates of `tls.caFile`, as authorities.
     added: RootCertStore,
+    /// The same, as certificates that a server itself may have.
+    pins: Arc<[Pin]>,
     /// Made for the first connection that needs it, which saves 20 kB where the model is local.
     config: OnceLock<Arc<ClientConfig>>,
 }
@@ -47,13 +52,22 @@ impl Tls {
     /// Errors name the file: it cannot be read, or contains no usable certificate.
     pub fn new(ca_file: Option<&Path>) -> Result<Self> {
         let mut added = RootCertStore::empty();
+        let mut pins = Vec::new();
         if let Some(path) = ca_file {
             let pem = sys::file::read_at_most(path, limits::net::CA_FILE_BYTES)
                 .map_err(|error| Error::Config(format!("tls.caFile: {error}")))?;
             let certificates =
                 CertificateDer::pem_slice_iter(&pem).filter_map(|section| section.ok());
-            let (used, ignored) = added.add_parsable_certificates(certificates);
-            if used == 0 {
+            let mut ignored = 0_usize;
+            for certificate in certificates {
+                match added.add(certificate.clone()) {
+                    Ok(()) => {
+                        pins.extend(added.roots.last().map(|root| Pin::new(&certificate, root)))
+                    }
+                    Err(_) => ignored += 1,
+                }
+            }
+            if pins.is_empty() {
                 return Err(Error::Config(format!(
                     "tls.caFile: {} contains no usable certificate; it must be a PEM file with \
                      -----BEGIN CERTIFICATE-----",
@@ -67,6 +81,7 @@ impl Tls {
         Ok(Self {
             shared: Arc::new(Shared {
                 added,
+                pins: pins.into(),
                 config: OnceLock::new(),
             }),
             local_users: Arc::default(),
@@ -95,9 +110,11 @@ impl Tls {
         let mut roots = self.shared.added.clone();
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
         let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let verifier = Verifier::new(roots, &provider, self.shared.pins.clone())?;
         let mut config = ClientConfig::builder_with_details(provider, Arc::new(OurClock))
             .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots)
+            .dangerous()
+            .with_custom_certificate_verifier(verifier)
             .with_no_client_auth();
         config.resumption = Resumption::in_memory_sessions(limits::net::TLS_SESSIONS);
         Ok(self.shared.config.get_or_init(|| Arc::new(config)).clone())
