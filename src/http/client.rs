@@ -13,6 +13,7 @@ use ureq::{Agent, SendBody};
 use super::address;
 use super::connect::{self, Line, NoResolver, Reach, ReachConnector};
 use super::explain::{Context, Shared, UNKNOWN_HOST};
+use super::head::is_kept;
 use super::retry_after::retry_after;
 use super::transfer::{Body, Upload, UploadFailure};
 use crate::cancel::Cancel;
@@ -363,12 +364,14 @@ impl Response {
 
     /// The values of a header that may be there several times, as far as they can be shown.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        debug_assert!(is_kept(name), "{name} is not kept");
         let values = self.headers.get_all(name).into_iter();
         values.filter_map(|value| value.to_str().ok())
     }
 
     /// The value of a header, if it is there and can be shown.
     pub fn header(&self, name: &str) -> Option<&str> {
+        debug_assert!(is_kept(name), "{name} is not kept");
         self.headers.get(name)?.to_str().ok()
     }
 
@@ -408,10 +411,13 @@ impl Response {
     pub fn checked(self) -> Result<Self> {
         if self.status.is_success() {
             // ureq takes away the one encoding that it decodes.
-            if self.headers.contains_key(CONTENT_ENCODING) {
+            if let Some(encoding) = self.header(CONTENT_ENCODING.as_str()) {
+                let encoding: String = encoding.chars().take(40).collect();
                 return Err(Error::Network {
+                    what: format!(
+                        "its reply is compressed in a way that was not asked for ({encoding})"
+                    ),
                     host: self.context.host,
-                    what: "its reply has a compression that was not asked for".to_owned(),
                 });
             }
             return Ok(self);

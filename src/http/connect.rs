@@ -11,7 +11,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use ureq::config::Config;
-use ureq::http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use ureq::http::Uri;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport,
@@ -20,9 +20,11 @@ use ureq::{Proxy, ProxyProtocol, Timeout};
 
 use super::address;
 use super::client::{Bound, Settings};
+use super::frames::Frames;
+use super::head::{Head, HeadError, HeadReader};
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
-use crate::limits::http::{BUFFER_BYTES, WRITE_TIMEOUT};
+use crate::limits::http::{BUFFER_BYTES, HEAD_BYTES, WRITE_TIMEOUT};
 use crate::limits::net::{CONNECT_TIMEOUT, RESOLVE_TIMEOUT};
 use crate::net::{Dialer, Failure, Guard, Stream, Tls, is_loopback, known_addresses, owner};
 use crate::sync::Mutex;
@@ -281,47 +283,18 @@ fn tunnel_request(proxy: &Proxy, target: &str) -> String {
 /// What a request says about its sender.
 pub const USER_AGENT: &str = concat!("peacrab/", env!("CARGO_PKG_VERSION"));
 
-/// The head of a response that is not left to ureq.
-pub struct Head {
-    /// The status.
-    pub status: u16,
-    /// The headers.
-    pub headers: HeaderMap,
-}
-
 /// Reads a head up to its empty line and nothing beyond it, because what follows is not HTTP.
 pub fn read_head(stream: &mut impl Read) -> io::Result<Head> {
-    let mut head = Vec::new();
+    let mut reader = HeadReader::default();
     let mut byte = [0];
-    while !head.ends_with(b"\r\n\r\n") {
-        if head.len() >= BUFFER_BYTES {
-            return Err(io::Error::other("the header of its reply is too long"));
-        }
+    loop {
         if stream.read(&mut byte)? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        head.push(byte[0]);
+        if let Some(head) = reader.push(byte[0]).map_err(io::Error::other)? {
+            return Ok(head);
+        }
     }
-    parse_head(&String::from_utf8_lossy(&head))
-        .ok_or_else(|| io::Error::other("its reply is not HTTP"))
-}
-
-fn parse_head(head: &str) -> Option<Head> {
-    let mut lines = head.split("\r\n");
-    let (version, rest) = lines.next()?.split_once(' ')?;
-    let status = rest.split(' ').next()?;
-    if !version.starts_with("HTTP/1.") || status.len() != 3 {
-        return None;
-    }
-    let headers = lines.take_while(|line| !line.is_empty()).map(|line| {
-        let (name, value) = line.split_once(':')?;
-        let name: HeaderName = name.parse().ok()?;
-        Some((name, HeaderValue::from_str(value.trim()).ok()?))
-    });
-    Some(Head {
-        status: status.parse().ok()?,
-        headers: headers.collect::<Option<_>>()?,
-    })
 }
 
 /// Connects for ureq.
@@ -348,6 +321,8 @@ impl Connector for ReachConnector {
             stream,
             buffers: LazyBuffers::new(BUFFER_BYTES, BUFFER_BYTES),
             line: self.line.clone(),
+            frames: Frames::default(),
+            ahead: Vec::new(),
         }))
     }
 }
@@ -378,6 +353,10 @@ pub struct Connection {
     stream: Stream,
     buffers: LazyBuffers,
     line: Arc<Line>,
+    /// The reply that is read.
+    frames: Frames,
+    /// What was read of it and not passed on yet.
+    ahead: Vec<u8>,
 }
 
 impl Transport for Connection {
@@ -386,6 +365,7 @@ impl Transport for Connection {
     }
 
     fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), ureq::Error> {
+        self.frames = Frames::default();
         let timeout = timeout.for_write();
         self.stream
             .set_write_deadline((*timeout.after).min(WRITE_TIMEOUT));
@@ -414,23 +394,41 @@ impl Transport for Connection {
             timeout.reason = Timeout::Global;
         }
         self.stream.set_read_deadline(*timeout.after);
-        let amount = self
-            .stream
-            .read(room)
-            .map_err(|error| timed(error, timeout.reason))?;
-        self.buffers.input_appended(amount);
-        self.line
-            .received_bytes
-            .fetch_add(amount as u64, Ordering::Relaxed);
-        if amount > 0 {
+        loop {
+            let room = self.buffers.input_append_buf();
+            let (taken, written) = self.frames.pass(&self.ahead, room).map_err(invalid)?;
+            self.ahead.drain(..taken);
+            if written > 0 {
+                self.buffers.input_appended(written);
+                return Ok(true);
+            }
+            let is_plain = self.frames.is_plain();
+            self.ahead = Vec::new();
+            if !is_plain {
+                self.ahead.resize(BUFFER_BYTES, 0);
+            }
+            let to = if is_plain { room } else { &mut self.ahead };
+            let read = self.stream.read(to);
+            let amount = read.map_err(|error| timed(error, timeout.reason));
+            self.ahead.truncate(*amount.as_ref().unwrap_or(&0));
+            let amount = amount?;
+            let received = &self.line.received_bytes;
+            received.fetch_add(amount as u64, Ordering::Relaxed);
+            if amount == 0 {
+                return Ok(false);
+            }
             self.line.received.store(true, Ordering::Relaxed);
+            if is_plain {
+                self.buffers.input_appended(amount);
+                return Ok(true);
+            }
+            self.line.time_left()?;
         }
-        Ok(amount > 0)
     }
 
     /// Open and silent: what comes between two answers belongs to none of them.
     fn is_open(&mut self) -> bool {
-        self.stream.is_open() && self.buffers.input().is_empty()
+        self.stream.is_open() && self.buffers.input().is_empty() && self.ahead.is_empty()
     }
 
     fn is_tls(&self) -> bool {
@@ -441,6 +439,13 @@ impl Transport for Connection {
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Connection")
+    }
+}
+
+fn invalid(error: HeadError) -> ureq::Error {
+    match error {
+        HeadError::TooLong => ureq::Error::LargeResponseHeader(HEAD_BYTES, HEAD_BYTES),
+        HeadError::Invalid(_) => ureq::Error::Other(Box::new(error)),
     }
 }
 

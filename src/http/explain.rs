@@ -44,7 +44,7 @@ impl Context {
             ureq::Error::Io(error) => self.network(self.io(&error)),
             ureq::Error::LargeResponseHeader(..) => Error::TooLarge {
                 what: format!("the header of the reply from {}", self.host),
-                limit: limits::http::BUFFER_BYTES,
+                limit: limits::http::HEAD_BYTES,
             },
             ureq::Error::BodyExceedsLimit(limit) => Error::TooLarge {
                 what: format!("the reply from {}", self.host),

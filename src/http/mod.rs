@@ -12,6 +12,8 @@ pub mod address;
 mod client;
 mod connect;
 mod explain;
+mod frames;
+mod head;
 mod pool;
 mod retry_after;
 pub mod sse;

@@ -15,8 +15,9 @@ use ureq::http::Uri;
 use ureq::http::header::{CONNECTION, CONTENT_LENGTH, SEC_WEBSOCKET_ACCEPT, UPGRADE};
 
 use super::client::{Settings, header, printable};
-use super::connect::{Head, Line, Reach, USER_AGENT, read_head};
+use super::connect::{Line, Reach, USER_AGENT, read_head};
 use super::explain::{Context, Shared};
+use super::head::Head;
 use super::retry_after::retry_after;
 use super::{Tls, address};
 use crate::cancel::Cancel;

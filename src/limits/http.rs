@@ -11,9 +11,11 @@ pub const TRANSFER_RATE: u64 = 8 * 1024;
 pub const TRANSFER_GRACE: Duration = Duration::from_secs(60);
 /// Bytes of a download that are read and written at once.
 pub const COPY_BYTES: usize = 8 * 1024;
-/// Bytes of each connection's input and output buffer, and so of a response's head. ureq's
-/// default of 128 KiB twice is the largest single cost of a held connection on a board; nginx
-/// allows a head of 8 KiB at most by default.
+/// Bytes of a response's head with its interim ones, and of a trailer; curl takes as much in a line. What is not
+/// used of it is not kept.
+pub const HEAD_BYTES: usize = 100 * 1024;
+/// Bytes of each connection's input and output buffer, and so of what is kept of a response's head. ureq's
+/// default of 128 KiB twice is the largest single cost of a held connection on a board.
 pub const BUFFER_BYTES: usize = 8 * 1024;
 /// Bytes of a response that is read whole.
 pub const BODY_BYTES: usize = 8 * 1024 * 1024;

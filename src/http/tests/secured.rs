@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::server::{Authority, Server, answer, keep};
+use super::server::{Authority, Server, answer, keep, self_signed};
 use super::{client, settings, trusting};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
@@ -51,6 +51,66 @@ fn an_unknown_authority_is_refused_with_the_key_that_would_help() {
     let error = client().get(&server.https(), &[]).map(drop).unwrap_err();
     assert!(matches!(error, Error::Network { .. }), "{error}");
     assert!(error.to_string().contains("tls.caFile"), "{error}");
+}
+
+/// What a client that trusts a file says of a server; `None` when it answered.
+fn refusal(config: rustls::ServerConfig, trusted: &str) -> Option<String> {
+    let server = Server::tls(config, [answer("200 OK", "", b"")]);
+    let client = Client::new(&trusting(trusted), settings(), &Cancel::new()).unwrap();
+    let outcome = client.get(&server.https(), &[]);
+    outcome.err().map(|error| error.to_string())
+}
+
+#[test]
+fn a_certificate_in_the_file_is_trusted_for_its_names() {
+    let named = |name: &'static str| {
+        move |params: &mut rcgen::CertificateParams| {
+            params.distinguished_name = rcgen::DistinguishedName::new();
+            params
+                .distinguished_name
+                .push(rcgen::DnType::OrganizationName, "Home");
+            params
+                .distinguished_name
+                .push(rcgen::DnType::CommonName, name);
+        }
+    };
+    for (names, common_name) in [
+        (&["localhost"][..], "x"),
+        (&[], "localhost"),
+        (&[], "LOCALHOST"),
+    ] {
+        let (config, pem) = self_signed(names, named(common_name));
+        assert_eq!(refusal(config, &pem), None, "{names:?} {common_name}");
+    }
+    for (names, common_name) in [
+        (&["nas.home"][..], "localhost"),
+        (&[], "nas.home"),
+        (&[], "*"),
+    ] {
+        let (config, pem) = self_signed(names, named(common_name));
+        let said = refusal(config, &pem).unwrap();
+        assert!(said.contains("is for another name"), "{said}");
+    }
+    // One whose purpose is another.
+    let (config, pem) = self_signed(&["localhost"], |params| {
+        params.is_ca = rcgen::IsCa::ExplicitNoCa;
+        params.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ClientAuth];
+    });
+    assert_eq!(refusal(config, &pem), None);
+}
+
+#[test]
+fn a_certificate_in_the_file_has_its_time_and_its_bytes() {
+    let authority = |params: &mut rcgen::CertificateParams| {
+        params.not_after = rcgen::date_time_ymd(1990, 1, 1);
+    };
+    let (config, pem) = self_signed(&["localhost"], authority);
+    let said = refusal(config, &pem).unwrap();
+    assert!(said.contains("has expired"), "{said}");
+    let (config, _) = self_signed(&["localhost"], |_| ());
+    let (_, other) = self_signed(&["localhost"], |_| ());
+    let said = refusal(config, &other).unwrap();
+    assert!(said.contains("tls.caFile"), "{said}");
 }
 
 #[test]
