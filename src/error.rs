@@ -131,6 +131,10 @@ impl fmt::Display for Error {
                 )
             }
             Self::Refused { path, why } => write!(f, "{path}: {why}"),
+            // It was connected, and what came is at fault.
+            Self::Network { host, what } if what.starts_with("its reply") => {
+                write!(f, "{host}: {what}")
+            }
             Self::Network { host, what } => write!(f, "cannot connect to {host}: {what}"),
             Self::Timeout { host, what } => write!(f, "{host} did not answer: {what}"),
             Self::Status {

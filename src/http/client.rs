@@ -14,6 +14,7 @@ use super::address;
 use super::connect::{self, Line, NoResolver, Reach, ReachConnector};
 use super::explain::{Context, Shared, UNKNOWN_HOST};
 use super::head::is_kept;
+use super::inflate::Inflate;
 use super::retry_after::retry_after;
 use super::transfer::{Body, Upload, UploadFailure};
 use crate::cancel::Cancel;
@@ -347,6 +348,7 @@ pub enum Found {
 pub struct Response {
     status: StatusCode,
     headers: HeaderMap,
+    is_deflated: bool,
     body: ureq::Body,
     context: Context,
 }
@@ -377,7 +379,12 @@ impl Response {
 
     /// The body, to be read in pieces, of at most `limit` bytes.
     pub fn into_reader(self, limit: usize) -> Body {
-        Body::new(self.body.into_reader(), limit, self.context)
+        let reader = self.body.into_reader();
+        let reader: Box<dyn Read + Send> = match self.is_deflated {
+            true => Box::new(Inflate::new(reader)),
+            false => Box::new(reader),
+        };
+        Body::new(reader, limit, self.context)
     }
 
     /// The whole body, of at most `limit` bytes.
@@ -397,10 +404,17 @@ impl Response {
     }
 
     fn new(answer: ureq::http::Response<ureq::Body>, context: Context) -> Self {
-        let (head, body) = answer.into_parts();
+        let (mut head, body) = answer.into_parts();
+        let encoding = head.headers.get(CONTENT_ENCODING);
+        let is_deflated = encoding.is_some_and(|encoding| encoding == "deflate");
+        if is_deflated {
+            head.headers.remove(CONTENT_ENCODING);
+            head.headers.remove(CONTENT_LENGTH);
+        }
         Self {
             status: head.status,
             headers: head.headers,
+            is_deflated,
             body,
             context,
         }
@@ -410,7 +424,7 @@ impl Response {
     /// included.
     pub fn checked(self) -> Result<Self> {
         if self.status.is_success() {
-            // ureq takes away the one encoding that it decodes.
+            // ureq takes away the other encoding that is decoded.
             if let Some(encoding) = self.header(CONTENT_ENCODING.as_str()) {
                 let encoding: String = encoding.chars().take(40).collect();
                 return Err(Error::Network {

@@ -14,6 +14,7 @@ mod connect;
 mod explain;
 mod frames;
 mod head;
+mod inflate;
 mod pool;
 mod retry_after;
 pub mod sse;

@@ -7,8 +7,6 @@
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-use ureq::BodyReader;
-
 use super::explain::Context;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
@@ -148,14 +146,14 @@ impl Read for Upload<'_> {
 /// more comes than was allowed (counted after decompression), [`Error::Timeout`] when it falls
 /// silent, [`Error::Network`] when it ends too early, [`Error::Stopped`].
 pub struct Body {
-    reader: BodyReader<'static>,
+    reader: Box<dyn Read + Send>,
     left: usize,
     limit: usize,
     context: Context,
 }
 
 impl Body {
-    pub(super) fn new(reader: BodyReader<'static>, limit: usize, context: Context) -> Self {
+    pub(super) fn new(reader: Box<dyn Read + Send>, limit: usize, context: Context) -> Self {
         Self {
             reader,
             left: limit,

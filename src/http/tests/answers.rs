@@ -357,6 +357,27 @@ fn an_answer_may_have_any_form_that_the_standard_allows() {
 }
 
 #[test]
+fn a_body_in_deflate_is_unpacked_with_and_without_its_frame() {
+    let text = "text ".repeat(20_000).into_bytes();
+    let framed = miniz_oxide::deflate::compress_to_vec_zlib(&text, 6);
+    let bare = miniz_oxide::deflate::compress_to_vec(&text, 6);
+    let packed = |body: &[u8]| answer("200 OK", "Content-Encoding: deflate\r\n", body);
+    let server = Server::plain([packed(&framed), packed(&bare), packed(&framed[..30])]);
+    let client = client();
+    let read = || {
+        client
+            .get(&server.http(), &[])
+            .unwrap()
+            .read_to_end(200_000)
+    };
+    assert_eq!(read().unwrap(), text);
+    assert_eq!(read().unwrap(), text);
+    assert_eq!(server.connections(), 1);
+    let error = read().unwrap_err().to_string();
+    assert!(error.contains("before the reply was complete"), "{error}");
+}
+
+#[test]
 fn a_reply_that_cannot_be_used_says_what_was_wrong() {
     for (head, expected) in [
         (
