@@ -142,7 +142,19 @@ impl Smtp {
 
     /// Begins a mail.
     pub fn begin(&mut self, from: &str, to: &str) -> Sent {
-        self.expect(&format!("MAIL FROM:<{from}>"), 250)?;
+        let parameter = match (
+            from.is_ascii() && to.is_ascii(),
+            self.parameters("SMTPUTF8"),
+        ) {
+            (true, _) => "",
+            (false, Some(_)) => " SMTPUTF8",
+            (false, None) => {
+                return Err(Failure::Refused(format!(
+                    "the mail server takes no addresses such as {to} (SMTPUTF8)"
+                )));
+            }
+        };
+        self.expect(&format!("MAIL FROM:<{from}>{parameter}"), 250)?;
         let reply = self.ask(&format!("RCPT TO:<{to}>"))?;
         match reply.code {
             250 | 251 => {}

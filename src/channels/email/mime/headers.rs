@@ -1,5 +1,6 @@
 //! The fields of a mail's head (RFC 5322, section 2.2). PURE.
 
+use super::words::decode_charset;
 use crate::limits::channels::email::{FIELDS, ID_BYTES, IDS};
 
 /// The fields in their order, the receiving server's first.
@@ -7,12 +8,13 @@ use crate::limits::channels::email::{FIELDS, ID_BYTES, IDS};
 pub struct Headers(Vec<(String, String)>);
 
 impl Headers {
-    /// Reads fields up to the empty line. What is not UTF-8 is replaced, and what is not a field left out.
+    /// Reads fields up to the empty line. A line that is not UTF-8 is taken as Western European, and what is not a
+    /// field left out.
     pub fn parse(bytes: &[u8]) -> Self {
-        let text = String::from_utf8_lossy(bytes);
         let mut fields: Vec<(String, String)> = Vec::new();
-        for line in text.split('\n') {
-            let line = line.strip_suffix('\r').unwrap_or(line);
+        for line in bytes.split(|byte| *byte == b'\n') {
+            let line = decode_charset("", line).unwrap_or_default();
+            let line = line.strip_suffix('\r').unwrap_or(&line);
             if line.is_empty() {
                 break;
             }

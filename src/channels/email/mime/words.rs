@@ -26,7 +26,8 @@ pub fn decode_charset(name: &str, bytes: &[u8]) -> Option<String> {
     decoded.ok().map(|()| text)
 }
 
-/// A value with its encoded words decoded. Those in unknown character sets are left as they are.
+/// A value with its encoded words decoded, also those that are not quite what the standard asks for. What is in an
+/// unknown character set is read as UTF-8 where it may be, and else as Western European.
 pub fn decode_words(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     // The words that follow each other without anything but white space: their bytes are one text.
@@ -48,7 +49,7 @@ pub fn decode_words(value: &str) -> String {
             out.push_str(before);
         }
         match &mut open {
-            Some((known, text)) if *known == charset => text.extend(bytes),
+            Some((known, text)) if is_same_set(known, &charset) => text.extend(bytes),
             _ => {
                 flush(&mut open, &mut out);
                 open = Some((charset, bytes));
@@ -63,34 +64,60 @@ pub fn decode_words(value: &str) -> String {
 
 fn flush(open: &mut Option<(String, Vec<u8>)>, out: &mut String) {
     if let Some((charset, bytes)) = open.take() {
-        match decode_charset(&charset, &bytes) {
-            Some(text) => out.push_str(&text),
-            None => out.push_str(&format!("({charset})")),
-        }
+        let text = decode_charset(&charset, &bytes).or_else(|| decode_charset("", &bytes));
+        out.push_str(&text.unwrap_or_default());
     }
+}
+
+fn is_same_set(one: &str, other: &str) -> bool {
+    let plain = |name: &str| name.replace(['-', '_'], "");
+    plain(one) == plain(other)
 }
 
 /// The encoded word at the beginning of a text: its character set in lower case, its bytes, and what follows.
 fn word(text: &str) -> Option<(String, Vec<u8>, &str)> {
     let mut parts = text.strip_prefix("=?")?.splitn(3, '?');
     let (charset, encoding, rest) = (parts.next()?, parts.next()?, parts.next()?);
-    let (encoded, after) = rest.split_once("?=")?;
-    if charset.is_empty() || !charset.is_ascii() || encoded.contains([' ', '?']) {
-        return None;
-    }
     // A language may follow (RFC 2231, section 5).
     let charset = charset.split('*').next().unwrap_or_default();
+    let charset = charset.trim_matches([' ', '\t', '"', '\'']);
+    if !charset.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return None;
+    }
+    let is_quoted = encoding.trim().eq_ignore_ascii_case("q");
+    let end = end_of_word(rest, is_quoted)?;
+    let (encoded, after) = (rest.get(..end)?, rest.get(end + "?=".len()..)?);
     let mut bytes = Vec::with_capacity(encoded.len());
-    match encoding {
-        "B" | "b" => Decoder::new(Encoding::Base64).push(encoded.as_bytes(), &mut bytes),
-        "Q" | "q" => {
-            let mut decoder = Decoder::new(Encoding::Quoted);
-            decoder.push(encoded.replace('_', " ").as_bytes(), &mut bytes);
-            decoder.finish(&mut bytes);
-        }
-        _ => return None,
+    if is_quoted {
+        let mut decoder = Decoder::new(Encoding::Quoted);
+        decoder.push(encoded.replace('_', " ").as_bytes(), &mut bytes);
+        decoder.finish(&mut bytes);
+    } else if encoding.trim().eq_ignore_ascii_case("b") {
+        Decoder::new(Encoding::Base64).push(encoded.as_bytes(), &mut bytes);
+    } else {
+        return None;
     }
     Some((charset.to_ascii_lowercase(), bytes, after))
+}
+
+/// Where the end of an encoded word is. A question mark that was not encoded may stand before an encoded byte, which is not
+/// the end when another one follows before the next word.
+fn end_of_word(text: &str, is_quoted: bool) -> Option<usize> {
+    let first = text.find("?=")?;
+    let mut end = first;
+    loop {
+        let after = text.get(end + "?=".len()..)?;
+        let mut digits = after.bytes().take(2).filter_map(hex);
+        let is_byte = is_quoted && digits.by_ref().count() == 2;
+        let next = after
+            .find("?=")
+            .filter(|next| after.find("=?").is_none_or(|word| *next < word));
+        match next.filter(|_| is_byte) {
+            Some(next) => end += "?=".len() + next,
+            None if is_byte && end != first => return Some(first),
+            None => return Some(end),
+        }
+    }
 }
 
 /// A text as the value of a field: as it is where it may be, else in encoded words; on several lines where it is long.
