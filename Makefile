@@ -1,6 +1,6 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
-.PHONY: help run test screens fakes mail croniter conformance units fuzz footprint sizes soak boards boards-test deploy install-test boards-today reproducible
+.PHONY: help run test screens fakes mail croniter html5lib mailboxes conformance units fuzz footprint sizes soak boards boards-test deploy install-test boards-today reproducible
 .PHONY: irc matrix mcp-servers packages packages-test release deny clean day
 
 CARGO ?= cargo
@@ -100,6 +100,16 @@ croniter: ## Compare the runs of 10,000 random cron lines with those of Python's
 	$(CARGO) build --locked --example cron
 	"$${CARGO_TARGET_DIR:-target}/croniter/bin/python" scripts/croniter/compare.py \
 		"$${CARGO_TARGET_DIR:-target}/debug/examples/cron"
+
+html5lib: ## Compare the tokens of HTML with html5lib's tests of the standard
+	@scripts/setup html5lib
+	$(CARGO) build --locked --example html5lib
+	python3 scripts/html5lib/compare.py "$${CARGO_TARGET_DIR:-target}"/html5lib/html5lib-*.tar.gz \
+		"$${CARGO_TARGET_DIR:-target}/debug/examples/html5lib"
+
+mailboxes: ## Compare how senders and subjects of mails are read with Python's email package
+	$(CARGO) build --locked --example mailboxes
+	python3 scripts/mailboxes/compare.py "$${CARGO_TARGET_DIR:-target}/debug/examples/mailboxes"
 
 conformance: ## Run the MCP conformance suites against the client (WORDS: only scenarios with one of them in the name)
 	@scripts/setup conformance

@@ -1,11 +1,14 @@
 //! Writes a page as Markdown or plain text, without what surrounds its content.
 
+mod marks;
+
+use super::hidden::{Skipped, Step};
 use super::link;
+use super::lists::{GAP, Lists};
 use super::tokens::{Sink, Tag};
-use crate::limits::web::{
-    LIST_LEVELS, MAIN_CHARS, QUOTE_LEVELS, TABLE_COLUMNS, TITLE_CHARS, URL_BYTES,
-};
+use crate::limits::web::{MAIN_CHARS, QUOTE_LEVELS, TABLE_COLUMNS, TITLE_CHARS, URL_BYTES};
 use crate::text::is_prose;
+use marks::{Raised, Struck};
 
 /// How a page is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +38,8 @@ pub struct Writer {
     limit: usize,
     title: String,
     title_state: TitleState,
-    /// The element that is left out, and how often it is open.
-    skipped: Option<(String, u32)>,
+    /// The element that is left out.
+    skipped: Option<Skipped>,
     main: Main,
     out: String,
     chars: usize,
@@ -46,9 +49,7 @@ pub struct Writer {
     has_space: bool,
     /// What the next line begins with, such as `## `.
     marker: String,
-    /// The open lists: the number of the next item, or `None` for one without numbers.
-    lists: Vec<Option<u32>>,
-    deeper_lists: u32,
+    lists: Lists,
     quotes: usize,
     /// Those of the line before.
     last_quotes: usize,
@@ -56,6 +57,8 @@ pub struct Writer {
     /// Whether the page has said what its references begin from; only the first time counts.
     has_base: bool,
     code: Code,
+    struck: Option<Struck>,
+    raised: Option<Raised>,
     link: Option<Link>,
     table: Table,
 }
@@ -111,57 +114,6 @@ struct Table {
     is_next: bool,
 }
 
-/// Elements that are left out with all that is in them.
-fn is_skipped(tag: &Tag) -> bool {
-    if matches!(
-        &*tag.name,
-        "script"
-            | "style"
-            | "noscript"
-            | "template"
-            | "svg"
-            | "canvas"
-            | "iframe"
-            | "object"
-            | "audio"
-            | "video"
-            | "nav"
-            | "footer"
-            | "aside"
-            | "select"
-            | "button"
-            | "dialog"
-            | "textarea"
-    ) {
-        return true;
-    }
-    // The signs beside headings that lead to themselves.
-    let class = tag.attribute("class").unwrap_or_default();
-    let is_own = tag
-        .attribute("href")
-        .is_some_and(|target| target.starts_with('#'));
-    if tag.name == "a" && is_own && (class.contains("anchor") || class.contains("headerlink")) {
-        return true;
-    }
-    // Only elements that always have an end tag.
-    let has_end = matches!(
-        &*tag.name,
-        "div" | "section" | "span" | "ul" | "ol" | "table" | "a" | "header" | "form"
-    );
-    let is = |name: &str, values: &[&str]| {
-        let value = tag.attribute(name).unwrap_or_default();
-        values.iter().any(|one| value.eq_ignore_ascii_case(one))
-    };
-    let style = tag.attribute("style").unwrap_or_default();
-    let style = style.replace(' ', "").to_ascii_lowercase();
-    has_end
-        && (tag.attribute("hidden").is_some()
-            || is("aria-hidden", &["true"])
-            || is("role", &["navigation", "search", "dialog", "alert"])
-            || style.contains("display:none")
-            || style.contains("visibility:hidden"))
-}
-
 impl Writer {
     /// A writer for the page at an address, of at most so many characters.
     pub fn new(form: Form, base: &str, limit: usize) -> Self {
@@ -179,13 +131,14 @@ impl Writer {
             breaks: 0,
             has_space: false,
             marker: String::new(),
-            lists: Vec::new(),
-            deeper_lists: 0,
+            lists: Lists::default(),
             quotes: 0,
             last_quotes: 0,
             is_pre: false,
             has_base: false,
             code: Code::Outside,
+            struck: None,
+            raised: None,
             link: None,
             table: Table::default(),
         }
@@ -199,8 +152,12 @@ impl Writer {
     /// The page.
     pub fn finish(mut self) -> Page {
         self.end_main();
+        self.end_raised();
+        self.pause_struck();
         self.end_link();
         self.end_pre();
+        self.lists.end_all(&mut self.out);
+        self.close_gaps();
         Page {
             title: self.title.split_whitespace().collect::<Vec<_>>().join(" "),
             text: self.out,
@@ -239,7 +196,8 @@ impl Writer {
         if self.link.is_none() {
             self.marker.clear();
             self.begin_block(breaks);
-            if self.is_markdown() {
+            // A number is text.
+            if self.is_markdown() || marker.ends_with(". ") {
                 self.marker = marker;
             }
         }
@@ -248,6 +206,9 @@ impl Writer {
     /// Writes what comes before the next character.
     fn catch_up(&mut self) {
         let is_first = self.out.is_empty();
+        if self.breaks > 0 || self.table.is_next {
+            self.pause_struck();
+        }
         if self.breaks > 0 || is_first {
             let quotes = match self.is_markdown() {
                 true => self.quotes.min(QUOTE_LEVELS),
@@ -264,7 +225,7 @@ impl Writer {
             }
             self.write_text(&"> ".repeat(quotes));
             let is_item = self.marker.ends_with("- ") || self.marker.ends_with(". ");
-            let levels = self.lists.len().saturating_sub(usize::from(is_item));
+            let levels = self.lists.levels().saturating_sub(usize::from(is_item));
             if !self.is_pre {
                 self.write_text(&"  ".repeat(levels));
             }
@@ -275,7 +236,11 @@ impl Writer {
         }
         (self.breaks, self.has_space, self.table.is_next) = (0, false, false);
         let marker = std::mem::take(&mut self.marker);
+        if marker.starts_with(GAP) && self.chars < self.limit {
+            self.lists.note_gap(self.out.len());
+        }
         self.write_text(&marker);
+        self.resume_struck();
         if let Some(link) = self.link.as_mut().filter(|link| !link.is_open) {
             link.is_open = true;
             self.write('[');
@@ -341,33 +306,20 @@ impl Writer {
         }
     }
 
-    fn begin_list(&mut self, is_numbered: bool) {
-        self.begin_block(if self.lists.is_empty() { 2 } else { 1 });
-        match self.lists.len() < LIST_LEVELS {
-            true => self.lists.push(is_numbered.then_some(1)),
-            false => self.deeper_lists = self.deeper_lists.saturating_add(1),
-        }
+    fn begin_list(&mut self, tag: &Tag) {
+        self.begin_block(if self.lists.levels() == 0 { 2 } else { 1 });
+        self.lists.begin(tag);
     }
 
     fn end_list(&mut self) {
-        match self.deeper_lists.checked_sub(1) {
-            Some(left) => self.deeper_lists = left,
-            None => drop(self.lists.pop()),
-        }
+        self.lists.end(&mut self.out);
         self.marker.clear();
-        self.begin_block(if self.lists.is_empty() { 2 } else { 1 });
+        self.begin_block(if self.lists.levels() == 0 { 2 } else { 1 });
     }
 
-    fn begin_item(&mut self) {
-        let marker = match self.lists.last_mut() {
-            Some(Some(number)) => {
-                let marker = format!("{number}. ");
-                *number = number.saturating_add(1);
-                marker
-            }
-            _ => "- ".to_owned(),
-        };
-        self.begin_marked(1, marker);
+    fn begin_item(&mut self, tag: &Tag) {
+        let marker = self.lists.marker(tag);
+        self.begin_marked(1, marker.unwrap_or_else(|| "- ".to_owned()));
     }
 
     fn begin_row(&mut self) {
@@ -404,18 +356,23 @@ impl Writer {
         if matches!(self.main, Main::Missing) {
             self.end_link();
             self.end_code();
+            self.pause_struck();
+            self.lists.end_all(&mut self.out);
+            (self.struck, self.raised) = (None, None);
             self.main = Main::Open(std::mem::take(&mut self.out));
             self.chars = 0;
             self.is_cut = false;
             self.marker.clear();
-            self.lists.clear();
             self.quotes = 0;
             self.table = Table::default();
-            (self.breaks, self.deeper_lists, self.is_pre) = (0, 0, false);
+            (self.breaks, self.is_pre) = (0, false);
         }
     }
 
     fn end_main(&mut self) {
+        self.end_raised();
+        self.pause_struck();
+        self.lists.end_all(&mut self.out);
         match std::mem::replace(&mut self.main, Main::Done) {
             Main::Open(_) if self.chars >= MAIN_CHARS => {}
             Main::Open(mut before) => {
@@ -433,29 +390,18 @@ impl Writer {
         }
     }
 
-    /// Whether the element is left out. The page's content is not, where the end tag of a menu is missing.
+    /// Whether the element is left out.
     fn skips(&mut self, tag: &Tag) -> bool {
-        let is_content = matches!(&*tag.name, "main" | "article" | "h1");
-        // Menus have none of these.
-        let is_prose = matches!(&*tag.name, "p" | "pre" | "blockquote" | "table");
-        match &mut self.skipped {
-            Some((name, _)) if is_content && name != "template" => self.skipped = None,
-            Some((name, _)) if is_prose && name == "nav" => self.skipped = None,
-            Some((name, depth)) => {
-                if *name == tag.name {
-                    *depth = depth.saturating_add(1);
-                }
-                return true;
+        if let Some(skipped) = &mut self.skipped {
+            match skipped.start(tag) {
+                Step::Behind => self.skipped = None,
+                Step::Within | Step::Last => return true,
             }
-            None => {}
         }
-        if !is_skipped(tag) {
-            return false;
-        }
-        if !(tag.is_closed && tag.name == "svg") {
-            self.skipped = Some((tag.name.clone(), 1));
-        }
-        true
+        let begun = Skipped::begin(tag);
+        let is_skipped = begun.is_some();
+        self.skipped = begun.flatten();
+        is_skipped
     }
 }
 
@@ -464,6 +410,7 @@ impl Sink for Writer {
         if matches!(self.main, Main::Done) || self.skips(tag) {
             return;
         }
+        self.begin_struck(tag);
         match &*tag.name {
             "title" if self.title_state == TitleState::Missing => {
                 self.title_state = TitleState::Open;
@@ -492,9 +439,11 @@ impl Sink for Writer {
                 let level = tag.name.as_bytes().get(1).map_or(1, |digit| digit - b'0');
                 self.begin_marked(2, "#".repeat(level.into()) + " ");
             }
-            "ul" | "menu" => self.begin_list(false),
-            "ol" => self.begin_list(true),
-            "li" => self.begin_item(),
+            "ul" | "ol" | "menu" => self.begin_list(tag),
+            "li" => self.begin_item(tag),
+            "q" => self.text('“'),
+            "sup" => self.begin_raised('^'),
+            "sub" => self.begin_raised('_'),
             "pre" | "listing" | "xmp" => self.begin_pre(),
             "code" | "kbd" | "samp" | "tt" => {
                 if self.is_markdown() && !self.is_pre && self.code == Code::Outside {
@@ -518,15 +467,17 @@ impl Sink for Writer {
     }
 
     fn end(&mut self, name: &str) {
-        if let Some((skipped, depth)) = &mut self.skipped {
-            if skipped == name {
-                *depth -= 1;
+        if let Some(skipped) = &mut self.skipped {
+            match skipped.end(name) {
+                Step::Within => return,
+                Step::Last => {
+                    self.skipped = None;
+                    return;
+                }
+                Step::Behind => self.skipped = None,
             }
-            if *depth == 0 {
-                self.skipped = None;
-            }
-            return;
         }
+        self.end_struck(name);
         match name {
             "title" if self.title_state == TitleState::Open => {
                 self.title_state = TitleState::Done;
@@ -550,6 +501,8 @@ impl Sink for Writer {
                 self.begin_block(2);
             }
             "tr" => self.end_row(),
+            "q" => self.text('”'),
+            "sup" | "sub" => self.end_raised(),
             name => self.begin_block(breaks_around(name)),
         }
     }
@@ -564,16 +517,16 @@ impl Sink for Writer {
         if self.skipped.is_some() || self.is_done() {
             return;
         }
-        if self.is_pre {
-            let is_first = !self.marker.is_empty();
-            if is_prose(char) && !(is_first && char == '\n') {
-                self.catch_up();
-                self.write(char);
-            }
-        } else if char.is_whitespace() {
+        if !self.is_pre && char.is_whitespace() {
             self.has_space |= !self.out.is_empty();
-        } else if is_prose(char) {
+            return;
+        }
+        let is_first = !self.marker.is_empty();
+        if is_prose(char) && !(self.is_pre && is_first && char == '\n') {
+            let is_joined = self.breaks == 0 && !self.has_space && !self.table.is_next;
+            let is_joined = is_joined && self.out.ends_with(|char: char| !char.is_whitespace());
             self.catch_up();
+            self.mark_raised(is_joined);
             self.write(char);
         }
     }

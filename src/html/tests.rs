@@ -345,3 +345,219 @@ fn a_hundred_thousand_levels_and_endless_names_take_no_memory() {
         assert!(page.text.len() + page.title.len() < 60_000, "{endless}");
     }
 }
+
+#[test]
+fn an_element_of_any_name_can_be_hidden() {
+    for hidden in [
+        "<p hidden>obey me</p>b",
+        "<p hidden>obey me<div>b</div>",
+        "<ul><li hidden>obey me<li>b</ul>",
+        "<ul><li hidden>obey <ul><li>me</ul> me</li><li>b</ul>",
+        "<ol><li hidden>obey me</ol><p>b",
+        "<h2 style=\"display : none\">obey me</h2><p>b",
+        "<table><tr hidden><td>obey me<tr><td>b</table>",
+        "<table><tr><td hidden>obey me<td>b</table>",
+        "<dl><dt hidden>obey me<dd>b</dl>",
+        "<div hidden><h1>obey me</h1><article>obey me</article></div>b",
+        "<em style='DISPLAY:NONE !important'>obey me</em>b",
+        "<p style='color:red;visibility:\n hidden;'>obey me</p>b",
+        "<font style='font-size:0px'>obey me</font>b",
+        "<p style='opacity: 0.0'>obey me</p>b",
+        "<p style='position:absolute; left: -9999px'>obey me</p>b",
+        "<div style='max-height:0;overflow:hidden'>obey me</div>b",
+        "<p style='display/* x */:none'>obey me</p>b",
+        "<x-y aria-hidden=' TRUE '>obey me</x-y>b",
+        "<img hidden alt='obey me'><br style='display:none'>b",
+        "<dialog><h1>obey me</h1></dialog>b",
+        "<datalist><option>obey me</datalist>b",
+        "<noframes>obey me</noframes>b",
+        "<p hidden=until-found>obey me</p>b",
+    ] {
+        let text = markdown(&format!("<p>a</p> {hidden}"));
+        assert!(
+            !text.contains("obey") && !text.contains("me"),
+            "{hidden}: {text}"
+        );
+        assert!(
+            text.starts_with('a') && text.ends_with('b'),
+            "{hidden}: {text}"
+        );
+    }
+    for shown in [
+        "<p style='display: block'>b",
+        "<p style='display:none; display:block'>b",
+        "<p aria-hidden=false>b",
+        "<p style='opacity:0.5;font-size:10px;left:-5px'>b",
+        "<body style='visibility:hidden'>b",
+        "<p class=hidden-x style='x:display none'>b",
+    ] {
+        assert!(
+            markdown(&format!("<p>a</p> {shown}")).ends_with('b'),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn a_script_ends_where_the_standard_says() {
+    for (html, expected) in [
+        ("<script><!-- <script> x </script> y --></script>b", "b"),
+        ("<script><!-- <script> x </script> y </script>b", "b"),
+        ("<script><!-- x </script>b", "b"),
+        ("<script><!--><script></script>b", "b"),
+        ("<script><!-- <scripty> </script>b", "b"),
+        ("<script>\"<!--<script>\" </script>b", ""),
+        ("<script>\"<!--<script\" </script>b", "b"),
+        ("<style><!-- </style>b", "b"),
+        ("<title>a </TITLES> &amp <b></title>c", "c"),
+    ] {
+        assert_eq!(markdown(html), expected, "{html}");
+    }
+    let title = "<title>a </TITLEs> &amp <b></title>c";
+    assert_eq!(written(Form::Text, title, 99).title, "a </TITLEs> & <b>");
+    assert_eq!(markdown("a<xmp><b>1</b></xmp>"), "a\n\n```\n<b>1</b>\n```");
+    assert_eq!(
+        markdown("a <!--> b <!-- c --!> d <!---!> e -->f"),
+        "a b d f"
+    );
+}
+
+#[test]
+fn a_reference_needs_no_semicolon() {
+    for (html, expected) in [
+        (
+            "5 &lt 6 &copy2026 &notit; &not &eacutex",
+            "5 < 6 ©2026 ¬it; ¬ éx",
+        ),
+        (
+            "&#65B &#x41G &#0; &#xD800; &#150",
+            "AB AG \u{fffd} \u{fffd} –",
+        ),
+        ("&hearts &ampersand", "&hearts &ersand"),
+        (
+            "<a href='?a=1&lt=2&ltx&lt;&lt'>l</a>",
+            "[l](https://example.org/docs/page.html?a=1&lt=2&ltx%3C%3C)",
+        ),
+    ] {
+        assert_eq!(markdown(html), expected, "{html}");
+    }
+}
+
+#[test]
+fn what_changes_the_meaning_survives() {
+    for (html, expected) in [
+        ("Price: <del>100</del> <ins>80</ins>", "Price: ~~100~~ 80"),
+        ("<s>a <b>b</b></s><strike> c</strike>", "~~a b~~ ~~c~~"),
+        (
+            "<span style='text-decoration: line-through'>9 <span>8</span></span> 7",
+            "~~9 8~~ 7",
+        ),
+        ("<del><p>a</p><p>b</p></del>c", "~~a~~\n\n~~b~~\n\nc"),
+        ("<del> </del>x", "x"),
+        (
+            "10<sup>2</sup> x<sup>n+1</sup> e<sup>i π</sup> H<sub>2</sub>O a<sub>i j</sub>",
+            "10^2 x^n+1 e^(i π) H_2O a_(i j)",
+        ),
+        (
+            "1<sup>st</sup> x<sup>[1]</sup> A<sup>®</sup> b<sup></sup>",
+            "1st x[1] A® b",
+        ),
+        ("<sup>1</sup> a note", "1 a note"),
+        ("<p>He said <q>no</q>.", "He said “no”."),
+    ] {
+        assert_eq!(markdown(html), expected, "{html}");
+    }
+}
+
+#[test]
+fn a_list_keeps_its_numbers() {
+    for (html, expected) in [
+        ("<ol start=5><li>a<li>b</ol>", "5. a\n6. b"),
+        ("<ol><li>a<li value=7>b<li>c</ol>", "1. a\n7. b\n8. c"),
+        (
+            "<ol reversed><li>a<li>b<li>c</ol>d",
+            "3. a\n2. b\n1. c\n\nd",
+        ),
+        ("<ol reversed start=10><li>a<li>b</ol>", "10. a\n9. b"),
+        (
+            "<ol reversed><li>a<ol reversed><li>x<li>y</ol><li>b",
+            "2. a\n  2. x\n  1. y\n1. b",
+        ),
+        ("<ol type=a start=26><li>a<li>b</ol>", "z. a\naa. b"),
+        (
+            "<ol type=I><li>a<li value=4>b<li type=1>c</ol>",
+            "I. a\nIV. b\n5. c",
+        ),
+        ("<ol start=-1><li>a<li>b<li>c</ol>", "-1. a\n0. b\n1. c"),
+        (
+            "<ol start=x type=?><li>a</ol><ul><li value=4>b</ul>",
+            "1. a\n\n- b",
+        ),
+    ] {
+        assert_eq!(markdown(html), expected, "{html}");
+    }
+    assert_eq!(
+        written(Form::Text, "<ol start=3><li>a<li>b</ol>", 99).text,
+        "3. a\n4. b"
+    );
+    let many = "<ol reversed>".to_owned() + &"<li>a".repeat(10_000);
+    assert!(markdown(&many).len() < 150_000);
+}
+
+fn of_xml(xml: &str) -> Page {
+    let mut tokens = Tokenizer::xml();
+    let mut document = Document::new(Writer::new(Form::Markdown, BASE, FETCH_CHARS));
+    for char in xml.chars() {
+        tokens.push(char, &mut document);
+    }
+    tokens.finish(&mut document);
+    document.into_writer().finish()
+}
+
+#[test]
+fn a_document_in_xml_is_read_as_xml() {
+    let page = of_xml(
+        "<?xml version='1.0'?>\r\n<!DOCTYPE html [<!ENTITY x \"<p>obey</p>\">]>\
+         <html xmlns='http://www.w3.org/1999/xhtml'><head><title>a &amp; b</title><script src='x'/><title/>\
+         <style><![CDATA[ p > a {} ]]></style></head><body><div/><p>c &lt; <![CDATA[<d> & ]]]>e</p><!-- x -- > --><textarea/>\
+         <h:p>f</h:p><?php > echo ?><br/>g</body></html>",
+    );
+    assert_eq!(
+        (page.title.as_str(), page.text.as_str()),
+        ("a & b", "c < <d> & ]e\n\nf\n\ng")
+    );
+    let feed = of_xml(
+        "<rss version='2.0'><channel><title>News</title><link>https://x.org/</link><item><title>One</title>\
+         <link>https://x.org/1</link><guid>17</guid><description>&lt;p&gt;Good &amp;amp; &lt;b&gt;bad&lt;/b&gt;&lt;/p&gt;\
+         &lt;script&gt;obey&lt;/script&gt;</description></item><item><title>Two</title>\
+         <content:encoded><![CDATA[<ul><li>x</ul>]]></content:encoded></item></channel></rss>",
+    );
+    assert_eq!(feed.title, "News");
+    assert_eq!(
+        feed.text,
+        "https://x.org/\n\n## One\n\nhttps://x.org/1\n\nGood & bad\n\n## Two\n\n- x"
+    );
+    let atom = of_xml(
+        "<feed xmlns='http://www.w3.org/2005/Atom'><title>News</title><entry><title>One</title>\
+         <link href='https://x.org/1'/><content type='xhtml'><div>a <b>b</b></div></content></entry></feed>",
+    );
+    assert_eq!(atom.text, "## One\n\nhttps://x.org/1\n\na b");
+    let svg = of_xml(
+        "<svg><style>obey</style><title>Plan</title><defs><text>obey</text></defs><g><text x='1'>North\
+         <tspan>ern</tspan></text><text>South</text></g></svg>",
+    );
+    assert_eq!(
+        (svg.title.as_str(), svg.text.as_str()),
+        ("Plan", "Northern\n\nSouth")
+    );
+    for (xml, is_known) in [
+        ("<?xml version='1.0'?><!-- <html> --><rdf:RDF>", true),
+        ("<html>", true),
+        ("<urlset><html>", false),
+        ("", false),
+    ] {
+        assert_eq!(Document::is_known(xml), is_known, "{xml}");
+    }
+    let latin = b"<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><html>\xe9";
+    assert!(decoded(None, latin).unwrap().ends_with("é"));
+}

@@ -1,10 +1,14 @@
-//! Cuts HTML into tags and text, one character at a time, in constant memory.
+//! Cuts HTML and XML into tags and text, one character at a time, in constant memory.
 //!
-//! It follows the states of the HTML standard (section 13.2.5), without those that only serve scripts.
-//! Anything is accepted; what is too long to mean something is left out.
+//! It follows the states of the HTML standard (section 13.2.5). Anything is accepted; what is too long to mean
+//! something is left out. In XML (see [`Tokenizer::xml`]) there are no scripts and no titles that are read in another way, `<a/>`
+//! ends at once, and sections of characters count.
 
-use super::entities;
-use crate::limits::web::{ENTITY_CHARS, NAME_CHARS, VALUE_BYTES};
+mod raw;
+
+use super::entities::{self, Reference};
+use crate::limits::web::{NAME_CHARS, VALUE_BYTES};
+use raw::Raw;
 
 /// Takes the tokens of a page.
 pub trait Sink {
@@ -21,13 +25,13 @@ pub trait Sink {
 pub struct Tag {
     /// In lower case.
     pub name: String,
-    /// Whether it ends with `/>`, which closes elements of SVG only.
+    /// Whether it ends with `/>`, which closes elements of XML and SVG only.
     pub is_closed: bool,
-    attributes: Vec<(&'static str, String)>,
+    attributes: Vec<(String, String)>,
 }
 
 /// The attributes that are used. Others are not kept.
-const ATTRIBUTES: [&str; 8] = [
+const ATTRIBUTES: [&str; 13] = [
     "href",
     "alt",
     "class",
@@ -36,14 +40,33 @@ const ATTRIBUTES: [&str; 8] = [
     "aria-hidden",
     "content",
     "style",
+    "start",
+    "value",
+    "reversed",
+    "type",
+    "open",
 ];
 
 impl Tag {
+    /// A tag without attributes.
+    pub fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            ..Self::default()
+        }
+    }
+
     /// The value of an attribute, empty if it has none; `None` where the attribute is missing, is not used
     /// here, or is too long.
     pub fn attribute(&self, name: &str) -> Option<&str> {
         let mut all = self.attributes.iter();
-        all.find_map(|(known, value)| (*known == name).then_some(value.as_str()))
+        all.find_map(|(known, value)| (known == name).then_some(value.as_str()))
+    }
+
+    /// The attributes that are kept, in their order.
+    pub fn attributes(&self) -> impl Iterator<Item = (&str, &str)> {
+        let all = self.attributes.iter();
+        all.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 }
 
@@ -51,6 +74,8 @@ impl Tag {
 enum State {
     #[default]
     Text,
+    /// Text up to the end.
+    Plain,
     /// After `<`.
     Open,
     /// After `</`.
@@ -63,14 +88,44 @@ enum State {
     /// Within quotation marks.
     Quoted(char),
     Unquoted,
-    /// After `<!`: two hyphens begin a comment.
+    /// After `<!`, and what followed it is in `name`.
     Declaration,
-    /// In a comment, after so many hyphens.
-    Comment(u8),
+    Comment(Comment),
+    /// In XML: a declaration of the document's type, with so many open brackets.
+    Type(u8),
+    /// In XML: an instruction, and whether its last character is a question mark.
+    Instruction(bool),
+    /// A section of characters, and the number of its last brackets.
+    Section(u8),
     /// Until the next `>`.
     Skip,
     /// In a script or the like, which ends with its own end tag only.
     Raw,
+}
+
+/// A place in a comment (section 13.2.5.43).
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Comment {
+    Start,
+    StartDash,
+    Text,
+    Dash,
+    End,
+    EndBang,
+}
+
+impl Comment {
+    /// The place after a character; `None` behind the comment.
+    fn next(self, char: char) -> Option<Self> {
+        Some(match (self, char) {
+            (Self::Start | Self::StartDash | Self::End | Self::EndBang, '>') => return None,
+            (Self::Start, '-') => Self::StartDash,
+            (Self::Text | Self::EndBang, '-') => Self::Dash,
+            (Self::StartDash | Self::Dash | Self::End, '-') => Self::End,
+            (Self::End, '!') => Self::EndBang,
+            _ => Self::Text,
+        })
+    }
 }
 
 /// What follows a tag's name.
@@ -82,6 +137,10 @@ fn ends_name(char: char) -> bool {
 #[derive(Debug, Default)]
 pub struct Tokenizer {
     state: State,
+    is_xml: bool,
+    keeps_all: bool,
+    /// The last character was a carriage return, which is a newline with or without another one.
+    is_return: bool,
     tag: Tag,
     is_end: bool,
     /// The attribute that is being read.
@@ -89,93 +148,96 @@ pub struct Tokenizer {
     value: String,
     /// Whether the value became too long.
     is_cut: bool,
-    /// What comes after an ampersand, up to here.
-    entity: Option<String>,
+    /// What comes after an ampersand.
+    reference: Option<Reference>,
     /// In [`State::Raw`]: the element.
     raw: Option<Raw>,
 }
 
-#[derive(Debug)]
-struct Raw {
-    name: String,
-    /// Whether its text counts: it does in a title.
-    is_text: bool,
-    /// What may be its end tag, from the `<`.
-    close: String,
-}
-
 impl Tokenizer {
+    /// A tokenizer for XML.
+    pub fn xml() -> Self {
+        Self {
+            is_xml: true,
+            ..Self::default()
+        }
+    }
+
+    /// One that begins within an element, such as `script`, or in a section of characters (`[CDATA[`), and keeps all
+    /// attributes. For tests of the standard.
+    pub fn within(element: &str) -> Self {
+        Self {
+            state: match element {
+                "[CDATA[" => State::Section(0),
+                "plaintext" => State::Plain,
+                _ if Raw::of(element).is_some() => State::Raw,
+                _ => State::Text,
+            },
+            raw: Raw::of(element),
+            keeps_all: true,
+            ..Self::default()
+        }
+    }
+
     /// Takes the next character.
     pub fn push(&mut self, char: char, sink: &mut impl Sink) {
-        if self.entity.is_some() {
-            if self.go_on_with_entity(char, sink) {
+        let is_second = std::mem::take(&mut self.is_return) && char == '\n';
+        self.is_return = char == '\r';
+        match char {
+            _ if is_second => {}
+            '\r' => self.pass('\n', sink),
+            char => self.pass(char, sink),
+        }
+    }
+
+    /// Takes the end of the page.
+    pub fn finish(mut self, sink: &mut impl Sink) {
+        self.end_reference(None, sink);
+        match self.state {
+            State::Open => sink.text('<'),
+            State::Close => "</".chars().for_each(|char| sink.text(char)),
+            State::Section(brackets) => (0..brackets).for_each(|_| sink.text(']')),
+            State::Raw => {
+                let raw = self.raw.take();
+                raw.into_iter().for_each(|raw| raw.finish(sink));
+            }
+            _ => {}
+        }
+    }
+
+    fn pass(&mut self, char: char, sink: &mut impl Sink) {
+        if let Some(reference) = &mut self.reference {
+            if reference.push(char) {
                 return;
             }
-        } else if char == '&' && self.has_entities() {
-            self.entity = Some(String::new());
+            if self.end_reference(Some(char), sink) {
+                return;
+            }
+        }
+        if char == '&' && self.has_references() {
+            self.reference = Some(Reference::default());
             return;
         }
         self.take(char, sink);
     }
 
-    /// Takes the end of the page.
-    pub fn finish(mut self, sink: &mut impl Sink) {
-        self.end_entity(sink);
-        if self.state == State::Open {
-            sink.text('<');
-        }
-    }
-
-    fn has_entities(&self) -> bool {
+    fn has_references(&self) -> bool {
         match self.state {
             State::Text | State::BeforeValue | State::Quoted(_) | State::Unquoted => true,
-            State::Raw => self
-                .raw
-                .as_ref()
-                .is_some_and(|raw| raw.is_text && raw.close.is_empty()),
+            State::Raw => self.raw.as_ref().is_some_and(Raw::has_references),
             _ => false,
         }
     }
 
-    /// Whether the character belongs to the reference that is being read.
-    fn go_on_with_entity(&mut self, char: char, sink: &mut impl Sink) -> bool {
-        let Some(entity) = &mut self.entity else {
+    /// Ends a reference at a character. Whether that was its semicolon.
+    fn end_reference(&mut self, next: Option<char>, sink: &mut impl Sink) -> bool {
+        let Some(reference) = self.reference.take() else {
             return false;
         };
-        let is_part = char.is_ascii_alphanumeric() || char == '#' && entity.is_empty();
-        if char == ';' || is_part && entity.len() < ENTITY_CHARS {
-            entity.push(char);
-            if char == ';' {
-                self.end_entity(sink);
-            }
-            return true;
-        }
-        self.end_entity(sink);
-        // Another one may begin.
-        if char == '&' && self.has_entities() {
-            self.entity = Some(String::new());
-            return true;
-        }
-        false
-    }
-
-    fn end_entity(&mut self, sink: &mut impl Sink) {
-        let Some(entity) = self.entity.take() else {
-            return;
-        };
         let is_value = !matches!(self.state, State::Text | State::Raw);
-        // `?a=1&copy=2` is an address and not a copyright sign.
-        let decoded = match is_value && !entity.ends_with(';') {
-            true => None,
-            false => entities::decode(&entity),
-        };
-        match decoded {
-            Some(text) => text.chars().for_each(|char| self.place(char, sink)),
-            None => {
-                self.place('&', sink);
-                entity.chars().for_each(|char| self.place(char, sink));
-            }
-        }
+        let (text, takes_next) = entities::decode(&reference, next, is_value);
+        text.chars().for_each(|char| self.place(char, sink));
+        takes_next
     }
 
     /// Takes a character that means itself.
@@ -195,11 +257,12 @@ impl Tokenizer {
         match self.state {
             State::Text if char == '<' => self.state = State::Open,
             State::Text => sink.text(char),
+            State::Plain => sink.text(shown(char)),
             State::Open | State::Close => self.open(char, sink),
             State::Name => match char {
                 _ if ends_name(char) => self.after_name(char, sink),
                 _ if self.tag.name.len() < NAME_CHARS => {
-                    self.tag.name.push(char.to_ascii_lowercase());
+                    self.tag.name.push(shown(char.to_ascii_lowercase()));
                 }
                 _ => {}
             },
@@ -207,7 +270,7 @@ impl Tokenizer {
                 '>' => self.end_tag(sink),
                 '/' => self.slash(),
                 '=' if self.state == State::AfterAttribute => self.state = State::BeforeValue,
-                _ if is_space => {}
+                _ if is_space => self.tag.is_closed = false,
                 _ => {
                     self.keep_attribute();
                     self.tag.is_closed = false;
@@ -226,13 +289,18 @@ impl Tokenizer {
                 '"' | '\'' => self.state = State::Quoted(char),
                 '>' => self.end_tag(sink),
                 _ if is_space => {}
-                _ => self.place(char, sink),
+                _ => self.place(shown(char), sink),
             },
-            State::Quoted(mark) if char == mark => self.state = State::BeforeAttribute,
+            State::Quoted(mark) if char == mark => self.end_value(),
             State::Unquoted if char == '>' => self.end_tag(sink),
-            State::Unquoted if is_space => self.state = State::BeforeAttribute,
-            State::Quoted(_) | State::Unquoted => self.add_to_value(char),
-            State::Declaration | State::Comment(_) | State::Skip => self.pass(char),
+            State::Unquoted if is_space => self.end_value(),
+            State::Quoted(_) | State::Unquoted => self.add_to_value(shown(char)),
+            State::Declaration
+            | State::Comment(_)
+            | State::Type(_)
+            | State::Instruction(_)
+            | State::Skip => self.skip(char, sink),
+            State::Section(brackets) => self.take_section(char, brackets, sink),
             State::Raw => self.take_raw(char, sink),
         }
     }
@@ -240,13 +308,18 @@ impl Tokenizer {
     /// After `<` or `</`.
     fn open(&mut self, char: char, sink: &mut impl Sink) {
         let is_close = self.state == State::Close;
+        let is_name = match self.is_xml {
+            true => char.is_alphabetic() || char == '_',
+            false => char.is_ascii_alphabetic(),
+        };
         match char {
-            _ if char.is_ascii_alphabetic() => self.begin_tag(char, is_close),
+            _ if is_name => self.begin_tag(char, is_close),
             '/' if !is_close => self.state = State::Close,
             '!' if !is_close => {
                 self.name.clear();
                 self.state = State::Declaration;
             }
+            '?' if !is_close && self.is_xml => self.state = State::Instruction(false),
             '?' if !is_close => self.state = State::Skip,
             '>' if is_close => self.state = State::Text,
             _ if is_close => self.state = State::Skip,
@@ -254,7 +327,7 @@ impl Tokenizer {
                 sink.text('<');
                 self.state = State::Text;
                 // It may be another `<`, or an ampersand.
-                self.push(char, sink);
+                self.pass(char, sink);
             }
         }
     }
@@ -280,13 +353,19 @@ impl Tokenizer {
     }
 
     fn slash(&mut self) {
+        self.keep_attribute();
         self.tag.is_closed = true;
+        self.state = State::BeforeAttribute;
+    }
+
+    fn end_value(&mut self) {
+        self.keep_attribute();
         self.state = State::BeforeAttribute;
     }
 
     fn add_to_name(&mut self, char: char) {
         if self.name.len() < NAME_CHARS {
-            self.name.push(char.to_ascii_lowercase());
+            self.name.push(shown(char.to_ascii_lowercase()));
         }
     }
 
@@ -299,15 +378,15 @@ impl Tokenizer {
 
     /// Notes the attribute that was read, if it is used. The first of several counts.
     fn keep_attribute(&mut self) {
-        let known = ATTRIBUTES.into_iter().find(|known| *known == self.name);
-        if let Some(name) = known.filter(|name| !self.is_cut && self.tag.attribute(name).is_none())
-        {
-            self.tag
-                .attributes
-                .push((name, std::mem::take(&mut self.value)));
+        let is_known = ATTRIBUTES.contains(&self.name.as_str()) || self.keeps_all;
+        let is_new = !self.name.is_empty() && self.tag.attribute(&self.name).is_none();
+        let (name, value) = (
+            std::mem::take(&mut self.name),
+            std::mem::take(&mut self.value),
+        );
+        if is_known && is_new && !self.is_cut {
+            self.tag.attributes.push((name, value));
         }
-        self.name.clear();
-        self.value.clear();
         self.is_cut = false;
     }
 
@@ -315,41 +394,79 @@ impl Tokenizer {
     fn end_tag(&mut self, sink: &mut impl Sink) {
         self.keep_attribute();
         self.state = State::Text;
+        if self.is_xml
+            && let Some((_prefix, name)) = self.tag.name.split_once(':')
+        {
+            self.tag.name = name.to_owned();
+        }
         if self.is_end {
             sink.end(&self.tag.name);
             return;
         }
         sink.start(&self.tag);
-        let is_text = matches!(&*self.tag.name, "title" | "textarea");
-        let is_raw = matches!(
-            &*self.tag.name,
-            "script" | "style" | "xmp" | "iframe" | "noembed" | "noframes" | "noscript"
-        );
-        if is_text || is_raw {
-            self.state = State::Raw;
-            self.raw = Some(Raw {
-                name: self.tag.name.clone(),
-                is_text,
-                close: String::new(),
-            });
+        if self.is_xml {
+            if self.tag.is_closed {
+                sink.end(&self.tag.name);
+            }
+        } else if self.tag.name == "plaintext" {
+            self.state = State::Plain;
+        } else if !self.keeps_all {
+            self.raw = Raw::of(&self.tag.name);
+            if self.raw.is_some() {
+                self.state = State::Raw;
+            }
         }
     }
 
     /// In what is not shown.
-    fn pass(&mut self, char: char) {
-        self.state = match (self.state, char) {
-            (State::Declaration, '-') if self.name.is_empty() => {
+    fn skip(&mut self, char: char, sink: &mut impl Sink) {
+        const SECTION: &str = "[CDATA[";
+        self.state = match self.state {
+            State::Declaration => {
                 self.name.push(char);
-                State::Declaration
+                match self.name.as_str() {
+                    "--" => State::Comment(Comment::Start),
+                    SECTION if self.is_xml => State::Section(0),
+                    name if "--".starts_with(name) || self.is_xml && SECTION.starts_with(name) => {
+                        State::Declaration
+                    }
+                    _ => {
+                        self.name.clear();
+                        self.state = match self.is_xml {
+                            true => State::Type(0),
+                            false => State::Skip,
+                        };
+                        return self.skip(char, sink);
+                    }
+                }
             }
-            // `<!-->` is a whole comment.
-            (State::Declaration, '-') => State::Comment(2),
-            (State::Declaration | State::Skip, '>') => State::Text,
-            (State::Declaration | State::Skip, _) => State::Skip,
-            (State::Comment(2..), '>') => State::Text,
-            (State::Comment(hyphens), '-') => State::Comment(hyphens.saturating_add(1)),
-            (State::Comment(hyphens), '!') if hyphens >= 2 => State::Comment(hyphens),
-            _ => State::Comment(0),
+            State::Comment(place) => place.next(char).map_or(State::Text, State::Comment),
+            State::Instruction(true) if char == '>' => State::Text,
+            State::Instruction(_) => State::Instruction(char == '?'),
+            State::Type(0) if char == '>' => State::Text,
+            State::Type(open) => State::Type(match char {
+                '[' | '<' => open.saturating_add(1),
+                ']' | '>' => open.saturating_sub(1),
+                _ => open,
+            }),
+            _ if char == '>' => State::Text,
+            state => state,
+        };
+    }
+
+    fn take_section(&mut self, char: char, brackets: u8, sink: &mut impl Sink) {
+        self.state = match (char, brackets) {
+            (']', 2) => {
+                sink.text(']');
+                State::Section(2)
+            }
+            (']', brackets) => State::Section(brackets + 1),
+            ('>', 2) => State::Text,
+            _ => {
+                (0..brackets).for_each(|_| sink.text(']'));
+                sink.text(char);
+                State::Section(0)
+            }
         };
     }
 
@@ -359,31 +476,22 @@ impl Tokenizer {
             self.state = State::Text;
             return;
         };
-        let is_close = raw.close.strip_prefix("</") == Some(&raw.name);
-        if is_close && ends_name(char) {
-            let name = std::mem::take(&mut raw.name);
+        if raw.is_end(char) {
+            let name = raw.name();
             self.raw = None;
             self.begin_tag(' ', true);
-            self.tag.name = name;
+            name.clone_into(&mut self.tag.name);
             self.after_name(char, sink);
             return;
         }
-        let lower = char.to_ascii_lowercase();
-        let wanted = ['<', '/'].into_iter().chain(raw.name.chars());
-        if wanted.clone().nth(raw.close.chars().count()) == Some(lower) {
-            raw.close.push(lower);
-            return;
-        }
-        let passed = std::mem::take(&mut raw.close);
-        let is_text = raw.is_text;
-        if lower == '<' {
-            raw.close.push('<');
-        }
-        if is_text {
-            passed.chars().for_each(|char| sink.text(char));
-            if lower != '<' {
-                sink.text(char);
-            }
-        }
+        raw.push(shown(char), sink);
+    }
+}
+
+/// A character as the standard has it where a zero would be an error.
+fn shown(char: char) -> char {
+    match char {
+        '\0' => char::REPLACEMENT_CHARACTER,
+        char => char,
     }
 }

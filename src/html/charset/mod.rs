@@ -74,7 +74,7 @@ impl<R: Read> Source<R> {
     }
 
     /// The character set, from the page's first bytes, from what the header says, from what the page says
-    /// if it is HTML, and else from how its first bytes look. A label that means nothing counts as none.
+    /// if it is HTML or XML, and else from how its first bytes look. A label that means nothing counts as none.
     /// The error is the name of a set that is not known here.
     pub fn charset(&self, header: Option<&str>, is_html: bool) -> Result<Charset, String> {
         match self.bytes.as_slice() {
@@ -88,7 +88,8 @@ impl<R: Read> Source<R> {
             Label::Unknown(name) => return Err(name),
             Label::Meaningless => {}
         }
-        let name = declared(&self.bytes).filter(|_| is_html);
+        let is_xml = self.bytes.starts_with(b"<?xml");
+        let name = declared(&self.bytes).filter(|_| is_html || is_xml);
         match name.as_deref().map_or(Label::Meaningless, Label::read) {
             // It could be read, so it is not.
             Label::Known(Charset::Utf16(_)) => return Ok(Charset::Utf8),
@@ -140,9 +141,16 @@ impl<R: Read> Source<R> {
     }
 }
 
-/// The character set that the beginning of a page names: `<meta charset=utf-8>`, or as a part of `content`.
+/// The character set that the beginning of a page names: `<meta charset=utf-8>`, or as a part of `content`; in XML
+/// `<?xml encoding="utf-8"?>`.
 fn declared(beginning: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(beginning).to_ascii_lowercase();
+    let instruction = text
+        .strip_prefix("<?xml")
+        .and_then(|rest| rest.split_once("?>"));
+    if let Some((instruction, _)) = instruction {
+        return named_in(instruction, "encoding");
+    }
     let mut rest = &*text;
     while let Some(at) = ["<meta", "<!--"]
         .iter()
@@ -155,7 +163,7 @@ fn declared(beginning: &[u8]) -> Option<String> {
             false => ">",
         };
         let (tag, after) = tag.split_once(end).unwrap_or((tag, ""));
-        let name = named_in(tag).filter(|_| end == ">");
+        let name = named_in(tag, "charset").filter(|_| end == ">");
         if name.is_some() {
             return name;
         }
@@ -164,11 +172,11 @@ fn declared(beginning: &[u8]) -> Option<String> {
     None
 }
 
-/// The character set that a tag names.
-fn named_in(tag: &str) -> Option<String> {
+/// The character set that a tag names in a parameter.
+fn named_in(tag: &str, parameter: &str) -> Option<String> {
     let is_part =
         |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_' | ':' | '.');
-    tag.split("charset").skip(1).find_map(|rest| {
+    tag.split(parameter).skip(1).find_map(|rest| {
         let rest = rest.trim_start().strip_prefix('=')?;
         let rest = rest.trim_start().trim_start_matches(['"', '\'']);
         let name = rest.split(|char| !is_part(char)).next()?;

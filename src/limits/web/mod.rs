@@ -40,6 +40,8 @@ pub const ENTITY_CHARS: usize = 32;
 pub const TITLE_CHARS: usize = 200;
 /// Lists within lists whose items are indented further.
 pub const LIST_LEVELS: usize = 8;
+/// Items of a list that is numbered backwards from an unknown number; those beyond keep none.
+pub const REVERSED_ITEMS: usize = 500;
 /// Quotations within quotations that are marked.
 pub const QUOTE_LEVELS: usize = 4;
 /// Columns of a table whose header is marked.

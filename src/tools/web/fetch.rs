@@ -10,7 +10,7 @@ use crate::chat::ToolResult;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::html::charset::{Charset, Source};
-use crate::html::{Form, Page, Tokenizer, Writer, link};
+use crate::html::{Document, Form, Page, Tokenizer, Writer, link};
 use crate::http::{Body, Found, Response, error_of};
 use crate::limits::http::REDIRECTS_MAX;
 use crate::limits::web::{
@@ -124,7 +124,9 @@ fn find(call: &Call<'_>, mut url: String) -> Result<(String, Response)> {
 #[derive(Debug, PartialEq)]
 enum Content {
     Html,
-    /// Text as it is: plain text, JSON, XML and the like.
+    /// XML with text for readers: XHTML, feeds and SVG.
+    Xml,
+    /// Text as it is: plain text, JSON, other XML and the like.
     Text,
     /// Its media type.
     Binary(String),
@@ -153,7 +155,13 @@ fn content_of(media_type: &str, beginning: &[u8]) -> Content {
         return name("binary data");
     }
     match media_type {
-        "text/html" | "application/xhtml+xml" => Content::Html,
+        "text/html" => Content::Html,
+        "application/xhtml+xml"
+        | "application/rss+xml"
+        | "application/atom+xml"
+        | "image/svg+xml" => Content::Xml,
+        "text/xml" | "application/xml" => xml(beginning),
+        _ if media_type.ends_with("+xml") => xml(beginning),
         "" | "application/octet-stream" => {
             let start = String::from_utf8_lossy(beginning).to_ascii_lowercase();
             let has = |tag: &str| start.contains(tag);
@@ -161,18 +169,13 @@ fn content_of(media_type: &str, beginning: &[u8]) -> Content {
                 .into_iter()
                 .any(has)
             {
+                _ if start.trim_start().starts_with("<?xml") => xml(beginning),
                 true => Content::Html,
                 false => Content::Text,
             }
         }
-        _ if media_type.starts_with("text/")
-            || media_type.ends_with("+json")
-            || media_type.ends_with("+xml") =>
-        {
-            Content::Text
-        }
+        _ if media_type.starts_with("text/") || media_type.ends_with("+json") => Content::Text,
         "application/json"
-        | "application/xml"
         | "application/javascript"
         | "application/yaml"
         | "application/x-yaml"
@@ -180,6 +183,13 @@ fn content_of(media_type: &str, beginning: &[u8]) -> Content {
         | "application/x-ndjson"
         | "application/x-sh" => Content::Text,
         _ => name("unknown data"),
+    }
+}
+
+fn xml(beginning: &[u8]) -> Content {
+    match Document::is_known(&String::from_utf8_lossy(beginning)) {
+        true => Content::Xml,
+        false => Content::Text,
     }
 }
 
@@ -225,8 +235,7 @@ fn read(call: &Call<'_>, url: &str, response: Response) -> Result<ToolResult> {
              if it is needed"
         )));
     }
-    let is_html = content == Content::Html;
-    let charset = source.charset(charset.as_deref(), is_html).map_err(|name| {
+    let charset = source.charset(charset.as_deref(), content != Content::Text).map_err(|name| {
         let name = label(&name);
         Error::Failed(format!(
             "{url} is in the character set {name}, which web_fetch cannot read. With exec: curl -s URL | \
@@ -234,9 +243,11 @@ fn read(call: &Call<'_>, url: &str, response: Response) -> Result<ToolResult> {
         ))
     })?;
     let limit = call.max_chars + SECRET_CHARS;
-    let page = match is_html {
-        true => read_html(source, charset, Writer::new(call.form, url, limit)),
-        false => read_text(source, charset, limit),
+    let writer = || Writer::new(call.form, url, limit);
+    let page = match content {
+        Content::Html => read_html(source, charset, writer()),
+        Content::Xml => read_xml(source, charset, writer()),
+        Content::Text | Content::Binary(_) => read_text(source, charset, limit),
     };
     let mut page = page.map_err(error_of)?;
     // Half of a secret would not be recognised.
@@ -297,6 +308,17 @@ fn read_html<R: Read>(source: Source<R>, charset: Charset, mut writer: Writer) -
     })?;
     tokens.finish(&mut writer);
     Ok(writer.finish())
+}
+
+fn read_xml<R: Read>(source: Source<R>, charset: Charset, writer: Writer) -> io::Result<Page> {
+    let mut tokens = Tokenizer::xml();
+    let mut document = Document::new(writer);
+    source.decode(charset, &mut |char| {
+        tokens.push(char, &mut document);
+        !document.is_done()
+    })?;
+    tokens.finish(&mut document);
+    Ok(document.into_writer().finish())
 }
 
 fn read_text<R: Read>(source: Source<R>, charset: Charset, limit: usize) -> io::Result<Page> {
@@ -389,7 +411,15 @@ mod tests {
             ("application/octet-stream", b"key: value", Content::Text),
             ("text/plain", b"%PDF-1.7", binary("application/pdf")),
             ("application/ld+json", b"{}", Content::Text),
-            ("application/rss+xml", b"<rss>", Content::Text),
+            ("application/rss+xml", b"<rss>", Content::Xml),
+            ("application/xhtml+xml", b"<p>", Content::Xml),
+            (
+                "text/xml",
+                b"<?xml version='1.0'?><!-- x --><feed>",
+                Content::Xml,
+            ),
+            ("", b"<?xml version='1.0'?><html>", Content::Xml),
+            ("application/xml", b"<urlset>", Content::Text),
             ("text/plain", b"\xff\xfeh\0", Content::Text),
             ("image/png", b"\x89PNG", binary("image/png")),
             ("text/plain", b"\x7fELF\0", binary("text/plain")),

@@ -348,7 +348,12 @@ fn what_comes_is_read_as_what_it_is() {
         ),
         plain(
             "content-type: application/rss+xml\r\n",
-            b"<rss><title>News</title></rss>",
+            b"<rss><title>News</title><item><title>Rain</title></item></rss>",
+        ),
+        answer(
+            "200 OK",
+            "content-type: text/xml\r\n",
+            b"<urlset><a/></urlset>",
         ),
         html("<script>x()</script>"),
     ]);
@@ -360,7 +365,8 @@ fn what_comes_is_read_as_what_it_is() {
         "typeless",
         "caf\u{fffd}",
         "café €",
-        "<rss><title>News</title></rss>",
+        "Title: News\n\n## Rain",
+        "<urlset><a/></urlset>",
         "(no text; the page may need JavaScript)",
     ] {
         assert_eq!(
@@ -402,7 +408,7 @@ fn what_cannot_be_read_is_an_error_that_says_what_it_is() {
         "is not text but image/png, 9 bytes",
         "is not text but application/pdf, 10 bytes",
         "is in the character set hz-gb-2312",
-        "has a compression that was not asked for",
+        "its reply is compressed in a way that was not asked for (br)",
         "answered with HTTP status 404\n\n[",
         "answered with HTTP status 500",
     ] {
