@@ -29,7 +29,7 @@ impl Sink for Tokens {
             .map(|(name, value)| (name.to_owned(), json!(value)));
         let attributes: Map<String, Value> = attributes.collect();
         let mut token = vec![json!("StartTag"), json!(tag.name), json!(attributes)];
-        token.extend(tag.is_closed.then(|| json!(true)));
+        token.extend(tag.is_closed.then_some(json!(true)));
         self.0.push(Value::Array(token));
     }
 

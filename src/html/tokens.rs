@@ -299,7 +299,7 @@ impl Tokenizer {
             | State::Comment(_)
             | State::Type(_)
             | State::Instruction(_)
-            | State::Skip => self.skip(char, sink),
+            | State::Skip => self.skip(char),
             State::Section(brackets) => self.take_section(char, brackets, sink),
             State::Raw => self.take_raw(char, sink),
         }
@@ -419,7 +419,7 @@ impl Tokenizer {
     }
 
     /// In what is not shown.
-    fn skip(&mut self, char: char, sink: &mut impl Sink) {
+    fn skip(&mut self, char: char) {
         const SECTION: &str = "[CDATA[";
         self.state = match self.state {
             State::Declaration => {
@@ -436,7 +436,7 @@ impl Tokenizer {
                             true => State::Type(0),
                             false => State::Skip,
                         };
-                        return self.skip(char, sink);
+                        return self.skip(char);
                     }
                 }
             }
