@@ -192,7 +192,7 @@ fn encoded_words_are_read_as_broken_programs_write_them() {
         ("=? utf-8 ? Q ?=C3=BC?=", "ü"),
         ("=?utf-8*de?Q?=C3=BC?=", "ü"),
         ("=?us-ascii?Q?=C3=BC?=", "ü"),
-        ("=?utf-8?Q?really?=3F=C3=BC?= x", "really?ü x"),
+        ("=?utf-8?Q?really?=3F=C3=BC?= x", "really??ü x"),
         ("=?utf-8?Q?really?_yes?=", "really? yes"),
         ("=?utf-8?Q?a?=DE =?utf-8?Q?b?=", "aDE b"),
         ("=?utf-8?Q?=ZZ=?=", "=ZZ="),
