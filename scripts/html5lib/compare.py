@@ -2,7 +2,7 @@
 
     compare.py ARCHIVE COMMAND...      html5lib's source package, and the command that runs scripts/html5lib/main.rs
 
-Comments and declarations of the document's type are no tokens for us, and do not count. Fails when less than 95 % of the
+Comments and declarations of the document's type do not count. Fails when less than 95 % of the
 tests agree, or when one differs that is not of a kind listed below.
 """
 
@@ -27,7 +27,7 @@ ELEMENTS = {
 
 # What differs on purpose: a name, why, and whether a test is of the kind.
 DIFFERENCES = [
-    ("elements", "xmp is no element with references to characters; the test begins in that state all the same",
+    ("elements", "references do not count in xmp; the test begins in that state all the same",
      lambda test: test["state"] == "RCDATA state" and test["element"] not in ("title", "textarea")),
 ]
 
@@ -51,14 +51,14 @@ def variants(name, test):
     for state in test.get("initialStates", ["Data state"]):
         element = ELEMENTS[state]
         last = test.get("lastStartTag")
-        # A text that ends with its own tag only.
+        # It ends with its own tag only.
         if element not in ("", "plaintext", "[CDATA[") and last:
             element = last
         yield {**test, "file": name, "state": state, "element": element}
 
 
 def expected(test):
-    """What we should say: without what is no token here, and with characters as one."""
+    """Our tokens: characters are joined."""
     tokens = []
     for token in test["output"]:
         if token == "ParseError" or token[0] in ("Comment", "DOCTYPE", "ParseError"):
@@ -77,7 +77,7 @@ def has_surrogates(value):
 
 def main(archive, command):
     tests = [test for test in read(archive)]
-    # A lone surrogate cannot be in a text here: what decodes bytes has replaced it.
+    # Decoding has replaced lone surrogates.
     usable = [test for test in tests if not has_surrogates(test["input"])]
     lines = "".join(json.dumps([test["element"], test["input"]]) + "\n" for test in usable)
     run = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
