@@ -20,8 +20,8 @@ use ureq::{Proxy, ProxyProtocol, Timeout};
 
 use super::address;
 use super::client::{Bound, Settings};
-use super::frames::Frames;
-use super::head::{Head, HeadError, HeadReader};
+use super::reply::frames::Frames;
+use super::reply::head::{Head, HeadError, HeadReader};
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::limits::http::{BUFFER_BYTES, HEAD_BYTES, WRITE_TIMEOUT};

@@ -17,7 +17,7 @@ use ureq::http::header::{CONNECTION, CONTENT_LENGTH, SEC_WEBSOCKET_ACCEPT, UPGRA
 use super::client::{Settings, header, printable};
 use super::connect::{Line, Reach, USER_AGENT, read_head};
 use super::explain::{Context, Shared};
-use super::head::Head;
+use super::reply::head::Head;
 use super::retry_after::retry_after;
 use super::{Tls, address};
 use crate::cancel::Cancel;
