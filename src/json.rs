@@ -1,31 +1,47 @@
 //! Floor 1: JSON from outside, which is read only as far as a small stack can take it.
 //!
 //! serde_json reads 128 levels. A level of a large type costs kilobytes of stack, and a stack that
-//! overflows is an abort, so the depth is looked at before a value is built.
+//! overflows is an abort, so the depth is looked at before a value is built. What other programs write
+//! beside the standard is read as it is meant, or named.
 
+use std::borrow::Cow;
+
+mod flaws;
 mod members;
 
-pub use members::Members;
+pub use flaws::{mend, mend_numbers};
+pub use members::{Members, to_number, to_text};
 
-use serde::de::{Deserialize, Error as _};
+use serde::de::{Deserialize, DeserializeOwned, Error as _};
 use serde_json::{Error, Result};
 
 use crate::limits::json::LEVELS_MAX;
 
-/// Reads a text as [`serde_json::from_str`] does, unless it is nested too deeply.
-pub fn from_str<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T> {
+/// Reads a text as [`serde_json::from_str`] does, unless it is nested too deeply. Half of a surrogate
+/// pair is read as U+FFFD, and an error names a number that JSON does not have.
+pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T> {
     from_str_within(text, LEVELS_MAX)
 }
 
 /// The same with another bound, for large types that hold themselves.
-pub fn from_str_within<'a, T: Deserialize<'a>>(text: &'a str, levels_max: usize) -> Result<T> {
+pub fn from_str_within<T: DeserializeOwned>(text: &str, levels_max: usize) -> Result<T> {
     check_depth(text.as_bytes(), levels_max)?;
-    serde_json::from_str(text)
+    // Nearly all texts have no flaw, and are not searched for one.
+    serde_json::from_str(text).or_else(|error| match mend(text)? {
+        Cow::Owned(mended) => serde_json::from_str(&mended),
+        Cow::Borrowed(_) => Err(error),
+    })
 }
 
-/// Reads bytes as [`serde_json::from_slice`] does, unless they are nested too deeply.
-pub fn from_slice<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T> {
+/// Reads bytes as [`from_str`] does.
+pub fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     from_str(text(bytes)?)
+}
+
+/// Reads what borrows from a text that is [`mend`]ed already.
+pub fn borrowed_from_str<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T> {
+    check_depth(text.as_bytes(), LEVELS_MAX)?;
+    serde_json::from_str(text)
 }
 
 /// The same for types that have no levels of their own: an envelope whose content is a

@@ -33,12 +33,14 @@ impl<'a> Members<'a> {
         value.unwrap_or_default()
     }
 
-    /// A string.
+    /// A string, or a number as it is written.
     pub fn text(&self, name: &str) -> Option<String> {
-        match self.value(name) {
-            Value::String(text) => Some(text),
-            _ => None,
-        }
+        to_text(&self.value(name))
+    }
+
+    /// A number that counts something, which may be written as a string or a fraction.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        to_number(&self.value(name))
     }
 
     /// A string; empty when it is missing.
@@ -61,7 +63,8 @@ impl<'a> Members<'a> {
 
     /// A list of strings.
     pub fn texts(&self, name: &str) -> Option<Vec<String>> {
-        from_str(self.raw(name)?.get()).ok()
+        let values: Vec<Value> = from_str(self.raw(name)?.get()).ok()?;
+        values.iter().map(to_text).collect()
     }
 
     /// The members of an object; none when it is missing.
@@ -69,6 +72,29 @@ impl<'a> Members<'a> {
         let raw = self.raw(name).and_then(|raw| Self::read(raw.get()));
         raw.unwrap_or_default()
     }
+}
+
+/// A string, or a number as it is written: ids come as either.
+pub fn to_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// A number that counts something: `12`, `12.0` and `"12"` are the same, and less than nothing is `None`.
+pub fn to_number(value: &Value) -> Option<u64> {
+    let number = match value {
+        Value::Number(number) => number.as_f64().filter(|_| number.as_u64().is_none()),
+        Value::String(text) => match text.trim().parse() {
+            Ok(number) => return Some(number),
+            Err(_) => text.trim().parse().ok(),
+        },
+        _ => None,
+    };
+    let whole = number.filter(|number| number.is_finite() && *number >= 0.0);
+    value.as_u64().or(whole.map(|number| number as u64))
 }
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -84,11 +110,11 @@ impl<'de> Deserialize<'de> for Members<'de> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
+                while let Some((name, value)) = map.next_entry::<&RawValue, _>()? {
                     if members.len() == MEMBERS_MAX {
                         return Err(A::Error::custom("it has too many members"));
                     }
-                    members.push(member);
+                    members.push((from_str(name.get()).map_err(A::Error::custom)?, value));
                 }
                 Ok(Members(members))
             }
@@ -116,6 +142,16 @@ mod tests {
         assert!(members.raw("n").is_none() && members.text("b").is_none());
         assert!(members.list("missing").unwrap().is_empty() && members.list("a").is_none());
         assert_eq!(members.texts("c"), None, "not strings");
+        let text = r#"{"id": 7, "count": "12", "part": 12.0, "less": -1, "big": 1e300, "half \ud83d": "\ude00"}"#;
+        let members = Members::read(text).unwrap();
+        assert_eq!(members.text("id").unwrap(), "7");
+        let numbers =
+            ["id", "count", "part", "less", "big", "missing"].map(|name| members.number(name));
+        assert_eq!(
+            numbers,
+            [Some(7), Some(12), Some(12), None, Some(u64::MAX), None]
+        );
+        assert_eq!(members.text("half \u{fffd}").unwrap(), "\u{fffd}");
         for text in ["[]", "7", "{", "null", "", r#"{"a":1} x"#] {
             assert!(Members::read(text).is_none(), "{text}");
         }

@@ -1,6 +1,7 @@
 //! One request to one model over HTTP.
 
 use std::io::Read;
+use std::sync::atomic::AtomicBool;
 
 use super::classify::{Failure, classify, page_title};
 use super::quirks::Quirks;
@@ -49,6 +50,8 @@ pub struct Call<'a> {
     pub quirks: Quirks,
     /// A number that differs for each request, for the ids of calls that come without one.
     pub nonce: u32,
+    /// Whether the model has ever made a call as its API has it.
+    pub has_called: &'a AtomicBool,
 }
 
 impl Call<'_> {
@@ -72,7 +75,13 @@ impl Call<'_> {
                 )
             }
             Format::OpenAi | Format::Offline => {
-                let decoder = openai::decode::Decoder::new(request.tools, self.nonce);
+                let mut decoder = openai::decode::Decoder::new(request.tools, self.nonce);
+                if !self.route.is_official() {
+                    decoder = decoder.of_server(openai::decode::Server {
+                        model: self.model,
+                        has_called: self.has_called,
+                    });
+                }
                 (
                     openai::encode::encode(request, &target),
                     Decoder::OpenAi(Box::new(decoder)),

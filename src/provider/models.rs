@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::atomic::AtomicBool;
 
 use super::offers::{self, ListError};
 use super::quirks::{Quirks, ThinkingControl};
@@ -35,6 +36,8 @@ pub struct Models {
 /// One of the models.
 pub(super) struct Candidate {
     pub route: Route,
+    /// Whether it has ever made a call as its API has it, so that what it writes is no call.
+    pub has_called: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -56,6 +59,7 @@ impl Candidate {
         };
         Self {
             route,
+            has_called: AtomicBool::new(false),
             state: Mutex::new(state),
         }
     }

@@ -1,11 +1,10 @@
 //! The models that a provider's server offers.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::fmt;
 use std::io::Read;
 
-use serde::Deserialize;
+use serde::de::Error as _;
 use serde_json::value::RawValue;
 
 use super::call::{NoAnswer, before_the_answer, headers};
@@ -17,7 +16,8 @@ use crate::chat::{Fault, ModelError};
 use crate::clock::Stopwatch;
 use crate::error::Error;
 use crate::http::{Client, Tls, error_of};
-use crate::json;
+use crate::json::{self, Members};
+use crate::limits::json::LEVELS_MAX;
 use crate::limits::provider::{
     NEAREST_NAMES_MAX, OFFER_NAME_CHARS_MAX, OFFERS_BYTES_MAX, OFFERS_MAX, OFFERS_TIME, READ_BYTES,
 };
@@ -150,42 +150,40 @@ struct Offer {
 /// Reads a list of models: `{"data": [{"id": …}]}` as OpenAI has it and nearly everybody else,
 /// `{"models": [{"name": …}]}`, or the bare array.
 fn decode(provider: &str, answer: &[u8]) -> Result<Vec<Offer>, Failure> {
-    #[derive(Deserialize)]
-    struct List<'a> {
-        #[serde(borrow, alias = "models")]
-        data: Vec<Model<'a>>,
-    }
-    #[derive(Deserialize)]
-    struct Model<'a> {
-        #[serde(borrow)]
-        id: Option<Cow<'a, str>>,
-        #[serde(borrow)]
-        name: Option<Cow<'a, str>>,
-        // A number, where it is one.
-        #[serde(borrow)]
-        created: Option<&'a RawValue>,
-    }
-    let models: Result<Vec<Model<'_>>, _> = match answer.trim_ascii_start() {
-        [b'[', ..] => json::from_slice(answer),
-        _ => json::from_slice::<List<'_>>(answer).map(|list| list.data),
+    let not_a_list = |error: serde_json::Error| {
+        let reason = format!("it did not send a list of models ({error})");
+        Failure::new(Fault::Garbage, reason)
     };
-    let models = models.map_err(|error| {
-        Failure::new(
-            Fault::Garbage,
-            format!("it did not send a list of models ({error})"),
-        )
-    })?;
+    let answer = String::from_utf8_lossy(answer);
+    json::check_depth(answer.as_bytes(), LEVELS_MAX).map_err(not_a_list)?;
+    let answer = json::mend_numbers(answer.trim());
+    let list = match answer.starts_with('[') {
+        true => Some(json::envelope_from_str(&answer).map_err(not_a_list)?),
+        false => {
+            let members: Members<'_> = json::envelope_from_str(&answer).map_err(not_a_list)?;
+            let name = ["data", "models"]
+                .into_iter()
+                .find(|name| members.raw(name).is_some());
+            name.and_then(|name| members.list(name))
+        }
+    };
+    let models: Vec<&RawValue> =
+        list.ok_or_else(|| not_a_list(serde_json::Error::custom("no list in it")))?;
+    let is_readable = |model: &&RawValue| Members::read(model.get()).is_some();
+    if !models.is_empty() && !models.iter().any(is_readable) {
+        return Err(not_a_list(serde_json::Error::custom("no models in it")));
+    }
     let offers = models.into_iter().filter_map(|model| {
-        let name = model.id.or(model.name)?;
+        let model = Members::read(model.get())?;
+        let name = model.text("id").or_else(|| model.text("name"))?;
         let name = match provider {
             // Gemini lists `models/gemini-…`, and takes the short name.
             "gemini" => name.strip_prefix("models/").unwrap_or(&name),
             _ => &name,
         };
-        let created = model.created.and_then(|number| number.get().parse().ok());
         let offer = Offer {
             name: name.to_owned(),
-            created: created.unwrap_or(0),
+            created: model.number("created").unwrap_or(0),
         };
         (is_showable(name) && can_chat(name)).then_some(offer)
     });

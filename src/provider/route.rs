@@ -271,6 +271,15 @@ impl Route {
         self.format == Format::Offline
     }
 
+    /// Whether it leads to a provider of the table in the cloud, by the endpoint's host: those understand
+    /// the models that they serve.
+    pub fn is_official(&self) -> bool {
+        let host = |base: &str| base.split('/').nth(2).unwrap_or_default().to_lowercase();
+        let own = host(&self.base);
+        let cloud = PROVIDERS.iter().filter(|row| !row.variables.is_empty());
+        cloud.into_iter().any(|row| host(row.base) == own)
+    }
+
     /// Whether requests have secret headers.
     pub fn carries_secret(&self) -> bool {
         !self.key.is_empty() || !self.headers.is_empty()

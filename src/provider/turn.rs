@@ -196,6 +196,7 @@ impl<'a> Turn<'a> {
             model: &model,
             quirks,
             nonce: random() as u32,
+            has_called: &candidate.has_called,
         };
         call.ask(request, show)
     }

@@ -281,7 +281,7 @@ fn pressed(message: &Message) -> PressedMessage {
     }
 }
 
-fn parse<'a, T: serde::Deserialize<'a>>(data: &'a str) -> serde_json::Result<T> {
+fn parse<T: serde::de::DeserializeOwned>(data: &str) -> serde_json::Result<T> {
     json::from_str_within(data, JSON_LEVELS_MAX)
 }
 

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -436,7 +437,7 @@ impl Session {
     }
 }
 
-fn read<'a, T: Deserialize<'a>>(frame: &Frame<'a>) -> Option<T> {
+fn read<T: DeserializeOwned>(frame: &Frame<'_>) -> Option<T> {
     json::from_str_within(frame.d?.get(), JSON_LEVELS_MAX).ok()
 }
 

@@ -55,7 +55,7 @@ pub fn run(context: &Context, loaded: &Loaded, json: bool) -> Result<Exit> {
 }
 
 fn as_json(spec: &ToolSpec) -> Result<Value> {
-    let parameters: &RawValue = json::from_str(&spec.parameters).map_err(broken)?;
+    let parameters: &RawValue = json::borrowed_from_str(&spec.parameters).map_err(broken)?;
     let parameters = serde_json::to_value(parameters).map_err(broken)?;
     Ok(json!({"name": spec.name, "description": spec.description, "parameters": parameters}))
 }

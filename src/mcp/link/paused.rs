@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn only_progress_of_the_call_counts() {
-        let text = |params: &str| progress_text(Some(json::from_str(params).unwrap()), 7);
+        let text = |params: &str| progress_text(Some(json::borrowed_from_str(params).unwrap()), 7);
         let half = r#"{"progressToken":7,"progress":1,"total":2}"#;
         assert_eq!(text(half).as_deref(), Some("1/2"));
         assert_eq!(text(r#"{"progressToken":"7"}"#).as_deref(), Some(""));

@@ -1,14 +1,15 @@
 //! An answer in Anthropic's format, whole or as a stream of events
 //! (<https://docs.claude.com/en/docs/build-with-claude/streaming>).
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use std::borrow::Cow;
 
 use crate::chat::{Fault, Reasoning, Reply, StopReason, ToolCall, Usage};
-use crate::json;
+use crate::json::{self, Members};
+use crate::limits::json::LEVELS_MAX;
 use crate::limits::provider::REPLY_BYTES;
 use crate::provider::classify::{Failure, classify_stated};
 use crate::provider::wire::Stage;
+use crate::provider::wire::written::text_or_json;
 
 /// Puts an answer together, event by event.
 pub struct Decoder {
@@ -22,36 +23,12 @@ pub struct Decoder {
     stage: Stage,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Event {
-    r#type: String,
-    /// In `message_start`.
-    message: Option<Message>,
-    index: usize,
-    content_block: Option<Block>,
-    delta: Option<Delta>,
-    usage: Option<WireUsage>,
-}
-
-/// A whole answer, or the frame of one that is streamed.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Message {
-    r#type: String,
-    content: Vec<Block>,
-    stop_reason: Option<String>,
-    usage: Option<WireUsage>,
-}
-
 /// A block of any type, as it comes and as it grows.
-#[derive(Default, Deserialize)]
-#[serde(default)]
+#[derive(Default)]
 struct Block {
     /// Its place in the answer, which a stream tells beside it.
-    #[serde(skip)]
-    index: usize,
-    r#type: String,
+    index: u64,
+    kind: String,
     text: String,
     thinking: String,
     signature: String,
@@ -59,24 +36,30 @@ struct Block {
     data: String,
     id: String,
     name: String,
-    input: Option<Box<RawValue>>,
+    /// As JSON; empty when there is none.
+    input: String,
     /// The pieces of the input, which come as text.
-    #[serde(skip)]
     input_pieces: String,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Delta {
-    text: String,
-    thinking: String,
-    signature: String,
-    partial_json: String,
-    stop_reason: Option<String>,
+impl Block {
+    fn read(index: u64, members: &Members<'_>) -> Self {
+        Self {
+            index,
+            kind: members.text_or_empty("type"),
+            text: members.text_or_empty("text"),
+            thinking: members.text_or_empty("thinking"),
+            signature: members.text_or_empty("signature"),
+            data: members.text_or_empty("data"),
+            id: members.text_or_empty("id"),
+            name: members.text_or_empty("name"),
+            input: members.raw("input").map(text_or_json).unwrap_or_default(),
+            input_pieces: String::new(),
+        }
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
+#[derive(Default)]
 struct WireUsage {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
@@ -102,24 +85,21 @@ impl Decoder {
         if data.trim().is_empty() || data.trim() == "[DONE]" {
             return Ok(());
         }
-        let event: Event = parse(data)?;
-        match event.r#type.as_str() {
+        let data = &*read(data)?;
+        let event: Members<'_> = parse(data)?;
+        let index = event.number("index").unwrap_or(0);
+        match event.text_or_empty("type").as_str() {
             "error" => return Err(classify_stated(data)),
-            "message_start" => {
-                let usage = event.message.and_then(|message| message.usage);
-                self.usage.update(usage.unwrap_or_default());
-            }
+            "message_start" => self
+                .usage
+                .update(&event.members("message").members("usage")),
             "content_block_start" => {
-                let block = event.content_block.unwrap_or_default();
-                self.start(event.index, block, show)?;
+                self.start(Block::read(index, &event.members("content_block")), show)?;
             }
-            "content_block_delta" => {
-                let delta = event.delta.unwrap_or_default();
-                self.grow_block(event.index, &delta, show)?;
-            }
+            "content_block_delta" => self.grow_block(index, &event.members("delta"), show)?,
             "message_delta" => {
-                self.usage.update(event.usage.unwrap_or_default());
-                self.end(event.delta.unwrap_or_default().stop_reason);
+                self.usage.update(&event.members("usage"));
+                self.end(event.members("delta").text("stop_reason"));
             }
             "message_stop" => self.stage = Stage::Over,
             // `content_block_stop` and `ping` say nothing; new types may come at any time.
@@ -135,18 +115,22 @@ impl Decoder {
 
     /// Takes an answer that came whole.
     pub fn whole(mut self, json: &str) -> Result<Reply, Failure> {
-        let message: Message = parse(json)?;
-        if message.r#type == "error" {
+        let json = &*read(json)?;
+        let message: Members<'_> = parse(json)?;
+        if message.text("type").as_deref() == Some("error") {
             return Err(classify_stated(json));
         }
-        if message.content.is_empty() && message.stop_reason.is_none() {
+        let blocks = message.list("content").unwrap_or_default();
+        let stop = message.text("stop_reason");
+        if blocks.is_empty() && stop.is_none() {
             return Err(Failure::new(Fault::Garbage, "JSON without an answer in it"));
         }
-        for (index, block) in message.content.into_iter().enumerate() {
-            self.start(index, block, &mut |_| {})?;
+        for (index, block) in (0..).zip(blocks) {
+            let block = Members::read(block.get()).unwrap_or_default();
+            self.start(Block::read(index, &block), &mut |_| {})?;
         }
-        self.usage.update(message.usage.unwrap_or_default());
-        self.end(message.stop_reason);
+        self.usage.update(&message.members("usage"));
+        self.end(stop);
         self.stage = Stage::Over;
         self.finish()
     }
@@ -168,48 +152,42 @@ impl Decoder {
         Ok(reply)
     }
 
-    fn start(
-        &mut self,
-        index: usize,
-        mut block: Block,
-        show: &mut dyn FnMut(&str),
-    ) -> Result<(), Failure> {
-        let input = block.input.as_ref().map_or(0, |input| input.get().len());
-        let texts = [&block.text, &block.thinking, &block.signature, &block.data];
+    fn start(&mut self, block: Block, show: &mut dyn FnMut(&str)) -> Result<(), Failure> {
+        let texts = [
+            &block.text,
+            &block.thinking,
+            &block.signature,
+            &block.data,
+            &block.input,
+        ];
         let size: usize = texts.iter().map(|text| text.len()).sum();
-        self.grow(size + input + size_of::<Block>())?;
+        self.grow(size + size_of::<Block>())?;
         if block.is_said() {
             show(&block.text);
         }
-        block.index = index;
         self.blocks.push(block);
         Ok(())
     }
 
     fn grow_block(
         &mut self,
-        index: usize,
-        delta: &Delta,
+        index: u64,
+        delta: &Members<'_>,
         show: &mut dyn FnMut(&str),
     ) -> Result<(), Failure> {
-        let Delta {
-            text,
-            thinking,
-            signature,
-            partial_json,
-            ..
-        } = delta;
-        self.grow(text.len() + thinking.len() + signature.len() + partial_json.len())?;
+        let pieces = ["text", "thinking", "signature", "partial_json"];
+        let [text, thinking, signature, input] = pieces.map(|name| delta.text_or_empty(name));
+        self.grow(text.len() + thinking.len() + signature.len() + input.len())?;
         let Some(block) = self.blocks.iter_mut().rfind(|block| block.index == index) else {
             let reason = format!("a piece of block {index}, which never began");
             return Err(Failure::new(Fault::Garbage, reason));
         };
-        block.text += text;
-        block.thinking += thinking;
-        block.signature += signature;
-        block.input_pieces += partial_json;
+        block.text += &text;
+        block.thinking += &thinking;
+        block.signature += &signature;
+        block.input_pieces += &input;
         if block.is_said() && !text.is_empty() {
-            show(text);
+            show(&text);
         }
         Ok(())
     }
@@ -239,19 +217,28 @@ impl Decoder {
     }
 }
 
-fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Failure> {
-    json::from_str(json)
-        .map_err(|error| Failure::new(Fault::Garbage, format!("broken JSON: {error}")))
+/// Mends what strict readers refuse.
+fn read(json: &str) -> Result<Cow<'_, str>, Failure> {
+    json::check_depth(json.as_bytes(), LEVELS_MAX).map_err(broken)?;
+    Ok(json::mend_numbers(json))
+}
+
+fn parse(json: &str) -> Result<Members<'_>, Failure> {
+    json::envelope_from_str(json).map_err(broken)
+}
+
+fn broken(error: serde_json::Error) -> Failure {
+    Failure::new(Fault::Garbage, format!("broken JSON: {error}"))
 }
 
 impl Block {
     /// Whether its text is for the person.
     fn is_said(&self) -> bool {
-        self.r#type == "text" && !self.text.is_empty()
+        self.kind == "text" && !self.text.is_empty()
     }
 
     fn put_into(self, reply: &mut Reply, nonce: u32) {
-        match self.r#type.as_str() {
+        match self.kind.as_str() {
             "text" => reply.text += &self.text,
             "thinking" if self.signature.is_empty() => {
                 reply.reasoning.push(Reasoning::Text(self.thinking));
@@ -275,9 +262,10 @@ impl Block {
             "" => format!("call_{nonce:08x}_{number}"),
             _ => self.id,
         };
-        let whole = self
-            .input
-            .map_or("{}".to_owned(), |input| input.get().to_owned());
+        let whole = match self.input.as_str() {
+            "" => "{}".to_owned(),
+            _ => self.input,
+        };
         ToolCall {
             id,
             name: self.name,
@@ -292,18 +280,18 @@ impl Block {
 
 impl WireUsage {
     /// Takes over what a later event tells.
-    fn update(&mut self, later: Self) {
-        let newer = |old: &mut Option<u64>, new: Option<u64>| *old = new.or(*old);
-        newer(&mut self.input_tokens, later.input_tokens);
-        newer(&mut self.output_tokens, later.output_tokens);
-        newer(
-            &mut self.cache_read_input_tokens,
-            later.cache_read_input_tokens,
-        );
-        newer(
-            &mut self.cache_creation_input_tokens,
-            later.cache_creation_input_tokens,
-        );
+    fn update(&mut self, later: &Members<'_>) {
+        for (count, name) in [
+            (&mut self.input_tokens, "input_tokens"),
+            (&mut self.output_tokens, "output_tokens"),
+            (&mut self.cache_read_input_tokens, "cache_read_input_tokens"),
+            (
+                &mut self.cache_creation_input_tokens,
+                "cache_creation_input_tokens",
+            ),
+        ] {
+            *count = later.number(name).or(*count);
+        }
     }
 }
 

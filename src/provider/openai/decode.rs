@@ -1,181 +1,120 @@
-//! An answer in OpenAI's format, whole or as a stream of events.
+//! An answer in OpenAI's format, whole or as a stream of events. Servers differ: only what is needed is
+//! read, in any form that can be understood.
 
-use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde::Deserialize;
-use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::chat::{Fault, NANODOLLARS, Reasoning, Reply, StopReason, ToolCall, ToolSpec, Usage};
-use crate::json;
+use crate::chat::{Fault, NANODOLLARS, Reasoning, Reply, StopReason, ToolSpec, Usage};
+use crate::json::{self, Members};
+use crate::limits::json::LEVELS_MAX;
 use crate::limits::provider::REPLY_BYTES;
 use crate::provider::classify::{Failure, classify_stated};
 use crate::provider::wire::Stage;
+use crate::provider::wire::calls::{Calls, Piece};
 use crate::provider::wire::filter::Filter;
-use crate::provider::wire::think::Think;
-use crate::provider::wire::written::text_or_json;
+use crate::provider::wire::template;
+use crate::provider::wire::think::{Source, Think};
+use crate::provider::wire::tokens::Tokens;
+use crate::provider::wire::written::{self, Form, Written, text_or_json};
 
 /// Puts an answer together, event by event.
 pub struct Decoder<'a> {
     /// Makes the ids that a server does not give different from those of other answers.
     nonce: u32,
+    tools: &'a [ToolSpec],
     think: Think,
     filter: Filter<'a>,
+    /// `None` for an official API, whose text is left as it is.
+    tokens: Option<Tokens>,
+    /// The server, where it is no official API.
+    server: Option<Server<'a>>,
     reply: Reply,
     reasoning: String,
-    calls: Vec<Call>,
+    calls: Calls,
     /// Bytes of text, reasoning and arguments so far.
     size: usize,
     stage: Stage,
 }
 
-/// A call that is not complete yet.
-#[derive(Default)]
-struct Call {
-    index: Option<usize>,
-    id: String,
-    name: String,
-    arguments: String,
-    signature: Option<String>,
+/// A server that may not understand the template of the model it serves.
+#[derive(Clone, Copy, Debug)]
+pub struct Server<'a> {
+    /// The model's name.
+    pub model: &'a str,
+    /// Whether the model has ever made a call as the API has it. Then what looks like one in its text is a
+    /// quotation.
+    pub has_called: &'a AtomicBool,
 }
 
-#[derive(Deserialize)]
-struct Chunk<'a> {
-    choices: Option<Vec<Choice>>,
-    usage: Option<WireUsage>,
-    #[serde(borrow)]
-    error: Option<&'a RawValue>,
-    object: Option<String>,
-    base_resp: Option<BaseResp>,
+impl Server<'_> {
+    fn may_write(&self) -> bool {
+        !self.has_called.load(Ordering::Relaxed)
+    }
 }
 
-/// MiniMax reports errors beside the answer.
-#[derive(Deserialize)]
-struct BaseResp {
-    #[serde(default)]
-    status_code: i64,
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    #[serde(alias = "message")]
-    delta: Option<Delta>,
-    finish_reason: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Delta {
-    content: Option<Content>,
-    reasoning_content: Option<String>,
-    reasoning: Option<String>,
-    refusal: Option<String>,
-    tool_calls: Option<Vec<WireCall>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct WireCall {
-    index: Option<usize>,
-    id: Option<String>,
-    function: Option<WireFunction>,
-    extra_content: Option<ExtraContent>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct WireFunction {
-    name: Option<String>,
-    /// A text of JSON; some servers send the JSON itself.
-    arguments: Option<Box<RawValue>>,
-}
-
-#[derive(Deserialize)]
-struct ExtraContent {
-    google: Option<Google>,
-}
-
-#[derive(Deserialize)]
-struct Google {
-    thought_signature: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct WireUsage {
-    prompt_tokens: Option<u64>,
-    completion_tokens: Option<u64>,
-    prompt_tokens_details: Option<Details>,
-    /// DeepSeek's name for cached tokens.
-    prompt_cache_hit_tokens: Option<u64>,
-    /// OpenRouter: what the request cost, in dollars.
-    cost: Option<f64>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Details {
-    cached_tokens: Option<u64>,
-    cache_write_tokens: Option<u64>,
-}
-
-/// A text, or Mistral's array of text and thinking parts.
+/// A text and the thoughts beside it: what stands where a text is expected.
 #[derive(Default)]
 struct Content {
     text: String,
     thinking: String,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ContentPart {
-    text: Option<String>,
-    thinking: Option<Content>,
-}
+impl Content {
+    /// Reads a text, or Mistral's array of text and thinking parts; everything else is nothing.
+    fn read(value: &Value) -> Self {
+        let mut content = Self::default();
+        content.add(value);
+        content
+    }
 
-impl<'de> Deserialize<'de> for Content {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextOrParts;
-        impl<'de> Visitor<'de> for TextOrParts {
-            type Value = Content;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string or an array of parts")
+    fn add(&mut self, value: &Value) {
+        match value {
+            Value::Array(parts) => parts.iter().for_each(|part| self.add(part)),
+            Value::Object(part) => {
+                let text = part.get("text").or(part.get("content"));
+                self.text += &text.map(Self::read).unwrap_or_default().text;
+                let thinking = part.get("thinking").or(part.get("reasoning"));
+                self.thinking += &thinking.map(Self::read).unwrap_or_default().text;
             }
-
-            fn visit_str<E>(self, text: &str) -> Result<Content, E> {
-                let text = text.to_owned();
-                Ok(Content {
-                    text,
-                    ..Content::default()
-                })
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Content, A::Error> {
-                let mut content = Content::default();
-                while let Some(part) = parts.next_element::<ContentPart>()? {
-                    content.text += &part.text.unwrap_or_default();
-                    content.thinking += &part.thinking.unwrap_or_default().text;
-                }
-                Ok(content)
-            }
+            _ => self.text += &json::to_text(value).unwrap_or_default(),
         }
-        deserializer.deserialize_any(TextOrParts)
     }
 }
 
 impl<'a> Decoder<'a> {
-    /// Begins an answer to a request with these tools.
+    /// Begins an answer of an official API to a request with these tools.
     pub fn new(tools: &'a [ToolSpec], nonce: u32) -> Self {
         Self {
             nonce,
+            tools,
             think: Think::default(),
-            filter: Filter::new(tools),
+            filter: Filter::new(tools, None),
+            tokens: None,
+            server: None,
             reply: Reply::default(),
             reasoning: String::new(),
-            calls: Vec::new(),
+            calls: Calls::default(),
             size: 0,
             stage: Stage::Open,
+        }
+    }
+
+    /// The same for an answer of another server, in which more may be left of a template.
+    pub fn of_server(self, server: Server<'a>) -> Self {
+        let opens = template::opens_reasoning(server.model);
+        let model = Some(server.model).filter(|_| server.may_write());
+        Self {
+            think: Think::new(if opens {
+                Source::Reasoner
+            } else {
+                Source::Server
+            }),
+            filter: Filter::new(self.tools, model),
+            tokens: Some(Tokens::default()),
+            server: Some(server),
+            ..self
         }
     }
 
@@ -189,30 +128,44 @@ impl<'a> Decoder<'a> {
         if data.is_empty() {
             return Ok(());
         }
-        let chunk: Chunk<'_> = json::from_str(data)
-            .map_err(|error| Failure::new(Fault::Garbage, format!("broken JSON: {error}")))?;
-        let failed = chunk.error.is_some()
-            || chunk.object.as_deref() == Some("error")
-            || chunk
-                .base_resp
-                .is_some_and(|status| status.status_code != 0);
-        if failed {
+        let broken = |error| Failure::new(Fault::Garbage, format!("broken JSON: {error}"));
+        json::check_depth(data.as_bytes(), LEVELS_MAX).map_err(broken)?;
+        let data = &*json::mend_numbers(data);
+        // Several at once, or something that is none.
+        if !data.starts_with('{') {
+            let events: &RawValue = json::envelope_from_str(data).map_err(broken)?;
+            let events: Vec<&RawValue> = json::envelope_from_str(events.get()).unwrap_or_default();
+            let mut objects = events.iter().filter(|event| event.get().starts_with('{'));
+            return objects.try_for_each(|event| self.event(event.get(), show));
+        }
+        let chunk: Members<'_> = json::envelope_from_str(data).map_err(broken)?;
+        let status = chunk.members("base_resp").value("status_code");
+        let is_error = chunk
+            .raw("error")
+            .is_some_and(|error| !matches!(error.get(), "{}" | "\"\"" | "false"));
+        // MiniMax reports errors beside the answer.
+        let is_refused = json::to_text(&status).is_some_and(|code| code != "0");
+        if is_error || is_refused || chunk.text("object").as_deref() == Some("error") {
             return Err(classify_stated(data));
         }
-        if let Some(usage) = chunk.usage {
-            self.reply.usage = usage.into();
+        if chunk.raw("usage").is_some() {
+            self.reply.usage = usage(&chunk.members("usage"));
         }
         // There is only ever one choice, because no request asks for more.
-        let Some(choice) = chunk.choices.and_then(|choices| choices.into_iter().next()) else {
+        let choices = chunk.list("choices").unwrap_or_default();
+        let Some(choice) = choices
+            .first()
+            .and_then(|choice| Members::read(choice.get()))
+        else {
             return Ok(());
         };
-        if let Some(delta) = choice.delta {
-            self.take(delta, show)?;
-        }
-        match choice.finish_reason.as_deref() {
-            None | Some("") => Ok(()),
-            Some(reason) => self.end(reason),
-        }
+        let name = if choice.raw("delta").is_some() {
+            "delta"
+        } else {
+            "message"
+        };
+        self.take(&choice.members(name), show)?;
+        self.end(&choice.text_or_empty("finish_reason"))
     }
 
     /// How far the answer has come.
@@ -237,51 +190,97 @@ impl<'a> Decoder<'a> {
             return Err(Failure::new(Fault::Cut, "the stream ended before its end"));
         }
         let rest = self.think.finish();
-        let mut rest = self.filter.push(&rest);
-        rest += &self.filter.finish();
+        self.take_back();
+        let rest = self.filter.push(&rest);
+        let is_native = self.calls.has_name();
+        if let Some(server) = &self.server {
+            server.has_called.fetch_or(is_native, Ordering::Relaxed);
+        }
+        let (held, mut written) = self.filter.finish(is_native);
+        let mut rest = self.clean(&(rest + &held));
+        rest += &self.tokens.as_mut().map(Tokens::finish).unwrap_or_default();
         self.say(&rest, show);
+        let directed = std::mem::take(&mut self.think.directed);
+        let may_write = self.server.is_some_and(|server| server.may_write());
+        if may_write && !directed.is_empty() {
+            let calls = written::read(&directed, Form::Named("to="), self.tools);
+            written.extend(calls.unwrap_or_default());
+        }
+        for call in written {
+            let Written { name, arguments } = call;
+            self.calls.push(
+                Piece {
+                    name,
+                    arguments,
+                    ..Piece::default()
+                },
+                self.tools,
+            );
+        }
+        self.reasoning += self.think.thoughts.trim();
+        // Some servers take the whole answer for reasoning.
+        let is_unsaid = self.reply.text.trim().is_empty() && self.calls.is_empty();
+        if is_unsaid && self.reply.stop == StopReason::Done {
+            let reasoning = std::mem::take(&mut self.reasoning);
+            self.say(reasoning.trim(), show);
+        }
         let mut reply = self.reply;
         reply.text = reply.text.trim().to_owned();
-        let written = self.filter.calls.into_iter().map(|call| Call {
-            name: call.name,
-            arguments: call.arguments,
-            ..Call::default()
-        });
-        reply.tool_calls = self
-            .calls
-            .into_iter()
-            .chain(written)
-            .enumerate()
-            .map(|(number, call)| call.complete(self.nonce, number))
-            .collect();
-        self.reasoning += self.think.thoughts.trim();
+        reply.tool_calls = self.calls.finish(self.nonce);
         if !self.reasoning.is_empty() {
             reply.reasoning.push(Reasoning::Text(self.reasoning));
         }
         Ok(reply)
     }
 
-    fn take(&mut self, delta: Delta, show: &mut dyn FnMut(&str)) -> Result<(), Failure> {
-        let content = delta.content.unwrap_or_default();
+    fn take(&mut self, delta: &Members<'_>, show: &mut dyn FnMut(&str)) -> Result<(), Failure> {
+        let content = Content::read(&delta.value("content"));
         // Some servers send the same reasoning under both names.
-        let reasoning = delta
-            .reasoning_content
-            .or(delta.reasoning)
+        let reasoning = ["reasoning_content", "reasoning"]
+            .iter()
+            .map(|name| Content::read(&delta.value(name)).text)
+            .find(|text| !text.is_empty())
             .unwrap_or_default();
-        let refusal = delta.refusal.unwrap_or_default();
+        let refusal = delta.text_or_empty("refusal");
         let said = content.text.len() + refusal.len();
         self.grow(said + content.thinking.len() + reasoning.len())?;
         self.reasoning += &reasoning;
         self.reasoning += &content.thinking;
+        if !self.reasoning.is_empty() {
+            self.think.comes_apart();
+        }
         for text in [content.text, refusal] {
             let text = self.think.push(&text);
+            self.take_back();
             let text = self.filter.push(&text);
+            let text = self.clean(&text);
             self.say(&text, show);
         }
-        for call in delta.tool_calls.into_iter().flatten() {
-            self.take_call(call)?;
+        // The form of 2023 has one call under another name.
+        for name in ["tool_calls", "function_call"] {
+            let Some(raw) = delta.raw(name) else { continue };
+            let one = || Members::read(raw.get()).map(|_| vec![raw]);
+            for call in delta.list(name).or_else(one).unwrap_or_default() {
+                self.take_call(&Members::read(call.get()).unwrap_or_default())?;
+            }
         }
         Ok(())
+    }
+
+    /// Text that turns out to have been reasoning is said no longer.
+    fn take_back(&mut self) {
+        if std::mem::take(&mut self.think.was_reasoning) {
+            self.reasoning += &std::mem::take(&mut self.reply.text);
+            let (held, _) = self.filter.finish(true);
+            self.reasoning += &held;
+        }
+    }
+
+    fn clean(&mut self, text: &str) -> String {
+        match &mut self.tokens {
+            Some(tokens) => tokens.push(text),
+            None => text.to_owned(),
+        }
     }
 
     fn say(&mut self, text: &str, show: &mut dyn FnMut(&str)) {
@@ -291,68 +290,54 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn take_call(&mut self, piece: WireCall) -> Result<(), Failure> {
-        let function = piece.function.unwrap_or_default();
-        let id = piece.id.unwrap_or_default();
-        let name = function.name.unwrap_or_default();
-        let arguments = function.arguments.as_deref().map(text_or_json);
+    fn take_call(&mut self, call: &Members<'_>) -> Result<(), Failure> {
+        let function = call.members("function");
+        // Some leave out the level between.
+        let from = if call.raw("function").is_some() {
+            &function
+        } else {
+            call
+        };
+        let arguments = from.raw("arguments").map(text_or_json);
         // `null` stands for nothing to add.
         let arguments = arguments.filter(|text| text != "null").unwrap_or_default();
-        let (call, before) = self.call_at(piece.index, &id, &name);
-        if call.id.is_empty() {
-            call.id = id;
-        }
-        // Some servers repeat the name in each piece.
-        if call.name != name {
-            call.name += &name;
-        }
-        call.arguments += &arguments;
-        let google = piece.extra_content.and_then(|extra| extra.google);
-        if let Some(signature) = google.and_then(|google| google.thought_signature) {
-            call.signature = Some(signature);
-        }
-        let grown = call.size().saturating_sub(before);
+        let google = call.members("extra_content").members("google");
+        let piece = Piece {
+            index: call.number("index"),
+            id: call.text_or_empty("id"),
+            name: from.text_or_empty("name"),
+            arguments,
+            signature: google.text("thought_signature"),
+        };
+        let grown = self.calls.push(piece, self.tools);
         self.grow(grown)
     }
 
-    /// The call that a piece belongs to, and its size so far: the last of its index, unless the piece
-    /// says that it is another. Gemini counts every call as the first one.
-    fn call_at(&mut self, index: Option<usize>, id: &str, name: &str) -> (&mut Call, usize) {
-        let same = self.calls.iter().rposition(|call| call.index == index);
-        let found = same.filter(|position| {
-            let call = &self.calls[*position];
-            match id.is_empty() || call.id.is_empty() {
-                true => name.is_empty() || !is_complete(&call.arguments),
-                false => call.id == id,
-            }
-        });
-        match found {
-            Some(position) => {
-                let call = &mut self.calls[position];
-                let size = call.size();
-                (call, size)
-            }
-            None => {
-                let call = Call {
-                    index,
-                    ..Call::default()
-                };
-                (self.calls.push_mut(call), 0)
-            }
-        }
-    }
-
     fn end(&mut self, reason: &str) -> Result<(), Failure> {
-        self.stage = Stage::Ended;
-        self.reply.stop = match reason.to_lowercase().as_str() {
+        let stop = match reason.to_lowercase().as_str() {
+            "" | "null" | "none" => return Ok(()),
             "length" | "max_tokens" => StopReason::Length,
             "content_filter" | "safety" | "sensitive" | "recitation" => StopReason::Filtered,
-            "error" | "network_error" | "insufficient_system_resource" => {
+            lower @ ("error"
+            | "network_error"
+            | "insufficient_system_resource"
+            | "abort"
+            | "aborted"
+            | "cancelled"
+            | "canceled"
+            | "interrupted") => {
+                let fault = if lower.contains("error") || lower.starts_with("insufficient") {
+                    Fault::Busy
+                } else {
+                    Fault::Cut
+                };
                 let reason = format!("the answer ended with \"{reason}\"");
-                return Err(Failure::new(Fault::Busy, reason));
+                return Err(Failure::new(fault, reason));
             }
             _ => StopReason::Done,
         };
+        self.stage = self.stage.max(Stage::Ended);
+        self.reply.stop = stop;
         Ok(())
     }
 
@@ -371,46 +356,19 @@ impl<'a> Decoder<'a> {
     }
 }
 
-fn is_complete(arguments: &str) -> bool {
-    !arguments.is_empty() && json::from_str::<&RawValue>(arguments).is_ok()
-}
-
-impl Call {
-    /// Bytes that it holds, itself among them.
-    fn size(&self) -> usize {
-        let signature = self.signature.as_ref().map_or(0, String::len);
-        size_of::<Self>() + self.id.len() + self.name.len() + self.arguments.len() + signature
-    }
-
-    fn complete(self, nonce: u32, number: usize) -> ToolCall {
-        let made_up = || format!("call_{nonce:08x}_{number}");
-        ToolCall {
-            id: if self.id.is_empty() {
-                made_up()
-            } else {
-                self.id
-            },
-            name: self.name,
-            arguments: match self.arguments.trim() {
-                "" => "{}".to_owned(),
-                _ => self.arguments,
-            },
-            signature: self.signature,
-        }
-    }
-}
-
-impl From<WireUsage> for Usage {
-    fn from(wire: WireUsage) -> Self {
-        let details = wire.prompt_tokens_details.unwrap_or_default();
-        let cached = details.cached_tokens.or(wire.prompt_cache_hit_tokens);
-        Self {
-            input: wire.prompt_tokens.unwrap_or(0),
-            output: wire.completion_tokens.unwrap_or(0),
-            cached: cached.unwrap_or(0),
-            written: details.cache_write_tokens.unwrap_or(0),
-            cost: (wire.cost.unwrap_or(0.0) * NANODOLLARS).round() as u64,
-            ..Self::default()
-        }
+fn usage(usage: &Members<'_>) -> Usage {
+    let details = usage.members("prompt_tokens_details");
+    // DeepSeek has a name of its own for cached tokens.
+    let cached = details.number("cached_tokens");
+    let cached = cached.or_else(|| usage.number("prompt_cache_hit_tokens"));
+    // OpenRouter: what the request cost, in dollars.
+    let cost = json::to_text(&usage.value("cost")).and_then(|cost| cost.parse::<f64>().ok());
+    Usage {
+        input: usage.number("prompt_tokens").unwrap_or(0),
+        output: usage.number("completion_tokens").unwrap_or(0),
+        cached: cached.unwrap_or(0),
+        written: details.number("cache_write_tokens").unwrap_or(0),
+        cost: (cost.unwrap_or(0.0) * NANODOLLARS).round() as u64,
+        ..Usage::default()
     }
 }

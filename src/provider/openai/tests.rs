@@ -1,7 +1,9 @@
+use std::sync::atomic::AtomicBool;
+
 use proptest::prelude::*;
 use serde_json::Map;
 
-use super::decode::Decoder;
+use super::decode::{Decoder, Server};
 use super::encode::encode;
 use crate::chat::{
     Entry, EntryKind, Fault, Reasoning, ReasoningEffort, Reply, Request, StopReason, Usage,
@@ -187,6 +189,233 @@ fn stream(events: &[&str]) -> Result<(Reply, String), Failure> {
     Ok((reply, shown))
 }
 
+/// Decodes the pieces of a text that a model on some server streams.
+fn streamed_by(model: &str, has_called: bool, pieces: &[&str]) -> Reply {
+    let has_called = AtomicBool::new(has_called);
+    let server = Server {
+        model,
+        has_called: &has_called,
+    };
+    let mut decoder = Decoder::new(&TOOLS, 1).of_server(server);
+    for piece in pieces {
+        let event = serde_json::json!({"choices": [{"delta": {"content": piece}}]});
+        decoder.event(&event.to_string(), &mut |_| {}).unwrap();
+    }
+    decoder.event("[DONE]", &mut |_| {}).unwrap();
+    decoder.finish(&mut |_| {}).unwrap()
+}
+
+#[test]
+fn a_written_call_counts_for_a_model_on_a_server_that_has_never_made_one() {
+    let said = "I look.\n<tool_call>\n{\"name\": \"list_dir\", \"arguments\": {}}\n</tool_call>";
+    let reply = streamed_by("qwen3", false, &[said]);
+    assert_eq!(reply.text, "I look.");
+    assert_eq!(
+        reply.tool_calls,
+        [call("call_00000001_0", "list_dir", "{}")]
+    );
+    let reply = streamed_by("qwen3", true, &[said]);
+    assert_eq!((reply.text.as_str(), reply.tool_calls.len()), (said, 0));
+    let event = serde_json::json!({"choices": [{"message": {"content": said}}]}).to_string();
+    let reply = whole(&event).unwrap();
+    assert_eq!(
+        (reply.text.as_str(), reply.tool_calls.len()),
+        (said, 0),
+        "an official API"
+    );
+}
+
+#[test]
+fn a_call_that_is_made_turns_written_ones_into_quotations() {
+    let has_called = AtomicBool::new(false);
+    let server = Server {
+        model: "qwen3",
+        has_called: &has_called,
+    };
+    let said = "<tool_call>{\"name\": \"list_dir\"}</tool_call>";
+    let made = serde_json::json!([{"index": 0, "id": "a", "function": {"name": "list_dir"}}]);
+    let event =
+        serde_json::json!({"choices": [{"message": {"content": said, "tool_calls": made}}]});
+    let decoder = Decoder::new(&TOOLS, 1).of_server(server);
+    let reply = decoder.whole(&event.to_string()).unwrap();
+    assert_eq!((reply.text.as_str(), reply.tool_calls.len()), (said, 1));
+    assert!(has_called.into_inner(), "and it is remembered");
+}
+
+#[test]
+fn what_is_left_of_a_template_does_not_reach_the_person() {
+    for (model, pieces, text) in [
+        ("mine", &["Hello.<|im_end|>"][..], "Hello."),
+        (
+            "mine",
+            &["<|start_header_id|>assistant<|end_header_id|>\n\nHello."],
+            "assistant\n\nHello.",
+        ),
+        ("mine", &["why\n</think>\n\nHel", "lo."], "Hello."),
+        ("mine", &["wh", "y\n</thi", "nk>", "\n\nHello."], "Hello."),
+        ("deepseek-r1:8b", &["wh", "y</think>Hello."], "Hello."),
+        (
+            "gpt-oss:20b",
+            &[
+                "<|channel|>analysis<|mess",
+                "age|>why<|end|><|start|>assistant<|channel|>final<|message|>Hello.<|return|>",
+            ],
+            "Hello.",
+        ),
+        ("qwen3", &["[TOOL_CALLS]Hello."], "Hello."),
+    ] {
+        let reply = streamed_by(model, false, pieces);
+        assert_eq!(reply.text, text, "{pieces:?}");
+        assert!(reply.tool_calls.is_empty());
+    }
+}
+
+#[test]
+fn a_call_in_gpt_oss_channels_is_made_unless_the_server_understands_them() {
+    let said = "<|channel|>analysis<|message|>why<|end|><|start|>assistant<|channel|>commentary to=functions.read_file <|constrain|>json<|message|>{\"path\":\"a\"}<|call|>";
+    let reply = streamed_by("gpt-oss:20b", false, &[said]);
+    assert_eq!(
+        reply.tool_calls,
+        [call("call_00000001_0", "read_file", "{\"path\":\"a\"}")]
+    );
+    assert_eq!(
+        (reply.text.as_str(), reply.reasoning),
+        ("", thoughts("why"))
+    );
+    let reply = streamed_by("gpt-oss:20b", true, &[said]);
+    assert!(
+        reply.tool_calls.is_empty() && !reply.text.contains("<|"),
+        "{}",
+        reply.text
+    );
+}
+
+#[test]
+fn an_answer_that_came_as_reasoning_is_the_answer() {
+    for field in ["reasoning_content", "reasoning"] {
+        let json = |stop: &str| {
+            format!(
+                r#"{{"choices":[{{"message":{{"content":"","{field}":"Hello."}},"finish_reason":"{stop}"}}]}}"#
+            )
+        };
+        let reply = whole(&json("stop")).unwrap();
+        assert_eq!((reply.text.as_str(), reply.reasoning.len()), ("Hello.", 0));
+        let reply = whole(&json("length")).unwrap();
+        assert_eq!(
+            (reply.text.as_str(), reply.reasoning.len()),
+            ("", 1),
+            "it was still thinking"
+        );
+    }
+    let stream = stream(&[
+        r#"{"choices":[{"delta":{"reasoning_content":"Hello."},"finish_reason":"stop"}]}"#,
+    ]);
+    assert_eq!(stream.unwrap().1, "Hello.");
+    assert_eq!(
+        streamed_by("mine", false, &["<think>Hello."]).text,
+        "Hello."
+    );
+}
+
+#[test]
+fn a_member_that_nobody_needs_loses_no_answer() {
+    for member in [
+        r#""usage":{"prompt_tokens":12.0,"completion_tokens":"3","prompt_tokens_details":[]}"#,
+        r#""usage":{"prompt_tokens":-1,"cost":"free"}"#,
+        r#""usage":7"#,
+        r#""id":7,"created":1.5e9,"object":{},"model":null"#,
+        r#""base_resp":{"status_code":"0"}"#,
+        r#""base_resp":"fine","error":{}"#,
+        r#""x":NaN,"y":[-Infinity,Infinity]"#,
+        r#""error":"","system_fingerprint":"\ud83d""#,
+    ] {
+        let json = format!(
+            r#"{{{member},"choices":[{{"index":"0","delta":{{"content":"Hello."}},"logprobs":"none","finish_reason":"stop"}}]}}"#
+        );
+        let (reply, shown) = stream(&[&json]).unwrap();
+        assert_eq!(
+            (reply.text.as_str(), shown.as_str()),
+            ("Hello.", "Hello."),
+            "{member}"
+        );
+        let anthropic = format!(
+            r#"{{{member},"type":"message","content":[{{"type":"text","text":"Hello."}}]}}"#
+        );
+        let reply = crate::provider::anthropic::decode::Decoder::new(1).whole(&anthropic);
+        assert_eq!(reply.unwrap().text, "Hello.", "{member}");
+    }
+    for (delta, text) in [
+        (r#"{"content":"Hello.","reasoning":{"effort":1}}"#, "Hello."),
+        (r#"{"content":"a \ud83d b","role":7}"#, "a \u{fffd} b"),
+        (r#"{"content":"\ud83d\ude00","tool_calls":"none"}"#, "😀"),
+        (r#"{"content":{"type":"text","text":"Hello."}}"#, "Hello."),
+        (
+            r#"{"content":["Hel",{"text":"lo."},{"image":1}]}"#,
+            "Hello.",
+        ),
+        (r#"{"content":5,"tool_calls":[null,7,{}]}"#, "5"),
+        (
+            r#"{"content":"Hello.","tool_calls":{},"function_call":null}"#,
+            "Hello.",
+        ),
+    ] {
+        let json = format!(r#"{{"choices":[{{"delta":{delta},"finish_reason":"stop"}}]}}"#);
+        let reply = stream(&[&json]).unwrap().0;
+        assert_eq!(
+            (reply.text.as_str(), reply.tool_calls.len()),
+            (text, 0),
+            "{delta}"
+        );
+    }
+    let json =
+        r#"[{"choices":[{"delta":{"content":"Hel"}}]},{"choices":[{"delta":{"content":"lo."}}]}]"#;
+    assert_eq!(
+        stream(&[json, "7", "null", "\"ping\"", "[DONE]"])
+            .unwrap()
+            .0
+            .text,
+        "Hello."
+    );
+    let usage = r#"{"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":12.0,"completion_tokens":"3"}}"#;
+    let usage = stream(&[usage]).unwrap().0.usage;
+    assert_eq!((usage.input, usage.output), (12, 3));
+}
+
+#[test]
+fn calls_are_read_in_every_shape() {
+    for calls in [
+        r#""tool_calls":[{"index":"0","id":7,"function":{"name":"read_file","arguments":{"path":"a"}}}]"#,
+        r#""tool_calls":{"id":"7","function":{"name":"read_file","arguments":"{\"path\":\"a\"}"}}"#,
+        r#""tool_calls":[{"id":"7","name":"read_file","arguments":{"path":"a"}}]"#,
+    ] {
+        let json = format!(r#"{{"choices":[{{"message":{{{calls}}}}}]}}"#);
+        let reply = whole(&json).unwrap();
+        assert_eq!(
+            reply.tool_calls,
+            [call("7", "read_file", r#"{"path":"a"}"#)],
+            "{calls}"
+        );
+    }
+    let old = r#"{"choices":[{"message":{"function_call":{"name":"list_dir","arguments":"{}"}},"finish_reason":"function_call"}]}"#;
+    assert_eq!(whole(old).unwrap().tool_calls[0].name, "list_dir");
+}
+
+#[test]
+fn an_answer_that_the_server_gave_up_is_cut_off() {
+    for (reason, fault) in [
+        ("abort", Fault::Cut),
+        ("cancelled", Fault::Cut),
+        ("error", Fault::Busy),
+    ] {
+        let json = format!(
+            r#"{{"choices":[{{"delta":{{"content":"Half"}},"finish_reason":"{reason}"}}]}}"#
+        );
+        assert_eq!(stream(&[&json]).unwrap_err().fault, fault);
+    }
+    let unfinished = r#"{"choices":[{"delta":{"content":"Half"},"finish_reason":"None"}]}"#;
+    assert_eq!(stream(&[unfinished]).unwrap_err().fault, Fault::Cut);
+}
+
 #[test]
 fn a_whole_answer_is_read() {
     let reply = whole(
@@ -244,15 +473,6 @@ fn answers_of_many_servers_are_understood() {
     );
     let reply = message(r#"{"content":"half"}"#, "length");
     assert_eq!(reply.stop, StopReason::Length);
-    let reply = message(
-        r#"{"content":"<tool_call>\n{\"name\": \"list_dir\", \"arguments\": {}}\n</tool_call>"}"#,
-        "stop",
-    );
-    assert_eq!(reply.text, "");
-    assert_eq!(
-        reply.tool_calls,
-        [call("call_00000001_0", "list_dir", "{}")]
-    );
     let signed = r#"{"tool_calls":[{"id":"g","function":{"name":"list_dir","arguments":"{}"},"extra_content":{"google":{"thought_signature":"Ag=="}}}]}"#;
     let signature = message(signed, "tool_calls").tool_calls.remove(0).signature;
     assert_eq!(signature.as_deref(), Some("Ag=="));
@@ -381,10 +601,10 @@ fn an_answer_without_end_is_refused() {
             "{failure:?}"
         );
     }
-    let calls = vec![
-        r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a"},{"index":0,"id":"b"}]}}]}"#;
-        20_000
-    ];
+    let call =
+        |id| format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":0,"id":"{id}"}}]}}}}]}}"#);
+    let calls: Vec<_> = (0..20_000).map(call).collect();
+    let calls: Vec<_> = calls.iter().map(String::as_str).collect();
     assert_eq!(stream(&calls).unwrap_err().fault, Fault::Garbage);
 }
 
@@ -436,7 +656,7 @@ fn streamed_bytes() -> Vec<u8> {
 fn every_cut_in_two_gives_the_same_answer() {
     let bytes = streamed_bytes();
     let whole = of_bytes(&[&bytes]);
-    assert_eq!(whole.0.tool_calls.len(), 3);
+    assert_eq!(whole.0.tool_calls.len(), 2);
     for cut in 0..=bytes.len() {
         assert_eq!(
             of_bytes(&[&bytes[..cut], &bytes[cut..]]),

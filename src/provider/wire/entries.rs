@@ -80,7 +80,7 @@ impl fmt::Display for Joined<'_, '_> {
 
 /// A tool's schema, as it goes into the request. The tool registry has checked that it is JSON.
 pub fn parameters(tool: &ToolSpec) -> &RawValue {
-    json::from_str(&tool.parameters).unwrap_or(RawValue::NULL)
+    json::borrowed_from_str(&tool.parameters).unwrap_or(RawValue::NULL)
 }
 
 /// A call's arguments as a JSON object. What a model wrote that is none would make servers refuse
@@ -90,7 +90,7 @@ pub fn arguments(written: &str) -> Cow<'_, RawValue> {
         "" => "{}",
         written => written,
     };
-    match json::from_str::<&RawValue>(written) {
+    match json::borrowed_from_str::<&RawValue>(written) {
         Ok(object) if written.starts_with('{') => Cow::Borrowed(object),
         _ => {
             // A text always becomes JSON.

@@ -1,262 +1,214 @@
 //! Keeps back text that may be a written tool call until it is known whether it is one.
+//!
+//! A call counts when it ends the answer: what text follows is a quotation, and stays. Whose text is
+//! looked at is decided by the caller; a page that such a model quotes at the end of its answer is the
+//! price of serving models that cannot make calls.
 
-use super::written::{self, Written};
+use super::template::{self, Template};
+use super::written::{self, Form, Written};
 use crate::chat::ToolSpec;
-
-/// How a written call begins and ends. An empty end is the end of the answer.
-const MARKS: [(&str, &str); 7] = [
-    ("<tool_call>", "</tool_call>"),
-    ("<function_call>", "</function_call>"),
-    ("<function=", "</function>"),
-    ("```json", "```"),
-    ("```tool_call", "```"),
-    ("[TOOL_CALLS]", ""),
-    ("<|python_tag|>", ""),
-];
 
 /// Takes an answer's text in pieces, and parts the written calls from it.
 #[derive(Debug)]
 pub struct Filter<'a> {
     tools: &'a [ToolSpec],
+    /// The templates that count; none where no call may be written.
+    templates: Vec<&'static Template>,
     /// Text that is not let through yet.
     held: String,
-    /// The mark that `held` begins with.
-    mark: Option<usize>,
+    /// The template that `held` begins with.
+    found: Option<&'static Template>,
+    /// Bytes of `held` that are whole calls by their marks.
+    closed: usize,
     /// Bytes of `held` in which the mark's end does not begin: a long text that comes in many small
     /// pieces is searched once.
     searched: usize,
-    /// Whether the first letter that is not white space has come.
+    /// Whether anything but white space was let through.
     begun: bool,
-    /// Whether the answer begins with a brace: then it may be a call without any marks.
-    bare: bool,
-    /// The calls found.
-    pub calls: Vec<Written>,
 }
 
 impl<'a> Filter<'a> {
-    /// Looks for calls of the given tools only.
-    pub fn new(tools: &'a [ToolSpec]) -> Self {
+    /// Looks for calls of the given tools in the templates of a model; for none where there is no model.
+    pub fn new(tools: &'a [ToolSpec], model: Option<&str>) -> Self {
+        let model = model.filter(|_| !tools.is_empty());
         Self {
             tools,
+            templates: model.map(template::of_model).unwrap_or_default(),
             held: String::new(),
-            mark: None,
+            found: None,
+            closed: 0,
             searched: 0,
             begun: false,
-            bare: false,
-            calls: Vec::new(),
         }
     }
 
-    /// Takes a piece and returns what is certainly text for the person. Without tools all of it is.
+    /// Takes a piece and returns what is certainly text for the person.
     pub fn push(&mut self, piece: &str) -> String {
-        if self.tools.is_empty() {
+        if self.templates.is_empty() {
             return piece.to_owned();
         }
         self.held.push_str(piece);
-        if !self.begun {
-            match self.held.trim_start().bytes().next() {
-                None => return String::new(),
-                first => {
-                    self.begun = true;
-                    self.bare = first == Some(b'{');
-                }
-            }
-        }
-        if self.bare {
-            return String::new();
-        }
         let mut text = String::new();
         while self.step(&mut text) {}
         text
     }
 
-    /// The answer is over: what is held back is a call or text after all.
-    pub fn finish(&mut self) -> String {
+    /// The answer is over: what is held back is a call, unless the model `is_native`, or text after all.
+    pub fn finish(&mut self, is_native: bool) -> (String, Vec<Written>) {
         let rest = std::mem::take(&mut self.held);
-        let inside = match self.mark {
-            Some(mark) => inside(&rest, mark),
-            None if self.bare => rest.as_str(),
-            None => return rest,
-        };
-        match self.read(inside) {
-            Some(calls) => {
-                self.calls.extend(calls);
-                String::new()
-            }
-            None => rest,
+        let found = self.found.take().filter(|_| !is_native);
+        match found.and_then(|template| self.read(&rest, template)) {
+            Some(calls) => (String::new(), calls),
+            None => (rest, Vec::new()),
         }
     }
 
     /// Decides about the beginning of what is held; false when more has to come first.
     fn step(&mut self, text: &mut String) -> bool {
-        let Some(mark) = self.mark else {
+        let Some(template) = self.found else {
             return self.find_mark(text);
         };
-        let (open, close) = MARKS[mark];
-        let from = self.searched.max(open.len());
-        let found = self.held[from..].find(close);
-        let Some(end) = found.filter(|_| !close.is_empty()) else {
-            let last = self.held.len().saturating_sub(close.len());
-            self.searched = self.held.floor_char_boundary(last).max(open.len());
-            return false;
-        };
-        let whole: String = self.held.drain(..from + end + close.len()).collect();
-        (self.mark, self.searched) = (None, 0);
-        match self.read(inside(&whole, mark)) {
-            Some(calls) => self.calls.extend(calls),
-            None => text.push_str(&whole),
+        let open = template.open.len();
+        if !may_follow(&self.held[open..], template, self.tools) {
+            self.let_through(open, text);
+            return true;
         }
-        true
+        if template.close.is_empty() {
+            return false;
+        }
+        let rest = self.held[self.closed..].trim_start();
+        if self.closed > 0 && !rest.starts_with(template.open) {
+            if template.open.starts_with(rest) || may_be_end(rest) {
+                return false;
+            }
+            self.let_through(self.closed, text);
+            return true;
+        }
+        let from = self.searched.max(self.held.len() - rest.len() + open);
+        if let Some(end) = self.held[from..].find(template.close) {
+            self.closed = from + end + template.close.len();
+            self.searched = self.closed;
+            return true;
+        }
+        let last = self.held.len().saturating_sub(template.close.len());
+        self.searched = self.held.floor_char_boundary(last).max(from);
+        false
     }
 
-    fn read(&self, text: &str) -> Option<Vec<Written>> {
-        written::read(text, &|name| {
-            self.tools.iter().any(|tool| tool.name == name)
-        })
+    /// Reads all calls that a text consists of.
+    fn read(&self, text: &str, template: &Template) -> Option<Vec<Written>> {
+        let (open, close) = (template.open, template.close);
+        let mut calls = Vec::new();
+        let mut rest = text.trim();
+        while let Some(after) = rest.strip_prefix(open) {
+            let (inside, after) = match close {
+                "" => (without_tokens(after), ""),
+                _ => after
+                    .split_once(close)
+                    .unwrap_or((without_tokens(after), "")),
+            };
+            // These marks are part of the call.
+            let is_part = open == "<function=" || matches!(open, "{" | "[");
+            let whole = format!("{open}{inside}{close}");
+            let inside = if is_part { &whole } else { inside };
+            calls.extend(written::read(inside, template.form, self.tools)?);
+            rest = after.trim_start();
+        }
+        without_tokens(rest).is_empty().then_some(calls)
     }
 
     /// Lets through what stands before a mark, or before what may become one.
     fn find_mark(&mut self, text: &mut String) -> bool {
-        let found = MARKS
+        let white = self.held.len() - self.held.trim_start().len();
+        let place = |template: &Template| match template.is_whole {
+            true => (!self.begun && self.held[white..].starts_with(template.open)).then_some(white),
+            false => self.held.find(template.open),
+        };
+        let places = self
+            .templates
             .iter()
-            .enumerate()
-            .filter_map(|(mark, (open, _))| Some((self.held.find(open)?, mark)))
-            .min();
+            .filter_map(|template| Some((place(template)?, *template)));
+        // Of two that begin at the same place the longer mark is meant.
+        let found =
+            places.min_by_key(|(place, template)| (*place, usize::MAX - template.open.len()));
         let safe = match found {
             Some((start, _)) => start,
             None => self.held.len() - self.unfinished_mark(),
         };
-        text.extend(self.held.drain(..safe));
-        self.mark = found.map(|(_, mark)| mark);
+        self.let_through(safe, text);
+        self.found = found.map(|(_, template)| template);
         found.is_some()
+    }
+
+    fn let_through(&mut self, bytes: usize, text: &mut String) {
+        let white = self.held[..bytes].trim_start().is_empty();
+        self.begun |= !white;
+        text.extend(self.held.drain(..bytes));
+        (self.found, self.closed, self.searched) = (None, 0, 0);
     }
 
     /// How many bytes at the end may be the beginning of a mark.
     fn unfinished_mark(&self) -> usize {
         let held = self.held.as_str();
-        let longest = |open: &str| {
-            let lengths = (1..open.len()).rev();
-            lengths
-                .into_iter()
-                .find(|length| held.ends_with(&open[..*length]))
+        let longest = |template: &&Template| {
+            let open = template.open;
+            if template.is_whole {
+                let begun = held.trim_start();
+                let may_open = !self.begun && open.starts_with(begun);
+                return may_open.then_some(held.len());
+            }
+            let mut lengths = (1..open.len())
+                .rev()
+                .filter(|length| open.is_char_boundary(*length));
+            lengths.find(|length| held.ends_with(&open[..*length]))
         };
-        MARKS
-            .iter()
-            .filter_map(|(open, _)| longest(open))
-            .max()
-            .unwrap_or(0)
+        self.templates.iter().filter_map(longest).max().unwrap_or(0)
     }
 }
 
-/// What stands between a mark and its end; for Qwen's tags with them.
-fn inside(whole: &str, mark: usize) -> &str {
-    let (open, close) = MARKS[mark];
-    if open.ends_with('=') {
-        return whole;
+/// Whether a call may begin so behind its mark. Marks of words and signs that people write too are let
+/// through when no call follows; JSON is.
+fn may_follow(inside: &str, template: &Template, tools: &[ToolSpec]) -> bool {
+    let is_common = matches!(template.open, "<tool_call>" | "<function=" | "[");
+    let inside = inside.trim_start();
+    if !is_common || inside.is_empty() || inside.starts_with(['{', '<', '[']) {
+        return true;
     }
-    let rest = whole.strip_prefix(open).unwrap_or(whole);
-    rest.strip_suffix(close).unwrap_or(rest)
+    let end = inside.find(|char: char| !(char.is_alphanumeric() || "_-.".contains(char)));
+    let is_begun = |tool: &ToolSpec| match end {
+        Some(end) => inside[..end] == tool.name,
+        None => tool.name.starts_with(inside),
+    };
+    (template.form != Form::Json) && tools.iter().any(is_begun)
+}
+
+/// Tokens that some servers leave behind an answer.
+const ENDS: [&str; 8] = [
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|call|>",
+    "<|end|>",
+    "</s>",
+    "<end_of_turn>",
+    "<｜end▁of▁sentence｜>",
+];
+
+fn without_tokens(text: &str) -> &str {
+    let mut text = text.trim();
+    while let Some(rest) = ENDS.iter().find_map(|end| text.strip_suffix(end)) {
+        text = rest.trim_end();
+    }
+    text
+}
+
+/// Whether a text is nothing, or tokens of which the last one may be in the making.
+fn may_be_end(mut text: &str) -> bool {
+    while let Some(rest) = ENDS.iter().find_map(|end| text.strip_prefix(end)) {
+        text = rest.trim_start();
+    }
+    ENDS.iter().any(|end| end.starts_with(text))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    static TOOLS: [ToolSpec; 1] = [ToolSpec::fixed("ls", "", "{}")];
-
-    fn part(pieces: &[&str]) -> (String, Vec<String>) {
-        let mut filter = Filter::new(&TOOLS);
-        let mut text: String = pieces.iter().map(|piece| filter.push(piece)).collect();
-        text += &filter.finish();
-        let calls = filter.calls.iter();
-        (
-            text,
-            calls
-                .map(|call| call.name.clone() + &call.arguments)
-                .collect(),
-        )
-    }
-
-    #[test]
-    fn written_calls_are_taken_out_and_everything_else_stays() {
-        for (answer, text, calls) in [
-            ("plain `code` <b>", "plain `code` <b>", 0),
-            (
-                r#"I look. <tool_call>{"name":"ls","arguments":{}}</tool_call> So."#,
-                "I look.  So.",
-                1,
-            ),
-            (
-                r#"<tool_call>{"name":"ls"}</tool_call><tool_call>{"name":"ls"}"#,
-                "",
-                2,
-            ),
-            ("```json\n{\"name\":\"ls\"}\n```", "", 1),
-            (
-                "See:\n```json\n{\"a\":1}\n```\nDone.",
-                "See:\n```json\n{\"a\":1}\n```\nDone.",
-                0,
-            ),
-            (
-                "```rust\nfn main() {}\n```",
-                "```rust\nfn main() {}\n```",
-                0,
-            ),
-            (r#"[TOOL_CALLS][{"name":"ls","arguments":{}}]"#, "", 1),
-            ("<function=ls>\n</function>", "", 1),
-            (
-                "<tool_call>\n<function=ls>\n</function>\n</tool_call>",
-                "",
-                1,
-            ),
-            (r#"{"name":"ls","parameters":{}}"#, "", 1),
-            (
-                r#"{"name":"Ada","age":36}"#,
-                r#"{"name":"Ada","age":36}"#,
-                0,
-            ),
-            ("a <tool_call> tag", "a <tool_call> tag", 0),
-            ("a < b", "a < b", 0),
-            ("", "", 0),
-        ] {
-            let (found_text, found_calls) = part(&[answer]);
-            assert_eq!(
-                (found_text.as_str(), found_calls.len()),
-                (text, calls),
-                "{answer}"
-            );
-        }
-    }
-
-    #[test]
-    fn text_is_let_through_as_soon_as_it_can_be_no_call() {
-        let mut filter = Filter::new(&TOOLS);
-        assert_eq!(filter.push("Hello <to"), "Hello ");
-        assert_eq!(filter.push("mato"), "<tomato");
-        assert_eq!(Filter::new(&[]).push("{\"a\""), "{\"a\"");
-    }
-
-    proptest! {
-        #[test]
-        fn the_cuts_between_pieces_do_not_matter(
-            parts in prop::collection::vec(
-                prop_oneof![
-                    Just("<tool_call>"), Just("</tool_call>"), Just(r#"{"name":"ls"}"#),
-                    Just("```json"), Just("```"), Just("<function=ls>"), Just("</function>"),
-                    Just("é "), Just("<"), Just("[TOOL_"), Just("CALLS]"), Just("\n"),
-                ],
-                0..10,
-            ),
-            cut in 0_usize..120,
-        ) {
-            let answer = parts.concat();
-            let mut cut = cut.min(answer.len());
-            while !answer.is_char_boundary(cut) {
-                cut -= 1;
-            }
-            let (left, right) = answer.split_at(cut);
-            prop_assert_eq!(part(&[left, right]), part(&[&answer]));
-        }
-    }
-}
+mod tests;

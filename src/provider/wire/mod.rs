@@ -1,9 +1,12 @@
 //! What both wire formats share. All pure.
 
 pub mod body;
+pub mod calls;
 pub mod entries;
 pub mod filter;
+pub mod template;
 pub mod think;
+pub mod tokens;
 pub mod written;
 
 #[cfg(test)]

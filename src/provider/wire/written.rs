@@ -1,9 +1,11 @@
-//! Tool calls that a model writes as text instead of making them.
+//! Tool calls that a model writes as text instead of making them, in the forms of the templates that
+//! open models are published with: one reader for each form.
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
-use crate::json;
+use crate::chat::ToolSpec;
+use crate::json::{self, Members};
 use crate::limits::json::LEVELS_MAX;
 
 /// A call found in a text: the tool's name and its arguments as JSON.
@@ -15,55 +17,101 @@ pub struct Written {
     pub arguments: String,
 }
 
-/// How open models write a call: as JSON under one of these members.
-#[derive(Deserialize)]
-struct Form<'a> {
-    #[serde(borrow, alias = "tool", alias = "tool_name")]
-    name: Option<&'a str>,
-    #[serde(borrow)]
-    function: Option<&'a RawValue>,
-    #[serde(borrow, alias = "parameters", alias = "args", alias = "input")]
-    arguments: Option<&'a RawValue>,
+/// The form of a call between a template's marks. JSON is read in all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `{"name": …, "arguments": {…}}`, or several, or an array of them.
+    Json,
+    /// A name and then its arguments as JSON, after each of these marks.
+    Named(&'static str),
+    /// `<function=ls><parameter=path>.</parameter></function>`, or `<invoke name="ls">`, or
+    /// `ls<arg_key>path</arg_key><arg_value>.</arg_value>`.
+    Tags,
+    /// `ls(path=".")` as in Python, or `call:ls{path:<escape>.<escape>}`.
+    Loose,
 }
 
-/// Reads the inside of a call's marks: a JSON object or an array of them, or Qwen's
-/// `<function=name><parameter=key>value</parameter></function>`. None when it is neither, or when it
-/// names a tool that does not exist.
-pub fn read(text: &str, is_tool: &dyn Fn(&str) -> bool) -> Option<Vec<Written>> {
+/// Reads what stands between a template's marks. None when it is no call, or when it names a tool that
+/// does not exist.
+pub fn read(text: &str, form: Form, tools: &[ToolSpec]) -> Option<Vec<Written>> {
     let text = text.trim();
     json::check_depth(text.as_bytes(), LEVELS_MAX).ok()?;
-    let calls = match text.as_bytes().first()? {
-        b'<' => vec![of_tags(text)?],
+    let as_json = || of_jsons(text).filter(|calls| are_calls(calls, tools));
+    let calls = as_json().or_else(|| match form {
+        Form::Json => None,
+        Form::Named(mark) => named(text, mark, tools),
+        Form::Tags if text.starts_with('<') => of_tags(text, tools),
+        Form::Tags => of_pairs(text, tools).map(|call| vec![call]),
+        Form::Loose => of_loose(text),
+    })?;
+    are_calls(&calls, tools).then_some(calls)
+}
+
+fn are_calls(calls: &[Written], tools: &[ToolSpec]) -> bool {
+    let is_call = |call: &Written| find(&call.name, tools).is_some();
+    !calls.is_empty() && calls.iter().all(is_call)
+}
+
+fn find<'a>(name: &str, tools: &'a [ToolSpec]) -> Option<&'a ToolSpec> {
+    tools.iter().find(|tool| tool.name == name)
+}
+
+/// A tool's name without what models put around it: `functions.ls:0`, `ls<|channel|>`.
+pub fn bare_name(name: &str) -> &str {
+    let name = name.split("<|").next().unwrap_or(name).trim();
+    let name = ["functions.", "default_api.", "call:"]
+        .iter()
+        .find_map(|before| name.strip_prefix(before))
+        .unwrap_or(name);
+    match name.rsplit_once(':') {
+        Some((bare, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => bare,
+        _ => name,
+    }
+}
+
+fn of_jsons(text: &str) -> Option<Vec<Written>> {
+    match text.as_bytes().first()? {
         b'[' => {
-            let forms: Vec<&RawValue> = json::from_str(text).ok()?;
-            let calls: Option<Vec<_>> = forms.iter().map(|form| of_json(form.get())).collect();
-            calls?
+            let forms: Vec<&RawValue> = json::borrowed_from_str(text).ok()?;
+            forms.iter().map(|form| of_json(form.get())).collect()
         }
-        // Some write several objects, one after the other.
-        _ => {
-            let forms = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
-            let calls: Option<Vec<_>> = forms.map(|form| of_json(form.ok()?.get())).collect();
-            calls?
+        // Some write several objects, one after the other, with or without a semicolon.
+        b'{' => {
+            let mut calls = Vec::new();
+            let mut rest = text;
+            while !rest.is_empty() {
+                let (form, after) = first_object(rest)?;
+                calls.push(of_json(form)?);
+                rest = after.trim_start_matches([';', ',', ' ', '\n', '\r', '\t']);
+            }
+            Some(calls)
         }
-    };
-    let is_call = !calls.is_empty() && calls.iter().all(|call| is_tool(&call.name));
-    is_call.then_some(calls)
+        _ => None,
+    }
+}
+
+/// The JSON object that a text begins with, and what follows.
+fn first_object(text: &str) -> Option<(&str, &str)> {
+    let mut objects = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    let object = objects.next()?.ok()?.get();
+    object
+        .starts_with('{')
+        .then(|| (object, &text[objects.byte_offset()..]))
 }
 
 fn of_json(text: &str) -> Option<Written> {
-    let form: Form<'_> = json::from_str(text).ok()?;
-    match (form.name, form.function) {
-        (Some(name), _) => Some(Written {
-            name: name.to_owned(),
-            arguments: form.arguments.map_or_else(|| "{}".to_owned(), text_or_json),
+    let form = Members::read(text)?;
+    let any = |names: &[&str]| names.iter().find_map(|name| form.raw(name));
+    let arguments = any(&["arguments", "parameters", "args", "input"]);
+    let arguments = || arguments.map_or_else(|| "{}".to_owned(), text_or_json);
+    let name = any(&["name", "tool", "tool_name", "function"])?;
+    match json::from_str::<String>(name.get()) {
+        Ok(name) => Some(Written {
+            name: bare_name(&name).to_owned(),
+            arguments: arguments(),
         }),
         // `{"type": "function", "function": {"name": …, "arguments": …}}`
-        (None, Some(function)) if function.get().starts_with('{') => of_json(function.get()),
-        (None, Some(function)) => Some(Written {
-            name: json::from_str(function.get()).ok()?,
-            arguments: form.arguments.map_or_else(|| "{}".to_owned(), text_or_json),
-        }),
-        (None, None) => None,
+        Err(_) => of_json(form.raw("function")?.get()),
     }
 }
 
@@ -72,73 +120,212 @@ pub fn text_or_json(value: &RawValue) -> String {
     json::from_str::<String>(value.get()).unwrap_or_else(|_| value.get().to_owned())
 }
 
-fn of_tags(text: &str) -> Option<Written> {
-    let (name, mut rest) = text.strip_prefix("<function=")?.split_once('>')?;
-    let mut arguments = serde_json::Map::new();
-    while let Some((_, after)) = rest.split_once("<parameter=") {
-        let (key, after) = after.split_once('>')?;
-        let (value, after) = after.split_once("</parameter>")?;
-        // The template puts each value on lines of its own.
-        let value = value.strip_prefix('\n').unwrap_or(value);
-        let value = value.strip_suffix('\n').unwrap_or(value);
-        arguments.insert(key.trim().to_owned(), value.into());
-        rest = after;
+/// Reads Mistral's, Kimi's, DeepSeek's and gpt-oss's calls: after each mark stand a name, more marks, and
+/// an object.
+fn named(text: &str, mark: &str, tools: &[ToolSpec]) -> Option<Vec<Written>> {
+    let parts = text
+        .split(mark)
+        .map(str::trim)
+        .filter(|part| !part.is_empty());
+    let call = |part: &str| {
+        let (head, _) = part.split_once('{')?;
+        let words = head.split(|char: char| !(char.is_alphanumeric() || "_-.:".contains(char)));
+        let name = words
+            .map(bare_name)
+            .find(|word| find(word, tools).is_some())?;
+        let (arguments, rest) = first_object(&part[head.len()..])?;
+        // Only marks may follow: what is more is text.
+        let is_over =
+            !rest.contains(char::is_whitespace) || rest.trim_matches(['`', '\n']).is_empty();
+        let is_marks = rest
+            .trim()
+            .trim_start_matches(['`', '\n'])
+            .starts_with(['<', '[']);
+        (is_over || is_marks).then(|| Written {
+            name: name.to_owned(),
+            arguments: arguments.to_owned(),
+        })
+    };
+    parts.map(call).collect()
+}
+
+/// Reads the tags of Qwen, MiniMax and DeepSeek.
+fn of_tags(text: &str, tools: &[ToolSpec]) -> Option<Vec<Written>> {
+    let text = text.replace("｜DSML｜", "");
+    let mut rest = text.as_str();
+    let mut calls = Vec::new();
+    while !rest.is_empty() {
+        let open = ["<function=", "<invoke name="]
+            .into_iter()
+            .find(|open| rest.starts_with(open))?;
+        let close = if open == "<function=" {
+            "</function>"
+        } else {
+            "</invoke>"
+        };
+        let (name, after) = rest[open.len()..].split_once('>')?;
+        let name = attribute(name).to_owned();
+        rest = after.trim_start();
+        let mut arguments = Map::new();
+        // Llama has JSON between the tags.
+        if rest.starts_with('{') {
+            let (object, after) = first_object(rest)?;
+            arguments = json::from_str(object).ok()?;
+            rest = after.trim_start();
+        }
+        while let Some(after) = strip_any(rest, &["<parameter=", "<parameter name="]) {
+            let (key, after) = after.split_once('>')?;
+            let (value, after) = after.split_once("</parameter>")?;
+            let key = attribute(key);
+            arguments.insert(key.to_owned(), value_of(&name, key, value, tools));
+            rest = after.trim_start();
+        }
+        rest = rest.strip_prefix(close)?.trim_start();
+        calls.push(Written {
+            name,
+            arguments: Value::Object(arguments).to_string(),
+        });
     }
-    Some(Written {
-        name: name.trim().to_owned(),
-        arguments: serde_json::to_string(&arguments).ok()?,
+    Some(calls)
+}
+
+/// Reads GLM's call: the name, and keys and values in turn.
+fn of_pairs(text: &str, tools: &[ToolSpec]) -> Option<Written> {
+    let end = text.find(['<', '\n']).unwrap_or(text.len());
+    let (name, mut rest) = (text[..end].trim(), text[end..].trim_start());
+    let mut arguments = Map::new();
+    while let Some(after) = rest.strip_prefix("<arg_key>") {
+        let (key, after) = after.split_once("</arg_key>")?;
+        let after = after.trim_start().strip_prefix("<arg_value>")?;
+        let (value, after) = after.split_once("</arg_value>")?;
+        arguments.insert(
+            key.trim().to_owned(),
+            value_of(name, key.trim(), value, tools),
+        );
+        rest = after.trim_start();
+    }
+    let arguments = Value::Object(arguments).to_string();
+    rest.is_empty().then(|| Written {
+        name: name.to_owned(),
+        arguments,
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+fn strip_any<'a>(text: &'a str, beginnings: &[&str]) -> Option<&'a str> {
+    beginnings
+        .iter()
+        .find_map(|beginning| text.strip_prefix(beginning))
+}
 
-    #[test]
-    fn the_forms_of_common_open_models_are_calls_when_the_tool_exists() {
-        let call = r#"read_file {"path":"a"}"#;
-        for (text, expected) in [
-            (r#"{"name":"read_file","arguments":{"path":"a"}}"#, call),
-            (
-                r#" {"name": "read_file", "parameters": {"path":"a"}} "#,
-                call,
-            ),
-            (
-                r#"{"name":"read_file","arguments":"{\"path\":\"a\"}"}"#,
-                call,
-            ),
-            (r#"{"tool":"read_file","input":{"path":"a"}}"#, call),
-            (r#"{"function":"read_file","args":{"path":"a"}}"#, call),
-            (
-                r#"{"type":"function","function":{"name":"read_file","arguments":{"path":"a"}}}"#,
-                call,
-            ),
-            (r#"[{"name":"read_file","arguments":{"path":"a"}}]"#, call),
-            (
-                "<function=read_file>\n<parameter=path>\na\n</parameter>\n</function>",
-                call,
-            ),
-            (r#"{"name":"read_file"}"#, "read_file {}"),
-            (
-                r#"{"name":"read_file"}{"name":"read_file"}"#,
-                "read_file {}; read_file {}",
-            ),
-            (r#"{"name":"launch","arguments":{}}"#, ""),
-            (r#"{"path":"a"}"#, ""),
-            (r#"{"name":"read_file""#, ""),
-            ("<function=read_file>\n<parameter=path>\na", ""),
-            ("read the file", ""),
-            ("[1, 2]", ""),
-            (&r#"{"function":"#.repeat(100_000), ""),
-            ("[]", ""),
-            ("", ""),
-        ] {
-            let calls = read(text, &|name| name == "read_file").unwrap_or_default();
-            let calls: Vec<_> = calls
-                .iter()
-                .map(|call| format!("{} {}", call.name, call.arguments))
-                .collect();
-            assert_eq!(calls.join("; "), expected, "{text}");
+/// The value of a tag's first attribute, which may stand in quotes.
+fn attribute(text: &str) -> &str {
+    let text = text.trim();
+    match text.strip_prefix(['"', '\'']) {
+        Some(quoted) => quoted.split(['"', '\'']).next().unwrap_or(quoted),
+        None => text,
+    }
+}
+
+/// A value between tags: a text where the tool wants one or where it is no JSON.
+fn value_of(tool: &str, key: &str, text: &str, tools: &[ToolSpec]) -> Value {
+    // The template puts each value on lines of its own.
+    let text = text.strip_prefix('\n').unwrap_or(text);
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    let schema = find(tool, tools).and_then(|tool| json::from_str::<Value>(&tool.parameters).ok());
+    let kind = schema
+        .map(|schema| schema["properties"][key]["type"].clone())
+        .unwrap_or_default();
+    match json::from_str(text) {
+        Ok(value) if kind != "string" && kind != Value::Null => value,
+        _ => text.into(),
+    }
+}
+
+/// Reads calls as in Python, alone, in a list or on lines of their own, and Gemma's.
+fn of_loose(text: &str) -> Option<Vec<Written>> {
+    let between = ['[', ']', ',', ';', ' ', '\n', '\r', '\t'];
+    let mut rest = text.trim_matches(between);
+    let mut calls = Vec::new();
+    while !rest.is_empty() {
+        let (name, after) = rest.split_at(rest.find(['(', '{'])?);
+        let name = bare_name(name.trim_end_matches(".call")).to_owned();
+        let (arguments, after) = loose_object(after)?;
+        json::from_str::<Map<String, Value>>(&arguments).ok()?;
+        calls.push(Written { name, arguments });
+        rest = after.trim_matches(between);
+    }
+    Some(calls)
+}
+
+/// Marks around a string in Python and in Gemma's templates.
+const QUOTES: [&str; 4] = ["<escape>", "<|\"|>", "\"", "'"];
+
+/// Reads the arguments that a text begins with, in round or curly brackets, as a JSON object; and what
+/// follows.
+fn loose_object(text: &str) -> Option<(String, &str)> {
+    let (mut json, mut closing, mut rest) = (String::new(), Vec::new(), text);
+    loop {
+        if let Some(quote) = QUOTES.iter().find(|quote| rest.starts_with(**quote)) {
+            let (value, after) = quoted(&rest[quote.len()..], quote)?;
+            json += &Value::from(value).to_string();
+            rest = after;
+            continue;
+        }
+        let letter = rest.chars().next()?;
+        if letter.is_alphabetic() || letter == '_' {
+            let is_over = |char: char| !(char.is_alphanumeric() || "_-".contains(char));
+            let (word, after) = rest.split_at(rest.find(is_over)?);
+            json += &match word {
+                "True" | "true" => "true".to_owned(),
+                "False" | "false" => "false".to_owned(),
+                "None" | "null" => "null".to_owned(),
+                _ => Value::from(word).to_string(),
+            };
+            rest = after.trim_start();
+            continue;
+        }
+        rest = &rest[letter.len_utf8()..];
+        match letter {
+            '(' | '{' | '[' if closing.len() < LEVELS_MAX => {
+                let is_list = letter == '[' || letter == '(' && !closing.is_empty();
+                let (open, close) = if is_list { ('[', ']') } else { ('{', '}') };
+                json.push(open);
+                closing.push(close);
+            }
+            '(' | '{' | '[' => return None,
+            ')' | '}' | ']' => {
+                json.push(closing.pop()?);
+                if closing.is_empty() {
+                    return Some((json, rest));
+                }
+            }
+            '=' => json.push(':'),
+            _ => json.push(letter),
         }
     }
 }
+
+/// The string that a text begins with, up to its closing mark; and what follows.
+fn quoted<'a>(text: &'a str, quote: &str) -> Option<(String, &'a str)> {
+    if quote.len() > 1 {
+        let (value, after) = text.split_once(quote)?;
+        return Some((value.to_owned(), after));
+    }
+    let mut value = String::new();
+    let mut chars = text.char_indices();
+    while let Some((at, char)) = chars.next() {
+        match char {
+            '\\' => match chars.next()?.1 {
+                'n' => value.push('\n'),
+                't' => value.push('\t'),
+                other => value.push(other),
+            },
+            _ if text[at..].starts_with(quote) => return Some((value, &text[at + quote.len()..])),
+            _ => value.push(char),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+use super::*;
+use proptest::prelude::*;
+
+static TOOLS: [ToolSpec; 1] = [ToolSpec::fixed("ls", "", "{}")];
+
+fn part_of(model: &str, pieces: &[&str]) -> (String, Vec<String>) {
+    let mut filter = Filter::new(&TOOLS, Some(model));
+    let mut text: String = pieces.iter().map(|piece| filter.push(piece)).collect();
+    let (rest, calls) = filter.finish(false);
+    text += &rest;
+    let calls = calls.into_iter().map(|call| call.name + &call.arguments);
+    (text, calls.collect())
+}
+
+#[test]
+fn a_call_counts_at_the_end_of_an_answer_and_is_a_quotation_elsewhere() {
+    let call = r#"<tool_call>{"name":"ls","arguments":{}}</tool_call>"#;
+    let fence = "```json\n{\"name\":\"ls\"}\n```";
+    for (answer, text, calls) in [
+        ("plain `code` <b>".to_owned(), "plain `code` <b>", 0),
+        (call.to_owned(), "", 1),
+        (format!("I look. {call}"), "I look. ", 1),
+        (
+            format!("I look.\n{call}\n{call}<|im_end|>\n"),
+            "I look.\n",
+            2,
+        ),
+        (format!("{call}<tool_call>{{\"name\":\"ls\"}}"), "", 2),
+        (format!("I look. {call} So."), "*", 0),
+        (format!("{call} is how it calls."), "*", 0),
+        (format!("`{call}`"), "*", 0),
+        (format!("```\n{call}\n```"), "*", 0),
+        (format!("{call} and {call}"), &*format!("{call} and "), 1),
+        (fence.to_owned(), "", 1),
+        (format!("\n{fence}\n"), "\n", 1),
+        (format!("See:\n{fence}"), "*", 0),
+        (format!("{fence}\nDone."), "*", 0),
+        ("```json\n{\"a\":1}\n```".to_owned(), "*", 0),
+        ("```rust\nfn main() {}\n```".to_owned(), "*", 0),
+        (r#"{"name":"ls","parameters":{}}"#.to_owned(), "", 1),
+        (r#"{"name":"Ada","age":36}"#.to_owned(), "*", 0),
+        (r#"So: {"name":"ls"}"#.to_owned(), "*", 0),
+        ("a <tool_call> tag".to_owned(), "*", 0),
+        (
+            "<tool_call>{\"name\":\"launch\"}</tool_call>".to_owned(),
+            "*",
+            0,
+        ),
+        ("[ls](a.md) is a link".to_owned(), "*", 0),
+        ("a < b".to_owned(), "*", 0),
+        (String::new(), "", 0),
+    ] {
+        let text = if text == "*" { &answer } else { text };
+        let (found_text, found_calls) = part_of("mine", &[&answer]);
+        assert_eq!(
+            (found_text.as_str(), found_calls.len()),
+            (text, calls),
+            "{answer}"
+        );
+    }
+}
+
+#[test]
+fn each_family_has_its_own_template() {
+    for (model, call) in [
+        (
+            "Qwen/Qwen3-8B",
+            "<tool_call>\n{\"name\": \"ls\", \"arguments\": {}}\n</tool_call>",
+        ),
+        (
+            "qwen3-coder:30b",
+            "<tool_call>\n<function=ls>\n</function>\n</tool_call>",
+        ),
+        ("qwen3-coder:30b", "<function=ls>\n</function>"),
+        ("hermes-3-8b", "<tool_call>{\"name\":\"ls\"}</tool_call>"),
+        (
+            "llama3.2:3b",
+            r#"<|python_tag|>{"name": "ls", "parameters": {}}"#,
+        ),
+        ("llama3.2:3b", r#"{"name": "ls", "parameters": {}}"#),
+        ("llama3.2:3b", "[ls()]<|eot_id|>"),
+        ("llama-4-scout", "<|python_tag|>ls.call()<|eom_id|>"),
+        (
+            "mistral-nemo",
+            r#"[TOOL_CALLS][{"name": "ls", "arguments": {}}]</s>"#,
+        ),
+        ("devstral-small", "[TOOL_CALLS]ls[ARGS]{}"),
+        (
+            "moonshotai/Kimi-K2-Instruct",
+            "<|tool_calls_section_begin|><|tool_call_begin|>functions.ls:0<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>",
+        ),
+        ("glm-4.6", "<tool_call>ls\n</tool_call>"),
+        (
+            "MiniMax-M2",
+            "<minimax:tool_call>\n<invoke name=\"ls\">\n</invoke>\n</minimax:tool_call>",
+        ),
+        (
+            "deepseek-v3.1",
+            "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>ls<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
+        ),
+        (
+            "deepseek-v3.2",
+            "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"ls\">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+        ),
+        ("gemma3:12b", "```tool_code\nls()\n```"),
+        (
+            "functiongemma",
+            "<start_function_call>call:ls{}<end_function_call>",
+        ),
+        ("gemma-4-12b", "<|tool_call>call:ls{}<tool_call|>"),
+    ] {
+        let found = part_of(model, &[call]);
+        assert_eq!(
+            found,
+            (String::new(), vec!["ls{}".to_owned()]),
+            "{model}: {call}"
+        );
+        let found = part_of("mine", &[call]);
+        assert_eq!(found.1, ["ls{}"], "a model of no known family: {call}");
+        let quotation = format!("{call} is how it calls.");
+        assert_eq!(part_of(model, &[&quotation]), (quotation, Vec::new()));
+        let other = if model.contains("kimi") || model.contains("Kimi") {
+            "gpt-oss:20b"
+        } else {
+            "kimi-k2"
+        };
+        assert_eq!(
+            part_of(other, &[call]),
+            (call.to_owned(), Vec::new()),
+            "{other}: {call}"
+        );
+    }
+}
+
+#[test]
+fn text_is_let_through_as_soon_as_it_can_be_no_call() {
+    let mut filter = Filter::new(&TOOLS, Some("mine"));
+    assert_eq!(filter.push("Hello <to"), "Hello ");
+    assert_eq!(filter.push("mato"), "<tomato");
+    assert_eq!(filter.push(" <tool_call>"), " ");
+    assert_eq!(filter.push("s are"), "<tool_call>s are");
+    for mut filter in [Filter::new(&[], Some("mine")), Filter::new(&TOOLS, None)] {
+        assert_eq!(filter.push("{\"a\""), "{\"a\"");
+    }
+}
+
+#[test]
+fn a_model_that_makes_calls_writes_none() {
+    let mut filter = Filter::new(&TOOLS, Some("mine"));
+    let call = r#"<tool_call>{"name":"ls"}</tool_call>"#;
+    assert_eq!(filter.push(call), "");
+    assert_eq!(filter.finish(true), (call.to_owned(), Vec::new()));
+}
+
+#[test]
+fn a_long_text_behind_a_mark_is_searched_once() {
+    let mut filter = Filter::new(&TOOLS, Some("mine"));
+    filter.push("<tool_call>{\"name\":\"ls\",\"arguments\":{\"a\":\"");
+    let piece = "</tool".repeat(4);
+    for _ in 0..40_000 {
+        filter.push(&piece);
+    }
+    filter.push("\"}}</tool_call>");
+    assert_eq!(filter.finish(false).1.len(), 1);
+}
+
+proptest! {
+    #[test]
+    fn the_cuts_between_pieces_do_not_matter_and_no_text_is_lost(
+        parts in prop::collection::vec(
+            prop_oneof![
+                Just("<tool_call>"), Just("</tool_call>"), Just(r#"{"name":"ls"}"#), Just("ls"),
+                Just("```json"), Just("```"), Just("<function=ls>"), Just("</function>"),
+                Just("é "), Just("<"), Just("[TOOL_"), Just("CALLS]"), Just("\n"), Just("<|im_"), Just("end|>"),
+                Just("<｜tool▁calls▁begin｜>"), Just("["),
+            ],
+            0..10,
+        ),
+        cut in 0_usize..120,
+    ) {
+        let answer = parts.concat();
+        let (left, right) = answer.split_at(answer.floor_char_boundary(cut.min(answer.len())));
+        let whole = part_of("mine", &[&answer]);
+        prop_assert_eq!(part_of("mine", &[left, right]), whole.clone());
+        prop_assert!(answer.starts_with(&whole.0));
+        prop_assert!(whole.0 == answer || !whole.1.is_empty());
+    }
+}
