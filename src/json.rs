@@ -7,9 +7,11 @@
 use std::borrow::Cow;
 
 mod flaws;
+mod lenient;
 mod members;
 
 pub use flaws::{mend, mend_numbers};
+pub use lenient::lenient_from_str_within;
 pub use members::{Members, to_number, to_text};
 
 use serde::de::{Deserialize, DeserializeOwned, Error as _};

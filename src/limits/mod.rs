@@ -232,6 +232,8 @@ pub mod json {
     /// Levels of lists and objects. A tool's schema with objects ten levels deep has as many; a level
     /// takes 4 kB of stack in a build without optimisation.
     pub const LEVELS_MAX: usize = 32;
+    /// Values of a wrong shape in a document that is read without them.
+    pub const SHAPES_MAX: usize = 16;
     /// Members of an object that is read one by one. Known documents about logins have up to 80.
     pub const MEMBERS_MAX: usize = 256;
 }

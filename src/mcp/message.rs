@@ -64,8 +64,8 @@ pub fn read(text: &str) -> Option<Message<'_>> {
     Some(match (members.text("method"), id) {
         (Some(method), Some(id)) => Message::Request { id, method, params },
         (Some(method), None) => Message::Notification { method, params },
-        (None, id) => Message::Response {
-            id: id.and_then(number),
+        (None, _) => Message::Response {
+            id: members.number("id"),
             outcome: match (members.raw("result"), members.raw("error")) {
                 (_, Some(error)) => Err(RpcError::read(error)),
                 (Some(result), None) => Ok(result),
@@ -78,24 +78,20 @@ pub fn read(text: &str) -> Option<Message<'_>> {
 impl RpcError {
     fn read(error: &RawValue) -> Self {
         let Some(members) = Members::read(error.get()) else {
+            let text: Option<String> = json::from_str(error.get()).ok();
             return Self {
                 code: 0,
-                message: "it cannot be read".to_owned(),
+                message: text.unwrap_or_else(|| "it cannot be read".to_owned()),
                 data: Value::Null,
             };
         };
+        let code = members.text("code").and_then(|code| code.parse().ok());
         Self {
-            code: members.value("code").as_i64().unwrap_or_default(),
+            code: code.unwrap_or_default(),
             message: members.text_or_empty("message"),
             data: members.value("data"),
         }
     }
-}
-
-/// The id of one of our requests, which some servers return as a text or with a fraction.
-fn number(id: &RawValue) -> Option<u64> {
-    let text = id.get().trim_matches('"');
-    text.strip_suffix(".0").unwrap_or(text).parse().ok()
 }
 
 /// The response that stands for one that cannot be read, so that its call fails at once: an error that says
@@ -103,18 +99,14 @@ fn number(id: &RawValue) -> Option<u64> {
 pub fn unreadable(text: &str, ids: &[u64]) -> Option<(u64, String)> {
     let why = match json::envelope_from_str::<&RawValue>(text) {
         // One without a result and an error.
-        Ok(_) => match Members::read(text)?.raw("id").and_then(number) {
+        Ok(_) => match Members::read(text)?.number("id") {
             Some(id) if ids.contains(&id) => "it has neither a result nor an error".to_owned(),
             _ => return None,
         },
-        Err(error) => {
-            let line = text.lines().nth(error.line().saturating_sub(1));
-            let at = line.and_then(|line| line.get(error.column().saturating_sub(1)..));
-            match at.map(str::trim).filter(|at| !at.is_empty()) {
-                Some(at) => format!("{error}, at {}", one_line(at, UNREADABLE_CHARS)),
-                None => error.to_string(),
-            }
-        }
+        Err(error) => match json::mend(text) {
+            Err(flaw) => flaw.to_string(),
+            Ok(_) => describe_place(&error, text),
+        },
     };
     let id = match (broken_id(text), ids) {
         (Broken::Answer(id), _) if ids.contains(&id) => id,
@@ -124,6 +116,16 @@ pub fn unreadable(text: &str, ids: &[u64]) -> Option<(u64, String)> {
     let message = format!("an answer that cannot be read ({why})");
     let error = Err((UNREADABLE, message.as_str()));
     Some((id, response(&id.to_string(), error)))
+}
+
+/// An error of JSON, with the text at its place.
+fn describe_place(error: &serde_json::Error, text: &str) -> String {
+    let line = text.lines().nth(error.line().saturating_sub(1));
+    let at = line.and_then(|line| line.get(error.column().saturating_sub(1)..));
+    match at.map(str::trim).filter(|at| !at.is_empty()) {
+        Some(at) => format!("{error}, at {}", one_line(at, UNREADABLE_CHARS)),
+        None => error.to_string(),
+    }
 }
 
 /// The number of the error for a message that is not JSON.
@@ -226,6 +228,46 @@ pub fn response(id: &str, outcome: Result<Value, (i64, &str)>) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_number_that_is_none_is_named_in_an_error_of_its_request() {
+        for text in [
+            r#"{"jsonrpc":"2.0","id":3,"result":{"x":NaN}}"#,
+            r#"{"jsonrpc":"2.0","id":"3","result":{"x":[-Infinity]}}"#,
+            r#"[{"jsonrpc":"2.0","id":3.0,"result":{"x":NaN}}]"#,
+        ] {
+            let (id, response) = unreadable(split(text)[0], &[3]).unwrap();
+            assert_eq!(id, 3, "{text}");
+            assert!(response.contains("which is not JSON"), "{response}");
+        }
+        for text in [
+            r#"{"method":"x","params":{"y":NaN}}"#,
+            "NaN, the log says",
+        ] {
+            assert_eq!(unreadable(text, &[3]), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn answers_are_read_with_ids_texts_and_errors_in_other_shapes() {
+        let half = r#"{"id":3.0,"result":{"x":"\ud83d"}}"#;
+        assert!(matches!(
+            read(half),
+            Some(Message::Response {
+                id: Some(3),
+                outcome: Ok(_)
+            })
+        ));
+        let plain = r#"{"id":3,"error":"no such tool"}"#;
+        let Some(Message::Response {
+            outcome: Err(error),
+            ..
+        }) = read(plain)
+        else {
+            panic!("{plain}");
+        };
+        assert_eq!(error.message, "no such tool");
+    }
 
     #[test]
     fn each_kind_of_message_is_recognised() {

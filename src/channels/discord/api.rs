@@ -350,7 +350,7 @@ impl Api {
         let reply = self.call(call, body)?;
         // From a string, as events are read: another kind of input would double the code.
         let text = String::from_utf8_lossy(&reply);
-        json::from_str_within(&text, JSON_LEVELS_MAX).map_err(|error| {
+        json::lenient_from_str_within(&text, JSON_LEVELS_MAX).map_err(|error| {
             Failure::Trouble(format!(
                 "unexpected reply from Discord (byte {})",
                 error.column()

@@ -282,7 +282,7 @@ fn pressed(message: &Message) -> PressedMessage {
 }
 
 fn parse<T: serde::de::DeserializeOwned>(data: &str) -> serde_json::Result<T> {
-    json::from_str_within(data, JSON_LEVELS_MAX)
+    json::lenient_from_str_within(data, JSON_LEVELS_MAX)
 }
 
 /// The chat, or the thread, which is a channel of its own and so a conversation of its own.

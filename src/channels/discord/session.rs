@@ -438,7 +438,7 @@ impl Session {
 }
 
 fn read<T: DeserializeOwned>(frame: &Frame<'_>) -> Option<T> {
-    json::from_str_within(frame.d?.get(), JSON_LEVELS_MAX).ok()
+    json::lenient_from_str_within(frame.d?.get(), JSON_LEVELS_MAX).ok()
 }
 
 #[cfg(test)]

@@ -326,7 +326,7 @@ mod tests {
             "[]",
             "{}",
             r#"{"next_batch": ""}"#,
-            r#"{"next_batch": 7}"#,
+            r#"{"next_batch": {}}"#,
         ] {
             assert!(read(text, ME).is_none(), "{text}");
         }

@@ -80,8 +80,7 @@ impl Paused {
 pub fn progress_text(params: Option<&RawValue>, id: u64) -> Option<String> {
     let params: Map<String, Value> = json::from_str(params?.get()).ok()?;
     let of = params.get("progressToken")?;
-    let is_ours = of.as_u64() == Some(id) || of.as_str().is_some_and(|of| of == id.to_string());
-    if !is_ours {
+    if json::to_number(of) != Some(id) {
         return None;
     }
     let number = |name: &str| params.get(name).and_then(Value::as_f64);

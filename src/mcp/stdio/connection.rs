@@ -367,10 +367,7 @@ impl Connection {
         let params: Option<Map<String, Value>> =
             params.and_then(|params| json::from_str(params).ok());
         let token = params.and_then(|mut params| params.remove("progressToken"));
-        let id = match token {
-            Some(Value::String(token)) => token.parse().ok(),
-            token => token.and_then(|token| token.as_u64()),
-        };
+        let id = token.and_then(|token| json::to_number(&token));
         let mut state = self.state.lock();
         let mut calls = state.calls.iter_mut();
         let Some(call) = calls.find(|call| Some(call.id) == id && !call.is_answered) else {

@@ -3,17 +3,24 @@
 
 #![no_main]
 
+use std::sync::atomic::AtomicBool;
+
 use libfuzzer_sys::fuzz_target;
 use peacrab::chat::{Reply, ToolSpec};
 use peacrab::limits::provider::REPLY_BYTES;
-use peacrab::provider::openai::decode::Decoder;
+use peacrab::provider::openai::decode::{Decoder, Server};
 use peacrab::provider::classify::Failure;
 use peacrab::http::sse::{Event, Parser};
 
 static TOOLS: [ToolSpec; 1] = [ToolSpec::fixed("ls", "", "{}")];
 
-fn answer(pieces: &[&[u8]]) -> Result<(Reply, String), Failure> {
+/// An answer of an official API, or of a server that may not understand its model's template.
+fn answer(is_official: bool, pieces: &[&[u8]]) -> Result<(Reply, String), Failure> {
+    let has_called = AtomicBool::new(false);
     let mut decoder = Decoder::new(&TOOLS, 1);
+    if !is_official {
+        decoder = decoder.of_server(Server { model: "mine", has_called: &has_called });
+    }
     let mut parser = Parser::default();
     let mut shown = String::new();
     let mut handle = |event: Event<'_>| decoder.event(event.data, &mut |text| shown.push_str(text));
@@ -28,13 +35,17 @@ fn answer(pieces: &[&[u8]]) -> Result<(Reply, String), Failure> {
 fuzz_target!(|input: (u16, &[u8])| {
     let (cut, stream) = input;
     let (left, right) = stream.split_at(usize::from(cut).min(stream.len()));
-    let answered = answer(&[left, right]);
-    assert_eq!(answered, answer(&[stream]));
+    let served = answer(false, &[left, right]);
+    let answered = answer(true, &[left, right]);
+    assert_eq!(answered, answer(true, &[stream]));
+    if let (Ok((served, _)), Ok((whole, _))) = (&served, answer(false, &[stream])) {
+        assert_eq!(*served, whole);
+    }
     if let Ok((reply, shown)) = answered {
         assert_eq!(reply.text, shown.trim());
         assert!(reply.text.len() <= REPLY_BYTES);
         for call in reply.tool_calls {
-            assert!(!call.id.is_empty() && !call.arguments.is_empty());
+            assert!(!call.id.is_empty() && !call.name.is_empty() && !call.arguments.is_empty());
         }
     }
     let whole = String::from_utf8_lossy(stream);

@@ -217,7 +217,11 @@ fn a_session_that_does_not_begin_is_given_up() {
 
 #[test]
 fn an_absurd_interval_is_bounded() {
-    for (given, expected) in [("0", DISCORD_HEARTBEATS.0), ("9e18", DISCORD_HEARTBEATS.0)] {
+    for (given, expected) in [
+        ("0", DISCORD_HEARTBEATS.0),
+        ("9e18", crate::limits::channels::DISCORD_LOOK),
+        ("{}", DISCORD_HEARTBEATS.0),
+    ] {
         let mut session = Session::new(Scope::All);
         session.opened(Duration::ZERO);
         let hello = format!(r#"{{"op":10,"d":{{"heartbeat_interval":{given}}}}}"#);

@@ -205,7 +205,7 @@ mod tests {
             "{}",
             "null",
             r#"{"type":"events_api"}"#,
-            r#"{"envelope_id":7,"type":"events_api"}"#,
+            r#"{"envelope_id":{},"type":"events_api"}"#,
             r#"{"envelope_id":"","type":"events_api"}"#,
         ] {
             assert_eq!(read(text), Frame::Unknown, "{text}");

@@ -42,7 +42,8 @@ pub fn result(body: &[u8]) -> Result<&RawValue, ApiError> {
 
 /// Parses a result.
 pub fn read<T: DeserializeOwned>(result: &RawValue) -> Result<T, ApiError> {
-    json::from_str_within(result.get(), JSON_LEVELS_MAX).map_err(|error| not_understood(&error))
+    json::lenient_from_str_within(result.get(), JSON_LEVELS_MAX)
+        .map_err(|error| not_understood(&error))
 }
 
 /// The error for a result that cannot be parsed. Its text is left out: it may contain a person's message.

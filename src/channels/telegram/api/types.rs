@@ -250,13 +250,13 @@ impl Message {
     /// What it answers, if that can be understood.
     pub fn answered(&self) -> Option<Self> {
         let json = self.reply_to_message.as_ref()?.get();
-        json::from_str_within(json, JSON_LEVELS_MAX).ok()
+        json::lenient_from_str_within(json, JSON_LEVELS_MAX).ok()
     }
 
     /// The same for a message of another chat, of which there is no text.
     pub fn answered_elsewhere(&self) -> Option<Self> {
         let json = self.external_reply.as_ref()?.get();
-        json::from_str_within(json, JSON_LEVELS_MAX).ok()
+        json::lenient_from_str_within(json, JSON_LEVELS_MAX).ok()
     }
 
     /// Whether it has anything that is understood.
@@ -288,6 +288,14 @@ impl Message {
             || !self.photo.is_empty()
             || parts.into_iter().any(Option::is_some)
             || files.into_iter().any(Option::is_some)
+    }
+}
+
+impl Update {
+    /// Whether its message has a number, without which it cannot be answered.
+    fn is_numbered(&self) -> bool {
+        let mut messages = self.message.iter().chain(&self.edited_message);
+        messages.all(|message| message.message_id != 0)
     }
 }
 
@@ -363,27 +371,24 @@ fn update(json: &str, admits: Admission<'_>) -> serde_json::Result<Update> {
     if json.contains(ABORTING) {
         std::process::abort();
     }
-    let read = json::from_str_within::<Update>(json, JSON_LEVELS_MAX);
-    Ok(read
-        .map(|mut update| {
-            if let Some(message) = &mut update.message
-                && message.chat.kind == "private"
-                && !message.has_content()
-            {
-                message.unknown = unknown_content(json);
-            }
-            update
-        })
-        .unwrap_or_else(|error| {
-            // The error's words may hold those of a person.
-            let byte = error.column();
-            tracing::warn!(
-                update_id,
-                byte,
-                "an update of Telegram's is not understood and passed over"
-            );
-            passed_over
-        }))
+    let read = json::lenient_from_str_within::<Update>(json, JSON_LEVELS_MAX);
+    // The error's words may hold those of a person.
+    let byte = read.as_ref().err().map(serde_json::Error::column);
+    let Some(mut update) = read.ok().filter(Update::is_numbered) else {
+        tracing::warn!(
+            update_id,
+            byte,
+            "an update of Telegram's is not understood and passed over"
+        );
+        return Ok(passed_over);
+    };
+    if let Some(message) = &mut update.message
+        && message.chat.kind == "private"
+        && !message.has_content()
+    {
+        message.unknown = unknown_content(json);
+    }
+    Ok(update)
 }
 
 /// A text that ends the program when it comes in an update, as a fault of ours would.
@@ -431,6 +436,19 @@ mod tests {
         let numbers: Vec<i64> = read.iter().map(|update| update.update_id).collect();
         assert_eq!(numbers, [7, 8, 9]);
         assert!(read[0].message.is_none() && read[1].message.is_some());
+        let other_shapes = r#"[{"update_id": 7, "message": {"message_id": "8", "chat": {"id": "1"}, "text": 5,
+            "from": {"id": 2.0, "first_name": {}, "language_code": 7}, "entities": {}, "location": "here"}}]"#;
+        let read = updates(serde_json::from_str(other_shapes).unwrap(), &mut |_, _| {
+            true
+        })
+        .unwrap();
+        let message = read[0].message.as_ref().unwrap();
+        let from = message.from.as_ref().unwrap();
+        assert_eq!((message.message_id, message.chat.id, from.id), (8, 1, 2));
+        assert_eq!(
+            (message.text.as_str(), from.language_code.as_str()),
+            ("5", "7")
+        );
         let numberless = serde_json::from_str(r#"[{"message": {}}, 3]"#).unwrap();
         assert!(updates(numberless, &mut |_, _| true).is_err());
     }
