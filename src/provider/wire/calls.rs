@@ -249,106 +249,109 @@ mod tests {
             .collect()
     }
 
+    /// The same two calls, as servers stream them.
+    const SAME: &[&[&str]] = &[
+        // As the API has it, and with other numbers.
+        &[
+            "0 x ls -",
+            "0 - - {\"a\":",
+            "0 - - 1}",
+            "1 y cat {\"b\"",
+            "1 - - :2}",
+        ],
+        &["1 x ls {\"a\":1}", "2 y cat {\"b\":2}"],
+        &["0 x ls {\"a\":", "1 y cat {\"b\"", "0 - - 1}", "1 - - :2}"],
+        // No number, in all pieces or only in the later ones.
+        &[
+            "- x ls -",
+            "- - - {\"a\":1",
+            "- - - }",
+            "- y cat {",
+            "- - - \"b\":2}",
+        ],
+        &["0 x ls -", "- - - {\"a\":1}", "1 y cat {", "- - - \"b\":2}"],
+        &["- - ls {\"a\":1}", "- - cat {\"b\":2}"],
+        // All the first.
+        &["0 x ls {\"a\":1}", "0 y cat {\"b\":2}"],
+        &["0 - ls {\"a\":1}", "0 - cat {\"b\":2}"],
+        &[
+            "0 x ls -",
+            "0 - - {\"a\":1}",
+            "0 y cat -",
+            "0 - - {\"b\":2}",
+        ],
+        &["0 x ls {\"a\":1}", "1 y cat {", "0 - - \"b\":2}"],
+        // The number counts pieces.
+        &[
+            "0 x ls -",
+            "1 - - {\"a\":",
+            "2 - - 1}",
+            "3 y cat -",
+            "4 - - {\"b\":2}",
+        ],
+        &["0 x ls {\"a\":", "1 x - 1}", "2 y cat {\"b\":", "3 y - 2}"],
+        // Ids and names come again, or the ids are new each time.
+        &[
+            "0 x ls {\"a\":",
+            "0 x ls 1}",
+            "1 y cat {\"b\":",
+            "1 y cat 2}",
+        ],
+        &["0 x ls {\"a\":", "0 q - 1}", "1 y cat {\"b\":", "1 r - 2}"],
+        &[
+            "- - ls {\"a\":",
+            "- - ls 1}",
+            "- - cat {\"b\":",
+            "- - cat 2}",
+        ],
+        // The name comes last, in parts, or as it grows.
+        &[
+            "0 x - {\"a\":1}",
+            "0 - ls -",
+            "1 y - {\"b\":2}",
+            "1 - cat -",
+        ],
+        &["0 x l -", "0 - s {\"a\":1}", "1 y c -", "1 - at {\"b\":2}"],
+        &[
+            "0 x l -",
+            "0 x ls {\"a\":1}",
+            "1 y ca -",
+            "1 y cat {\"b\":2}",
+        ],
+        // Stubs, and arguments that begin empty or come whole at the end.
+        &[
+            "0 - - -",
+            "0 x ls {\"a\":1}",
+            "1 - - -",
+            "1 y cat {\"b\":2}",
+            "2 - - -",
+        ],
+        &[
+            "0 x ls {}",
+            "0 - - {\"a\":1}",
+            "1 y cat {}",
+            "1 - - {\"b\":2}",
+        ],
+        &[
+            "0 x ls {\"a\":1}",
+            "1 y cat {\"b\":",
+            "1 - - 2}",
+            "1 y cat {\"b\":2}",
+        ],
+        &["0 x ls {\"a\":1}", "0 x - {}", "1 y cat {\"b\":2}"],
+        // What servers put around a name.
+        &[
+            "0 x functions.ls:0 {\"a\":1}",
+            "1 y cat<|channel|>commentary {\"b\":2}",
+        ],
+        // One id for all.
+        &["0 x ls {\"a\":1}", "1 x cat {\"b\":2}"],
+    ];
+
     #[test]
     fn arguments_belong_where_any_human_would_put_them() {
         let two = ["ls{\"a\":1}", "cat{\"b\":2}"];
-        for pieces in [
-            // As the API has it, and with other numbers.
-            &[
-                "0 x ls -",
-                "0 - - {\"a\":",
-                "0 - - 1}",
-                "1 y cat {\"b\"",
-                "1 - - :2}",
-            ][..],
-            &["1 x ls {\"a\":1}", "2 y cat {\"b\":2}"],
-            &["0 x ls {\"a\":", "1 y cat {\"b\"", "0 - - 1}", "1 - - :2}"],
-            // No number, in all pieces or only in the later ones.
-            &[
-                "- x ls -",
-                "- - - {\"a\":1",
-                "- - - }",
-                "- y cat {",
-                "- - - \"b\":2}",
-            ],
-            &["0 x ls -", "- - - {\"a\":1}", "1 y cat {", "- - - \"b\":2}"],
-            &["- - ls {\"a\":1}", "- - cat {\"b\":2}"],
-            // All the first.
-            &["0 x ls {\"a\":1}", "0 y cat {\"b\":2}"],
-            &["0 - ls {\"a\":1}", "0 - cat {\"b\":2}"],
-            &[
-                "0 x ls -",
-                "0 - - {\"a\":1}",
-                "0 y cat -",
-                "0 - - {\"b\":2}",
-            ],
-            &["0 x ls {\"a\":1}", "1 y cat {", "0 - - \"b\":2}"],
-            // The number counts pieces.
-            &[
-                "0 x ls -",
-                "1 - - {\"a\":",
-                "2 - - 1}",
-                "3 y cat -",
-                "4 - - {\"b\":2}",
-            ],
-            &["0 x ls {\"a\":", "1 x - 1}", "2 y cat {\"b\":", "3 y - 2}"],
-            // Ids and names come again, or the ids are new each time.
-            &[
-                "0 x ls {\"a\":",
-                "0 x ls 1}",
-                "1 y cat {\"b\":",
-                "1 y cat 2}",
-            ],
-            &["0 x ls {\"a\":", "0 q - 1}", "1 y cat {\"b\":", "1 r - 2}"],
-            &[
-                "- - ls {\"a\":",
-                "- - ls 1}",
-                "- - cat {\"b\":",
-                "- - cat 2}",
-            ],
-            // The name comes last, in parts, or as it grows.
-            &[
-                "0 x - {\"a\":1}",
-                "0 - ls -",
-                "1 y - {\"b\":2}",
-                "1 - cat -",
-            ],
-            &["0 x l -", "0 - s {\"a\":1}", "1 y c -", "1 - at {\"b\":2}"],
-            &[
-                "0 x l -",
-                "0 x ls {\"a\":1}",
-                "1 y ca -",
-                "1 y cat {\"b\":2}",
-            ],
-            // Stubs, and arguments that begin empty or come whole at the end.
-            &[
-                "0 - - -",
-                "0 x ls {\"a\":1}",
-                "1 - - -",
-                "1 y cat {\"b\":2}",
-                "2 - - -",
-            ],
-            &[
-                "0 x ls {}",
-                "0 - - {\"a\":1}",
-                "1 y cat {}",
-                "1 - - {\"b\":2}",
-            ],
-            &[
-                "0 x ls {\"a\":1}",
-                "1 y cat {\"b\":",
-                "1 - - 2}",
-                "1 y cat {\"b\":2}",
-            ],
-            &["0 x ls {\"a\":1}", "0 x - {}", "1 y cat {\"b\":2}"],
-            // What servers put around a name.
-            &[
-                "0 x functions.ls:0 {\"a\":1}",
-                "1 y cat<|channel|>commentary {\"b\":2}",
-            ],
-            // One id for all.
-            &["0 x ls {\"a\":1}", "1 x cat {\"b\":2}"],
-        ] {
+        for pieces in SAME {
             assert_eq!(put_together(pieces), two, "{pieces:?}");
         }
     }

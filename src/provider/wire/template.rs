@@ -119,7 +119,6 @@ const TEMPLATES: &[Template] = &[
         close: "```",
         form: Form::Loose,
         is_whole: true,
-        ..MARKED
     },
     Template {
         families: &["gemma"],

@@ -132,6 +132,16 @@ fn every_form_of_a_template_is_read() {
             r#"read_file[ARGS]{"path":"a"} is how it is written"#,
             "",
         ),
+    ] {
+        assert_eq!(found(text, form), expected, "{text}");
+    }
+}
+
+#[test]
+fn calls_as_in_python_and_in_gemmas_templates_are_read() {
+    let call = r#"read_file {"path":"a"}"#;
+    let both = r#"read_file {"path":"a"}; list_dir {}"#;
+    for (form, text, expected) in [
         (Form::Loose, r#"[read_file(path="a"), list_dir()]"#, both),
         (Form::Loose, "read_file(path='a')\nlist_dir()", both),
         (Form::Loose, r#"read_file.call(path="a")"#, call),
