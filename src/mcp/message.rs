@@ -240,10 +240,7 @@ mod tests {
             assert_eq!(id, 3, "{text}");
             assert!(response.contains("which is not JSON"), "{response}");
         }
-        for text in [
-            r#"{"method":"x","params":{"y":NaN}}"#,
-            "NaN, the log says",
-        ] {
+        for text in [r#"{"method":"x","params":{"y":NaN}}"#, "NaN, the log says"] {
             assert_eq!(unreadable(text, &[3]), None, "{text}");
         }
     }
