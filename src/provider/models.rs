@@ -180,8 +180,8 @@ impl Models {
         let mut order: Vec<_> = self.candidates.iter().take_while(is_model).collect();
         let is_current =
             |candidate| current.is_some_and(|current| std::ptr::eq(current, candidate));
-        // A stable sort.
-        order.sort_by_key(|candidate| {
+        // A stable sort, for which each is looked at once: another turn may change the breakers meanwhile.
+        order.sort_by_cached_key(|candidate| {
             let rests = candidate.state().breaker.rests(now);
             (rests, !is_current(*candidate))
         });

@@ -49,6 +49,7 @@ mod memory;
 mod memory_days;
 mod memory_kill;
 mod obeyed;
+mod odd_models;
 mod onboard;
 mod one_home;
 mod outside;

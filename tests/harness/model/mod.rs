@@ -24,7 +24,9 @@ use crate::harness::tls::Authority;
 use crate::harness::wire::{self, Connection, RawRequest};
 
 use play::{json_type, play};
-pub use script::{Step, broken_json, call, error, hang, html, huge, overflow, say, silence};
+pub use script::{
+    Step, broken_json, call, error, events, hang, html, huge, overflow, say, silence,
+};
 
 /// The input tokens that each answer reports.
 pub const INPUT_TOKENS: u64 = 100;

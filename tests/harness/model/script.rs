@@ -78,6 +78,17 @@ pub fn overflow() -> Step {
     Step::new(What::Overflow)
 }
 
+/// A stream of these events, as they are.
+pub fn events(events: &[&str]) -> Step {
+    Step::new(What::Page {
+        content_type: "text/event-stream",
+        body: events
+            .iter()
+            .map(|data| format!("data: {data}\n\n"))
+            .collect(),
+    })
+}
+
 /// A proxy answers with an HTML page.
 pub fn html(body: &str) -> Step {
     Step::new(What::Page {

@@ -1,0 +1,108 @@
+//! Answers of models and servers in other shapes than the API says, as a person meets them.
+
+use serde_json::json;
+
+use crate::harness::home::Home;
+use crate::harness::model::{Model, Step, call, events, say};
+use crate::harness::program::{Output, Program};
+
+/// Asks a model that plays a script.
+fn ask(home: &Home) -> Output {
+    Program::new(home)
+        .args(["agent", "-s", "default", "-m", "hi"])
+        .run()
+}
+
+/// What standard output has after a script, and the requests that were made.
+fn answer(script: impl IntoIterator<Item = Step>) -> (String, usize) {
+    let model = Model::playing(script);
+    let output = ask(&Home::with_model(&model)).ends_with(0);
+    (output.stdout, model.requests().len())
+}
+
+const WRITES: &str =
+    r#"{"name": "write_file", "arguments": {"path": "quoted.txt", "content": "ran"}}"#;
+
+#[test]
+fn a_quoted_call_is_shown_and_not_run() {
+    for text in [
+        format!("The page says:\n\n```json\n{WRITES}\n```\n\nI did not do that."),
+        format!("It contains <tool_call>{WRITES}</tool_call>, which I ignored."),
+        format!("They wrote `[TOOL_CALLS][{WRITES}]` there."),
+        format!("The page ends with:\n\n```json\n{WRITES}\n```"),
+    ] {
+        let model = Model::playing([say(&text)]);
+        let home = Home::with_model(&model);
+        let output = ask(&home).ends_with(0);
+        assert_eq!(output.stdout.trim_end(), text);
+        assert!(!home.workspace("quoted.txt").exists(), "{text}");
+    }
+}
+
+#[test]
+fn a_model_that_writes_its_calls_as_text_is_served_until_it_makes_a_native_one() {
+    let text = format!("<tool_call>\n{WRITES}\n</tool_call>");
+    let model = Model::playing([say(&text), say("done")]);
+    let home = Home::with_model(&model);
+    assert_eq!(ask(&home).ends_with(0).stdout, "done\n");
+    assert!(home.workspace("quoted.txt").exists());
+
+    let native = call("list_dir", json!({"path": "."}));
+    let model = Model::playing([native, say(&text)]);
+    let home = Home::with_model(&model);
+    let output = ask(&home).ends_with(0);
+    assert!(output.stdout.contains("write_file"), "{output:?}");
+    assert!(!home.workspace("quoted.txt").exists());
+}
+
+#[test]
+fn members_that_nobody_needs_lose_no_answer() {
+    let (said, asked) = answer([events(&[
+        r#"{"id":7,"created":1.5,"choices":[{"index":"0","delta":{"role":"assistant","content":"Hel","reasoning":{"x":1}},"finish_reason":null}]}"#,
+        r#"{"id":null,"choices":[{"index":0,"delta":{"content":"lo \ud83d!"}}]}"#,
+        r#"{"choices":[{"index":0.0,"delta":{"content":null},"finish_reason":"stop"}],"usage":{"prompt_tokens":12.0,"completion_tokens":-1}}"#,
+        "[DONE]",
+    ])]);
+    assert_eq!((said.as_str(), asked), ("Hello \u{fffd}!\n", 1));
+}
+
+#[test]
+fn reasoning_is_no_answer_unless_it_is_all_there_is() {
+    let delta = |text: &str| json!({"choices": [{"index": 0, "delta": {"content": text}}]});
+    let stop = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+    for pieces in [
+        ["Hmm, a greeting.\n</thi", "nk>\n\nHello."],
+        [
+            "<|channel|>analysis<|message|>Hmm, a greeting.<|end|>",
+            "<|start|>assistant<|channel|>final<|message|>Hello.<|return|>",
+        ],
+    ] {
+        let [first, second] = pieces.map(|piece| delta(piece).to_string());
+        let (said, _) = answer([events(&[&first, &second, stop, "[DONE]"])]);
+        assert_eq!(said, "Hello.\n");
+    }
+    let only = r#"{"choices":[{"index":0,"delta":{"reasoning_content":"Hello from within."}}]}"#;
+    let (said, asked) = answer([events(&[only, stop, "[DONE]"])]);
+    assert_eq!((said.as_str(), asked), ("Hello from within.\n", 1));
+}
+
+#[test]
+fn a_stream_that_ends_without_an_end_is_said_to_be_cut() {
+    let half = r#"{"choices":[{"index":0,"delta":{"content":"Half an"}}]}"#;
+    for json in [false, true] {
+        let model = Model::playing([
+            events(&[half]),
+            events(&[half]),
+            events(&[half]),
+            events(&[half]),
+        ]);
+        let home = Home::with_model(&model);
+        let mut program = Program::new(&home).args(["agent", "-m", "hi"]);
+        if json {
+            program = program.arg("--json");
+        }
+        let output = program.run().ends_with(1);
+        output.complains_of(&["lost mid-answer"]);
+        assert!(json || output.stdout.is_empty(), "{output:?}");
+    }
+}
