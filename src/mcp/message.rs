@@ -103,10 +103,7 @@ pub fn unreadable(text: &str, ids: &[u64]) -> Option<(u64, String)> {
             Some(id) if ids.contains(&id) => "it has neither a result nor an error".to_owned(),
             _ => return None,
         },
-        Err(error) => match json::mend(text) {
-            Err(flaw) => flaw.to_string(),
-            Ok(_) => describe_place(&error, text),
-        },
+        Err(error) => describe_place(&error, text),
     };
     let id = match (broken_id(text), ids) {
         (Broken::Answer(id), _) if ids.contains(&id) => id,
@@ -118,13 +115,15 @@ pub fn unreadable(text: &str, ids: &[u64]) -> Option<(u64, String)> {
     Some((id, response(&id.to_string(), error)))
 }
 
-/// An error of JSON, with the text at its place.
+/// An error of JSON, in the words for what other programs write if it is such, with the text at its place.
 fn describe_place(error: &serde_json::Error, text: &str) -> String {
+    let flaw = json::mend(text).err();
+    let what = flaw.as_ref().unwrap_or(error);
     let line = text.lines().nth(error.line().saturating_sub(1));
     let at = line.and_then(|line| line.get(error.column().saturating_sub(1)..));
     match at.map(str::trim).filter(|at| !at.is_empty()) {
-        Some(at) => format!("{error}, at {}", one_line(at, UNREADABLE_CHARS)),
-        None => error.to_string(),
+        Some(at) => format!("{what}, at {}", one_line(at, UNREADABLE_CHARS)),
+        None => what.to_string(),
     }
 }
 
