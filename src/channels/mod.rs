@@ -15,6 +15,7 @@ pub mod intake;
 pub mod irc;
 pub mod local;
 pub mod matrix;
+mod missed;
 pub mod mochat;
 mod multipart;
 pub mod names;

@@ -91,14 +91,20 @@ pub const DISCORD_HEARTBEATS: (Duration, Duration) =
 pub const DISCORD_LOOK: Duration = Duration::from_secs(60);
 /// A connection to Discord's gateway that was shorter counts as a failure: the next one waits longer.
 pub const DISCORD_STEADY: Duration = Duration::from_secs(60);
-/// Chats in which Discord is asked for messages that were missed.
-pub const DISCORD_MISSED_CHATS: usize = 32;
+/// Chats in which a channel is asked for messages that were missed.
+pub const MISSED_CHATS: usize = 32;
+/// Bytes of the file with them; an address of Slack's with a thread takes 60.
+pub const MISSED_FILE_BYTES: usize = 16 * 1024;
+/// Failures in a row, but for rate limits, after which missed messages are given up: a day with the longest wait.
+pub const MISSED_FAILURES: u32 = 300;
+/// Time in which missed messages are fetched before anything newer is looked at, so that they come first.
+pub const MISSED_TIME: Duration = Duration::from_secs(30);
+/// The same after that has passed: newer ones wait no longer.
+pub const MISSED_TURN: Duration = Duration::from_secs(1);
 /// Messages asked for at once; Discord gives no more.
 pub const DISCORD_MISSED_MESSAGES: usize = 100;
 /// How often one chat is asked for more missed messages.
 pub const DISCORD_MISSED_PAGES: u32 = 3;
-/// Time in which missed messages are fetched; meanwhile new events wait.
-pub const DISCORD_MISSED_TIME: Duration = Duration::from_secs(30);
 /// Messages whose ids are this much older than the newest known one are fetched again: events may come
 /// slightly out of order.
 pub const DISCORD_MISSED_OVERLAP: Duration = Duration::from_secs(10);

@@ -1,6 +1,7 @@
 //! Discord as a channel: what it can do, and the calls of one worker.
 
 use std::fs::File;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use crate::channels::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
 use crate::channels::intake::Intake;
+use crate::channels::table::Making;
 use crate::clock::Clock;
 use crate::config::schema;
 use crate::error::Result;
@@ -37,13 +39,20 @@ pub struct Discord {
     config: schema::Bot,
     tls: Tls,
     clock: Clock,
+    state: PathBuf,
     capabilities: Capabilities,
     limits: Arc<RateLimits>,
 }
 
 impl Discord {
     /// Prepares the channel; nothing is connected yet.
-    pub fn new(config: schema::Bot, tls: Tls, clock: Clock) -> Self {
+    pub fn new(making: Making) -> Self {
+        let Making {
+            bot: config,
+            tls,
+            clock,
+            state,
+        } = making;
         let capabilities = Capabilities {
             buttons: true,
             edits: true,
@@ -63,6 +72,7 @@ impl Discord {
             config,
             tls,
             clock,
+            state,
             capabilities,
             limits: Arc::default(),
         }
@@ -114,6 +124,7 @@ impl Adapter for Discord {
             tls: &self.tls,
             config: &self.config,
             clock: &self.clock,
+            state: &self.state,
             intake,
             heartbeat,
             cancel,

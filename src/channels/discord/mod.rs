@@ -30,7 +30,7 @@ pub static SERVICE: Service = Service {
         how: "Create an application at https://discord.com/developers/applications and copy the token from its page \"Bot\".",
     }],
     check,
-    make: |making| Arc::new(Discord::new(making.bot, making.tls, making.clock)),
+    make: |making| Arc::new(Discord::new(making)),
     login: None,
 };
 

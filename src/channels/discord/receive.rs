@@ -2,23 +2,25 @@
 //!
 //! An event is confirmed when the intake has it on the disk. What was not confirmed is sent again: the
 //! next connection resumes the session from there. When a session is lost, or the program was not
-//! running, messages that were written meanwhile are fetched: those in private chats of people who have
-//! access, and those in chats that were active since the start.
+//! running, messages that were written meanwhile are fetched: see `missed`.
 
-use std::collections::VecDeque;
+mod missed;
+
+use std::path::Path;
 use std::time::Duration;
 
+use self::missed::Question;
 use super::api::{Api, BAD_TOKEN};
 use super::connection::Discord;
 use super::event::{Meaning, Reader};
 use super::session::{Action, Closed, Me, Scope, Session};
-use super::types::{Message, snowflake};
 use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
-use crate::channels::adapter::{Failure, Sent};
+use crate::channels::adapter::Failure;
 use crate::channels::backoff::{Backoff, doubled, with_jitter};
 use crate::channels::health::Task;
 use crate::channels::intake::{Incoming, Intake};
+use crate::channels::missed::Missed;
 use crate::channels::texts::no_access;
 use crate::clock::{Clock, Stopwatch};
 use crate::config::schema::{Bot, GroupPolicy};
@@ -26,11 +28,9 @@ use crate::error::Error;
 use crate::http::websocket::{Received, Websocket};
 use crate::http::{Settings, Tls};
 use crate::limits::channels::{
-    CALL_TIME, DISCORD_MISSED_CHATS, DISCORD_MISSED_MESSAGES, DISCORD_MISSED_OVERLAP,
-    DISCORD_MISSED_PAGES, DISCORD_MISSED_TIME, DISCORD_STEADY, FILE_TRIES, FIRST_WAIT, IDLE,
-    INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE, PRESS_PATIENCE, QUOTE_CHARS,
+    CALL_TIME, DISCORD_STEADY, FILE_TRIES, FIRST_WAIT, IDLE, INBOX_BACKOFF, LONGEST_BACKOFF,
+    MISSED_TIME, MISSED_TURN, PATIENCE, PRESS_PATIENCE, QUOTE_CHARS,
 };
-use crate::message::Envelope;
 use crate::sys::{memory, random};
 use crate::text::ellipsize_chars;
 
@@ -38,8 +38,6 @@ use crate::text::ellipsize_chars;
 const CLOSE: u16 = 1000;
 /// Closes a connection so that the session can be resumed.
 const CLOSE_AND_RESUME: u16 = 4000;
-/// Bits of an id behind its milliseconds.
-const SNOWFLAKE_BITS: u32 = 22;
 
 const NO_INTENT: &str = "Discord hides messages in servers that do not mention the bot. To read them, turn on \"Message Content Intent\" on the page \"Bot\" of your application at \
                          https://discord.com/developers/applications and restart the gateway";
@@ -50,6 +48,7 @@ pub(super) struct ReceiverParts<'a> {
     pub tls: &'a Tls,
     pub config: &'a Bot,
     pub clock: &'a Clock,
+    pub state: &'a Path,
     pub intake: Intake,
     pub heartbeat: Heartbeat,
     pub cancel: Cancel,
@@ -74,10 +73,8 @@ struct Receiver<'a> {
     /// Failures of Discord, and of the inbox.
     backoff: Backoff,
     full: Backoff,
-    /// The chats that were active last, the newest at the end, and whether they are in a server.
-    chats: VecDeque<(String, bool)>,
-    /// Set while messages may have been missed: the newest id that was known before.
-    missed_since: Option<i64>,
+    /// What is to be fetched of the chats that were active last, of which it says whether they are in a server.
+    missed: Missed<(String, bool), Question>,
 }
 
 /// Why a connection is over.
@@ -133,8 +130,7 @@ impl<'a> Receiver<'a> {
             failed_resumes: 0,
             backoff: backoff(Task::Receive, "receive from Discord"),
             full: backoff(Task::Accept, "accept messages from Discord"),
-            chats: VecDeque::new(),
-            missed_since: None,
+            missed: Missed::open(parts.state, (super::NAME, "Discord")),
             parts,
         }
     }
@@ -149,6 +145,8 @@ impl<'a> Receiver<'a> {
                 Ok(socket) => self.serve(socket),
                 Err(end) => end,
             };
+            // A question may have been lost with the connection.
+            self.missed.interrupted(None);
             let wait = self.wait_after(end);
             self.parts.heartbeat.beat(wait + PATIENCE);
             cancel.wait(wait);
@@ -248,7 +246,12 @@ impl<'a> Receiver<'a> {
 
     /// Waits for a frame, or until something is due, and performs the actions.
     fn step(&mut self, socket: &mut Websocket) -> Result<(), End> {
-        let idle = self.session.idle(self.now());
+        let mut idle = self.session.idle(self.now());
+        if let Some(wait) = self.missed.wait(self.now())
+            && self.working_since.is_some()
+        {
+            idle = idle.min(wait);
+        }
         self.parts.heartbeat.beat(idle + 2 * PATIENCE);
         // Most of the time is spent in here.
         memory::give_back_stack();
@@ -266,9 +269,13 @@ impl<'a> Receiver<'a> {
                 self.session.tick(now, false)
             }
         };
-        actions
-            .into_iter()
-            .try_for_each(|action| self.perform(action, socket))
+        for action in actions {
+            self.perform(action, socket)?;
+        }
+        match self.working_since {
+            Some(_) => self.fetch_missed(socket, MISSED_TURN),
+            None => Ok(()),
+        }
     }
 
     fn perform(&mut self, action: Action, socket: &mut Websocket) -> Result<(), End> {
@@ -280,7 +287,7 @@ impl<'a> Receiver<'a> {
                 self.me = ready.user;
                 let known = self.parts.intake.last_update();
                 let known = known.map(|(newest, _)| newest);
-                self.missed_since = self.missed_since.or(known);
+                self.missed.interrupted(known);
                 self.works(socket)?;
             }
             Action::Resumed => self.works(socket)?,
@@ -314,10 +321,7 @@ impl<'a> Receiver<'a> {
         if self.backoff.succeeded() {
             self.parts.intake.reachable();
         }
-        match self.missed_since {
-            Some(newest) => self.fetch_missed(newest, socket),
-            None => Ok(()),
-        }
+        self.fetch_missed(socket, MISSED_TIME)
     }
 
     /// Discord closed the connection.
@@ -359,22 +363,15 @@ impl<'a> Receiver<'a> {
     fn take(&mut self, batch: Vec<Incoming>) -> Result<(), End> {
         for incoming in &batch {
             if let Incoming::Message { envelope, .. } = incoming {
-                self.note_chat(envelope);
+                let chat = envelope.address().chat;
+                self.missed.note_chat((chat, envelope.is_group));
             }
         }
+        self.missed.save().map_err(End::Inbox)?;
         let taken = self.parts.intake.take(batch, &self.parts.heartbeat);
         taken.map_err(End::Inbox)?;
         self.full.succeeded();
         Ok(())
-    }
-
-    fn note_chat(&mut self, envelope: &Envelope) {
-        let chat = envelope.address().chat;
-        self.chats.retain(|(known, _)| *known != chat);
-        if self.chats.len() >= DISCORD_MISSED_CHATS {
-            self.chats.pop_front();
-        }
-        self.chats.push_back((chat, envelope.is_group));
     }
 
     /// Acknowledges a press or a command in time. When that fails, Discord shows an error, and the press
@@ -418,133 +415,6 @@ impl<'a> Receiver<'a> {
                 Ok(())
             }
         }
-    }
-
-    /// Fetches the messages that came after those that are known. Between two calls the connection is
-    /// kept alive; its events wait.
-    fn fetch_missed(&mut self, newest: i64, socket: &mut Websocket) -> Result<(), End> {
-        let mut missed = Missed {
-            api: self.api(PATIENCE)?,
-            newest,
-            watch: Stopwatch::start(),
-            failed: None,
-        };
-        for (chat, is_group) in self.chats_to_ask(&mut missed, socket)? {
-            let mut after = missed.first();
-            for _ in 0..DISCORD_MISSED_PAGES {
-                let get = |api: &Api| api.get_messages(&chat, after);
-                let Some(messages) = self.try_call(&mut missed, socket, get)? else {
-                    break;
-                };
-                let is_all = messages.len() < DISCORD_MISSED_MESSAGES;
-                let last = messages.iter().filter_map(|message| snowflake(&message.id));
-                let last = last.max().filter(|_| !is_all);
-                self.take_missed(messages, is_group)?;
-                match last {
-                    Some(last) => after = last,
-                    None => break,
-                }
-            }
-        }
-        if let Some(failure) = missed.failed {
-            tracing::warn!(
-                "failed to fetch messages that were written while Discord was not connected, so some may stay \
-                 unanswered: {failure}"
-            );
-        }
-        self.missed_since = None;
-        Ok(())
-    }
-
-    fn take_missed(&mut self, messages: Vec<Message>, is_group: bool) -> Result<(), End> {
-        let intake = self.parts.intake.clone();
-        let reader = Reader {
-            me: &self.me,
-            policy: self.parts.config.group_policy,
-            awaits: &|chat, person| intake.is_awaited(chat, person),
-        };
-        let read = |mut message: Message| {
-            // Replies of the REST API do not name the server.
-            message.guild_id = is_group.then(String::new);
-            reader.missed(&message)
-        };
-        let batch = messages.into_iter().filter_map(read).collect();
-        self.take(batch)
-    }
-
-    /// The chats in which something newer may have been written, and whether they are in a server.
-    fn chats_to_ask(
-        &mut self,
-        missed: &mut Missed,
-        socket: &mut Websocket,
-    ) -> Result<Vec<(String, bool)>, End> {
-        let mut chats: Vec<(String, bool)> = self.chats.iter().cloned().collect();
-        let mut people = self.parts.intake.known_people();
-        people.retain(|person| snowflake(person).is_some());
-        people.truncate(DISCORD_MISSED_CHATS);
-        for person in people {
-            let Some(dm) = self.try_call(missed, socket, |api| api.create_dm(&person))? else {
-                continue;
-            };
-            let is_newer = snowflake(&dm.last_message_id).is_some_and(|id| id > missed.newest);
-            let is_known = chats.iter().any(|(chat, _)| *chat == dm.id);
-            if is_newer && !is_known && snowflake(&dm.id).is_some() {
-                chats.push((dm.id, false));
-            }
-        }
-        Ok(chats)
-    }
-
-    /// Makes a call, and repeats it while that may help and there is time. `None` when it failed.
-    fn try_call<T>(
-        &mut self,
-        missed: &mut Missed,
-        socket: &mut Websocket,
-        call: impl Fn(&Api) -> Sent<T>,
-    ) -> Result<Option<T>, End> {
-        for tries in 0.. {
-            self.parts.heartbeat.beat(CALL_TIME);
-            for action in self.session.tick(self.now(), false) {
-                self.perform(action, socket)?;
-            }
-            let failure = match call(&missed.api) {
-                Ok(value) => return Ok(Some(value)),
-                Err(Failure::Stopped) => return Err(End::Stopped),
-                // The person, or the chat, is gone.
-                Err(Failure::Gone { .. } | Failure::Refused(_) | Failure::MessageGone) => break,
-                Err(failure) => failure,
-            };
-            let wait = match &failure {
-                Failure::RetryAfter(wait) => *wait,
-                _ => doubled(tries),
-            };
-            if missed.watch.elapsed() + wait > DISCORD_MISSED_TIME {
-                missed.failed = Some(failure);
-                break;
-            }
-            if self.parts.cancel.wait(wait) {
-                return Err(End::Stopped);
-            }
-        }
-        Ok(None)
-    }
-}
-
-/// The search for messages that were missed.
-struct Missed {
-    api: Api,
-    /// The newest id that is known.
-    newest: i64,
-    watch: Stopwatch,
-    /// Why it is incomplete.
-    failed: Option<Failure>,
-}
-
-impl Missed {
-    /// The id from which messages are asked for: some come again, and are recognised.
-    fn first(&self) -> i64 {
-        let overlap = i64::try_from(DISCORD_MISSED_OVERLAP.as_millis()).unwrap_or_default();
-        self.newest.saturating_sub(overlap << SNOWFLAKE_BITS).max(0)
     }
 }
 

@@ -126,12 +126,13 @@ impl Receiver<'_> {
         let mut imap = self.parts.imap(self.cancel, self.heartbeat)?;
         let mailbox = imap.select(&self.parts.settings.mailbox)?;
         self.works_since = Some(self.watch.elapsed());
-        if self.backoff.succeeded() {
-            self.intake.reachable();
-        }
         let mut place = self.place(&mut imap, mailbox)?;
         loop {
             while self.collect(&mut imap, &mut place)? {}
+            // Not earlier: a server that opens the mailbox may still refuse to give mails.
+            if self.backoff.succeeded() {
+                self.intake.reachable();
+            }
             self.rest(&mut imap)?;
         }
     }

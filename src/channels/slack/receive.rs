@@ -13,8 +13,10 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Duration;
 
+use self::missed::Question;
 use self::session::{Frame, Kind, Life, Need};
 use self::threads::Threads;
+use super::NAME;
 use super::api::{Access, Api};
 use super::connection::{Slack, identify};
 use super::event::{Known, Me, Reader, Scope, shown};
@@ -24,6 +26,7 @@ use crate::channels::adapter::{Failure, Sent};
 use crate::channels::backoff::{Backoff, doubled, with_jitter};
 use crate::channels::health::Task;
 use crate::channels::intake::{Incoming, Intake};
+use crate::channels::missed::Missed;
 use crate::channels::texts::no_access;
 use crate::clock::{Clock, Stopwatch};
 use crate::error::Error;
@@ -31,10 +34,10 @@ use crate::http::websocket::{Received, Websocket};
 use crate::http::{Settings, Tls};
 use crate::json::Members;
 use crate::limits::channels::slack::{
-    MENTIONS, MISSED_CHATS, NAME_PATIENCE, OLD_TIME, PEOPLE, STEADY, TURN_TIME, WAITING_FRAMES,
+    MENTIONS, NAME_PATIENCE, OLD_TIME, PEOPLE, STEADY, TURN_TIME, WAITING_FRAMES,
 };
 use crate::limits::channels::{
-    CALL_TIME, FIRST_WAIT, IDLE, INBOX_BACKOFF, PATIENCE, PRESS_PATIENCE,
+    CALL_TIME, FIRST_WAIT, IDLE, INBOX_BACKOFF, MISSED_TIME, MISSED_TURN, PATIENCE, PRESS_PATIENCE,
 };
 use crate::message::Address;
 use crate::sys::memory;
@@ -73,10 +76,8 @@ pub(super) struct Receiver<'a> {
     /// Failures of Slack, and of the inbox.
     backoff: Backoff,
     full: Backoff,
-    /// The chats and threads that were active last, the newest at the end.
-    pub(super) chats: VecDeque<Address>,
-    /// Set while messages may have been missed: the newest number that was known before.
-    pub(super) missed_since: Option<i64>,
+    /// What is to be fetched of the chats and threads that were active last.
+    missed: Missed<Address, Question>,
     people: RefCell<VecDeque<(String, Known)>>,
     threads: Threads,
     is_shared_told: bool,
@@ -142,8 +143,7 @@ impl<'a> Receiver<'a> {
             short_lived: 0,
             backoff: backoff(Task::Receive, "receive from Slack"),
             full: backoff(Task::Accept, "accept messages from Slack"),
-            chats: VecDeque::new(),
-            missed_since: None,
+            missed: Missed::open(parts.state, (NAME, "Slack")),
             people: RefCell::default(),
             threads: Threads::read(parts.state),
             is_shared_told: false,
@@ -162,16 +162,20 @@ impl<'a> Receiver<'a> {
                 Err(end) => end,
             };
             // What comes from now on until the next connection may be missed.
-            let known = self.parts.intake.last_update().map(|(newest, _)| newest);
-            self.missed_since = self.missed_since.or(known);
+            self.interrupted();
             let wait = self.wait_after(end);
             self.parts.heartbeat.beat(wait + PATIENCE);
             cancel.wait(wait);
         }
     }
 
-    fn now(&self) -> Duration {
+    pub(super) fn now(&self) -> Duration {
         self.watch.elapsed()
+    }
+
+    fn interrupted(&mut self) {
+        let newest = self.parts.intake.last_update().map(|(newest, _)| newest);
+        self.missed.interrupted(newest);
     }
 
     /// How long to wait before the next connection.
@@ -202,8 +206,7 @@ impl<'a> Receiver<'a> {
         let api = self.api(PATIENCE)?;
         if self.me.user.is_empty() {
             self.me = identify(&api)?;
-            let known = self.parts.intake.last_update().map(|(newest, _)| newest);
-            self.missed_since = self.missed_since.or(known);
+            self.interrupted();
         }
         let url = api.open_connection()?;
         drop(api);
@@ -235,15 +238,22 @@ impl<'a> Receiver<'a> {
                     false => old = Some((before, until)),
                 }
             }
-            let idle = match &old {
+            let mut idle = match &old {
                 Some(_) => TURN_TIME,
                 None => line.life.idle(self.now()),
             };
+            if let Some(wait) = self.missed.wait(self.now())
+                && line.life.is_ready()
+            {
+                idle = idle.min(wait);
+            }
             let heard = match self.hear(&mut line, idle) {
                 Ok(heard) => heard,
                 Err(end) => break end,
             };
             let done = match heard {
+                // Before the hello, the first ones are still to be fetched.
+                Heard::Nothing if line.life.is_ready() => self.fetch_missed(&mut line, MISSED_TURN),
                 Heard::Nothing => Ok(()),
                 Heard::Hello => self.works(&mut line),
                 Heard::Leave => self.replace(&mut line).map(|before| {
@@ -378,10 +388,7 @@ impl<'a> Receiver<'a> {
         if self.backoff.succeeded() {
             self.parts.intake.reachable();
         }
-        match self.missed_since {
-            Some(newest) => self.fetch_missed(newest, line),
-            None => Ok(()),
-        }
+        self.fetch_missed(line, MISSED_TIME)
     }
 
     /// Passes what is in an envelope on, and acknowledges it.
@@ -518,26 +525,14 @@ impl<'a> Receiver<'a> {
                 {
                     self.threads.add(&address);
                 }
-                self.note_chat(address);
+                self.missed.note_chat(address);
             }
         }
+        self.missed.save().map_err(End::Inbox)?;
         let taken = self.parts.intake.take(batch, &self.parts.heartbeat);
         taken.map_err(End::Inbox)?;
         self.full.succeeded();
         Ok(())
-    }
-
-    fn note_chat(&mut self, chat: Address) {
-        self.chats.retain(|known| *known != chat);
-        if self.chats.len() >= MISSED_CHATS {
-            self.chats.pop_front();
-        }
-        self.chats.push_back(chat);
-    }
-
-    /// Waits; false when the token was raised.
-    pub(super) fn wait(&self, time: Duration) -> bool {
-        !self.parts.cancel.wait(time)
     }
 
     /// The outcome of a call as the end of a connection, for those that end it.

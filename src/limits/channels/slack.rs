@@ -39,16 +39,12 @@ pub const PEOPLE: usize = 64;
 pub const MENTIONS: usize = 8;
 /// How long a name may take to be looked up: Slack repeats an event that is not confirmed within 3 s.
 pub const NAME_PATIENCE: Duration = Duration::from_secs(2);
-/// Chats in which Slack is asked for messages that were missed.
-pub const MISSED_CHATS: usize = 32;
 /// Messages of a chat or a thread asked for at once; Slack recommends at most 200.
 pub const MISSED_MESSAGES: usize = 100;
 /// How often one chat or thread is asked for more.
 pub const MISSED_PAGES: u32 = 3;
 /// Threads of one chat that are asked for missed messages.
 pub const MISSED_THREADS: usize = 16;
-/// Time in which missed messages are fetched; meanwhile new events wait.
-pub const MISSED_TIME: Duration = Duration::from_secs(30);
 /// Messages that are this much older than the newest known one are fetched again: events may come slightly out
 /// of order. In microseconds, as Slack numbers messages.
 pub const MISSED_OVERLAP_MICROS: i64 = 10_000_000;

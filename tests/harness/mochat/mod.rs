@@ -47,6 +47,8 @@ struct State {
     /// What clients have read of each session.
     cursors: BTreeMap<String, u64>,
     faults: Vec<Fault>,
+    /// How many questions for news are refused.
+    limited: usize,
     complaints: Vec<String>,
 }
 
@@ -140,6 +142,11 @@ impl MoChat {
             .iter()
             .filter(|call| *call == path)
             .count()
+    }
+
+    /// Refuses questions for what is new in a session, because there were too many.
+    pub fn limits_watching(&self, times: usize) {
+        self.server.change(|state| state.limited = times);
     }
 
     /// Makes the next message of the agent go wrong.
@@ -237,6 +244,10 @@ impl Server {
                 Fault::TooMany => (200, json!({"code": 429, "message": "too many"}).to_string()),
                 Fault::BadGateway => (502, "<html>Bad Gateway</html>".to_owned()),
             };
+        }
+        if path == "sessions/watch" && self.state().limited > 0 {
+            self.change(|state| state.limited -= 1);
+            return (200, json!({"code": 429, "message": "too many"}).to_string());
         }
         match self.act(request, &path) {
             Ok(data) => (200, json!({"code": 200, "data": data}).to_string()),

@@ -35,6 +35,10 @@ impl super::Service for Service {
                 "a file of DingTalk's has no text beside it: gateway/dingtalk.rs has a story of each kind",
             ),
             ("edit", "messages on DingTalk cannot be edited"),
+            (
+                "limited_catch_up",
+                "DingTalk sends what was not confirmed by itself; nothing is asked for",
+            ),
         ]
     }
 
@@ -111,6 +115,10 @@ impl super::Service for Service {
 
     fn limit_next(&self) {
         self.server.fail_next("toPerson", Fault::TooMany);
+    }
+
+    fn limit_receiving(&self) -> Box<dyn Fn() -> bool + '_> {
+        Box::new(|| true)
     }
 
     fn outage(&self, is_on: bool) {

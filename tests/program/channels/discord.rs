@@ -33,6 +33,7 @@ impl Service {
 
 impl super::Service for Service {
     const NAME: &'static str = "discord";
+    const PUSHES: bool = true;
     const LENGTH_MAX: usize = 2000;
 
     fn start() -> Self {
@@ -133,6 +134,16 @@ impl super::Service for Service {
             is_global: false,
         };
         self.server.fail_next("createMessage", fault);
+    }
+
+    fn limit_receiving(&self) -> Box<dyn Fn() -> bool + '_> {
+        let before = self.server.calls("getMessages").len();
+        let fault = Fault::TooManyRequests {
+            retry_after: 40.0,
+            is_global: false,
+        };
+        self.server.fail_next("getMessages", fault);
+        Box::new(move || self.server.calls("getMessages").len() > before)
     }
 
     fn outage(&self, is_on: bool) {

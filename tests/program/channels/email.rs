@@ -162,6 +162,19 @@ impl super::Service for Service {
         ));
     }
 
+    fn limit_receiving(&self) -> Box<dyn Fn() -> bool + '_> {
+        let fetches = || {
+            let commands = self.mail.commands().into_iter();
+            commands.filter(|it| it.starts_with("UID FETCH")).count()
+        };
+        let before = fetches();
+        for _ in 0..3 {
+            self.mail
+                .goes_wrong(Fault::Says("UID FETCH", "NO [UNAVAILABLE] later"));
+        }
+        Box::new(move || fetches() >= before + 3)
+    }
+
     fn outage(&self, is_on: bool) {
         self.mail.outage(is_on);
     }

@@ -42,6 +42,10 @@ impl super::Service for Service {
                 "a file of Feishu's has no text beside it: gateway/feishu.rs has a story of files alone",
             ),
             ("edit", "Feishu tells bots nothing of edited messages"),
+            (
+                "limited_catch_up",
+                "Feishu sends what was not confirmed by itself; nothing is asked for",
+            ),
         ]
     }
 
@@ -127,6 +131,10 @@ impl super::Service for Service {
         // Feishu asks to wait for whole seconds.
         self.server
             .fail_next("createMessage", Fault::RateLimited(1));
+    }
+
+    fn limit_receiving(&self) -> Box<dyn Fn() -> bool + '_> {
+        Box::new(|| true)
     }
 
     fn outage(&self, is_on: bool) {

@@ -45,6 +45,10 @@ impl super::Service for Service {
                 "kills",
                 "a server tells a message once, to those who are connected, and waits for no confirmation",
             ),
+            (
+                "limited_catch_up",
+                "a server or bouncer tells by itself what came meanwhile; nothing is asked for",
+            ),
         ]
     }
 
@@ -137,6 +141,10 @@ impl super::Service for Service {
     }
 
     /// The server is gone; a bouncer tells afterwards what was written meanwhile.
+    fn limit_receiving(&self) -> Box<dyn Fn() -> bool + '_> {
+        Box::new(|| true)
+    }
+
     fn outage(&self, is_on: bool) {
         match is_on {
             true => {

@@ -52,6 +52,10 @@ impl super::Service for Service {
                 "the program passes on only what is for the bot",
             ),
             ("rate_limit", "a socket refuses nothing because of its rate"),
+            (
+                "limited_catch_up",
+                "a program on this machine writes when it is connected; nothing is asked for",
+            ),
         ]
     }
 
@@ -140,6 +144,10 @@ impl super::Service for Service {
     }
 
     fn limit_next(&self) {}
+
+    fn limit_receiving(&self) -> Box<dyn Fn() -> bool + '_> {
+        Box::new(|| true)
+    }
 
     fn outage(&self, is_on: bool) {
         self.program.set_offline(is_on);

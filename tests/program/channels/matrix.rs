@@ -114,6 +114,13 @@ impl super::Service for Service {
             });
     }
 
+    fn limit_receiving(&self) -> Box<dyn Fn() -> bool + '_> {
+        let before = self.server.calls("sync").len();
+        self.server
+            .fail_next("sync", Fault::TooManyRequests(40_000));
+        Box::new(move || self.server.calls("sync").len() > before)
+    }
+
     fn outage(&self, is_on: bool) {
         match is_on {
             true => self.server.go_offline(),

@@ -109,6 +109,12 @@ impl super::Service for Service {
         self.server.fail_next(Fault::TooMany);
     }
 
+    fn limit_receiving(&self) -> Box<dyn Fn() -> bool + '_> {
+        let before = self.server.calls("sessions/watch");
+        self.server.limits_watching(1);
+        Box::new(move || self.server.calls("sessions/watch") > before)
+    }
+
     fn outage(&self, is_on: bool) {
         match is_on {
             true => self.server.go_offline(),

@@ -142,6 +142,12 @@ pub trait Service: Sized {
     /// Refuses the bot's next message because of a rate limit, for less than a second.
     fn limit_next(&self);
 
+    /// Refuses the next question for what people have written, because of a limit of 40 s. Returns whether it was.
+    fn limit_receiving(&self) -> Box<dyn Fn() -> bool + '_>;
+
+    /// Whether messages come by themselves, besides those that are asked for after an interruption.
+    const PUSHES: bool = false;
+
     /// Makes everything unreachable, or reachable again. What people write meanwhile is there afterwards.
     fn outage(&self, is_on: bool);
 }
@@ -259,7 +265,7 @@ macro_rules! table {
             }
 
             table!(@stories answered, long_split, code_and_tables, file_in, file_out, approval, sh, mention_in_group,
-                edit, reconnect_in_turn, rate_limit, outage_of_ten_minutes, kills, stranger);
+                edit, reconnect_in_turn, rate_limit, outage_of_ten_minutes, kills, stranger, limited_catch_up);
         })+
     };
     (@stories $($story:ident),+) => {

@@ -32,7 +32,13 @@ impl super::Service for Service {
     const EDITS: bool = false;
 
     fn lacks() -> &'static [(&'static str, &'static str)] {
-        &[("edit", "messages on QQ cannot be edited")]
+        &[
+            ("edit", "messages on QQ cannot be edited"),
+            (
+                "limited_catch_up",
+                "QQ resumes a session or has forgotten it; nothing is asked for",
+            ),
+        ]
     }
 
     fn start() -> Self {
@@ -112,6 +118,10 @@ impl super::Service for Service {
 
     fn limit_next(&self) {
         self.server.fail_next(Fault::TooMany);
+    }
+
+    fn limit_receiving(&self) -> Box<dyn Fn() -> bool + '_> {
+        Box::new(|| true)
     }
 
     fn outage(&self, is_on: bool) {

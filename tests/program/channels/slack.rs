@@ -39,6 +39,7 @@ fn typed(text: &str) -> String {
 
 impl super::Service for Service {
     const NAME: &'static str = "slack";
+    const PUSHES: bool = true;
     const LENGTH_MAX: usize = 3000;
 
     fn start() -> Self {
@@ -125,6 +126,13 @@ impl super::Service for Service {
     fn limit_next(&self) {
         // Slack asks to wait for whole seconds.
         self.server.fail_next("chat.postMessage", Fault::TooMany(1));
+    }
+
+    fn limit_receiving(&self) -> Box<dyn Fn() -> bool + '_> {
+        let before = self.server.calls("conversations.history").len();
+        self.server
+            .fail_next("conversations.history", Fault::TooMany(40));
+        Box::new(move || self.server.calls("conversations.history").len() > before)
     }
 
     fn outage(&self, is_on: bool) {

@@ -7,11 +7,12 @@ use serde_json::json;
 
 use super::{HERE, Place, Scene, Service, Who};
 use crate::harness::clock::Turned;
+use crate::harness::gateway::Gateway;
 use crate::harness::model::{Gate, Model, Request, call, say};
 use crate::harness::wait_until;
 
 /// Their names.
-pub const NAMES: [&str; 14] = [
+pub const NAMES: [&str; 15] = [
     "answered",
     "long_split",
     "code_and_tables",
@@ -26,6 +27,7 @@ pub const NAMES: [&str; 14] = [
     "outage_of_ten_minutes",
     "kills",
     "stranger",
+    "limited_catch_up",
 ];
 
 /// How often the gateway is killed; more in a soak.
@@ -393,4 +395,50 @@ pub fn stranger<S: Service>() {
     gateway.stop().ends_with(0);
     assert_eq!(scene.model.requests().len(), 1);
     assert!(!scene.texts(there).iter().any(|text| text.contains("uid=")));
+}
+
+/// What was written while the gateway was off is answered, although the channel limits the questions for it, a newer
+/// message comes meanwhile, and the gateway is killed before the limit is over.
+pub fn limited_catch_up<S: Service>() {
+    let scene = Scene::<S>::with(Model::answering(|request| {
+        say(&words_since_answer(request))
+    }));
+    let gateway = scene.start();
+    scene.service.says(Who::Ana, HERE, "word-first.");
+    scene.wait_for(HERE, "word-first.");
+    gateway.stop().ends_with(0);
+    scene.service.outage(true);
+    for word in ["word-one.", "word-two.", "word-three."] {
+        scene.service.says(Who::Ana, HERE, word);
+    }
+    scene.service.outage(false);
+    let is_limited = scene.service.limit_receiving();
+    let gateway = Gateway::start(&scene.home);
+    wait_until("a limit", is_limited);
+    scene.service.says(Who::Ana, HERE, "word-four.");
+    if S::PUSHES {
+        scene.wait_for(HERE, "word-four.");
+    }
+    gateway.kill();
+    let gateway = scene.start();
+    for word in ["word-one.", "word-two.", "word-three.", "word-four."] {
+        scene.wait_for(HERE, word);
+    }
+    gateway.stop().ends_with(0);
+    let all = scene.texts(HERE).join(" ");
+    let words: Vec<&str> = all
+        .split_whitespace()
+        .filter(|it| it.starts_with("word"))
+        .collect();
+    assert_eq!(words.len(), 5, "{words:?}");
+    if !S::PUSHES {
+        let expected = [
+            "word-first.",
+            "word-one.",
+            "word-two.",
+            "word-three.",
+            "word-four.",
+        ];
+        assert_eq!(words, expected);
+    }
 }

@@ -128,6 +128,13 @@ impl super::Service for Service {
         self.server.fail_next("sendMessage", fault);
     }
 
+    fn limit_receiving(&self) -> Box<dyn Fn() -> bool + '_> {
+        let before = self.server.calls("getUpdates").len();
+        let fault = Fault::TooManyRequests { retry_after: 40 };
+        self.server.fail_next("getUpdates", fault);
+        Box::new(move || self.server.calls("getUpdates").len() > before)
+    }
+
     fn outage(&self, is_on: bool) {
         match is_on {
             true => self.server.go_offline(),

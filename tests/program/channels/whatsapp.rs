@@ -42,6 +42,10 @@ impl super::Service for Service {
                 "kills",
                 "the bridge tells a message once, to those who are connected, and waits for no confirmation",
             ),
+            (
+                "limited_catch_up",
+                "the bridge tells by itself what came meanwhile; nothing is asked for",
+            ),
         ]
     }
 
@@ -114,6 +118,10 @@ impl super::Service for Service {
     }
 
     /// The bridge loses WhatsApp, which keeps what people write.
+    fn limit_receiving(&self) -> Box<dyn Fn() -> bool + '_> {
+        Box::new(|| true)
+    }
+
     fn outage(&self, is_on: bool) {
         self.server.set_connected(!is_on);
     }

@@ -371,12 +371,15 @@ fn ended(response: Response) -> Sent {
         Response::Status {
             status: Status::Ok, ..
         } => Ok(()),
-        // It may go better later: the mailbox is in use, the server is busy.
+        // It goes better later, and is not the fault of one mail: the mailbox is in use, the server is busy, or it limits
+        // commands, as Gmail does with OVERQUOTA. <https://www.rfc-editor.org/rfc/rfc5530#section-3>
         Response::Status { code, text, .. }
-            if ["UNAVAILABLE", "INUSE", "SERVERBUG", "LIMIT"].contains(&code.as_str()) =>
+            if ["UNAVAILABLE", "INUSE", "LIMIT", "OVERQUOTA", "THROTTLED"]
+                .contains(&code.as_str()) =>
         {
-            Err(Failure::Trouble(text))
+            Err(Failure::Down(text))
         }
+        Response::Status { code, text, .. } if code == "SERVERBUG" => Err(Failure::Trouble(text)),
         Response::Status { text, .. } => Err(Failure::Refused(text)),
         _ => Ok(()),
     }

@@ -1,127 +1,230 @@
 //! Fetches messages that were written while no connection was open. Slack sends an event again a few times within
-//! some minutes only. Asked are the chats and threads that were active since the start, then the other ones that
-//! the app is in; what is fetched and comes again is recognised by its number.
+//! some minutes only. Asked are the chats and threads that were active last, then the other ones that the app is in;
+//! what is fetched and comes again is recognised by its number.
+
+use std::collections::VecDeque;
+use std::time::Duration;
 
 use super::{End, Line, Receiver};
-use crate::channels::adapter::{Failure, Sent};
-use crate::channels::backoff::doubled;
-use crate::channels::slack::api::Api;
+use crate::channels::adapter::Failure;
+use crate::channels::intake::Incoming;
+use crate::channels::slack::api::{Api, Page};
 use crate::channels::slack::event::is_group;
 use crate::channels::slack::{NAME, is_id, micros, ts_of};
 use crate::clock::Stopwatch;
 use crate::json::Members;
-use crate::limits::channels::slack::{
-    MISSED_CHATS, MISSED_OVERLAP_MICROS, MISSED_PAGES, MISSED_THREADS, MISSED_TIME,
-};
-use crate::limits::channels::{CALL_TIME, PATIENCE};
+use crate::limits::channels::slack::{MISSED_OVERLAP_MICROS, MISSED_PAGES, MISSED_THREADS};
+use crate::limits::channels::{CALL_TIME, MISSED_CHATS, PATIENCE};
 use crate::message::Address;
 
-/// The search for messages that were missed.
-struct Search {
-    api: Api,
-    /// The number from which on messages are asked for.
-    since: i64,
-    watch: Stopwatch,
-    /// Why it is incomplete.
-    failed: Option<Failure>,
+/// A call that may find messages that were missed.
+pub(super) enum Question {
+    /// The chats that the app is in.
+    Chats,
+    /// The messages of a chat or a thread.
+    Messages(Search),
+}
+
+/// The search in a chat or a thread, as far as it has come.
+#[derive(Default)]
+pub(super) struct Search {
+    chat: String,
+    thread: Option<String>,
+    /// The next page; empty: the first one.
+    cursor: String,
+    pages: u32,
+    /// What was found, with its numbers.
+    found: Vec<(i64, Incoming)>,
+    /// The threads that have newer messages.
+    threads: Vec<String>,
+}
+
+impl Question {
+    fn about(chat: &str, thread: Option<String>) -> Self {
+        Self::Messages(Search {
+            chat: chat.to_owned(),
+            thread,
+            ..Search::default()
+        })
+    }
+}
+
+/// What Slack has answered.
+enum Answer {
+    Chats(String),
+    Page(Search, Page),
+    /// The chat is gone, or not for the app to read.
+    Nothing(Question),
+}
+
+/// The chats that were active last, the newest first, and then the other ones.
+fn first_questions(active: &VecDeque<Address>) -> Vec<Question> {
+    let mut chats: Vec<&str> = Vec::new();
+    for known in active.iter().rev() {
+        if !chats.contains(&known.chat.as_str()) {
+            chats.push(&known.chat);
+        }
+    }
+    let questions = chats.into_iter().map(|chat| Question::about(chat, None));
+    questions.chain([Question::Chats]).collect()
 }
 
 impl Receiver<'_> {
-    /// Fetches the messages that came after those that are known. Between two calls the connection is kept alive.
-    pub(super) fn fetch_missed(&mut self, newest: i64, line: &mut Line) -> Result<(), End> {
-        let mut search = Search {
-            api: self.api(PATIENCE)?,
-            since: newest.saturating_sub(MISSED_OVERLAP_MICROS),
-            watch: Stopwatch::start(),
-            failed: None,
-        };
-        let threads: Vec<Address> = self.chats.iter().cloned().collect();
-        for chat in self.chats_to_ask(&mut search, line)? {
-            let mut below = self.ask(&mut search, line, (&chat, None))?;
-            let known = threads.iter().filter(|known| known.chat == chat);
-            below.extend(known.filter_map(|known| known.thread.clone()));
-            below.sort();
-            below.dedup();
-            // The newest first, as those are in use.
-            for thread in below.iter().rev().take(MISSED_THREADS) {
-                self.ask(&mut search, line, (&chat, Some(thread)))?;
+    /// Fetches the messages that came after those that are known, for some time. Between two calls the connection is
+    /// kept alive.
+    pub(super) fn fetch_missed(&mut self, line: &mut Line, time: Duration) -> Result<(), End> {
+        if self.missed.wait(self.now()) != Some(Duration::ZERO) {
+            return Ok(());
+        }
+        let watch = Stopwatch::start();
+        let api = self.api(PATIENCE)?;
+        loop {
+            let now = self.now();
+            let Some(question) = self.missed.next(now, first_questions) else {
+                return Ok(());
+            };
+            self.parts.heartbeat.beat(CALL_TIME);
+            self.keep(line)?;
+            if let Some(answer) = self.ask(&api, question)? {
+                self.read_answer(answer)?;
+            }
+            if watch.elapsed() > time {
+                return Ok(());
             }
         }
-        if let Some(failure) = search.failed {
-            tracing::warn!(
-                "failed to fetch messages that were written while Slack was not connected, so some may stay \
-                 unanswered: {failure}"
-            );
-        }
-        self.missed_since = None;
-        Ok(())
     }
 
-    /// The chats in which something newer may have been written, private ones first.
-    fn chats_to_ask(&self, search: &mut Search, line: &mut Line) -> Result<Vec<String>, End> {
-        let mut chats: Vec<String> = Vec::new();
-        for known in self.chats.iter().rev() {
-            if !chats.contains(&known.chat) {
-                chats.push(known.chat.clone());
+    /// Makes a call; `None` when it is to be made again later.
+    fn ask(&mut self, api: &Api, question: Question) -> Result<Option<Answer>, End> {
+        let since = ts_of(self.missed_since());
+        let (question, failure) = match question {
+            Question::Chats => {
+                let kinds = "im,mpim,private_channel,public_channel";
+                let arguments = [
+                    ("types", kinds),
+                    ("exclude_archived", "true"),
+                    ("limit", "200"),
+                ];
+                match Self::stopped(api.call("users.conversations", &arguments))? {
+                    Ok(reply) => return Ok(Some(Answer::Chats(reply))),
+                    Err(failure) => (Question::Chats, failure),
+                }
+            }
+            Question::Messages(search) => {
+                let thread = search.thread.as_deref();
+                // Of a chat, older messages are looked at too: they may have newer ones below them.
+                let oldest = thread.map_or("", |_| since.as_str());
+                let page = api.messages(&search.chat, thread, (oldest, &search.cursor), false);
+                match Self::stopped(page)? {
+                    Ok(page) => return Ok(Some(Answer::Page(search, page))),
+                    Err(failure) => (Question::Messages(search), failure),
+                }
+            }
+        };
+        Ok(match failure {
+            Failure::Gone { .. } | Failure::Refused(_) | Failure::MessageGone => {
+                Some(Answer::Nothing(question))
+            }
+            failure => {
+                self.missed.failed(question, &failure, self.now());
+                None
+            }
+        })
+    }
+
+    /// The number from which on messages are asked for.
+    fn missed_since(&self) -> i64 {
+        let since = self.missed.since().unwrap_or(i64::MAX);
+        since.saturating_sub(MISSED_OVERLAP_MICROS)
+    }
+
+    fn read_answer(&mut self, answer: Answer) -> Result<(), End> {
+        match answer {
+            Answer::Chats(reply) => {
+                let others = self.other_chats(&reply);
+                self.missed.answered(Vec::new(), others);
+                Ok(())
+            }
+            Answer::Page(search, page) => self.read_page(search, &page),
+            Answer::Nothing(Question::Messages(search)) => self.finish(search),
+            Answer::Nothing(Question::Chats) => {
+                self.missed.answered(Vec::new(), Vec::new());
+                Ok(())
             }
         }
-        let list = |api: &Api| {
-            let kinds = "im,mpim,private_channel,public_channel";
-            let arguments = [
-                ("types", kinds),
-                ("exclude_archived", "true"),
-                ("limit", "200"),
-            ];
-            api.call("users.conversations", &arguments)
-        };
-        let reply = self.try_call(search, line, list)?.unwrap_or_default();
-        let reply = Members::read(&reply).unwrap_or_default();
+    }
+
+    /// The chats that the app is in besides those that were active last, private ones first.
+    fn other_chats(&self, reply: &str) -> Vec<Question> {
+        let reply = Members::read(reply).unwrap_or_default();
         let all = reply.list("channels").unwrap_or_default();
         let ids = all
             .iter()
             .filter_map(|channel| Members::read(channel.get())?.text("id"));
-        let mut ids: Vec<String> = ids.filter(|id| is_id(id) && !chats.contains(id)).collect();
+        let known = self.missed.chats();
+        let is_known = |id: &String| known.iter().any(|known| known.chat == *id);
+        let mut ids: Vec<String> = ids.filter(|id| is_id(id) && !is_known(id)).collect();
         ids.sort_by_key(|id| is_group(id));
-        chats.extend(ids);
-        chats.truncate(MISSED_CHATS);
-        Ok(chats)
+        ids.truncate(MISSED_CHATS);
+        ids.iter().map(|id| Question::about(id, None)).collect()
     }
 
-    /// Takes the newer messages of a chat or a thread; returns the threads that have newer ones.
-    fn ask(
-        &mut self,
-        search: &mut Search,
-        line: &mut Line,
-        (chat, thread): (&str, Option<&str>),
-    ) -> Result<Vec<String>, End> {
-        // Of a chat, older messages are looked at too: they may have newer ones below them.
-        let oldest = thread.map_or_else(String::new, |_| ts_of(search.since));
-        let (mut cursor, mut found, mut threads) = (String::new(), Vec::new(), Vec::new());
-        for _ in 0..MISSED_PAGES {
-            let get = |api: &Api| api.messages(chat, thread, (&oldest, &cursor), false);
-            let Some(page) = self.try_call(search, line, get)? else {
-                break;
-            };
-            let reply = Members::read(&page.reply).unwrap_or_default();
-            let mut is_older = false;
-            for message in reply.list("messages").unwrap_or_default() {
-                let message = Members::read(message.get()).unwrap_or_default();
-                let number = |name: &str| message.text(name).and_then(|ts| micros(&ts));
-                let is_newer = |number: Option<i64>| number.is_some_and(|it| it > search.since);
-                if thread.is_none() && is_newer(number("latest_reply")) {
-                    threads.extend(message.text("thread_ts"));
-                }
-                if !is_newer(number("ts")) {
-                    is_older = true;
-                    continue;
-                }
-                let incoming = self.read(|reader| reader.message(chat, &message, false));
-                found.extend(number("ts").zip(incoming));
+    /// Reads the newer messages of a page, and asks for the next one while there are more.
+    fn read_page(&mut self, mut search: Search, page: &Page) -> Result<(), End> {
+        let since = self.missed_since();
+        let reply = Members::read(&page.reply).unwrap_or_default();
+        let mut is_older = false;
+        for message in reply.list("messages").unwrap_or_default() {
+            let message = Members::read(message.get()).unwrap_or_default();
+            let number = |name: &str| message.text(name).and_then(|ts| micros(&ts));
+            let is_newer = |number: Option<i64>| number.is_some_and(|it| it > since);
+            if search.thread.is_none() && is_newer(number("latest_reply")) {
+                search.threads.extend(message.text("thread_ts"));
             }
-            cursor = page.cursor;
-            if cursor.is_empty() || is_older && thread.is_none() {
-                break;
+            if !is_newer(number("ts")) {
+                is_older = true;
+                continue;
             }
+            let incoming = self.read(|reader| reader.message(&search.chat, &message, false));
+            search.found.extend(number("ts").zip(incoming));
+        }
+        search.pages += 1;
+        search.cursor.clone_from(&page.cursor);
+        let is_last = search.cursor.is_empty() || is_older && search.thread.is_none();
+        if is_last {
+            return self.finish(search);
+        }
+        if search.pages >= MISSED_PAGES {
+            tracing::warn!(
+                chat = search.chat,
+                "too much was written since Slack was last reached, so some of it stays unanswered"
+            );
+            return self.finish(search);
+        }
+        self.missed
+            .answered(vec![Question::Messages(search)], Vec::new());
+        Ok(())
+    }
+
+    /// Takes what was found in a chat or a thread; then the threads of a chat are asked for.
+    fn finish(&mut self, search: Search) -> Result<(), End> {
+        let Search {
+            chat,
+            thread,
+            mut found,
+            threads: mut below,
+            ..
+        } = search;
+        let mut next = Vec::new();
+        if thread.is_none() {
+            let known = self.missed.chats().iter();
+            let known = known.filter(|known| known.chat == chat);
+            below.extend(known.filter_map(|known| known.thread.clone()));
+            below.sort();
+            below.dedup();
+            // The newest first, as those are in use.
+            let newest = below.into_iter().rev().take(MISSED_THREADS);
+            next.extend(newest.map(|thread| Question::about(&chat, Some(thread))));
         }
         found.sort_by_key(|(number, _)| *number);
         let batch: Vec<_> = found.into_iter().map(|(_, incoming)| incoming).collect();
@@ -129,37 +232,7 @@ impl Receiver<'_> {
             tracing::debug!(chat, count = batch.len(), "fetched messages of {NAME}");
             self.take(batch)?;
         }
-        Ok(threads)
-    }
-
-    /// Makes a call, and repeats it while that may help and there is time. `None` when it failed.
-    fn try_call<T>(
-        &self,
-        search: &mut Search,
-        line: &mut Line,
-        call: impl Fn(&Api) -> Sent<T>,
-    ) -> Result<Option<T>, End> {
-        for tries in 0.. {
-            self.parts.heartbeat.beat(CALL_TIME);
-            self.keep(line)?;
-            let failure = match Self::stopped(call(&search.api))? {
-                Ok(value) => return Ok(Some(value)),
-                // The chat is gone, or not for the app to read.
-                Err(Failure::Gone { .. } | Failure::Refused(_) | Failure::MessageGone) => break,
-                Err(failure) => failure,
-            };
-            let wait = match &failure {
-                Failure::RetryAfter(wait) => *wait,
-                _ => doubled(tries),
-            };
-            if search.watch.elapsed() + wait > MISSED_TIME {
-                search.failed = Some(failure);
-                break;
-            }
-            if !self.wait(wait) {
-                return Err(End::Stopped);
-            }
-        }
-        Ok(None)
+        self.missed.answered(next, Vec::new());
+        Ok(())
     }
 }
