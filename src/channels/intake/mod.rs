@@ -239,6 +239,11 @@ impl Intake {
         (self.0.parts.is_awaited)(chat, person)
     }
 
+    /// Whether a text must be stored nowhere: it is typed where the input is hidden.
+    pub fn is_secret(&self, message: &Envelope) -> bool {
+        (self.0.parts.is_secret)(message)
+    }
+
     /// Whether a text in a group chooses something that was offered there, where the channel has no buttons: then it is
     /// for us although it does not say so. `quoted` is the message that it replies to, or empty.
     pub fn is_choice(&self, chat: &Address, text: &str, quoted: &str) -> bool {

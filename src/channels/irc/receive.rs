@@ -3,6 +3,7 @@
 //! A server tells a message once, to those who are connected. While the inbox cannot store messages some are kept here;
 //! when there are too many, the server is not read.
 
+mod kept;
 mod paste;
 
 use std::collections::VecDeque;
@@ -37,6 +38,7 @@ use crate::limits::channels::{CALL_TIME, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENC
 use crate::message::{Envelope, Sender};
 use crate::state::{Damaged, Policy, StateFile};
 use crate::sys::{memory, random};
+use kept::Held;
 use paste::{Paste, Whole};
 
 /// The file with what is remembered.
@@ -75,6 +77,8 @@ struct Receiver<'a> {
     explained: VecDeque<String>,
     explained_at: Option<Duration>,
     paste: Paste,
+    /// What the inbox does not have yet, on the disk.
+    held: Held,
     /// Messages that the inbox could not store yet, and when to try again.
     unstored: VecDeque<Whole>,
     store_at: Duration,
@@ -100,6 +104,7 @@ pub(super) fn run(parts: ReceiverParts<'_>) {
     };
     let file: StateFile<Saved> = StateFile::new(making.state.join(FILE), policy);
     let saved = file.read().unwrap_or_default();
+    let (held, left) = Held::open(&making.state);
     let health = parts.intake.health();
     let backoff = |task, name| Backoff::new(task, name, making.clock.clone(), health.clone());
     // What a server tells of the time before the first start was not for us.
@@ -114,7 +119,8 @@ pub(super) fn run(parts: ReceiverParts<'_>) {
         explained: VecDeque::new(),
         explained_at: None,
         paste: Paste::default(),
-        unstored: VecDeque::new(),
+        held,
+        unstored: left.into(),
         store_at: Duration::ZERO,
         has_absent: false,
         watch: Stopwatch::start(),
@@ -130,6 +136,8 @@ pub(super) fn run(parts: ReceiverParts<'_>) {
 impl Receiver<'_> {
     fn run(mut self) {
         let cancel = self.parts.cancel.clone();
+        // What was held when the program was killed.
+        let _ = self.store();
         while !cancel.is_cancelled() {
             self.parts.heartbeat.beat(CALL_TIME);
             memory::give_back_stack();
@@ -353,15 +361,23 @@ impl Receiver<'_> {
             ..Envelope::written(&address, sender, &text)
         };
         // A command is one line, and what is told again is told as it was told before.
-        let is_alone = text.starts_with('/') || is_awaited || is_choice;
+        let is_alone =
+            text.starts_with('/') || is_awaited || is_choice || intake.is_secret(&envelope);
         if is_alone || message.is_replay {
             self.flush()?;
             return self.take(Whole::one(envelope));
         }
-        match self.paste.add(envelope, message.id, self.watch.elapsed()) {
-            Some(before) => self.take(before),
-            None => Ok(()),
-        }
+        let before = self.paste.add(envelope, message.id, self.watch.elapsed());
+        self.unstored.extend(before);
+        self.hold();
+        self.store()
+    }
+
+    /// Keeps what the inbox does not have yet, but for secrets, which are stored nowhere.
+    fn hold(&mut self) {
+        let all = self.unstored.iter().chain(self.paste.held());
+        let all = all.filter(|whole| !self.parts.intake.is_secret(&whole.envelope));
+        self.held.keep(all.cloned().collect());
     }
 
     /// An id for a message that the server gives none.
@@ -450,6 +466,9 @@ impl Receiver<'_> {
                     self.store_at = self.watch.elapsed() + wait;
                 }
             }
+        }
+        if self.paste.held().is_none() {
+            self.held.clear();
         }
         Ok(())
     }

@@ -90,6 +90,8 @@ pub const PASTE_WAIT: Duration = Duration::from_millis(400);
 pub const PASTE_TIME: Duration = Duration::from_secs(5);
 /// See [`PASTE_TIME`].
 pub const PASTE_BYTES: usize = 32 * 1024;
+/// Bytes of the file with lines that wait for the rest of their paste, or for the inbox.
+pub const HELD_BYTES: usize = 256 * 1024;
 /// Lines of pastes, after their first ones, whose ids are remembered after a restart.
 pub const PASTED: usize = 64;
 /// Messages that are kept while the inbox cannot store them. With more the server is not read.

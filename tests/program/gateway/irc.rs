@@ -404,3 +404,34 @@ fn commands_begin_with_an_exclamation_mark_too() {
     chat.irc.wait_for(CHANNEL, "ana");
     gateway.stop().ends_with(0);
 }
+
+#[test]
+fn lines_right_before_a_kill_are_answered_after_it() {
+    let chat = Chat::playing([say("I have them.")]);
+    let gateway = chat.start();
+    chat.ana.says("first line");
+    chat.ana.says("second line");
+    let state = chat.home.path().join("state");
+    let has = |words: &str| {
+        let files = std::fs::read_dir(&state)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let inbox = std::iter::once(chat.home.path().join("inbox.jsonl"));
+        let mut all = files
+            .chain(inbox)
+            .filter_map(|path| std::fs::read_to_string(path).ok());
+        all.any(|content| content.contains(words))
+    };
+    wait_until("the lines on the disk", || has("second line"));
+    gateway.kill();
+    let gateway = chat.start();
+    chat.irc.wait_for("ana", "I have them.");
+    gateway.stop().ends_with(0);
+    let requests = chat.model.requests();
+    let asked = requests[0].last_message();
+    assert!(
+        asked.contains("first line") && asked.contains("second line"),
+        "{asked}"
+    );
+    assert!(!state.join("irc-held.json").exists());
+}

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::limits::channels::irc::{PASTE_BYTES, PASTE_TIME, PASTE_WAIT};
 use crate::message::{Address, Envelope};
 
@@ -10,7 +12,7 @@ use crate::message::{Address, Envelope};
 pub struct Paste(Option<Held>);
 
 /// A message, and the ids of its lines after the first one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Whole {
     /// The message.
     pub envelope: Envelope,
@@ -75,6 +77,11 @@ impl Paste {
         let held = self.0.as_ref()?;
         let end = (held.last + PASTE_WAIT).min(held.since + PASTE_TIME);
         Some(end.saturating_sub(now))
+    }
+
+    /// The message, as far as it has come, which stays here.
+    pub fn held(&self) -> Option<&Whole> {
+        self.0.as_ref().map(|held| &held.whole)
     }
 
     /// The message, as far as it has come.
