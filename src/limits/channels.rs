@@ -239,6 +239,8 @@ pub const SCRIPT_CHARS_MIN: usize = 40;
 pub const OFFERS: usize = 32;
 /// See [`OFFERS`].
 pub const OFFERS_IN_CHAT: usize = 6;
+/// How long a question of the model's can be answered with a number or a word alone: until the next day at the same time.
+pub const CHOICES_TIME: Duration = Duration::from_secs(24 * 3600);
 /// Bytes of an offer's message that are kept: a reminder with all of its text.
 pub const OFFER_TEXT_BYTES: usize = 4608;
 /// Bytes of a choice's data: every command of the program's own buttons.

@@ -1,14 +1,16 @@
 //! What was offered in each chat, and which of it a reply means. PURE.
 //!
 //! A number must never mean something that its writer has not seen: so an offer's numbers go on where those of the
-//! other open offers of its chat end, and an offer is over once the chat has moved on.
+//! other open offers of its chat end. An offer of commands is over once the chat has moved on. A question of the model's
+//! is open until it is answered, another one replaces it, or its time is over: an answer goes to the model, which knows
+//! what has been said since.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
 use crate::limits::channels::{
-    CHOICE_REPLY_CHARS, CHOICES_USED, OFFER_TEXT_BYTES, OFFERS, OFFERS_IN_CHAT,
+    CHOICE_REPLY_CHARS, CHOICES_TIME, CHOICES_USED, OFFER_TEXT_BYTES, OFFERS, OFFERS_IN_CHAT,
 };
 use crate::message::{Address, PressedMessage};
 use crate::text::truncate_bytes;
@@ -45,6 +47,9 @@ pub struct Offer {
     pub question: Option<u64>,
     /// Whether the chat has not moved on since.
     pub is_current: bool,
+    /// End of the time in which a question of the model's is open, in seconds since 1970; `None` for other offers.
+    #[serde(default)]
+    pub until: Option<i64>,
 }
 
 impl Offer {
@@ -58,7 +63,15 @@ impl Offer {
             choices,
             question: None,
             is_current: true,
+            until: None,
         }
+    }
+
+    /// The same as a question of the model's, asked at this time.
+    #[must_use]
+    pub fn asked_at(mut self, now: i64) -> Self {
+        self.until = Some(now.saturating_add_unsigned(CHOICES_TIME.as_secs()));
+        self
     }
 
     /// The same with the text of its message.
@@ -68,8 +81,16 @@ impl Offer {
         self
     }
 
-    fn is_open(&self) -> bool {
-        self.is_current || self.question.is_some()
+    fn is_open(&self, now: i64) -> bool {
+        match self.until {
+            Some(until) => now < until,
+            None => self.is_current || self.question.is_some(),
+        }
+    }
+
+    fn is_over(&mut self) {
+        self.is_current = false;
+        self.until = self.until.map(|_| 0);
     }
 
     fn chosen(&self, choice: &Choice) -> Chosen {
@@ -116,10 +137,10 @@ pub(super) struct Book {
 
 impl Book {
     /// The number of the next choice in a chat.
-    pub fn next_number(&self, chat: &Address) -> usize {
+    pub fn next_number(&self, chat: &Address, now: i64) -> usize {
         let open = self
             .of(chat)
-            .filter(|offer| offer.is_open() && offer.first > 0);
+            .filter(|offer| offer.is_open(now) && offer.first > 0);
         let ends = open.map(|offer| offer.first + offer.choices.len());
         ends.max().unwrap_or(1)
     }
@@ -138,17 +159,31 @@ impl Book {
         self.offers.push(offer);
     }
 
-    /// The offer that was made last in a chat has come there, as this message.
+    /// The offer that was made last in a chat has come there, as this message. A question replaces the one before.
     pub fn sent(&mut self, chat: &Address, message: &str) {
-        if let Some(offer) = self.unsent(chat) {
-            message.clone_into(&mut offer.message);
+        let Some(at) = self.unsent(chat) else {
+            return;
+        };
+        let (before, newest) = self.offers.split_at_mut(at);
+        message.clone_into(&mut newest[0].message);
+        if newest[0].until.is_some() {
+            let questions = before.iter_mut().filter(|offer| offer.until.is_some());
+            questions
+                .filter(|offer| offer.chat == *chat)
+                .for_each(Offer::is_over);
         }
+    }
+
+    /// A message's question of the model's has been answered. Returns whether anything has changed.
+    pub fn answered(&mut self, chat: &Address, message: &str) -> bool {
+        let mut questions = self.offers.iter_mut().filter(|it| it.until.is_some());
+        let found = questions.find(|it| it.chat == *chat && it.message == message);
+        found.map(Offer::is_over).is_some()
     }
 
     /// The offer that was made last in a chat has not come there.
     pub fn take_back(&mut self, chat: &Address) {
-        let is_unsent = |offer: &Offer| offer.chat == *chat && offer.message.is_empty();
-        if let Some(last) = self.offers.iter().rposition(is_unsent) {
+        if let Some(last) = self.unsent(chat) {
             self.offers.remove(last);
         }
     }
@@ -159,10 +194,11 @@ impl Book {
             .retain(|offer| offer.chat != *chat || offer.message != message);
     }
 
-    /// The agent has said something in a chat: a number may be an answer to that from now on. Returns whether anything
-    /// has changed.
-    pub fn moved_on(&mut self, chat: &Address) -> bool {
+    /// Something else was said in a chat, by the agent or by a person: a number may be an answer to that from now on.
+    /// Returns whether anything has changed.
+    pub fn moved_on(&mut self, chat: &Address, is_by_person: bool) -> bool {
         let offers = self.offers.iter_mut();
+        let offers = offers.filter(|offer| is_by_person || offer.until.is_none());
         let current = offers.filter(|offer| offer.chat == *chat && offer.is_current);
         let count = current.map(|offer| offer.is_current = false).count();
         count > 0
@@ -176,18 +212,30 @@ impl Book {
     }
 
     /// What a reply chooses in a chat; `quoted` is the message that it replies to, or empty.
-    pub fn find(&self, chat: &Address, text: &str, quoted: &str) -> Option<Chosen> {
+    pub fn find(&self, chat: &Address, (text, quoted): (&str, &str), now: i64) -> Option<Chosen> {
         let text = text.trim();
         if text.is_empty() || text.contains('\n') || text.chars().count() > CHOICE_REPLY_CHARS {
             return None;
         }
+        let is_of_another =
+            !quoted.is_empty() && !self.of(chat).any(|offer| offer.message == quoted);
         let is_meant = |offer: &&Offer| match quoted {
-            "" => offer.is_open(),
+            "" => offer.is_open(now),
+            // A mail always replies to one, such as to the closing words below a question.
+            _ if is_of_another => offer.until.is_some() && offer.is_open(now),
             message => offer.message == message,
         };
         let newest_first = || self.of(chat).rev().filter(is_meant);
         if let Some(number) = number(text) {
-            let found = |offer: &Offer| Some(offer.chosen(offer.by_number(number)?));
+            let found = |offer: &Offer| {
+                let mut chosen = offer.chosen(offer.by_number(number)?);
+                if offer.until.is_some() && quoted.is_empty() && !offer.is_current || is_of_another
+                {
+                    // The model may have asked for a number since, in its own words.
+                    chosen.data += &format!(" (typed: {number})");
+                }
+                Some(chosen)
+            };
             return newest_first().find_map(found);
         }
         let label = bare(text);
@@ -231,9 +279,9 @@ impl Book {
         self.offers.iter().filter(move |offer| offer.chat == *chat)
     }
 
-    fn unsent(&mut self, chat: &Address) -> Option<&mut Offer> {
-        let mut newest_first = self.offers.iter_mut().rev();
-        newest_first.find(|offer| offer.chat == *chat && offer.message.is_empty())
+    fn unsent(&self, chat: &Address) -> Option<usize> {
+        let is_unsent = |offer: &Offer| offer.chat == *chat && offer.message.is_empty();
+        self.offers.iter().rposition(is_unsent)
     }
 }
 

@@ -15,6 +15,7 @@ use self::book::Book;
 use super::adapter::{Adapter, Button};
 use super::buttons::{self, Press};
 use super::texts::choices as texts;
+use crate::clock::Clock;
 use crate::language::Language;
 use crate::limits::channels::{CHOICES_FILE_BYTES, CHOICES_LINE_CHARS};
 use crate::markup::plain;
@@ -27,6 +28,7 @@ use crate::sync::Mutex;
 pub struct Choices {
     file: StateFile<Book>,
     book: Mutex<Book>,
+    clock: Clock,
 }
 
 impl Choices {
@@ -45,7 +47,11 @@ impl Choices {
         };
         let file = StateFile::<Book>::new(state.join(format!("choices-{channel}.json")), policy);
         let book = Mutex::new(file.read().unwrap_or_default().restored());
-        Self { file, book }
+        Self {
+            file,
+            book,
+            clock: Clock::System,
+        }
     }
 
     /// Prepares an offer of these buttons, and what its message says about it, as Markdown. `None` without buttons.
@@ -62,10 +68,17 @@ impl Choices {
         // Where any number may be an answer, none is a choice.
         let first = match choices.iter().all(|choice| is_word_only(&choice.data)) {
             true => 0,
-            false => self.book.lock().next_number(chat),
+            false => self.book.lock().next_number(chat, self.now()),
         };
         let text = describe(first, &choices, language);
-        Some((Offer::new(chat, first, choices), text))
+        let is_of_model =
+            |choice: &Choice| matches!(buttons::read(&choice.data), Some(Press::Text(_)));
+        let is_question = choices.iter().any(is_of_model);
+        let offer = Offer::new(chat, first, choices);
+        Some(match is_question {
+            true => (offer.asked_at(self.now()), text),
+            false => (offer, text),
+        })
     }
 
     /// An offer is being sent. It counts from now on: a reply may be quicker than the channel's confirmation.
@@ -88,9 +101,17 @@ impl Choices {
         self.book.lock().replaced(chat, message);
     }
 
-    /// The agent has said something in a chat.
-    pub fn moved_on(&self, chat: &Address) {
-        let has_changed = self.book.lock().moved_on(chat);
+    /// A question of the model's, which this message asked, has been answered.
+    pub fn answered(&self, chat: &Address, message: &str) {
+        let has_changed = self.book.lock().answered(chat, message);
+        if has_changed {
+            self.save();
+        }
+    }
+
+    /// Something else was said in a chat, by the agent or by a person.
+    pub fn moved_on(&self, chat: &Address, is_by_person: bool) {
+        let has_changed = self.book.lock().moved_on(chat, is_by_person);
         if has_changed {
             self.save();
         }
@@ -106,7 +127,11 @@ impl Choices {
 
     /// What a reply chooses in a chat; `quoted` is the message that it replies to, or empty.
     pub fn find(&self, chat: &Address, text: &str, quoted: &str) -> Option<Chosen> {
-        self.book.lock().find(chat, text, quoted)
+        self.book.lock().find(chat, (text, quoted), self.now())
+    }
+
+    fn now(&self) -> i64 {
+        self.clock.now_ms() / 1000
     }
 
     /// Notes, on the disk, that a message has answered a question.

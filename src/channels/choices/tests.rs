@@ -1,7 +1,10 @@
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use super::book::Book;
 use super::*;
 use crate::approval::{AlwaysOption, Question};
-use crate::limits::channels::{CHOICES_USED, OFFERS, OFFERS_IN_CHAT};
+use crate::clock::BUILD_EPOCH;
+use crate::limits::channels::{CHOICES_TIME, CHOICES_USED, OFFERS, OFFERS_IN_CHAT};
 
 fn chat(name: &str) -> Address {
     Address::new("fake", name)
@@ -120,18 +123,84 @@ fn a_number_never_means_what_its_writer_has_not_seen() {
     assert_eq!(scene.chosen(&here, "4").as_deref(), Some("q:8:once"));
     assert_eq!(scene.chosen(&here, "run once"), None, "which of them?");
     scene.choices.close(7);
-    scene.choices.moved_on(&here);
+    scene.choices.moved_on(&here, false);
     assert_eq!(scene.chosen(&here, "1"), None, "it is over");
     assert_eq!(scene.chosen(&here, "run once").as_deref(), Some("q:8:once"));
     let (text, _) = scene.offers(&here, &commands(&["large", "small"]));
     assert!(text.contains("**7** large"), "{text}");
-    scene.choices.moved_on(&here);
+    scene.choices.moved_on(&here, false);
     assert_eq!(
         scene.chosen(&here, "7"),
         None,
         "it may answer what was said since"
     );
     assert_eq!(scene.chosen(&here, "5").as_deref(), Some("q:8:deny"));
+}
+
+#[test]
+fn a_question_is_open_until_it_is_answered_replaced_or_expired() {
+    let (mut scene, here) = (Scene::new(), chat("1"));
+    let clock = Arc::new(AtomicI64::new(BUILD_EPOCH * 1000));
+    scene.choices.clock = Clock::Hand(Arc::clone(&clock));
+    let labels = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        buttons::for_labels(&[names], 64)
+    };
+    let (_, colour) = scene.offers(&here, &labels(&["Red", "Blue"]));
+    scene.offers(&here, &commands(&["done"]));
+    let (_, other) = scene.offers(&chat("2"), &labels(&["Yes", "No"]));
+    // The closing words of the turn.
+    scene.choices.moved_on(&here, false);
+    assert_eq!(scene.chosen(&here, "2").as_deref(), Some("w:Blue"));
+    assert_eq!(scene.chosen(&here, "blue").as_deref(), Some("w:Blue"));
+    assert_eq!(
+        scene.chosen(&here, "3"),
+        None,
+        "a command may not be what was meant"
+    );
+    // What people say meanwhile may be followed by a question in plain words.
+    scene.choices.moved_on(&here, true);
+    assert_eq!(
+        scene.chosen(&here, "2").as_deref(),
+        Some("w:Blue (typed: 2)")
+    );
+    let replies = |text: &str| scene.choices.find(&here, text, "closing words");
+    assert_eq!(
+        replies("2").map(|it| it.data).as_deref(),
+        Some("w:Blue (typed: 2)")
+    );
+    assert_eq!(replies("3"), None, "no command");
+    // Another question has numbers of its own. Until it has come, the first one is open.
+    let (offer, text) = scene
+        .choices
+        .prepare(&here, &labels(&["Large", "Small"]), Language::English)
+        .unwrap();
+    assert!(text.contains("**3** Large"), "{text}");
+    scene.choices.add(offer);
+    assert!(scene.chosen(&here, "2").is_some());
+    scene.choices.sent(&here, "size");
+    assert_eq!(scene.chosen(&here, "2"), None, "replaced");
+    assert!(
+        scene.choices.find(&here, "2", &colour).is_some(),
+        "but it can be quoted"
+    );
+    assert_eq!(scene.chosen(&here, "4").as_deref(), Some("w:Small"));
+    let mut scene = scene.restarted();
+    scene.choices.clock = Clock::Hand(Arc::clone(&clock));
+    assert_eq!(scene.chosen(&here, "4").as_deref(), Some("w:Small"));
+    scene.choices.answered(&here, "size");
+    assert_eq!(scene.chosen(&here, "4"), None, "answered");
+    assert_eq!(
+        scene.chosen(&chat("2"), "1").as_deref(),
+        Some("w:Yes"),
+        "another chat"
+    );
+    let time = i64::try_from(CHOICES_TIME.as_millis()).unwrap();
+    clock.fetch_add(time, Ordering::Relaxed);
+    assert_eq!(scene.chosen(&chat("2"), "1"), None, "expired");
+    assert!(scene.choices.find(&chat("2"), "1", &other).is_some());
+    let (text, _) = scene.offers(&here, &labels(&["a"]));
+    assert!(text.contains("**1** a"), "{text}");
 }
 
 #[test]
@@ -147,7 +216,7 @@ fn a_reply_to_a_message_means_that_message() {
     assert_eq!(find("a", "").as_deref(), Some("m2"), "the newest");
     assert_eq!(find("3", &first), None);
     assert_eq!(find("1", "another message"), None);
-    scene.choices.moved_on(&here);
+    scene.choices.moved_on(&here, false);
     let find = |text: &str, quoted: &str| scene.choices.find(&here, text, quoted).is_some();
     assert!(find("1", &first) && !find("1", ""));
     scene.choices.replaced(&here, &first);
@@ -194,7 +263,7 @@ fn where_a_number_is_an_answer_only_words_choose() {
 fn offers_outlive_a_restart_and_questions_do_not() {
     let (mut scene, here) = (Scene::new(), chat("1"));
     scene.offers(&here, &question(7, Language::English));
-    scene.choices.moved_on(&here);
+    scene.choices.moved_on(&here, false);
     scene.offers(&here, &commands(&["done"]));
     scene.choices.note_used("fake:9");
     let (offer, _) = scene
@@ -238,7 +307,8 @@ fn there_is_a_bound_for_everything() {
                 data: format!("c:/do {number}.{part}"),
             };
             book.add(
-                Offer::new(&to, book.next_number(&to), vec![choice]).with_text(&"ü".repeat(9000)),
+                Offer::new(&to, book.next_number(&to, 0), vec![choice])
+                    .with_text(&"ü".repeat(9000)),
             );
             book.sent(&to, &format!("{number}.{part}"));
         }
@@ -259,8 +329,10 @@ fn there_is_a_bound_for_everything() {
             .unwrap();
         book.add(offer);
     }
-    let known = (0..2 * OFFERS_IN_CHAT)
-        .filter(|number| book.find(&chat("1"), &format!("x{number}"), "").is_some());
+    let known = (0..2 * OFFERS_IN_CHAT).filter(|number| {
+        book.find(&chat("1"), (&format!("x{number}"), ""), 0)
+            .is_some()
+    });
     assert_eq!(
         known.collect::<Vec<_>>(),
         (OFFERS_IN_CHAT..2 * OFFERS_IN_CHAT).collect::<Vec<_>>()

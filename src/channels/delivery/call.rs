@@ -279,7 +279,7 @@ impl<'a> Caller<'a> {
         let is_of_agent =
             message.run.is_some() || message.replaces.as_ref().is_some_and(DraftKey::is_of_turn);
         if let (Some(choices), None, true) = (&self.parts.choices, offer, is_of_agent && is_last) {
-            choices.moved_on(to);
+            choices.moved_on(to, false);
         }
         Ok(())
     }

@@ -201,9 +201,14 @@ impl Intake {
         for step in steps {
             let event = match step {
                 // What is not among the new ones was accepted before.
-                Step::Accept(message) => accepted
-                    .next_if(|new| message.id.is_empty() || new.id == message.id)
-                    .map(Event::Arrived),
+                Step::Accept(message) => {
+                    if let (Some(choices), true) = (&self.0.parts.choices, message.is_relayed) {
+                        choices.answered(&message.address(), &message.reference);
+                    }
+                    accepted
+                        .next_if(|new| message.id.is_empty() || new.id == message.id)
+                        .map(Event::Arrived)
+                }
                 Step::Secret { kept, text } => {
                     let new = accepted.next_if(|new| kept.id.is_empty() || new.id == kept.id);
                     if let Some(new) = new {
@@ -248,7 +253,8 @@ impl Intake {
     /// for us although it does not say so. `quoted` is the message that it replies to, or empty.
     pub fn is_choice(&self, chat: &Address, text: &str, quoted: &str) -> bool {
         let choices = self.0.parts.choices.as_ref();
-        choices.is_some_and(|choices| choices.find(chat, text, quoted).is_some())
+        let chosen = choices.and_then(|choices| choices.find(chat, text, quoted));
+        chosen.is_some_and(|chosen| quoted.is_empty() || chosen.message.id == quoted)
     }
 
     /// Whether a person has access: by the configuration, or because they are paired.
@@ -459,7 +465,7 @@ impl Intake {
         let Some(chosen) = chosen.filter(|chosen| may(&chosen.data)) else {
             if !envelope.text.starts_with('/') {
                 // The conversation goes on about something else.
-                choices.moved_on(&address);
+                choices.moved_on(&address, true);
             }
             return Chose::Nothing;
         };

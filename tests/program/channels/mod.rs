@@ -264,8 +264,9 @@ macro_rules! table {
                 check_lacks::<Service>();
             }
 
-            table!(@stories answered, long_split, code_and_tables, file_in, file_out, approval, sh, mention_in_group,
-                edit, reconnect_in_turn, rate_limit, outage_of_ten_minutes, kills, stranger, limited_catch_up);
+            table!(@stories answered, long_split, code_and_tables, file_in, file_out, approval, choices, sh,
+                mention_in_group, edit, reconnect_in_turn, rate_limit, outage_of_ten_minutes, kills, stranger,
+                limited_catch_up);
         })+
     };
     (@stories $($story:ident),+) => {

@@ -19,6 +19,7 @@ pub const NAMES: [&str; 15] = [
     "file_in",
     "file_out",
     "approval",
+    "choices",
     "sh",
     "mention_in_group",
     "edit",
@@ -148,6 +149,33 @@ pub fn file_out<S: Service>() {
     let shown = scene.wait_for_any(HERE, "a file", |shown| !shown.files.is_empty());
     gateway.stop().ends_with(0);
     assert_eq!(shown.files, [("plot.txt".to_owned(), b"a plot".to_vec())]);
+}
+
+/// A question of the model's is answered after the turn's closing words, which come late.
+pub fn choices<S: Service>() {
+    let gate = Gate::default();
+    let arguments = json!({"content": "Which colour?", "buttons": [["Red", "Blue"]]});
+    let scene = Scene::<S>::playing([
+        call("message", arguments),
+        say("Tell me when you know.").after(&gate),
+        say("It will be Blue."),
+    ]);
+    let gateway = scene.start();
+    scene.service.says(Who::Ana, HERE, "paint it");
+    scene.wait_for(HERE, "Which colour?");
+    wait_until("the last request of the turn", || {
+        scene.model.requests().len() == 2
+    });
+    gate.open();
+    scene.wait_for(HERE, "Tell me when you know.");
+    scene.service.presses(Who::Ana, HERE, "Blue");
+    scene.wait_for(HERE, "It will be Blue.");
+    assert!(
+        scene.asked(2).contains("[button] Blue"),
+        "{}",
+        scene.asked(2)
+    );
+    gateway.stop().ends_with(0);
 }
 
 /// A command waits for its approval, which a button or a reply gives; then the question is closed.
