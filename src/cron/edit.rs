@@ -27,7 +27,7 @@ pub struct NewJob {
     pub message: String,
     /// A name for people; empty for none.
     pub name: String,
-    /// The chat that gets the result; `None` for the one that is active last when the job runs.
+    /// The chat that gets the result; `None` for the private chat of an owner.
     pub chat: Option<Address>,
     /// Where the result goes.
     pub deliver: Deliver,
@@ -75,7 +75,7 @@ pub struct Changes {
     pub message: Option<String>,
     /// The name.
     pub name: Option<String>,
-    /// The chat; `Some(None)` for the one that is active last.
+    /// The chat; `Some(None)` for the private chat of an owner.
     pub chat: Option<Option<Address>>,
     /// Where the result goes.
     pub deliver: Option<Deliver>,

@@ -79,7 +79,7 @@ pub struct Payload {
     pub message: String,
     /// Where the result goes.
     pub deliver: Deliver,
-    /// The channel of the chat, such as `telegram`; `None` for the chat that was active last.
+    /// The channel of the chat, such as `telegram`; `None` for the private chat of an owner.
     pub channel: Option<String>,
     /// The chat's id in the channel, and its thread after a colon.
     pub to: Option<String>,
@@ -323,7 +323,7 @@ where
 }
 
 impl Payload {
-    /// The chat that gets the result; `None` for the one that was active last.
+    /// The chat that gets the result; `None` for the private chat of an owner.
     pub fn chat(&self) -> Option<Address> {
         let (channel, to) = (self.channel.as_ref()?, self.to.as_ref()?);
         Some(Address::parse(&format!("{channel}:{to}")))

@@ -316,6 +316,11 @@ impl Delivery {
         self.0.parts.choices.clone()
     }
 
+    /// Whether an address is known to be a group.
+    pub fn is_group(&self, to: &Address) -> bool {
+        self.0.parts.adapter.is_group(to).unwrap_or(false)
+    }
+
     /// Whether the channel can edit messages.
     pub fn edits(&self) -> bool {
         self.0.parts.adapter.capabilities().edits

@@ -56,7 +56,7 @@ struct Settings {
     /// The time zone of the schedule, such as Europe/Zurich
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
-    /// The chat that gets the result, such as telegram:123 [default: the one that was active last]
+    /// The chat that gets the result, such as telegram:123 [default: the private one in which an owner wrote last]
     #[arg(long, value_name = "CHAT", allow_hyphen_values = true)]
     to: Option<String>,
     /// Where the result goes
@@ -98,7 +98,7 @@ impl Settings {
         self.deliver.as_deref().and_then(Deliver::parse)
     }
 
-    /// The chat; an empty text is the one that was active last.
+    /// The chat; an empty text is that of an owner.
     fn chat(&self, planner: &Planner<'_>) -> Result<Option<Option<Address>>> {
         let Some(text) = self.to.as_deref() else {
             return Ok(None);
@@ -231,7 +231,7 @@ fn report(planner: &Planner<'_>, what: &str, job: &Job) -> Result<()> {
     report_runs(planner, what, job)?;
     let row = |name: &str, value: &str| print::line(&format!("  {name:<9} {}", reveal(value)));
     row("action", &texts::action(job))?;
-    row("result to", &texts::destination(job))?;
+    row("result to", &planner.destination(job))?;
     if job.delete_after_run {
         row("then", "the job is removed")?;
     }

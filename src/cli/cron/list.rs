@@ -82,7 +82,7 @@ pub fn print_job(planner: &Planner<'_>, name: &str, json: bool) -> Result<()> {
         text += &row("disabled", &texts::disabled_because(why, &enable));
     }
     text += &row("action", &texts::action(job));
-    text += &row("result to", &texts::destination(job));
+    text += &row("result to", &planner.destination(job));
     let mut rules = vec![match job.catch_up {
         true => "a missed run is made up for, once",
         false => "a missed run is left out",

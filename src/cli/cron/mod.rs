@@ -11,11 +11,11 @@ use super::terminal::print;
 use crate::clock::Clock;
 use crate::config::{Home, Loaded};
 use crate::cron::edit::{self, Asker};
-use crate::cron::{Jobs, Store};
+use crate::cron::{Job, Jobs, Store};
 use crate::error::{Error, Exit, Result};
 use crate::gateway::control::{self, CronRequest, Request};
 use crate::language::Language;
-use crate::state::KnownTime;
+use crate::state::{KnownTime, LastChat};
 use crate::zone::Zone;
 
 const AFTER_HELP: &str = "\
@@ -134,6 +134,12 @@ impl<'a> Planner<'a> {
             language: Language::English,
             is_clock_right: KnownTime::is_synchronized(&Clock::System) == Some(true),
         }
+    }
+
+    /// Where the result of a job goes, for people.
+    fn destination(&self, job: &Job) -> String {
+        let owner = LastChat::of_owner(&self.home.state()).get();
+        texts::destination(job, owner.as_ref())
     }
 
     /// Reads the jobs, and reports those that cannot be used.

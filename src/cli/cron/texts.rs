@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::cron::{Deliver, Fault, Job, PayloadKind};
 use crate::limits::cron::UNDELIVERED_RUNS_MAX;
+use crate::message::Address;
 
 /// There are no jobs.
 pub const NO_JOBS: &str =
@@ -92,11 +93,14 @@ pub fn action(job: &Job) -> String {
     }
 }
 
-/// Where the result of a job goes, for people.
-pub fn destination(job: &Job) -> String {
-    let chat = match job.payload.chat() {
-        Some(chat) => chat.to_string(),
-        None => "the chat that was active last".to_owned(),
+/// Where the result of a job goes, for people; `owner` is the private chat in which an owner wrote last.
+pub fn destination(job: &Job, owner: Option<&Address>) -> String {
+    let chat = match (job.payload.chat(), owner) {
+        (Some(chat), _) => chat.to_string(),
+        (None, Some(owner)) => format!("{owner} (the private chat in which an owner wrote last)"),
+        (None, None) => {
+            "the private chat in which an owner wrote last (none yet: --to names a chat)".to_owned()
+        }
     };
     match job.payload.deliver {
         Deliver::Chat => chat,

@@ -314,7 +314,7 @@ impl Gateway {
                 running: &running,
                 slots: slots.saturating_sub(self.count_slots()),
                 room: (!self.is_reminding()).then(|| Room {
-                    last_chat: self.parts.recent.get(),
+                    default_chat: self.job_chats().next(),
                     pending: self.parts.outbox.count_by_chat(),
                 }),
             },

@@ -38,7 +38,7 @@ pub struct Room {
     /// By their chats.
     pub pending: BTreeMap<Address, usize>,
     /// The chat of reminders that name none.
-    pub last_chat: Option<Address>,
+    pub default_chat: Option<Address>,
 }
 
 impl Room {
@@ -46,7 +46,7 @@ impl Room {
     /// leaves room for the others.
     fn take(&mut self, job: &Job) -> bool {
         let all: usize = self.pending.values().sum();
-        let Some(chat) = job.payload.chat().or_else(|| self.last_chat.clone()) else {
+        let Some(chat) = job.payload.chat().or_else(|| self.default_chat.clone()) else {
             // Its run fails, and needs no room.
             return true;
         };

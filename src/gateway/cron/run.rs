@@ -264,7 +264,7 @@ fn outcome(status: Status, error: Option<String>) -> RunOutcome {
 }
 
 impl Gateway {
-    /// The chat of a job: the one that it names, else the one that was active last.
+    /// The chat of a job: the one that it names, else the private chat of an owner.
     pub(super) fn chat_of(&self, job: &Job) -> Option<Address> {
         let payload = &job.payload;
         let named = payload.channel.as_deref().zip(payload.to.as_deref());
@@ -273,8 +273,17 @@ impl Gateway {
             // What is meant for one chat goes to no other, also when its channel is turned off.
             Some(to) => Some(to).filter(|to| self.delivery(to).is_some()),
             // The results of one agent are not for the chats of another.
-            None => self.parts.recent.get().filter(|to| self.is_served(job, to)),
+            None => self.job_chats().find(|to| self.is_served(job, to)),
         }
+    }
+
+    /// The chats for jobs that name none: the private chat in which an owner wrote last, then the one that was active
+    /// last. What an owner has planned is not for the people of a group in which it was not asked for.
+    pub(super) fn job_chats(&self) -> impl Iterator<Item = Address> {
+        let recent = self.parts.recent.get();
+        let owner = self.parts.owner_chat.get();
+        let is_private = |to: &Address| self.delivery(to).is_some_and(|it| !it.is_group(to));
+        owner.into_iter().chain(recent).filter(is_private)
     }
 
     fn is_served(&self, job: &Job, chat: &Address) -> bool {
@@ -528,7 +537,7 @@ pub(super) fn describe_status(status: Status) -> &'static str {
 }
 
 fn no_chat() -> Error {
-    Error::Failed("there is no chat yet: no one has written to the bot".to_owned())
+    Error::Failed("there is no chat yet: no owner has written to the bot in private".to_owned())
 }
 
 /// Ends the process as a power cut would, at the step that a test names.

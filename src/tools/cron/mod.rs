@@ -70,7 +70,7 @@ impl Scope {
         }
     }
 
-    /// The chat that a new job belongs to; `None` for the one that is active last when it runs.
+    /// The chat that a new job belongs to; `None` for the private chat of an owner.
     pub fn chat(&self) -> Option<&Address> {
         match self {
             Self::Chat(chat) => Some(chat),

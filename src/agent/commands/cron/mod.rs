@@ -143,7 +143,7 @@ impl Jobs<'_> {
     fn added(&self, job: &Job, mut text: String) -> CommandAnswer {
         if self.scope.chat().is_none() {
             text.push('\n');
-            text += texts::goes_to_last_chat(self.language);
+            text += texts::goes_to_owner(self.language);
         }
         if self.surface == Surface::Terminal && !self.planner.runner.is_running() {
             text.push('\n');

@@ -47,9 +47,9 @@ texts! {
         "⏰ {text}：{schedule}，下次 {time}",
     }
     /// Below a reminder that was set at the terminal, or in no chat.
-    pub fn goes_to_last_chat() {
-        "The gateway sends it to the chat that was active last.",
-        "网关会把它发送到最近活跃的聊天。",
+    pub fn goes_to_owner() {
+        "The gateway sends it to the private chat in which an owner wrote last.",
+        "网关会把它发送到所有者最近发言的私聊。",
     }
     /// Below what was planned at the terminal while no gateway runs.
     pub fn no_gateway() {

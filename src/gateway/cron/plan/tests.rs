@@ -24,7 +24,7 @@ fn look_at<'a>(jobs: &'a [Job], now_ms: i64, change: impl FnOnce(&mut Conditions
         running: &running,
         slots: 2,
         room: Some(Room {
-            last_chat: Some(chat("1")),
+            default_chat: Some(chat("1")),
             ..Room::default()
         }),
     };
@@ -58,7 +58,7 @@ fn a_job_that_runs_or_is_disabled_does_not_start() {
         running: &running,
         slots: 2,
         room: Some(Room {
-            last_chat: Some(chat("1")),
+            default_chat: Some(chat("1")),
             ..Room::default()
         }),
     };
@@ -97,7 +97,7 @@ fn pending(counts: &[(&str, usize)]) -> Option<Room> {
     let counts = counts.iter().map(|(to, count)| (chat(to), *count));
     Some(Room {
         pending: counts.collect(),
-        last_chat: Some(chat("1")),
+        default_chat: Some(chat("1")),
     })
 }
 
@@ -113,7 +113,7 @@ fn a_flood_for_one_chat_holds_up_no_other() {
     assert_eq!(started_now.len(), CHAT_ROOM_MAX + 1);
     assert_eq!(started_now.last().map(String::as_str), Some("b"));
     assert!(now.waits_for_room);
-    // The chat that was active last is the first one.
+    // The chat of jobs that name none is the first one.
     let full = look_at(&jobs, DAY, |now| {
         now.room = pending(&[("1", CHAT_ROOM_MAX)])
     });

@@ -6,6 +6,8 @@ use serde_json::json;
 
 use super::*;
 use crate::harness::model::{Gate, error, say};
+use crate::harness::program::Program;
+use crate::harness::telegram::BOT_NAME;
 
 /// The results in the workspace, by name.
 fn results(scene: &Scene) -> Vec<(String, String)> {
@@ -60,6 +62,31 @@ fn a_result_goes_to_a_file_to_the_chat_to_both_or_nowhere() {
         )
     });
     assert_eq!(results(&scene), expected);
+}
+
+#[test]
+fn a_job_of_the_terminal_is_for_an_owner_and_not_for_the_group_that_wrote_last() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |_| say("Hello, all."));
+    let home = scene.telegram.group(-1_005, "Home");
+    let gateway = scene.start();
+    scene.ana.says("/cron");
+    scene.wait_for("No jobs");
+    scene.ana.says_in(home, &format!("@{BOT_NAME} hello"));
+    scene.wait_in(home, "Hello, all.");
+    gateway.stop().ends_with(0);
+    let add = ["cron", "add", "in 1m", "echo s3same", "--command"];
+    let added = Program::new(&scene.home).args(add).run().ends_with(0);
+    assert!(
+        added.stdout.contains("result to telegram:1001"),
+        "{added:?}"
+    );
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    clock.forward(MINUTE);
+    scene.wait_for("s3same");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.texts_in(home), ["Hello, all."]);
 }
 
 #[test]
