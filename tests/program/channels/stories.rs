@@ -12,7 +12,7 @@ use crate::harness::model::{Gate, Model, Request, call, say};
 use crate::harness::wait_until;
 
 /// Their names.
-pub const NAMES: [&str; 15] = [
+pub const NAMES: [&str; 16] = [
     "answered",
     "long_split",
     "code_and_tables",
