@@ -253,11 +253,10 @@ impl<'a> Run<'a> {
     fn ask(&mut self) -> Result<Reply> {
         self.agent.check_spending(self.language)?;
         self.follow_model();
-        let budget = self.budget.history;
-        let mut tokens = self.session.fit(budget, &self.facts).tokens;
         let mut tries = 0;
         loop {
-            let mut error = match self.ask_once() {
+            let mut tokens = 0;
+            let mut error = match self.ask_once(&mut tokens) {
                 Err(Error::Model(error)) if error.fault == Fault::Overflow => error,
                 result => return result,
             };
@@ -273,7 +272,7 @@ impl<'a> Run<'a> {
             }
             self.host
                 .on_event(TurnEvent::Notice(texts::shortened(self.language)));
-            (tokens, tries) = (shorter, tries + 1);
+            tries += 1;
         }
     }
 
@@ -293,9 +292,11 @@ impl<'a> Run<'a> {
             .budget(&self.model_name, &self.system, facts, &self.specs)
     }
 
-    fn ask_once(&mut self) -> Result<Reply> {
+    /// Asks with what fits into the budget; `tokens` becomes the size of the conversation in the request.
+    fn ask_once(&mut self, tokens: &mut usize) -> Result<Reply> {
         let settings = &self.agent.settings;
         let fitted = self.session.fit(self.budget.history, &self.facts);
+        *tokens = fitted.tokens;
         let estimated = fitted.tokens + self.budget.fixed;
         let (kept, guest_turn) = match self.role {
             Role::Guest => context::entries_for_guest(&fitted.entries, fitted.turn),

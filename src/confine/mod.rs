@@ -16,6 +16,7 @@ mod self_test;
 mod served;
 mod session;
 mod shell;
+mod temporary;
 mod terminal;
 
 use crate::sync::Mutex;
@@ -32,6 +33,7 @@ pub use self_test::EscapeAttempt;
 pub use served::{Served, ServedErrors, Service};
 pub use session::{Observer, SessionEvent, SessionInfo, SessionStart, Sessions, UnreadOutput};
 pub use shell::{Shell, ShellInput, ShellLine, ShellOutcome, Shells, Taken, Unread, short_folder};
+pub use temporary::remove_leftovers;
 pub use terminal::{Keyboard, Terminal, TerminalEvent, TerminalRequest};
 
 use crate::error::{Error, Result};

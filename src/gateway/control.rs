@@ -122,8 +122,8 @@ pub fn ask(path: &Path, request: &Request) -> Result<Option<String>> {
     let failed = |source| Error::io("talk to the gateway at", path)(source);
     let mut stream = match connect(path, CONTROL_TIME) {
         Ok(stream) => stream,
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(failed(error)),
-        Err(_) => return Ok(None),
+        Err(error) if is_without_gateway(&error) => return Ok(None),
+        Err(error) => return Err(failed(error)),
     };
     let mut line = serde_json::to_vec(request).unwrap_or_default();
     line.push(b'\n');
@@ -132,6 +132,22 @@ pub fn ask(path: &Path, request: &Request) -> Result<Option<String>> {
         Reply::Done(text) => Ok(Some(text)),
         Reply::Failed(text) => Err(Error::Failed(text)),
     }
+}
+
+/// Whether a failed connection says that no gateway listens: there is no socket, it was left by one that has ended, or
+/// its path is too long for any. A refused permission says nothing about that.
+fn is_without_gateway(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        ConnectionRefused, InvalidFilename, InvalidInput, NotADirectory, NotFound,
+    };
+    let absent = [
+        NotFound,
+        NotADirectory,
+        ConnectionRefused,
+        InvalidFilename,
+        InvalidInput,
+    ];
+    absent.contains(&error.kind())
 }
 
 /// Connects to a socket. Each wait on it ends after `time`; so does that for a listener that accepts nothing
@@ -433,6 +449,25 @@ impl Gateway {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refused_permission_is_not_a_gateway_that_does_not_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let absent =
+            |path: &Path| connect(path, CONTROL_TIME).is_err_and(|it| is_without_gateway(&it));
+        let path = folder.path().join("control.sock");
+        assert!(absent(&path), "no socket");
+        drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+        assert!(absent(&path), "left by a gateway that has ended");
+        assert!(
+            absent(&folder.path().join("x".repeat(200))),
+            "no path of a socket"
+        );
+        for number in [libc::EACCES, libc::EPERM, libc::EAGAIN, libc::EMFILE] {
+            let error = io::Error::from_raw_os_error(number);
+            assert!(!is_without_gateway(&error), "{error}");
+        }
+    }
 
     #[test]
     fn a_listener_that_accepts_nothing_is_given_up() {

@@ -22,7 +22,7 @@ use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::cancel::POLL;
-use crate::limits::gateway::{LONG_TURN, SENT_TEXTS_MAX, WRITE_RETRY};
+use crate::limits::gateway::{LONG_TURN, SENT_TEXTS_MAX, WRITE_RETRY, WRITE_TRIES_MAX};
 use crate::markup::inline_code;
 use crate::message::{Address, DraftKey, Envelope, Origin, OutgoingMessage, SessionKey};
 use crate::outbox::ClosesTurn;
@@ -76,6 +76,7 @@ pub struct ChatHost<'a> {
     unread: Vec<Envelope>,
     /// Whether the person has been told that writing fails.
     is_write_failure_told: bool,
+    write_failures: WriteFailures,
     /// The run of a job that it is.
     job: Option<Arc<JobRun>>,
     /// The task of a subagent that it is.
@@ -125,6 +126,7 @@ impl<'a> ChatHost<'a> {
             unsandboxed: Vec::new(),
             unread: Vec::new(),
             is_write_failure_told: false,
+            write_failures: WriteFailures::default(),
             job: None,
             task: None,
             is_report: message.as_ref().is_some_and(is_report),
@@ -414,16 +416,17 @@ impl TurnHost for ChatHost<'_> {
     }
 
     fn retry_write(&mut self, error: &Error, cancel: &Cancel) -> bool {
-        if !std::mem::replace(&mut self.is_write_failure_told, true) {
+        if !self.write_failures.may_pass(error) {
+            return false;
+        }
+        if !self.is_write_failure_told {
             tracing::error!(session = %self.session, "failed to store a step, trying again: {error}");
             let shown = self
                 .gateway
                 .delivery(&self.reply)
                 .filter(|_| !self.is_quiet());
-            if let Some(delivery) = shown {
-                let text = texts::write_failed(self.language, error);
-                delivery.tell(&self.reply, &text);
-            }
+            let text = texts::write_failed(self.language, error);
+            self.is_write_failure_told = shown.is_none_or(|it| it.tell(&self.reply, &text));
         }
         !self.gateway.is_stopping() && !cancel.wait(WRITE_RETRY)
     }
@@ -500,4 +503,49 @@ pub(super) fn long_turn() -> std::time::Duration {
         return std::time::Duration::ZERO;
     }
     LONG_TURN
+}
+
+/// The failed writes of a turn.
+#[derive(Default)]
+struct WriteFailures {
+    /// Those that had another reason than a full disk.
+    lasting: u32,
+}
+
+impl WriteFailures {
+    /// Counts a failure. Returns whether a further try may succeed.
+    fn may_pass(&mut self, error: &Error) -> bool {
+        use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+        if let Error::Io { source, .. } = error
+            && ![QuotaExceeded, StorageFull].contains(&source.kind())
+        {
+            self.lasting += 1;
+        }
+        self.lasting < WRITE_TRIES_MAX
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_waited_for_and_a_broken_one_only_for_a_while() {
+        let tries = |number: i32| {
+            let source = std::io::Error::from_raw_os_error(number);
+            let error = Error::io("write", "journal")(source);
+            let mut failures = WriteFailures::default();
+            (0..10 * WRITE_TRIES_MAX)
+                .take_while(|_| failures.may_pass(&error))
+                .count()
+        };
+        for full in [libc::ENOSPC, libc::EDQUOT] {
+            assert_eq!(tries(full), 10 * WRITE_TRIES_MAX as usize);
+        }
+        for broken in [libc::EIO, libc::EROFS, libc::EACCES] {
+            assert_eq!(tries(broken), WRITE_TRIES_MAX as usize - 1);
+        }
+        let failed = Error::Failed("the outbox is full".to_owned());
+        assert!(WriteFailures::default().may_pass(&failed));
+    }
 }

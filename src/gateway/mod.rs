@@ -278,9 +278,15 @@ impl Gateway {
         let (to, text) = (message.to.clone(), message.text.clone());
         if let Err(error) = self.enqueue(message, None) {
             tracing::error!(chat = %to, "failed to store a message, sending it at once: {error}");
-            if let Some(delivery) = self.delivery(&to) {
-                delivery.tell(&to, &text);
-            }
+            self.tell_at_once(&to, &text);
+        }
+    }
+
+    /// Sends a text that could not be stored.
+    fn tell_at_once(&self, to: &Address, text: &str) {
+        let is_taken = self.delivery(to).is_some_and(|it| it.tell(to, text));
+        if !is_taken {
+            tracing::error!(chat = %to, "gave up a message that could not be stored: too many are waiting");
         }
     }
 

@@ -296,6 +296,7 @@ impl Delivery {
 
     /// Sends a text that cannot be stored in the outbox, such as one about a full disk. It is tried until
     /// it is sent or the process ends. False when too many such texts are waiting.
+    #[must_use]
     pub fn tell(&self, to: &Address, text: &str) -> bool {
         let text = shorten(Cow::Borrowed(text)).into_owned();
         self.notify(to, Content::Text(text))

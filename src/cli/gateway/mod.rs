@@ -102,6 +102,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         has_unit: has_update_unit(context, home),
         command: update::command(context)?,
     };
+    crate::confine::remove_leftovers();
     let parts = Parts {
         live: Arc::new(Mutex::new(Arc::new(live))),
         reload: Mutex::new(Box::new(move |live| reloader.reload(live))),

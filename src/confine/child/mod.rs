@@ -25,6 +25,7 @@ use rustix::process::Resource;
 use super::policy::{Bounds, ChildTask, Policy, Step};
 #[cfg(feature = "test-hooks")]
 use super::policy::{HOOKED, Hooks};
+use super::temporary;
 use crate::limits::confine as bounds;
 use crate::sys::process::{self, Alone, Fork, Signals};
 use crate::sys::{descriptor, namespaces, pty, seccomp};
@@ -155,7 +156,7 @@ fn in_group(
 ) -> Result<(), Failure> {
     process::set_undumpable().doing("close its memory")?;
     process::adopt_orphans().doing("adopt orphans")?;
-    let temporary = private_folder().doing("make a folder for temporary files")?;
+    let (temporary, _in_use) = temporary::create().doing("make a folder for temporary files")?;
     let gated = has_gate(policy, status);
     let (ours, theirs) = UnixStream::pair().doing("connect with the command")?;
     match alone.fork().doing("start the command")? {
@@ -344,13 +345,4 @@ fn set_limits(limits: &Bounds) -> io::Result<()> {
     // When memory runs out, this goes before the daemon. Raising it needs no right.
     let _ = std::fs::write("/proc/self/oom_score_adj", bounds::OOM_SCORE);
     Ok(())
-}
-
-/// A new folder for temporary files that no other user can enter, or create beforehand.
-fn private_folder() -> io::Result<PathBuf> {
-    let random = crate::sys::random::bytes().map_err(io::Error::other)?;
-    let name = format!("peacrab-{:032x}", u128::from_ne_bytes(random));
-    let path = std::env::temp_dir().join(name);
-    rustix::fs::mkdir(&path, rustix::fs::Mode::RWXU)?;
-    Ok(path)
 }

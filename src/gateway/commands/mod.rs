@@ -209,9 +209,7 @@ impl Gateway {
         };
         if let Err(error) = self.enqueue(reply, None) {
             tracing::error!(chat = %to, "failed to store the answer to a command: {error}");
-            if let Some(delivery) = self.delivery(&to) {
-                delivery.tell(&to, &answer.text);
-            }
+            self.tell_at_once(&to, &answer.text);
         }
         self.parts.inbox.taken(&message.id);
     }

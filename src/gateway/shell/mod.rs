@@ -56,9 +56,7 @@ impl Gateway {
         let text = outcome.text.clone();
         if let Err(error) = self.enqueue(outcome, None) {
             tracing::error!(chat = %to, "failed to store a command's output: {error}");
-            if let Some(delivery) = self.delivery(&to) {
-                delivery.tell(&to, &text);
-            }
+            self.tell_at_once(&to, &text);
         }
         self.parts.inbox.taken(&message.id);
         if let Some(delivery) = self.delivery(&to) {

@@ -88,9 +88,7 @@ impl Gateway {
         if let Err(error) = self.enqueue(message, None) {
             // A full disk is what may have to be told.
             tracing::error!(chat = %to, "failed to store a message, sending it at once: {error}");
-            if let Some(delivery) = self.delivery(&to) {
-                delivery.tell(&to, &text);
-            }
+            self.tell_at_once(&to, &text);
         }
         true
     }

@@ -95,3 +95,7 @@ pub const INPUT_TIME: Duration = Duration::from_secs(5);
 pub const ERRORS_BYTES: usize = 4 * 1024;
 /// Stack of the thread that follows a command in the background; it needs 10 kB.
 pub const SESSION_STACK_BYTES: usize = 128 * 1024;
+/// Folders for temporary files that killed supervisors left, of which one start of the gateway removes so many.
+pub const LEFTOVERS_MAX: usize = 64;
+/// Seconds since the last change of such a folder. A younger one may be just being made.
+pub const LEFTOVER_SECONDS_MIN: i64 = 60;

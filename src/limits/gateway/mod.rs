@@ -51,6 +51,9 @@ pub const PARKED_TURNS_MAX: usize = 16;
 /// Wait before a failed write of a turn's step is tried again. Half of [`STOP_GRACE`], so that the end
 /// of the gateway does not wait for it.
 pub const WRITE_RETRY: Duration = Duration::from_secs(5);
+/// Failed writes of a turn after which it is given up, one minute, unless the disk is full: a person can free space,
+/// but a card that is broken or read-only stays so, and others wait for the turn's slot.
+pub const WRITE_TRIES_MAX: u32 = 12;
 /// Messages that a refusal names; it counts the others.
 pub const REFUSED_NAMES_MAX: usize = 10;
 /// Messages that are only counted until the chat is told of them, at first; each time ten times as many.
