@@ -119,6 +119,21 @@ pub enum Failure {
     Stopped,
 }
 
+impl Failure {
+    /// The failure for an answer of a server of files that stays the same however often it is asked; `None` if it may
+    /// change. 401 concerns the token, and 408, 425 and 429 ask for another try (RFC 9110, RFC 8470, RFC 6585).
+    pub fn of_file(status: u16) -> Option<Self> {
+        match status {
+            403 | 404 | 410 => Some(Self::MessageGone),
+            401 | 408 | 425 | 429 => None,
+            300..=499 => Some(Self::Refused(format!(
+                "the server refuses to give the file (status {status})"
+            ))),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

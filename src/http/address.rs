@@ -1,12 +1,17 @@
 //! URLs: the server that one names, and the part of it that may be shown.
 
+use std::borrow::Cow;
+
 use ureq::http::Uri;
 
 use crate::error::{Error, Result};
 
 /// Parses a URL. The error names its host at most.
+///
+/// Letters beyond ASCII and spaces are percent-encoded, as browsers do (RFC 3987, section 3.1): servers refuse them as
+/// they are. Those of a host are no valid address.
 pub fn parse(url: &str) -> Result<Uri> {
-    let uri: Option<Uri> = url.parse().ok();
+    let uri: Option<Uri> = encode(url).parse().ok();
     uri.filter(|uri| host_and_port(uri).is_some())
         .ok_or_else(|| {
             let shown = origin(url).unwrap_or_else(|| "an address without http:// or https://".to_owned());
@@ -14,6 +19,31 @@ pub fn parse(url: &str) -> Result<Uri> {
                 "Cannot use {shown}: the address must look like https://host/path or http://host:port/path"
             ))
         })
+}
+
+/// The URL with nothing but ASCII in its path and its query.
+fn encode(url: &str) -> Cow<'_, str> {
+    let host = url.find("://").map_or(0, |at| at + 3);
+    let path = url.get(host..).and_then(|rest| rest.find(['/', '?', '#']));
+    let Some((server, path)) = path.and_then(|at| url.split_at_checked(host + at)) else {
+        return Cow::Borrowed(url);
+    };
+    let is_plain = |byte: u8| byte.is_ascii_graphic() || byte.is_ascii_control();
+    if path.bytes().all(is_plain) {
+        return Cow::Borrowed(url);
+    }
+    let mut encoded = server.to_owned();
+    for char in path.chars() {
+        match u8::try_from(char).is_ok_and(|byte| byte.is_ascii() && is_plain(byte)) {
+            true => encoded.push(char),
+            false => {
+                let mut bytes = [0; 4];
+                let bytes = char.encode_utf8(&mut bytes).bytes();
+                bytes.for_each(|byte| encoded += &format!("%{byte:02X}"));
+            }
+        }
+    }
+    Cow::Owned(encoded)
 }
 
 /// The host, an IPv6 address without its brackets, and the port, for `http` and `https`.
@@ -82,6 +112,24 @@ pub fn join(url: &str, target: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn letters_beyond_ascii_are_encoded_and_the_rest_stays() {
+        for (url, expected) in [
+            (
+                "https://cdn.example/1/Überblick für Zoë.png?ex=ü&hm=a%20b",
+                "/1/%C3%9Cberblick%20f%C3%BCr%20Zo%C3%AB.png?ex=%C3%BC&hm=a%20b",
+            ),
+            ("https://cdn.example/计划.txt", "/%E8%AE%A1%E5%88%92.txt"),
+            ("https://cdn.example/a%C3%BC+b?c=d/e", "/a%C3%BC+b?c=d/e"),
+        ] {
+            let uri = parse(url).unwrap();
+            assert_eq!(uri.path_and_query().unwrap().as_str(), expected);
+            assert_eq!(uri.host(), Some("cdn.example"));
+        }
+        assert!(parse("https://cdn.exämple/a").is_err());
+        assert!(parse("https://cdn.example/a\nb").is_err());
+    }
 
     #[test]
     fn a_redirect_leads_to_another_server_or_path_and_not_out_of_tls() {

@@ -288,12 +288,13 @@ impl Api {
         let url = reply["downloadUrl"].as_str().unwrap_or_default();
         let unknown = || Failure::Refused("its URL is not one of DingTalk's".to_owned());
         let url = self.file_url(url).ok_or_else(unknown)?;
-        let response = self.client.get(&url, &[]).map_err(|error| match error {
+        let response = self.client.get(&url, &[]).map_err(|error| {
             // The URL is valid for some minutes, and the file for some days.
-            Error::Status {
-                status: 403 | 404, ..
-            } => Failure::MessageGone,
-            error => self.fault(error).failure(),
+            let known = match &error {
+                Error::Status { status, .. } => Failure::of_file(*status),
+                _ => None,
+            };
+            known.unwrap_or_else(|| self.fault(error).failure())
         })?;
         let done = response.download(into, limit, &|_| (self.progress)());
         done.map(drop).map_err(|error| self.fault(error).failure())

@@ -315,11 +315,12 @@ impl Api {
         }
         let headers = [("user-agent", self.user_agent.as_str())];
         let response = self.client.get(url, &headers);
-        let response = response.map_err(|error| match error {
-            Error::Status {
-                status: 403 | 404, ..
-            } => Failure::MessageGone,
-            error => self.explain(error, ""),
+        let response = response.map_err(|error| {
+            let known = match &error {
+                Error::Status { status, .. } => Failure::of_file(*status),
+                _ => None,
+            };
+            known.unwrap_or_else(|| self.explain(error, ""))
         })?;
         let downloaded = response.download(into, limit, &|_| (self.progress)());
         downloaded

@@ -266,11 +266,12 @@ impl Api {
             return Err(Failure::Refused("its URL is not one of QQ's".to_owned()));
         }
         let response = self.client.get(url, &[]);
-        let response = response.map_err(|error| match error {
-            Error::Status {
-                status: 403 | 404, ..
-            } => Failure::MessageGone,
-            error => self.explain(error).into_failure(),
+        let response = response.map_err(|error| {
+            let known = match &error {
+                Error::Status { status, .. } => Failure::of_file(*status),
+                _ => None,
+            };
+            known.unwrap_or_else(|| self.explain(error).into_failure())
         })?;
         let downloaded = response.download(into, limit, &|_| (self.progress)());
         downloaded

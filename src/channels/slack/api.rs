@@ -269,6 +269,9 @@ impl Api {
                 status: 300..=399 | 401 | 403,
                 ..
             } => Failure::Refused(NO_RIGHT.to_owned()),
+            Error::Status { status, .. } if Failure::of_file(status).is_some() => {
+                Failure::Refused(format!("Slack refuses to give the file (status {status})"))
+            }
             error => self.explain(error, "download"),
         })?;
         let is_page = response.header("content-type");
