@@ -129,6 +129,14 @@ impl Decoder {
             let block = Members::read(block.get()).unwrap_or_default();
             self.start(Block::read(index, &block), &mut |_| {})?;
         }
+        if let Some(text) = message.text("content") {
+            let block = Block {
+                kind: "text".to_owned(),
+                text,
+                ..Block::default()
+            };
+            self.start(block, &mut |_| {})?;
+        }
         self.usage.update(&message.members("usage"));
         self.end(stop);
         self.stage = Stage::Over;
@@ -178,10 +186,26 @@ impl Decoder {
         let pieces = ["text", "thinking", "signature", "partial_json"];
         let [text, thinking, signature, input] = pieces.map(|name| delta.text_or_empty(name));
         self.grow(text.len() + thinking.len() + signature.len() + input.len())?;
-        let Some(block) = self.blocks.iter_mut().rfind(|block| block.index == index) else {
-            let reason = format!("a piece of block {index}, which never began");
-            return Err(Failure::new(Fault::Garbage, reason));
-        };
+        let place = self.blocks.iter().rposition(|block| block.index == index);
+        if place.is_none() {
+            // Some servers begin only the blocks of calls.
+            let kind = match delta.text_or_empty("type").as_str() {
+                "text_delta" => "text",
+                "thinking_delta" => "thinking",
+                _ => {
+                    let reason = format!("a piece of block {index}, which never began");
+                    return Err(Failure::new(Fault::Garbage, reason));
+                }
+            };
+            let block = Block {
+                index,
+                kind: kind.to_owned(),
+                ..Block::default()
+            };
+            self.start(block, show)?;
+        }
+        let last = self.blocks.len() - 1;
+        let block = &mut self.blocks[place.unwrap_or(last)];
         block.text += &text;
         block.thinking += &thinking;
         block.signature += &signature;
@@ -248,11 +272,11 @@ impl Block {
                 signature: self.signature,
             }),
             "redacted_thinking" => reply.reasoning.push(Reasoning::Redacted(self.data)),
-            "tool_use" => {
+            "tool_use" if !self.name.trim().is_empty() => {
                 let number = reply.tool_calls.len();
                 reply.tool_calls.push(self.into_call(nonce, number));
             }
-            // A block of a type that is newer than this program.
+            // A block of a type that is newer than this program, or a call of nothing.
             _ => {}
         }
     }
@@ -270,7 +294,7 @@ impl Block {
             id,
             name: self.name,
             arguments: match self.input_pieces.trim() {
-                "" => whole,
+                "" | "{}" => whole,
                 _ => self.input_pieces,
             },
             signature: None,

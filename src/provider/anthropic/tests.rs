@@ -288,6 +288,33 @@ fn a_stream_is_put_together_by_index() {
 }
 
 #[test]
+fn what_other_servers_leave_out_loses_no_answer() {
+    let end = [
+        r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#,
+        r#"{"type":"message_stop"}"#,
+    ];
+    let answer = |events: &[&str]| stream(&[events, &end].concat()).unwrap();
+    // No block begins (Bedrock's Converse), or another one did.
+    let thought = r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}"#;
+    let text =
+        r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Hi."}}"#;
+    let (reply, shown) = answer(&[thought, text]);
+    assert_eq!((reply.text.as_str(), shown.as_str()), ("Hi.", "Hi."));
+    assert_eq!(reply.reasoning, [Reasoning::Text("hm".to_owned())]);
+    // The input is whole at once, and an empty one follows.
+    let call = r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"ls","input":{"path":"."}}}"#;
+    let empty = r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}"#;
+    let (reply, _) = answer(&[call, empty]);
+    assert_eq!(reply.tool_calls[0].arguments, r#"{"path":"."}"#);
+    // A call of nothing is none.
+    let nameless = call.replace(r#""ls""#, r#""""#);
+    let (reply, _) = answer(&[&nameless, text]);
+    assert_eq!((reply.text.as_str(), reply.tool_calls.len()), ("Hi.", 0));
+    let text = r#"{"type":"message","content":"Hi.","stop_reason":"end_turn"}"#;
+    assert_eq!(whole(text).unwrap().text, "Hi.");
+}
+
+#[test]
 fn a_stream_that_stops_or_fails_before_its_end_is_no_answer() {
     assert_eq!(stream(&EVENTS[..14]).unwrap_err().fault, Fault::Cut);
     assert!(stream(&EVENTS[..15]).is_ok());
@@ -297,7 +324,7 @@ fn a_stream_that_stops_or_fails_before_its_end_is_no_answer() {
         stream(&[EVENTS[0], overloaded]).unwrap_err().fault,
         Fault::Busy
     );
-    assert_eq!(stream(&[EVENTS[3]]).unwrap_err().fault, Fault::Garbage);
+    assert_eq!(stream(&[EVENTS[11]]).unwrap_err().fault, Fault::Garbage);
     assert_eq!(stream(&["<html>"]).unwrap_err().fault, Fault::Garbage);
 }
 
