@@ -2,7 +2,7 @@
 //!
 //! A call counts when it ends the answer: what text follows is a quotation, and stays. Whose text is
 //! looked at is decided by the caller; a page that such a model quotes at the end of its answer is the
-//! price of serving models that cannot make calls.
+//! price of serving models that cannot make calls. On a line that is marked as a quotation it is none.
 
 use super::template::{self, Template};
 use super::written::{self, Form, Written};
@@ -25,6 +25,8 @@ pub struct Filter<'a> {
     searched: usize,
     /// Whether anything but white space was let through.
     begun: bool,
+    /// What the last line that was let through begins with.
+    line: Option<char>,
 }
 
 impl<'a> Filter<'a> {
@@ -39,6 +41,7 @@ impl<'a> Filter<'a> {
             closed: 0,
             searched: 0,
             begun: false,
+            line: None,
         }
     }
 
@@ -69,7 +72,8 @@ impl<'a> Filter<'a> {
             return self.find_mark(text);
         };
         let open = template.open.len();
-        if !may_follow(&self.held[open..], template, self.tools) {
+        let is_quoted = self.line == Some('>');
+        if is_quoted || !may_follow(&self.held[open..], template, self.tools) {
             self.let_through(open, text);
             return true;
         }
@@ -143,6 +147,13 @@ impl<'a> Filter<'a> {
     fn let_through(&mut self, bytes: usize, text: &mut String) {
         let white = self.held[..bytes].trim_start().is_empty();
         self.begun |= !white;
+        for char in self.held[..bytes].chars() {
+            match char {
+                '\n' => self.line = None,
+                _ if char.is_whitespace() => {}
+                _ => self.line = self.line.or(Some(char)),
+            }
+        }
         text.extend(self.held.drain(..bytes));
         (self.found, self.closed, self.searched) = (None, 0, 0);
     }
@@ -183,7 +194,10 @@ fn may_follow(inside: &str, template: &Template, tools: &[ToolSpec]) -> bool {
 }
 
 /// Tokens that some servers leave behind an answer.
-const ENDS: [&str; 8] = [
+const ENDS: [&str; 10] = [
+    // Of Qwen's calls, where the model left out the beginning.
+    "</tool_call>",
+    "<|eot|>",
     "<|im_end|>",
     "<|eot_id|>",
     "<|eom_id|>",

@@ -30,6 +30,9 @@ fn a_call_counts_at_the_end_of_an_answer_and_is_a_quotation_elsewhere() {
         (format!("{call} is how it calls."), "*", 0),
         (format!("`{call}`"), "*", 0),
         (format!("```\n{call}\n```"), "*", 0),
+        (format!("The page says:\n > {call}"), "*", 0),
+        (format!("> So:\n> {call}\n> {call}"), "*", 0),
+        (format!("> So.\n{call}"), "> So.\n", 1),
         (format!("{call} and {call}"), &*format!("{call} and "), 1),
         (fence.to_owned(), "", 1),
         (format!("\n{fence}\n"), "\n", 1),
@@ -72,6 +75,11 @@ fn each_family_has_its_own_template() {
             "<tool_call>\n<function=ls>\n</function>\n</tool_call>",
         ),
         ("qwen3-coder:30b", "<function=ls>\n</function>"),
+        // The server took the beginning for its own.
+        (
+            "qwen3-coder:30b",
+            "<function=ls>\n</function>\n</tool_call>",
+        ),
         ("hermes-3-8b", "<tool_call>{\"name\":\"ls\"}</tool_call>"),
         (
             "llama3.2:3b",
@@ -79,6 +87,7 @@ fn each_family_has_its_own_template() {
         ),
         ("llama3.2:3b", r#"{"name": "ls", "parameters": {}}"#),
         ("llama3.2:3b", "[ls()]<|eot_id|>"),
+        ("llama-4-scout", "[ls()]<|eot|>"),
         ("llama-4-scout", "<|python_tag|>ls.call()<|eom_id|>"),
         (
             "mistral-nemo",
