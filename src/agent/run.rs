@@ -266,7 +266,16 @@ impl<'a> Run<'a> {
             self.agent.learn_overflow(model, tokens + self.budget.fixed);
             self.budget.history = tokens / 2;
             let shorter = self.session.fit(tokens / 2, &self.facts).tokens;
-            if shorter >= tokens || tries >= OVERFLOW_RETRIES {
+            let is_at_end = shorter >= tokens || tries >= OVERFLOW_RETRIES;
+            if is_at_end && self.models.leave_too_small() {
+                // Another model may have room.
+                self.follow_model();
+                let notice = format!("{}; using {} instead", error.summary(), self.model_name);
+                self.host.on_event(TurnEvent::Notice(&notice));
+                tries = 0;
+                continue;
+            }
+            if is_at_end {
                 error.reason = format!("it cannot be shortened further; {}", error.reason);
                 return Err(Error::Model(error));
             }

@@ -7,20 +7,17 @@ use std::ops::Range;
 use serde::de::Error as _;
 use serde_json::{Error, Result};
 
-/// Half of a surrogate pair is legal JSON (RFC 8259, section 8.2), and no text: it becomes U+FFFD, which
-/// takes as many bytes as an escape. Fails where the text has `NaN` or `Infinity`, which JSON does not
-/// have (section 6) and Python writes.
+/// Half of a surrogate pair is legal JSON (RFC 8259, section 8.2), and no text: it becomes U+FFFD. Control
+/// characters in strings and unknown escapes, which are no JSON (section 7), stand for themselves. Fails where
+/// the text has `NaN` or `Infinity`, which JSON does not have (section 6) and Python writes.
 pub fn mend(text: &str) -> Result<Cow<'_, str>> {
-    let mut mended = Cow::Borrowed(text);
-    for flaw in flaws(text) {
-        if flaw.is_number {
-            let number = &text[flaw.range];
-            let what = format_args!("it contains {number}, which is not JSON");
-            return Err(Error::custom(what));
+    match flaws(text).find(|flaw| flaw.kind == Kind::Number) {
+        Some(flaw) => {
+            let what = format_args!("it contains {}, which is not JSON", &text[flaw.range]);
+            Err(Error::custom(what))
         }
-        mended.to_mut().replace_range(flaw.range, "\\ufffd");
+        None => Ok(mend_numbers(text)),
     }
-    Ok(mended)
 }
 
 /// The same, and a number that is none is `null`: one that nobody needs spoils nothing else.
@@ -29,7 +26,12 @@ pub fn mend_numbers(text: &str) -> Cow<'_, str> {
     let mut from = 0;
     for flaw in flaws(text) {
         mended.push_str(&text[from..flaw.range.start]);
-        mended.push_str(if flaw.is_number { "null" } else { "\\ufffd" });
+        match flaw.kind {
+            Kind::Number => mended.push_str("null"),
+            Kind::Half => mended.push_str("\\ufffd"),
+            Kind::Control(byte) => mended.push_str(&format!("\\u{byte:04x}")),
+            Kind::Escape => mended.push_str("\\\\"),
+        }
         from = flaw.range.end;
     }
     match from {
@@ -40,7 +42,19 @@ pub fn mend_numbers(text: &str) -> Cow<'_, str> {
 
 struct Flaw {
     range: Range<usize>,
-    is_number: bool,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A number that JSON does not have.
+    Number,
+    /// Half of a surrogate pair.
+    Half,
+    /// A control character in a string.
+    Control(u8),
+    /// The backslash of an escape that JSON does not have.
+    Escape,
 }
 
 /// Finds the flaws of a text that is JSON otherwise.
@@ -50,47 +64,69 @@ fn flaws(text: &str) -> impl Iterator<Item = Flaw> {
     // Most texts have none, and are not read letter by letter.
     let is_suspect = ["\\ud", "\\uD", "NaN", "Infinity"]
         .iter()
-        .any(|sign| text.contains(sign));
+        .any(|sign| text.contains(sign))
+        || text.bytes().any(|byte| byte < b' ')
+        || has_odd_escape(text);
     let end = if is_suspect { text.len() } else { 0 };
     std::iter::from_fn(move || {
         let bytes = text.as_bytes();
         while at < end {
             let start = at;
             at += 1;
-            let is_number = match bytes[start] {
+            let kind = match bytes[start] {
                 b'"' => {
                     in_string = !in_string;
                     continue;
                 }
+                b'\\' if in_string && is_odd(bytes.get(at)) => Kind::Escape,
                 b'\\' if in_string => {
                     at += escape_length(&bytes[start..]) - 1;
                     match surrogate(&bytes[start..]) {
-                        Some(0xD800..0xDC00) if is_low(&bytes[at..]) => at += 6,
-                        Some(_) => {
-                            return Some(Flaw {
-                                range: start..at,
-                                is_number: false,
-                            });
+                        Some(0xD800..0xDC00) if is_low(&bytes[at..]) => {
+                            at += 6;
+                            continue;
                         }
-                        None => {}
+                        Some(_) => Kind::Half,
+                        None => continue,
                     }
-                    continue;
                 }
-                b'N' | b'I' | b'-' if !in_string => ["NaN", "Infinity", "-Infinity"]
-                    .into_iter()
-                    .find(|name| bytes[start..].starts_with(name.as_bytes())),
-                _ => None,
+                byte @ 0..b' ' if in_string => Kind::Control(byte),
+                b'N' | b'I' | b'-' if !in_string => {
+                    let rest = &bytes[start..];
+                    let mut names = ["NaN", "Infinity", "-Infinity"].into_iter();
+                    match names.find(|name| rest.starts_with(name.as_bytes())) {
+                        Some(name) => at = start + name.len(),
+                        None => continue,
+                    }
+                    Kind::Number
+                }
+                _ => continue,
             };
-            if let Some(name) = is_number {
-                at = start + name.len();
-                return Some(Flaw {
-                    range: start..at,
-                    is_number: true,
-                });
-            }
+            return Some(Flaw {
+                range: start..at,
+                kind,
+            });
         }
         None
     })
+}
+
+/// Whether a backslash stands before something that JSON has no escape for.
+fn has_odd_escape(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        let next = rest.as_bytes().get(at + 1);
+        if is_odd(next) {
+            return true;
+        }
+        rest = rest.get(at + 2..).unwrap_or_default();
+    }
+    false
+}
+
+/// Whether JSON has no escape with this letter. A backslash at the end is cut off, and stays.
+fn is_odd(letter: Option<&u8>) -> bool {
+    letter.is_some_and(|letter| !b"\"\\/bfnrtu".contains(letter))
 }
 
 /// Bytes of the escape that a text begins with: six where it is of a surrogate, else those that cannot
@@ -136,6 +172,20 @@ mod tests {
     }
 
     #[test]
+    fn control_characters_and_unknown_escapes_stand_for_themselves() {
+        for (text, meant) in [
+            ("\"a\tb\nc\"", "a\tb\nc"),
+            ("\"\u{1b}[0m\"", "\u{1b}[0m"),
+            (r#""\x1b \' \\x \d""#, r"\x1b \' \x \d"),
+        ] {
+            let read: String = super::super::from_str(text).unwrap();
+            assert_eq!(read, meant, "{text}");
+        }
+        let layout = "{\n\t\"a\": 1\r\n}";
+        assert_eq!(mend_numbers(layout), layout);
+    }
+
+    #[test]
     fn a_number_that_is_none_is_named_or_null() {
         for (text, name, meant) in [
             (r#"{"a": NaN}"#, "NaN", r#"{"a": null}"#),
@@ -159,6 +209,7 @@ mod tests {
                 prop_oneof![
                     Just("\\ud83d"), Just("\\ude00"), Just("\\\\"), Just("\\\""), Just("NaN"),
                     Just("é"), Just("-Infinity"), Just("\\n"), Just("d83d"), Just("\\u00e9"),
+                    Just("\t"), Just("\\x"), Just("\\é"),
                 ],
                 0..12,
             ),

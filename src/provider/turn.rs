@@ -51,6 +51,8 @@ pub struct Turn<'a> {
     /// The candidate that answered last, or for which the conversation was too long: the next question
     /// goes to it first.
     current: Option<&'a Candidate>,
+    /// Candidates whose windows are too small for this turn.
+    too_small: Vec<&'a Candidate>,
     /// Why no model answered an earlier question, so that the helper did.
     failure: Option<ModelError>,
 }
@@ -70,17 +72,33 @@ impl<'a> Turn<'a> {
             cancel,
             client: None,
             current: None,
+            too_small: Vec::new(),
             failure: None,
         }
     }
 
     /// The name of the model that the next question goes to first.
     pub fn model_name(&self) -> String {
-        let order = self.models.order(self.current);
+        let order = self.order();
         let first = order.first().map(|candidate| candidate.name());
         // Without a model the offline helper is asked.
         let first = first.or_else(|| self.models.names().into_iter().next());
         first.unwrap_or_default()
+    }
+
+    /// The conversation cannot be made short enough for the model that was asked last: this turn goes on with the
+    /// others. Returns whether there are any.
+    pub fn leave_too_small(&mut self) -> bool {
+        self.too_small.extend(self.current.take());
+        !self.order().is_empty()
+    }
+
+    fn order(&self) -> Vec<&'a Candidate> {
+        let is_left =
+            |left: &&Candidate| self.too_small.iter().any(|one| std::ptr::eq(*one, *left));
+        let mut order = self.models.order(self.current);
+        order.retain(|candidate| !is_left(candidate));
+        order
     }
 
     /// Asks the model that answered last in this turn, at first the primary one, with retries; then
@@ -93,7 +111,7 @@ impl<'a> Turn<'a> {
     pub fn ask(&mut self, request: &Request<'_>, listener: &mut Listener<'_>) -> Result<Answer> {
         let asked = match self.failure {
             Some(_) => Vec::new(),
-            None => self.models.order(self.current),
+            None => self.order(),
         };
         let mut failures: Vec<ModelError> = Vec::new();
         for candidate in asked {

@@ -146,6 +146,27 @@ fn a_fallback_with_a_small_window_gets_a_shorter_conversation() {
 }
 
 #[test]
+fn a_model_whose_window_is_too_small_gives_way_to_the_next() {
+    for too_small_from in [0, 1] {
+        let model = Model::answering(move |request| {
+            let step = step_of(request);
+            match request.body["model"].as_str() {
+                Some("a") if step >= too_small_from => overflow(),
+                Some("b") => overflow(),
+                _ if step < 2 => look(step),
+                _ => say("room enough"),
+            }
+        });
+        let output = ask(&with_fallbacks(&model), "hi").ends_with(0);
+        assert_eq!(output.stdout, "room enough\n");
+        output.complains_of(&[
+            "too long for a; using fake/b instead",
+            "using fake/c instead",
+        ]);
+    }
+}
+
+#[test]
 fn the_bound_of_steps_ends_a_turn_with_an_account() {
     let step = |path: &str| call("list_dir", json!({"path": path}));
     let model = Model::playing([step("."), step("./.")]);

@@ -157,6 +157,15 @@ impl Decoder {
             block.put_into(&mut reply, self.nonce);
         }
         reply.text = reply.text.trim().to_owned();
+        // Some servers take the whole answer for reasoning.
+        if reply.text.is_empty() && reply.tool_calls.is_empty() && reply.stop == StopReason::Done {
+            let thoughts = std::mem::take(&mut reply.reasoning).into_iter();
+            let thoughts = thoughts.filter_map(|thought| match thought {
+                Reasoning::Text(text) | Reasoning::Signed { text, .. } => Some(text),
+                Reasoning::Redacted(_) => None,
+            });
+            reply.text = thoughts.collect::<Vec<_>>().join("\n\n");
+        }
         Ok(reply)
     }
 

@@ -220,6 +220,20 @@ fn a_whole_answer_is_read() {
 }
 
 #[test]
+fn thinking_alone_is_the_answer() {
+    let reply = whole(
+        r#"{"type":"message","content":[{"type":"thinking","thinking":"Hello.","signature":"c2ln"}],"stop_reason":"end_turn"}"#,
+    )
+    .unwrap();
+    assert_eq!((reply.text.as_str(), reply.reasoning.len()), ("Hello.", 0));
+    let cut = whole(
+        r#"{"type":"message","content":[{"type":"thinking","thinking":"Hell"}],"stop_reason":"max_tokens"}"#,
+    )
+    .unwrap();
+    assert_eq!(cut.text, "");
+}
+
+#[test]
 fn the_reasons_to_stop_and_the_errors_are_told_apart() {
     let stop = |reason: &str| {
         whole(&format!(

@@ -59,8 +59,8 @@ const TEMPLATES: &[Template] = &[
         form: Form::Loose,
         ..MARKED
     },
+    // Small models of all families leave the marks out.
     Template {
-        families: &["llama", "gemma"],
         open: "{",
         is_whole: true,
         ..MARKED

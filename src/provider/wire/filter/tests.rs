@@ -133,11 +133,12 @@ fn each_family_has_its_own_template() {
         } else {
             "kimi-k2"
         };
-        assert_eq!(
-            part_of(other, &[call]),
-            (call.to_owned(), Vec::new()),
-            "{other}: {call}"
-        );
+        // An object alone is what small models of every family write.
+        let expected = match call.starts_with('{') {
+            true => (String::new(), vec!["ls{}".to_owned()]),
+            false => (call.to_owned(), Vec::new()),
+        };
+        assert_eq!(part_of(other, &[call]), expected, "{other}: {call}");
     }
 }
 
