@@ -69,7 +69,7 @@ pub struct Person {
 impl Irc {
     /// A server with TLS, services and all capabilities.
     pub fn start() -> Self {
-        let (authority, config) = Authority::with_server();
+        let (authority, config) = Authority::self_signed();
         Self::with(Some((authority, config)))
     }
 

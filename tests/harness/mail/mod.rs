@@ -144,7 +144,7 @@ impl Mail {
             imap: Network::new(),
             smtp: Network::new(),
             security,
-            tls: (security != Security::Plain).then(Authority::with_server),
+            tls: (security != Security::Plain).then(Authority::self_signed),
             shared: Shared::new(state),
         });
         server.listen();

@@ -161,7 +161,7 @@ impl Model {
     fn start(script: Box<Script>, is_in_order: bool, with_tls: bool) -> Self {
         let listener = Arc::new(TcpListener::bind("127.0.0.1:0").unwrap());
         let address = listener.local_addr().unwrap();
-        let (authority, tls) = with_tls.then(Authority::with_server).unzip();
+        let (authority, tls) = with_tls.then(Authority::self_signed).unzip();
         let shared = Arc::new(Shared {
             script,
             is_in_order,

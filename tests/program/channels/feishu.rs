@@ -127,6 +127,11 @@ impl super::Service for Service {
         self.server.cut_links();
     }
 
+    fn forgives_haste(&self) {
+        self.server
+            .forgives("230020 trigger message frequency limit");
+    }
+
     fn limit_next(&self) {
         // Feishu asks to wait for whole seconds.
         self.server

@@ -145,6 +145,10 @@ pub trait Service: Sized {
     /// Refuses the next question for what people have written, because of a limit of 40 s. Returns whether it was.
     fn limit_receiving(&self) -> Box<dyn Fn() -> bool + '_>;
 
+    /// Allows messages that come faster than the service takes them: a program that was killed cannot know when it
+    /// sent its last ones.
+    fn forgives_haste(&self) {}
+
     /// Whether messages come by themselves, besides those that are asked for after an interruption.
     const PUSHES: bool = false;
 

@@ -351,6 +351,7 @@ pub fn kills<S: Service>() {
     let scene = Scene::<S>::with(Model::answering(|request| {
         say(&words_since_answer(request))
     }));
+    scene.service.forgives_haste();
     let mut seed = kills as u64;
     let mut gateway = scene.start();
     for number in 0..kills {

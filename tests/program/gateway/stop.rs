@@ -222,11 +222,10 @@ fn a_restart_with_an_invalid_configuration_is_refused_and_the_bot_stays() {
     let ana = telegram.person(1001, "Ana", None);
     let mut gateway = Gateway::start(&home);
     gateway.wait_for_log("ready");
-    home.write_config("{\"agents\": {\"defaults\": {\"modle\": \"x\"}}}");
+    home.write_config("{\"tools\": {\"exec\": {\"sandbox\": \"non\"}}}");
     ana.says("/restart");
     let is_refused = |message: &Message| {
-        message.text.starts_with("Not restarting: ")
-            && message.text.contains("agents.defaults.modle")
+        message.text.starts_with("Not restarting: ") && message.text.contains("tools.exec.sandbox")
     };
     telegram.wait_for_message(ana.chat(), is_refused);
     ana.says("hello");
