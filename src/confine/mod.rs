@@ -16,7 +16,6 @@ mod self_test;
 mod served;
 mod session;
 mod shell;
-mod temporary;
 mod terminal;
 
 use crate::sync::Mutex;
@@ -24,6 +23,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+pub use child::remove_leftovers;
 #[cfg(feature = "test-hooks")]
 #[doc(hidden)]
 pub use policy::{HOOKED, Step};
@@ -33,7 +33,6 @@ pub use self_test::EscapeAttempt;
 pub use served::{Served, ServedErrors, Service};
 pub use session::{Observer, SessionEvent, SessionInfo, SessionStart, Sessions, UnreadOutput};
 pub use shell::{Shell, ShellInput, ShellLine, ShellOutcome, Shells, Taken, Unread, short_folder};
-pub use temporary::remove_leftovers;
 pub use terminal::{Keyboard, Terminal, TerminalEvent, TerminalRequest};
 
 use crate::error::{Error, Result};

@@ -8,8 +8,10 @@ mod gate;
 mod root;
 mod rules;
 mod supervise;
+mod temporary;
 
 pub use rules::PROGRAMS;
+pub use temporary::remove_leftovers;
 
 use std::convert::Infallible;
 use std::io;
@@ -25,7 +27,6 @@ use rustix::process::Resource;
 use super::policy::{Bounds, ChildTask, Policy, Step};
 #[cfg(feature = "test-hooks")]
 use super::policy::{HOOKED, Hooks};
-use super::temporary;
 use crate::limits::confine as bounds;
 use crate::sys::process::{self, Alone, Fork, Signals};
 use crate::sys::{descriptor, namespaces, pty, seccomp};
