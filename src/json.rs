@@ -10,7 +10,7 @@ mod flaws;
 mod lenient;
 mod members;
 
-pub use flaws::{mend, mend_numbers};
+pub use flaws::{mend, mend_all};
 pub use lenient::lenient_from_str_within;
 pub use members::{Members, to_number, to_text};
 

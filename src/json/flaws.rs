@@ -7,8 +7,7 @@ use std::ops::Range;
 use serde::de::Error as _;
 use serde_json::{Error, Result};
 
-/// Half of a surrogate pair is legal JSON (RFC 8259, section 8.2), and no text: it becomes U+FFFD. Control
-/// characters in strings and unknown escapes, which are no JSON (section 7), stand for themselves. Fails where
+/// Half of a surrogate pair is legal JSON (RFC 8259, section 8.2), and no text: it becomes U+FFFD. Fails where
 /// the text has `NaN` or `Infinity`, which JSON does not have (section 6) and Python writes.
 pub fn mend(text: &str) -> Result<Cow<'_, str>> {
     match flaws(text).find(|flaw| flaw.kind == Kind::Number) {
@@ -16,15 +15,21 @@ pub fn mend(text: &str) -> Result<Cow<'_, str>> {
             let what = format_args!("it contains {}, which is not JSON", &text[flaw.range]);
             Err(Error::custom(what))
         }
-        None => Ok(mend_numbers(text)),
+        None => Ok(replaced(text, |kind| kind == Kind::Half)),
     }
 }
 
-/// The same, and a number that is none is `null`: one that nobody needs spoils nothing else.
-pub fn mend_numbers(text: &str) -> Cow<'_, str> {
+/// Mends all that is no JSON: a number that is none is `null`, because one that nobody needs spoils nothing else;
+/// control characters in strings and unknown escapes (section 7) stand for themselves. Not for our own files, in
+/// which such a line is a damaged one.
+pub fn mend_all(text: &str) -> Cow<'_, str> {
+    replaced(text, |_| true)
+}
+
+fn replaced(text: &str, is_meant: impl Fn(Kind) -> bool) -> Cow<'_, str> {
     let mut mended = String::new();
     let mut from = 0;
-    for flaw in flaws(text) {
+    for flaw in flaws(text).filter(|flaw| is_meant(flaw.kind)) {
         mended.push_str(&text[from..flaw.range.start]);
         match flaw.kind {
             Kind::Number => mended.push_str("null"),
@@ -178,11 +183,12 @@ mod tests {
             ("\"\u{1b}[0m\"", "\u{1b}[0m"),
             (r#""\x1b \' \\x \d""#, r"\x1b \' \x \d"),
         ] {
-            let read: String = super::super::from_str(text).unwrap();
+            let read: String = super::super::from_str(&mend_all(text)).unwrap();
             assert_eq!(read, meant, "{text}");
+            assert!(super::super::from_str::<String>(text).is_err(), "{text}");
         }
         let layout = "{\n\t\"a\": 1\r\n}";
-        assert_eq!(mend_numbers(layout), layout);
+        assert_eq!(mend_all(layout), layout);
     }
 
     #[test]
@@ -196,7 +202,7 @@ mod tests {
                 .unwrap_err()
                 .to_string();
             assert_eq!(error, format!("it contains {name}, which is not JSON"));
-            assert_eq!(mend_numbers(text), meant);
+            assert_eq!(mend_all(text), meant);
         }
         let read: String = super::super::from_str(r#""NaN""#).unwrap();
         assert_eq!(read, "NaN");
@@ -215,17 +221,17 @@ mod tests {
             ),
         ) {
             let text = format!("[\"{}\", NaN]", parts.concat());
-            let mended = mend_numbers(&text);
+            let mended = mend_all(&text);
             let read: Result<Value> = super::super::from_str(&mended);
             prop_assert!(read.is_ok(), "{text}: {mended}");
-            prop_assert_eq!(mend_numbers(&mended), &*mended);
+            prop_assert_eq!(mend_all(&mended), &*mended);
         }
 
         #[test]
         fn no_text_brings_it_down(text in ".{0,40}", tail in "[\\\\u\"dD8NaIn]{0,20}") {
             let text = text + &tail;
             let _ = mend(&text);
-            let mended = mend_numbers(&text);
+            let mended = mend_all(&text);
             if serde_json::from_str::<Value>(&text).is_ok() {
                 prop_assert_eq!(&*mended, &text);
             }

@@ -467,6 +467,8 @@ pub mod watch;
 pub mod web;
 /// Bounds of the terminal.
 pub mod cli {
+    /// What is ignored of a configuration, as far as each command says it; `config check` says all.
+    pub const IGNORED_SHOWN: usize = 3;
     /// Bytes of a value in a log line; the number of values is that in the source.
     pub const LOG_VALUE_BYTES: usize = 1024;
     /// Characters of a command in the question about it.

@@ -156,7 +156,7 @@ fn decode(provider: &str, answer: &[u8]) -> Result<Vec<Offer>, Failure> {
     };
     let answer = String::from_utf8_lossy(answer);
     json::check_depth(answer.as_bytes(), LEVELS_MAX).map_err(not_a_list)?;
-    let answer = json::mend_numbers(answer.trim());
+    let answer = json::mend_all(answer.trim());
     let list = match answer.starts_with('[') {
         true => Some(json::envelope_from_str(&answer).map_err(not_a_list)?),
         false => {

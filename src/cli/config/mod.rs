@@ -18,6 +18,7 @@ use crate::config::settings::{Source, insert};
 use crate::config::table::{self, Key, keys};
 use crate::config::{Loaded, nearest, texts as config_texts};
 use crate::error::{Error, Exit, Result};
+use crate::limits::cli::IGNORED_SHOWN;
 use crate::secret::Secret;
 
 /// `peacrab config …`
@@ -203,6 +204,9 @@ fn check(context: &Context) -> Result<Exit> {
     let file = context.config_file()?;
     let loaded = context.start()?;
     let warnings = check::check_start(context, &loaded)?;
+    for problem in loaded.ignored.iter().skip(IGNORED_SHOWN) {
+        print::complain(&texts::warning(problem));
+    }
     let ignored = loaded.ignored.len();
     let verdict = match ignored {
         0 => texts::is_valid(&file, file.exists(), loaded.settings.len()),

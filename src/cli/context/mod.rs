@@ -14,6 +14,7 @@ use super::terminal::{log, print};
 use crate::config::schema::Log;
 use crate::config::{Home, Loaded, load};
 use crate::error::{Error, Exit, Result};
+use crate::limits::cli::IGNORED_SHOWN;
 use crate::provider::table::PROVIDERS;
 use crate::secret::{Eraser, Secret};
 use crate::sys;
@@ -132,8 +133,15 @@ impl Context {
             ));
         }
         let loaded = self.load()?;
-        for warning in loaded.ignored.iter().chain(&loaded.warnings) {
+        let ignored = loaded.ignored.iter().take(IGNORED_SHOWN);
+        for warning in ignored.chain(&loaded.warnings) {
             print::complain(&format!("warning: {warning}"));
+        }
+        let more = loaded.ignored.len().saturating_sub(IGNORED_SHOWN);
+        if more > 0 {
+            print::complain(&format!(
+                "warning: {more} more settings are ignored; `peacrab config check` lists them"
+            ));
         }
         let zone = &loaded.config.agents.defaults.timezone;
         if zone != "auto" && !environment::set_time_zone(zone) {

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::value::RawValue;
+
 use crate::chat::{Fault, Reasoning, Reply, StopReason, ToolCall, Usage};
 use crate::json::{self, Members};
 use crate::limits::json::LEVELS_MAX;
@@ -253,7 +255,11 @@ impl Decoder {
 /// Mends what strict readers refuse.
 fn read(json: &str) -> Result<Cow<'_, str>, Failure> {
     json::check_depth(json.as_bytes(), LEVELS_MAX).map_err(broken)?;
-    Ok(json::mend_numbers(json))
+    // Nearly all events are JSON, and are not looked through.
+    match json::envelope_from_str::<&RawValue>(json) {
+        Ok(_) => Ok(Cow::Borrowed(json)),
+        Err(_) => Ok(json::mend_all(json)),
+    }
 }
 
 fn parse(json: &str) -> Result<Members<'_>, Failure> {

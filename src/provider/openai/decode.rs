@@ -1,6 +1,7 @@
 //! An answer in OpenAI's format, whole or as a stream of events. Servers differ: only what is needed is
 //! read, in any form that can be understood.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
@@ -130,7 +131,6 @@ impl<'a> Decoder<'a> {
         }
         let broken = |error| Failure::new(Fault::Garbage, format!("broken JSON: {error}"));
         json::check_depth(data.as_bytes(), LEVELS_MAX).map_err(broken)?;
-        let data = &*json::mend_numbers(data);
         // Several at once, or something that is none.
         if !data.starts_with('{') {
             let events: &RawValue = json::envelope_from_str(data).map_err(broken)?;
@@ -138,7 +138,14 @@ impl<'a> Decoder<'a> {
             let mut objects = events.iter().filter(|event| event.get().starts_with('{'));
             return objects.try_for_each(|event| self.event(event.get(), show));
         }
-        let chunk: Members<'_> = json::envelope_from_str(data).map_err(broken)?;
+        let chunk: Members<'_> = match json::envelope_from_str(data) {
+            Ok(chunk) => chunk,
+            // Nearly all events are JSON, and are not looked through before.
+            Err(error) => match json::mend_all(data) {
+                Cow::Owned(mended) => return self.event(&mended, show),
+                Cow::Borrowed(_) => return Err(broken(error)),
+            },
+        };
         let status = chunk.members("base_resp").value("status_code");
         let is_error = chunk
             .raw("error")

@@ -123,6 +123,10 @@ impl<'a> Filter<'a> {
 
     /// Lets through what stands before a mark, or before what may become one.
     fn find_mark(&mut self, text: &mut String) -> bool {
+        if !self.held.contains(MARK_BEGINS) {
+            self.let_through(self.held.len(), text);
+            return false;
+        }
         let white = self.held.len() - self.held.trim_start().len();
         let place = |template: &Template| match template.is_whole {
             true => (!self.begun && self.held[white..].starts_with(template.open)).then_some(white),
@@ -192,6 +196,9 @@ fn may_follow(inside: &str, template: &Template, tools: &[ToolSpec]) -> bool {
     };
     (template.form != Form::Json) && tools.iter().any(is_begun)
 }
+
+/// What marks begin with.
+const MARK_BEGINS: [char; 4] = ['<', '[', '{', '`'];
 
 /// Tokens that some servers leave behind an answer.
 const ENDS: [&str; 10] = [

@@ -32,6 +32,9 @@ enum Begun {
 impl Tokens {
     /// Takes a piece and returns what of it, and of what was held back, is text.
     pub fn push(&mut self, piece: &str) -> String {
+        if self.held.is_empty() && !piece.contains(['<', '[', '`']) {
+            return piece.to_owned();
+        }
         let whole = std::mem::take(&mut self.held) + piece;
         let mut text = String::with_capacity(whole.len());
         let mut rest = whole.as_str();
