@@ -35,7 +35,7 @@ fn lamp(world: &World, network: bool, mark: &str) -> McpServer {
         args: vec![
             script.display().to_string(),
             "legacy".to_owned(),
-            format!("mark={mark}"),
+            in_this_process(mark),
         ],
         network: Some(network),
         allowed_paths: vec![
@@ -83,9 +83,14 @@ fn text(servers: &Servers, name: &str, tool: &str, arguments: &Value) -> Result<
     }
 }
 
+/// A mark on a command line. The same tests run beside these as another user.
+fn in_this_process(mark: &str) -> String {
+    format!("mark={mark}-{}", std::process::id())
+}
+
 /// The processes whose command line has the mark.
 fn marked(mark: &str) -> Vec<String> {
-    let mark = format!("mark={mark}");
+    let mark = in_this_process(mark);
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let names = processes.filter_map(|entry| entry.file_name().into_string().ok());
     let has_mark = |name: &String| {
