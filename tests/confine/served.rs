@@ -35,7 +35,7 @@ fn lamp(world: &World, network: bool, mark: &str) -> McpServer {
         args: vec![
             script.display().to_string(),
             "legacy".to_owned(),
-            in_this_process(mark),
+            word(mark),
         ],
         network: Some(network),
         allowed_paths: vec![
@@ -83,14 +83,19 @@ fn text(servers: &Servers, name: &str, tool: &str, arguments: &Value) -> Result<
     }
 }
 
-/// A mark on a command line. The same tests run beside these as another user.
-fn in_this_process(mark: &str) -> String {
-    format!("mark={mark}-{}", std::process::id())
+/// A mark of this process's own: the same tests run beside these as another user.
+fn own(mark: &str) -> String {
+    format!("{mark}-{}", std::process::id())
+}
+
+/// The word on the command line that bears a mark.
+fn word(mark: &str) -> String {
+    format!("mark={mark}")
 }
 
 /// The processes whose command line has the mark.
 fn marked(mark: &str) -> Vec<String> {
-    let mark = in_this_process(mark);
+    let mark = word(mark);
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let names = processes.filter_map(|entry| entry.file_name().into_string().ok());
     let has_mark = |name: &String| {
@@ -121,7 +126,8 @@ fn a_server_has_what_commands_have_and_its_own_folders_and_key() {
     let world = World::new();
     for (mode, exec) in crate::modes(&world, true, false) {
         let own_view = exec.isolation().unwrap().own_view();
-        let lamp = lamp(&world, false, mode);
+        let mark = own(mode);
+        let lamp = lamp(&world, false, &mark);
         let servers = servers(&world, exec, BTreeMap::from([("lamp".to_owned(), lamp)]));
         let call = |tool: &str, arguments: Value| text(&servers, "lamp", tool, &arguments).unwrap();
         let write = |path: &Path| call("folder", json!({"path": path.display().to_string()}));
@@ -148,7 +154,7 @@ fn a_server_has_what_commands_have_and_its_own_folders_and_key() {
         let expected = "ended (exit status 3). It wrote: the lamp is starting\nTraceback: the lamp is broken, key [secret]";
         assert!(fault.ends_with(expected), "{mode}: {fault}");
         drop(servers);
-        assert_eq!(marked(mode), [""; 0], "{mode}");
+        assert_eq!(marked(&mark), [""; 0], "{mode}");
         for new in [
             "extra/file",
             "home/.peacrab/workspace/new",
@@ -193,8 +199,9 @@ fn three_servers_share_one_thread_and_idle_ones_are_stopped() {
     let world = World::new();
     let exec = Exec::new(world.settings(SandboxMode::Auto, true)).unwrap();
     let names = ["a", "b", "c"];
+    let mark = own("idle");
     let all = names.map(|name| {
-        let mut lamp = lamp(&world, false, "idle");
+        let mut lamp = lamp(&world, false, &mark);
         lamp.idle_timeout = 2;
         (name.to_owned(), lamp)
     });
@@ -207,7 +214,7 @@ fn three_servers_share_one_thread_and_idle_ones_are_stopped() {
         );
     }
     assert_eq!(threads("mcp"), 1);
-    until_gone("idle");
+    until_gone(&mark);
     let begun = Instant::now();
     while threads("mcp") > 0 {
         assert!(begun.elapsed() < seconds(20));
@@ -305,7 +312,7 @@ fn nothing_outlives_this_program_when_it_is_killed() {
     if std::env::var_os(CHILD).is_some() {
         return be_killed();
     }
-    let mark = format!("killed-{}", std::process::id());
+    let mark = own("killed");
     let name = "served::nothing_outlives_this_program_when_it_is_killed";
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([name, "--exact", "--nocapture"])
@@ -314,9 +321,11 @@ fn nothing_outlives_this_program_when_it_is_killed() {
         .spawn()
         .unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());
-    assert!(output.lines().any(|line| line.unwrap() == "ready"));
-    assert!(!marked(&mark).is_empty());
+    let ready = output.lines().any(|line| line.unwrap() == "ready");
+    let running = marked(&mark);
     child.kill().unwrap();
     child.wait().unwrap();
+    assert!(ready);
+    assert_ne!(running, [""; 0]);
     until_gone(&mark);
 }

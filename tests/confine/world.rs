@@ -94,11 +94,7 @@ impl World {
                 UnixListener::bind_addr(&address.unwrap()).unwrap(),
             ],
             abstract_name,
-            victim: Command::new("sleep")
-                .arg("86400")
-                .stdin(Stdio::null())
-                .spawn()
-                .unwrap(),
+            victim: victim(),
             folder,
             network,
             before: BTreeMap::new(),
@@ -220,7 +216,7 @@ impl World {
         }
         if self.victim.try_wait().unwrap().is_some() {
             damage.push("another process was killed".to_owned());
-            self.victim = Command::new("sleep").arg("86400").spawn().unwrap();
+            self.victim = victim();
         }
         if self.network.accept().is_ok() {
             damage.push("the network was reached".to_owned());
@@ -316,6 +312,17 @@ impl World {
             }
         }
     }
+}
+
+/// A process of the same user that attacks may try to kill. It holds nothing of a test that leaves it behind.
+fn victim() -> Child {
+    Command::new("sleep")
+        .arg("86400")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
 }
 
 impl Drop for World {
