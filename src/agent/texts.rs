@@ -110,6 +110,7 @@ texts! {
         "列出监视，或添加监视：/watch temperature > 75 for 5m",
     }
     pub fn help_agents() { "Show which agent answers here", "显示由哪个智能体在此回答" }
+    pub fn help_retry() { "Send again what was set aside because it failed", "重新发送因失败而搁置的消息" }
     pub fn help_restart() { "Restart Peacrab", "重启 Peacrab" }
     pub fn help_update() { "Look for a new version and install it", "检查并安装新版本" }
     pub fn help_plot() { "Plot the board's history: /plot temperature 24h", "绘制板子的历史：/plot temperature 24h" }

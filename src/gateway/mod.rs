@@ -16,6 +16,7 @@ pub mod heartbeat;
 mod host;
 mod memory;
 mod notify;
+mod observer;
 mod progress;
 pub mod questions;
 mod recover;

@@ -19,20 +19,21 @@ use super::host::{Reply, Work};
 use super::recover::Accepted;
 use super::scheduler::{Action, Input, Scheduler, WorkId};
 use super::time::{self, Timekeeper};
-use super::{Gateway, Parts, board, control, cron, heartbeat, notify, sleep, spawn, watch};
+use super::{
+    Gateway, Parts, board, control, cron, heartbeat, notify, observer, sleep, spawn, watch,
+};
 use crate::access::Role;
 use crate::agent::commands::{Slash, may_use, typed_command};
 use crate::bus::{self, Ending, Event, EventSender, Heartbeats};
 use crate::cancel::Cancel;
 use crate::channels::adapter::Adapter;
 use crate::channels::choices::Choices;
-use crate::channels::delivery::{Delivery, DeliveryParts};
+use crate::channels::delivery::{Delivery, DeliveryParts, Observer};
 use crate::channels::intake::{AccessList, Intake, IntakeParts};
 use crate::clock::{Clock, Stopwatch};
 use crate::error::{Error, Exit, Result};
 use crate::language::Language;
-use crate::limits::gateway::term::CLOSE_TIME;
-use crate::limits::gateway::{SEND_GRACE, STOP_GRACE};
+use crate::limits::gateway::{SEND_GRACE, STOP_GRACE, term::CLOSE_TIME};
 use crate::limits::{cancel::POLL, channels::STACK_BYTES};
 use crate::message::{Address, Envelope, Origin, SessionKey};
 use crate::sys::{memory, notify::Notifier};
@@ -81,7 +82,8 @@ pub fn run(
     let (sender, mut events) = bus::events();
     watch_signals(&runtime, &sender)?;
     let heartbeats = Heartbeats::default();
-    let deliveries = deliveries(&parts, &channels, &heartbeats, &runtime);
+    let observer = observer::Deliveries::new(&parts);
+    let deliveries = deliveries(&parts, &channels, &observer, (&heartbeats, &runtime));
     let access = |channel: &Channel| (channel.adapter.name(), channel.access.clone());
     let gateway = Arc::new(Gateway {
         access: channels.iter().map(access).collect(),
@@ -107,6 +109,7 @@ pub fn run(
         run: u64::from_ne_bytes(crate::sys::random::bytes()?),
         parts,
     });
+    observer.attach(&gateway);
     // Before anything is received: what arrives from now on comes through the queue.
     let accepted = Accepted::read(&gateway.parts.inbox);
     gateway.load_asked();
@@ -160,18 +163,15 @@ pub fn run(
 fn deliveries(
     parts: &Parts,
     channels: &[Channel],
-    heartbeats: &Heartbeats,
-    runtime: &Runtime,
+    observer: &Arc<observer::Deliveries>,
+    (heartbeats, runtime): (&Heartbeats, &Runtime),
 ) -> BTreeMap<&'static str, Delivery> {
     let delivery = |channel: &Channel| {
         let live = Arc::clone(&parts.live);
         let delivery = Delivery::new(DeliveryParts {
             adapter: Arc::clone(&channel.adapter),
             outbox: Arc::clone(&parts.outbox),
-            observer: Arc::new(cron::JobObserver(
-                parts.jobs.clone(),
-                parts.watches.store().clone(),
-            )),
+            observer: Arc::clone(observer) as Arc<dyn Observer>,
             workspace_with: Box::new(move |path| {
                 let live = Arc::clone(&live.lock());
                 live.agents.workspace_with(path)

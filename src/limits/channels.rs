@@ -145,6 +145,10 @@ pub const OUTAGE_LOOK: Duration = Duration::from_secs(2);
 pub const UNSET_CLOCK_WAIT: Duration = Duration::from_secs(10);
 /// The longest wait after failures.
 pub const LONGEST_BACKOFF: Duration = Duration::from_mins(5);
+/// Time in which a message always fails while its channel works, until it is set aside: two of the longest waits.
+pub const SET_ASIDE_TIME: Duration = Duration::from_mins(12);
+/// Failures of a message before it is set aside, however long that takes.
+pub const SET_ASIDE_TRIES: u32 = 3;
 /// Stack of a channel's thread. TLS with ring needs 64 kB, Markdown less.
 pub const STACK_BYTES: usize = 512 * 1024;
 /// Time between two messages to one chat.

@@ -90,6 +90,8 @@ pub mod inbox {
 pub mod outbox {
     /// Messages that are pending at a time: what jobs and people make in a day without the network.
     pub const MESSAGES_MAX: usize = 500;
+    /// Messages that are set aside at a time; then the oldest of them is given up.
+    pub const ASIDE_MAX: usize = 32;
     /// Messages whose failure is remembered for the `peacrab send` that waits for it.
     pub const FAILURES_MAX: usize = 8;
     /// Bytes of their lines, which are held in memory too: 4 KiB each.

@@ -178,16 +178,16 @@ impl Outbox {
         self.lock().state.pending().cloned().collect()
     }
 
-    /// How many messages are pending.
+    /// How many messages are pending, but for those that are set aside.
     pub fn count(&self) -> usize {
-        self.lock().state.pending().count()
+        self.lock().state.waiting().count()
     }
 
-    /// How many messages are pending for each chat.
+    /// The same for each chat.
     pub fn count_by_chat(&self) -> BTreeMap<Address, usize> {
         let inner = self.lock();
         let mut counts = BTreeMap::new();
-        for pending in inner.state.pending() {
+        for pending in inner.state.waiting() {
             *counts.entry(pending.message.to.clone()).or_default() += 1;
         }
         counts
@@ -225,6 +225,38 @@ impl Outbox {
         inner.failures.push_front((id, reason.to_owned()));
         drop(inner);
         self.done(id)
+    }
+
+    /// Records, on the disk, that a message is not tried before [`Outbox::retry`]: others of its chat go on
+    /// meanwhile. See [`Outbox::sent`] for errors.
+    pub fn set_aside(&self, id: u64) -> Result<()> {
+        self.confirm(Record::Aside {
+            aside: id,
+            again: false,
+        })
+    }
+
+    /// The messages that are set aside, oldest first.
+    pub fn aside(&self) -> Vec<Pending> {
+        self.lock().state.aside().cloned().collect()
+    }
+
+    /// How many messages are set aside.
+    pub fn count_aside(&self) -> usize {
+        self.lock().state.aside().count()
+    }
+
+    /// Records, on the disk, that everything which is set aside is tried again. Returns how many messages that are.
+    /// See [`Outbox::sent`] for errors.
+    pub fn retry(&self) -> Result<usize> {
+        let aside = self.aside();
+        for Pending { id, .. } in &aside {
+            self.confirm(Record::Aside {
+                aside: *id,
+                again: true,
+            })?;
+        }
+        Ok(aside.len())
     }
 
     /// Why a message was given up, if it was one of the last.

@@ -29,6 +29,16 @@ pub enum Record {
         /// Pieces that were confirmed before the file was compacted.
         #[serde(default, skip_serializing_if = "is_zero")]
         pieces: usize,
+        /// Whether it was set aside before the file was compacted.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        aside: bool,
+    },
+    /// The message with this number is not tried before somebody asks for that, or is tried again.
+    Aside {
+        /// The number.
+        aside: u64,
+        /// Whether it is tried again.
+        again: bool,
     },
     /// Pieces of the message with this number were confirmed.
     Sent {
@@ -86,6 +96,7 @@ impl Record {
             key,
             closes,
             pieces: 0,
+            aside: false,
         }
     }
 }
@@ -105,6 +116,8 @@ struct Item {
     bytes: usize,
     /// Whether the turn that it closes may not have ended: then it is not sent yet.
     is_held: bool,
+    /// Whether it always failed, and delays no other message any longer.
+    is_aside: bool,
 }
 
 /// The state after some records.
@@ -130,6 +143,7 @@ impl State {
                 key,
                 closes,
                 pieces,
+                aside,
             } => {
                 self.last_id = self.last_id.max(id);
                 self.note_once(&message.once);
@@ -143,7 +157,14 @@ impl State {
                         pieces,
                     },
                     bytes,
+                    is_aside: aside,
                 });
+            }
+            Record::Aside { aside, again } => {
+                let mut items = self.items.iter_mut();
+                if let Some(item) = items.find(|item| item.pending.id == aside) {
+                    item.is_aside = !again;
+                }
             }
             Record::Sent { sent, pieces } => {
                 self.replace_draft(sent);
@@ -191,6 +212,10 @@ impl State {
         match record {
             Record::Sent { sent, pieces } => is_pending(*sent, *pieces),
             Record::Done { done } => is_pending(*done, usize::MAX),
+            Record::Aside { aside, again } => {
+                let mut items = self.items.iter();
+                items.any(|item| item.pending.id == *aside && item.is_aside == *again)
+            }
             Record::Moved { moved, to } => {
                 moved != to && self.pending().any(|pending| pending.message.to == *moved)
             }
@@ -203,13 +228,26 @@ impl State {
         self.items.iter().map(|item| &item.pending)
     }
 
+    /// The pending messages that are not set aside, oldest first.
+    pub fn waiting(&self) -> impl Iterator<Item = &Pending> {
+        let waiting = self.items.iter().filter(|item| !item.is_aside);
+        waiting.map(|item| &item.pending)
+    }
+
+    /// The messages that are set aside, oldest first.
+    pub fn aside(&self) -> impl Iterator<Item = &Pending> {
+        let aside = self.items.iter().filter(|item| item.is_aside);
+        aside.map(|item| &item.pending)
+    }
+
     /// What a channel has to deliver.
     pub fn backlog(&self, channel: &str) -> Backlog {
         let mut backlog = Backlog::default();
         let mut seen: Vec<&Address> = Vec::new();
+        let waiting = self.items.iter().filter(|item| !item.is_aside);
         for Item {
             pending, is_held, ..
-        } in &self.items
+        } in waiting
         {
             let message = &pending.message;
             if message.to.channel != channel {
@@ -312,13 +350,17 @@ impl State {
             let once = self.once.iter().cloned().collect();
             lines.extend(to_line(&Record::Once { once }));
         }
-        for pending in self.pending() {
+        for Item {
+            pending, is_aside, ..
+        } in &self.items
+        {
             lines.extend(to_line(&Record::Queued {
                 message: Box::new(pending.message.clone()),
                 id: pending.id,
                 key: pending.key,
                 closes: pending.closes.clone(),
                 pieces: pending.pieces,
+                aside: *is_aside,
             }));
         }
         for draft in &self.drafts {

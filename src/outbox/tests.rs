@@ -505,3 +505,38 @@ fn what_edits_a_message_says_so_until_its_first_piece_is_confirmed() {
     outbox.sent(number + 1, 1).unwrap();
     assert_eq!(edits(&outbox), None);
 }
+
+#[test]
+fn what_is_set_aside_delays_nothing_and_comes_again_when_it_is_asked_for() {
+    let place = Place::new();
+    let mut outbox = place.open();
+    let add = |outbox: &Outbox, text| outbox.add(&answer(1, text), None).unwrap();
+    let (first, second) = (add(&outbox, "bad"), add(&outbox, "good"));
+    outbox.set_aside(first).unwrap();
+    outbox.set_aside(first).unwrap();
+    for _ in 0..2 {
+        assert_eq!(next(&outbox, &[]), Some(second));
+        assert_eq!((outbox.count(), outbox.count_aside()), (1, 1));
+        assert!(
+            !outbox.backlog("telegram").replaces.is_empty(),
+            "the second one replaces the draft"
+        );
+        outbox = place.reopen(outbox);
+    }
+    outbox.done(second).unwrap();
+    assert_eq!(next(&outbox, &[]), None);
+    assert!(outbox.backlog("telegram").replaces.is_empty());
+    // It is still known after the file was compacted.
+    for number in 0..2000 {
+        let id = outbox.add(&answer(2, &"x".repeat(500)), None).unwrap();
+        outbox.done(id).unwrap();
+        assert!(number > 0 || place.length() > 0);
+    }
+    assert!(place.length() < COMPACT_BYTES * 2);
+    outbox = place.reopen(outbox);
+    assert_eq!(outbox.count_aside(), 1);
+    assert_eq!(outbox.retry().unwrap(), 1);
+    outbox = place.reopen(outbox);
+    assert_eq!(next(&outbox, &[]), Some(first));
+    assert_eq!(outbox.retry().unwrap(), 0);
+}

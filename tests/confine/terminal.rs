@@ -197,15 +197,18 @@ fn resized(exec: &Exec, world: &World, line: &str) -> String {
 fn a_program_that_hides_its_input_is_noticed() {
     let world = World::new();
     for (mode, exec) in modes(&world, true, true) {
-        let line = "stty -echo; echo ask; read x; stty echo; echo \"[$x]\"";
+        let line = "read go; stty -echo; echo ask; read x; stty echo; echo \"[$x]\"";
         let mut terminal = open(&exec, line, &world.workspace(), false);
         let keyboard = terminal.keyboard().unwrap();
         assert!(!keyboard.hides_input() || mode.is_empty());
         let (wake, _held) = pipe().unwrap();
         let (mut output, mut buffer) = (String::new(), [0; 4096]);
+        let mut input: &[u8] = b"\r";
         while !output.contains("ask") {
-            let event = terminal.wait((&mut buffer, b""), std::os::fd::AsFd::as_fd(&wake), None);
-            output += &String::from_utf8_lossy(&buffer[..event.unwrap().length]);
+            let event = terminal.wait((&mut buffer, input), std::os::fd::AsFd::as_fd(&wake), None);
+            let event = event.unwrap();
+            output += &String::from_utf8_lossy(&buffer[..event.length]);
+            input = &input[event.typed..];
         }
         assert!(keyboard.hides_input(), "{mode}");
         let (rest, _) = follow(terminal, &wake, &[("", "secret\r")]);

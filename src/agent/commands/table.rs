@@ -79,6 +79,8 @@ pub enum Slash {
     Watch,
     /// `/agents`
     Agents,
+    /// `/retry`
+    Retry,
     /// `/restart`
     Restart,
     /// `/update`
@@ -168,6 +170,7 @@ impl Slash {
             | Self::Approvals
             | Self::Pair
             | Self::Heartbeat
+            | Self::Retry
             | Self::Restart
             | Self::Update => Role::Owner,
         }
@@ -270,6 +273,7 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Heartbeat, &["heartbeat"], Surface::Chat, texts::help_heartbeat),
     row(Slash::Watch, &["watch", "watches"], Surface::Chat, texts::help_watch),
     row(Slash::Agents, &["agents"], Surface::Chat, texts::help_agents),
+    row(Slash::Retry, &["retry"], Surface::Chat, texts::help_retry),
     row(Slash::Restart, &["restart"], Surface::Chat, texts::help_restart),
     row(Slash::Update, &["update", "upgrade"], Surface::Chat, texts::help_update),
     row(Slash::Plot, &["plot"], Surface::Chat, texts::help_plot),
@@ -361,6 +365,8 @@ impl Command<'_> {
             }
             // It looks at processes, and at the shell.
             Slash::Bg => When::Beside,
+            // It writes the outbox.
+            Slash::Retry => When::Beside,
             // They read files and the machine, or run a command.
             Slash::Plot
             | Slash::Logs
@@ -543,7 +549,7 @@ mod tests {
         let everyone = "start help id answer exit";
         let users = "new compact status model think tools memory skills mcp remind cron usage context tasks agents plot ip";
         let owners = "sh in bg history term key get put ls logs svc top wol reboot shutdown own watch approve deny \
-                      approvals pair heartbeat restart update";
+                      approvals pair heartbeat retry restart update";
         let private = "stop";
         let is_in = |list: &str, name: &str| list.split(' ').any(|one| one == name);
         for row in COMMANDS {

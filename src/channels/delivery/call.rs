@@ -1,6 +1,7 @@
 //! Performs what the plan has decided, over one connection.
 
 mod offer;
+mod over;
 mod put;
 
 use std::borrow::Cow;
@@ -64,6 +65,10 @@ impl<'a> Caller<'a> {
     /// Performs a job. The outbox has recorded the result when this returns.
     pub fn call(&mut self, job: &Job) -> Outcome {
         self.heartbeat.beat(CALL_TIME);
+        if let Job::SetAside { id, why, .. } = job {
+            self.set_aside(*id, why);
+            return done(None, true);
+        }
         if self.connection.is_none() {
             match self.parts.adapter.connect(self.cancel, &self.heartbeat) {
                 Ok(connection) => self.connection = Some(connection),
@@ -87,6 +92,8 @@ impl<'a> Caller<'a> {
             Job::Deliver { to, id, edits, .. } => {
                 return Ok(self.deliver(connection, to, *id, edits.as_deref()));
             }
+            // It needs no connection.
+            Job::SetAside { .. } => {}
             Job::Delete {
                 to, key, message, ..
             } => self.delete(connection, to, key, message)?,
@@ -167,76 +174,6 @@ impl<'a> Caller<'a> {
             }
             Err(failure) => self.undelivered(&pending, failure),
         }
-    }
-
-    /// Decides about a piece that was not sent: some failures are temporary, others final.
-    fn undelivered(&self, pending: &Pending, failure: Failure) -> Outcome {
-        let to = &pending.message.to;
-        if let Failure::Gone {
-            moved_to: Some(moved_to),
-            ..
-        } = &failure
-            && moved_to != to
-        {
-            tracing::info!(chat = %to, to = %moved_to, "the group has moved; its messages follow");
-            self.parts.observer.moved(to, moved_to);
-            if let Err(error) = self.parts.outbox.moved(to, moved_to) {
-                tracing::warn!("failed to write to the outbox: {error}");
-            }
-            return Outcome::Moved;
-        }
-        let why = failure.to_string();
-        let is_chat_gone = matches!(failure, Failure::Gone { .. });
-        let outcome = Outcome::from(failure);
-        if matches!(outcome, Outcome::Dropped) {
-            tracing::error!(chat = %to, "failed to deliver a message, giving up: {why}");
-            self.give_up(pending, &why, is_chat_gone);
-        }
-        outcome
-    }
-
-    /// Records how many pieces of a message were sent; `None` when nothing remains to be sent.
-    fn confirm(&self, id: u64, pieces: Option<usize>) {
-        let recorded = match pieces {
-            Some(pieces) => self.parts.outbox.sent(id, pieces),
-            None => self.parts.outbox.done(id),
-        };
-        if let Err(error) = recorded {
-            tracing::warn!("failed to record in the outbox what was sent: {error}");
-        }
-    }
-
-    /// Records that nothing more of a message is sent.
-    fn give_up(&self, pending: &Pending, why: &str, is_chat_gone: bool) {
-        let observer = &self.parts.observer;
-        observer.given_up(&pending.message, why, is_chat_gone);
-        if let Err(error) = self.parts.outbox.give_up(pending.id, why) {
-            tracing::warn!("failed to record in the outbox what was given up: {error}");
-        }
-        self.remove_made(&pending.message);
-    }
-
-    /// Removes the files that were made for a message which is over. What is left over in the folder of pictures
-    /// is deleted when further ones are made.
-    fn remove_made(&self, message: &OutgoingMessage) {
-        for path in &message.made_files {
-            let removed = match self.picture(path) {
-                Some(path) => std::fs::remove_file(path).map_err(Error::io("remove", path)),
-                None => {
-                    let path = Path::new(path);
-                    (self.parts.workspace_with)(path).and_then(|it| it.remove(path))
-                }
-            };
-            if let Err(error) = removed {
-                tracing::warn!("failed to remove a file that was sent: {error}");
-            }
-        }
-    }
-
-    /// A path directly within the folder of pictures.
-    fn picture<'b>(&self, path: &'b str) -> Option<&'b Path> {
-        let path = Path::new(path);
-        (path.parent() == Some(&self.parts.pictures) && path.file_name().is_some()).then_some(path)
     }
 
     fn send_piece(

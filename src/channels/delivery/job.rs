@@ -19,6 +19,8 @@ pub(super) enum Job {
         edits: Option<String>,
         has_files: bool,
     },
+    /// Set aside a message of the outbox that has always failed.
+    SetAside { to: Address, id: u64, why: String },
     /// Delete a draft.
     Delete {
         to: Address,

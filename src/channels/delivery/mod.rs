@@ -59,6 +59,10 @@ pub trait Observer: Send + Sync {
     /// chat.
     fn given_up(&self, message: &OutgoingMessage, why: &str, is_chat_gone: bool);
 
+    /// A message always fails although the channel works: it waits until somebody asks for it, and others of its chat
+    /// go on. `is_first` says whether it is the only one of its chat.
+    fn set_aside(&self, message: &OutgoingMessage, why: &str, is_first: bool);
+
     /// A chat has become another one, as a group does that becomes a supergroup.
     fn moved(&self, from: &Address, to: &Address);
 }
@@ -134,6 +138,12 @@ impl Delivery {
     /// Prepares deliveries. No thread is started before there is something to deliver.
     pub fn new(parts: DeliveryParts) -> Self {
         Self::with_linger(parts, DELIVERY_LINGER)
+    }
+
+    /// A message is set aside after this much time of failures.
+    #[cfg(test)]
+    fn set_patience(&self, patience: Duration) {
+        self.0.lock().plan.patience = patience;
     }
 
     fn with_linger(parts: DeliveryParts, linger: Duration) -> Self {
@@ -304,7 +314,7 @@ impl Delivery {
 
     /// The receiver has reached the channel: nothing waits for it any longer.
     pub fn reachable(&self) {
-        self.change(|inner, _| inner.plan.reachable());
+        self.change(|inner, now| inner.plan.reachable(now));
     }
 
     /// Bytes of the largest file that the channel takes.
@@ -501,7 +511,7 @@ impl Shared {
     }
 
     fn finish(self: &Arc<Self>, inner: &mut Inner, ticket: Ticket, outcome: Outcome) {
-        inner.is_outdated |= matches!(ticket.job, Job::Deliver { .. });
+        inner.is_outdated |= matches!(ticket.job, Job::Deliver { .. } | Job::SetAside { .. });
         let [chance] = random::bytes().unwrap_or_default();
         let chance = f32::from(chance) / f32::from(u8::MAX);
         let now = self.watch.elapsed();

@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use crate::channels::adapter::Capabilities;
 use crate::limits::channels::{
-    DELIVERY_WORKERS, LONGEST_BACKOFF, NOTICES, REACTIONS, REACTIONS_WAITING, REMOVALS, WORKS,
+    DELIVERY_WORKERS, LONGEST_BACKOFF, NOTICES, REACTIONS, REACTIONS_WAITING, REMOVALS,
+    SET_ASIDE_TIME, SET_ASIDE_TRIES, WORKS,
 };
 use crate::message::{Address, DraftKey};
 use crate::outbox::{Backlog, Draft, Head};
@@ -71,6 +72,17 @@ impl Failures {
     }
 }
 
+/// A message of the outbox that fails and fails.
+#[derive(Debug)]
+struct Stuck {
+    id: u64,
+    /// When it failed first.
+    since: Duration,
+    tries: u32,
+    /// What was said last.
+    why: String,
+}
+
 /// The state of one address.
 #[derive(Debug, Default)]
 struct Destination {
@@ -81,11 +93,24 @@ struct Destination {
     /// Whether a reaction or "typing" is in flight.
     is_reacting: bool,
     messages: Failures,
+    /// The message that the last of them were about.
+    stuck: Option<Stuck>,
     /// Of reactions, "typing" and drafts: they delay no message.
     display: Failures,
 }
 
 impl Destination {
+    /// A message of the outbox has failed.
+    fn failed(&mut self, id: u64, why: &str, now: Duration) {
+        let earlier = self.stuck.take().filter(|stuck| stuck.id == id);
+        self.stuck = Some(Stuck {
+            id,
+            since: earlier.as_ref().map_or(now, |stuck| stuck.since),
+            tries: earlier.map_or(1, |stuck| stuck.tries + 1),
+            why: why.to_owned(),
+        });
+    }
+
     fn is_idle(&self, now: Duration) -> bool {
         self.calls == 0
             && !self.is_reacting
@@ -150,6 +175,10 @@ pub(super) struct Plan {
     removals: VecDeque<(Address, String)>,
     pace: Pace,
     outage: Failures,
+    /// When the channel was last seen to work.
+    worked_at: Duration,
+    /// See [`SET_ASIDE_TIME`].
+    pub(super) patience: Duration,
     /// When the menu is to be set; `None` once it is.
     menu_at: Option<Duration>,
     /// Jobs that were taken, and those of them that may take long.
@@ -187,6 +216,8 @@ impl Plan {
             removals: VecDeque::new(),
             pace: Pace::new(limits),
             outage: Failures::default(),
+            worked_at: Duration::ZERO,
+            patience: SET_ASIDE_TIME,
             menu_at: has_menu.then_some(Duration::ZERO),
             running: 0,
             slow: 0,
@@ -293,7 +324,8 @@ impl Plan {
     }
 
     /// The channel can be reached again: what failed may be tried at once.
-    pub fn reachable(&mut self) {
+    pub fn reachable(&mut self, now: Duration) {
+        self.worked_at = now;
         self.outage.until = Duration::ZERO;
         for destination in self.destinations.values_mut() {
             destination.messages.until = Duration::ZERO;
@@ -360,6 +392,7 @@ impl Plan {
             | Job::React { .. }
             | Job::Type { .. }
             | Job::SetMenu => true,
+            Job::SetAside { .. } => false,
             Job::Deliver { to, .. }
             | Job::Delete { to, .. }
             | Job::Remove { to, .. }
@@ -402,6 +435,10 @@ impl Plan {
             {
                 return None;
             }
+            if let Some(why) = self.stuck(to, *id, search.now) {
+                let (to, id) = (to.clone(), *id);
+                return Some(Job::SetAside { to, id, why });
+            }
             let above = match &edits {
                 Some(_) => None,
                 None => self.draft_above(to, true),
@@ -414,6 +451,17 @@ impl Plan {
                 has_files: *has_files,
             }))
         })
+    }
+
+    /// Why a message has failed for so long that it is set aside; `None` while it is to be tried. Only a channel that
+    /// has worked since then shows that the message is the reason.
+    fn stuck(&self, to: &Address, id: u64, now: Duration) -> Option<String> {
+        let stuck = self.destinations.get(to)?.stuck.as_ref()?;
+        let is_stuck = stuck.id == id
+            && stuck.tries >= SET_ASIDE_TRIES
+            && stuck.since < self.worked_at
+            && now.saturating_sub(stuck.since) >= self.patience;
+        is_stuck.then(|| stuck.why.clone())
     }
 
     /// Deletes a draft that would be above what is sent now.

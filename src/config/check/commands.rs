@@ -49,6 +49,7 @@ pub const TAKEN: &[&str] = &[
     "reminders",
     "reset",
     "restart",
+    "retry",
     "service",
     "services",
     "sh",

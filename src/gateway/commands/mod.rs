@@ -20,6 +20,7 @@ use crate::approval::Answer;
 use crate::bus::Event;
 use crate::cancel::Cancel;
 use crate::channels::adapter::MenuEntry;
+use crate::channels::delivery::Delivery;
 use crate::channels::names::title;
 use crate::channels::texts::{describe_paired, describe_rejection, pair_usage, welcome};
 use crate::error::{Error, Result};
@@ -244,6 +245,7 @@ impl Gateway {
                 self.note_restart(&to, language);
                 texts::restarting(language).to_owned()
             }
+            Slash::Retry => self.retry(language)?,
             Slash::Heartbeat => self.answer_heartbeat(message, command.argument)?,
             Slash::Tasks => self.describe_tasks(message),
             Slash::Agents => self.describe_agents(message),
@@ -366,8 +368,24 @@ impl Gateway {
     pub(super) fn status_line(&self, language: Language) -> String {
         let load = *self.load.lock();
         let uptime = texts::format_minutes(self.since.elapsed().as_secs() / 60, language);
+        let aside = self.parts.outbox.count_aside();
         let unsent = self.parts.outbox.count();
-        texts::status_line(language, &uptime, &load.running, &load.waiting, &unsent)
+        let line = texts::status_line(language, &uptime, &load.running, &load.waiting, &unsent);
+        match aside {
+            0 => line,
+            _ => line + &texts::status_aside(language, &aside),
+        }
+    }
+
+    /// Answers `/retry`.
+    fn retry(&self, language: Language) -> Result<String> {
+        let count = self.parts.outbox.retry()?;
+        self.deliveries.values().for_each(Delivery::wake);
+        Ok(match count {
+            0 => texts::nothing_aside(language).to_owned(),
+            1 => texts::message_again(language).to_owned(),
+            _ => texts::messages_again(language, &count),
+        })
     }
 }
 

@@ -280,6 +280,17 @@ texts! {
     pub fn answers_here(label) { "{label} answers here.", "此处由 {label} 回答。" }
     pub fn default_model() { "default model", "默认模型" }
     pub fn agent_heading() { "Agent", "智能体" }
+    pub fn set_aside(channel, chat, why) {
+        "A message to {channel} ({chat}) always fails and is set aside, so that later ones can go on: {why}\n\n/retry sends it again.",
+        "发往 {channel}（{chat}）的一条消息一直失败，已搁置，以免耽误后面的消息：{why}\n\n/retry 可重新发送。",
+    }
+    pub fn status_aside(count) { " · {count} set aside (/retry)", " · {count} 条已搁置（/retry）" }
+    pub fn nothing_aside() { "No message is set aside.", "没有被搁置的消息。" }
+    pub fn message_again() { "Sending the message again that was set aside.", "正在重新发送被搁置的消息。" }
+    pub fn messages_again(count) {
+        "Sending {count} messages again that were set aside.",
+        "正在重新发送 {count} 条被搁置的消息。",
+    }
     /// `status`: [`status_line`].
     pub fn gateway(status) { "**Gateway**: {status}", "**网关**：{status}" }
     pub fn status_line(uptime, running, waiting, unsent) {

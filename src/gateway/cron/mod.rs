@@ -9,7 +9,6 @@
 //! things say so: the file of jobs, the log of runs where that file is an old copy, and the gateway's memory where
 //! both are. When the clock is set back, see [`due`](crate::cron::due).
 
-mod observer;
 mod plan;
 mod prune;
 mod recover;
@@ -43,7 +42,6 @@ use crate::message::{Address, Envelope, Origin};
 use crate::sync::Mutex;
 use crate::zone::Zone;
 
-pub use observer::JobObserver;
 use plan::{Conditions, Room};
 pub use run::{CHANNEL, JobRun, reached};
 use run::{HeldUp, message_id};

@@ -19,7 +19,7 @@ impl Plan {
                     .is_transferring = *has_files;
                 self.pace.begin(&to.chat, now);
             }
-            Job::Delete { to, .. } => self.call(to),
+            Job::SetAside { to, .. } | Job::Delete { to, .. } => self.call(to),
             Job::Show { to, key, .. } => {
                 self.call(to);
                 self.pace.begin(&to.chat, now);
@@ -96,11 +96,11 @@ impl Plan {
         }
         match outcome {
             Outcome::Done { message, is_last } => {
-                self.answered(&job);
+                self.answered(&job, now);
                 self.succeeded(&job, message, is_last);
             }
             Outcome::Dropped | Outcome::Moved => {
-                self.answered(&job);
+                self.answered(&job, now);
                 self.dropped(&job);
             }
             failed => {
@@ -129,6 +129,7 @@ impl Plan {
     fn free(&mut self, job: &Job) {
         match job {
             Job::Deliver { to, .. }
+            | Job::SetAside { to, .. }
             | Job::Delete { to, .. }
             | Job::Remove { to, .. }
             | Job::Show { to, .. }
@@ -152,13 +153,25 @@ impl Plan {
     }
 
     /// The channel has replied for the address, so earlier failures no longer count.
-    fn answered(&mut self, job: &Job) {
+    fn answered(&mut self, job: &Job, now: Duration) {
+        if let Job::SetAside { to, .. } = job {
+            // The next message is tried at once, but may fail like this one.
+            if let Some(destination) = self.destinations.get_mut(to) {
+                destination.stuck = None;
+                destination.messages.until = now;
+            }
+            return;
+        }
+        self.worked_at = now;
         match job {
             Job::Deliver { to, .. }
             | Job::Delete { to, .. }
             | Job::Notify { to, .. }
             | Job::Settle { to, .. } => {
                 if let Some(destination) = self.destinations.get_mut(to) {
+                    if matches!(job, Job::Deliver { .. }) {
+                        destination.stuck = None;
+                    }
                     destination.messages = Failures::default();
                     destination.display = Failures::default();
                 }
@@ -171,7 +184,7 @@ impl Plan {
                     destination.display = Failures::default();
                 }
             }
-            Job::SetMenu => {}
+            Job::SetAside { .. } | Job::SetMenu => {}
         }
     }
 
@@ -214,6 +227,7 @@ impl Plan {
                     self.backlog.heads.retain(|head| head.id != *id);
                 }
             }
+            Job::SetAside { id, .. } => self.backlog.heads.retain(|head| head.id != *id),
             Job::Delete {
                 key,
                 message,
@@ -295,6 +309,7 @@ impl Plan {
                 to
             }
             Job::Deliver { to, .. }
+            | Job::SetAside { to, .. }
             | Job::Delete { to, .. }
             | Job::Remove { to, .. }
             | Job::Show { to, .. }
@@ -343,10 +358,16 @@ impl Plan {
                 let to = to.clone();
                 Some(Report::NotShown { to, why })
             }
-            Job::Deliver { to, .. } | Job::Notify { to, .. } | Job::Settle { to, .. } => {
+            Job::Deliver { to, .. }
+            | Job::SetAside { to, .. }
+            | Job::Notify { to, .. }
+            | Job::Settle { to, .. } => {
                 let destination = self.destinations.entry(to.clone()).or_default();
                 let is_first = destination.messages.count == 0;
                 add(&mut destination.messages);
+                if let Job::Deliver { id, .. } = job {
+                    destination.failed(*id, &why, now);
+                }
                 if let Job::Settle { serial, .. } = job {
                     let mut notices = self.notices.iter_mut();
                     if let Some(notice) = notices.find(|notice| notice.serial == *serial) {

@@ -10,7 +10,9 @@ use crate::channels::delivery::plan::Plan;
 use crate::channels::delivery::question::{ChatQuestion, Settled};
 use crate::channels::delivery::work::DraftText;
 use crate::language::Language;
-use crate::limits::channels::{DELIVERY_WORKERS, DRAFT_EDITS, LONGEST_BACKOFF, TYPING_DELAY};
+use crate::limits::channels::{
+    DELIVERY_WORKERS, DRAFT_EDITS, LONGEST_BACKOFF, SET_ASIDE_TIME, TYPING_DELAY,
+};
 use crate::message::{Address, DraftKey};
 use crate::outbox::{Backlog, Draft, Head};
 
@@ -137,6 +139,76 @@ fn typing_begins_late_and_is_repeated_until_the_work_ends() {
     assert!(matches!(plan.look(9 * SECOND), Next::Nothing));
 }
 
+fn trouble() -> Outcome {
+    Outcome::Trouble("500".to_owned())
+}
+
+/// Tries what the backlog has until the time is over, or something else comes up. Returns how often.
+fn fail_until(plan: &mut Plan, heads: &[Head], now: &mut Duration, end: Duration) -> usize {
+    let mut tries = 0;
+    while *now < end {
+        plan.set_backlog(backlog(heads.iter().cloned()));
+        match plan.take(*now) {
+            Next::Do(ticket) if matches!(ticket.job, Job::Deliver { .. }) => {
+                finish(plan, ticket, trouble(), *now);
+                tries += 1;
+            }
+            Next::At(at) => *now = at,
+            other => panic!("{other:?}"),
+        }
+    }
+    tries
+}
+
+#[test]
+fn a_message_that_always_fails_is_set_aside_while_its_channel_works() {
+    let mut plan = empty();
+    let heads = [head(1, "1", None)];
+    let mut now = SECOND;
+    fail_until(&mut plan, &heads, &mut now, SET_ASIDE_TIME / 2);
+    // Another chat is answered meanwhile.
+    assert!(plan.notify(&chat("2"), Content::Text("x".to_owned())));
+    let ticket = take(&mut plan, now);
+    assert!(matches!(ticket.job, Job::Deliver { .. }), "{ticket:?}");
+    finish(&mut plan, ticket, trouble(), now);
+    let ticket = take(&mut plan, now);
+    assert!(matches!(ticket.job, Job::Notify { .. }), "{ticket:?}");
+    finish(&mut plan, ticket, done("9"), now);
+    fail_until(&mut plan, &heads, &mut now, SET_ASIDE_TIME);
+    plan.set_backlog(backlog(heads));
+    let at = now;
+    assert!(at <= SET_ASIDE_TIME + 2 * LONGEST_BACKOFF);
+    let ticket = take(&mut plan, at);
+    let is_first = matches!(&ticket.job, Job::SetAside { id: 1, why, .. } if why == "500");
+    assert!(is_first, "{ticket:?}");
+    finish(&mut plan, ticket, done(""), at);
+    // The next one of the chat does not wait for what the first one has made wait.
+    plan.set_backlog(backlog([head(2, "1", None)]));
+    let ticket = take(&mut plan, at);
+    assert!(matches!(ticket.job, Job::Deliver { id: 2, .. }));
+    finish(&mut plan, ticket, done("10"), at);
+    // It is tried again when somebody asks for that, for as long as before.
+    plan.set_backlog(backlog([head(1, "1", None)]));
+    let ticket = take(&mut plan, at + SECOND);
+    assert!(matches!(ticket.job, Job::Deliver { id: 1, .. }));
+    finish(&mut plan, ticket, trouble(), at + SECOND);
+    let at = waits_until(&plan, at + SECOND);
+    assert!(matches!(
+        take(&mut plan, at).job,
+        Job::Deliver { id: 1, .. }
+    ));
+}
+
+#[test]
+fn while_a_channel_answers_nothing_but_errors_every_message_is_kept_in_order() {
+    let mut plan = empty();
+    let heads = [head(1, "1", None), head(2, "2", None)];
+    let mut now = SECOND;
+    let day = SECOND * 24 * 3600;
+    let tries = fail_until(&mut plan, &heads, &mut now, day);
+    assert!(tries > 300, "{tries}");
+}
+
 #[test]
 fn a_question_is_asked_until_it_is_shown_or_settled() {
     let mut plan = empty();
@@ -187,7 +259,7 @@ fn a_channel_that_is_down_makes_everything_wait_and_one_call_tries_it() {
     let ticket = take(&mut plan, now);
     finish(&mut plan, ticket, down(), now);
     assert_eq!(waits_until(&plan, now), now + LONGEST_BACKOFF);
-    plan.reachable();
+    plan.reachable(now);
     let ticket = take(&mut plan, now + SECOND);
     let reports = finish(&mut plan, ticket, done("5"), now + SECOND);
     assert_eq!(reports, [Report::Back]);
@@ -274,6 +346,8 @@ struct World {
     plan: Plan,
     now: Duration,
     outbox: VecDeque<Message>,
+    /// Those that were set aside, until the faults are over.
+    aside: VecDeque<Message>,
     last_id: u64,
     running: Vec<(Duration, Ticket)>,
     /// Begins of messages by chat, and of all.
@@ -290,11 +364,14 @@ struct World {
 
 impl World {
     fn new(seed: u64) -> Self {
+        let mut plan = empty();
+        plan.patience = 60 * SECOND;
         Self {
             random: Random(seed * 2 + 1),
-            plan: empty(),
+            plan,
             now: Duration::ZERO,
             outbox: VecDeque::new(),
+            aside: VecDeque::new(),
             last_id: 0,
             running: Vec::new(),
             begun: BTreeMap::new(),
@@ -328,7 +405,7 @@ impl World {
                 self.plan.notify(&to, question(number));
             }
             10 => (0..9).for_each(|number| self.plan.settle(number, denied())),
-            _ if self.random.below(9) == 0 => self.plan.reachable(),
+            _ if self.random.below(9) == 0 => self.plan.reachable(self.now),
             _ => {}
         }
     }
@@ -425,6 +502,7 @@ impl World {
     fn address(job: &Job) -> Option<&Address> {
         match job {
             Job::Deliver { to, .. }
+            | Job::SetAside { to, .. }
             | Job::Delete { to, .. }
             | Job::Show { to, .. }
             | Job::Notify { to, .. }
@@ -440,6 +518,7 @@ impl World {
         let name = Self::address(job).map(|to| to.chat.clone());
         match job {
             _ if self.is_healed => Duration::from_millis(50),
+            Job::SetAside { .. } => Duration::from_millis(1),
             _ if name.as_deref() == Some("6") => HANG,
             Job::Deliver {
                 has_files: true, ..
@@ -475,7 +554,13 @@ impl World {
     fn end(&mut self, index: usize) {
         self.events += 1;
         let (_, ticket) = self.running.swap_remove(index);
-        let outcome = self.outcome(&ticket.job);
+        let mut outcome = self.outcome(&ticket.job);
+        if let Job::SetAside { id, .. } = &ticket.job {
+            let index = self.outbox.iter().position(|message| message.id == *id);
+            let message = self.outbox.remove(index.expect("it is pending"));
+            self.aside.extend(message);
+            outcome = done("");
+        }
         if let Job::Deliver { id, to, .. } = &ticket.job {
             let message = self.outbox.iter_mut().find(|message| message.id == *id);
             let message = message.expect("it is pending");
@@ -540,7 +625,7 @@ impl World {
 #[test]
 fn with_random_faults_order_and_pace_are_kept_and_nobody_is_lost_or_starves() {
     let mut events = 0;
-    let mut seed = 0;
+    let (mut seed, mut aside) = (0, 0);
     while events < 120_000 {
         seed += 1;
         let mut world = World::new(seed);
@@ -552,6 +637,11 @@ fn with_random_faults_order_and_pace_are_kept_and_nobody_is_lost_or_starves() {
                 world.advance(most);
             }
             world.is_healed = true;
+            aside += world.aside.len();
+            world.outbox.extend(world.aside.drain(..));
+            let by_id = world.outbox.make_contiguous();
+            by_id.sort_by_key(|message| message.id);
+            world.tell();
             let mut steps = 0;
             while !(world.outbox.is_empty() && world.running.is_empty()) {
                 world.take();
@@ -562,10 +652,22 @@ fn with_random_faults_order_and_pace_are_kept_and_nobody_is_lost_or_starves() {
         }));
         assert!(outcome.is_ok(), "seed {seed}");
         let names = |map: &BTreeMap<String, Vec<(u64, u64)>>| -> Vec<Vec<(u64, u64)>> {
-            map.values().cloned().collect()
+            let of_chat = |(to, pieces): (&String, &Vec<(u64, u64)>)| {
+                let mut pieces = pieces.clone();
+                // Where something was set aside, it came later.
+                if !CHATS[..HEALTHY]
+                    .iter()
+                    .any(|name| chat(name).to_string() == *to)
+                {
+                    pieces.sort_unstable();
+                }
+                pieces
+            };
+            map.iter().map(of_chat).collect()
         };
         assert_eq!(names(&world.delivered), names(&world.added), "seed {seed}");
         events += world.events;
     }
     assert!(seed > 5, "only {seed} worlds");
+    assert!(aside > 0, "nothing was set aside");
 }

@@ -61,6 +61,13 @@ impl Observer for Seen {
         self.0.lock().unwrap().push(line);
     }
 
+    fn set_aside(&self, message: &OutgoingMessage, why: &str, is_first: bool) {
+        let (to, text) = (&message.to, &message.text);
+        let told = if is_first { ", first" } else { "" };
+        let line = format!("{to}: {text} set aside{told}: {why}");
+        self.0.lock().unwrap().push(line);
+    }
+
     fn moved(&self, from: &Address, to: &Address) {
         self.0.lock().unwrap().push(format!("{from} is {to}"));
     }
@@ -534,4 +541,30 @@ fn a_channel_that_is_down_is_tried_again_when_the_receiver_reaches_it() {
         sent
     });
     assert_eq!((sent["1: send one"], sent["2: send two"]), (1, 1));
+}
+
+#[test]
+fn a_message_that_always_fails_is_set_aside_and_the_rest_of_its_chat_goes_on() {
+    let is_mended = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&is_mended);
+    let scene = Scene::new(move |what| {
+        let is_bad = what.contains("send bad") && seen.load(Ordering::SeqCst) == 0;
+        is_bad.then(server_error).flatten()
+    });
+    scene.delivery.set_patience(Duration::from_secs(3));
+    scene.say("1", "bad");
+    scene.wait_for("1: send bad failed");
+    scene.say("1", "good");
+    // Alone, the first one is no proof that the channel works.
+    scene.say("2", "hello");
+    scene.wait_for("1: send good");
+    scene.wait_until("messages wait", || scene.outbox.count() == 0);
+    let told = scene.seen.0.lock().unwrap().clone();
+    assert_eq!(told, ["fake:1: bad set aside, first: 502"]);
+    assert_eq!(scene.outbox.count_aside(), 1);
+    is_mended.store(1, Ordering::SeqCst);
+    assert_eq!(scene.outbox.retry().unwrap(), 1);
+    scene.delivery.wake();
+    scene.wait_for("1: send bad");
+    scene.wait_until_empty();
 }
