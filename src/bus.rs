@@ -53,6 +53,8 @@ pub enum Event {
     Waits(u64),
     /// A turn has its answer and waits until it may continue.
     GoesOn(u64),
+    /// A command has run for so long that others need not wait for it.
+    Long(u64),
     /// The gateway must end.
     End(Ending),
     /// A piece of work has ended.

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc as replies;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::Receiver;
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use super::approvals::Approvals;
@@ -33,7 +35,7 @@ use crate::channels::intake::{AccessList, Intake, IntakeParts};
 use crate::clock::{Clock, Stopwatch};
 use crate::error::{Error, Exit, Result};
 use crate::language::Language;
-use crate::limits::gateway::{SEND_GRACE, STOP_GRACE, term::CLOSE_TIME};
+use crate::limits::gateway::{LONG_COMMAND, SEND_GRACE, STOP_GRACE, term::CLOSE_TIME};
 use crate::limits::{cancel::POLL, channels::STACK_BYTES};
 use crate::message::{Address, Envelope, Origin, SessionKey};
 use crate::sys::{memory, notify::Notifier};
@@ -60,6 +62,8 @@ pub(super) struct Loop {
 /// A piece of work, as the loop sees it.
 struct Running {
     cancel: Cancel,
+    /// Tells when a command is a long one.
+    grows_long: Option<AbortHandle>,
     replies: replies::Sender<Reply>,
 }
 
@@ -398,8 +402,12 @@ impl Loop {
             Event::Step(work) => Input::Step(work),
             Event::Waits(work) => Input::Waits(work),
             Event::GoesOn(work) => Input::Answered(work),
+            Event::Long(work) => Input::Long(work),
             Event::Finished { work, unread } => {
-                self.running.remove(&work);
+                let running = self.running.remove(&work);
+                if let Some(timer) = running.and_then(|running| running.grows_long) {
+                    timer.abort();
+                }
                 Input::Finished { work, unread }
             }
         };
@@ -481,7 +489,9 @@ impl Loop {
                 self.start(work, "command", (&to, language), move |gateway, work| {
                     gateway.run_command(work, &message);
                 });
+                self.time(work);
             }
+            Action::TellWaiting(message) => gateway.tell_waiting(&message),
             Action::Command(message) => {
                 let command = typed_command(&message);
                 if command.is_none_or(|command| command.slash != Slash::Restart) {
@@ -532,6 +542,18 @@ impl Loop {
         }
     }
 
+    /// Has the scheduler told when a command has become a long one.
+    fn time(&mut self, work: WorkId) {
+        let events = self.gateway.events.clone();
+        if let Some(running) = self.running.get_mut(&work) {
+            let timer = self.gateway.timers.spawn(async move {
+                sleep(long_command()).await;
+                events.send_async(Event::Long(work)).await;
+            });
+            running.grows_long = Some(timer.abort_handle());
+        }
+    }
+
     fn reply(&self, work: WorkId, reply: Reply) {
         if let Some(running) = self.running.get(&work) {
             let _ = running.replies.send(reply);
@@ -559,6 +581,7 @@ impl Loop {
             Ok(()) => {
                 let running = Running {
                     cancel,
+                    grows_long: None,
                     replies: sender,
                 };
                 self.running.insert(id, running);
@@ -572,6 +595,15 @@ impl Loop {
             }
         }
     }
+}
+
+/// After how long the next command of a chat runs beside one.
+fn long_command() -> Duration {
+    #[cfg(feature = "test-hooks")]
+    if std::env::var_os("PEACRAB_TEST_EVERY_COMMAND_IS_LONG").is_some() {
+        return Duration::ZERO;
+    }
+    LONG_COMMAND
 }
 
 /// Where an interrupted turn's answer goes.

@@ -1,9 +1,10 @@
-//! Schedules work: at most one turn or command in a session, `slots` turns overall, and commands beside
-//! them. Pure: events go in, actions come out, and `run` performs them.
+//! Schedules work: at most one turn or command in a session, `slots` turns overall, and beside them other
+//! commands, one after another in each session. Pure: events go in, actions come out, and `run` performs them.
 //!
 //! Every message comes out exactly once: as the start of a turn or a command, as an interjection into a
 //! running turn, refused (named, or only counted in a flood), or dropped by `/stop`. The order within a
-//! session is kept, except for refused messages and commands that act at once.
+//! session is kept, that of messages and that of the commands beside them, except for refused messages and
+//! commands that act at once.
 
 mod actions;
 
@@ -12,7 +13,8 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::access::Role;
 use crate::agent::commands::{self, Slash, When};
 use crate::limits::gateway::{
-    COMMANDS_MAX, PARKED_TURNS_MAX, REFUSED_COUNT_MAX, REFUSED_NAMES_MAX, WAITING_MAX,
+    COMMANDS_IN_CHAT_MAX, COMMANDS_MAX, COMMANDS_WAITING_MAX, PARKED_TURNS_MAX, REFUSED_COUNT_MAX,
+    REFUSED_NAMES_MAX, WAITING_MAX,
 };
 use crate::message::{Address, Envelope, Origin, SessionKey};
 
@@ -26,11 +28,13 @@ pub struct Scheduler {
     sessions: BTreeMap<SessionKey, Session>,
     /// Sessions that can start something, in the order in which they became able to.
     ready: VecDeque<SessionKey>,
+    /// Sessions with commands that wait, the one that was served last at the end.
+    lanes: VecDeque<SessionKey>,
     works: BTreeMap<WorkId, Work>,
     /// Turns that have a person's answer and wait for a slot.
     returning: VecDeque<WorkId>,
     /// Chats that were told of a refusal, with the messages refused since.
-    refused: BTreeMap<(Address, bool), Refused>,
+    refused: BTreeMap<(Address, RefusalReason), Refused>,
     last_work: WorkId,
     is_stopping: bool,
 }
@@ -49,6 +53,10 @@ struct Session {
     queue: VecDeque<Envelope>,
     /// The work that uses the session exclusively.
     running: Option<WorkId>,
+    /// Commands that run beside that, one after another.
+    commands: VecDeque<Envelope>,
+    /// The command that the first of these waits for.
+    command: Option<WorkId>,
     /// Whether an interrupted turn is resumed before anything else.
     is_interrupted: bool,
     /// Whether a consolidation's result is noted in its journal before anything else.
@@ -75,7 +83,9 @@ enum Kind {
     Exclusive,
     /// The note of a consolidation in the journal: a few milliseconds, which no /stop ends.
     Upkeep,
-    /// A command that runs beside other work.
+    /// A command that runs beside turns, after the commands before it.
+    Queued,
+    /// A command that runs beside all other work.
     Beside,
 }
 
@@ -96,6 +106,7 @@ impl Scheduler {
             slots_held: 0,
             sessions: BTreeMap::new(),
             ready: VecDeque::new(),
+            lanes: VecDeque::new(),
             works: BTreeMap::new(),
             returning: VecDeque::new(),
             refused: BTreeMap::new(),
@@ -109,7 +120,7 @@ impl Scheduler {
         let mut actions = Vec::new();
         match input {
             Input::Arrived(message) => self.arrived(message, &mut actions),
-            Input::Fetched(message) => self.fetched(message, &mut actions),
+            Input::Fetched(message) => self.fetched(message),
             Input::Edited {
                 session,
                 reference,
@@ -134,6 +145,7 @@ impl Scheduler {
             Input::Waits(work) => self.release_slot(work),
             Input::Answered(work) => self.want_slot(work, &mut actions),
             Input::Finished { work, unread } => self.finished(work, unread, &mut actions),
+            Input::Long(work) => self.grew_long(work, &mut actions),
             Input::Stopping => {
                 self.is_stopping = true;
                 self.report_refused(&mut actions);
@@ -150,7 +162,7 @@ impl Scheduler {
             waiting: self
                 .sessions
                 .values()
-                .map(|session| session.queue.len())
+                .map(|session| session.queue.len() + session.commands.len())
                 .sum(),
         }
     }
@@ -159,9 +171,11 @@ impl Scheduler {
         match commands::typed_command(&message).map(|command| command.when()) {
             Some(When::Stop) => self.stop(message, actions),
             Some(When::AtOnce) => actions.push(Action::Command(Box::new(message))),
-            Some(When::Beside) => self.start_beside(message, actions),
-            Some(When::Fetched) if is_ready(&message) => self.start_beside(message, actions),
-            Some(When::InOrder | When::Fetched) | None => self.enqueue(message, actions),
+            Some(When::Beside) if self.count(|work| work.kind == Kind::Beside) < COMMANDS_MAX => {
+                self.start_command(message, Kind::Beside, actions);
+            }
+            Some(When::Beside | When::Queued) => self.enqueue_command(message, actions),
+            Some(When::InOrder) | None => self.enqueue(message, actions),
         }
     }
 
@@ -178,20 +192,92 @@ impl Scheduler {
         self.make_ready(&key);
     }
 
-    fn start_beside(&mut self, message: Envelope, actions: &mut Vec<Action>) {
-        let commands = self.works.values().filter(|work| work.kind == Kind::Beside);
-        if commands.count() >= COMMANDS_MAX {
+    fn enqueue_command(&mut self, message: Envelope, actions: &mut Vec<Action>) {
+        let key = message.session.clone();
+        let session = self.sessions.entry(key.clone()).or_default();
+        if session.commands.len() >= COMMANDS_WAITING_MAX {
             return self.refuse(message, RefusalReason::TooManyCommands, actions);
         }
-        let work = self.add_work(message.session.clone(), Kind::Beside);
+        session.commands.push_back(message);
+        if !self.lanes.contains(&key) {
+            self.lanes.push_back(key);
+        }
+        self.start_commands(actions);
+    }
+
+    /// Starts the commands that wait for none before them, a session after the other.
+    fn start_commands(&mut self, actions: &mut Vec<Action>) {
+        for _ in 0..self.lanes.len() {
+            let Some(key) = self.lanes.pop_front() else {
+                return;
+            };
+            while let Some(message) = self.next_command(&key) {
+                match commands::typed_command(&message).map(|command| command.when()) {
+                    Some(When::Beside | When::Queued) => {
+                        let work = self.start_command(message, Kind::Queued, actions);
+                        if let Some(session) = self.sessions.get_mut(&key) {
+                            session.command = Some(work);
+                        }
+                    }
+                    _ => self.take_edited(message, actions),
+                }
+            }
+            let session = self.sessions.get(&key);
+            if session.is_some_and(|session| !session.commands.is_empty()) {
+                self.lanes.push_back(key);
+            } else {
+                self.forget_if_idle(&key);
+            }
+        }
+    }
+
+    /// Takes the first command that waits in a session, if it can start now.
+    fn next_command(&mut self, key: &SessionKey) -> Option<Envelope> {
+        let is_full = self.is_stopping
+            || self.count(|work| work.kind == Kind::Queued) >= COMMANDS_MAX
+            || self.count(|work| work.kind == Kind::Queued && work.session == *key)
+                >= COMMANDS_IN_CHAT_MAX;
+        let session = self.sessions.get_mut(key).filter(|_| !is_full)?;
+        match session.command {
+            None => session.commands.pop_front_if(|message| is_ready(message)),
+            Some(_) => None,
+        }
+    }
+
+    fn start_command(
+        &mut self,
+        message: Envelope,
+        kind: Kind,
+        actions: &mut Vec<Action>,
+    ) -> WorkId {
+        let work = self.add_work(message.session.clone(), kind);
         let message = Box::new(message);
         actions.push(Action::StartCommand { work, message });
+        work
+    }
+
+    /// What was sent before a command was seen to be long keeps its order, and the person is told. What is
+    /// sent from now on runs beside it: it may be there to look at it.
+    fn grew_long(&mut self, work: WorkId, actions: &mut Vec<Action>) {
+        let key = self.works.get(&work).map(|work| &work.session);
+        let session = key.and_then(|key| self.sessions.get_mut(key));
+        let Some(session) = session.filter(|session| session.command == Some(work)) else {
+            return;
+        };
+        match session.commands.front() {
+            Some(waiting) => actions.push(Action::TellWaiting(Box::new(waiting.clone()))),
+            None => session.command = None,
+        }
+    }
+
+    fn count(&self, is_meant: impl Fn(&Work) -> bool) -> usize {
+        self.works.values().filter(|work| is_meant(work)).count()
     }
 
     /// A chat is told of its first refusal at once, and of the following ones together when some work has
     /// ended: a flood of messages causes no flood of refusals.
     fn refuse(&mut self, message: Envelope, reason: RefusalReason, actions: &mut Vec<Action>) {
-        let key = (message.address(), reason == RefusalReason::QueueFull);
+        let key = (message.address(), reason);
         match self.refused.get_mut(&key) {
             Some(others) if others.named.len() < REFUSED_NAMES_MAX => others.named.push(message),
             Some(others) => {
@@ -223,38 +309,25 @@ impl Scheduler {
     }
 
     fn report_refused(&mut self, actions: &mut Vec<Action>) {
-        self.refused.retain(|(_, is_full), refused| {
+        self.refused.retain(|(_, reason), refused| {
             if refused.named.is_empty() {
                 return false;
             }
-            let reason = match is_full {
-                true => RefusalReason::QueueFull,
-                false => RefusalReason::TooManyCommands,
-            };
             let named = std::mem::take(&mut refused.named);
             let more = std::mem::take(&mut refused.more);
             actions.push(Action::Refuse {
                 messages: named,
                 more,
-                reason,
+                reason: *reason,
             });
             true
         });
     }
 
-    fn fetched(&mut self, message: Envelope, actions: &mut Vec<Action>) {
+    fn fetched(&mut self, message: Envelope) {
         let key = message.session.clone();
-        let queue = self
-            .sessions
-            .get_mut(&key)
-            .map(|session| &mut session.queue);
-        let Some(queue) = queue else {
-            return;
-        };
-        let Some(at) = queue.iter().position(|other| other.id == message.id) else {
-            return;
-        };
-        if let Some(found) = queue.get_mut(at) {
+        let waiting = self.waiting_in(&key).find(|other| other.id == message.id);
+        if let Some(found) = waiting {
             found.attachments = message.attachments;
             // An edit may have come while the files were fetched; a note about a file counts with it.
             if !found.remote_files.is_empty() && found.text != message.text {
@@ -262,22 +335,17 @@ impl Scheduler {
             }
             found.remote_files.clear();
         }
-        let when = queue.get(at).and_then(commands::typed_command);
-        // What it stores is wanted now, and not after the turn that runs.
-        if when.is_some_and(|command| command.when() == When::Fetched)
-            && let Some(message) = queue.remove(at)
-        {
-            self.start_beside(message, actions);
-        }
         self.make_ready(&key);
     }
 
+    /// The messages and commands that wait in a session.
+    fn waiting_in(&mut self, key: &SessionKey) -> impl Iterator<Item = &mut Envelope> {
+        let session = self.sessions.get_mut(key).into_iter();
+        session.flat_map(|session| session.queue.iter_mut().chain(&mut session.commands))
+    }
+
     fn edited(&mut self, session: &SessionKey, reference: &str, text: String) {
-        let queue = self
-            .sessions
-            .get_mut(session)
-            .map(|session| &mut session.queue);
-        let mut waiting = queue.into_iter().flatten();
+        let mut waiting = self.waiting_in(session);
         if let Some(message) = waiting.find(|message| message.reference == reference) {
             message.text = text;
             // An edit makes no command of it that the person may not use.
@@ -339,7 +407,13 @@ impl Scheduler {
         if ended.kind == Kind::Turn(Slot::Held) {
             self.slots_held -= 1;
         }
-        if ended.kind != Kind::Beside
+        if ended.kind == Kind::Queued {
+            let session = self.sessions.get_mut(&ended.session);
+            if let Some(session) = session.filter(|session| session.command == Some(work)) {
+                session.command = None;
+            }
+            self.forget_if_idle(&ended.session);
+        } else if ended.kind != Kind::Beside
             && let Some(session) = self.sessions.get_mut(&ended.session)
         {
             session.running = None;
@@ -366,14 +440,17 @@ impl Scheduler {
                 match work.kind {
                     Kind::Task => count.tasks += 1,
                     Kind::Turn(_) => count.turns += 1,
-                    Kind::Exclusive | Kind::Beside | Kind::Upkeep => count.commands += 1,
+                    Kind::Exclusive | Kind::Queued | Kind::Beside | Kind::Upkeep => {
+                        count.commands += 1
+                    }
                 }
                 actions.push(Action::Cancel(*id));
             }
         }
         self.drop_tasks(&message.session, &mut count, actions);
         let session = self.sessions.entry(message.session.clone()).or_default();
-        let waiting: Vec<Envelope> = session.queue.drain(..).collect();
+        let waiting = session.queue.drain(..);
+        let waiting: Vec<Envelope> = waiting.chain(session.commands.drain(..)).collect();
         count.messages = waiting.len();
         if !waiting.is_empty() {
             actions.push(Action::Drop(waiting));
@@ -423,6 +500,7 @@ impl Scheduler {
         if self.is_stopping {
             return;
         }
+        self.start_commands(actions);
         let mut passed_over = VecDeque::new();
         while let Some(key) = self.ready.pop_front() {
             self.run_edited(&key, actions);
@@ -444,18 +522,21 @@ impl Scheduler {
                 .queue
                 .pop_front_if(|message| is_ready(message) && acts_at_once(message))
         {
-            let slash = commands::typed_command(&message).map(|command| command.slash);
-            match slash {
-                // The open question may be another one than the person saw.
-                Some(Slash::Approve | Slash::Deny | Slash::Answer) => {
-                    actions.push(Action::Refuse {
-                        messages: vec![message],
-                        more: 0,
-                        reason: RefusalReason::Edited,
-                    })
-                }
-                _ => self.arrived(message, actions),
-            }
+            self.take_edited(message, actions);
+        }
+    }
+
+    /// Takes a message again that an edit has changed, except for the answer to a question.
+    fn take_edited(&mut self, message: Envelope, actions: &mut Vec<Action>) {
+        let slash = commands::typed_command(&message).map(|command| command.slash);
+        match slash {
+            // The open question may be another one than the person saw.
+            Some(Slash::Approve | Slash::Deny | Slash::Answer) => actions.push(Action::Refuse {
+                messages: vec![message],
+                more: 0,
+                reason: RefusalReason::Edited,
+            }),
+            _ => self.arrived(message, actions),
         }
     }
 
@@ -526,6 +607,8 @@ impl Scheduler {
         let is_idle = |session: &Session| {
             session.queue.is_empty()
                 && session.running.is_none()
+                && session.commands.is_empty()
+                && session.command.is_none()
                 && !session.is_interrupted
                 && !session.is_consolidated
         };

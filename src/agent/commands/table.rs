@@ -217,10 +217,10 @@ pub enum When {
     Stop,
     /// At once, on a thread of its own.
     Beside,
+    /// After the commands that were sent before it, beside the conversation, on a thread of its own.
+    Queued,
     /// After everything that was sent before it: it touches the conversation.
     InOrder,
-    /// Beside the conversation, as soon as the files are fetched that came with it.
-    Fetched,
 }
 
 /// A row of [`COMMANDS`].
@@ -360,10 +360,14 @@ impl Command<'_> {
         match self.slash {
             Slash::Stop => When::Stop,
             // An update is fetched over the network; the end of a compaction is reported later.
-            Slash::Sh | Slash::Term | Slash::Update | Slash::Compact | Slash::Get | Slash::Ls => {
-                When::Beside
-            }
-            // It looks at processes, and at the shell.
+            Slash::Sh
+            | Slash::Term
+            | Slash::Update
+            | Slash::Compact
+            | Slash::Get
+            | Slash::Put
+            | Slash::Ls => When::Queued,
+            // It looks at processes, and at the shell: about those that it would wait for.
             Slash::Bg => When::Beside,
             // It writes the outbox.
             Slash::Retry => When::Beside,
@@ -376,21 +380,20 @@ impl Command<'_> {
             | Slash::Wol
             | Slash::Reboot
             | Slash::Shutdown
-            | Slash::Own => When::Beside,
-            Slash::Put => When::Fetched,
+            | Slash::Own => When::Queued,
             Slash::Remind if self.is_reminder_button() => When::AtOnce,
             // They write the file of jobs, and talk to what runs them.
-            Slash::Cron | Slash::Remind => When::Beside,
+            Slash::Cron | Slash::Remind => When::Queued,
             // It writes the file of watches, and looks at what they are about.
-            Slash::Watch => When::Beside,
+            Slash::Watch => When::Queued,
             Slash::New => When::InOrder,
             // It reads the journals.
-            Slash::Memory if !self.argument.is_empty() => When::Beside,
+            Slash::Memory if !self.argument.is_empty() => When::Queued,
             // It asks the provider's server.
-            Slash::Model if self.lists_models() => When::Beside,
+            Slash::Model if self.lists_models() => When::Queued,
             Slash::Model => When::InOrder,
             // A login talks to a server.
-            Slash::Mcp if !self.argument.is_empty() => When::Beside,
+            Slash::Mcp if !self.argument.is_empty() => When::Queued,
             Slash::Think if !self.argument.is_empty() => When::InOrder,
             _ => When::AtOnce,
         }

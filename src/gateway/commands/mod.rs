@@ -25,7 +25,7 @@ use crate::channels::names::title;
 use crate::channels::texts::{describe_paired, describe_rejection, pair_usage, welcome};
 use crate::error::{Error, Result};
 use crate::language::Language;
-use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, WAITING_MAX};
+use crate::limits::gateway::{COMMANDS_WAITING_MAX, REFUSED_CHARS, WAITING_MAX};
 use crate::limits::state::PAIRING_CODE_LETTERS;
 use crate::markup::{inline_code, plain};
 use crate::message::{Address, Envelope, OutgoingMessage, SessionKey};
@@ -160,6 +160,19 @@ impl Gateway {
         for message in messages {
             self.parts.inbox.taken(&message.id);
         }
+    }
+
+    /// Tells a person that a command waits for one that takes long.
+    pub(super) fn tell_waiting(&self, message: &Envelope) {
+        let first = message.text.lines().next().unwrap_or_default();
+        let command = inline_code(truncate_chars(first, REFUSED_CHARS));
+        self.tell_with(OutgoingMessage {
+            reply_to: message.reference.clone(),
+            ..OutgoingMessage::text(
+                &message.address(),
+                texts::waits_for_command(message.language(), &command),
+            )
+        });
     }
 
     /// Refuses a command that the person may not use.
@@ -437,7 +450,7 @@ fn describe_refusal(
 ) -> String {
     let why = match reason {
         RefusalReason::QueueFull => texts::queue_full(language, &WAITING_MAX),
-        RefusalReason::TooManyCommands => texts::too_many_commands(language, &COMMANDS_MAX),
+        RefusalReason::TooManyCommands => texts::too_many_commands(language, &COMMANDS_WAITING_MAX),
         RefusalReason::Edited => texts::edited_answer(language).to_owned(),
     };
     let names = messages.iter().map(|message| {
@@ -515,7 +528,7 @@ mod tests {
             Language::English,
         );
         assert!(
-            told.starts_with("Not accepted: `/sh ls`, `b`. 8 commands are already"),
+            told.starts_with("Not accepted: `/sh ls`, `b`. 50 commands are already"),
             "{told}"
         );
         let told = describe_refusal(

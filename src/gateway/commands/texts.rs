@@ -232,8 +232,13 @@ texts! {
         "这里已有 {count} 条消息在排队；/stop 可清空。",
     }
     pub fn too_many_commands(count) {
-        "{count} commands are already running.",
-        "已有 {count} 个命令在运行。",
+        "{count} commands are already waiting here; /stop clears them.",
+        "这里已有 {count} 个命令在排队；/stop 可清空。",
+    }
+    /// `command`: its beginning, as inline code.
+    pub fn waits_for_command(command) {
+        "{command} waits until the command before it has ended. /stop ends both.",
+        "{command} 正在等待前一个命令结束。/stop 可终止两者。",
     }
     pub fn edited_answer() {
         "An edited message does not answer a question.",

@@ -39,6 +39,8 @@ pub enum Input {
         /// In their order.
         unread: Vec<Envelope>,
     },
+    /// A command has run for so long that the next one of its chat runs beside it.
+    Long(WorkId),
     /// Start nothing new.
     Stopping,
 }
@@ -74,6 +76,8 @@ pub enum Action {
         /// Its session.
         session: SessionKey,
     },
+    /// Tell the person that this command waits for a long one.
+    TellWaiting(Box<Envelope>),
     /// Run a slash command on a thread. If it uses a session, no other work has that session open.
     StartCommand {
         /// Its id.
@@ -117,11 +121,11 @@ pub enum Action {
 }
 
 /// Why a message is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RefusalReason {
     /// Too many messages are waiting in its conversation.
     QueueFull,
-    /// Too many commands are running.
+    /// Too many commands are waiting in its conversation.
     TooManyCommands,
     /// An edit turned it into an answer to a question.
     Edited,

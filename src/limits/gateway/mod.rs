@@ -20,8 +20,14 @@ pub const SHOWN_TIME: Duration = Duration::from_secs(2);
 pub const NUMBER_CHARS: usize = 40;
 /// Questions remembered after they were closed; their buttons are pressed twice at once or never.
 pub const CLOSED_QUESTIONS: usize = 16;
-/// `/sh` commands that run at a time, over all chats: each has a thread.
-pub const COMMANDS_MAX: usize = 8;
+/// Commands such as `/sh` that run at a time, over all chats: each has a thread.
+pub const COMMANDS_MAX: usize = 16;
+/// Those of one chat: long ones, beside which others were started. Less, so that others have some.
+pub const COMMANDS_IN_CHAT_MAX: usize = 4;
+/// A command that has run for so long is one that others are sent to look at, beside it.
+pub const LONG_COMMAND: Duration = Duration::from_secs(15);
+/// Commands that wait in one chat for those before them.
+pub const COMMANDS_WAITING_MAX: usize = 50;
 /// How long running turns and commands may take to end by themselves when the gateway stops.
 pub const STOP_GRACE: Duration = Duration::from_secs(10);
 /// How long pending messages may take to be sent after that, before they are left for the next start.

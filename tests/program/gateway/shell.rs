@@ -6,6 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::json;
 
 use super::scene::Scene;
+use crate::harness::gateway::Gateway;
+use crate::harness::program::Program;
 use crate::harness::telegram::Message;
 
 /// Sends a command and waits for the answer, which begins with the prompt.
@@ -207,9 +209,10 @@ fn stop_and_the_time_limit_end_the_command_and_not_the_shell() {
 }
 
 #[test]
-fn a_second_command_runs_beside_the_first_and_changes_nothing() {
+fn a_command_runs_beside_a_long_one_and_changes_nothing() {
     let scene = Scene::playing([]).set("streamEditIntervalMs", json!(300));
-    let gateway = scene.start();
+    let program = Program::new(&scene.home).arg("gateway");
+    let gateway = Gateway::of(program.env("PEACRAB_TEST_EVERY_COMMAND_IS_LONG", "1"));
     scene
         .ana
         .says("/sh cd /usr; echo waiting; read x; echo \"x=$x\"");

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::scene::Scene;
+use crate::harness::gateway::Gateway;
 use crate::harness::model::say;
 use crate::harness::program::Program;
 use crate::harness::telegram::Message;
@@ -44,7 +45,8 @@ fn a_person_who_is_no_owner_any_more_writes_to_no_command() {
 #[test]
 fn a_command_that_waits_for_an_approval_takes_no_input_and_is_not_listed() {
     let scene = Scene::playing([]).set("streamEditIntervalMs", json!(300));
-    let gateway = scene.start();
+    let program = Program::new(&scene.home).arg("gateway");
+    let gateway = Gateway::of(program.env("PEACRAB_TEST_EVERY_COMMAND_IS_LONG", "1"));
     scene.ana.says("/sh echo ready; read a; echo \"a=$a\"");
     scene.wait_for("\nready");
     asks(&scene, "/sh! cat", "outside the sandbox");

@@ -1,4 +1,4 @@
-//! Who waits for whom: turns that wait for a person, commands side by side, and a `/stop` for what has
+//! Who waits for whom: turns that wait for a person, commands one after another, and a `/stop` for what has
 //! not begun.
 
 use std::fs;
@@ -7,11 +7,14 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::scene::Scene;
+use crate::harness::gateway::Gateway;
 use crate::harness::model::{Request, Step, call, hang, say};
+use crate::harness::program::Program;
 use crate::harness::telegram::{Message, Person};
+use crate::harness::wait_until;
 
-/// How many `/sh` run at a time.
-const COMMANDS: usize = 8;
+/// How many commands wait in a chat.
+const COMMANDS_WAITING: usize = 50;
 
 /// A scene in which three people may speak.
 fn of_three(answer: impl Fn(&Request) -> Step + Send + Sync + 'static) -> (Scene, [Person; 3]) {
@@ -149,66 +152,94 @@ fn an_interrupted_turn_that_waits_for_its_slot_can_be_stopped() {
 }
 
 #[test]
-fn each_chat_is_told_whose_commands_were_too_many() {
-    let (scene, people) = of_three(|_| hang());
-    let [ana, ben, cleo] = &people;
+fn commands_of_a_chat_run_one_after_another_and_no_chat_waits_for_another() {
+    let (scene, [ana, ben, _]) = of_three(|_| hang());
+    let order = scene.home.workspace("order");
     let go = scene.home.workspace("go");
     // All of it is there before the start.
-    for number in 1..=COMMANDS {
-        ana.says(&until("go", &format!("did {number}")));
+    ben.says(&until("go", "ben's"));
+    ben.says("/sh echo the next");
+    ana.says("/sh sleep 0.3; cd /usr");
+    ana.says("hello");
+    for number in 1..=12 {
+        ana.says(&format!("/sh pwd; echo {number} >>{}", order.display()));
     }
-    for person in &people {
-        person.says("/sh echo too many");
-    }
-    // They are told of the first one at once, and of these when something has ended.
-    for word in ["second", "third"] {
-        ben.says(&format!("/sh echo {word}"));
-        cleo.says(&format!("/sh echo {word}"));
-    }
+    ana.says("/sh echo all");
     let gateway = scene.start();
-    for person in &people {
-        let told = scene.wait_in(person.chat(), "8 commands are already running.");
-        let named = "Not accepted: /sh echo too many.";
-        assert!(told.text.starts_with(named), "{}", told.text);
-    }
-    ben.says("/id");
-    scene.wait_in(ben.chat(), "This chat:");
+    scene.wait_in(ana.chat(), "\nall");
+    let numbers: String = (1..=12).map(|number| format!("{number}\n")).collect();
+    assert_eq!(fs::read_to_string(order).unwrap(), numbers);
+    let texts = scene.texts_in(ana.chat());
+    assert_eq!(count(&texts, "\n/usr"), 12, "{texts:#?}");
+    assert_eq!(count(&scene.texts_in(ben.chat()), "\nthe next"), 0);
     touch(&go);
-    for number in 1..=COMMANDS {
-        scene.wait_in(ana.chat(), &format!("\ndid {number}"));
+    scene.wait_in(ben.chat(), "\nthe next");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn commands_that_wait_are_bounded_and_a_stop_overtakes_them() {
+    let (scene, [ana, ben, _]) = of_three(|_| hang());
+    ana.says(&until("go", "never"));
+    for _ in 0..COMMANDS_WAITING {
+        ana.says("/sh echo one of many");
     }
-    for person in [ben, cleo] {
-        scene.wait_in(person.chat(), "/sh echo second, /sh echo third");
-        person.says("/sh echo now");
-        scene
-            .telegram
-            .wait_for_message(person.chat(), |message| message.text.ends_with("\nnow"));
-    }
+    ana.says("/sh echo too many");
+    ben.says("/sh echo ben");
+    let gateway = scene.start();
+    let told = scene.wait_in(ana.chat(), "Not accepted");
+    assert_eq!(
+        told.text,
+        "Not accepted: /sh echo too many. 50 commands are already waiting here; /stop clears them. Please \
+         send it again later."
+    );
+    scene.wait_in(ben.chat(), "\nben");
+    ana.says("/stop");
+    scene.wait_in(ana.chat(), "50 queued messages dropped");
+    ana.says("/sh echo now");
+    scene.wait_in(ana.chat(), "\nnow");
     let log = gateway.stop().ends_with(0).stderr;
     assert!(log.contains("refused"), "{log}");
-    for person in &people {
-        let texts = scene.texts_in(person.chat());
-        let told = 1 + usize::from(person.chat() != ana.chat());
-        assert_eq!(count(&texts, "Not accepted"), told, "{texts:#?}");
-        assert!(
-            !texts.iter().any(|text| text.ends_with("\ntoo many")),
-            "{texts:#?}"
-        );
+    let texts = scene.texts_in(ana.chat());
+    assert_eq!(count(&texts, "one of many"), 0, "{texts:#?}");
+}
+
+#[test]
+fn a_kill_leaves_waiting_commands_in_their_order() {
+    let (scene, [ana, ..]) = of_three(|_| hang());
+    let begun = scene.home.workspace("begun");
+    ana.says("/sh touch begun; sleep 600");
+    for word in ["two", "three"] {
+        ana.says(&format!("/sh echo {word} >>order; cat order"));
     }
+    let gateway = scene.start();
+    wait_until("the first command runs", || begun.exists());
+    gateway.kill();
+    let gateway = scene.start();
+    scene.wait_in(ana.chat(), "was interrupted by a restart");
+    scene.wait_in(ana.chat(), "\ntwo\nthree");
+    gateway.stop().ends_with(0);
+    let order = fs::read_to_string(scene.home.workspace("order")).unwrap();
+    assert_eq!(order, "two\nthree\n");
 }
 
 #[test]
 fn two_commands_at_once_own_a_message_each() {
     let scene = Scene::playing([]).set("replyToMessage", json!(true));
-    let gateway = scene.start();
+    let program = Program::new(&scene.home).arg("gateway");
+    let gateway = Gateway::of(program.env("PEACRAB_TEST_EVERY_COMMAND_IS_LONG", "1"));
     let lines = ["one", "two"].map(|name| {
         let wait = until(name, &format!("end of {name}"));
         let command = wait.strip_prefix("/sh ").unwrap();
         format!("echo beginning of {name}; {command}; sleep 0.2")
     });
-    let said = [0, 1].map(|at| scene.ana.says(&format!("/sh {}", lines[at])));
     // Both are shown while they run.
-    let drafts = ["one", "two"].map(|name| scene.wait_for(&format!("\nbeginning of {name}")));
+    let [(one, first), (two, second)] = [0, 1].map(|at| {
+        let said = scene.ana.says(&format!("/sh {}", lines[at]));
+        let name = ["one", "two"][at];
+        (said, scene.wait_for(&format!("\nbeginning of {name}")))
+    });
+    let (said, drafts) = ([one, two], [first, second]);
     assert_ne!(drafts[0].id, drafts[1].id);
     for name in ["two", "one"] {
         touch(&scene.home.workspace(name));

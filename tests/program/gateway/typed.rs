@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::json;
 
 use super::scene::Scene;
+use crate::harness::gateway::Gateway;
 use crate::harness::home::{Home, MODEL};
 use crate::harness::model::{Gate, Model, error, say};
 use crate::harness::program::{Output, Program};
@@ -392,7 +393,8 @@ fn output_is_shown_while_it_comes_and_stop_ends_the_command() {
 #[test]
 fn commands_at_the_same_time_have_a_message_each() {
     let scene = Scene::playing([]).set("streamEditIntervalMs", json!(300));
-    let gateway = scene.start();
+    let program = Program::new(&scene.home).arg("gateway");
+    let gateway = Gateway::of(program.env("PEACRAB_TEST_EVERY_COMMAND_IS_LONG", "1"));
     scene.ana.says("/sh echo one; sleep 600");
     let first = scene.wait_for("\none");
     scene.ana.says("/sh echo two; sleep 600");

@@ -43,6 +43,7 @@ fn describe(action: &Action) -> String {
         Action::AbandonTurn { work, session } => format!("abandon {work} {session}"),
         Action::ApplyConsolidation { work, session } => format!("remember {work} {session}"),
         Action::StartCommand { work, message } => format!("command {work} {}", message.text),
+        Action::TellWaiting(message) => format!("waiting {}", message.text),
         Action::Command(message) => format!("now {}", message.text),
         Action::Interject { work, messages } => format!("interject {work} {}", texts(messages)),
         Action::Continue(work) => format!("continue {work}"),
@@ -306,25 +307,116 @@ fn a_flood_is_counted_and_not_stored() {
 }
 
 #[test]
-fn each_chat_learns_that_too_many_commands_run() {
+fn commands_of_a_chat_run_in_order_beside_its_turns() {
     let mut scene = Scene::new(1);
-    for _ in 0..COMMANDS_MAX {
+    assert_eq!(scene.receive("a", "/sh cd /etc"), ["command 1 /sh cd /etc"]);
+    assert_eq!(scene.receive("a", "hello"), ["turn 2 hello"]);
+    assert_eq!(scene.receive("a", "/sh ls"), NOTHING);
+    assert_eq!(scene.receive("a", "/get a"), NOTHING);
+    assert_eq!(scene.receive("a", "/bg"), ["command 3 /bg"]);
+    assert_eq!(scene.receive("a", "/id"), ["now /id"]);
+    assert_eq!(scene.receive("b", "/sh df"), ["command 4 /sh df"]);
+    assert_eq!(scene.finish(3), NOTHING);
+    assert_eq!(scene.finish(1), ["command 5 /sh ls"]);
+    assert_eq!(
+        scene.receive("a", "/stop"),
+        ["cancel 2", "cancel 5", "drop /get a", "stopped 1 1 1"]
+    );
+    assert_eq!(scene.receive("a", "/sh pwd"), NOTHING, "5 has not ended");
+    assert_eq!(scene.finish(5), ["command 6 /sh pwd"]);
+}
+
+#[test]
+fn a_command_waits_for_the_files_of_the_one_before_it() {
+    let mut scene = Scene::new(1);
+    let put = Input::Arrived(with_file("a", "/put"));
+    assert_eq!(scene.handle(put), NOTHING);
+    assert_eq!(scene.receive("a", "/sh cat a.jpg"), NOTHING);
+    assert_eq!(scene.receive("a", "1"), ["turn 1 1"]);
+    let fetched = Input::Fetched(message("a", "/put"));
+    assert_eq!(scene.handle(fetched), ["command 2 /put"]);
+    assert_eq!(scene.finish(2), ["command 3 /sh cat a.jpg"]);
+}
+
+#[test]
+fn a_long_command_keeps_what_waited_for_it_and_not_what_is_sent_later() {
+    let mut scene = Scene::new(1);
+    scene.receive("a", "/sh make");
+    scene.receive("a", "/sh make test");
+    assert_eq!(scene.handle(Input::Long(1)), ["waiting /sh make test"]);
+    assert_eq!(scene.receive("a", "/sh ls"), NOTHING);
+    assert_eq!(scene.handle(Input::Long(1)), ["waiting /sh make test"]);
+    assert_eq!(scene.finish(1), ["command 2 /sh make test"]);
+    assert_eq!(scene.finish(2), ["command 3 /sh ls"]);
+    assert_eq!(scene.handle(Input::Long(2)), NOTHING, "it has ended");
+    // One that is looked at while it runs.
+    for work in 3..3 + COMMANDS_IN_CHAT_MAX as WorkId - 1 {
+        assert_eq!(scene.handle(Input::Long(work)), NOTHING);
+        let started = format!("command {} /sh top", work + 1);
+        assert_eq!(scene.receive("a", "/sh top"), [started]);
+    }
+    scene.handle(Input::Long(6));
+    assert_eq!(scene.receive("a", "/sh last"), NOTHING, "enough of them");
+    assert_eq!(scene.receive("b", "/sh df"), ["command 7 /sh df"]);
+    assert_eq!(scene.finish(4), ["command 8 /sh last"]);
+}
+
+#[test]
+fn too_many_commands_are_refused_in_their_chat_only() {
+    let mut scene = Scene::new(1);
+    for _ in 0..=COMMANDS_WAITING_MAX {
         scene.receive("a", "/sh sleep 60");
     }
+    let refused = ["refuse /sh ls TooManyCommands"];
+    assert_eq!(scene.receive("a", "/sh ls"), refused);
+    assert_eq!(scene.receive("a", "/sh df"), NOTHING);
+    assert_eq!(scene.receive("b", "/sh ls"), ["command 2 /sh ls"]);
     assert_eq!(
-        scene.receive("a", "/sh ls"),
-        ["refuse /sh ls TooManyCommands"]
+        scene.finish(1),
+        ["refuse /sh df TooManyCommands", "command 3 /sh sleep 60"]
     );
+}
+
+#[test]
+fn chats_take_turns_when_many_have_commands() {
+    let mut scene = Scene::new(1);
+    for chat in 0..COMMANDS_MAX {
+        scene.receive(&chat.to_string(), "/sh sleep 60");
+    }
+    scene.receive("0", "/sh next");
+    for text in ["/sh one", "/sh two"] {
+        assert_eq!(scene.receive("last", text), NOTHING);
+    }
+    assert_eq!(scene.finish(2), ["command 17 /sh one"]);
+    assert_eq!(scene.finish(1), ["command 18 /sh next"]);
+    assert_eq!(scene.finish(3), NOTHING, "it has a command");
+    assert_eq!(scene.finish(17), ["command 19 /sh two"]);
+}
+
+#[test]
+fn a_waiting_command_that_is_edited_is_what_it_is_then() {
+    let mut scene = Scene::new(1);
+    for text in ["/sh sleep 60", "/sh one", "/sh two", "/sh three"] {
+        scene.receive("a", text);
+    }
+    for (reference, text) in [
+        ("/sh one", "/sh ls"),
+        ("/sh two", "hello"),
+        ("/sh three", "/approve always"),
+    ] {
+        scene.handle(Input::Edited {
+            session: key("a"),
+            reference: reference.to_owned(),
+            text: text.to_owned(),
+        });
+    }
+    assert_eq!(scene.finish(1), ["command 2 /sh ls"]);
     assert_eq!(
-        scene.receive("b", "/sh ls"),
-        ["refuse /sh ls TooManyCommands"]
+        scene.finish(2),
+        ["refuse /approve always Edited", "turn 3 hello"]
     );
-    assert_eq!(scene.receive("b", "/sh df"), NOTHING);
-    assert_eq!(scene.finish(1), ["refuse /sh df TooManyCommands"]);
-    assert_eq!(
-        scene.receive("c", "/sh ls"),
-        [format!("command {} /sh ls", COMMANDS_MAX + 1)]
-    );
+    assert_eq!(scene.finish(3), NOTHING);
+    assert_eq!(scene.0.load(), Load::default());
 }
 
 #[test]

@@ -12,6 +12,8 @@ struct World {
     sent: usize,
     /// The numbers of waiting messages, by session.
     open: BTreeMap<SessionKey, VecDeque<usize>>,
+    /// Those of waiting commands.
+    commands: BTreeMap<SessionKey, VecDeque<usize>>,
     /// Refused messages that were not reported yet.
     unreported: BTreeSet<usize>,
     /// How many forgotten messages a later refusal must count.
@@ -28,6 +30,7 @@ struct Running {
     session: SessionKey,
     is_turn: bool,
     is_exclusive: bool,
+    is_command: bool,
     holds_slot: bool,
     wants_slot: bool,
     unread: Vec<Envelope>,
@@ -43,6 +46,7 @@ impl World {
             random: seed,
             sent: 0,
             open: BTreeMap::new(),
+            commands: BTreeMap::new(),
             unreported: BTreeSet::new(),
             uncounted: 0,
             running: BTreeMap::new(),
@@ -129,11 +133,23 @@ impl World {
                 Input::Interrupted(key(&name))
             }
             11 if self.pick(4) == 0 => Input::Consolidated(key(&self.pick(5).to_string())),
-            12 => Input::Edited {
-                session: key(&self.pick(5).to_string()),
-                reference: self.pick(self.sent + 1).to_string(),
-                text: "edited".to_owned(),
-            },
+            12 => {
+                let (session, number) = (key(&self.pick(5).to_string()), self.pick(self.sent + 1));
+                if self
+                    .commands
+                    .values()
+                    .flatten()
+                    .any(|other| *other == number)
+                {
+                    return None;
+                }
+                Input::Edited {
+                    session,
+                    reference: number.to_string(),
+                    text: "edited".to_owned(),
+                }
+            }
+            13 if self.pick(2) == 0 => Input::Long(self.work(|running| running.is_command)?),
             _ => {
                 let work = self.work(|_| true)?;
                 self.finish(work)
@@ -153,9 +169,17 @@ impl World {
     /// Takes the message from the queue of its session, where it must be the first.
     fn dequeue(&mut self, message: &Envelope) {
         let number: usize = message.id.parse().unwrap();
-        let open = self.open.get_mut(&message.session).unwrap();
+        let open = self.waiting(message).get_mut(&message.session).unwrap();
         let first = open.pop_front();
         assert_eq!(first, Some(number), "the order of {}", message.session);
+    }
+
+    /// Where a message waits.
+    fn waiting(&mut self, message: &Envelope) -> &mut BTreeMap<SessionKey, VecDeque<usize>> {
+        match message.text.starts_with("/sh") {
+            true => &mut self.commands,
+            false => &mut self.open,
+        }
     }
 
     fn apply(&mut self, input: Input) {
@@ -177,7 +201,7 @@ impl World {
         let mut is_out = false;
         if let Some(message) = &arrived {
             let number = message.id.parse().unwrap();
-            self.open
+            self.waiting(message)
                 .entry(message.session.clone())
                 .or_default()
                 .push_back(number);
@@ -192,12 +216,15 @@ impl World {
                 .scheduler
                 .sessions
                 .get(&message.session)
-                .is_some_and(|session| session.queue.iter().any(|queued| queued.id == message.id));
+                .is_some_and(|session| {
+                    let mut queued = session.queue.iter().chain(&session.commands);
+                    queued.any(|queued| queued.id == message.id)
+                });
             if is_queued || is_out {
                 self.unreported.remove(&number);
             }
             if !is_queued {
-                let open = self.open.get_mut(&message.session).unwrap();
+                let open = self.waiting(&message).get_mut(&message.session).unwrap();
                 open.retain(|other| *other != number);
             }
         }
@@ -228,12 +255,14 @@ impl World {
             }
             Action::StartCommand { work, message } => {
                 let is_beside = message.text.starts_with("/sh");
-                if !is_beside {
-                    self.dequeue(&message);
-                }
+                self.dequeue(&message);
                 self.begin(work, message.session.clone(), false, !is_beside);
                 self.done += 1;
                 return is_new(&message);
+            }
+            Action::TellWaiting(message) => {
+                let number = message.id.parse().unwrap();
+                assert_eq!(self.commands[&message.session].front(), Some(&number));
             }
             Action::Command(message) => {
                 self.done += 1;
@@ -292,6 +321,7 @@ impl World {
             session,
             is_turn,
             is_exclusive,
+            is_command: !is_turn && !is_exclusive,
             holds_slot: is_turn,
             wants_slot: false,
             unread: Vec::new(),
@@ -310,7 +340,10 @@ impl World {
             .values()
             .filter(|running| running.is_turn && !running.holds_slot);
         assert!(turns <= SLOTS && parked.count() <= PARKED_TURNS_MAX);
-        let waiting: usize = self.open.values().map(VecDeque::len).sum();
+        let commands = self.running.values().filter(|running| running.is_command);
+        assert!(commands.count() <= COMMANDS_MAX);
+        let queues = self.open.values().chain(self.commands.values());
+        let waiting: usize = queues.map(VecDeque::len).sum();
         assert_eq!(self.scheduler.load().waiting, waiting);
         assert_eq!(self.scheduler.load().running, self.running.len());
         let handed: usize = self
@@ -337,6 +370,7 @@ impl World {
         assert_eq!(self.sent, self.done, "each message is finished once");
         assert_eq!(self.uncounted, 0, "each refusal was reported");
         assert!(self.scheduler.sessions.is_empty() && self.scheduler.ready.is_empty());
+        assert!(self.scheduler.lanes.is_empty());
         assert!(self.interrupted.is_empty());
     }
 }
