@@ -51,6 +51,7 @@ use crate::error::{Error, Result};
 use crate::inbox::Inbox;
 use crate::language::Language;
 use crate::limits::agent::TURN_STACK_BYTES;
+use crate::limits::gateway::{THREAD_RETRY_FIRST, THREAD_RETRY_MAX};
 use crate::message::{Address, OutgoingMessage, SessionKey};
 use crate::outbox::{ClosesTurn, Outbox};
 use crate::session::Session;
@@ -308,7 +309,47 @@ impl Gateway {
     }
 }
 
+impl Gateway {
+    /// Starts work on a thread. While the system has none left, a timer tries again until the gateway stops.
+    /// Returns why it has to wait.
+    fn spawn_when_possible(
+        self: &Arc<Self>,
+        name: &'static str,
+        run: impl FnOnce() + Send + 'static,
+    ) -> Option<std::io::Error> {
+        let work: Box<dyn FnOnce() + Send> = Box::new(run);
+        // A thread that is not started drops its closure, and must not drop the work.
+        let work = Arc::new(Mutex::new(Some(work)));
+        let start = move || {
+            let work = Arc::clone(&work);
+            spawn(name, move || {
+                let taken = work.lock().take();
+                taken.into_iter().for_each(|run| run());
+            })
+        };
+        let error = start().err()?;
+        tracing::error!("failed to start a thread, trying again: {error}");
+        let gateway = Arc::clone(self);
+        self.timers.spawn(async move {
+            let mut wait = THREAD_RETRY_FIRST;
+            loop {
+                sleep(wait).await;
+                if gateway.is_stopping() || start().is_ok() {
+                    return;
+                }
+                wait = wait.saturating_mul(2).min(THREAD_RETRY_MAX);
+            }
+        });
+        Some(error)
+    }
+}
+
 fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    #[cfg(feature = "test-hooks")]
+    if std::env::var_os("PEACRAB_TEST_NO_THREADS").is_some_and(|file| PathBuf::from(file).exists())
+    {
+        return Err(rustix::io::Errno::AGAIN.into());
+    }
     let builder = thread::Builder::new().name(name.to_owned());
     crate::sync::spawn(builder.stack_size(TURN_STACK_BYTES), Box::new(run))
 }

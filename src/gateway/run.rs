@@ -1,6 +1,6 @@
 //! The loop: takes every event from the queue, lets the scheduler decide, and performs its actions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,9 +21,7 @@ use super::host::{Reply, Work};
 use super::recover::Accepted;
 use super::scheduler::{Action, Input, Scheduler, WorkId};
 use super::time::{self, Timekeeper};
-use super::{
-    Gateway, Parts, board, control, cron, heartbeat, notify, observer, sleep, spawn, watch,
-};
+use super::{Gateway, Parts, board, control, cron, heartbeat, notify, observer, sleep, watch};
 use crate::access::Role;
 use crate::agent::commands::{Slash, may_use, typed_command};
 use crate::bus::{self, Ending, Event, EventSender, Heartbeats};
@@ -54,6 +52,8 @@ pub(super) struct Loop {
     pub(super) gateway: Arc<Gateway>,
     scheduler: Scheduler,
     running: BTreeMap<WorkId, Running>,
+    /// The chats that were told that there is no thread for them, until one was started.
+    told: BTreeSet<Address>,
     intakes: BTreeMap<&'static str, Intake>,
     /// Set when the gateway is to end.
     ending: Option<Ending>,
@@ -125,6 +125,7 @@ pub fn run(
     let mut work = Loop {
         scheduler: Scheduler::new(gateway.parts.max_parallel_turns),
         running: BTreeMap::new(),
+        told: BTreeSet::new(),
         gateway: Arc::clone(&gateway),
         intakes,
         ending: None,
@@ -528,7 +529,6 @@ impl Loop {
     fn start_turn(&mut self, work: WorkId, message: Envelope) {
         let (to, language) = (message.address(), message.language());
         let job = self.gateway.claimed(&message);
-        let session = message.session.clone();
         self.start(work, "turn", (&to, language), move |gateway, work| {
             match (job, &message.origin) {
                 (Some(claim), _) => gateway.run_job_turn(work, &message, &claim),
@@ -536,10 +536,6 @@ impl Loop {
                 _ => gateway.run_turn(work, &message.session, Some(&message)),
             }
         });
-        if !self.running.contains_key(&work) {
-            // A task that could not begin takes no place; it waits in the inbox.
-            self.gateway.tasks.remove(&session);
-        }
     }
 
     /// Has the scheduler told when a command has become a long one.
@@ -560,12 +556,11 @@ impl Loop {
         }
     }
 
-    /// Starts work on a thread. If the system has none left, the message waits in the inbox for the
-    /// next start, and the person is told.
+    /// Starts work on a thread. While the system has none left, it keeps its place, and its chat is told once.
     fn start(
         &mut self,
         id: WorkId,
-        name: &str,
+        name: &'static str,
         (to, language): (&Address, Language),
         run: impl FnOnce(&Arc<Gateway>, &Work) + Send + 'static,
     ) {
@@ -577,22 +572,22 @@ impl Loop {
             replies: receiver,
         };
         let gateway = Arc::clone(&self.gateway);
-        match spawn(name, move || run(&gateway, &work)) {
-            Ok(()) => {
-                let running = Running {
-                    cancel,
-                    grows_long: None,
-                    replies: sender,
-                };
-                self.running.insert(id, running);
+        let waits = self
+            .gateway
+            .spawn_when_possible(name, move || run(&gateway, &work));
+        let running = Running {
+            cancel,
+            grows_long: None,
+            replies: sender,
+        };
+        self.running.insert(id, running);
+        match waits {
+            None => self.told.clear(),
+            Some(error) if self.told.insert(to.clone()) => {
+                let text = texts::thread_failed(language, &error);
+                self.gateway.tell(to, &text);
             }
-            Err(error) => {
-                tracing::error!(chat = %to, "failed to start a thread: {error}");
-                self.gateway
-                    .tell(to, &texts::thread_failed(language, &error));
-                let unread = Vec::new();
-                self.handle(Input::Finished { work: id, unread });
-            }
+            Some(_) => {}
         }
     }
 }

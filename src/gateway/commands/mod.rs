@@ -52,11 +52,8 @@ impl Gateway {
         if self.live().agents.serving(&message).made().is_some() {
             return self.answer_command(&message);
         }
-        let (gateway, command) = (Arc::clone(self), message.clone());
-        if let Err(error) = spawn("command", move || gateway.answer_command(&command)) {
-            let text = texts::thread_failed(message.language(), &error);
-            self.finish_command(&message, text);
-        }
+        let gateway = Arc::clone(self);
+        self.spawn_when_possible("command", move || gateway.answer_command(&message));
     }
 
     /// Answers a command on the loop.

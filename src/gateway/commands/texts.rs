@@ -252,8 +252,8 @@ texts! {
     pub fn and_more(count) { " and {count} more", "等（另有 {count} 条）" }
 
     pub fn thread_failed(error) {
-        "I can't start on this now: {error}. It continues after the next restart.",
-        "现在无法开始处理：{error}。下次重启后会继续。",
+        "I can't start on this yet: {error}. I'll begin as soon as it is possible.",
+        "暂时无法开始处理：{error}。一有可能就会开始。",
     }
     pub fn write_failed(error) {
         "I can't go on for now: {error}. I'll keep trying; /stop gives up.",

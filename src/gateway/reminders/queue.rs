@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::texts;
-use crate::gateway::{Gateway, spawn};
+use crate::gateway::Gateway;
 use crate::limits::gateway::JOB_COMMANDS_WAITING_MAX;
 use crate::message::Envelope;
 use crate::sync::Mutex;
@@ -49,15 +49,10 @@ impl Gateway {
             return;
         }
         let gateway = Arc::clone(self);
-        let spawned = spawn("job commands", move || {
+        self.spawn_when_possible("job commands", move || {
             while let Some(message) = gateway.job_commands.next() {
                 gateway.answer_command(&message);
             }
         });
-        if let Err(error) = spawned {
-            // The next command starts one, and so does the next start of the gateway.
-            waiting.is_served = false;
-            tracing::error!("failed to start a thread for a command: {error}");
-        }
     }
 }

@@ -495,8 +495,7 @@ impl Gateway {
         );
         spawned.map_err(|error| {
             self.terminals.remove(&to);
-            let text = super::commands::texts::thread_failed(typed.language, &error);
-            Error::Failed(text)
+            Error::Failed(format!("The terminal has no thread: {error}"))
         })
     }
 

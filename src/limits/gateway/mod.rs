@@ -60,6 +60,10 @@ pub const WRITE_RETRY: Duration = Duration::from_secs(5);
 /// Failed writes of a turn after which it is given up, one minute, unless the disk is full: a person can free space,
 /// but a card that is broken or read-only stays so, and others wait for the turn's slot.
 pub const WRITE_TRIES_MAX: u32 = 12;
+/// Wait before a thread is tried again that the system could not start, doubled each time up to the second one.
+pub const THREAD_RETRY_FIRST: Duration = Duration::from_secs(1);
+/// See [`THREAD_RETRY_FIRST`].
+pub const THREAD_RETRY_MAX: Duration = Duration::from_secs(30);
 /// Messages that a refusal names; it counts the others.
 pub const REFUSED_NAMES_MAX: usize = 10;
 /// Messages that are only counted until the chat is told of them, at first; each time ten times as many.

@@ -7,7 +7,9 @@ use serde_json::json;
 
 use super::scene::Scene;
 use crate::harness::gate::Gate;
+use crate::harness::gateway::Gateway;
 use crate::harness::model::{Request, call, hang, say};
+use crate::harness::program::Program;
 use crate::harness::telegram::{FOREVER, Fault, Media, Upload};
 use crate::harness::wait_until;
 
@@ -67,6 +69,27 @@ fn said(scene: &Scene) -> Vec<String> {
         }
     }
     texts
+}
+
+#[test]
+fn what_finds_no_thread_begins_in_its_order_once_there_is_one_and_is_told_once() {
+    let scene = Scene::answering(|_| say("Done."));
+    let none = scene.home.path().join("no-threads");
+    fs::write(&none, "").unwrap();
+    let program = Program::new(&scene.home).arg("gateway");
+    let gateway = Gateway::of(program.env("PEACRAB_TEST_NO_THREADS", none.to_str().unwrap()));
+    for text in ["one", "two", "/sh echo three >order", "/sh cat order"] {
+        scene.ana.says(text);
+    }
+    scene.wait_for("I can't start on this yet");
+    fs::remove_file(none).unwrap();
+    scene.wait_for("Done.");
+    scene.wait_for("\nthree");
+    wait_until("both are answered", || said(&scene).len() == 2);
+    gateway.stop().ends_with(0);
+    assert_eq!(said(&scene), ["one", "two"]);
+    let told = |text: &&String| text.contains("start on this yet");
+    assert_eq!(scene.texts().iter().filter(told).count(), 1);
 }
 
 #[test]
