@@ -11,7 +11,7 @@ use crate::access::Role;
 use crate::agent::commands::CommandAnswer;
 use crate::clock::Stopwatch;
 use crate::config::schema::BuiltInWatches;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gateway::Gateway;
 use crate::gateway::commands::texts::format_error;
 use crate::language::Language;
@@ -25,7 +25,7 @@ use crate::watch::process::identity;
 use crate::watch::rule::millis;
 use crate::watch::store::Added;
 use crate::watch::texts as words;
-use crate::watch::{Cause, Moment, Mute, Store, Subject, Told, Watch, What, parse};
+use crate::watch::{Cause, Entry, Moment, Mute, Store, Subject, Told, Watch, What, parse};
 
 /// How long `/watch mute` mutes, in seconds.
 const MUTE_SECONDS: u64 = 3600;
@@ -104,7 +104,7 @@ impl Gateway {
             .unwrap_or((rest.trim(), ""));
         let text = match verb.as_str() {
             "" | "list" | "ls" => {
-                self.parts.watches.settle(language)?;
+                self.settle_watches();
                 self.list_watches(asker)
             }
             "help" => format!(
@@ -116,7 +116,7 @@ impl Gateway {
                 if name.is_empty() {
                     return Err(usage(texts::which(language, &verb)));
                 }
-                self.parts.watches.settle(language)?;
+                self.settle_watches();
                 let item = self.find_watch(asker, name)?;
                 self.change_watch(asker, &item, &verb, rest.trim())?
             }
@@ -138,10 +138,7 @@ impl Gateway {
         let item = self
             .watch_item(name)
             .filter(|item| self.is_visible(asker, item));
-        item.ok_or_else(|| {
-            let name = inline_code(&one_line(name, NOTE_CHARS));
-            usage(texts::unknown(asker.language, &name, &asker.command()))
-        })
+        item.ok_or_else(|| unknown(asker, name))
     }
 
     fn change_watch(
@@ -157,28 +154,34 @@ impl Gateway {
             false => inline_code(&item.rule),
         };
         let set_paused = |is_paused: bool| {
-            self.change_file(|list| {
-                let found = list
-                    .iter_mut()
-                    .find(|watch| watch.id.to_string() == item.key);
-                found
-                    .into_iter()
-                    .for_each(|watch| watch.is_paused = is_paused);
+            self.change_file(asker, item, |list, index| {
+                if let Some(watch) = list.get_mut(index) {
+                    watch.is_paused = is_paused;
+                }
             })
         };
         let set_off = |is_off: bool| {
-            let mut shared = watches.shared.lock();
-            if let Some(entry) = shared.entries.get_mut(&item.key) {
+            self.change_entry(asker, item, |entry| {
                 entry.is_off = is_off;
                 if is_off {
                     entry.tracker = Default::default();
                     entry.notice = None;
                 }
-            }
-            shared.is_unsaved = true;
-            watches.save(&mut shared);
-            drop(shared);
-            watches.look_again();
+            })
+        };
+        let mute = |ms: Option<i64>| {
+            let since = watches.now(self.clock());
+            self.change_entry(asker, item, |entry| {
+                // Without any time left it ends as a mute does: what is still an alarm is told.
+                entry.muted = match (ms, entry.muted) {
+                    (None, None) => None,
+                    (ms, _) => Some(Mute {
+                        since,
+                        ms: ms.unwrap_or_default(),
+                    }),
+                };
+                entry.notice = None;
+            })
         };
         Ok(match (verb, item.is_built_in) {
             ("test", _) => {
@@ -194,15 +197,15 @@ impl Gateway {
                 texts::resumed(language, &rule)
             }
             ("remove" | "rm", false) => {
-                self.change_file(|list| list.retain(|watch| watch.id.to_string() != item.key))?;
+                self.change_file(asker, item, |list, index| drop(list.remove(index)))?;
                 texts::removed(language, &rule)
             }
             ("off" | "pause", true) => {
-                set_off(true);
+                set_off(true)?;
                 texts::off(language, &item.key)
             }
             ("on" | "resume", true) => {
-                set_off(false);
+                set_off(false)?;
                 texts::on(language, &item.key)
             }
             ("mute", _) => {
@@ -214,11 +217,11 @@ impl Gateway {
                 };
                 let wrong = || usage(texts::wrong_time(language).to_owned());
                 let ms = millis(seconds.ok_or_else(wrong)?);
-                self.mute_watch(item, Some(ms));
+                mute(Some(ms))?;
                 texts::muted(language, &rule, &format_span(ms, language))
             }
             ("unmute", _) => {
-                self.mute_watch(item, None);
+                mute(None)?;
                 texts::unmuted(language, &rule)
             }
             ("on" | "off", false) => {
@@ -228,30 +231,30 @@ impl Gateway {
         })
     }
 
-    fn mute_watch(&self, item: &Item, ms: Option<i64>) {
-        let watches = &self.parts.watches;
-        let now = watches.now(self.clock());
-        let mut shared = watches.shared.lock();
-        if let Some(entry) = shared.entries.get_mut(&item.key) {
-            // Without any time left it ends as a mute does: what is still an alarm is told.
-            entry.muted = match (ms, entry.muted) {
-                (None, None) => None,
-                (ms, _) => Some(Mute {
-                    since: now,
-                    ms: ms.unwrap_or_default(),
-                }),
-            };
-            entry.notice = None;
-        }
-        shared.is_unsaved = true;
-        watches.save(&mut shared);
-        drop(shared);
-        watches.wake();
+    /// Changes what is known of a watch.
+    fn change_entry(
+        &self,
+        asker: Asker<'_>,
+        item: &Item,
+        change: impl FnOnce(&mut Entry),
+    ) -> Result<()> {
+        let is_there = self.parts.watches.change_entry(&item.key, change);
+        is_there
+            .then_some(())
+            .ok_or_else(|| unknown(asker, &item.key))
     }
 
-    fn change_file(&self, change: impl FnOnce(&mut Vec<Watch>)) -> Result<()> {
+    /// Changes the list in the file, where the watch is at an index.
+    fn change_file(
+        &self,
+        asker: Asker<'_>,
+        item: &Item,
+        change: impl FnOnce(&mut Vec<Watch>, usize),
+    ) -> Result<()> {
         self.parts.watches.store.change(|list| {
-            change(list);
+            let mut ids = list.iter().map(|watch| watch.id.to_string());
+            let index = ids.position(|id| id == item.key);
+            change(list, index.ok_or_else(|| unknown(asker, &item.key))?);
             Ok(())
         })?;
         self.parts.watches.look_again();
@@ -286,8 +289,7 @@ impl Gateway {
             }
         };
         watches.look_again();
-        // What is said to be watched is. On a very busy machine it begins later.
-        watches.settle(language).ok();
+        self.settle_watches();
         let shown = inline_code(&rule.to_string());
         let text = match is_new {
             false => texts::exists(language, &id, &shown),
@@ -362,11 +364,6 @@ impl Gateway {
     fn list_watches(&self, asker: Asker<'_>) -> String {
         let (watches, language) = (&self.parts.watches, asker.language);
         let now = watches.now(self.clock());
-        // What was just written may not have been taken yet.
-        let faults = watches
-            .store
-            .read()
-            .map_or_else(|error| vec![error.to_string()], |read| read.faults);
         let shared = watches.shared.lock();
         let mut own = String::new();
         let mut built_in = String::new();
@@ -413,10 +410,10 @@ impl Gateway {
         if !built_in.is_empty() {
             let _ = write!(text, "\n\n{}{built_in}", texts::built_in(language));
         }
-        if !faults.is_empty() {
+        if !shared.faults.is_empty() {
             let path = inline_code(&watches.store.path().display().to_string());
             let _ = write!(text, "\n\n{}", texts::faults(language, &path));
-            for fault in &faults {
+            for fault in &shared.faults {
                 let _ = write!(text, "\n- {}", plain(fault));
             }
         }
@@ -425,6 +422,12 @@ impl Gateway {
         }
         text
     }
+}
+
+/// That a chat has no watch of this name, or none any more.
+fn unknown(asker: Asker<'_>, name: &str) -> Error {
+    let name = inline_code(&one_line(name, NOTE_CHARS));
+    usage(texts::unknown(asker.language, &name, &asker.command()))
 }
 
 fn describe_state(item: &Item, shared: &super::Shared, now: Moment, language: Language) -> String {

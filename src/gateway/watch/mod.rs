@@ -22,9 +22,9 @@ use super::Gateway;
 use crate::access::{Person, Role};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::limits::watch::{FIRST_LOOK_TIME, SETTLE_TIME};
+use crate::config::schema;
+use crate::error::Error;
+use crate::limits::watch::FIRST_LOOK_TIME;
 use crate::message::{Address, Author};
 use crate::sync::{Condvar, Mutex};
 use crate::sys;
@@ -44,7 +44,9 @@ pub struct Watching {
     /// Wakes the thread; `None` where the kernel gives nothing to wake it with: then nothing is watched.
     wake: Option<Wake>,
     shared: Mutex<Shared>,
-    /// The thread has read a change, or looked at it.
+    /// Held while the list is read, so that none that is older replaces it.
+    reading: Mutex<()>,
+    /// The thread has looked at what has changed.
     progress: Condvar,
     /// Raised when the gateway stops.
     cancel: Cancel,
@@ -69,10 +71,14 @@ struct Shared {
     is_unsaved: bool,
     /// How often the file or the configuration may have changed; reading them at the start counts as a change.
     changes: u64,
-    /// How many of these changes the thread has read.
+    /// How many of these changes are in `items`.
     read: u64,
-    /// How many it has read with a first look at what was new.
+    /// How many of them the thread has had a first look at.
     looked: u64,
+    /// The file as it was read, see [`Store::stamp`].
+    stamp: u64,
+    /// Whether the file could not be read, so that the watches of before go on.
+    is_unreadable: bool,
     /// The network's traffic: bytes and when, and kilobytes a second before that.
     traffic: Option<(u64, i64, Option<f64>)>,
 }
@@ -131,6 +137,31 @@ impl Item {
     }
 }
 
+impl Shared {
+    /// Takes these items, with what is known of those that were there before.
+    fn take(&mut self, items: Vec<Arc<Item>>, is_enabled: bool) {
+        let states = self.entries.len();
+        // What cannot be read or is turned off now may come back.
+        let is_all_known = is_enabled && !self.is_unreadable;
+        self.entries.retain(|key, entry| {
+            let is_listed = items
+                .iter()
+                .any(|item| item.key == *key && item.rule == entry.rule);
+            let is_built_in = key.parse::<u32>().is_err();
+            let is_chosen = is_built_in && (entry.is_off || entry.muted.is_some());
+            is_listed || !is_all_known || is_chosen || entry.run.is_some()
+        });
+        self.is_unsaved |= self.entries.len() != states;
+        for item in &items {
+            let entry = self.entries.entry(item.key.clone()).or_default();
+            entry.rule.clone_from(&item.rule);
+        }
+        self.found
+            .retain(|key, _| items.iter().any(|item| item.key == *key));
+        self.items = items;
+    }
+}
+
 impl Watching {
     /// The watches of a home.
     pub fn new(home: &Path) -> Self {
@@ -148,6 +179,7 @@ impl Watching {
                 changes: 1,
                 ..Shared::default()
             }),
+            reading: Mutex::default(),
             progress: Condvar::new(),
             cancel: Cancel::new(),
         }
@@ -164,43 +196,88 @@ impl Watching {
         self.wake();
     }
 
-    /// Waits until the thread has read all changes so far: what a command says and does is then about the watches as
-    /// they are, also right after the start. It waits less for the first look at what is new. A network disk that does
-    /// not answer can hold up both: then it goes on with what is known, since that watch has to be removable. An error
-    /// if nothing was ever read.
-    fn settle(&self, language: Language) -> Result<()> {
-        if self.wake.is_none() {
-            return Ok(());
-        }
-        let shared = self.shared.lock();
-        let wanted = shared.changes;
-        let is_stopping = || self.cancel.is_cancelled();
-        let unread = |shared: &mut Shared| shared.read < wanted && !is_stopping();
-        let unseen = |shared: &mut Shared| shared.looked < wanted && !is_stopping();
-        let shared = self
-            .progress
-            .wait_timeout_while(shared, SETTLE_TIME, unread);
-        if shared.read == 0 {
-            return Err(usage(texts::not_ready(language).to_owned()));
-        }
-        drop(
-            self.progress
-                .wait_timeout_while(shared, FIRST_LOOK_TIME, unseen),
-        );
-        Ok(())
-    }
-
-    /// Which change the thread has to read next, if any.
-    fn unread(&self) -> Option<u64> {
-        let shared = self.shared.lock();
-        (shared.read < shared.changes).then_some(shared.changes)
-    }
-
-    /// The thread has looked at what it has read.
-    fn has_looked(&self) {
+    /// Takes the list from the file and the configuration, if they have changed. Whoever works with it calls this
+    /// before, and does not wait for the thread: a network disk that does not answer can hold that up.
+    fn read_list(&self, settings: impl FnOnce() -> schema::Watch) {
+        let _reading = self.reading.lock();
+        let stamp = self.store.stamp();
         let mut shared = self.shared.lock();
-        if shared.looked < shared.read {
-            shared.looked = shared.read;
+        shared.changes += u64::from(stamp != shared.stamp);
+        shared.stamp = stamp;
+        let (changes, read) = (shared.changes, shared.read);
+        drop(shared);
+        if read == changes {
+            return;
+        }
+        let settings = settings();
+        let state = (read == 0).then(|| self.store.read_state());
+        let list = settings.enabled.then(|| self.store.read());
+        let built_in = match settings.enabled {
+            true => built_in::items(&settings.built_in, &self.root),
+            false => Vec::new(),
+        };
+        let mut shared = self.shared.lock();
+        if let Some(state) = state {
+            shared.entries = state;
+        }
+        shared.is_unreadable = matches!(list, Some(Err(_)));
+        let (mut items, faults): (Vec<_>, _) = match list {
+            Some(Ok(list)) => (list.watches.into_iter().map(item).collect(), list.faults),
+            Some(Err(error)) => {
+                // The watches that run go on.
+                let kept = shared.items.iter().filter(|item| !item.is_built_in);
+                (kept.cloned().collect(), vec![error.to_string()])
+            }
+            None => (Vec::new(), Vec::new()),
+        };
+        items.extend(built_in);
+        if shared.faults != faults {
+            faults.iter().for_each(|fault| tracing::error!("{fault}"));
+        }
+        shared.faults = faults;
+        shared.read = changes;
+        shared.take(items, settings.enabled);
+    }
+
+    /// Changes what is known of an item, and keeps it; false if there is none with this key.
+    fn change_entry(&self, key: &str, change: impl FnOnce(&mut Entry)) -> bool {
+        let mut shared = self.shared.lock();
+        let Some(entry) = shared.entries.get_mut(key) else {
+            return false;
+        };
+        change(entry);
+        shared.is_unsaved = true;
+        self.save(&mut shared);
+        drop(shared);
+        self.look_again();
+        true
+    }
+
+    /// Reads the list, and waits a while for the first look at what is new, so that a command says what was found.
+    fn settle(&self, settings: impl FnOnce() -> schema::Watch) {
+        if self.wake.is_none() {
+            return;
+        }
+        self.read_list(settings);
+        let shared = self.shared.lock();
+        let wanted = shared.read;
+        let is_unseen = |shared: &mut Shared| shared.looked < wanted && !self.cancel.is_cancelled();
+        let waited = self
+            .progress
+            .wait_timeout_while(shared, FIRST_LOOK_TIME, is_unseen);
+        drop(waited);
+    }
+
+    /// Whether there were more changes than these.
+    fn has_changed_since(&self, changes: u64) -> bool {
+        self.shared.lock().changes > changes
+    }
+
+    /// The thread has looked at so many changes.
+    fn has_looked(&self, changes: u64) {
+        let mut shared = self.shared.lock();
+        if shared.looked < changes {
+            shared.looked = changes;
             self.progress.notify_all();
         }
     }
@@ -315,6 +392,18 @@ pub(super) fn keep(gateway: &Arc<Gateway>) {
 }
 
 impl Gateway {
+    /// See [`Watching::read_list`].
+    fn read_watches(&self) {
+        let settings = || self.live().watch.clone();
+        self.parts.watches.read_list(settings);
+    }
+
+    /// See [`Watching::settle`].
+    fn settle_watches(&self) {
+        let settings = || self.live().watch.clone();
+        self.parts.watches.settle(settings);
+    }
+
     /// The chat that is told about an item, if there is one and it still has access.
     fn chat_of_watch(&self, item: &Item) -> Option<Address> {
         let is_reached = |chat: &Address| self.delivery(chat).is_some();
@@ -408,32 +497,60 @@ fn usage(text: String) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::language::Language;
+    use crate::watch::Cause;
 
     #[test]
-    fn a_command_waits_until_what_was_changed_is_read() {
+    fn the_list_is_read_without_the_thread() {
         let home = tempfile::tempdir().unwrap();
         let watching = Watching::new(home.path());
-        let settle = || watching.settle(Language::English);
+        let settings = || schema::Watch {
+            enabled: true,
+            ..schema::Watch::default()
+        };
+        let add = |text: &str| {
+            let rule = crate::watch::parse::parse(text, Language::English).unwrap();
+            watching.store.insert(rule, Cause::typed(None)).unwrap();
+        };
+        let rules = || {
+            let shared = watching.shared.lock();
+            let items = shared.items.iter().filter(|item| !item.is_built_in);
+            let known = items.filter(|item| shared.entries.contains_key(&item.key));
+            known.map(|item| item.rule.clone()).collect::<Vec<_>>()
+        };
+        add("port 80");
+        watching.read_list(settings);
+        assert_eq!(rules(), ["port 80"]);
+        // Whoever has changed the file.
+        add("port 81");
+        watching.read_list(settings);
+        assert_eq!(rules(), ["port 80", "port 81"]);
+        assert!(watching.has_changed_since(1));
+        assert!(watching.change_entry("2", |entry| entry.is_hushed = true));
+        assert!(!watching.change_entry("3", |entry| entry.is_hushed = true));
+        let kept = watching.store.read_state();
+        assert!(kept.len() == 1 && kept["2"].is_hushed);
+        std::fs::write(watching.store.path(), "{").unwrap();
+        watching.read_list(settings);
+        assert_eq!(rules(), ["port 80", "port 81"], "they go on");
+        assert_eq!(watching.shared.lock().faults.len(), 1);
+    }
+
+    #[test]
+    fn a_command_waits_for_the_first_look() {
+        let home = tempfile::tempdir().unwrap();
+        let watching = Watching::new(home.path());
+        let settle = || watching.settle(schema::Watch::default);
         std::thread::scope(|scope| {
             let waits = scope.spawn(settle);
-            let read = watching.unread().unwrap();
-            watching.shared.lock().read = read;
-            watching.has_looked();
-            waits.join().unwrap().unwrap();
+            watching.has_looked(1);
+            waits.join().unwrap();
         });
-        assert_eq!(watching.unread(), None);
-        settle().unwrap();
-        watching.look_again();
-        let read = watching.unread().unwrap();
         // Without a look it goes on after a while.
-        watching.shared.lock().read = read;
-        settle().unwrap();
+        watching.look_again();
+        settle();
         watching.look_again();
         watching.stop();
-        settle().unwrap();
-        let never_read = Watching::new(home.path());
-        never_read.stop();
-        let error = never_read.settle(Language::English).unwrap_err();
-        assert!(error.to_string().contains("try again"), "{error}");
+        settle();
     }
 }

@@ -8,7 +8,6 @@ texts! {
         "`/watch 规则` 添加监视；`/watch test|pause|resume|mute|remove 编号` 更改监视；内置监视用 `/watch off|on 名称`。规则的选项：`for 5m`、`every 1m`、`repeat 1h`、`quiet`、`loud`、`then run 命令`、`then ask 提示`。",
     }
     pub fn turned_off() { "Watches are turned off (watch.enabled).", "监视功能已关闭（watch.enabled）。" }
-    pub fn not_ready() { "The watches are still being read. Please try again in a moment.", "正在读取监视，请稍后再试。" }
     pub fn none() { "Nothing is watched for this chat yet.", "此聊天还没有监视项。" }
     /// On the command line; `example` adds a watch there.
     pub fn no_rules(example) { "No watches of your own yet. Add one, for example: {example}", "还没有自己的监视项。添加示例：{example}" }

@@ -79,9 +79,6 @@ pub const HOST_TIMEOUT: Duration = Duration::from_secs(3);
 pub const HOST_TRIES: usize = 3;
 /// How long a watched command may run. A shorter limit of the configuration applies first.
 pub const COMMAND_TIME: Duration = Duration::from_secs(60);
-/// How long a command waits until all watches are read, at the start and after a change: a moment, unless the machine or
-/// its disk is very busy. Half of the time after which the command line gives up.
-pub const SETTLE_TIME: Duration = Duration::from_secs(5);
 /// How long a command waits for the first look at what is new.
 pub const FIRST_LOOK_TIME: Duration = Duration::from_secs(2);
 /// Bytes of a command's output that a message shows.

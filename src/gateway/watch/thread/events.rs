@@ -198,7 +198,11 @@ impl Thread<'_> {
                 }
             });
         }
-        if (is_listed || is_lost) && self.watches().store.stamp() != self.stamp {
+        let is_other = || {
+            let watches = self.watches();
+            watches.store.stamp() != watches.shared.lock().stamp
+        };
+        if (is_listed || is_lost) && is_other() {
             self.watches().look_again();
             is_meant_for_any = true;
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::built_in;
 use super::file::Follower;
 use super::look::{Before, Tick};
-use super::{Item, Look, Shared, Watching, item, system};
+use super::{Item, Look, Shared, Watching, system};
 use crate::board::reading::Reading;
 use crate::clock::Stopwatch;
 use crate::gateway::{Gateway, spawn};
@@ -28,7 +28,8 @@ pub(super) struct Thread<'a> {
     changes: Option<Changes>,
     /// The number of the folder of the file of watches in `changes`.
     store: Option<i32>,
-    stamp: u64,
+    /// How many changes of the list are in `running`.
+    taken: u64,
     before: Before,
     /// What else the kernel reports: each with the built-in watch that looks then.
     sources: Vec<events::Source>,
@@ -65,14 +66,14 @@ impl<'a> Thread<'a> {
         let folder = watches.store.path();
         let store = changes.as_ref().zip(folder.parent());
         let store = store.and_then(|(changes, folder)| changes.add(folder, Interest::Files).ok());
+        gateway.read_watches();
         let mut shared = watches.shared.lock();
-        shared.entries = watches.store.read_state();
         let cut: Vec<Box<Ran>> = shared
             .entries
             .values_mut()
             .filter_map(|entry| entry.run.take())
             .collect();
-        shared.is_unsaved = !cut.is_empty();
+        shared.is_unsaved |= !cut.is_empty();
         drop(shared);
         // In the outbox before it is forgotten.
         cut.iter().for_each(|ran| gateway.tell_cut_run(ran));
@@ -80,7 +81,7 @@ impl<'a> Thread<'a> {
             gateway,
             running: Vec::new(),
             store,
-            stamp: 0,
+            taken: 0,
             before: Before::default(),
             sources: events::sources(&watches.root),
             changes,
@@ -102,12 +103,12 @@ impl<'a> Thread<'a> {
     pub(super) fn run(mut self) {
         while !self.watches().cancel.is_cancelled() {
             let now = self.now();
-            if let Some(changes) = self.watches().unread() {
-                self.load(now, changes);
+            if self.watches().has_changed_since(self.taken) {
+                self.load(now);
             }
             self.take_probes(now);
             self.look_at_due(now);
-            self.watches().has_looked();
+            self.watches().has_looked(self.taken);
             self.tell(now);
             self.wait();
         }
@@ -115,63 +116,21 @@ impl<'a> Thread<'a> {
         self.watches().progress.notify_all();
     }
 
-    /// Takes the items from the file and the configuration, as they are after so many changes. What is the same goes on.
-    fn load(&mut self, now: Moment, changes: u64) {
-        let (watches, live) = (self.watches(), self.gateway.live());
-        self.stamp = watches.store.stamp();
-        self.retry = None;
-        let mut items = Vec::new();
-        let mut faults = Vec::new();
-        if live.watch.enabled {
-            match watches.store.read() {
-                Ok(read) => {
-                    faults = read.faults;
-                    items.extend(read.watches.into_iter().map(item));
-                }
-                Err(error) => {
-                    // The watches that run go on.
-                    faults.push(error.to_string());
-                    let kept = self.running.iter().map(|running| &running.item);
-                    items.extend(kept.filter(|item| !item.is_built_in).cloned());
-                    self.retry = Some(now.up_ms.saturating_add(STORE_RETRY_MS));
-                }
-            }
-            items.extend(built_in::items(&live.watch.built_in, &watches.root));
-        }
+    /// Takes the items of the list as it is now. What is the same goes on.
+    fn load(&mut self, now: Moment) {
+        self.gateway.read_watches();
+        let shared = self.watches().shared.lock();
+        self.taken = shared.read;
+        let is_unreadable = shared.is_unreadable;
+        let items = shared.items.clone();
+        drop(shared);
+        self.retry = is_unreadable.then(|| now.up_ms.saturating_add(STORE_RETRY_MS));
         for running in std::mem::take(&mut self.running) {
             match items.contains(&running.item) {
                 true => self.running.push(running),
                 false => self.drop_running(&running),
             }
         }
-        let mut shared = watches.shared.lock();
-        if shared.faults != faults {
-            faults.iter().for_each(|fault| tracing::error!("{fault}"));
-        }
-        shared.faults = faults;
-        let states = shared.entries.len();
-        // What cannot be read or is turned off now may come back.
-        let is_all_known = live.watch.enabled && self.retry.is_none();
-        shared.entries.retain(|key, entry| {
-            let is_listed = items
-                .iter()
-                .any(|item| item.key == *key && item.rule == entry.rule);
-            let is_built_in = key.parse::<u32>().is_err();
-            let is_chosen = is_built_in && (entry.is_off || entry.muted.is_some());
-            is_listed || !is_all_known || is_chosen || entry.run.is_some()
-        });
-        shared.is_unsaved |= shared.entries.len() != states;
-        for item in &items {
-            let entry = shared.entries.entry(item.key.clone()).or_default();
-            entry.rule.clone_from(&item.rule);
-        }
-        shared
-            .found
-            .retain(|key, _| items.iter().any(|item| item.key == *key));
-        shared.items.clone_from(&items);
-        shared.read = changes;
-        watches.progress.notify_all();
-        drop(shared);
         self.running
             .reserve_exact(items.len().saturating_sub(self.running.len()));
         for item in items {
