@@ -1,4 +1,5 @@
-//! Where a text is cut into messages: between paragraphs, else lines, else words, else anywhere.
+//! Where a text is cut into messages: between paragraphs, else lines, else words, else anywhere. What announces the
+//! next lines goes with them: a heading, a line in bold, one that ends with a colon.
 
 use std::ops::Range;
 
@@ -128,14 +129,47 @@ impl<'a> Pieces<'a> {
         let half = start.midpoint(end);
         let last = line.max(word);
         if paragraph > half {
-            paragraph
+            self.before_announcement(start, paragraph)
         } else if line > half {
-            line
+            self.before_announcement(start, line)
         } else if last > start {
             last
         } else {
             end
         }
+    }
+}
+
+impl Pieces<'_> {
+    /// The cut, or one before the lines above it that announce what is below. A message stays at least a quarter full.
+    fn before_announcement(&self, start: usize, cut: usize) -> usize {
+        let text = self.document.text();
+        let least = start.midpoint(start.midpoint(cut));
+        let mut best = cut;
+        loop {
+            let above = text[start..best].trim_end();
+            let line = start + above.rfind('\n').map_or(0, |newline| newline + 1);
+            let range = line..start + above.len();
+            if line <= least || !self.announces(range) {
+                return best;
+            }
+            best = line;
+        }
+    }
+
+    /// Whether a line announces the next ones.
+    fn announces(&self, line: Range<usize>) -> bool {
+        let text = &self.document.text()[line.clone()];
+        let mut shown = self.document.stretches(line).filter(|(stretch, _)| {
+            let words = &self.document.text()[stretch.clone()];
+            !words.trim().is_empty()
+        });
+        let mut is_code = false;
+        let is_bold = shown.all(|(_, style)| {
+            is_code |= style.has(Level::Pre);
+            style.has(Level::Bold)
+        });
+        !text.is_empty() && !is_code && (is_bold || text.ends_with([':', '：']))
     }
 }
 

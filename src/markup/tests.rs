@@ -51,6 +51,30 @@ fn a_text_is_cut_at_the_best_place_in_its_second_half() {
 }
 
 #[test]
+fn what_announces_the_next_lines_stays_with_them() {
+    assert_eq!(
+        texts("aaa\n\n# bb\n\ncc dd", &plain(10, Unit::Chars)),
+        ["aaa", "bb\n\ncc dd"]
+    );
+    let part = |number: usize| {
+        let head = ["## Head", "**Head**", "Head:", "# Top\n\n## Head"][number % 4];
+        format!("{head}\n\n{}\n\n", "some words ".repeat(2 + number % 5))
+    };
+    let text: String = (0..40).map(part).collect();
+    for units in 80..200 {
+        let pieces = texts(&text, &plain(units, Unit::Chars));
+        assert!(pieces.len() > 5);
+        for piece in pieces {
+            let last = piece.lines().last().unwrap_or_default();
+            assert!(
+                !last.contains("Head") && last != "Top",
+                "{units}: {piece:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_character_that_is_longer_than_the_limit_goes_out_all_the_same() {
     assert_eq!(texts("🦀🦀", &plain(1, Unit::Bytes)), ["🦀", "🦀"]);
     assert_eq!(draft("🦀🦀", &plain(1, Unit::Bytes)), None);

@@ -190,13 +190,14 @@ impl<'a> Caller<'a> {
             false => Vec::new(),
         };
         let is_first = pending.pieces == 0;
+        let silent = is_silent(pending);
         let post = Post {
             text: &piece.written,
             is_marked: true,
             buttons: self.posted(&rows),
             reply_to: self.reply_to(&message.reply_to).filter(|_| is_first),
             key: Some(key(pending)),
-            silent: message.silent,
+            silent,
         };
         let edits = edits.filter(|_| is_first);
         let to = &message.to;
@@ -206,7 +207,7 @@ impl<'a> Caller<'a> {
                 let refused = Refused {
                     plain: &piece.plain,
                     edits,
-                    silent: message.silent,
+                    silent,
                     failure,
                 };
                 self.rescue(connection, to, refused)?;
@@ -235,7 +236,7 @@ impl<'a> Caller<'a> {
             connection,
             &pending.message.to,
             (file, name),
-            (Some(key(pending)), pending.message.silent),
+            (Some(key(pending)), is_silent(pending)),
         )
     }
 
@@ -483,6 +484,11 @@ impl<'a> Caller<'a> {
             (edited, _) => edited,
         }
     }
+}
+
+/// Whether the next piece makes no sound: of a message with several only the first one does.
+fn is_silent(pending: &Pending) -> bool {
+    pending.message.silent || pending.pieces > 0
 }
 
 /// The same for each attempt to send the same piece.

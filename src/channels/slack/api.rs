@@ -26,7 +26,7 @@ use crate::limits::http::BODY_BYTES;
 use crate::secret::{Eraser, Secret};
 use crate::text::truncate_chars;
 
-use super::mrkdwn::escape;
+use super::mrkdwn::{escape, sections};
 
 /// Where files are, besides the host of the API.
 const FILE_HOST: &str = ".slack.com";
@@ -430,11 +430,14 @@ fn blocks(post: &Post<'_>) -> String {
     }
     blocks.truncate(ROWS);
     if !blocks.is_empty() {
-        let text = match post.is_marked {
-            true => json!({"type": "mrkdwn", "text": post.text, "verbatim": true}),
-            false => json!({"type": "plain_text", "text": post.text}),
+        let section = |text: String| {
+            let text = match post.is_marked {
+                true => json!({"type": "mrkdwn", "text": text, "verbatim": true}),
+                false => json!({"type": "plain_text", "text": text}),
+            };
+            json!({"type": "section", "text": text, "expand": true})
         };
-        blocks.insert(0, json!({"type": "section", "text": text, "expand": true}));
+        blocks.splice(..0, sections(post.text).into_iter().map(section));
     }
     Value::from(blocks).to_string()
 }

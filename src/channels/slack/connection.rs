@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::api::explain::is_certain;
 use super::api::{Access, Api, has_key, text_of};
 use super::event::{Me, Scope, file_url, is_group};
-use super::mrkdwn::Mrkdwn;
+use super::mrkdwn;
 use super::receive::{self, ReceiverParts};
 use super::sent::Sent as SentBefore;
 use super::{NAME, is_id, micros};
@@ -144,11 +144,11 @@ impl Adapter for Slack {
     }
 
     fn render(&self, markdown: &str) -> Vec<Piece> {
-        markup::render(markdown, &Mrkdwn)
+        markup::render(markdown, &mrkdwn::MESSAGE)
     }
 
     fn render_draft(&self, markdown: &str) -> Option<Piece> {
-        markup::draft(markdown, &Mrkdwn)
+        markup::draft(markdown, &mrkdwn::DRAFT)
     }
 
     fn identify(&self, cancel: &Cancel) -> Sent<String> {

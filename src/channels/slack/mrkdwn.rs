@@ -9,7 +9,7 @@ mod tests;
 
 use std::ops::Range;
 
-use crate::limits::channels::slack::{LINK_CHARS, MESSAGE_UNITS};
+use crate::limits::channels::slack::{EDIT_UNITS, LINK_CHARS, MESSAGE_UNITS, SECTION_UNITS};
 use crate::markup::split::{Limit, Unit};
 use crate::markup::{Document, Format, Level, Style, has_scheme};
 
@@ -22,13 +22,18 @@ const MARKS: [(char, char); 4] = [('*', '∗'), ('_', 'ˍ'), ('~', '∼'), ('`',
 /// What can be around words, outermost first: what is in a link's angle brackets is shown as it stands.
 const LEVELS: [Level; 4] = [Level::Bold, Level::Italic, Level::Strike, Level::Link];
 
-/// Slack's markup as a format.
-pub struct Mrkdwn;
+/// Slack's markup as a format, for messages of so many UTF-16 units.
+pub struct Mrkdwn(usize);
+
+/// That of messages.
+pub const MESSAGE: Mrkdwn = Mrkdwn(MESSAGE_UNITS);
+/// That of drafts, which are edited.
+pub const DRAFT: Mrkdwn = Mrkdwn(EDIT_UNITS);
 
 impl Format for Mrkdwn {
     fn limit(&self) -> Limit {
         Limit {
-            units: MESSAGE_UNITS,
+            units: self.0,
             unit: Unit::Utf16,
         }
     }
@@ -62,6 +67,34 @@ impl Format for Mrkdwn {
 pub fn escape(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     text.replace('>', "&gt;")
+}
+
+/// A text as it is written, in parts for one block each. Marks end with their line, and what is cut of a line
+/// or a code block goes on in the next part.
+pub fn sections(text: &str) -> Vec<String> {
+    const FENCE: &str = "```";
+    let limit = Limit {
+        units: SECTION_UNITS - 2 * (FENCE.len() + 1),
+        unit: Unit::Utf16,
+    };
+    let (mut sections, mut rest, mut is_code) = (Vec::new(), text, false);
+    while !rest.is_empty() {
+        let most = limit.prefix(rest);
+        let cut = match rest.get(..most).unwrap_or(rest) {
+            whole if whole.len() == rest.len() => most,
+            head => head
+                .rfind('\n')
+                .or_else(|| head.rfind(' '))
+                .map_or(most, |at| at + 1),
+        };
+        let (part, after) = rest.split_at(cut);
+        let begin = if is_code { "```\n" } else { "" };
+        is_code ^= part.matches(FENCE).count() % 2 == 1;
+        let end = if is_code { "\n```" } else { "" };
+        sections.push([begin, part.trim_end_matches('\n'), end].concat());
+        rest = after;
+    }
+    sections
 }
 
 struct Writer<'a> {

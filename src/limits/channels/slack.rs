@@ -2,9 +2,14 @@
 
 use std::time::Duration;
 
-/// UTF-16 units of one message with its escapes: what the block takes that has text above buttons. A message
-/// without buttons, and its edits, could have 4,000.
-pub const MESSAGE_UNITS: usize = 3000;
+/// UTF-16 units of one message with its escapes: what people can write in one themselves, and what its blocks take
+/// together. Slack would take 40,000 of a text, and cuts off the rest. <https://docs.slack.dev/reference/methods/chat.postMessage>
+pub const MESSAGE_UNITS: usize = 12_000;
+/// Those of a draft: an edit cannot have more. <https://docs.slack.dev/reference/methods/chat.update>
+pub const EDIT_UNITS: usize = 4000;
+/// Those of one block of text, of which a message with buttons has several.
+/// <https://docs.slack.dev/reference/block-kit/blocks/section-block>
+pub const SECTION_UNITS: usize = 3000;
 /// Characters of a link's address in a message, so that one message holds it with its words.
 pub const LINK_CHARS: usize = 1000;
 /// Bytes of a button's data, its `value`.

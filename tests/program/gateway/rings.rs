@@ -7,6 +7,7 @@ use super::scene::Scene;
 use crate::harness::gateway::Gateway;
 use crate::harness::model::{Gate, say};
 use crate::harness::program::Program;
+use crate::harness::wait_until;
 
 /// Whether each message that was sent makes no sound, with its text, oldest first.
 fn sent(scene: &Scene) -> Vec<(String, bool)> {
@@ -57,6 +58,25 @@ fn an_answer_under_which_somebody_wrote_is_a_message_of_its_own() {
     assert!(answer.id > said.message && answer.id != draft.id);
     assert!(!is_silent(&scene, "a time."), "{:?}", sent(&scene));
     assert_eq!(scene.texts(), ["Once upon a time.", "It goes on."]);
+}
+
+#[test]
+fn only_the_first_part_of_a_long_answer_makes_a_sound() {
+    let long = "A sentence of the answer. ".repeat(400);
+    let scene = Scene::playing([say(&long)]).set("streaming", json!(false));
+    let program = Program::new(&scene.home).arg("gateway");
+    let gateway = Gateway::of(program.env("PEACRAB_TEST_EVERY_TURN_IS_LONG", "1"));
+    scene.ana.says("tell me everything");
+    let parts = || {
+        let all = sent(&scene);
+        let parts = all
+            .into_iter()
+            .filter(|(text, _)| text.contains("A sentence"));
+        parts.map(|(_, is_silent)| is_silent).collect::<Vec<_>>()
+    };
+    wait_until("all parts are there", || parts().len() == 3);
+    gateway.stop().ends_with(0);
+    assert_eq!(parts(), [false, true, true]);
 }
 
 #[test]

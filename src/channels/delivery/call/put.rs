@@ -51,16 +51,17 @@ impl Caller<'_> {
             // It stays beside the message otherwise.
             let _ = connection.delete(to, draft);
         }
-        let post = |text| Post {
+        let post = |text, silent| Post {
             text,
             silent,
             ..Post::default()
         };
         let smaller = parts(plain);
         for parts in [&[plain][..], &smaller] {
-            let sent = parts.iter().try_for_each(|part| {
+            let sent = parts.iter().enumerate().try_for_each(|(index, part)| {
                 self.heartbeat.beat(CALL_TIME);
-                connection.send(to, &post(part)).map(drop)
+                let post = post(part, silent || index > 0);
+                connection.send(to, &post).map(drop)
             });
             match sent {
                 Err(failure) if is_refusal(&failure) => {}
@@ -82,7 +83,7 @@ impl Caller<'_> {
             uploaded => return uploaded,
         }
         let text = message_not_sent(self.parts.languages.get(to), &failure);
-        match connection.send(to, &post(&text)) {
+        match connection.send(to, &post(&text, silent)) {
             Err(other) if is_refusal(&other) => Err(failure),
             sent => sent.map(drop),
         }

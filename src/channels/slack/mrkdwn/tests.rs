@@ -5,7 +5,7 @@ use crate::channels::slack::event::text::{Use, decode};
 use crate::markup;
 
 fn write(markdown: &str) -> String {
-    let pieces = markup::render(markdown, &Mrkdwn);
+    let pieces = markup::render(markdown, &MESSAGE);
     assert!(pieces.len() <= 1, "{pieces:?}");
     pieces.into_iter().map(|piece| piece.written).collect()
 }
@@ -101,15 +101,48 @@ fn a_pair_of_marks_by_chance_is_none() {
 
 #[test]
 fn a_long_text_is_cut_within_the_limit() {
-    let text = "wörd & <more> ".repeat(600);
-    let pieces = markup::render(&text, &Mrkdwn);
+    let text = "wörd & <more> ".repeat(2_000);
+    let pieces = markup::render(&text, &MESSAGE);
     assert!(pieces.len() > 2, "{}", pieces.len());
     for piece in &pieces {
         assert!(piece.written.encode_utf16().count() <= MESSAGE_UNITS);
     }
-    let code = format!("```\n{}\n```", "let x = 1;\n".repeat(800));
-    for piece in markup::render(&code, &Mrkdwn) {
+    let code = format!("```\n{}\n```", "let x = 1;\n".repeat(3_000));
+    for piece in markup::render(&code, &MESSAGE) {
         assert!(piece.written.starts_with("```\n") && piece.written.ends_with("\n```"));
+    }
+}
+
+#[test]
+fn twenty_kilobytes_are_two_messages() {
+    let paragraph = format!("{}\n\n", "A sentence of an answer. ".repeat(12));
+    let text = paragraph.repeat(20_000 / paragraph.len());
+    assert_eq!(markup::render(&text, &MESSAGE).len(), 2);
+    let draft = markup::draft(&text, &DRAFT).unwrap();
+    assert!(draft.written.encode_utf16().count() <= EDIT_UNITS);
+}
+
+#[test]
+fn the_blocks_of_a_long_text_are_all_of_it() {
+    let code = "let x = 1;\n".repeat(400);
+    for text in [
+        "One *bold* line.\n".repeat(600),
+        format!("Before\n```\n{code}```\nafter"),
+        "wörd ".repeat(2_000),
+        "😀".repeat(4_000),
+        String::new(),
+    ] {
+        let sections = sections(&text);
+        for section in &sections {
+            assert!(section.encode_utf16().count() <= SECTION_UNITS);
+            assert_eq!(section.matches("```").count() % 2, 0, "{section}");
+        }
+        let bare = |text: &str| {
+            text.replace("```", "")
+                .split_whitespace()
+                .collect::<String>()
+        };
+        assert_eq!(bare(&sections.concat()), bare(&text));
     }
 }
 
@@ -131,8 +164,8 @@ fn addresses_are_found_in_texts() {
 proptest! {
     #[test]
     fn every_text_is_shown_and_escaped(markdown in "[a-z*_~`<>&|:/ \n#-]{0,80}|.{0,60}") {
-        let document = markup::parse(&markdown, &|address| Mrkdwn.can_link(address));
-        for piece in markup::render(&markdown, &Mrkdwn) {
+        let document = markup::parse(&markdown, &|address| MESSAGE.can_link(address));
+        for piece in markup::render(&markdown, &MESSAGE) {
             // Each `<` begins a link of ours, which ends.
             for part in piece.written.split('<').skip(1) {
                 prop_assert!(part.contains('>'), "{:?}", piece.written);
