@@ -7,10 +7,12 @@
 use std::borrow::Cow;
 
 mod flaws;
+mod halves;
 mod lenient;
 mod members;
 
 pub use flaws::{mend, mend_all};
+pub use halves::Halves;
 pub use lenient::lenient_from_str_within;
 pub use members::{Members, to_number, to_text};
 

@@ -141,7 +141,7 @@ fn escape_length(text: &[u8]) -> usize {
 }
 
 /// The surrogate that a text begins with, as `\ud83d`.
-fn surrogate(text: &[u8]) -> Option<u16> {
+pub(super) fn surrogate(text: &[u8]) -> Option<u16> {
     let digits = str::from_utf8(text.strip_prefix(b"\\u")?.get(..4)?).ok()?;
     let unit = u16::from_str_radix(digits, 16).ok()?;
     (0xD800..=0xDFFF).contains(&unit).then_some(unit)

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use crate::chat::{Fault, Reasoning, Reply, StopReason, ToolCall, Usage};
-use crate::json::{self, Members};
+use crate::json::{self, Halves, Members};
 use crate::limits::json::LEVELS_MAX;
 use crate::limits::provider::REPLY_BYTES;
 use crate::provider::classify::{Failure, classify_stated};
@@ -18,6 +18,8 @@ pub struct Decoder {
     /// Makes the ids that a server does not give different from those of other answers.
     nonce: u32,
     blocks: Vec<Block>,
+    /// Half of a character at the end of the last piece.
+    halves: Halves,
     usage: WireUsage,
     stop: StopReason,
     /// Bytes of all blocks so far.
@@ -75,6 +77,7 @@ impl Decoder {
         Self {
             nonce,
             blocks: Vec::new(),
+            halves: Halves::default(),
             usage: WireUsage::default(),
             stop: StopReason::Done,
             size: 0,
@@ -96,6 +99,7 @@ impl Decoder {
                 .usage
                 .update(&event.members("message").members("usage")),
             "content_block_start" => {
+                self.end_piece(show);
                 self.start(Block::read(index, &event.members("content_block")), show)?;
             }
             "content_block_delta" => self.grow_block(index, &event.members("delta"), show)?,
@@ -104,7 +108,8 @@ impl Decoder {
                 self.end(event.members("delta").text("stop_reason"));
             }
             "message_stop" => self.stage = Stage::Over,
-            // `content_block_stop` and `ping` say nothing; new types may come at any time.
+            "content_block_stop" => self.end_piece(show),
+            // `ping` says nothing; new types may come at any time.
             _ => {}
         }
         Ok(())
@@ -146,7 +151,8 @@ impl Decoder {
     }
 
     /// The stream is over: the answer, if it is whole.
-    pub fn finish(self) -> Result<Reply, Failure> {
+    pub fn finish(mut self) -> Result<Reply, Failure> {
+        self.end_piece(&mut |_| {});
         if self.stage == Stage::Open {
             return Err(Failure::new(Fault::Cut, "the stream ended before its end"));
         }
@@ -169,6 +175,22 @@ impl Decoder {
             reply.text = thoughts.collect::<Vec<_>>().join("\n\n");
         }
         Ok(reply)
+    }
+
+    /// No more pieces follow: half of a character stays one.
+    fn end_piece(&mut self, show: &mut dyn FnMut(&str)) {
+        let half = self.halves.finish();
+        let Some(block) = self.blocks.last_mut().filter(|_| !half.is_empty()) else {
+            return;
+        };
+        match block.kind.as_str() {
+            "text" => {
+                block.text += half;
+                show(half);
+            }
+            "thinking" => block.thinking += half,
+            _ => {}
+        }
     }
 
     fn start(&mut self, block: Block, show: &mut dyn FnMut(&str)) -> Result<(), Failure> {
@@ -195,7 +217,11 @@ impl Decoder {
         show: &mut dyn FnMut(&str),
     ) -> Result<(), Failure> {
         let pieces = ["text", "thinking", "signature", "partial_json"];
-        let [text, thinking, signature, input] = pieces.map(|name| delta.text_or_empty(name));
+        let [text, thinking, signature, input] = pieces.map(|name| {
+            let raw = delta.raw(name);
+            let text = raw.and_then(|raw| self.halves.read(raw.get()));
+            text.unwrap_or_else(|| delta.text_or_empty(name))
+        });
         self.grow(text.len() + thinking.len() + signature.len() + input.len())?;
         let place = self.blocks.iter().rposition(|block| block.index == index);
         if place.is_none() {

@@ -403,3 +403,27 @@ proptest! {
         let _ = stream(&events);
     }
 }
+
+#[test]
+fn halves_of_an_emoji_in_two_pieces_are_one() {
+    let delta = |kind: &str, member: &str, piece: &str| {
+        format!(
+            r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"{kind}","{member}":"{piece}"}}}}"#
+        )
+    };
+    for (pieces, expected) in [
+        ([r"a\ud83d", r"\ude00b"], "a😀b"),
+        ([r"a\ud83d", "b"], "a\u{fffd}b"),
+        (["a", r"b\ud83d"], "ab\u{fffd}"),
+    ] {
+        let [first, second] = pieces.map(|piece| delta("text_delta", "text", piece));
+        let (reply, shown) = stream(&[&first, &second, r#"{"type":"message_stop"}"#]).unwrap();
+        assert_eq!(reply.text, expected);
+        assert!(expected.starts_with(&shown) && shown.len() > 1, "{shown}");
+    }
+    let start = r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"ls","input":{}}}"#;
+    let [first, second] = [r#"{\"a\":\"\ud83d"#, r#"\ude00\"}"#]
+        .map(|piece| delta("input_json_delta", "partial_json", piece));
+    let (reply, _) = stream(&[start, &first, &second, r#"{"type":"message_stop"}"#]).unwrap();
+    assert_eq!(reply.tool_calls[0].arguments, r#"{"a":"😀"}"#);
+}

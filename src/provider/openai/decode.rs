@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::chat::{Fault, NANODOLLARS, Reasoning, Reply, StopReason, ToolSpec, Usage};
-use crate::json::{self, Members};
+use crate::json::{self, Halves, Members};
 use crate::limits::json::LEVELS_MAX;
 use crate::limits::provider::REPLY_BYTES;
 use crate::provider::classify::{Failure, classify_stated};
@@ -34,6 +34,7 @@ pub struct Decoder<'a> {
     reply: Reply,
     reasoning: String,
     calls: Calls,
+    halves: Strings,
     /// Bytes of text, reasoning and arguments so far.
     size: usize,
     stage: Stage,
@@ -55,6 +56,15 @@ impl Server<'_> {
     }
 }
 
+/// Halves of characters at the end of the strings that come in pieces.
+#[derive(Default)]
+struct Strings {
+    said: Halves,
+    reasoning: Halves,
+    /// The arguments of the call with this index.
+    arguments: (Option<u64>, Halves),
+}
+
 /// A text and the thoughts beside it: what stands where a text is expected.
 #[derive(Default)]
 struct Content {
@@ -70,11 +80,23 @@ impl Content {
         content
     }
 
+    /// Reads a member, which may be a piece of a text.
+    fn member(members: &Members<'_>, name: &str, halves: &mut Halves) -> Self {
+        match members.raw(name).and_then(|raw| halves.read(raw.get())) {
+            Some(text) => Self {
+                text,
+                ..Self::default()
+            },
+            None => Self::read(&members.value(name)),
+        }
+    }
+
     fn add(&mut self, value: &Value) {
         match value {
             Value::Array(parts) => parts.iter().for_each(|part| self.add(part)),
             Value::Object(part) => {
-                let text = part.get("text").or(part.get("content"));
+                let names = ["text", "content", "summary"];
+                let text = names.iter().find_map(|name| part.get(*name));
                 self.text += &text.map(Self::read).unwrap_or_default().text;
                 let thinking = part.get("thinking").or(part.get("reasoning"));
                 self.thinking += &thinking.map(Self::read).unwrap_or_default().text;
@@ -97,6 +119,7 @@ impl<'a> Decoder<'a> {
             reply: Reply::default(),
             reasoning: String::new(),
             calls: Calls::default(),
+            halves: Strings::default(),
             size: 0,
             stage: Stage::Open,
         }
@@ -196,6 +219,9 @@ impl<'a> Decoder<'a> {
         if self.stage == Stage::Open {
             return Err(Failure::new(Fault::Cut, "the stream ended before its end"));
         }
+        let lone = self.halves.said.finish();
+        self.part(lone, show);
+        self.reasoning += self.halves.reasoning.finish();
         let rest = self.think.finish();
         self.take_back();
         let rest = self.filter.push(&rest);
@@ -203,15 +229,26 @@ impl<'a> Decoder<'a> {
         if let Some(server) = &self.server {
             server.has_called.fetch_or(is_native, Ordering::Relaxed);
         }
-        let (held, mut written) = self.filter.finish(is_native);
-        let mut rest = self.clean(&(rest + &held));
+        let is_short = self.reply.stop == StopReason::Length;
+        let held = self.filter.finish(is_native, is_short);
+        let (mut written, mut is_cut) = (held.calls, held.is_cut);
+        let mut rest = self.clean(&(rest + &held.text));
         rest += &self.tokens.as_mut().map(Tokens::finish).unwrap_or_default();
         self.say(&rest, show);
-        let directed = std::mem::take(&mut self.think.directed);
+        let directed = self.think.take_directed();
         let may_write = self.server.is_some_and(|server| server.may_write());
         if may_write && !directed.is_empty() {
             let calls = written::read(&directed, Form::Named("to="), self.tools);
+            is_cut |= calls.is_none() && (is_short || written::is_open(&directed));
             written.extend(calls.unwrap_or_default());
+        }
+        if is_cut {
+            // Like half of a call that the API knows: nothing of it is run.
+            self.reply.stop = StopReason::Length;
+            written.push(Written {
+                name: "call".to_owned(),
+                arguments: String::new(),
+            });
         }
         for call in written {
             let Written { name, arguments } = call;
@@ -241,14 +278,20 @@ impl<'a> Decoder<'a> {
     }
 
     fn take(&mut self, delta: &Members<'_>, show: &mut dyn FnMut(&str)) -> Result<(), Failure> {
-        let content = Content::read(&delta.value("content"));
-        // Some servers send the same reasoning under both names.
-        let reasoning = ["reasoning_content", "reasoning"]
+        let content = Content::member(delta, "content", &mut self.halves.said);
+        let refusal = Content::member(delta, "refusal", &mut self.halves.said).text;
+        // Some servers send the same reasoning under several names.
+        let names = [
+            "reasoning_content",
+            "reasoning",
+            "reasoning_details",
+            "thinking",
+        ];
+        let name = names
             .iter()
-            .map(|name| Content::read(&delta.value(name)).text)
-            .find(|text| !text.is_empty())
-            .unwrap_or_default();
-        let refusal = delta.text_or_empty("refusal");
+            .find(|name| delta.raw(name).is_some_and(is_said));
+        let reasoning = name.map(|name| Content::member(delta, name, &mut self.halves.reasoning));
+        let reasoning = reasoning.unwrap_or_default().text;
         let said = content.text.len() + refusal.len();
         self.grow(said + content.thinking.len() + reasoning.len())?;
         self.reasoning += &reasoning;
@@ -257,11 +300,7 @@ impl<'a> Decoder<'a> {
             self.think.comes_apart();
         }
         for text in [content.text, refusal] {
-            let text = self.think.push(&text);
-            self.take_back();
-            let text = self.filter.push(&text);
-            let text = self.clean(&text);
-            self.say(&text, show);
+            self.part(&text, show);
         }
         // The form of 2023 has one call under another name.
         for name in ["tool_calls", "function_call"] {
@@ -274,12 +313,20 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
+    /// Says what of a piece is text for the person.
+    fn part(&mut self, piece: &str, show: &mut dyn FnMut(&str)) {
+        let text = self.think.push(piece);
+        self.take_back();
+        let text = self.filter.push(&text);
+        let text = self.clean(&text);
+        self.say(&text, show);
+    }
+
     /// Text that turns out to have been reasoning is said no longer.
     fn take_back(&mut self) {
         if std::mem::take(&mut self.think.was_reasoning) {
             self.reasoning += &std::mem::take(&mut self.reply.text);
-            let (held, _) = self.filter.finish(true);
-            self.reasoning += &held;
+            self.reasoning += &self.filter.finish(true, false).text;
         }
     }
 
@@ -305,12 +352,18 @@ impl<'a> Decoder<'a> {
         } else {
             call
         };
-        let arguments = from.raw("arguments").map(text_or_json);
+        let index = call.number("index");
+        if self.halves.arguments.0 != index {
+            self.halves.arguments = (index, Halves::default());
+        }
+        let halves = &mut self.halves.arguments.1;
+        let read = |raw: &RawValue| halves.read(raw.get()).unwrap_or_else(|| text_or_json(raw));
+        let arguments = from.raw("arguments").map(read);
         // `null` stands for nothing to add.
         let arguments = arguments.filter(|text| text != "null").unwrap_or_default();
         let google = call.members("extra_content").members("google");
         let piece = Piece {
-            index: call.number("index"),
+            index,
             id: call.text_or_empty("id"),
             name: from.text_or_empty("name"),
             arguments,
@@ -361,6 +414,25 @@ impl<'a> Decoder<'a> {
         }
         Ok(())
     }
+}
+
+/// Reads words of a model that its server took for a call, in any template; `None` when they are none.
+pub fn read_call(text: &str, tools: &[ToolSpec], nonce: u32) -> Option<Reply> {
+    let server = Server {
+        model: "",
+        has_called: &AtomicBool::new(false),
+    };
+    let message =
+        serde_json::json!({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]});
+    let decoder = Decoder::new(tools, nonce).of_server(server);
+    let reply = decoder.whole(&message.to_string()).ok()?;
+    let is_call = !reply.tool_calls.is_empty() && reply.stop == StopReason::Done;
+    is_call.then_some(reply)
+}
+
+/// Whether a member may be a text, and is not empty.
+fn is_said(raw: &RawValue) -> bool {
+    raw.get().starts_with(['"', '[']) && !matches!(raw.get(), "\"\"" | "[]")
 }
 
 fn usage(usage: &Members<'_>) -> Usage {

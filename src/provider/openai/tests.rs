@@ -270,6 +270,204 @@ fn what_is_left_of_a_template_does_not_reach_the_person() {
     }
 }
 
+/// The same in pieces of one letter.
+fn in_letters(said: &str) -> Reply {
+    let letters: Vec<String> = said.chars().map(String::from).collect();
+    let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
+    streamed_by("mine", false, &letters)
+}
+
+#[test]
+fn thoughts_anywhere_in_an_answer_are_no_text() {
+    for (said, text, thought) in [
+        ("Hello. <think>secret</think>Bye.", "Hello. Bye.", "secret"),
+        (
+            "<think>a</think>Hello.\n<think>secret</think>\n\nBye.",
+            "Hello.\nBye.",
+            "asecret",
+        ),
+        ("Hello.\n<thinking>secret", "Hello.", "secret"),
+        (
+            "Hello.\n[THINK]secret[/THINK]\nBye.",
+            "Hello.\nBye.",
+            "secret",
+        ),
+        (
+            "I look.<|channel|>analysis<|message|>secret<|end|><|start|>assistant<|channel|>final<|message|>Bye.",
+            "I look.\n\nBye.",
+            "secret",
+        ),
+        (
+            "Hi.<|end|><|start|>assistant<|channel|>analysis<|message|>secret<|channel|>final<|message|>Bye.",
+            "Hi.\n\nBye.",
+            "secret",
+        ),
+        (
+            "<|channel|>analysis secret<|end|><|channel|>final Bye.",
+            "Bye.",
+            "secret",
+        ),
+        (
+            "<|channel|>analysis<|message|>secret<|start|>assistant<|channel|>final<|message|>Bye.",
+            "Bye.",
+            "secret",
+        ),
+        ("<|channel|>final Bye.", "Bye.", ""),
+        (
+            "analysis<|message|>secret<|end|><|start|>assistant<|channel|>final<|message|>Bye.",
+            "Bye.",
+            "secret",
+        ),
+        (
+            "<|START_THINKING|>secret<|END_THINKING|><|START_RESPONSE|>Bye.<|END_RESPONSE|>",
+            "Bye.",
+            "secret",
+        ),
+        (
+            "It's a test: `a\n\nHi.\n<think>secret</think>\nBye.",
+            "It's a test: `a\n\nHi.\nBye.",
+            "secret",
+        ),
+    ] {
+        for reply in [streamed_by("mine", false, &[said]), in_letters(said)] {
+            let reasoning = match thought {
+                "" => Vec::new(),
+                _ => thoughts(thought),
+            };
+            assert_eq!(
+                (reply.text.as_str(), reply.reasoning),
+                (text, reasoning),
+                "{said}"
+            );
+        }
+    }
+}
+
+#[test]
+fn thoughts_that_are_quoted_are_text() {
+    for quotation in [
+        "It writes `<think>a</think>` first.",
+        "So:\n```\n<think>a</think>\n<|channel|>analysis<|message|>b<|end|>\n```\nThat is it.",
+        "They wrote:\n> <think>a</think>",
+        "The mark \"<think>a</think>\" is one.",
+        "Write “<think>” and then “</think>”.",
+        "The tag <think> begins it.",
+        "Use `<|channel|>analysis<|message|>` for it.",
+        "- `a`\n- b < c [THINK] d",
+    ] {
+        for reply in [
+            streamed_by("mine", false, &[quotation]),
+            in_letters(quotation),
+        ] {
+            assert_eq!((reply.text.as_str(), reply.reasoning.len()), (quotation, 0));
+        }
+    }
+}
+
+#[test]
+fn a_written_call_that_is_cut_off_is_a_call_cut_off_and_no_text() {
+    let ended = |model: &str, said: &str, reason: &str| {
+        let has_called = AtomicBool::new(false);
+        let server = Server {
+            model,
+            has_called: &has_called,
+        };
+        let event = serde_json::json!({"choices": [{"message": {"content": said}, "finish_reason": reason}]});
+        let decoder = Decoder::new(&TOOLS, 1).of_server(server);
+        let reply = decoder.whole(&event.to_string()).unwrap();
+        (reply.text, reply.tool_calls.len(), reply.stop)
+    };
+    for (model, call) in [
+        ("qwen3", r#"<tool_call>{"name": "read_file", "argum"#),
+        ("qwen3", "<tool_call>"),
+        ("qwen3", "<tool_ca"),
+        (
+            "qwen3",
+            "<tool_call>\n<function=read_file>\n<parameter=path>\na",
+        ),
+        (
+            "qwen3",
+            r#"<tool_call>{"name": "list_dir", "arguments": {}}</tool_call><tool_call>{"na"#,
+        ),
+        ("mistral-nemo", r#"[TOOL_CALLS][{"name": "read_file", "ar"#),
+        ("devstral", r#"[TOOL_CALLS]read_file[ARGS]{"path": "a"#),
+        (
+            "kimi-k2",
+            r#"<|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>{"pa"#,
+        ),
+        ("llama3.2", r#"<|python_tag|>read_file.call(path="a"#),
+        (
+            "deepseek-v3.2",
+            "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"read_file\">",
+        ),
+        (
+            "gpt-oss",
+            "<|channel|>commentary to=functions.read_file <|constrain|>json<|message|>{\"pa",
+        ),
+    ] {
+        let expected = ("I look.".to_owned(), 1, StopReason::Length);
+        for reason in ["length", "stop"] {
+            if reason == "stop" && call.starts_with("<tool_ca") && call.len() < 12 {
+                continue;
+            }
+            let said = format!("I look.\n{call}");
+            assert_eq!(ended(model, &said, reason), expected, "{reason}: {call}");
+        }
+    }
+    let bare = r#"{"name": "read_file", "arguments": {"pa"#;
+    assert_eq!(
+        ended("llama3.2", bare, "length"),
+        (String::new(), 1, StopReason::Length)
+    );
+    let data = r#"{"name": "Ada", "arguments": {"pa"#;
+    assert_eq!(
+        ended("llama3.2", data, "length"),
+        (data.to_owned(), 0, StopReason::Length)
+    );
+    let quoted = "They write `<tool_call>{\"name\": \"read_file\"";
+    assert_eq!(
+        ended("qwen3", quoted, "length"),
+        (quoted.to_owned(), 0, StopReason::Length)
+    );
+    assert_eq!(ended("qwen3", "if a <", "length").0, "if a <");
+}
+
+#[test]
+fn halves_of_an_emoji_in_two_pieces_are_one() {
+    let text = |member: &str, pieces: &[&str]| {
+        let events: Vec<String> = pieces
+            .iter()
+            .map(|piece| format!(r#"{{"choices":[{{"delta":{{"{member}":"{piece}"}}}}]}}"#))
+            .chain(["[DONE]".to_owned()])
+            .collect();
+        let events: Vec<&str> = events.iter().map(String::as_str).collect();
+        let (reply, shown) = stream(&events).unwrap();
+        assert_eq!(reply.text, shown);
+        reply.text
+    };
+    for (pieces, expected) in [
+        (&[r"a\ud83d", r"\ude00b"][..], "a😀b"),
+        (&[r"a\ud83d", "", r"\ude00b"], "a😀b"),
+        (&[r"a\ud83d", "b"], "a\u{fffd}b"),
+        (&[r"a\ud83d", r"\ud83d", r"\ude00"], "a\u{fffd}😀"),
+        (&["a", r"\ude00b"], "a\u{fffd}b"),
+        (&["a", r"b\ud83d"], "ab\u{fffd}"),
+        (&[r"a\\ud83d", r"\ude00"], "a\\ud83d\u{fffd}"),
+    ] {
+        for member in ["content", "reasoning_content", "reasoning", "refusal"] {
+            assert_eq!(text(member, pieces), expected, "{member} {pieces:?}");
+        }
+    }
+    let piece = |arguments: &str| {
+        format!(
+            r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":0,"id":"a","function":{{"name":"read_file","arguments":"{arguments}"}}}}]}}}}]}}"#
+        )
+    };
+    let events = [piece(r#"{\"path\":\"\ud83d"#), piece(r#"\ude00\"}"#)];
+    let (reply, _) = stream(&[&events[0], &events[1], "[DONE]"]).unwrap();
+    assert_eq!(reply.tool_calls[0].arguments, r#"{"path":"😀"}"#);
+}
+
 #[test]
 fn a_call_in_gpt_oss_channels_is_made_unless_the_server_understands_them() {
     let said = "<|channel|>analysis<|message|>why<|end|><|start|>assistant<|channel|>commentary to=functions.read_file <|constrain|>json<|message|>{\"path\":\"a\"}<|call|>";
@@ -307,10 +505,15 @@ fn an_answer_that_came_as_reasoning_is_the_answer() {
             "it was still thinking"
         );
     }
-    let stream = stream(&[
-        r#"{"choices":[{"delta":{"reasoning_content":"Hello."},"finish_reason":"stop"}]}"#,
-    ]);
-    assert_eq!(stream.unwrap().1, "Hello.");
+    for delta in [
+        r#""reasoning_content":"Hello.""#,
+        r#""content":null,"reasoning_details":[{"type":"reasoning.text","text":"Hello.","index":0}]"#,
+        r#""reasoning_details":[{"type":"reasoning.summary","summary":"Hello."},{"type":"reasoning.encrypted","data":"eA=="}]"#,
+        r#""reasoning":"Hello.","reasoning_details":[{"type":"reasoning.text","text":"Hello."}]"#,
+    ] {
+        let event = format!(r#"{{"choices":[{{"delta":{{{delta}}},"finish_reason":"stop"}}]}}"#);
+        assert_eq!(stream(&[&event]).unwrap().1, "Hello.", "{delta}");
+    }
     assert_eq!(
         streamed_by("mine", false, &["<think>Hello."]).text,
         "Hello."
@@ -675,6 +878,31 @@ proptest! {
         cuts.sort_unstable();
         let pieces: Vec<_> = cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
         prop_assert_eq!(of_bytes(&pieces), of_bytes(&[&bytes]));
+    }
+
+    #[test]
+    fn what_is_left_of_templates_is_read_the_same_in_any_pieces(
+        parts in prop::collection::vec(
+            prop_oneof![
+                Just("<think>"), Just("</think>"), Just("<|channel|>"), Just("analysis"), Just("final"),
+                Just("<|message|>"), Just("<|start|>assistant"), Just("<|end|>"), Just("<tool_call>"),
+                Just("</tool_call>"), Just(r#"{"name":"list_dir"}"#), Just(r#"{"name":"#), Just("</s>"),
+                Just("<s>"), Just("functools["), Just("]"), Just("`"), Just("```"), Just("\n"), Just("> "),
+                Just("Hi. "), Just("\""), Just("é"), Just("<|im_"), Just("end|>"), Just(" to=list_dir"),
+            ],
+            0..14,
+        ),
+        cuts in prop::collection::vec(0_usize..160, 0..4),
+    ) {
+        let said = parts.concat();
+        let mut cuts: Vec<_> = cuts.iter().map(|cut| said.floor_char_boundary(*cut)).collect();
+        cuts.extend([0, said.len()]);
+        cuts.sort_unstable();
+        let pieces: Vec<_> = cuts.windows(2).map(|pair| &said[pair[0]..pair[1]]).collect();
+        for model in ["mine", "qwq", "gpt-oss"] {
+            let whole = streamed_by(model, false, &[&said]);
+            prop_assert_eq!(streamed_by(model, false, &pieces), whole, "{}", model);
+        }
     }
 
     #[test]

@@ -2,9 +2,12 @@
 //!
 //! A call counts when it ends the answer: what text follows is a quotation, and stays. Whose text is
 //! looked at is decided by the caller; a page that such a model quotes at the end of its answer is the
-//! price of serving models that cannot make calls. On a line that is marked as a quotation it is none.
+//! price of serving models that cannot make calls. In code, or on a line that is marked as a quotation, it is
+//! none.
 
+use super::quote::Quotes;
 use super::template::{self, Template};
+use super::tokens::ENDS;
 use super::written::{self, Form, Written};
 use crate::chat::ToolSpec;
 
@@ -25,8 +28,19 @@ pub struct Filter<'a> {
     searched: usize,
     /// Whether anything but white space was let through.
     begun: bool,
-    /// What the last line that was let through begins with.
-    line: Option<char>,
+    /// The quotations of what was let through.
+    quotes: Quotes,
+}
+
+/// What was held back of an answer that is over.
+#[derive(Debug, Default)]
+pub struct Rest {
+    /// Text after all.
+    pub text: String,
+    /// Calls.
+    pub calls: Vec<Written>,
+    /// Whether it is a call that was cut off.
+    pub is_cut: bool,
 }
 
 impl<'a> Filter<'a> {
@@ -41,7 +55,7 @@ impl<'a> Filter<'a> {
             closed: 0,
             searched: 0,
             begun: false,
-            line: None,
+            quotes: Quotes::default(),
         }
     }
 
@@ -57,13 +71,54 @@ impl<'a> Filter<'a> {
     }
 
     /// The answer is over: what is held back is a call, unless the model `is_native`, or text after all.
-    pub fn finish(&mut self, is_native: bool) -> (String, Vec<Written>) {
-        let rest = std::mem::take(&mut self.held);
-        let found = self.found.take().filter(|_| !is_native);
-        match found.and_then(|template| self.read(&rest, template)) {
-            Some(calls) => (String::new(), calls),
-            None => (rest, Vec::new()),
+    /// `is_short` says that the answer had no room for its end.
+    pub fn finish(&mut self, is_native: bool, is_short: bool) -> Rest {
+        let held = std::mem::take(&mut self.held);
+        let found = self.found.take();
+        let closed = std::mem::take(&mut self.closed);
+        let calls = found.filter(|_| !is_native);
+        let calls = calls.and_then(|template| self.read(&held, template));
+        let is_cut = !is_native
+            && calls.is_none()
+            && match found {
+                Some(template) => self.is_begun(&held[closed..], template, is_short),
+                None => is_short && self.ends_in_mark(&held),
+            };
+        match calls {
+            Some(calls) => Rest {
+                calls,
+                ..Rest::default()
+            },
+            None if is_cut => Rest {
+                is_cut,
+                ..Rest::default()
+            },
+            None => Rest {
+                text: held,
+                ..Rest::default()
+            },
         }
+    }
+
+    /// Whether a text is the beginning of a call rather than one that means nothing here.
+    fn is_begun(&self, text: &str, template: &Template, is_short: bool) -> bool {
+        let Some(inside) = text.trim_start().strip_prefix(template.open) else {
+            return false;
+        };
+        if !template.close.is_empty() && inside.contains(template.close) {
+            return false;
+        }
+        match template.is_whole {
+            true => written::is_begun_with_name(text, self.tools),
+            false => written::is_begun(inside, is_short, self.tools),
+        }
+    }
+
+    /// Whether what is held back is most of a mark.
+    fn ends_in_mark(&self, held: &str) -> bool {
+        let mut templates = self.templates.iter().filter(|template| !template.is_whole);
+        templates
+            .any(|template| template.open.starts_with(held) && held.len() * 2 > template.open.len())
     }
 
     /// Decides about the beginning of what is held; false when more has to come first.
@@ -72,8 +127,7 @@ impl<'a> Filter<'a> {
             return self.find_mark(text);
         };
         let open = template.open.len();
-        let is_quoted = self.line == Some('>');
-        if is_quoted || !may_follow(&self.held[open..], template, self.tools) {
+        if self.quotes.is_cited() || !may_follow(&self.held[open..], template, self.tools) {
             self.let_through(open, text);
             return true;
         }
@@ -151,13 +205,7 @@ impl<'a> Filter<'a> {
     fn let_through(&mut self, bytes: usize, text: &mut String) {
         let white = self.held[..bytes].trim_start().is_empty();
         self.begun |= !white;
-        for char in self.held[..bytes].chars() {
-            match char {
-                '\n' => self.line = None,
-                _ if char.is_whitespace() => {}
-                _ => self.line = self.line.or(Some(char)),
-            }
-        }
+        self.quotes.push(&self.held[..bytes]);
         text.extend(self.held.drain(..bytes));
         (self.found, self.closed, self.searched) = (None, 0, 0);
     }
@@ -184,7 +232,10 @@ impl<'a> Filter<'a> {
 /// Whether a call may begin so behind its mark. Marks of words and signs that people write too are let
 /// through when no call follows; JSON is.
 fn may_follow(inside: &str, template: &Template, tools: &[ToolSpec]) -> bool {
-    let is_common = matches!(template.open, "<tool_call>" | "<function=" | "[");
+    let is_common = matches!(
+        template.open,
+        "<tool_call>" | "<tool_calls>" | "<function=" | "functools" | "["
+    );
     let inside = inside.trim_start();
     if !is_common || inside.is_empty() || inside.starts_with(['{', '<', '[']) {
         return true;
@@ -198,26 +249,16 @@ fn may_follow(inside: &str, template: &Template, tools: &[ToolSpec]) -> bool {
 }
 
 /// What marks begin with.
-const MARK_BEGINS: [char; 4] = ['<', '[', '{', '`'];
+const MARK_BEGINS: [char; 5] = ['<', '[', '{', '`', 'f'];
 
-/// Tokens that some servers leave behind an answer.
-const ENDS: [&str; 10] = [
-    // Of Qwen's calls, where the model left out the beginning.
-    "</tool_call>",
-    "<|eot|>",
-    "<|im_end|>",
-    "<|eot_id|>",
-    "<|eom_id|>",
-    "<|call|>",
-    "<|end|>",
-    "</s>",
-    "<end_of_turn>",
-    "<｜end▁of▁sentence｜>",
-];
+/// The ends of an answer, with that of Qwen's calls, of which the model left out the beginning.
+fn ends() -> impl Iterator<Item = &'static str> {
+    ENDS.into_iter().chain(["</tool_call>"])
+}
 
 fn without_tokens(text: &str) -> &str {
     let mut text = text.trim();
-    while let Some(rest) = ENDS.iter().find_map(|end| text.strip_suffix(end)) {
+    while let Some(rest) = ends().find_map(|end| text.strip_suffix(end)) {
         text = rest.trim_end();
     }
     text
@@ -225,10 +266,10 @@ fn without_tokens(text: &str) -> &str {
 
 /// Whether a text is nothing, or tokens of which the last one may be in the making.
 fn may_be_end(mut text: &str) -> bool {
-    while let Some(rest) = ENDS.iter().find_map(|end| text.strip_prefix(end)) {
+    while let Some(rest) = ends().find_map(|end| text.strip_prefix(end)) {
         text = rest.trim_start();
     }
-    ENDS.iter().any(|end| end.starts_with(text))
+    ends().any(|end| end.starts_with(text))
 }
 
 #[cfg(test)]

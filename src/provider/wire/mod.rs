@@ -4,6 +4,7 @@ pub mod body;
 pub mod calls;
 pub mod entries;
 pub mod filter;
+pub mod quote;
 pub mod template;
 pub mod think;
 pub mod tokens;

@@ -40,7 +40,9 @@ const MISTRAL: &[&str] = &[
 /// reasoning.
 const TEMPLATES: &[Template] = &[
     Template {
-        families: &["qwen", "qwq", "hermes", "glm", "granite", "smollm"],
+        families: &[
+            "qwen", "qwq", "hermes", "glm", "granite", "smollm", "nemotron",
+        ],
         open: "<tool_call>",
         close: "</tool_call>",
         form: Form::Tags,
@@ -83,6 +85,55 @@ const TEMPLATES: &[Template] = &[
         open: "<|tool_calls_section_begin|>",
         close: "<|tool_calls_section_end|>",
         form: Form::Named("<|tool_call_begin|>"),
+        ..MARKED
+    },
+    Template {
+        families: &["kimi"],
+        open: "<|tool_call_begin|>",
+        close: "<|tool_call_end|>",
+        form: Form::Named("<|tool_call_begin|>"),
+        ..MARKED
+    },
+    Template {
+        families: &["granite", "phi-", "phi3", "phi4"],
+        open: "<|tool_call|>",
+        ..MARKED
+    },
+    Template {
+        families: &["phi-", "phi3", "phi4"],
+        open: "functools",
+        ..MARKED
+    },
+    Template {
+        families: &["nemotron"],
+        open: "<TOOLCALL>",
+        close: "</TOOLCALL>",
+        ..MARKED
+    },
+    Template {
+        families: &["command-", "c4ai", "cohere"],
+        open: "<|START_ACTION|>",
+        close: "<|END_ACTION|>",
+        ..MARKED
+    },
+    Template {
+        families: &["jamba", "hunyuan", "minimax"],
+        open: "<tool_calls>",
+        close: "</tool_calls>",
+        ..MARKED
+    },
+    Template {
+        families: &["seed-oss"],
+        open: "<seed:tool_call>",
+        close: "</seed:tool_call>",
+        form: Form::Tags,
+        ..MARKED
+    },
+    Template {
+        families: &["lfm"],
+        open: "<|tool_call_start|>",
+        close: "<|tool_call_end|>",
+        form: Form::Loose,
         ..MARKED
     },
     Template {

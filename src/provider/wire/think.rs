@@ -1,8 +1,13 @@
 //! Parts a model's reasoning from its text where both come in one stream, as `<think>…</think>` or in
 //! gpt-oss's channels.
 
-/// The marks that open models use, at the beginning of what they say.
-const MARKS: [(&str, &str); 8] = [
+mod channels;
+
+use super::quote::Quotes;
+use channels::Channels;
+
+/// The marks that open models use.
+const MARKS: [(&str, &str); 9] = [
     ("<think>", THINK_END),
     ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),
@@ -11,12 +16,29 @@ const MARKS: [(&str, &str); 8] = [
     ("[THINK]", "[/THINK]"),
     ("◁think▷", "◁/think▷"),
     ("<|channel>thought", "<channel|>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
 ];
 
 const THINK_END: &str = "</think>";
 
-/// How an answer in channels begins (<https://developers.openai.com/cookbook/articles/openai-harmony>).
-const CHANNELS: [&str; 2] = ["<|channel|>", "<|start|>"];
+/// How an answer in channels begins; some servers leave the first marks out.
+const CHANNELS: [&str; 4] = [
+    "<|channel|>",
+    "<|start|>",
+    "analysis<|message|>",
+    "final<|message|>",
+];
+
+/// How channels begin behind text, where a mark alone may be spoken about.
+const LATER_CHANNELS: [&str; 4] = [
+    "<|channel|>analysis",
+    "<|channel|>commentary",
+    "<|channel|>final",
+    "<|start|>assistant",
+];
+
+/// What marks begin with.
+const MARK_BEGINS: [char; 3] = ['<', '[', '◁'];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
@@ -54,14 +76,33 @@ pub struct Think {
     state: State,
     /// What cannot be decided yet.
     held: String,
-    /// Whether the text so far ends within code.
-    in_code: bool,
+    /// The quotations of the text so far.
+    quotes: Quotes,
+    /// Whether the text so far ends within a line or a word.
+    is_inner: bool,
+    /// Whether the text so far ends with a sentence.
+    is_sentence: bool,
+    /// Where in the thoughts those begin that are text after all when they do not end.
+    doubtful: Option<usize>,
+    /// Whether reasoning has ended, so that another closing mark is a quotation.
+    has_ended: bool,
+    channels: Channels,
     /// What was thought.
     pub thoughts: String,
-    /// Calls in channels, each with its header.
-    pub directed: String,
     /// Set when the text so far turns out to be reasoning; whoever has it takes it back.
     pub was_reasoning: bool,
+}
+
+/// What a text may begin with.
+enum Begun {
+    /// The mark of this number.
+    Open(usize),
+    Channels,
+    /// A closing mark that was never opened.
+    Close,
+    /// More has to come.
+    Perhaps,
+    Nothing,
 }
 
 impl Think {
@@ -80,6 +121,11 @@ impl Think {
         }
     }
 
+    /// The calls that came in channels, each with its header.
+    pub fn take_directed(&mut self) -> String {
+        std::mem::take(&mut self.channels.directed)
+    }
+
     /// Takes a piece and returns what of it, and of what was held back, is text.
     pub fn push(&mut self, piece: &str) -> String {
         if self.state == State::Text && self.source == Source::Api {
@@ -87,71 +133,82 @@ impl Think {
         }
         let before = self.held.len();
         self.held.push_str(piece);
-        if piece.is_empty() {
-            return String::new();
+        match piece.is_empty() {
+            true => String::new(),
+            false => self.go_on(before, false),
         }
+    }
+
+    /// The stream is over: what was held back turns out to be text or thoughts.
+    pub fn finish(&mut self) -> String {
+        match (self.state, self.doubtful.take()) {
+            (State::Thinking(mark), Some(start)) => {
+                let thoughts = self.thoughts.split_off(start);
+                [MARKS[mark].0, &thoughts, &std::mem::take(&mut self.held)].concat()
+            }
+            (State::Thinking(_), None) => {
+                self.thoughts.push_str(&std::mem::take(&mut self.held));
+                String::new()
+            }
+            (State::Waiting | State::Text | State::Channels, _) if self.source != Source::Api => {
+                if self.state == State::Waiting {
+                    self.state = State::Text;
+                }
+                self.go_on(0, true)
+            }
+            _ => std::mem::take(&mut self.held),
+        }
+    }
+
+    /// Reads what is held, of which the first bytes were there `before`.
+    fn go_on(&mut self, before: usize, is_over: bool) -> String {
+        let mut text = String::new();
         loop {
             match self.state {
                 State::Begin => {
                     if !self.begin() {
-                        return String::new();
+                        return text;
                     }
                 }
                 State::Thinking(mark) => {
                     let close = MARKS[mark].1;
                     let Some(end) = self.held.find(close) else {
                         self.keep_thoughts(close.len());
-                        return String::new();
+                        return text;
                     };
-                    self.thoughts.push_str(&self.held[..end]);
-                    self.held.drain(..end + close.len());
-                    self.state = State::Closed;
+                    self.end_thoughts(end, close);
                 }
                 State::Waiting if self.source != Source::Reasoner => self.state = State::Text,
                 State::Waiting => {
                     // What was held before has been searched.
-                    let from = self
-                        .held
-                        .floor_char_boundary(before.saturating_sub(THINK_END.len()));
+                    let from = before.saturating_sub(THINK_END.len());
+                    let from = self.held.floor_char_boundary(from);
                     let Some(end) = self.held[from..].find(THINK_END) else {
-                        return String::new();
+                        return text;
                     };
-                    self.thoughts.push_str(&self.held[..from + end]);
-                    self.held.drain(..from + end + THINK_END.len());
-                    self.state = State::Closed;
+                    self.end_thoughts(from + end, THINK_END);
                 }
                 State::Closed => {
-                    let white = self.held.len() - self.held.trim_start().len();
-                    self.held.drain(..white);
+                    // No white space leads the text, or doubles.
+                    if !self.is_inner {
+                        let white = self.held.len() - self.held.trim_start().len();
+                        self.held.drain(..white);
+                    }
                     if self.held.is_empty() {
-                        return String::new();
+                        return text;
                     }
                     self.state = State::Text;
-                    // A second closing mark is a quotation.
-                    self.source = Source::Api;
                 }
-                State::Text if self.source == Source::Api => return std::mem::take(&mut self.held),
-                State::Text => return self.text(),
-                State::Channels => return self.channels(false),
+                State::Text if self.source == Source::Api => {
+                    return text + &std::mem::take(&mut self.held);
+                }
+                State::Text => {
+                    if !self.text(&mut text, is_over) {
+                        return text;
+                    }
+                }
+                State::Channels => return text + &self.channels(is_over),
             }
-        }
-    }
-
-    /// The stream is over: what was held back turns out to be text or thoughts.
-    pub fn finish(&mut self) -> String {
-        match self.state {
-            State::Thinking(_) => {
-                self.thoughts.push_str(&std::mem::take(&mut self.held));
-                String::new()
-            }
-            State::Channels => self.channels(true),
-            State::Text if self.source != Source::Api => {
-                self.held.push('\n');
-                let text = self.text();
-                let text = text + &std::mem::take(&mut self.held);
-                text.strip_suffix('\n').map(str::to_owned).unwrap_or(text)
-            }
-            _ => std::mem::take(&mut self.held),
         }
     }
 
@@ -180,92 +237,112 @@ impl Think {
         true
     }
 
-    /// Hands over text of a server, unless a closing mark comes that was never opened. Between
-    /// backticks, or with words behind it on its line, it is a quotation.
-    fn text(&mut self) -> String {
-        let mut text = String::new();
-        while let Some(at) = self.held.find(THINK_END) {
-            let after = &self.held[at + THINK_END.len()..];
-            let is_quoted = self.in_code ^ (self.held[..at].matches('`').count() % 2 == 1);
-            if after.is_empty() {
-                break;
+    /// Hands over text of a server, up to a mark that is not quoted; false when there is none.
+    fn text(&mut self, text: &mut String, is_over: bool) -> bool {
+        let held = std::mem::take(&mut self.held);
+        let mut rest = held.as_str();
+        while let Some(at) = rest.find(MARK_BEGINS) {
+            self.release(&rest[..at], text);
+            rest = &rest[at..];
+            let begun = match self.quotes.is_quoted() {
+                true => Begun::Nothing,
+                false => self.begun(rest, is_over),
+            };
+            match begun {
+                Begun::Open(mark) => {
+                    // A mark within a sentence may be spoken about.
+                    let is_doubtful = !self.quotes.begins_line() && !self.is_sentence;
+                    self.doubtful = is_doubtful.then_some(self.thoughts.len());
+                    rest[MARKS[mark].0.len()..].clone_into(&mut self.held);
+                    self.state = State::Thinking(mark);
+                    return true;
+                }
+                Begun::Channels => {
+                    rest.clone_into(&mut self.held);
+                    self.state = State::Channels;
+                    return true;
+                }
+                Begun::Close => {
+                    self.thoughts += &std::mem::take(text);
+                    self.was_reasoning = true;
+                    self.is_inner = false;
+                    rest.clone_into(&mut self.held);
+                    self.end_thoughts(0, THINK_END);
+                    return true;
+                }
+                Begun::Perhaps => {
+                    rest.clone_into(&mut self.held);
+                    return false;
+                }
+                Begun::Nothing => {
+                    let first = rest.chars().next().map_or(0, char::len_utf8);
+                    self.release(&rest[..first], text);
+                    rest = &rest[first..];
+                }
             }
-            if !is_quoted && after.starts_with(['\n', '\r']) {
-                self.thoughts += &(text + &self.held[..at]);
-                self.held.drain(..at + THINK_END.len());
-                self.was_reasoning = true;
-                // No white space leads the text.
-                self.state = State::Closed;
-                return self.push_rest();
-            }
-            text += &self.release(at + THINK_END.len());
         }
-        let safe = match self.held.find(THINK_END) {
-            Some(at) => at,
-            None => {
-                let mut lengths = (1..THINK_END.len()).rev();
-                let begun = lengths.find(|length| self.held.ends_with(&THINK_END[..*length]));
-                self.held.len() - begun.unwrap_or(0)
-            }
-        };
-        text + &self.release(safe)
+        self.release(rest, text);
+        false
     }
 
-    fn push_rest(&mut self) -> String {
-        let rest = std::mem::take(&mut self.held);
-        self.push(&rest)
+    fn begun(&self, text: &str, is_over: bool) -> Begun {
+        if let Some(mark) = MARKS.iter().position(|(open, _)| text.starts_with(open)) {
+            return Begun::Open(mark);
+        }
+        if LATER_CHANNELS.iter().any(|open| text.starts_with(open)) {
+            return Begun::Channels;
+        }
+        let close = if self.has_ended { "" } else { THINK_END };
+        if let Some(after) = text.strip_prefix(THINK_END).filter(|_| !self.has_ended) {
+            // With words behind it on its line it is a quotation.
+            return match after.is_empty() {
+                true if !is_over => Begun::Perhaps,
+                true => Begun::Close,
+                false if after.starts_with(['\n', '\r']) => Begun::Close,
+                false => Begun::Nothing,
+            };
+        }
+        let opens = MARKS.iter().map(|(open, _)| *open);
+        let mut marks = opens.chain(LATER_CHANNELS).chain([close]);
+        match !is_over && marks.any(|mark| mark.starts_with(text)) {
+            true => Begun::Perhaps,
+            false => Begun::Nothing,
+        }
     }
 
-    fn release(&mut self, bytes: usize) -> String {
-        let text: String = self.held.drain(..bytes).collect();
-        self.in_code ^= text.matches('`').count() % 2 == 1;
+    fn release(&mut self, words: &str, text: &mut String) {
+        self.quotes.push(words);
+        self.note_end(words);
+        *text += words;
+    }
+
+    fn note_end(&mut self, words: &str) {
+        if let Some(last) = words.chars().next_back() {
+            self.is_inner = !last.is_whitespace();
+        }
+        if let Some(last) = words.trim_end().chars().next_back() {
+            self.is_sentence = ".!?…。！？".contains(last);
+        }
+    }
+
+    fn channels(&mut self, is_over: bool) -> String {
+        let held = std::mem::take(&mut self.held);
+        let mut text = self.channels.push(&held, self.is_inner);
+        self.note_end(&text);
+        if is_over {
+            text += &self.channels.finish(self.is_inner);
+        }
+        self.thoughts += &std::mem::take(&mut self.channels.thoughts);
         text
     }
 
-    /// Reads messages in channels: a header, `<|message|>`, and words up to the next mark. What is in
-    /// the final channel is text, and so is commentary that calls nothing.
-    fn channels(&mut self, is_over: bool) -> String {
-        const MESSAGE: &str = "<|message|>";
-        const ENDS: [&str; 5] = [
-            "<|end|>",
-            "<|return|>",
-            "<|call|>",
-            "<|start|>",
-            "<|channel|>",
-        ];
-        let mut text = String::new();
-        loop {
-            let Some((header, body)) = self.held.split_once(MESSAGE) else {
-                if is_over {
-                    self.held.clear();
-                }
-                return text;
-            };
-            let end = ENDS
-                .iter()
-                .filter_map(|end| Some((body.find(end)?, end.len())))
-                .min();
-            if end.is_none() && !is_over {
-                return text;
-            }
-            let (length, mark) = end.unwrap_or((body.len(), 0));
-            let words = &body[..length];
-            if header.contains("to=") {
-                let recipient = header
-                    .split_once("to=")
-                    .map_or("", |(_, recipient)| recipient);
-                self.directed += &format!("to={recipient}{words}");
-            } else if header.contains("analysis") {
-                self.thoughts += words;
-            } else {
-                text += words;
-            }
-            // A mark that begins a message belongs to its header.
-            let is_next = body[length..].starts_with("<|start|>")
-                || body[length..].starts_with("<|channel|>");
-            let read = header.len() + MESSAGE.len() + length + if is_next { 0 } else { mark };
-            self.held.drain(..read);
-        }
+    /// The reasoning goes up to this place, and its closing mark follows.
+    fn end_thoughts(&mut self, end: usize, close: &str) {
+        self.thoughts.push_str(&self.held[..end]);
+        self.held.drain(..end + close.len());
+        self.doubtful = None;
+        self.has_ended = true;
+        self.state = State::Closed;
     }
 
     /// Moves what can be no part of the closing mark to the thoughts.
@@ -346,11 +423,7 @@ mod tests {
         let mut think = Think::new(Source::Server);
         let text = think.push(preamble) + &think.finish();
         assert_eq!(text, "I look.");
-        assert!(
-            think.directed.eq("to=functions.ls <|constrain|>json{}"),
-            "{}",
-            think.directed
-        );
+        assert_eq!(think.take_directed(), "to=functions.ls <|constrain|>json{}");
     }
 
     #[test]
@@ -381,6 +454,7 @@ mod tests {
                 prop_oneof![
                     Just("<think>"), Just("</think>"), Just("</thi"), Just("é"), Just("a "), Just("\n"),
                     Just("`"), Just("<|channel|>"), Just("final"), Just("<|message|>"), Just("<|end|>"),
+                    Just("analysis"), Just("<|start|>assistant"), Just("to=ls"), Just("\""), Just("> "),
                 ],
                 0..12,
             ),

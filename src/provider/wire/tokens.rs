@@ -1,5 +1,7 @@
 //! Takes control tokens out of a text: marks of a model's template that a server did not understand.
 
+use super::quote::Quotes;
+
 /// Bytes of the longest name in a token.
 const NAME_BYTES: usize = 40;
 
@@ -15,12 +17,37 @@ const OTHERS: [&str; 8] = [
     "<tool_call|>",
 ];
 
+/// Tokens that some servers leave behind an answer.
+pub const ENDS: [&str; 13] = [
+    "<|eot|>",
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|call|>",
+    "<|end|>",
+    "<|endoftext|>",
+    "<|/tool_call|>",
+    "</s>",
+    "<eos>",
+    "[e~[",
+    "<end_of_turn>",
+    "<｜end▁of▁sentence｜>",
+];
+
+/// Bytes of all tokens and white space behind an answer.
+const TAIL_BYTES: usize = 256;
+
+/// Marks of struck-out text in HTML.
+const STRIKES: [&str; 2] = ["<s>", "</s>"];
+
 /// Takes a text in pieces. What stands in code is a quotation, and stays.
 #[derive(Debug, Default)]
 pub struct Tokens {
     /// The beginning of what may be a token.
     held: String,
-    in_code: bool,
+    quotes: Quotes,
+    /// Whether text is struck out, so that `</s>` ends that.
+    is_struck: bool,
 }
 
 enum Begun {
@@ -32,39 +59,84 @@ enum Begun {
 impl Tokens {
     /// Takes a piece and returns what of it, and of what was held back, is text.
     pub fn push(&mut self, piece: &str) -> String {
-        if self.held.is_empty() && !piece.contains(['<', '[', '`']) {
-            return piece.to_owned();
+        self.take(piece, false)
+    }
+
+    /// The text is over.
+    pub fn finish(&mut self) -> String {
+        let is_end = tail(&self.held, self.is_struck) == Some(Tail::Whole);
+        match is_end {
+            true => {
+                let held = std::mem::take(&mut self.held);
+                ENDS.iter().fold(held, |held, end| held.replace(end, ""))
+            }
+            false => self.take("", true),
         }
+    }
+
+    fn take(&mut self, piece: &str, is_over: bool) -> String {
         let whole = std::mem::take(&mut self.held) + piece;
         let mut text = String::with_capacity(whole.len());
         let mut rest = whole.as_str();
-        while let Some(at) = rest.find(['<', '[', '`']) {
-            text.push_str(&rest[..at]);
+        while let Some(at) = rest.find(['<', '[']) {
+            self.release(&rest[..at], &mut text);
             rest = &rest[at..];
-            let is_quote = rest.starts_with('`');
-            self.in_code ^= is_quote;
-            let begun = match is_quote || self.in_code {
+            let is_strike = |mark: &&str| mark.starts_with(rest) && mark.len() > rest.len();
+            let may_end = tail(rest, self.is_struck).is_some() || STRIKES.iter().any(is_strike);
+            let begun = match self.quotes.is_code() {
+                _ if may_end && !is_over => Begun::Perhaps,
                 true => Begun::Text,
                 false => token(rest),
             };
             match begun {
                 Begun::Token(length) => rest = &rest[length..],
-                Begun::Text => {
-                    text.push_str(&rest[..1]);
-                    rest = &rest[1..];
-                }
-                Begun::Perhaps => {
+                Begun::Perhaps if !is_over => {
                     rest.clone_into(&mut self.held);
                     return text;
                 }
+                Begun::Text | Begun::Perhaps => {
+                    self.is_struck |= rest.starts_with(STRIKES[0]);
+                    self.is_struck &= !rest.starts_with(STRIKES[1]);
+                    self.release(&rest[..1], &mut text);
+                    rest = &rest[1..];
+                }
             }
         }
-        text + rest
+        self.release(rest, &mut text);
+        text
     }
 
-    /// The text is over.
-    pub fn finish(&mut self) -> String {
-        std::mem::take(&mut self.held)
+    fn release(&mut self, words: &str, text: &mut String) {
+        self.quotes.push(words);
+        *text += words;
+    }
+}
+
+/// What a text is that may end an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tail {
+    /// Tokens and white space.
+    Whole,
+    /// The same, with the beginning of another token.
+    Begun,
+}
+
+fn tail(mut text: &str, is_struck: bool) -> Option<Tail> {
+    let ends = || {
+        ENDS.into_iter()
+            .filter(|end| !is_struck || *end != STRIKES[1])
+    };
+    if text.len() > TAIL_BYTES {
+        return None;
+    }
+    while let Some(rest) = ends().find_map(|end| text.strip_prefix(end)) {
+        text = rest.trim_start();
+    }
+    match text.is_empty() {
+        true => Some(Tail::Whole),
+        false => ends()
+            .any(|end| end.starts_with(text))
+            .then_some(Tail::Begun),
     }
 }
 
@@ -77,7 +149,7 @@ fn token(text: &str) -> Begun {
             }
             continue;
         };
-        let is_over = |char: char| !(char.is_ascii_alphanumeric() || "_-▁".contains(char));
+        let is_over = |char: char| !(char.is_ascii_alphanumeric() || "_-▁/".contains(char));
         let end = inside.find(is_over).unwrap_or(inside.len());
         let rest = &inside[end..];
         if (1..=NAME_BYTES).contains(&end) && rest.starts_with(close) {
@@ -115,6 +187,14 @@ mod tests {
             ("Hello.<|im_end|>", "Hello."),
             ("<｜tool▁calls▁begin｜>x<｜end▁of▁sentence｜>", "x"),
             ("a [TOOL_CALLS] b<end_of_turn>", "a  b"),
+            ("Hello.</s>", "Hello."),
+            ("Hello.</s>\n<|im_end|>\n", "Hello.\n\n"),
+            ("Hello. [e~[", "Hello. "),
+            ("Was <s>10</s>", "Was <s>10</s>"),
+            ("The mark </s> ends it.", "The mark </s> ends it."),
+            ("The mark `</s>`", "The mark `</s>`"),
+            ("a `b\n\nc<|im_end|>", "a `b\n\nc"),
+            ("x<|/tool_call|>", "x"),
             (
                 "The mark `<|im_end|>` ends it.",
                 "The mark `<|im_end|>` ends it.",
@@ -134,6 +214,7 @@ mod tests {
                 prop_oneof![
                     Just("<|"), Just("im_end"), Just("|>"), Just("<｜"), Just("｜>"), Just("é"),
                     Just("`"), Just("[TOOL_CALLS]"), Just("[AR"), Just(" "), Just("<end_of_turn>"),
+                    Just("</s>"), Just("</"), Just("s>"), Just("\n"), Just("<s>"),
                 ],
                 0..12,
             ),

@@ -47,6 +47,62 @@ pub fn read(text: &str, form: Form, tools: &[ToolSpec]) -> Option<Vec<Written>> 
     are_calls(&calls, tools).then_some(calls)
 }
 
+/// Whether what stands behind a template's mark is the beginning of a call. `is_short` says that the answer
+/// had no room for its end.
+pub fn is_begun(inside: &str, is_short: bool, tools: &[ToolSpec]) -> bool {
+    let inside = inside.trim_start();
+    match inside.chars().next() {
+        None => is_short,
+        Some('<') => true,
+        Some('{' | '[') => is_open(inside),
+        Some(_) => {
+            let is_over = |char: char| !(char.is_alphanumeric() || "_-.:".contains(char));
+            let end = inside.find(is_over).unwrap_or(inside.len());
+            let name = bare_name(inside[..end].trim_end_matches(".call"));
+            let after = inside[end..].trim_start();
+            let is_named = match after {
+                "" => tools.iter().any(|tool| tool.name.starts_with(name)),
+                _ => find(name, tools).is_some(),
+            };
+            let is_cut =
+                after.starts_with(['<', '>']) || is_open(after) || is_short && !after.contains(' ');
+            is_named && is_cut
+        }
+    }
+}
+
+/// The same for a text without a mark, which has to name a tool.
+pub fn is_begun_with_name(text: &str, tools: &[ToolSpec]) -> bool {
+    /// Characters in which the name stands.
+    const HEAD_CHARS: usize = 400;
+    let head = text.chars().filter(|char| !char.is_whitespace());
+    let head: String = head.take(HEAD_CHARS).collect();
+    let is_named = |tool: &ToolSpec| {
+        let in_json = ["name", "tool", "tool_name", "function"]
+            .iter()
+            .any(|member| head.contains(&format!("\"{member}\":\"{}\"", tool.name)));
+        in_json || head.contains(&format!("{}(", tool.name))
+    };
+    is_open(text) && tools.iter().any(is_named)
+}
+
+/// Whether brackets or a string are open at the end of a text.
+pub fn is_open(text: &str) -> bool {
+    let (mut depth, mut in_string, mut is_escaped) = (0_usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = in_string,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    depth > 0
+}
+
 fn are_calls(calls: &[Written], tools: &[ToolSpec]) -> bool {
     let is_call = |call: &Written| find(&call.name, tools).is_some();
     !calls.is_empty() && calls.iter().all(is_call)
@@ -163,15 +219,16 @@ fn of_tags(text: &str, tools: &[ToolSpec]) -> Option<Vec<Written>> {
         } else {
             "</invoke>"
         };
-        let (name, after) = rest[open.len()..].split_once('>')?;
+        // Llama sometimes leaves out the sign before its JSON.
+        let (name, after) = rest[open.len()..].split_at(rest[open.len()..].find(['>', '{'])?);
         let name = attribute(name).to_owned();
-        rest = after.trim_start();
+        rest = after.trim_start_matches('>').trim_start();
         let mut arguments = Map::new();
         // Llama has JSON between the tags.
         if rest.starts_with('{') {
             let (object, after) = first_object(rest)?;
             arguments = json::from_str(object).ok()?;
-            rest = after.trim_start();
+            rest = after.trim_start_matches('>').trim_start();
         }
         while let Some(after) = strip_any(rest, &["<parameter=", "<parameter name="]) {
             let (key, after) = after.split_once('>')?;

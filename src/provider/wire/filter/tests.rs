@@ -6,10 +6,14 @@ static TOOLS: [ToolSpec; 1] = [ToolSpec::fixed("ls", "", "{}")];
 fn part_of(model: &str, pieces: &[&str]) -> (String, Vec<String>) {
     let mut filter = Filter::new(&TOOLS, Some(model));
     let mut text: String = pieces.iter().map(|piece| filter.push(piece)).collect();
-    let (rest, calls) = filter.finish(false);
-    text += &rest;
-    let calls = calls.into_iter().map(|call| call.name + &call.arguments);
-    (text, calls.collect())
+    let rest = filter.finish(false, false);
+    text += &rest.text;
+    let calls = rest
+        .calls
+        .into_iter()
+        .map(|call| call.name + &call.arguments);
+    let cut = rest.is_cut.then(|| "cut off".to_owned());
+    (text, calls.chain(cut).collect())
 }
 
 #[test]
@@ -63,61 +67,101 @@ fn a_call_counts_at_the_end_of_an_answer_and_is_a_quotation_elsewhere() {
     }
 }
 
+/// A model of each family, and how it calls.
+const CALLS: &[(&str, &str)] = &[
+    (
+        "Qwen/Qwen3-8B",
+        "<tool_call>\n{\"name\": \"ls\", \"arguments\": {}}\n</tool_call>",
+    ),
+    (
+        "qwen3-coder:30b",
+        "<tool_call>\n<function=ls>\n</function>\n</tool_call>",
+    ),
+    ("qwen3-coder:30b", "<function=ls>\n</function>"),
+    // The server took the beginning for its own.
+    (
+        "qwen3-coder:30b",
+        "<function=ls>\n</function>\n</tool_call>",
+    ),
+    ("hermes-3-8b", "<tool_call>{\"name\":\"ls\"}</tool_call>"),
+    (
+        "llama3.2:3b",
+        r#"<|python_tag|>{"name": "ls", "parameters": {}}"#,
+    ),
+    ("llama3.2:3b", r#"{"name": "ls", "parameters": {}}"#),
+    ("llama3.2:3b", "[ls()]<|eot_id|>"),
+    ("llama-4-scout", "[ls()]<|eot|>"),
+    ("llama-4-scout", "<|python_tag|>ls.call()<|eom_id|>"),
+    (
+        "mistral-nemo",
+        r#"[TOOL_CALLS][{"name": "ls", "arguments": {}}]</s>"#,
+    ),
+    ("devstral-small", "[TOOL_CALLS]ls[ARGS]{}"),
+    (
+        "moonshotai/Kimi-K2-Instruct",
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.ls:0<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>",
+    ),
+    ("glm-4.6", "<tool_call>ls\n</tool_call>"),
+    (
+        "MiniMax-M2",
+        "<minimax:tool_call>\n<invoke name=\"ls\">\n</invoke>\n</minimax:tool_call>",
+    ),
+    (
+        "deepseek-v3.1",
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>ls<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
+    ),
+    (
+        "deepseek-v3.2",
+        "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"ls\">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+    ),
+    ("gemma3:12b", "```tool_code\nls()\n```"),
+    (
+        "functiongemma",
+        "<start_function_call>call:ls{}<end_function_call>",
+    ),
+    ("gemma-4-12b", "<|tool_call>call:ls{}<tool_call|>"),
+    (
+        "kimi-k2",
+        "<|tool_call_begin|>functions.ls:0<|tool_call_argument_begin|>{}<|tool_call_end|><|im_end|>",
+    ),
+    (
+        "granite3.3:8b",
+        r#"<|tool_call|>[{"name": "ls", "arguments": {}}]"#,
+    ),
+    (
+        "phi4-mini",
+        r#"<|tool_call|>[{"name": "ls", "arguments": {}}]<|/tool_call|>"#,
+    ),
+    (
+        "phi-4-mini",
+        r#"functools[{"name": "ls", "arguments": {}}]"#,
+    ),
+    (
+        "nvidia-nemotron-nano-9b-v2",
+        r#"<TOOLCALL>[{"name": "ls", "arguments": {}}]</TOOLCALL>"#,
+    ),
+    (
+        "nemotron-3-nano",
+        "<tool_call>\n<function=ls>\n</function>\n</tool_call>",
+    ),
+    (
+        "command-r7b",
+        r#"<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "ls", "parameters": {}}]<|END_ACTION|>"#,
+    ),
+    ("lfm2-1.2b", "<|tool_call_start|>[ls()]<|tool_call_end|>"),
+    (
+        "seed-oss-36b",
+        "<seed:tool_call>\n<function=ls>\n</function>\n</seed:tool_call>",
+    ),
+    (
+        "jamba-1.6",
+        r#"<tool_calls>[{"name": "ls", "arguments": {}}]</tool_calls>"#,
+    ),
+];
+
 #[test]
 fn each_family_has_its_own_template() {
-    for (model, call) in [
-        (
-            "Qwen/Qwen3-8B",
-            "<tool_call>\n{\"name\": \"ls\", \"arguments\": {}}\n</tool_call>",
-        ),
-        (
-            "qwen3-coder:30b",
-            "<tool_call>\n<function=ls>\n</function>\n</tool_call>",
-        ),
-        ("qwen3-coder:30b", "<function=ls>\n</function>"),
-        // The server took the beginning for its own.
-        (
-            "qwen3-coder:30b",
-            "<function=ls>\n</function>\n</tool_call>",
-        ),
-        ("hermes-3-8b", "<tool_call>{\"name\":\"ls\"}</tool_call>"),
-        (
-            "llama3.2:3b",
-            r#"<|python_tag|>{"name": "ls", "parameters": {}}"#,
-        ),
-        ("llama3.2:3b", r#"{"name": "ls", "parameters": {}}"#),
-        ("llama3.2:3b", "[ls()]<|eot_id|>"),
-        ("llama-4-scout", "[ls()]<|eot|>"),
-        ("llama-4-scout", "<|python_tag|>ls.call()<|eom_id|>"),
-        (
-            "mistral-nemo",
-            r#"[TOOL_CALLS][{"name": "ls", "arguments": {}}]</s>"#,
-        ),
-        ("devstral-small", "[TOOL_CALLS]ls[ARGS]{}"),
-        (
-            "moonshotai/Kimi-K2-Instruct",
-            "<|tool_calls_section_begin|><|tool_call_begin|>functions.ls:0<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>",
-        ),
-        ("glm-4.6", "<tool_call>ls\n</tool_call>"),
-        (
-            "MiniMax-M2",
-            "<minimax:tool_call>\n<invoke name=\"ls\">\n</invoke>\n</minimax:tool_call>",
-        ),
-        (
-            "deepseek-v3.1",
-            "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>ls<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
-        ),
-        (
-            "deepseek-v3.2",
-            "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"ls\">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
-        ),
-        ("gemma3:12b", "```tool_code\nls()\n```"),
-        (
-            "functiongemma",
-            "<start_function_call>call:ls{}<end_function_call>",
-        ),
-        ("gemma-4-12b", "<|tool_call>call:ls{}<tool_call|>"),
-    ] {
+    for &(model, call) in CALLS {
         let found = part_of(model, &[call]);
         assert_eq!(
             found,
@@ -159,7 +203,9 @@ fn a_model_that_makes_calls_writes_none() {
     let mut filter = Filter::new(&TOOLS, Some("mine"));
     let call = r#"<tool_call>{"name":"ls"}</tool_call>"#;
     assert_eq!(filter.push(call), "");
-    assert_eq!(filter.finish(true), (call.to_owned(), Vec::new()));
+    let rest = filter.finish(true, true);
+    assert_eq!((rest.text.as_str(), rest.calls.len()), (call, 0));
+    assert!(!rest.is_cut);
 }
 
 #[test]
@@ -171,7 +217,7 @@ fn a_long_text_behind_a_mark_is_searched_once() {
         filter.push(&piece);
     }
     filter.push("\"}}</tool_call>");
-    assert_eq!(filter.finish(false).1.len(), 1);
+    assert_eq!(filter.finish(false, false).calls.len(), 1);
 }
 
 proptest! {

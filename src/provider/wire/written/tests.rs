@@ -167,3 +167,17 @@ fn calls_as_in_python_and_in_gemmas_templates_are_read() {
         assert_eq!(found(text, form), expected, "{text}");
     }
 }
+
+#[test]
+fn llama_may_leave_out_the_sign_before_its_arguments() {
+    for text in [
+        r#"<function=read_file{"path":"a"}></function>"#,
+        r#"<function=read_file {"path":"a"}</function>"#,
+    ] {
+        assert_eq!(
+            found(text, Form::Tags),
+            r#"read_file {"path":"a"}"#,
+            "{text}"
+        );
+    }
+}
