@@ -16,6 +16,8 @@ pub enum TurnEvent<'a> {
     Asking(&'a str),
     /// A piece of the model's text, as it streams.
     Delta(&'a str),
+    /// The pieces so far are no part of the reply: it broke off, and begins anew.
+    Retracted,
     /// The text of one reply is complete (the pieces, or the whole where nothing streamed).
     Said(&'a str),
     /// Tools are about to run, such as `read_file("src/main.py")`.
@@ -49,6 +51,12 @@ pub trait TurnHost {
     /// What the turn is to be run with. Asked once, at its beginning.
     fn options(&self) -> TurnOptions {
         TurnOptions::default()
+    }
+
+    /// Whether pieces of a reply that breaks off can be taken back, or are not shown: then the reply is asked
+    /// for again.
+    fn takes_back(&self) -> bool {
+        true
     }
 
     /// Shows an event.

@@ -2,6 +2,7 @@
 
 mod calls;
 mod effects;
+mod models;
 mod report;
 mod tasks;
 
@@ -112,7 +113,7 @@ impl<'a> Run<'a> {
             spoke: None,
             failure: None,
         };
-        let models = models.for_turn(cancel);
+        let models = models.for_turn(cancel).taking_back(host.takes_back());
         let model_name = models.model_name();
         Self {
             budget: agent.budget(&model_name, &system, &facts, &specs),
@@ -244,6 +245,7 @@ impl<'a> Run<'a> {
                     decision
                 }
                 Decision::Use => self.use_tools(std::mem::take(&mut reply.tool_calls))?,
+                Decision::End(Ending::Empty) if self.leave_silent() => self.turn.ask_another(),
                 Decision::End(ending) => return Ok(ending),
             };
         }
@@ -267,7 +269,7 @@ impl<'a> Run<'a> {
             self.budget.history = tokens / 2;
             let shorter = self.session.fit(tokens / 2, &self.facts).tokens;
             let is_at_end = shorter >= tokens || tries >= OVERFLOW_RETRIES;
-            if is_at_end && self.models.leave_too_small() {
+            if is_at_end && self.models.leave() {
                 // Another model may have room.
                 self.follow_model();
                 let notice = format!("{}; using {} instead", error.summary(), self.model_name);
@@ -283,22 +285,6 @@ impl<'a> Run<'a> {
                 .on_event(TurnEvent::Notice(texts::shortened(self.language)));
             tries += 1;
         }
-    }
-
-    /// Plans for the model that is asked next, when that is another than before.
-    fn follow_model(&mut self) {
-        let name = self.models.model_name();
-        if name != self.model_name {
-            self.model_name = name;
-            self.budget = self.plan();
-        }
-    }
-
-    /// The budget of the model that is asked next.
-    fn plan(&self) -> Budget {
-        let facts = &self.facts.content;
-        self.agent
-            .budget(&self.model_name, &self.system, facts, &self.specs)
     }
 
     /// Asks with what fits into the budget; `tokens` becomes the size of the conversation in the request.
@@ -333,6 +319,10 @@ impl<'a> Run<'a> {
             Progress::Delta(piece) => {
                 partial.push_str(piece);
                 host.on_event(TurnEvent::Delta(piece));
+            }
+            Progress::Again => {
+                partial.clear();
+                host.on_event(TurnEvent::Retracted);
             }
             Progress::Notice(notice) => host.on_event(TurnEvent::Notice(notice)),
         };

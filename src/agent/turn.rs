@@ -152,6 +152,12 @@ impl Turn {
         }
     }
 
+    /// Another model is asked instead of one that had nothing to say.
+    pub fn ask_another(&mut self) -> Decision {
+        self.asked_again = false;
+        self.ask(None)
+    }
+
     /// The calls of the last reply have been run.
     pub fn used(&mut self, done: &[Done<'_>]) -> Decision {
         let mut circles = None;

@@ -83,6 +83,7 @@ impl Progress {
                     self.is_fresh = true;
                 }
             }
+            TurnEvent::Retracted => self.partial.clear(),
             // The end of the turn brings the account.
             TurnEvent::Delta(_) | TurnEvent::Asking(_) | TurnEvent::Bounded(_) => {}
             // A text between steps is followed by a hint; the answer by the end.
@@ -176,6 +177,17 @@ mod tests {
             streaming: true,
             interval: Duration::ZERO,
         }
+    }
+
+    #[test]
+    fn half_an_answer_that_begins_anew_is_shown_no_longer() {
+        let mut progress = Progress::new(settings());
+        progress.on_event(&TurnEvent::Delta("half"));
+        assert_eq!(progress.due().unwrap(), "half");
+        progress.on_event(&TurnEvent::Retracted);
+        progress.on_event(&TurnEvent::Notice("retrying"));
+        progress.on_event(&TurnEvent::Delta("whole"));
+        assert_eq!(progress.due().unwrap(), "· `retrying`\n\nwhole");
     }
 
     #[test]

@@ -55,8 +55,26 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Sends the request, and calls `show` with each piece of text as it arrives.
+    /// Sends the request, and calls `show` with each piece of text as it arrives. What the server could not
+    /// read as a call may be one for us.
     pub fn ask(
+        &self,
+        request: &Request<'_>,
+        show: &mut dyn FnMut(&str),
+    ) -> Result<Reply, NoAnswer> {
+        let answered = self.exchange(request, show);
+        let Err(NoAnswer::Failed(failure)) = &answered else {
+            return answered;
+        };
+        let text = failure.failed_call.as_deref();
+        let read = |text| openai::decode::read_call(text, request.tools, self.nonce);
+        match text.and_then(read) {
+            Some(reply) => Ok(reply),
+            None => answered,
+        }
+    }
+
+    fn exchange(
         &self,
         request: &Request<'_>,
         show: &mut dyn FnMut(&str),

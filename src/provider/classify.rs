@@ -23,6 +23,9 @@ pub struct Failure {
     pub status: Option<u16>,
     /// How long the other side asks us to wait.
     pub retry_after: Option<Duration>,
+    /// Words of the model that its server took for a call and could not read; empty when it does not tell
+    /// them (Groq's `tool_use_failed`, <https://console.groq.com/docs/tool-use>).
+    pub failed_call: Option<String>,
 }
 
 impl Failure {
@@ -33,6 +36,7 @@ impl Failure {
             reason: reason.into(),
             status: None,
             retry_after: None,
+            failed_call: None,
         }
     }
 
@@ -72,6 +76,7 @@ struct Statement {
     /// A number that is an HTTP status (OpenRouter's `code`).
     code: Option<u16>,
     retry_after: Option<Duration>,
+    failed_call: Option<String>,
 }
 
 /// Decides what an HTTP error means from its status and the beginning of its body.
@@ -87,6 +92,7 @@ pub fn classify(status: u16, body: &str, retry_after: Option<Duration>) -> Failu
         reason,
         status: Some(status),
         retry_after: retry_after.or(statement.retry_after),
+        failed_call: statement.failed_call,
     }
 }
 
@@ -104,6 +110,7 @@ pub fn classify_stated(json: &str) -> Failure {
         reason,
         status: statement.code,
         retry_after: statement.retry_after,
+        failed_call: statement.failed_call,
     }
 }
 
@@ -230,7 +237,10 @@ fn parse_statement(body: &str) -> Statement {
     match json::from_str::<Value>(body) {
         Ok(json) => collect(&json, &mut statement, 0),
         // Only the beginning of a body is kept, so it may be JSON that is cut off.
-        Err(_) => statement.message = plain_text(body),
+        Err(_) => {
+            statement.message = plain_text(body);
+            statement.failed_call = body.contains(FAILED_CALL).then(String::new);
+        }
     }
     let parameter = std::mem::take(&mut statement.parameter);
     if !statement.message.contains(&parameter) {
@@ -238,6 +248,9 @@ fn parse_statement(body: &str) -> Statement {
     }
     statement
 }
+
+/// Groq's code for a call that it could not read.
+const FAILED_CALL: &str = "tool_use_failed";
 
 /// Collects what is in the usual members, a few levels deep at most.
 fn collect(json: &Value, statement: &mut Statement, depth: usize) {
@@ -270,6 +283,13 @@ fn take_member(name: &str, value: &Value, statement: &mut Statement, depth: usiz
         ("loc", Value::Array(path)) => {
             let names: Vec<_> = path.iter().filter_map(Value::as_str).collect();
             add_message(&names.join("."), statement);
+        }
+        ("code", Value::String(code)) if code == FAILED_CALL => {
+            statement.failed_call.get_or_insert_default();
+        }
+        ("failed_generation", generation) => {
+            let text = json::to_text(generation).unwrap_or_else(|| generation.to_string());
+            statement.failed_call = Some(text);
         }
         ("param", Value::String(text)) => text.clone_into(&mut statement.parameter),
         ("type" | "code" | "status" | "reason" | "quotaId", Value::String(text)) => {

@@ -21,6 +21,8 @@ use crate::limits::provider::{LEARNINGS, RETRIES};
 pub enum Progress<'a> {
     /// A piece of the answer's text.
     Delta(&'a str),
+    /// The pieces so far are no part of the answer: it begins anew.
+    Again,
     /// Something the person should know: a new try, another model.
     Notice(&'a str),
 }
@@ -51,8 +53,10 @@ pub struct Turn<'a> {
     /// The candidate that answered last, or for which the conversation was too long: the next question
     /// goes to it first.
     current: Option<&'a Candidate>,
-    /// Candidates whose windows are too small for this turn.
-    too_small: Vec<&'a Candidate>,
+    /// Candidates that are not asked again in this turn.
+    left: Vec<&'a Candidate>,
+    /// Whether pieces that were handed over can be taken back.
+    takes_back: bool,
     /// Why no model answered an earlier question, so that the helper did.
     failure: Option<ModelError>,
 }
@@ -72,7 +76,8 @@ impl<'a> Turn<'a> {
             cancel,
             client: None,
             current: None,
-            too_small: Vec::new(),
+            left: Vec::new(),
+            takes_back: false,
             failure: None,
         }
     }
@@ -86,16 +91,23 @@ impl<'a> Turn<'a> {
         first.unwrap_or_default()
     }
 
-    /// The conversation cannot be made short enough for the model that was asked last: this turn goes on with the
-    /// others. Returns whether there are any.
-    pub fn leave_too_small(&mut self) -> bool {
-        self.too_small.extend(self.current.take());
-        !self.order().is_empty()
+    /// The same turn for a listener that can take pieces of an answer back, or shows none: then an answer
+    /// that breaks off is asked for again.
+    pub fn taking_back(mut self, takes_back: bool) -> Self {
+        self.takes_back = takes_back;
+        self
+    }
+
+    /// The model that was asked last is of no use: its window is too small, or it says nothing. This turn
+    /// goes on with the others. Returns whether there are any.
+    pub fn leave(&mut self) -> bool {
+        let current = self.current.take();
+        self.left.extend(current);
+        current.is_some() && !self.order().is_empty()
     }
 
     fn order(&self) -> Vec<&'a Candidate> {
-        let is_left =
-            |left: &&Candidate| self.too_small.iter().any(|one| std::ptr::eq(*one, *left));
+        let is_left = |left: &&Candidate| self.left.iter().any(|one| std::ptr::eq(*one, *left));
         let mut order = self.models.order(self.current);
         order.retain(|candidate| !is_left(candidate));
         order
@@ -107,7 +119,7 @@ impl<'a> Turn<'a> {
     ///
     /// Fails with [`Error::Stopped`]; with [`Error::Model`] of [`Fault::Overflow`], for the caller
     /// to shorten the conversation and ask again; and with [`Error::Model`] when it went wrong
-    /// after a part of the answer was shown, because nothing is tried again then.
+    /// after a part of the answer was shown that cannot be taken back, because nothing is tried again then.
     pub fn ask(&mut self, request: &Request<'_>, listener: &mut Listener<'_>) -> Result<Answer> {
         let asked = match self.failure {
             Some(_) => Vec::new(),
@@ -151,10 +163,11 @@ impl<'a> Turn<'a> {
         let rests = candidate.state().breaker.rests(now);
         let mut before = if rests { RETRIES } else { 0 };
         let mut learned = 0;
+        let mut has_failed_call = false;
         loop {
-            let mut shown = false;
+            let mut came = false;
             let tried = self.try_once(candidate, request, &mut |text| {
-                shown = true;
+                came = true;
                 listener(Progress::Delta(text));
             });
             let failure = match tried {
@@ -165,6 +178,15 @@ impl<'a> Turn<'a> {
                 Err(NoAnswer::Ended(error)) => return Err(GivenUp::Ended(error)),
                 Err(NoAnswer::Failed(failure)) => failure,
             };
+            let shown = came && !self.takes_back;
+            if came && !shown {
+                listener(Progress::Again);
+            }
+            // The model may do better the second time.
+            if failure.failed_call.is_some() && !shown && !has_failed_call {
+                has_failed_call = true;
+                continue;
+            }
             let is_refused = failure.fault == Fault::Request && learned < LEARNINGS;
             let learn = || {
                 let mut state = candidate.state();

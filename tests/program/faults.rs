@@ -148,7 +148,8 @@ fn a_stream_that_breaks_before_its_text_is_asked_for_again() {
 
 #[test]
 fn half_an_answer_is_never_saved_as_a_whole_one() {
-    let model = Model::playing([say("one two three four").in_pieces(8).cut_off()]);
+    let half = || say("one two three four").in_pieces(8).cut_off();
+    let model = Model::playing([half(), half(), half(), half()]);
     let home = Home::with_model(&model);
     ask_at(&home).ends_with(1);
     let journal = home.journal("default");

@@ -86,6 +86,92 @@ fn reasoning_is_no_answer_unless_it_is_all_there_is() {
     assert_eq!((said.as_str(), asked), ("Hello from within.\n", 1));
 }
 
+/// A stream of one answer in these pieces, and how it ends.
+fn pieces(pieces: &[&str], reason: &str) -> Step {
+    let delta = |piece| json!({"choices": [{"delta": {"content": piece}}]}).to_string();
+    let mut all: Vec<String> = pieces.iter().map(delta).collect();
+    all.push(json!({"choices": [{"delta": {}, "finish_reason": reason}]}).to_string());
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    events(&all)
+}
+
+#[test]
+fn thoughts_in_the_middle_of_an_answer_and_tokens_behind_it_are_not_shown() {
+    for said in [
+        &["Hello.\n<thi", "nk>secret</think>\nBye.</", "s>"][..],
+        &[
+            "Hello.\n<|channel|>analysis<|message|>secret",
+            "<|end|><|start|>assistant<|channel|>final<|message|>Bye.",
+        ],
+    ] {
+        let (shown, _) = answer([pieces(said, "stop")]);
+        assert_eq!(shown, "Hello.\nBye.\n");
+    }
+    let quoted = "The mark is `<think>`, as in `<think>a</think>`.";
+    assert_eq!(answer([pieces(&[quoted], "stop")]).0.trim_end(), quoted);
+}
+
+#[test]
+fn a_written_call_that_is_cut_off_is_neither_run_nor_shown() {
+    let cut = |reason| pieces(&["<tool_call>", r#"{"name": "write_file", "argum"#], reason);
+    let (shown, asked) = answer([cut("length"), say("Done.")]);
+    assert_eq!((shown.as_str(), asked), ("Done.\n", 2));
+    let model = Model::playing([cut("length"), cut("stop")]);
+    let output = ask(&Home::with_model(&model)).ends_with(1);
+    assert!(!output.stdout.contains("tool_call"), "{output:?}");
+}
+
+#[test]
+fn a_call_that_the_server_could_not_read_is_run() {
+    let failed = json!({"error": {
+        "message": "Failed to call a function.", "type": "invalid_request_error",
+        "code": "tool_use_failed", "failed_generation": format!("<tool_call>{WRITES}</tool_call>"),
+    }});
+    let model = Model::playing([events(&[&failed.to_string()]), say("done")]);
+    let home = Home::with_model(&model);
+    assert_eq!(ask(&home).ends_with(0).stdout, "done\n");
+    assert!(home.workspace("quoted.txt").exists());
+}
+
+#[test]
+fn a_model_that_says_nothing_twice_gives_way_to_the_next() {
+    let model = Model::answering(|request| match request.body["model"].as_str() {
+        Some("second") => say("Here I am."),
+        _ => say(""),
+    });
+    let mut home = Home::with_model(&model);
+    home.set("/agents/defaults/fallbackModels", json!(["second"]));
+    let output = ask(&home).ends_with(0);
+    assert_eq!(output.stdout, "Here I am.\n");
+    output.complains_of(&["gave no answer; using fake/second instead"]);
+    assert_eq!(model.requests().len(), 3);
+}
+
+#[test]
+fn an_emoji_in_two_halves_is_one() {
+    let (shown, _) = answer([events(&[
+        r#"{"choices":[{"delta":{"content":"Hi \ud83d"}}]}"#,
+        r#"{"choices":[{"delta":{"content":"\ude00!"},"finish_reason":"stop"}]}"#,
+    ])]);
+    assert_eq!(shown, "Hi 😀!\n");
+}
+
+#[test]
+fn half_an_answer_in_a_pipe_is_asked_for_again() {
+    let half = r#"{"choices":[{"index":0,"delta":{"content":"Half an"}}]}"#;
+    for json in [false, true] {
+        let model = Model::playing([events(&[half]), say("A whole one.")]);
+        let home = Home::with_model(&model);
+        let mut program = Program::new(&home).args(["agent", "-m", "hi"]);
+        if json {
+            program = program.arg("--json");
+        }
+        let output = program.run().ends_with(0);
+        assert!(output.stdout.contains("A whole one."), "{output:?}");
+        assert!(!output.stdout.contains("Half an"), "{output:?}");
+    }
+}
+
 #[test]
 fn a_stream_that_ends_without_an_end_is_said_to_be_cut() {
     let half = r#"{"choices":[{"index":0,"delta":{"content":"Half an"}}]}"#;

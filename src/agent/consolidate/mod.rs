@@ -88,7 +88,7 @@ impl Agent {
             sessions,
             key,
             why,
-            models: models.for_turn(cancel),
+            models: models.for_turn(cancel).taking_back(true),
             usage: Usage::default(),
             asked: 0,
             share: 1,

@@ -78,6 +78,7 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
                 self.streamed = true;
                 self.piece(piece);
             }
+            TurnEvent::Retracted => self.streamed = false,
             TurnEvent::Said(text) => self.say(text),
             TurnEvent::ToolHint(hint) => {
                 self.aside("▸", hint);
@@ -186,6 +187,10 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
 }
 
 impl<Output: Write, Errors: Write> TurnHost for View<Output, Errors> {
+    fn takes_back(&self) -> bool {
+        self.mode == Mode::AnswerOnly
+    }
+
     fn on_event(&mut self, event: TurnEvent<'_>) {
         self.show(event);
     }

@@ -325,3 +325,37 @@ fn what_is_said_is_one_short_line_without_secrets() {
     assert_eq!(error.reason.chars().count(), SAID_CHARS + 1);
     assert!(error.to_string().contains("OPENAI_API_KEY"));
 }
+
+#[test]
+fn words_that_were_taken_for_a_call_are_kept() {
+    let body = |generation: &str| {
+        format!(
+            r#"{{"error":{{"message":"Failed to call a function.","type":"invalid_request_error","code":"tool_use_failed"{generation}}}}}"#
+        )
+    };
+    for (body, expected) in [
+        (
+            body(r#","failed_generation":"<function=ls>""#),
+            Some("<function=ls>"),
+        ),
+        (
+            body(r#","failed_generation":{"name":"ls"}"#),
+            Some(r#"{"name":"ls"}"#),
+        ),
+        (body(""), Some("")),
+        (
+            body(r#","failed_generation":"cut off"#).replace("}}", ""),
+            Some(""),
+        ),
+        (r#"{"error":{"message":"no","code":"x"}}"#.to_owned(), None),
+    ] {
+        let failure = classify(400, &body, None);
+        assert_eq!(
+            (failure.fault, failure.failed_call.as_deref()),
+            (Request, expected)
+        );
+        if body.ends_with('}') {
+            assert_eq!(classify_stated(&body).failed_call.as_deref(), expected);
+        }
+    }
+}

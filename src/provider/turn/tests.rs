@@ -163,6 +163,7 @@ fn ask(models: &Models) -> (Result<Answer>, Vec<String>) {
         .ask(&question(&entries), &mut |progress| {
             heard.push(match progress {
                 Progress::Delta(text) => text.to_owned(),
+                Progress::Again => "[again]".to_owned(),
                 Progress::Notice(text) => format!("[{text}]"),
             });
         });
@@ -580,4 +581,94 @@ fn the_first_local_server_that_lists_a_model_is_found() {
             .unwrap()
             .is_none()
     );
+}
+
+#[test]
+fn half_an_answer_that_can_be_taken_back_is_asked_for_again() {
+    let half = format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\ndata: {HI}\n\n");
+    let page = stream(&[HI, "<html>"]);
+    let first = Server::new(&[half, page]);
+    let second = Server::new(&[said("Hello.")]);
+    let models = models(&[("one", &first), ("two", &second)]);
+    let mut heard = Vec::new();
+    let entries = [Entry::new(EntryKind::Person, "hello")];
+    let mut turn = models.for_turn(&Cancel::new()).taking_back(true);
+    let answer = turn.ask(&question(&entries), &mut |progress| {
+        heard.push(match progress {
+            Progress::Delta(text) => text.to_owned(),
+            Progress::Again => "again".to_owned(),
+            Progress::Notice(_) => "notice".to_owned(),
+        });
+    });
+    let answer = answer.unwrap();
+    assert_eq!(
+        (answer.provider.as_str(), answer.reply.text.as_str()),
+        ("two", "Hello.")
+    );
+    assert_eq!(heard, ["Hi.", "again", "notice", "Hi.", "again", "notice"]);
+}
+
+fn failed_call(words: &str) -> String {
+    let error = serde_json::json!({"error": {
+        "message": "Failed to call a function. Please adjust your prompt.",
+        "type": "invalid_request_error", "code": "tool_use_failed", "failed_generation": words,
+    }});
+    http("400 Bad Request", "application/json", &error.to_string())
+}
+
+#[test]
+fn a_call_that_its_server_could_not_read_is_read_here() {
+    for words in [
+        r#"<function=list_dir{"path": "."}</function>"#,
+        r#"<tool_call>{"name": "list_dir", "arguments": {"path": "."}}</tool_call>"#,
+        r#"[{"name": "list_dir", "parameters": {"path": "."}}]"#,
+        r#"<|channel|>commentary to=functions.list_dir<|message|>{"path": "."}<|call|>"#,
+    ] {
+        let in_stream = failed_call(words);
+        let in_stream = in_stream.rsplit("\r\n").next().unwrap();
+        let server = Server::new(&[failed_call(words), stream(&[in_stream])]);
+        let models = models(&[("one", &server)]);
+        let entries = [Entry::new(EntryKind::Person, "hello")];
+        let request = Request {
+            tools: &super::super::wire::example::TOOLS,
+            ..question(&entries)
+        };
+        for _ in 0..2 {
+            let answer = models.for_turn(&Cancel::new()).ask(&request, &mut |_| {});
+            let calls = answer.unwrap().reply.tool_calls;
+            assert_eq!(
+                (calls.len(), calls[0].name.as_str()),
+                (1, "list_dir"),
+                "{words}"
+            );
+            assert!(calls[0].arguments.contains(r#""path""#));
+        }
+    }
+}
+
+#[test]
+fn a_call_that_nobody_can_read_is_asked_for_once_more_and_then_of_another_model() {
+    let bad = || failed_call("<function=launch>");
+    let first = Server::new(&[bad(), said("Hi."), bad(), bad()]);
+    let second = Server::new(&[said("Hello.")]);
+    let models = models(&[("one", &first), ("two", &second)]);
+    let answers = [ask(&models).0.unwrap(), ask(&models).0.unwrap()];
+    let providers: Vec<_> = answers.iter().map(|answer| &*answer.provider).collect();
+    assert_eq!(providers, ["one", "two"]);
+    assert_eq!(first.requests().len(), 4);
+}
+
+#[test]
+fn a_model_of_no_use_is_left_for_the_rest_of_the_turn() {
+    let first = Server::new(&[said("")]);
+    let second = Server::new(&[said("Hi."), said("Hi.")]);
+    let models = models(&[("one", &first), ("two", &second)]);
+    let mut turn = models.for_turn(&Cancel::new());
+    let entries = [Entry::new(EntryKind::Person, "hello")];
+    assert!(!turn.leave(), "none was asked");
+    let ask = |turn: &mut Turn<'_>| turn.ask(&question(&entries), &mut |_| {}).unwrap().provider;
+    assert_eq!(ask(&mut turn), "one");
+    assert!(turn.leave());
+    assert_eq!([ask(&mut turn), ask(&mut turn)], ["two", "two"]);
+    assert!(!turn.leave());
 }
