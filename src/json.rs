@@ -11,10 +11,10 @@ mod halves;
 mod lenient;
 mod members;
 
-pub use flaws::{mend, mend_all};
+pub use flaws::{mend, mend_all, mend_strings};
 pub use halves::Halves;
 pub use lenient::lenient_from_str_within;
-pub use members::{Members, to_number, to_text};
+pub use members::{Members, to_flag, to_number, to_text, with_texts_from_str};
 
 use serde::de::{Deserialize, DeserializeOwned, Error as _};
 use serde_json::{Error, Result};

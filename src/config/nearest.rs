@@ -33,11 +33,26 @@ fn nearest(path: &str) -> Option<String> {
     for known in keys().flat_map(|key| with_sections(key.path)) {
         let known = filled(known, &own, str::to_owned).join(".");
         let whole = edit_distance(path, &known);
-        let name = edit_distance(&last, known.rsplit('.').next()?);
-        let score = match (is_slip(whole, path), is_slip(name, &last)) {
-            (true, _) => whole,
-            (false, true) => MOVED + name,
-            _ => continue,
+        let (known_above, known_last) = known.rsplit_once('.').unwrap_or(("", &known));
+        let name = edit_distance(&last, known_last);
+        let has_part = |whole: &str, part: &str| {
+            let is_within = || {
+                whole
+                    .to_ascii_lowercase()
+                    .contains(&part.to_ascii_lowercase())
+            };
+            known_above == above && part.len() > 2 && is_within()
+        };
+        let score = if is_slip(whole, path) {
+            whole
+        } else if has_part(known_last, &last) {
+            PART
+        } else if is_slip(name, &last) {
+            MOVED + name
+        } else if has_part(&last, known_last) {
+            MOVED + PART
+        } else {
+            continue;
         };
         if best.as_ref().is_none_or(|(least, _)| score < *least) {
             best = Some((score, known));
@@ -56,6 +71,9 @@ fn edit_distance(one: &str, other: &str) -> usize {
     );
     strsim::levenshtein(&one[..one_end], &other[..other_end])
 }
+
+/// What a name costs that is a part of one in its section, such as `timeout` of `toolTimeout`, in wrong characters.
+const PART: usize = 1;
 
 /// What a name in another section costs, in wrong characters.
 const MOVED: usize = 2;
@@ -115,6 +133,18 @@ mod tests {
             ("providers.my_host.api_typ", "providers.my_host.apiType"),
             ("agent", "agents"),
             ("log.levle", "log.level"),
+            (
+                "tools.mcpServers.x.timeout",
+                "tools.mcpServers.x.toolTimeout",
+            ),
+            ("tools.mcpServers.x.environment", "tools.mcpServers.x.env"),
+            ("providers.x.timeout", "providers.x.timeoutSecs"),
+            ("providers.x.key", "providers.x.apiKey"),
+            ("tools.web.timeout", "tools.exec.timeout"),
+            (
+                "agents.defaults.restrict_to_workspace",
+                "tools.restrictToWorkspace",
+            ),
         ] {
             assert_eq!(advise(wrong), format!("Did you mean {meant}?"), "{wrong}");
         }
@@ -159,7 +189,7 @@ mod tests {
         };
         assert!(problem("localhost:11434/v1").ends_with("not \"localhost:11434/v1\""));
         for secret in ["ann:secret@host", "sk-0123456789abcdef0123456789abcdef"] {
-            assert!(problem(secret).ends_with("not a string"));
+            assert!(problem(secret).ends_with("not this string"));
         }
     }
 }

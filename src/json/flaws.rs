@@ -19,6 +19,11 @@ pub fn mend(text: &str) -> Result<Cow<'_, str>> {
     }
 }
 
+/// Mends the strings of a text as [`mend_all`] does, and leaves numbers that are none, which are to be named.
+pub fn mend_strings(text: &str) -> Cow<'_, str> {
+    replaced(text, |kind| kind != Kind::Number)
+}
+
 /// Mends all that is no JSON: a number that is none is `null`, because one that nobody needs spoils nothing else;
 /// control characters in strings and unknown escapes (section 7) stand for themselves. Not for our own files, in
 /// which such a line is a damaged one.
@@ -187,6 +192,7 @@ mod tests {
             assert_eq!(read, meant, "{text}");
             assert!(super::super::from_str::<String>(text).is_err(), "{text}");
         }
+        assert_eq!(mend_strings("[NaN, \"a\tb\"]"), r#"[NaN, "a\u0009b"]"#);
         let layout = "{\n\t\"a\": 1\r\n}";
         assert_eq!(mend_all(layout), layout);
     }

@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{envelope_from_str, from_str};
+use super::{Result, envelope_from_str, from_str, from_str_within};
 use crate::limits::json::MEMBERS_MAX;
 
 /// The members of an object, by name. A member that is `null` or of another type counts as missing.
@@ -48,9 +48,9 @@ impl<'a> Members<'a> {
         self.text(name).unwrap_or_default()
     }
 
-    /// Whether a boolean is there and true.
+    /// Whether a boolean, which may be written as a string, is there and true.
     pub fn is_true(&self, name: &str) -> bool {
-        self.value(name) == Value::Bool(true)
+        to_flag(&self.value(name)) == Some(true)
     }
 
     /// A list, empty when it is missing; `None` when it is something else.
@@ -58,6 +58,14 @@ impl<'a> Members<'a> {
         match self.raw(name) {
             Some(raw) => envelope_from_str(raw.get()).ok(),
             None => Some(Vec::new()),
+        }
+    }
+
+    /// The elements of a list, or the members of an object with their names, as some write what has names.
+    pub fn each(&self, name: &str) -> Option<Vec<(String, &'a RawValue)>> {
+        match self.list(name) {
+            Some(list) => Some(list.into_iter().map(|one| (String::new(), one)).collect()),
+            None => Some(Self::read(self.raw(name)?.get())?.0),
         }
     }
 
@@ -71,6 +79,34 @@ impl<'a> Members<'a> {
     pub fn members(&self, name: &str) -> Self {
         let raw = self.raw(name).and_then(|raw| Self::read(raw.get()));
         raw.unwrap_or_default()
+    }
+}
+
+/// Reads a document in which every number becomes a string, as which it is written: ids and texts come as either.
+/// [`to_number`] reads what is a number.
+pub fn with_texts_from_str(text: &str, levels_max: usize) -> Result<Value> {
+    let mut document = from_str_within(text, levels_max)?;
+    let mut left = vec![&mut document];
+    while let Some(value) = left.pop() {
+        match value {
+            Value::Number(number) => *value = Value::String(number.to_string()),
+            Value::Array(values) => left.extend(values),
+            Value::Object(members) => left.extend(members.values_mut()),
+            _ => {}
+        }
+    }
+    Ok(document)
+}
+
+/// A boolean, or one that is written as a string or a number.
+pub fn to_flag(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(is_on) => Some(*is_on),
+        value => match to_text(value)?.trim().to_ascii_lowercase().as_str() {
+            "true" | "1" => Some(true),
+            "false" | "0" => Some(false),
+            _ => None,
+        },
     }
 }
 
@@ -98,7 +134,7 @@ pub fn to_number(value: &Value) -> Option<u64> {
 }
 
 impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         struct Reader;
 
         impl<'de> Visitor<'de> for Reader {
@@ -108,7 +144,10 @@ impl<'de> Deserialize<'de> for Members<'de> {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> std::result::Result<Self::Value, A::Error> {
                 let mut members = Vec::new();
                 while let Some((name, value)) = map.next_entry::<&RawValue, _>()? {
                     if members.len() == MEMBERS_MAX {
@@ -135,6 +174,7 @@ mod tests {
         let members = Members::read(text).unwrap();
         assert_eq!(members.text("a").unwrap(), "last");
         assert!(members.is_true("b") && !members.is_true("a"));
+        assert!(Members::read(r#"{"b": "True"}"#).unwrap().is_true("b"));
         let list = members.list("c").unwrap();
         let list: Vec<&str> = list.iter().map(|one| one.get()).collect();
         assert_eq!(list, ["1", "{}"]);
@@ -142,6 +182,14 @@ mod tests {
         assert!(members.raw("n").is_none() && members.text("b").is_none());
         assert!(members.list("missing").unwrap().is_empty() && members.list("a").is_none());
         assert_eq!(members.texts("c"), None, "not strings");
+        let named = |name: &str| {
+            let each = members.each(name).unwrap_or_default().into_iter();
+            each.map(|(name, raw)| format!("{name}:{}", raw.get()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(named("c"), [":1", ":{}"]);
+        assert_eq!(named("d"), [r#"e:["f"]"#]);
+        assert!(members.each("b").is_none() && named("missing").is_empty());
         let text = r#"{"id": 7, "count": "12", "part": 12.0, "less": -1, "big": 1e300, "half \ud83d": "\ude00"}"#;
         let members = Members::read(text).unwrap();
         assert_eq!(members.text("id").unwrap(), "7");
@@ -154,6 +202,29 @@ mod tests {
         assert_eq!(members.text("half \u{fffd}").unwrap(), "\u{fffd}");
         for text in ["[]", "7", "{", "null", "", r#"{"a":1} x"#] {
             assert!(Members::read(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_become_texts_and_booleans_are_read_in_any_writing() {
+        let text =
+            r#"{"id": 18446744073709551615, "in": [-7, {"of": 1.5}], "is": true, "no": null}"#;
+        let value = with_texts_from_str(text, 4).unwrap();
+        let expected =
+            r#"{"id":"18446744073709551615","in":["-7",{"of":"1.5"}],"is":true,"no":null}"#;
+        assert_eq!(value.to_string(), expected);
+        assert_eq!(to_number(&value["id"]), Some(u64::MAX));
+        assert!(with_texts_from_str("[[7]]", 1).is_err() && with_texts_from_str("{", 4).is_err());
+        for (text, flag) in [
+            ("true", Some(true)),
+            ("\"True\"", Some(true)),
+            ("1", Some(true)),
+            ("\"0\"", Some(false)),
+            ("\"no\"", None),
+            ("null", None),
+            ("[]", None),
+        ] {
+            assert_eq!(to_flag(&from_str(text).unwrap()), flag, "{text}");
         }
     }
 

@@ -77,7 +77,7 @@ fn sample(asked: &Value) -> Result<Option<Sample>, String> {
         };
         let mut texts = Vec::new();
         for part in parts {
-            let text = part["text"].as_str();
+            let text = part.as_str().or(part["text"].as_str());
             texts.push(text.ok_or("its prompt has something besides text")?);
         }
         messages.push((role == "assistant", texts.join("\n")));

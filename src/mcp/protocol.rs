@@ -124,9 +124,12 @@ pub struct Hello {
 /// Reads the result of `initialize`. `None` when it cannot be understood.
 pub fn read_initialize(result: &str) -> Option<Hello> {
     let said = Members::read(result)?;
-    let version = said.text_or_empty("protocolVersion");
-    let version = LEGACY.iter().find(|one| **one == version);
-    Some(hello(&said, version.copied().unwrap_or_default()))
+    let [.., oldest] = LEGACY;
+    let version = match said.text("protocolVersion") {
+        Some(version) => LEGACY.into_iter().find(|one| *one == version),
+        None => Some(oldest),
+    };
+    Some(hello(&said, version.unwrap_or_default()))
 }
 
 /// Reads the result of `server/discover`.
@@ -199,6 +202,8 @@ mod tests {
             ("2026-07-28", "Lamp 2")
         );
         assert!(hello.prompts && !hello.tools);
+        let bare = read_initialize("{}").unwrap();
+        assert_eq!(bare.version, "2024-11-05", "the oldest has the least");
     }
 
     #[test]

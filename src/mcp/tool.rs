@@ -7,6 +7,9 @@ use serde_json::{Map, Value};
 use crate::json::{self, Members};
 use crate::limits::mcp::{LISTED, NAME_BYTES, SCHEMA_BYTES};
 
+/// The schema of a tool that has none.
+const ANY_OBJECT: &str = r#"{"type":"object"}"#;
+
 /// A tool of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tool {
@@ -77,7 +80,7 @@ pub fn read_tools(result: &str, with_headers: bool) -> Option<Page<Tool>> {
     let page = Members::read(result)?;
     let mut refused = Vec::new();
     let mut items = Vec::new();
-    for one in page.list("tools")?.into_iter().take(LISTED) {
+    for one in page.each("tools")?.into_iter().take(LISTED) {
         match read_tool(one, with_headers) {
             Ok(tool) => items.push(tool),
             Err(why) => refused.push(why),
@@ -86,22 +89,29 @@ pub fn read_tools(result: &str, with_headers: bool) -> Option<Page<Tool>> {
     let fresh = page.value("ttlMs").as_f64();
     Some(Page {
         items,
-        next: page.text("nextCursor"),
+        next: next(&page),
         fresh: fresh.map(|millis| millis.max(0.0) as u64),
         refused,
     })
 }
 
-fn read_tool(raw: &RawValue, with_headers: bool) -> Result<Tool, String> {
+/// The cursor of the next page. Some write an empty one on the last page.
+fn next(page: &Members<'_>) -> Option<String> {
+    page.text("nextCursor").filter(|cursor| !cursor.is_empty())
+}
+
+fn read_tool((key, raw): (String, &RawValue), with_headers: bool) -> Result<Tool, String> {
     let unreadable = "a tool cannot be read";
     let wire = Members::read(raw.get()).ok_or(unreadable)?;
-    let name = wire.text("name").ok_or(unreadable)?;
+    let name = wire.text("name").unwrap_or(key);
     if name.is_empty() || name.len() > NAME_BYTES {
         return Err(format!("a tool has a name of {} bytes", name.len()));
     }
     let told = |why: &str| format!("the tool {name:?} was left out: {why}");
-    let schema = wire.raw("inputSchema");
-    let schema = schema.ok_or_else(|| told("it has no inputSchema"))?.get();
+    // The last two are the names of the models' APIs. A tool without any has no arguments that are known.
+    let mut names = ["inputSchema", "input_schema", "parameters"].iter();
+    let schema = names.find_map(|name| wire.raw(name));
+    let schema = schema.map_or(ANY_OBJECT, RawValue::get);
     if schema.len() > SCHEMA_BYTES {
         return Err(told("its schema is too large"));
     }
@@ -133,7 +143,7 @@ pub fn read_resources(result: &str) -> Option<Page<Resource>> {
     items.truncate(LISTED);
     Some(Page {
         items,
-        next: page.text("nextCursor"),
+        next: next(&page),
         fresh: None,
         refused: Vec::new(),
     })
@@ -144,7 +154,7 @@ pub fn read_prompts(result: &str) -> Option<Page<Prompt>> {
     let page = Members::read(result)?;
     Some(Page {
         items: stored_prompts(&page)?,
-        next: page.text("nextCursor"),
+        next: next(&page),
         fresh: None,
         refused: Vec::new(),
     })
@@ -152,7 +162,7 @@ pub fn read_prompts(result: &str) -> Option<Page<Prompt>> {
 
 /// The tools of a list that was stored.
 pub fn stored_tools(listing: &Members<'_>) -> Option<Vec<Tool>> {
-    read_each(listing, "tools", &|tool| Tool {
+    read_each(listing, "tools", &|_, tool| Tool {
         name: tool.text_or_empty("name"),
         description: tool.text_or_empty("description"),
         schema: tool.text_or_empty("schema"),
@@ -166,8 +176,8 @@ pub fn stored_tools(listing: &Members<'_>) -> Option<Vec<Tool>> {
 
 /// The resources of a list, as a server writes it or as it was stored.
 pub fn stored_resources(listing: &Members<'_>, name: &str) -> Option<Vec<Resource>> {
-    read_each(listing, name, &|resource| Resource {
-        uri: (resource.text("uri")).unwrap_or_else(|| resource.text_or_empty("uriTemplate")),
+    read_each(listing, name, &|key, resource| Resource {
+        uri: (resource.text("uri").or(resource.text("uriTemplate"))).unwrap_or(key),
         name: resource.text_or_empty("name"),
         description: resource.text_or_empty("description"),
         mime_type: resource.text_or_empty("mimeType"),
@@ -176,11 +186,11 @@ pub fn stored_resources(listing: &Members<'_>, name: &str) -> Option<Vec<Resourc
 
 /// The prompts of a list, as a server writes it or as it was stored.
 pub fn stored_prompts(listing: &Members<'_>) -> Option<Vec<Prompt>> {
-    read_each(listing, "prompts", &|prompt| Prompt {
-        name: prompt.text_or_empty("name"),
+    read_each(listing, "prompts", &|key, prompt| Prompt {
+        name: prompt.text("name").unwrap_or(key),
         description: prompt.text_or_empty("description"),
-        arguments: read_each(prompt, "arguments", &|argument| PromptArgument {
-            name: argument.text_or_empty("name"),
+        arguments: read_each(prompt, "arguments", &|key, argument| PromptArgument {
+            name: argument.text("name").unwrap_or(key),
             description: argument.text_or_empty("description"),
             required: argument.is_true("required"),
         })
@@ -188,15 +198,15 @@ pub fn stored_prompts(listing: &Members<'_>) -> Option<Vec<Prompt>> {
     })
 }
 
-/// Reads the objects of a list, of which at most [`LISTED`] count.
+/// Reads the objects of a list, of which at most [`LISTED`] count, each with its name where they are members.
 fn read_each<T>(
     members: &Members<'_>,
     name: &str,
-    read: &dyn Fn(&Members<'_>) -> T,
+    read: &dyn Fn(String, &Members<'_>) -> T,
 ) -> Option<Vec<T>> {
-    let list = members.list(name)?.into_iter().take(LISTED);
-    let read = |raw: &RawValue| Some(read(&Members::read(raw.get())?));
-    Some(list.filter_map(read).collect())
+    let each = members.each(name)?.into_iter().take(LISTED);
+    let read = |(key, raw): (String, &RawValue)| Some(read(key, &Members::read(raw.get())?));
+    Some(each.filter_map(read).collect())
 }
 
 /// The member of a schema that names a header
@@ -310,7 +320,7 @@ mod tests {
     fn a_list_is_read_without_what_cannot_be() {
         let page = page(&json!([
             {"name": "on", "description": "Light on", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}},
-            {"name": "", "inputSchema": {}}, 7, {"name": "no schema"},
+            {"name": "", "inputSchema": {}}, 7, {"description": "no name"},
             {"name": "off", "title": "Light off", "inputSchema": {"type": "object", "$defs": {"a": {}}}},
         ]));
         let names: Vec<&str> = page.items.iter().map(|tool| tool.name.as_str()).collect();
@@ -326,6 +336,34 @@ mod tests {
             (3, Some("2"), Some(5000))
         );
         assert!(read_tools("[]", true).is_none());
+    }
+
+    #[test]
+    fn lists_in_other_shapes_are_read_and_an_empty_cursor_is_the_end() {
+        let schema = json!({"type": "object", "properties": {"room": {"type": "string"}}});
+        let text = json!({"nextCursor": "", "tools": {
+            "on": {"description": "Light on"},
+            "off": {"inputSchema": null, "parameters": schema},
+            "dim": {"name": "dimmer", "input_schema": schema},
+        }});
+        let page = read_tools(&text.to_string(), true).unwrap();
+        assert_eq!((page.next, page.refused.len()), (None, 0));
+        let found = page.items.iter().map(|tool| (&*tool.name, &*tool.schema));
+        let schema = schema.to_string();
+        assert_eq!(
+            found.collect::<Vec<_>>(),
+            [("dimmer", &*schema), ("off", &*schema), ("on", ANY_OBJECT)]
+        );
+        let text = r#"{"nextCursor": "", "resources": {"lamp://1": {"name": "one"}}}"#;
+        let page = read_resources(text).unwrap();
+        assert_eq!((page.next, &*page.items[0].uri), (None, "lamp://1"));
+        let text = r#"{"prompts": {"review": {"arguments": {"code": {"required": "true"}}}}}"#;
+        let prompt = &read_prompts(text).unwrap().items[0];
+        assert_eq!(
+            (&*prompt.name, &*prompt.arguments[0].name),
+            ("review", "code")
+        );
+        assert!(prompt.arguments[0].required);
     }
 
     #[test]

@@ -517,10 +517,15 @@ fn a_program_that_the_sandbox_hides_says_so() {
     fs::write(&program, "#!/bin/sh\n").unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let program = program.to_str().unwrap();
-    home.set("/tools/mcpServers/lamp", json!({"command": program}));
-    mcp(&home, &["test", "lamp"])
-        .ends_with(1)
-        .complains_of(&["which the sandbox hides", "tools.readOnlyPaths"]);
+    for server in [
+        json!({"command": program}),
+        json!({"command": "python3", "args": [program]}),
+    ] {
+        home.set("/tools/mcpServers/lamp", server);
+        mcp(&home, &["test", "lamp"])
+            .ends_with(1)
+            .complains_of(&["which the sandbox hides", "tools.readOnlyPaths"]);
+    }
 }
 
 #[test]
@@ -538,4 +543,27 @@ fn what_is_wrong_with_a_server_and_how_far_it_is_can_be_read() {
     let listed = mcp(&home, &["list"]).ends_with(0).stdout;
     assert!(listed.contains("no lamp here"), "{listed}");
     assert_eq!(listed.matches("failed: ").count(), 1, "{listed}");
+}
+
+#[test]
+fn a_server_in_other_shapes_is_listed_and_called() {
+    let mut home = Home::new();
+    fs::write(
+        home.workspace("mcp.py"),
+        include_str!("../harness/mcp/lamp.py"),
+    )
+    .unwrap();
+    let odd = json!({"command": "python3", "args": ["mcp.py", "odd"]});
+    home.set("/tools/mcpServers/lamp", odd);
+    let shown = mcp(&home, &["test", "lamp"]).ends_with(0).stdout;
+    assert!(
+        shown.contains("mcp_lamp_plain\n    Plain words\n1 tool\n"),
+        "{shown}"
+    );
+    let called = mcp(&home, &["call", "lamp", "plain"]).ends_with(0);
+    assert_eq!(called.stdout, "on\tand \\off\n");
+    let slow = json!({"command": "python3", "args": ["mcp.py", "odd", "waits=6"]});
+    home.set("/tools/mcpServers/lamp", slow);
+    let told = mcp(&home, &["test", "lamp"]).ends_with(0).stderr;
+    assert!(told.contains("lamp has not answered yet"), "{told}");
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::error::Error;
+use crate::limits::mcp::CONNECT_TIME;
 
 /// The configuration has none.
 pub const NO_SERVERS: &str =
@@ -102,6 +103,15 @@ pub fn connected(name: &str, server: &str, version: &str, seconds: f32) -> Strin
         server
     };
     format!("{name}: {server}, MCP {version}, after {seconds:.1} s")
+}
+
+/// A server has not answered yet.
+pub fn still_silent(name: &str) -> String {
+    format!(
+        "{name} has not answered yet. It is waited for {} s at most, because the first start of npx and uvx downloads \
+         a server. Ctrl-C stops that.",
+        CONNECT_TIME.as_secs()
+    )
 }
 
 /// Something on a server's list is not used.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -23,6 +24,9 @@ use crate::tools::mcp::Mcp;
 use crate::tools::unmarked;
 use crate::tools::{ADVICE, Caller, Toolbox};
 
+/// How long a server is waited for without a word.
+const QUIET_TIME: Duration = Duration::from_secs(5);
+
 /// Characters of a tool's description.
 const DESCRIPTION_CHARS: usize = 100;
 
@@ -43,7 +47,9 @@ pub fn test(context: &Context, loaded: &Loaded, server: &str, json: bool) -> Res
 /// Connects to a server, and describes it. Ctrl-C stops that.
 pub fn examine(mcp: Mcp, server: &str, json: bool) -> Result<String> {
     let name = server.to_owned();
-    Foreground::new()?.run(move |cancel| {
+    let foreground = Foreground::new()?;
+    foreground.say_after(QUIET_TIME, texts::still_silent(server));
+    foreground.run(move |cancel| {
         let watch = Stopwatch::start();
         let listed = mcp.servers().refresh(&name, cancel);
         let text = listed.map(|listing| {

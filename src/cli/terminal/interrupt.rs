@@ -5,12 +5,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-use super::{mode, texts};
+use super::{mode, print, texts};
 use crate::cancel::Cancel;
 use crate::error::{Exit, Result};
 use crate::limits::agent::TURN_STACK_BYTES;
@@ -53,6 +54,14 @@ impl Foreground {
     /// Whether somebody asked the program to end, not only what runs to stop.
     pub fn must_end(&self) -> bool {
         self.must_end.load(Ordering::Relaxed)
+    }
+
+    /// Shows a remark when what runs next takes longer than this.
+    pub fn say_after(&self, time: Duration, text: String) {
+        self.runtime.spawn(async move {
+            tokio::time::sleep(time).await;
+            print::notice(&text);
+        });
     }
 
     /// Runs `work` to its end. A signal raises the token that it is given. Fails when the system has no

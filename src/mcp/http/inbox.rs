@@ -9,6 +9,7 @@ use crate::cancel::Cancel;
 use crate::error::{Error, Result};
 use crate::http::address;
 use crate::http::sse::Event;
+use crate::json;
 use crate::limits::mcp::http::{ADDRESS_BYTES, WAITING_MESSAGES};
 use crate::limits::mcp::{CALL_TIME, MESSAGE_BYTES};
 use crate::mcp::message::{self, Message};
@@ -68,18 +69,19 @@ impl Inbox {
             self.woken.notify_all();
             return Ok(());
         }
-        let answers = match message::read(event.data) {
+        let data = json::mend_strings(event.data);
+        let answers = match message::read(&data) {
             Some(Message::Response { id, .. }) => id,
             Some(_) => None,
             None => {
                 let ids = self.state.lock().expected.clone();
-                return match message::unreadable(event.data, &ids) {
+                return match message::unreadable(&data, &ids) {
                     Some((id, answer)) => self.put(Some(id), Ok(answer), cancel),
                     None => Ok(()),
                 };
             }
         };
-        self.put(answers, Ok(event.data.to_owned()), cancel)
+        self.put(answers, Ok(data.into_owned()), cancel)
     }
 
     /// Adds a message for a request, unless none waits for it. When too much waits already, this waits until

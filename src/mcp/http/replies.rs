@@ -11,6 +11,7 @@ use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::http::sse::Parser;
 use crate::http::{Body, Method, PooledClient, Response, address, error_of};
+use crate::json;
 use crate::limits::http::{COPY_BYTES, TRANSFER_RATE};
 use crate::limits::mcp::http::{EVENT_ID_BYTES, REPLY_BYTES, RESUME_PAUSE, RESUMES};
 use crate::limits::mcp::{CALL_TIME, MESSAGE_BYTES};
@@ -204,6 +205,7 @@ impl HttpReplies {
             };
             let body = body.read_to_end(MESSAGE_BYTES)?;
             let text = String::from_utf8_lossy(&body);
+            let text = json::mend_strings(&text);
             if status >= 400
                 && let Some(why) = self.refusal(status, &text)
             {
@@ -268,7 +270,7 @@ impl HttpReplies {
         }
         self.received += count as u64;
         stream.parser.push(&buffer[..count], &mut |event| {
-            self.push(event.data);
+            self.push(&json::mend_strings(event.data));
             Ok::<_, Error>(())
         })?;
         self.stage = Stage::Stream(stream);
@@ -287,8 +289,9 @@ impl HttpReplies {
         });
         parser.finish(&mut |event| {
             // Only a whole message: its last line may be missing.
-            if message::read(event.data).is_some() {
-                self.push(event.data);
+            let data = json::mend_strings(event.data);
+            if message::read(&data).is_some() {
+                self.push(&data);
             }
             Ok::<_, Error>(())
         })?;

@@ -14,6 +14,8 @@ use crate::mcp::transport::Incoming;
 
 impl Link {
     pub(super) fn greet(&self, cancel: &Cancel) -> Result<Hello> {
+        let watch = Stopwatch::start();
+        let left = || self.options.connect_time.saturating_sub(watch.elapsed());
         let known = self.options.known_version;
         let mut is_certain = false;
         if known.is_none_or(protocol::is_modern) {
@@ -23,15 +25,26 @@ impl Link {
                 Discovered::Silent => {}
             }
         }
-        let error = match self.initialize(cancel) {
+        let error = match self.initialize(left(), cancel) {
             Err(error @ Error::Failed(_)) if !is_certain => error,
             outcome => return outcome,
         };
         // It was not there yet, or it is another version of the server by now.
-        match self.discover(self.options.connect_time, cancel) {
+        match self.discover(left(), cancel) {
             Ok(Discovered::Modern(hello)) => self.checked(hello),
             Err(Error::Stopped) => Err(Error::Stopped),
             _ => Err(error),
+        }
+    }
+
+    fn never_spoke(&self) -> Error {
+        Error::Timeout {
+            host: format!("the MCP server {}", self.options.name),
+            what: format!(
+                "nothing came for {} s. Either it is no MCP server, or its first start takes longer, as with npx \
+                 and uvx, which download it: then try again",
+                self.options.connect_time.as_secs()
+            ),
         }
     }
 
@@ -75,13 +88,13 @@ impl Link {
         }
     }
 
-    fn initialize(&self, cancel: &Cancel) -> Result<Hello> {
+    fn initialize(&self, patience: Duration, cancel: &Cancel) -> Result<Hello> {
         let [newest, ..] = protocol::LEGACY;
         let call = Call {
             method: "initialize",
             params: protocol::initialize(newest, self.options.abilities),
             parameters: Vec::new(),
-            patience: self.options.connect_time,
+            patience,
         };
         let mut outcome = self.exchange_once(&call, newest, cancel);
         if let Err(Error::Status { status, .. }) = &outcome
@@ -90,7 +103,10 @@ impl Link {
         {
             outcome = self.exchange_once(&call, newest, cancel);
         }
-        let result = outcome?.map_err(|error| self.answered(&error))?;
+        let result = match outcome {
+            Err(Error::Timeout { .. }) => return Err(self.never_spoke()),
+            outcome => outcome?.map_err(|error| self.answered(&error))?,
+        };
         let hello = protocol::read_initialize(&result)
             .ok_or_else(|| self.fault("did not answer as MCP specifies"))?;
         let hello = self.checked(hello)?;

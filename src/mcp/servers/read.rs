@@ -28,13 +28,20 @@ pub fn all(
         ..Listing::default()
     };
     let mut fresh = None;
-    if hello.tools {
+    // One that announces nothing may have tools all the same.
+    if hello.tools || !(hello.resources || hello.prompts) {
         let read = &mut |text: &str, all: &mut Pages| {
             let page = tool::read_tools(text, with_headers)?;
             Some(all.take(&mut listing.tools, page))
         };
-        let tools = pages(link, "tools/list", read, cancel)?;
-        (listing.refused, fresh) = (tools.refused, tools.fresh);
+        match pages(link, "tools/list", read, cancel) {
+            Ok(tools) => (listing.refused, fresh) = (tools.refused, tools.fresh),
+            Err(error @ Error::Failed(_)) if !hello.tools => {
+                let why = format!("it announces no tools, and tools/list failed: {error}");
+                listing.refused.push(why);
+            }
+            Err(error) => return Err(error),
+        }
     }
     if hello.resources {
         for (method, into) in [

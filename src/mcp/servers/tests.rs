@@ -275,23 +275,27 @@ fn resources_and_prompts_are_read() {
     assert!(read(ServerCall::GetPrompt { name, arguments }).contains("Good morning"));
 }
 
-#[test]
-fn a_server_that_ignores_the_first_question_is_asked_in_the_old_way() {
-    let hub = Arc::<Hub>::default();
-    let served = Plain::default().launch(&lamp(&["deaf"]), &Cancel::new());
-    let settings = Settings {
+const NO_ABILITIES: Abilities = Abilities {
+    elicitation: false,
+    sampling: false,
+};
+
+fn settings() -> Settings {
+    Settings {
         name: "lamp".to_owned(),
         eraser: Eraser::default(),
         root: String::new(),
         idle: MOST,
         patience: MOST,
-    };
-    let connection = hub.attach(served.unwrap(), settings).unwrap();
-    let abilities = Abilities {
-        elicitation: false,
-        sampling: false,
-    };
-    let mut options = Options::new("lamp", abilities, String::new());
+    }
+}
+
+#[test]
+fn a_server_that_ignores_the_first_question_is_asked_in_the_old_way() {
+    let hub = Arc::<Hub>::default();
+    let served = Plain::default().launch(&lamp(&["deaf"]), &Cancel::new());
+    let connection = hub.attach(served.unwrap(), settings()).unwrap();
+    let mut options = Options::new("lamp", NO_ABILITIES, String::new());
     options.discover_time = Duration::from_millis(50);
     let link = Link::open(
         Box::new(StdioTransport(connection)),
@@ -302,6 +306,49 @@ fn a_server_that_ignores_the_first_question_is_asked_in_the_old_way() {
     assert_eq!(link.hello().version, "2025-06-18");
     drop(link);
     hub.wait_until_ended();
+}
+
+#[test]
+fn a_server_that_says_nothing_at_first_is_waited_for_once_and_named() {
+    let hub = Arc::<Hub>::default();
+    let silent = lamp(&["mute", "speaks=/nowhere"]);
+    let connection = hub.attach(
+        Plain::default().launch(&silent, &Cancel::new()).unwrap(),
+        settings(),
+    );
+    let connection = connection.unwrap();
+    let mut options = Options::new("lamp", NO_ABILITIES, String::new());
+    options.discover_time = Duration::from_millis(50);
+    options.connect_time = Duration::from_secs(1);
+    let transport = Box::new(StdioTransport(Arc::clone(&connection)));
+    let error = Link::open(transport, options, &Cancel::new()).err();
+    let error = error.unwrap().to_string();
+    assert!(
+        error.contains("nothing came for 1 s. Either it is no MCP server"),
+        "{error}"
+    );
+    connection.stop();
+    drop(connection);
+    hub.wait_until_ended();
+}
+
+#[test]
+fn a_server_that_announces_nothing_is_asked_for_its_tools() {
+    let world = World::new(lamp(&["odd"]));
+    let listing = world.servers.refresh("lamp", &Cancel::new()).unwrap();
+    let names: Vec<&str> = listing.tools.iter().map(|tool| &*tool.name).collect();
+    assert_eq!((names, listing.refused), (vec!["plain"], Vec::new()));
+    let Step::Done(result) = world.step("plain", json!({})).unwrap() else {
+        panic!("it asks nothing");
+    };
+    assert!(result.contains("on\\u0009and"), "{result}");
+    let world = World::new(lamp(&["odd", "none"]));
+    let listing = world.servers.refresh("lamp", &Cancel::new()).unwrap();
+    assert!(
+        listing.refused[0].starts_with("it announces no tools, and tools/list failed"),
+        "{:?}",
+        listing.refused
+    );
 }
 
 #[test]

@@ -304,7 +304,7 @@ impl Connection {
         if line.trim().is_empty() {
             return;
         }
-        for one in message::split(line) {
+        for one in message::split(&json::mend_strings(line)) {
             self.take(one);
         }
     }

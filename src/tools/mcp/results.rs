@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ring::digest::{SHA256, digest};
+use serde_json::value::RawValue;
 
 use crate::chat::{Image, ToolResult};
-use crate::error::{Error, Result};
-use crate::json::Members;
+use crate::error::Result;
+use crate::json::{self, Members};
 use crate::limits::chat::IMAGE_BYTES;
 use crate::limits::mcp::{FILES, PARTS};
 use crate::text::one_line;
@@ -32,27 +33,33 @@ struct Reader<'a> {
 /// The result of a call as the model reads it. `what` names the call, such as `the tool on of the MCP
 /// server lamp`.
 pub fn render(context: &Context<'_>, what: &str, server: &str, result: &str) -> Result<ToolResult> {
-    let unreadable = || Error::Failed(format!("{what} returned something that cannot be read"));
-    let raw = Members::read(result).ok_or_else(unreadable)?;
     // Of a tool, of a resource, and of a prompt.
-    let list = |name: &str| raw.list(name).ok_or_else(unreadable);
-    let (content, contents) = (list("content")?, list("contents")?);
-    let messages = list("messages")?;
+    let raw = Members::read(result).unwrap_or_default();
+    let (content, contents) = (parts(&raw, "content"), parts(&raw, "contents"));
+    let messages = parts(&raw, "messages");
     let mut reader = Reader {
         context,
         texts: Vec::new(),
         images: Vec::new(),
         files: 0,
     };
-    let parts = content.iter().chain(&contents);
-    for part in parts.take(PARTS) {
+    if Members::read(result).is_none() {
+        reader.read(result);
+    }
+    for part in content.iter().chain(&contents).take(PARTS) {
         reader.read(part.get());
     }
     for message in messages.iter().take(PARTS) {
-        let message = Members::read(message.get()).ok_or_else(unreadable)?;
-        let role = one_line(&message.text_or_empty("role"), LABEL_CHARS);
-        reader.texts.push(format!("{role}:"));
-        reader.read(message.raw("content").ok_or_else(unreadable)?.get());
+        match Members::read(message.get()) {
+            Some(message) => {
+                let role = one_line(&message.text_or_empty("role"), LABEL_CHARS);
+                reader.texts.push(format!("{role}:"));
+                for part in parts(&message, "content").iter().take(PARTS) {
+                    reader.read(part.get());
+                }
+            }
+            None => reader.read(message.get()),
+        }
     }
     if reader.texts.is_empty()
         && let Some(structured) = raw.raw("structuredContent")
@@ -81,11 +88,22 @@ pub fn render(context: &Context<'_>, what: &str, server: &str, result: &str) -> 
     })
 }
 
+/// The parts of a list, or the only one, which stands there itself.
+fn parts<'a>(members: &Members<'a>, name: &str) -> Vec<&'a RawValue> {
+    let only = || members.raw(name).into_iter().collect();
+    members.list(name).unwrap_or_else(only)
+}
+
 impl Reader<'_> {
+    /// Reads a part. A string is a text, and what is no part of a known kind is shown as it is written.
     fn read(&mut self, part: &str) {
+        let before = self.texts.len();
         match Members::read(part) {
             Some(part) => self.take(&part),
-            None => self.texts.push("[a part that cannot be read]".to_owned()),
+            None => self.texts.extend(json::from_str::<String>(part)),
+        }
+        if self.texts.len() == before {
+            self.texts.push(part.to_owned());
         }
     }
 

@@ -1,9 +1,10 @@
 """A server for the Model Context Protocol that behaves as its arguments say. It needs Python only.
 
-    python3 lamp.py [legacy|modern|deaf|brittle|mute] [NAME=VALUE ...]
+    python3 lamp.py [legacy|modern|deaf|brittle|mute|odd] [NAME=VALUE ...]
 
 legacy  has `initialize`; modern has `server/discover`; deaf ignores what it does not know; brittle ends then;
-mute    answers nothing until the file of its option `speaks` is there.
+mute    answers nothing until the file of its option `speaks` is there;
+odd     says nothing about itself, lists its tools as an object, and writes control characters into strings.
 Each tool is one way to behave, well or badly: see `call`.
 """
 
@@ -14,7 +15,7 @@ import sys
 import time
 
 ERA = sys.argv[1] if len(sys.argv) > 1 else "legacy"
-OPTIONS = dict(word.split("=", 1) for word in sys.argv[2:])
+OPTIONS = dict(word.partition("=")[::2] for word in sys.argv[2:])
 TOOLS = ["echo", "pid", "slow", "die", "bye", "garbage", "large", "lie", "batch", "ask", "sample", "roots", "grow",
          "progress", "flood", "nan", "scream", "deaf", "secret", "ping", "cancelled", "late", "folder", "network"]
 CANCELLED = []
@@ -73,6 +74,8 @@ def call(number, params):
         write('{"jsonrpc":"2.0"}')
         write("[" * 5000)
         result(number, "clean")
+    elif name == "plain":
+        write('{"jsonrpc":"2.0","id":%d,"result":{"content":"on\tand \\off"}}' % number)
     elif name == "nan":
         send(id=number, result={"structuredContent": {"load": float("nan")}})
     elif name == "large":
@@ -159,15 +162,20 @@ def main():
     while True:
         message = read()
         number, method, params = message.get("id"), message.get("method"), message.get("params", {})
+        time.sleep(float(OPTIONS.pop("waits", 0)))
         while ERA == "mute" and not os.path.exists(OPTIONS["speaks"]):
             time.sleep(0.01)
         if method == "server/discover" and ERA == "modern":
             send(id=number, result={"supportedVersions": ["2026-07-28"], "capabilities": capabilities,
                                     "_meta": {"io.modelcontextprotocol/serverInfo": info}})
+        elif ERA == "odd" and method == "initialize":
+            send(id=number, result={"serverInfo": info})
+        elif ERA == "odd" and method == "tools/list" and "none" not in OPTIONS:
+            send(id=number, result={"tools": {"plain": {"description": "Plain words"}}, "nextCursor": ""})
         elif method == "initialize" and ERA != "modern":
             send(id=number, result={"protocolVersion": "2025-06-18", "capabilities": capabilities, "serverInfo": info,
                                     "instructions": "Be gentle."})
-        elif method == "tools/list":
+        elif method == "tools/list" and ERA != "odd":
             # Two on a page.
             start = int(params.get("cursor", "0"))
             if "endless" in OPTIONS:
