@@ -16,6 +16,7 @@ pub use commands::{TAKEN, command_problems};
 pub use quiet::QuietHours;
 use servers::paths_of_servers;
 pub use servers::{is_plain_variable, is_server_name, server_problems};
+pub use values::plainly;
 use values::{
     is_host, is_id, is_name, is_proxy, is_readable_on_the_way, is_role, price_problem, wrong_role,
 };
@@ -47,27 +48,17 @@ pub fn problem(key: &Key, path: &str, value: &Value, open: bool) -> Option<Strin
     }
     let what = match (key.kind, value) {
         _ if key.is_secret() => kind_of(value).to_owned(),
-        (Kind::Ids, Value::Array(ids)) => {
-            let wrong = ids.iter().find(|id| !is_id(id, open));
-            describe_value(wrong.unwrap_or(value))
+        (
+            Kind::Ids | Kind::Names | Kind::Hosts | Kind::Paths | Kind::Texts,
+            Value::Array(entries),
+        ) => {
+            let is_wrong = |one: &&Value| !accepts(key.kind, &Value::from([(*one).clone()]), open);
+            describe_text_or(entries.iter().find(is_wrong).unwrap_or(value))
         }
         (Kind::Roles | Kind::NamedRoles, Value::Object(roles)) => {
             wrong_role(roles, key.kind, open).unwrap_or_else(|| describe_value(value))
         }
-        (Kind::Names, Value::Array(names)) => {
-            describe_value(names.iter().find(|name| !is_name(name)).unwrap_or(value))
-        }
-        (Kind::Hosts, Value::Array(hosts)) => {
-            let is_wrong = |host: &&Value| !host.as_str().is_some_and(is_host);
-            describe_value(hosts.iter().find(is_wrong).unwrap_or(value))
-        }
-        // Shown unless a part may be a key or a password.
-        (Kind::Url, Value::String(text))
-            if !text.contains('@') && !text.split(['/', '.', ':']).any(looks_secret) =>
-        {
-            let text = ellipsize_chars(text, limits::EXCERPT_CHARS);
-            Value::from(text.into_owned()).to_string()
-        }
+        (Kind::Url | Kind::Path | Kind::Choice(_) | Kind::QuietHours, _) => describe_text_or(value),
         _ => describe_value(value),
     };
     let path = shown();
@@ -94,6 +85,11 @@ fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
         text.starts_with('/') || open && (text.starts_with('~') || resolve::refers(text))
     };
     match kind {
+        Kind::Flag | Kind::Whole(..) | Kind::Real(..)
+            if open && value.as_str().is_some_and(resolve::refers) =>
+        {
+            true
+        }
         Kind::Flag => value.is_boolean(),
         Kind::Whole(least, most) => value
             .as_u64()
@@ -133,6 +129,20 @@ pub fn describe_value(value: &Value) -> String {
         Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::String(text) if text.len() < limits::SECRET_BYTES => value.to_string(),
         _ => kind_of(value).to_owned(),
+    }
+}
+
+/// The same where any string is of the right type: it is shown unless a part of it may be a key or a password.
+fn describe_text_or(value: &Value) -> String {
+    let Some(text) = value
+        .as_str()
+        .filter(|text| text.len() >= limits::SECRET_BYTES)
+    else {
+        return describe_value(value);
+    };
+    match text.contains('@') || text.split(['/', '.', ':']).any(looks_secret) {
+        true => "this string".to_owned(),
+        false => Value::from(&*ellipsize_chars(text, limits::EXCERPT_CHARS)).to_string(),
     }
 }
 

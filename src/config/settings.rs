@@ -228,6 +228,7 @@ impl<'a> Settings<'a> {
             Some(outside) => outside.resolve(key, value),
             None => Ok(value),
         };
+        let resolved = resolved.map(|value| check::plainly(key.kind, value));
         let value = match resolved {
             Ok(Value::Null) if !key.nullable => return,
             // As other programs write what is not set.

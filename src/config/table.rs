@@ -73,7 +73,7 @@ use Kind::{
     Choice, Flag, Ids, Object, Paths, Prices, Real, Secrets, Text, Texts, Url, Whole, Zone,
 };
 
-use super::channels;
+use super::{channels, check};
 use crate::json;
 
 /// Every setting, in the order of `peacrab config explain`.
@@ -260,7 +260,7 @@ impl Key {
                 Err(_) if text.trim_start().starts_with(['[', '{', '"']) => plain(),
                 _ => Value::Array(vec![plain()]),
             },
-            _ => parsed.unwrap_or_else(|_| plain()),
+            _ => check::plainly(self.kind, parsed.unwrap_or_else(|_| plain())),
         }
     }
 

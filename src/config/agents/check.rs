@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::table::{member, members};
 use super::{Agents, MAIN};
-use crate::config::check::{describe_value, problem as problem_of_value, safe_path};
+use crate::config::check::{describe_value, plainly, problem as problem_of_value, safe_path};
 use crate::config::home::Home;
 use crate::config::table::{Kind, camel_case};
 use crate::config::texts;
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::limits::config::{AGENT_ID_BYTES, AGENTS, BINDINGS};
 use crate::sys::beneath::real_path;
 
-/// The list with its names in camelCase, its ids as strings, and without members that are null where that
+/// The list with its names in camelCase, its values as they are written plainly, and without members that are null where that
 /// means the default.
 pub fn normalize(kind: Kind, value: Value) -> Value {
     let entry = |value: Value| match value {
@@ -23,12 +23,14 @@ pub fn normalize(kind: Kind, value: Value) -> Value {
             let members = members.into_iter().filter_map(|(name, value)| {
                 let name = camel_case(&name);
                 let is_id = kind == Kind::Bindings && matches!(&*name, "chat" | "sender");
+                let known = member(kind, &name);
+                let value = match known {
+                    Some(key) => plainly(key.kind, value),
+                    None => value,
+                };
                 let value = match value {
-                    Value::Number(id) if is_id => Value::String(id.to_string()),
                     Value::String(text) if is_id => Value::String(text.trim().to_owned()),
-                    Value::Null if member(kind, &name).is_some_and(|key| !key.nullable) => {
-                        return None;
-                    }
+                    Value::Null if known.is_some_and(|key| !key.nullable) => return None,
                     value => value,
                 };
                 Some((name, value))

@@ -2,13 +2,71 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::{describe_value, safe_path};
 use crate::config::table::Kind;
 use crate::config::{resolve, texts};
+use crate::json;
 use crate::limits::config::PRICE_MAX;
 use crate::text::nearest;
+
+/// A value as the type of its setting writes it, where another way leaves no doubt: a number or a boolean in a
+/// string, a whole number with a fraction of zero, a number or a boolean where a string is usual.
+pub fn plainly(kind: Kind, value: Value) -> Value {
+    match (kind, value) {
+        (Kind::Flag, Value::String(text)) => match text.trim().to_ascii_lowercase().parse() {
+            Ok(is_on) => Value::Bool(is_on),
+            Err(_) => Value::String(text),
+        },
+        (Kind::Whole(..) | Kind::Real(..), Value::String(text)) => {
+            match json::from_str::<Number>(text.trim()) {
+                Ok(number) => plainly(kind, Value::Number(number)),
+                Err(_) => Value::String(text),
+            }
+        }
+        (Kind::Whole(..), Value::Number(number)) => {
+            let float = number.as_f64().filter(|_| number.is_f64());
+            let whole = float.filter(|float| float.fract() == 0.0 && (0.0..MOST).contains(float));
+            whole.map_or(Value::Number(number), |float| Value::from(float as u64))
+        }
+        (Kind::Text | Kind::Secret, Value::Number(number)) if !number.is_f64() => {
+            Value::String(number.to_string())
+        }
+        (Kind::Texts, Value::Array(values)) => values.into_iter().map(in_string).collect(),
+        (Kind::Secrets, Value::Object(members)) => {
+            let members = members.into_iter();
+            members
+                .map(|(name, value)| (name, in_string(value)))
+                .collect()
+        }
+        (Kind::Prices, Value::Object(models)) => {
+            let price = |price| match price {
+                Value::Object(members) => {
+                    let amount = |value| plainly(Kind::Real(0.0, PRICE_MAX), value);
+                    let members = members.into_iter();
+                    members.map(|(name, value)| (name, amount(value))).collect()
+                }
+                price => price,
+            };
+            let models = models.into_iter();
+            models.map(|(model, value)| (model, price(value))).collect()
+        }
+        (_, value) => value,
+    }
+}
+
+/// Whole numbers below this one are the same as a fraction.
+const MOST: f64 = 9e15;
+
+/// A boolean or a whole number as a string, as programs take it from their arguments and environment.
+fn in_string(value: Value) -> Value {
+    match &value {
+        Value::Bool(_) => Value::String(value.to_string()),
+        Value::Number(number) if !number.is_f64() => Value::String(value.to_string()),
+        _ => value,
+    }
+}
 
 /// Whether an entry of a list of ids can match someone: a number, a name with its `@`, or `*`.
 pub fn is_id(id: &Value, open: bool) -> bool {

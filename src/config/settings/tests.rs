@@ -80,11 +80,11 @@ fn wrong_values_stop_the_program_only_where_their_settings_guard_something() {
         r#"{"channels": {"telegram": {"allowFrom": "me"}}}"#,
         r#"{"channels": {"telegram": {"groupPolicy": "everyone"}}}"#,
         r#"{"channels": {"email": {"requireAuthentication": "no"}}}"#,
-        r#"{"channels": {"irc": {"tls": "false"}}}"#,
+        r#"{"channels": {"irc": {"tls": "no"}}}"#,
         r#"{"channels": []}"#,
         r#"{"providers": {"x": {"apiBase": "here"}}}"#,
         r#"{"providers": {"x": {"proxy": "ftp://a"}}}"#,
-        r#"{"limits": {"usdPerDay": "5"}}"#,
+        r#"{"limits": {"usdPerDay": "five"}}"#,
         r#"{"agents": {"list": [{"id": "A b"}]}}"#,
         r#"{"agents": {"bindings": [{"agent": "main", "chat": "1", "rome": 1}]}}"#,
     ] {
@@ -99,10 +99,84 @@ fn wrong_values_stop_the_program_only_where_their_settings_guard_something() {
         r#"{"channels": {"telegram": {"enabled": 1}}}"#,
         r#"{"tools": {"exec": {"timeout": -1}}}"#,
         r#"{"tools": {"mcpServers": {"x": {"command": "a", "env": ["b"]}}}}"#,
-        r#"{"commands": {"x": {"run": 1}}}"#,
+        r#"{"commands": {"x": {"run": true}}}"#,
     ] {
         assert_eq!(ignored(text).len(), 1, "{text}: {:?}", ignored(text));
     }
+}
+
+#[test]
+fn numbers_and_booleans_may_be_strings_and_the_reverse() {
+    let text = r#"{"agents": {"defaults": {"maxTokens": "8192", "temperature": " 0.2 ", "memoryWindow": 50.0, "model": 7},
+        "list": [{"id": 1, "default": "True", "maxTokens": "100", "skills": [1]}], "bindings": [{"agent": 1, "chat": -5}]},
+        "providers": {"x": {"apiKey": 123, "timeoutSecs": "60", "images": "false", "extraHeaders": {"X-Id": 7, "X-On": true},
+            "prices": {"m": {"input": "0.5", "output": 1}}}},
+        "tools": {"restrictToWorkspace": "true", "mcpServers": {"x": {"command": "a", "args": ["-p", 8080, false],
+            "env": {"PORT": 8080}, "toolTimeout": "30"}}},
+        "limits": {"usdPerDay": "5"}, "channels": {"irc": {"tls": "false", "port": "6697"}}}"#;
+    assert_eq!(ignored(text), [""; 0]);
+    let mut settings = Settings::new(None);
+    settings.take_file(text, "f").unwrap();
+    for (path, expected) in [
+        ("agents.defaults.maxTokens", "8192"),
+        ("agents.defaults.temperature", "0.2"),
+        ("agents.defaults.memoryWindow", "50"),
+        ("agents.defaults.model", r#""7""#),
+        (
+            "agents.list",
+            r#"[{"default":true,"id":"1","maxTokens":100,"skills":["1"]}]"#,
+        ),
+        ("agents.bindings", r#"[{"agent":"1","chat":"-5"}]"#),
+        ("providers.x.apiKey", r#""123""#),
+        ("providers.x.timeoutSecs", "60"),
+        ("providers.x.images", "false"),
+        ("providers.x.extraHeaders", r#"{"X-Id":"7","X-On":"true"}"#),
+        ("providers.x.prices", r#"{"m":{"input":0.5,"output":1}}"#),
+        ("tools.restrictToWorkspace", "true"),
+        ("tools.mcpServers.x.args", r#"["-p","8080","false"]"#),
+        ("tools.mcpServers.x.env", r#"{"PORT":"8080"}"#),
+        ("tools.mcpServers.x.toolTimeout", "30"),
+        ("limits.usdPerDay", "5"),
+        ("channels.irc.tls", "false"),
+        ("channels.irc.port", "6697"),
+    ] {
+        assert_eq!(settings.set[path].value.to_string(), expected, "{path}");
+    }
+    for doubtful in [
+        r#"{"maxTokens": "8k"}"#,
+        r#"{"maxTokens": 8192.5}"#,
+        r#"{"maxTokens": true}"#,
+        r#"{"temperature": "0,1"}"#,
+        r#"{"model": true}"#,
+        r#"{"model": 1.5}"#,
+    ] {
+        let text = format!(r#"{{"agents": {{"defaults": {doubtful}}}}}"#);
+        assert_eq!(ignored(&text).len(), 1, "{doubtful}");
+    }
+}
+
+#[test]
+fn a_wrong_word_is_shown_with_what_would_be_right() {
+    for (text, told) in [
+        (
+            r#"{"tools": {"exec": {"sandbox": "sometimes"}}}"#,
+            r#"must be one of auto, namespaces, landlock, off, not "sometimes""#,
+        ),
+        (
+            r#"{"tools": {"allowedPaths": ["/srv", "my documents"]}}"#,
+            r#"not "my documents""#,
+        ),
+        (
+            r#"{"channels": {"telegram": {"groupPolicy": "sk-0123456789abcdef0123456789abcdef"}}}"#,
+            "not this string",
+        ),
+    ] {
+        assert!(problems(text).ends_with(told), "{}", problems(text));
+    }
+    let told = ignored(r#"{"agents": {"defaults": {"fallbackModels": ["a", {"model": "b"}]}}}"#);
+    assert!(told[0].contains("not an object"), "{told:?}");
+    let told = ignored(r#"{"cron": {"quietHours": "at night only"}}"#);
+    assert!(told[0].contains(r#"not "at night only""#), "{told:?}");
 }
 
 #[test]
