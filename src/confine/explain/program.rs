@@ -10,7 +10,7 @@ use super::explain;
 use crate::confine::child::PROGRAMS;
 use crate::confine::policy::{Access, Policy, closest};
 use crate::confine::run::End;
-use crate::limits::confine::{FOLDERS_NAMED, PROGRAM_NAMES, SHEBANG_BYTES};
+use crate::limits::confine::{FOLDERS_NAMED, PATHS, PROGRAM_NAMES, SHEBANG_BYTES};
 use crate::sys::file::open_to_read;
 
 /// Where people have programs of their own, below their home folder.
@@ -22,6 +22,11 @@ const OWN_PROGRAMS: [&str; 7] = [
     ".deno/bin",
     ".npm-global/bin",
     "go/bin",
+];
+
+/// How the names of scripts end that an interpreter is given.
+const SCRIPTS: [&str; 12] = [
+    "py", "js", "mjs", "cjs", "ts", "sh", "bash", "pl", "rb", "php", "lua", "jar",
 ];
 
 /// What a command sees of the board, as far as that explains its failures.
@@ -72,9 +77,14 @@ impl View {
         let mut names = missing_names(output);
         // What the output alone names is not looked for: it would tell what there is elsewhere.
         names.retain(|name| !name.contains('/') || line.contains(*name));
+        // A script is named by the line of its interpreter, each of which complains in its own words.
+        let paths = line.split(|char: char| char.is_whitespace() || "'\"`;|&()<>=".contains(char));
+        let is_meant = |word: &&str| self.is_service() || output.contains(*word);
+        let paths = paths.filter(|word| word.contains('/')).filter(is_meant);
         let text = names
             .into_iter()
             .take(PROGRAM_NAMES)
+            .chain(paths.take(PATHS))
             .find_map(|name| self.hides(name))?;
         Some(Explanation {
             text,
@@ -82,12 +92,23 @@ impl View {
         })
     }
 
+    /// Whether the line is that of a server: the person's own, and not a model's, which is not to learn from
+    /// what is explained which files there are.
+    fn is_service(&self) -> bool {
+        self.policy.errors_apart
+    }
+
     /// What hides a program, and which setting shows it.
     fn hides(&self, name: &str) -> Option<String> {
         let (path, is_in_path) = self.locate(name)?;
         let real = path.canonicalize().ok()?;
         let mut hidden: Vec<&Path> = Vec::new();
-        for folder in [path.parent()?, real.parent()?] {
+        let is_folder = real.is_dir();
+        let folders = match is_folder {
+            true => [Some(&*path), Some(&*real)],
+            false => [path.parent(), real.parent()],
+        };
+        for folder in folders.into_iter().flatten() {
             match self.access(folder) {
                 // Peacrab's own files are not shown by any setting.
                 Some(Access::Hidden) => return None,
@@ -126,8 +147,12 @@ impl View {
             folders.collect::<Vec<_>>().join(" and ")
         };
         let folder = path.parent()?.display();
+        let place = match is_folder {
+            true => "a folder".to_owned(),
+            false => format!("in {folder}"),
+        };
         let mut text = format!(
-            "{name} is in {folder}, which the sandbox hides: add {} to tools.readOnlyPaths",
+            "{name} is {place}, which the sandbox hides: add {} to tools.readOnlyPaths",
             list(&hidden)
         );
         if !is_in_path {
@@ -181,7 +206,13 @@ impl View {
         };
         if name.contains('/') {
             let path = self.policy.folder.join(name);
-            return Some((path, true)).filter(|(path, _)| is_program(path));
+            let is_script = path
+                .extension()
+                .is_some_and(|ending| SCRIPTS.iter().any(|known| ending == *known));
+            let is_right = is_program(&path)
+                || is_script && path.is_file()
+                || self.is_service() && path.exists();
+            return is_right.then_some((path, true));
         }
         let path = self
             .policy
@@ -354,6 +385,74 @@ mod tests {
         );
         board.program("workspace/me", "#!./me\n");
         assert_eq!(board.says("./me", "sh: 1: ./me: not found"), "");
+    }
+
+    #[test]
+    fn a_script_of_an_interpreter_is_named_and_no_other_file() {
+        let board = Board::new();
+        let home = board.home().display().to_string();
+        for (name, line, output) in [
+            (
+                "x.py",
+                "python3 X",
+                "python3: can't open file 'X': [Errno 2]",
+            ),
+            (
+                "x.js",
+                "node 'X' -v",
+                "Error: Cannot find module 'X'\n    at",
+            ),
+            ("x.sh", "sh X; false", "sh: 0: cannot open X: No such file"),
+            ("x.jar", "java -jar X", "Error: Unable to access jarfile X"),
+            (
+                "x.pl",
+                "A=X; perl X",
+                "Can't open perl script \"X\": No such",
+            ),
+        ] {
+            let path = format!("{home}/apps/{name}");
+            board.program(&format!("apps/{name}"), "x");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+            let (line, output) = (line.replace('X', &path), output.replace('X', &path));
+            assert_eq!(
+                board.says(&line, &output),
+                format!(
+                    "{path} is in {home}/apps, which the sandbox hides: add {home}/apps to tools.readOnlyPaths"
+                )
+            );
+            assert_eq!(board.says(&line, "it is broken"), "", "not said");
+        }
+        let key = format!("{home}/.ssh/id");
+        fs::create_dir(board.home().join(".ssh")).unwrap();
+        fs::write(&key, "x").unwrap();
+        let output = format!("python3: can't open file '{key}'");
+        assert_eq!(board.says(&format!("python3 {key}"), &output), "");
+    }
+
+    #[test]
+    fn files_and_folders_in_the_arguments_of_a_server_are_named() {
+        let mut board = Board::new();
+        board.view.policy.errors_apart = true;
+        let home = board.home().display().to_string();
+        fs::create_dir_all(board.home().join("notes/old")).unwrap();
+        fs::write(board.home().join("notes/lamp.toml"), "x").unwrap();
+        let hint = |what: &str| {
+            format!("{what}, which the sandbox hides: add {home}/notes to tools.readOnlyPaths")
+        };
+        for (line, what) in [
+            (
+                format!("exec 'files' '{home}/notes'"),
+                format!("{home}/notes is a folder"),
+            ),
+            (
+                format!("exec 'lampd' '--config={home}/notes/lamp.toml'"),
+                format!("{home}/notes/lamp.toml is in {home}/notes"),
+            ),
+        ] {
+            assert_eq!(board.says(&line, "no such thing"), hint(&what));
+        }
+        let seen = format!("exec 'files' '{home}/workspace' '{home}/none' '/usr/bin'");
+        assert_eq!(board.says(&seen, "broken"), "");
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub const POLICY_ITEMS: usize = 1024;
 pub const CONFINE_FAILED: i32 = 120;
 /// Names of programs in a command's output that are looked for when it fails.
 pub const PROGRAM_NAMES: usize = 4;
+/// Paths in a command's own line that are looked for then.
+pub const PATHS: usize = 8;
 /// Bytes of a script that may say what runs it; Linux reads as many.
 pub const SHEBANG_BYTES: u64 = 256;
 /// Parts of a path up to which it is not named for one of its folders: `/home/pi`.
