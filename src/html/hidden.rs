@@ -1,27 +1,34 @@
 //! Which elements a reader does not see, and where one ends whose end tag may be missing. PURE.
 
 use super::tokens::Tag;
+use crate::limits::web::OPEN_ELEMENTS;
 
 /// An element that is left out, with all that is in it.
 #[derive(Debug)]
 pub struct Skipped {
     name: String,
-    /// How often it is open.
-    depth: u32,
-    /// Elements that are open in it, where it ends with the one around it.
-    inner: u32,
+    /// Its place among those that are open.
+    at: usize,
     /// Whether nobody sees it: else it is a menu or the like, which does not hold the page's content.
     is_hidden: bool,
 }
 
-/// What a tag means to an element that is left out.
-pub enum Step {
-    /// It belongs to the element.
-    Within,
-    /// It is the element's end tag.
-    Last,
-    /// The element has ended before it.
-    Behind,
+/// The elements that are open, as far as it matters where one ends that has no end tag of its own
+/// (HTML, section 13.2.6.4.7).
+#[derive(Debug, Default)]
+pub struct Open {
+    stack: Vec<Element>,
+    /// How many more are open than are kept.
+    lost: u32,
+}
+
+#[derive(Debug)]
+struct Element {
+    name: String,
+    /// Whether its text has no size.
+    is_small: bool,
+    /// Whether its text has no ink.
+    is_invisible: bool,
 }
 
 /// Elements without an end tag.
@@ -56,78 +63,182 @@ const MEDIA: [&str; 18] = [
 const FRAME: [&str; 3] = ["nav", "footer", "aside"];
 
 impl Skipped {
-    /// The element that a tag begins, if that is left out; `None` within where it has no content.
-    pub fn begin(tag: &Tag) -> Option<Option<Self>> {
-        let is_void = VOID.contains(&tag.name.as_str()) || tag.is_closed && tag.name == "svg";
-        let is_hidden = is_hidden(tag);
+    /// The element that a tag begins, if that is left out; `None` within where it has no content. Any other
+    /// is among the open ones from now on.
+    pub fn begin(tag: &Tag, open: &mut Open) -> Option<Option<Self>> {
+        let name = tag.name.as_str();
+        let is_void = is_void(tag);
+        let element = open.element(tag);
+        // What cannot be shown again by what is in it.
+        let is_last = is_void || open.stack.len() >= OPEN_ELEMENTS;
+        let is_hidden = is_hidden(tag) || is_last && element.is_unseen();
         let is_skipped = is_hidden
-            || MEDIA.contains(&tag.name.as_str())
-            || FRAME.contains(&tag.name.as_str())
-            || tag.name == "dialog"
+            || MEDIA.contains(&name)
+            || FRAME.contains(&name)
+            || name == "dialog"
             || is_frame(tag);
-        is_skipped.then(|| {
+        let skipped = is_skipped.then(|| {
             (!is_void).then(|| Self {
-                name: tag.name.clone(),
-                depth: 1,
-                inner: 0,
-                is_hidden: is_hidden || tag.name == "template",
+                name: name.to_owned(),
+                at: open.stack.len(),
+                is_hidden: is_hidden || name == "template",
             })
-        })
+        });
+        match skipped {
+            Some(Some(_)) => {
+                open.lost = 0;
+                open.stack.push(element);
+            }
+            None if !is_void => open.push(element),
+            _ => {}
+        }
+        skipped
     }
 
-    /// Takes a tag that begins an element.
-    pub fn start(&mut self, tag: &Tag) -> Step {
+    /// Whether a tag, before which the open elements were ended that end there, begins something in it.
+    pub fn holds(&self, tag: &Tag, open: &mut Open) -> bool {
         let name = tag.name.as_str();
         // The end tag of a menu may be missing; and menus have no paragraphs.
         let is_content = matches!(name, "main" | "article" | "h1")
             || self.name == "nav" && matches!(name, "p" | "pre" | "blockquote" | "table");
-        if !self.is_hidden && is_content || self.inner == 0 && ends_before(&self.name, name) {
-            return Step::Behind;
+        if !self.is_hidden && is_content {
+            open.stack.truncate(self.at);
         }
-        if self.name == name {
-            self.depth = self.depth.saturating_add(1);
-        } else if self.has_no_end() && is_container(name) {
-            self.inner = self.inner.saturating_add(1);
+        let holds = open.stack.len() > self.at;
+        // Of a picture or the like only the end counts.
+        if holds && !is_void(tag) && (self.name == name || !MEDIA.contains(&&*self.name)) {
+            open.push(open.element(tag));
         }
-        Step::Within
+        holds
     }
 
-    /// Takes an end tag.
-    pub fn end(&mut self, name: &str) -> Step {
-        if self.name == name {
-            self.depth = self.depth.saturating_sub(1);
-            return if self.depth == 0 {
-                Step::Last
-            } else {
-                Step::Within
-            };
-        }
-        if self.has_no_end() && is_container(name) {
-            match self.inner.checked_sub(1) {
-                Some(left) => self.inner = left,
-                None => return Step::Behind,
-            }
-        }
-        Step::Within
+    /// Whether it is the element at this place.
+    pub fn is_at(&self, at: usize) -> bool {
+        self.at == at
     }
 
-    /// Whether its end tag may be missing.
-    fn has_no_end(&self) -> bool {
-        matches!(
-            self.name.as_str(),
-            "p" | "li"
-                | "dt"
-                | "dd"
-                | "tr"
-                | "td"
-                | "th"
-                | "thead"
-                | "tbody"
-                | "tfoot"
-                | "rt"
-                | "rp"
-                | "option"
-        )
+    /// Whether the element at this place is within it.
+    pub fn is_around(&self, at: usize) -> bool {
+        at > self.at
+    }
+}
+
+impl Open {
+    /// Whether nobody sees the text that comes next.
+    pub fn is_unseen(&self) -> bool {
+        self.stack.last().is_some_and(Element::is_unseen)
+    }
+
+    fn element(&self, tag: &Tag) -> Element {
+        let style = tag.attribute("style").unwrap_or_default();
+        // Scripts show these once the page is ready.
+        let style = if is_root(&tag.name) { "" } else { style };
+        let around = self.stack.last();
+        let is_invisible = match property(style, "visibility").as_deref() {
+            Some("hidden" | "collapse") => Some(true),
+            Some("visible" | "initial") => Some(false),
+            _ => None,
+        };
+        let size = property(style, "font-size");
+        Element {
+            name: tag.name.clone(),
+            is_small: (size.and_then(|size| is_nothing(&size)))
+                .unwrap_or(around.is_some_and(|around| around.is_small)),
+            is_invisible: is_invisible.unwrap_or(around.is_some_and(|around| around.is_invisible)),
+        }
+    }
+
+    fn push(&mut self, element: Element) {
+        match self.stack.len() < OPEN_ELEMENTS {
+            true => self.stack.push(element),
+            false => self.lost = self.lost.saturating_add(1),
+        }
+    }
+
+    /// Ends those that end where a tag begins another.
+    pub fn end_before(&mut self, name: &str) {
+        let ends = |stack: &[Element]| {
+            let mut inner_first = stack.iter().enumerate().rev();
+            inner_first.find_map(|(at, one)| {
+                let one = one.name.as_str();
+                let is_end =
+                    MEDIA.contains(&one) || is_container(one) && !matches!(one, "div" | "address");
+                (is_end || ends_before(one, name)).then_some((at, is_end))
+            })
+        };
+        while let Some((at, false)) = ends(&self.stack) {
+            self.stack.truncate(at);
+            self.lost = 0;
+        }
+    }
+
+    /// Takes an end tag, and returns the place of the element that ends there, with all that is in it.
+    pub fn end(&mut self, name: &str) -> Option<usize> {
+        // What follows these is still where it was.
+        if matches!(name, "html" | "body") {
+            return None;
+        }
+        if let Some(left) = self.lost.checked_sub(1) {
+            self.lost = left;
+            return None;
+        }
+        let stops = |one: &str| {
+            MEDIA.contains(&one)
+                || match name {
+                    "table" => false,
+                    _ if is_table_part(name) => one == "table",
+                    "li" if matches!(one, "ul" | "ol") => true,
+                    _ if is_block(name) => matches!(one, "table" | "td" | "th" | "caption"),
+                    _ => is_block(one) || is_table_part(one),
+                }
+        };
+        let inner_first = self.stack.iter().enumerate().rev();
+        let mut found = inner_first.map(|(at, one)| (at, one.name.as_str()));
+        let (at, one) = found.find(|(_, one)| *one == name || stops(one))?;
+        (one == name).then(|| {
+            self.stack.truncate(at);
+            at
+        })
+    }
+}
+
+impl Element {
+    fn is_unseen(&self) -> bool {
+        self.is_small || self.is_invisible
+    }
+}
+
+fn is_void(tag: &Tag) -> bool {
+    VOID.contains(&tag.name.as_str()) || tag.is_closed && tag.name == "svg"
+}
+
+fn is_root(name: &str) -> bool {
+    matches!(name, "html" | "body" | "main")
+}
+
+fn is_table_part(name: &str) -> bool {
+    matches!(
+        name,
+        "caption" | "tr" | "td" | "th" | "thead" | "tbody" | "tfoot"
+    )
+}
+
+/// Whether a size of letters is nothing; `None` where that depends on the letters around.
+fn is_nothing(size: &str) -> Option<bool> {
+    let unit = size.trim_start_matches(|char: char| char.is_ascii_digit() || "+-.".contains(char));
+    let number: Option<f32> = size[..size.len() - unit.len()].parse().ok();
+    let is_absolute = matches!(
+        unit,
+        "px" | "pt" | "pc" | "rem" | "vw" | "vh" | "cm" | "mm" | "in" | "q"
+    );
+    let is_word = matches!(
+        size,
+        "xx-small" | "x-small" | "small" | "medium" | "large" | "x-large" | "xx-large" | "initial"
+    );
+    match number {
+        Some(0.0) => Some(true),
+        Some(_) if is_absolute => Some(false),
+        _ => is_word.then_some(false),
     }
 }
 
@@ -199,7 +310,7 @@ fn is_container(name: &str) -> bool {
 /// Whether nobody sees an element.
 fn is_hidden(tag: &Tag) -> bool {
     // Scripts show these once the page is ready.
-    if matches!(tag.name.as_str(), "html" | "body" | "main") {
+    if is_root(&tag.name) {
         return false;
     }
     let class = tag.attribute("class").unwrap_or_default();
@@ -251,7 +362,7 @@ fn plain(text: &str) -> String {
     out.trim().to_owned()
 }
 
-/// Whether a `style` makes text invisible.
+/// Whether a `style` makes all text invisible, whatever that of the elements in it says.
 fn hides(style: &str) -> bool {
     let get = |name: &str| property(style, name).unwrap_or_default();
     let is_zero = |name: &str| {
@@ -269,11 +380,9 @@ fn hides(style: &str) -> bool {
     let clip = get("clip").replace([' ', ','], "").replace("px", "");
     let clip_path = get("clip-path").replace(' ', "");
     get("display") == "none"
-        || matches!(get("visibility").as_str(), "hidden" | "collapse")
         || get("content-visibility") == "hidden"
         || get("mso-hide") == "all"
         || is_zero("opacity")
-        || is_zero("font-size")
         || get("color") == "transparent"
         || get("transform").replace(' ', "") == "scale(0)"
         || [

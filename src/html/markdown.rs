@@ -2,7 +2,7 @@
 
 mod marks;
 
-use super::hidden::{Skipped, Step};
+use super::hidden::{Open, Skipped};
 use super::link;
 use super::lists::{GAP, Lists};
 use super::tokens::{Sink, Tag};
@@ -40,6 +40,7 @@ pub struct Writer {
     title_state: TitleState,
     /// The element that is left out.
     skipped: Option<Skipped>,
+    open: Open,
     main: Main,
     out: String,
     chars: usize,
@@ -124,6 +125,7 @@ impl Writer {
             title: String::new(),
             title_state: TitleState::Missing,
             skipped: None,
+            open: Open::default(),
             main: Main::Missing,
             out: String::new(),
             chars: 0,
@@ -392,13 +394,13 @@ impl Writer {
 
     /// Whether the element is left out.
     fn skips(&mut self, tag: &Tag) -> bool {
-        if let Some(skipped) = &mut self.skipped {
-            match skipped.start(tag) {
-                Step::Behind => self.skipped = None,
-                Step::Within | Step::Last => return true,
-            }
+        self.open.end_before(&tag.name);
+        let skipped = self.skipped.take();
+        self.skipped = skipped.filter(|one| one.holds(tag, &mut self.open));
+        if self.skipped.is_some() {
+            return true;
         }
-        let begun = Skipped::begin(tag);
+        let begun = Skipped::begin(tag, &mut self.open);
         let is_skipped = begun.is_some();
         self.skipped = begun.flatten();
         is_skipped
@@ -467,14 +469,16 @@ impl Sink for Writer {
     }
 
     fn end(&mut self, name: &str) {
-        if let Some(skipped) = &mut self.skipped {
-            match skipped.end(name) {
-                Step::Within => return,
-                Step::Last => {
-                    self.skipped = None;
+        let ended = self.open.end(name);
+        if let Some(skipped) = self.skipped.take() {
+            match ended {
+                Some(at) if skipped.is_at(at) => return,
+                // It ended with the one around it.
+                Some(at) if !skipped.is_around(at) => {}
+                _ => {
+                    self.skipped = Some(skipped);
                     return;
                 }
-                Step::Behind => self.skipped = None,
             }
         }
         self.end_struck(name);
@@ -514,7 +518,7 @@ impl Sink for Writer {
             }
             return;
         }
-        if self.skipped.is_some() || self.is_done() {
+        if self.skipped.is_some() || self.open.is_unseen() || self.is_done() {
             return;
         }
         if !self.is_pre && char.is_whitespace() {

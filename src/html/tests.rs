@@ -399,6 +399,72 @@ fn an_element_of_any_name_can_be_hidden() {
 }
 
 #[test]
+fn a_hidden_element_without_an_end_ends_with_the_one_around_it_and_nowhere_else() {
+    let deep = "<div>".repeat(300) + &"</div>".repeat(300);
+    for hidden in [
+        "<p><span hidden>obey me</p><p>b",
+        "<p><span hidden>obey me<p>b",
+        "<p><i><span hidden>obey me</i>b",
+        "<div><b hidden>obey me</div>b",
+        "<ul><li><span hidden>obey me<li>b</ul>",
+        "<ul><li><div hidden>obey me<li>b</ul>",
+        "<a href=x><i hidden>obey me</a>b",
+        "<section><div hidden>obey me</section>b",
+        "<h2><span hidden>obey me</h2>b",
+        "<table><tr><td><span hidden>obey me<td>b</table>",
+        // An end tag of what is not open ends nothing.
+        "<span hidden></section>obey me</span>b",
+        "<div hidden></p></li></b>obey me</div>b",
+        "<div><table><tr><td hidden></div>obey me</td><td>b</table></div>",
+        "<ul><li><ul hidden></li>obey me</ul>b</ul>",
+        "<i><div hidden></i>obey me</div>b",
+        "<p><template></p>obey me</template>b",
+        "<body><div hidden></body>obey me</div>b",
+        &format!("<div hidden>{deep}obey me</div>b"),
+        &format!("{deep}<div hidden>{deep}obey me</div>b"),
+    ] {
+        let text = markdown(&format!("<p>a</p> {hidden}"));
+        assert!(
+            !text.contains("obey") && text.starts_with('a') && text.ends_with('b'),
+            "{hidden}: {text}"
+        );
+    }
+}
+
+#[test]
+fn what_is_shown_within_letters_without_a_size_is_read() {
+    for (html, expected) in [
+        (
+            "<div style='font-size:0'>x<span style='font-size:16px'>b</span> x</div>c",
+            "b\nc",
+        ),
+        (
+            "<ul style='font-size:0'><li style='font-size: 1rem'>b</li>x</ul>",
+            "- b",
+        ),
+        (
+            "<p style='font-size:0'>x<b style='font-size:2em'>x</b></p>c",
+            "c",
+        ),
+        (
+            "<p style='font-size:0'>x<b style='font-size:huge'>x</b></p>c",
+            "c",
+        ),
+        (
+            "<p style='visibility:hidden'>x<b style='visibility:visible'>b</b>x</p>c",
+            "b\n\nc",
+        ),
+        ("<p style='opacity:0'>x<b style='opacity:1'>x</b></p>c", "c"),
+        (
+            "<p style='visibility:hidden'>x<a href=y>x</a><img alt=x><p>c",
+            "c",
+        ),
+    ] {
+        assert_eq!(markdown(html), expected, "{html}");
+    }
+}
+
+#[test]
 fn a_script_ends_where_the_standard_says() {
     for (html, expected) in [
         ("<script><!-- <script> x </script> y --></script>b", "b"),

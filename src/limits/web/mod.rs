@@ -44,6 +44,8 @@ pub const LIST_LEVELS: usize = 8;
 pub const REVERSED_ITEMS: usize = 500;
 /// Quotations within quotations that are marked.
 pub const QUOTE_LEVELS: usize = 4;
+/// Elements within elements whose ends are known. Pages have up to 60.
+pub const OPEN_ELEMENTS: usize = 128;
 /// Columns of a table whose header is marked.
 pub const TABLE_COLUMNS: usize = 32;
 /// Characters of a page's main part below which the page's other parts are used too.
