@@ -361,7 +361,7 @@ impl Api {
             return Err(Failure::Trouble("DingTalk gives no token".to_owned()));
         }
         let token = Secret::new(token);
-        let time = reply["expireIn"].as_u64().unwrap_or_default();
+        let time = json::to_number(&reply["expireIn"]).unwrap_or_default();
         self.shared.keep(&token, Duration::from_secs(time));
         Ok(token)
     }

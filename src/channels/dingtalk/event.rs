@@ -25,7 +25,7 @@ struct Content {
 /// Reads the data of a message's callback; `None` where it is not for us. `frame` is the id of the frame, for a message
 /// without an id.
 pub fn read(data: &str, frame: &str, policy: GroupPolicy) -> Option<Incoming> {
-    let Ok(data) = json::from_str_within::<Value>(data, JSON_LEVELS_MAX) else {
+    let Ok(data) = json::with_texts_from_str(data, JSON_LEVELS_MAX) else {
         tracing::warn!(
             bytes = data.len(),
             "ignored an unexpected message of DingTalk"
@@ -34,10 +34,7 @@ pub fn read(data: &str, frame: &str, policy: GroupPolicy) -> Option<Incoming> {
     };
     let id = [string(&data["msgId"]), frame];
     let id = id.into_iter().find(|id| is_id(id))?;
-    let is_group = match &data["conversationType"] {
-        Value::String(kind) => kind == "2",
-        kind => kind.as_u64() == Some(2),
-    };
+    let is_group = string(&data["conversationType"]) == "2";
     let staff = string(&data["senderStaffId"]);
     let person = [staff, string(&data["senderId"])];
     let person = person.into_iter().find(|id| is_id(id))?;
@@ -84,7 +81,7 @@ fn is_for_us(data: &Value, policy: GroupPolicy) -> bool {
         GroupPolicy::Off => false,
         GroupPolicy::Open => true,
         // DingTalk delivers only these to most robots, and has already taken the mention out of the text.
-        GroupPolicy::Mention => data["isInAtList"].as_bool().unwrap_or(true),
+        GroupPolicy::Mention => json::to_flag(&data["isInAtList"]).unwrap_or(true),
     }
 }
 
@@ -148,7 +145,7 @@ fn file(part: &Value, media: Media, usual: &str) -> Option<RemoteFile> {
         RemoteFile {
             media,
             id: code.to_owned(),
-            size: part["fileSize"].as_u64(),
+            size: json::to_number(&part["fileSize"]),
             name: if name.is_empty() { usual } else { name }.to_owned(),
         }
     })
@@ -203,6 +200,19 @@ mod tests {
 
     fn envelope(more: Value) -> Option<Envelope> {
         read_with(more, GroupPolicy::Mention)
+    }
+
+    #[test]
+    fn numbers_and_strings_stand_for_each_other() {
+        let it = envelope(
+            json!({"conversationType": 2, "isInAtList": "true", "conversationId": "cid9", "msgId": 7, "senderStaffId": 8,
+            "senderNick": 10, "text": {"content": 42}}),
+        );
+        let it = it.unwrap();
+        assert_eq!((&*it.id, &*it.text), ("dingtalk:7", "42"));
+        assert_eq!(it.sender().unwrap().id, "8");
+        let file = json!({"msgtype": "file", "content": {"downloadCode": 5, "fileSize": "12"}});
+        assert_eq!(envelope(file).unwrap().remote_files[0].size, Some(12));
     }
 
     #[test]

@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::json;
 use crate::limits::channels::JSON_LEVELS_MAX;
@@ -64,7 +64,7 @@ impl Session {
     /// Takes a frame. One that cannot be understood means nothing.
     pub fn receive(&mut self, text: &str, now: Duration) -> Option<Action> {
         self.heard(now);
-        let Ok(frame) = json::from_str_within::<Value>(text, JSON_LEVELS_MAX) else {
+        let Ok(frame) = json::with_texts_from_str(text, JSON_LEVELS_MAX) else {
             tracing::debug!(bytes = text.len(), "ignored a frame that is not understood");
             return None;
         };
@@ -136,6 +136,8 @@ fn answer(code: u16, id: &str, data: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
     use proptest::prelude::*;
 

@@ -437,7 +437,7 @@ impl Api {
         if token.is_empty() {
             return Err(Failure::Trouble("Feishu gives no token".to_owned()));
         }
-        let time = reply["expire"].as_u64().map(Duration::from_secs);
+        let time = json::to_number(&reply["expire"]).map(Duration::from_secs);
         self.shared.keep(&token, time.unwrap_or(TOKEN_TIME));
         Ok(token)
     }

@@ -10,6 +10,7 @@ use crate::channels::names;
 use crate::json;
 use crate::limits::channels::feishu::{CARD_LEVELS, POST_ELEMENTS};
 use crate::limits::channels::{NAME_CHARS, QUOTE_CHARS};
+use crate::limits::json::LEVELS_MAX;
 use crate::message::{Media, RemoteFile};
 use crate::text::one_line;
 
@@ -73,7 +74,7 @@ pub fn is_id(text: &str) -> bool {
 
 /// Reads the content of the message with this id. What cannot be read says nothing.
 pub fn read(kind: &str, content: &str, message: &str) -> Content {
-    let Ok(content) = json::from_str::<Value>(content) else {
+    let Ok(content) = json::with_texts_from_str(content, LEVELS_MAX) else {
         return Content::default();
     };
     let text = |name: &str| content[name].as_str().unwrap_or_default();
@@ -225,7 +226,7 @@ fn read_element(element: &Value, message: &str, read: &mut Content) {
 /// The words on a card. A card of the second kind stands as text in `user_dsl`, and beside it something for old apps.
 fn read_card(content: &Value) -> String {
     let own = content["user_dsl"].as_str();
-    let own = own.and_then(|card| json::from_str::<Value>(card).ok());
+    let own = own.and_then(|card| json::with_texts_from_str(card, LEVELS_MAX).ok());
     let card = own.as_ref().unwrap_or(content);
     let mut words = Vec::new();
     let title = match &card["title"] {

@@ -12,6 +12,7 @@ use crate::json;
 use crate::language::Language;
 use crate::limits::channels::QUOTE_CHARS;
 use crate::limits::channels::feishu::MENTIONS;
+use crate::limits::json::LEVELS_MAX;
 use crate::message::{Address, Envelope, Origin, PressedMessage, Sender};
 use crate::text::ellipsize_chars;
 
@@ -66,7 +67,7 @@ impl Reader<'_> {
     /// What an event means.
     pub fn read(&self, payload: &[u8]) -> Meaning {
         let text = str::from_utf8(payload).unwrap_or_default();
-        let Ok(event) = json::from_str::<Value>(text) else {
+        let Ok(event) = json::with_texts_from_str(text, LEVELS_MAX) else {
             tracing::warn!(bytes = payload.len(), "ignored an unexpected event");
             return Meaning::Nothing;
         };

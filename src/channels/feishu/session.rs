@@ -78,7 +78,7 @@ impl Session {
 
     /// Takes the settings that the server gives, as JSON.
     pub fn configure(&mut self, settings: &Value) {
-        if let Some(seconds) = settings["PingInterval"].as_u64() {
+        if let Some(seconds) = json::to_number(&settings["PingInterval"]) {
             let (least, most) = PING_INTERVALS;
             self.ping_interval = Duration::from_secs(seconds).clamp(least, most);
         }

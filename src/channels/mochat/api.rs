@@ -57,13 +57,13 @@ impl Api {
             .and_then(|response| response.read_to_end(BODY_BYTES))
             .map_err(|error| self.explain(error))?;
         let text = String::from_utf8_lossy(&reply);
-        let mut reply: Value = json::from_str_within(&text, JSON_LEVELS_MAX).map_err(|error| {
+        let mut reply = json::with_texts_from_str(&text, JSON_LEVELS_MAX).map_err(|error| {
             Failure::Trouble(format!(
                 "unexpected reply from MoChat (byte {})",
                 error.column()
             ))
         })?;
-        match reply["code"].as_u64() {
+        match json::to_number(&reply["code"]) {
             None => Ok(reply),
             Some(OK) => Ok(reply["data"].take()),
             Some(code) => {

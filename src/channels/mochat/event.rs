@@ -7,6 +7,7 @@ use super::NAME;
 use crate::channels::intake::Incoming;
 use crate::channels::names;
 use crate::config::schema::GroupPolicy;
+use crate::json;
 use crate::language::Language;
 use crate::limits::channels::mochat::{CONTENT_BYTES, ID_BYTES};
 use crate::message::{Address, Envelope, Sender};
@@ -88,7 +89,7 @@ impl Reader<'_> {
 
     fn is_mentioned(&self, message: &Value, content: &str) -> bool {
         let meta = &message["meta"];
-        let says = |name: &str| meta[name].as_bool().unwrap_or_default();
+        let says = |name: &str| json::to_flag(&meta[name]) == Some(true);
         let lists = [
             "mentions",
             "mentionIds",
@@ -146,7 +147,8 @@ pub fn time(value: &Value) -> Option<i64> {
                 .timestamp_millis(),
         )
     };
-    value.as_i64().or_else(text)
+    let number = json::to_number(value).and_then(|number| i64::try_from(number).ok());
+    number.or_else(text)
 }
 
 #[cfg(test)]
@@ -185,6 +187,19 @@ mod tests {
         ] {
             let it = read("panel1", &message).unwrap();
             assert_eq!((it.text.as_str(), it.is_group), ("/status", true));
+        }
+    }
+
+    #[test]
+    fn numbers_and_strings_stand_for_each_other() {
+        let message =
+            json!({"messageId": 7, "author": 8, "content": 42, "meta": {"mentioned": "true"}});
+        let message = json::with_texts_from_str(&message.to_string(), 4).unwrap();
+        let it = read("panel1", &message).unwrap();
+        assert_eq!((&*it.id, &*it.text), ("mochat:panel1/7", "42"));
+        assert_eq!(it.sender().unwrap().id, "8");
+        for value in [json!(1_732_390_000_123_i64), json!("1732390000123")] {
+            assert_eq!(time(&value), Some(1_732_390_000_123));
         }
     }
 

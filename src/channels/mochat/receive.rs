@@ -17,6 +17,7 @@ use crate::channels::intake::{Incoming, Intake};
 use crate::channels::table::Making;
 use crate::clock::Stopwatch;
 use crate::error::Error;
+use crate::json;
 use crate::limits::channels::mochat::{
     MESSAGES, PANEL_LOOK, POLL_INTERVAL, REFRESH, STATE_BYTES, TARGETS, WATCH_MS_MIN,
 };
@@ -202,7 +203,7 @@ impl Receiver<'_> {
             let mut panels = list["panels"].clone();
             // Others are no chats.
             if let Some(panels) = panels.as_array_mut() {
-                panels.retain(|panel| panel["type"].as_i64().is_none_or(|kind| kind == 0));
+                panels.retain(|panel| json::to_number(&panel["type"]).is_none_or(|kind| kind == 0));
             }
             add_new(&mut self.panels, &panels, &["id", "_id"]);
         }
@@ -227,10 +228,10 @@ impl Receiver<'_> {
             .as_array()
             .map(Vec::as_slice)
             .unwrap_or_default();
-        let mut cursor = news["cursor"].as_u64();
+        let mut cursor = json::to_number(&news["cursor"]);
         let mut batch = Vec::new();
         for event in events.iter().take(2 * MESSAGES) {
-            let sequence = event["seq"].as_u64();
+            let sequence = json::to_number(&event["seq"]);
             let at = time(&event["timestamp"]);
             cursor = cursor.max(sequence);
             let is_message = event["type"] == "message.add";

@@ -191,7 +191,7 @@ impl Api {
         extras.add_to(&mut body, to);
         let path = format!("{}/messages", to.path());
         let sent = self.ask(Method::POST, &path, &body)?;
-        Ok(sent["id"].as_str().unwrap_or_default().to_owned())
+        Ok(json::to_text(&sent["id"]).unwrap_or_default())
     }
 
     /// Takes back one of the bot's messages.
@@ -257,7 +257,7 @@ impl Api {
         let size = form.length(length);
         let mut body = form.reader(upload.file, length);
         let sent = self.transfer(&path, &form.content_type, &mut body, size)?;
-        Ok(sent["id"].as_str().unwrap_or_default().to_owned())
+        Ok(json::to_text(&sent["id"]).unwrap_or_default())
     }
 
     /// Downloads a file of a message, of at most `limit` bytes.
@@ -353,7 +353,7 @@ impl Api {
         }
         let reply = read(&reply).map_err(Fault::Failed)?;
         // What QQ looks at first, and some errors, have a status that says success.
-        match reply["code"].as_u64() {
+        match json::to_number(&reply["code"]) {
             Some(code) if code != 0 => Err(fault::classify(400, &reply.to_string(), None)),
             _ => Ok(reply),
         }

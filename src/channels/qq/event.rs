@@ -51,7 +51,7 @@ pub fn read(kind: &str, data: &str, me: &str, policy: GroupPolicy) -> Meaning {
     if !is_known {
         return Meaning::Nothing;
     }
-    let Ok(data) = json::from_str_within::<Value>(data, JSON_LEVELS_MAX) else {
+    let Ok(data) = json::with_texts_from_str(data, JSON_LEVELS_MAX) else {
         tracing::warn!(kind, "ignored an unexpected event of QQ");
         return Meaning::Nothing;
     };
@@ -85,7 +85,7 @@ fn message(kind: &str, data: &Value, me: &str, policy: GroupPolicy) -> Option<Me
         "AT_MESSAGE_CREATE" => (Place::Channel(id(&data["channel_id"])?), id(&author["id"])?),
         _ => (Place::Direct(id(&data["guild_id"])?), id(&author["id"])?),
     };
-    let is_own = author["bot"].as_bool().unwrap_or_default() || person == me;
+    let is_own = json::to_flag(&author["bot"]) == Some(true) || person == me;
     if is_own || place.is_group() && policy == GroupPolicy::Off {
         return None;
     }
@@ -169,7 +169,7 @@ fn file(file: &Value) -> Option<RemoteFile> {
             _ => Media::Document,
         },
         id: url,
-        size: file["size"].as_u64(),
+        size: json::to_number(&file["size"]),
         name: name.unwrap_or("file").to_owned(),
     })
 }
@@ -178,7 +178,7 @@ fn pressed(data: &Value) -> Option<Meaning> {
     let press = id(&data["id"])?;
     let resolved = &data["data"]["resolved"];
     let incoming = || {
-        let (place, person) = match data["chat_type"].as_u64() {
+        let (place, person) = match json::to_number(&data["chat_type"]) {
             Some(2) => {
                 let person = id(&data["user_openid"])?;
                 (Place::Person(person), person)
@@ -231,6 +231,17 @@ mod tests {
             } => Some(envelope),
             _ => None,
         }
+    }
+
+    #[test]
+    fn numbers_and_strings_stand_for_each_other() {
+        let guild = json!({"id": 7, "content": 42, "channel_id": 12, "author": {"id": 8, "bot": "false"},
+            "attachments": [{"url": "a/b", "size": "9"}]});
+        let it = envelope("AT_MESSAGE_CREATE", &guild).unwrap();
+        assert_eq!((&*it.id, &*it.text), ("qq:7", "42"));
+        assert_eq!(it.address().to_string(), "qq:channel-12");
+        assert_eq!(it.sender().unwrap().id, "8");
+        assert_eq!(it.remote_files[0].size, Some(9));
     }
 
     #[test]

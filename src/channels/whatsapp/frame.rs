@@ -63,7 +63,7 @@ pub struct Message {
 
 /// Reads a frame. What cannot be understood is [`Frame::Other`].
 pub fn read(text: &str) -> Frame {
-    let Ok(frame) = json::from_str_within::<Value>(text, JSON_LEVELS_MAX) else {
+    let Ok(frame) = json::with_texts_from_str(text, JSON_LEVELS_MAX) else {
         return Frame::Other;
     };
     let string = |name: &str| frame[name].as_str().unwrap_or_default();
@@ -102,8 +102,8 @@ fn message(frame: &Value) -> Option<Message> {
         phone: short("pn")?,
         content: content[..end].to_owned(),
         time: time(&frame["timestamp"]),
-        is_group: frame["isGroup"].as_bool().unwrap_or_default() || chat.ends_with(GROUP),
-        was_mentioned: frame["wasMentioned"].as_bool(),
+        is_group: json::to_flag(&frame["isGroup"]) == Some(true) || chat.ends_with(GROUP),
+        was_mentioned: json::to_flag(&frame["wasMentioned"]),
         media: media.map(str::to_owned).collect(),
         chat,
     })
@@ -114,15 +114,13 @@ pub const GROUP: &str = "@g.us";
 
 /// Seconds: a number, a number in a string, or the two halves of a 64-bit number, as the bridge's library writes it.
 fn time(value: &Value) -> Option<i64> {
-    let half = |name: &str| value[name].as_i64();
+    let number = |value: &Value| value.as_i64().or_else(|| value.as_str()?.parse().ok());
+    let half = |name: &str| number(&value[name]);
     let long = || {
         let low = half("low")? & 0xffff_ffff;
         half("high")?.checked_mul(1 << 32)?.checked_add(low)
     };
-    let seconds = value
-        .as_i64()
-        .or_else(|| value.as_str()?.parse().ok())
-        .or_else(long)?;
+    let seconds = number(value).or_else(long)?;
     (seconds > 0).then_some(seconds)
 }
 
@@ -200,13 +198,30 @@ mod tests {
         );
         assert_eq!((message.is_group, message.was_mentioned), (false, None));
         let text = r#"{"type":"message","id":"B","sender":"1-2@g.us","content":"x","wasMentioned":true,
-            "media":["/m/a.png",7],"timestamp":{"low":-1,"high":0,"unsigned":true}}"#;
+            "media":["/m/a.png",null],"timestamp":{"low":-1,"high":0,"unsigned":true}}"#;
         let Frame::Message(message) = read(text) else {
             panic!("no message");
         };
         assert!(message.is_group && message.was_mentioned == Some(true));
         assert_eq!(message.media, ["/m/a.png"]);
         assert_eq!(message.time, Some(0xffff_ffff));
+    }
+
+    #[test]
+    fn numbers_and_strings_stand_for_each_other() {
+        let frame = json!({"type": "message", "id": 7, "sender": 491711234567_u64, "content": 42,
+            "timestamp": {"low": "5", "high": 0}, "isGroup": "true", "wasMentioned": 1});
+        let Frame::Message(it) = read(&frame.to_string()) else {
+            panic!("{frame}");
+        };
+        assert_eq!(
+            (&*it.id, &*it.chat, &*it.content),
+            ("7", "491711234567", "42")
+        );
+        assert_eq!(
+            (it.time, it.is_group, it.was_mentioned),
+            (Some(5), true, Some(true))
+        );
     }
 
     #[test]

@@ -223,3 +223,11 @@ proptest! {
         reader(GroupPolicy::Open).read(&event(&json!({"mentions": text, "parent_id": text})));
     }
 }
+
+#[test]
+fn numbers_and_strings_stand_for_each_other() {
+    let it = envelope(&json!({"message_id": 7, "content": "{\"text\": 42}"}));
+    assert_eq!((&*it.id, &*it.text), ("feishu:7", "42"));
+    let file = json!({"message_type": "file", "content": "{\"file_key\": 5, \"file_name\": 6}"});
+    assert_eq!(envelope(&file).remote_files[0].name, "6");
+}
