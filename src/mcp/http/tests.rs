@@ -3,7 +3,7 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 
 use super::*;
-use crate::http::server::{Answer, Server, answer, close, silence};
+use crate::http::server::{Answer, Server, answer, close, self_signed, silence};
 use crate::mcp::transport::Incoming;
 use crate::secret::Secret;
 
@@ -81,6 +81,25 @@ fn a_call_is_answered_with_json_or_with_events() {
             assert!(head.contains(line), "{head}");
         }
     }
+}
+
+#[test]
+fn a_server_with_a_certificate_of_its_own_is_trusted_by_its_file() {
+    let (config, pem) = self_signed(&["localhost"], |_| ());
+    let server = Server::tls(config, [json("200 OK", RESPONSE)]);
+    let (_folder, untrusting) = parts(&server.https());
+    let http = Http::new(untrusting).unwrap();
+    let error = ask(&http, "tools/list", NEW).unwrap_err().to_string();
+    assert!(
+        error.contains("from an unknown authority") && error.contains("tls.caFile"),
+        "{error}"
+    );
+    let (folder, mut trusting) = parts(&server.https());
+    let file = folder.path().join("own.pem");
+    std::fs::write(&file, pem).unwrap();
+    trusting.tls = Tls::new(Some(&file)).unwrap();
+    let http = Http::new(trusting).unwrap();
+    assert_eq!(ask(&http, "tools/list", NEW).unwrap(), RESPONSE);
 }
 
 #[test]

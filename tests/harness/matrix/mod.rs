@@ -11,13 +11,16 @@ mod server;
 mod store;
 mod sync;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use rustls::ServerConfig;
 use serde_json::{Value, json};
 
 use crate::harness::network::Network;
+use crate::harness::tls::Authority;
 
 pub use fault::Fault;
 pub use person::Person;
@@ -39,6 +42,7 @@ pub const BOT_NAME: &str = "Crabby";
 /// real one would refuse, or if something that was to go wrong was never asked.
 pub struct Matrix {
     server: Arc<Server>,
+    authority: Option<Authority>,
 }
 
 /// A message of the bot, as clients show it.
@@ -65,20 +69,37 @@ pub struct Message {
 impl Matrix {
     /// A server without any rooms.
     pub fn start() -> Self {
+        Self::with(None)
+    }
+
+    /// The same, with TLS and a certificate that only it vouches for.
+    pub fn start_with_tls() -> Self {
+        Self::with(Some(Authority::self_signed()))
+    }
+
+    fn with(tls: Option<(Authority, Arc<ServerConfig>)>) -> Self {
+        let (authority, tls) = tls.unzip();
         let network = Network::new();
+        let scheme = if tls.is_some() { "https" } else { "http" };
         let mut state = State {
-            url: format!("http://{}", network.address()),
+            url: format!("{scheme}://{}", network.address()),
+            tls,
             ..State::default()
         };
         state.store.direct = Value::Null;
         let server = Server::new(network, state);
         server.listen();
-        Self { server }
+        Self { server, authority }
     }
 
     /// Its URL, without a path.
     pub fn url(&self) -> String {
-        format!("http://{}", self.server.network.address())
+        self.server.change(|state| state.url.clone())
+    }
+
+    /// Its certificate, when it speaks TLS.
+    pub fn authority_file(&self) -> Option<PathBuf> {
+        self.authority.as_ref().map(Authority::file)
     }
 
     /// A person with a private room with the bot. The name is that within the server.

@@ -5,6 +5,8 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustls::ServerConfig;
+
 use crate::harness::shared::{self, Recent, last};
 use crate::harness::wire::{self, Connection, RawRequest};
 
@@ -20,6 +22,8 @@ pub(super) type Server = shared::Server<State>;
 pub(super) struct State {
     /// Its URL.
     pub url: String,
+    /// Its side of TLS.
+    pub tls: Option<Arc<ServerConfig>>,
     pub store: Store,
     pub calls: Vec<Call>,
     pub faults: Faults,
@@ -56,7 +60,8 @@ impl Server {
 
     fn serve(&self, socket: &TcpStream) -> io::Result<()> {
         let line = self.network.line();
-        let mut connection = wire::open(socket.try_clone()?, &line, None)?;
+        let tls = self.change(|state| state.tls.clone());
+        let mut connection = wire::open(socket.try_clone()?, &line, tls.as_ref())?;
         while let Some(mut raw) = wire::read_head(&mut connection)? {
             let call = Call::route(&raw);
             wire::read_body(&mut connection, &mut raw)?;

@@ -552,3 +552,22 @@ fn a_kill_loses_nothing_nor_does_what_is_said_meanwhile() {
     gateway.stop().ends_with(0);
     assert_eq!(chat.texts().len(), 3, "{:?}", chat.texts());
 }
+
+#[test]
+fn a_homeserver_with_a_certificate_of_its_own_is_trusted_by_its_file() {
+    let matrix = Matrix::start_with_tls();
+    let mut home = Home::new();
+    home.set("/channels", json!({"matrix": section(&matrix)}));
+    let test = |home: &Home| {
+        let test = Program::new(home).args(["channels", "test", "matrix"]);
+        test.run()
+    };
+    let refused = test(&home).ends_with(1);
+    let said = [refused.stdout, refused.stderr].concat();
+    assert!(
+        said.contains("from an unknown authority") && said.contains("tls.caFile"),
+        "{said}"
+    );
+    home.set("/tls/caFile", json!(matrix.authority_file()));
+    test(&home).ends_with(0);
+}
