@@ -127,14 +127,14 @@ impl<'a> Decoder<'a> {
 
     /// The same for an answer of another server, in which more may be left of a template.
     pub fn of_server(self, server: Server<'a>) -> Self {
-        let opens = template::opens_reasoning(server.model);
+        let source = match server.model {
+            model if template::opens_reasoning(model) => Source::Reasoner,
+            model if template::is_harmony(model) => Source::Harmony,
+            _ => Source::Server,
+        };
         let model = Some(server.model).filter(|_| server.may_write());
         Self {
-            think: Think::new(if opens {
-                Source::Reasoner
-            } else {
-                Source::Server
-            }),
+            think: Think::new(source),
             filter: Filter::new(self.tools, model),
             tokens: Some(Tokens::default()),
             server: Some(server),

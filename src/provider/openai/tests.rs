@@ -344,6 +344,25 @@ fn thoughts_anywhere_in_an_answer_are_no_text() {
 }
 
 #[test]
+fn what_is_left_of_channels_without_marks_is_parted() {
+    let said = "analysisThey greet. Say hi.assistantfinalHello.";
+    for pieces in [
+        &[said][..],
+        &["analysis", "They greet. Say hi.assistant", "finalHello."],
+    ] {
+        let reply = streamed_by("gpt-oss:20b", false, pieces);
+        assert_eq!(
+            (reply.text.as_str(), reply.reasoning),
+            ("Hello.", thoughts("They greet. Say hi."))
+        );
+        assert_eq!(streamed_by("mine", false, pieces).text, said);
+    }
+    for text in ["analysis of it follows", "analysis", "Hi. assistantfinal"] {
+        assert_eq!(streamed_by("gpt-oss:20b", false, &[text]).text, text);
+    }
+}
+
+#[test]
 fn thoughts_that_are_quoted_are_text() {
     for quotation in [
         "It writes `<think>a</think>` first.",
@@ -354,6 +373,10 @@ fn thoughts_that_are_quoted_are_text() {
         "The tag <think> begins it.",
         "Use `<|channel|>analysis<|message|>` for it.",
         "- `a`\n- b < c [THINK] d",
+        "The '<think>' tag ends with '</think>'.",
+        "**<think>** begins and **</think>** ends it.",
+        "| mark | means |\n|---|---|\n| <think> | begins |\n| </think> | ends |",
+        "The marks (<think> and </think>) are tags.",
     ] {
         for reply in [
             streamed_by("mine", false, &[quotation]),

@@ -11,6 +11,7 @@ pub struct Quotes {
     line: Option<char>,
     /// Backticks that the line consists of so far; `None` when it has anything else.
     ticks: Option<u8>,
+    last: Option<char>,
 }
 
 impl Default for Quotes {
@@ -21,6 +22,7 @@ impl Default for Quotes {
             in_marks: false,
             line: None,
             ticks: Some(0),
+            last: None,
         }
     }
 }
@@ -34,6 +36,7 @@ impl Quotes {
     }
 
     fn take(&mut self, char: char) {
+        self.last = Some(char);
         match char {
             // Neither an inline code nor, for our purpose, a quotation goes on beyond its line.
             '\n' => {
@@ -73,9 +76,11 @@ impl Quotes {
         self.is_code() || self.line == Some('>')
     }
 
-    /// Whether what comes next is quoted in any way.
+    /// Whether what comes next is quoted in any way, or set apart like a name: in a table, in emphasis, in
+    /// brackets.
     pub fn is_quoted(&self) -> bool {
-        self.is_cited() || self.in_marks
+        let is_apart = matches!(self.last, Some('\'' | '‘' | '(' | '*'));
+        self.is_cited() || self.in_marks || is_apart || self.line == Some('|')
     }
 
     /// Whether what comes next begins its line.
@@ -108,6 +113,9 @@ mod tests {
             ("“a” b", false, false),
             ("5\"\nb", false, false),
             ("it's ", false, false),
+            ("the '", false, true),
+            ("**", false, true),
+            ("| a | ", false, true),
         ] {
             let mut quotes = Quotes::default();
             quotes.push(text);

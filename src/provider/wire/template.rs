@@ -193,14 +193,16 @@ const TEMPLATES: &[Template] = &[
     },
 ];
 
-/// The family of gpt-oss, whose channels carry the calls.
-pub const HARMONY: &str = "gpt-oss";
+/// Whether a model is of the family of gpt-oss, whose channels carry the calls.
+pub fn is_harmony(model: &str) -> bool {
+    model.to_lowercase().contains("gpt-oss")
+}
 
 /// The templates of a model; all of them for one of no known family, which is somebody's own.
 pub fn of_model(model: &str) -> Vec<&'static Template> {
     let model = model.to_lowercase();
     let is_of = |template: &&Template| template.families.iter().any(|one| model.contains(one));
-    let is_known = TEMPLATES.iter().any(|template| is_of(&template)) || model.contains(HARMONY);
+    let is_known = TEMPLATES.iter().any(|template| is_of(&template)) || is_harmony(&model);
     let templates = TEMPLATES.iter();
     templates
         .filter(|template| !is_known || template.families.is_empty() || is_of(template))

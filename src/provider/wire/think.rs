@@ -6,8 +6,11 @@ mod channels;
 use super::quote::Quotes;
 use channels::Channels;
 
+/// What reasoning begins and ends with.
+type Marks = (&'static str, &'static str);
+
 /// The marks that open models use.
-const MARKS: [(&str, &str); 9] = [
+const MARKS: [Marks; 10] = [
     ("<think>", THINK_END),
     ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),
@@ -17,7 +20,11 @@ const MARKS: [(&str, &str); 9] = [
     ("◁think▷", "◁/think▷"),
     ("<|channel>thought", "<channel|>"),
     ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<|inner_prefix|>", "<|inner_suffix|>"),
 ];
+
+/// What is left of gpt-oss's channels where the server takes all marks out, and nothing else.
+const BARE: Marks = ("analysis", "assistantfinal");
 
 const THINK_END: &str = "</think>";
 
@@ -45,8 +52,8 @@ enum State {
     /// Nothing but white space and perhaps a part of a mark has come.
     #[default]
     Begin,
-    /// Within the marks of this number.
-    Thinking(usize),
+    /// Within these marks.
+    Thinking(Marks),
     /// Within reasoning whose opening mark was in the template, or in text: the closing one will tell.
     Waiting,
     /// The mark is closed, and white space follows.
@@ -67,6 +74,8 @@ pub enum Source {
     Server,
     /// The same, with a model whose template opens the reasoning.
     Reasoner,
+    /// The same, with gpt-oss.
+    Harmony,
 }
 
 /// Takes text in pieces and parts it.
@@ -95,8 +104,8 @@ pub struct Think {
 
 /// What a text may begin with.
 enum Begun {
-    /// The mark of this number.
-    Open(usize),
+    /// Reasoning in these marks.
+    Open(Marks),
     Channels,
     /// A closing mark that was never opened.
     Close,
@@ -142,9 +151,9 @@ impl Think {
     /// The stream is over: what was held back turns out to be text or thoughts.
     pub fn finish(&mut self) -> String {
         match (self.state, self.doubtful.take()) {
-            (State::Thinking(mark), Some(start)) => {
+            (State::Thinking((open, _)), Some(start)) => {
                 let thoughts = self.thoughts.split_off(start);
-                [MARKS[mark].0, &thoughts, &std::mem::take(&mut self.held)].concat()
+                [open, &thoughts, &std::mem::take(&mut self.held)].concat()
             }
             (State::Thinking(_), None) => {
                 self.thoughts.push_str(&std::mem::take(&mut self.held));
@@ -170,8 +179,7 @@ impl Think {
                         return text;
                     }
                 }
-                State::Thinking(mark) => {
-                    let close = MARKS[mark].1;
+                State::Thinking((_, close)) => {
                     let Some(end) = self.held.find(close) else {
                         self.keep_thoughts(close.len());
                         return text;
@@ -220,15 +228,21 @@ impl Think {
             self.state = State::Channels;
             return true;
         }
-        if let Some(mark) = MARKS.iter().position(|(open, _)| trimmed.starts_with(open)) {
-            let opened = self.held.len() - trimmed.len() + MARKS[mark].0.len();
-            self.held.drain(..opened);
-            self.state = State::Thinking(mark);
-            return true;
-        }
+        let found = MARKS
+            .into_iter()
+            .find(|(open, _)| trimmed.starts_with(open));
         let mut opens = MARKS.iter().map(|(open, _)| *open).chain(CHANNELS);
-        if opens.any(|open| open.starts_with(trimmed)) {
+        if found.is_none() && opens.any(|open| open.starts_with(trimmed)) {
             return false;
+        }
+        let is_bare = self.source == Source::Harmony && trimmed.starts_with(BARE.0);
+        // The word may begin an answer too.
+        self.doubtful = is_bare.then_some(0);
+        if let Some(marks) = found.or(is_bare.then_some(BARE)) {
+            let opened = self.held.len() - trimmed.len() + marks.0.len();
+            self.held.drain(..opened);
+            self.state = State::Thinking(marks);
+            return true;
         }
         self.state = match self.source {
             Source::Api => State::Text,
@@ -249,12 +263,12 @@ impl Think {
                 false => self.begun(rest, is_over),
             };
             match begun {
-                Begun::Open(mark) => {
+                Begun::Open(marks) => {
                     // A mark within a sentence may be spoken about.
                     let is_doubtful = !self.quotes.begins_line() && !self.is_sentence;
                     self.doubtful = is_doubtful.then_some(self.thoughts.len());
-                    rest[MARKS[mark].0.len()..].clone_into(&mut self.held);
-                    self.state = State::Thinking(mark);
+                    rest[marks.0.len()..].clone_into(&mut self.held);
+                    self.state = State::Thinking(marks);
                     return true;
                 }
                 Begun::Channels => {
@@ -286,8 +300,8 @@ impl Think {
     }
 
     fn begun(&self, text: &str, is_over: bool) -> Begun {
-        if let Some(mark) = MARKS.iter().position(|(open, _)| text.starts_with(open)) {
-            return Begun::Open(mark);
+        if let Some(marks) = MARKS.into_iter().find(|(open, _)| text.starts_with(open)) {
+            return Begun::Open(marks);
         }
         if LATER_CHANNELS.iter().any(|open| text.starts_with(open)) {
             return Begun::Channels;
@@ -454,12 +468,14 @@ mod tests {
                 prop_oneof![
                     Just("<think>"), Just("</think>"), Just("</thi"), Just("é"), Just("a "), Just("\n"),
                     Just("`"), Just("<|channel|>"), Just("final"), Just("<|message|>"), Just("<|end|>"),
-                    Just("analysis"), Just("<|start|>assistant"), Just("to=ls"), Just("\""), Just("> "),
+                    Just("analysis"), Just("assistant"), Just("<|start|>assistant"), Just("to=ls"), Just("\""), Just("> "),
                 ],
                 0..12,
             ),
             cut in 0_usize..80,
-            source in prop_oneof![Just(Source::Api), Just(Source::Server), Just(Source::Reasoner)],
+            source in prop_oneof![
+                Just(Source::Api), Just(Source::Server), Just(Source::Reasoner), Just(Source::Harmony),
+            ],
         ) {
             let stream = parts.concat();
             let mut cut = cut.min(stream.len());
