@@ -113,6 +113,7 @@ impl<'a> Run<'a> {
             spoke: None,
             failure: None,
         };
+        models.remember_calls(&|name| agent.learned.makes_calls(name));
         let models = models.for_turn(cancel).taking_back(host.takes_back());
         let model_name = models.model_name();
         Self {
@@ -334,6 +335,9 @@ impl<'a> Run<'a> {
         };
         let reported = answer.reply.usage.input;
         self.agent.learned.note(&model, estimated, reported);
+        if answer.makes_calls {
+            self.agent.learned.note_calls(&model);
+        }
         self.take_reply(answer)
     }
 

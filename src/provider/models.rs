@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::offers::{self, ListError};
 use super::quirks::{Quirks, ThinkingControl};
@@ -164,6 +164,14 @@ impl Models {
     /// Whom connections trust.
     pub(super) fn tls(&self) -> &Tls {
         self.connections.tls()
+    }
+
+    /// Takes what is known from earlier about models that make calls as their APIs have them, by name.
+    pub fn remember_calls(&self, makes_calls: &dyn Fn(&str) -> bool) {
+        for candidate in &self.candidates {
+            let is_known = makes_calls(&candidate.name());
+            candidate.has_called.fetch_or(is_known, Ordering::Relaxed);
+        }
     }
 
     /// Begins a turn, which `cancel` stops.

@@ -1,5 +1,6 @@
 //! Asks the models one after the other until one answers.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::call::{Call, NoAnswer};
@@ -39,6 +40,8 @@ pub struct Answer {
     pub provider: String,
     /// The model that answered; empty for the helper.
     pub model: String,
+    /// Whether the model has ever made a call as its API has it.
+    pub makes_calls: bool,
     /// Why no model answered, when the helper answers instead.
     pub failure: Option<Box<ModelError>>,
 }
@@ -147,6 +150,7 @@ impl<'a> Turn<'a> {
             reply: offline::reply(request, random() as u32),
             provider: OFFLINE.to_owned(),
             model: String::new(),
+            makes_calls: false,
             failure: self.failure.clone().map(Box::new),
         })
     }
@@ -296,6 +300,7 @@ fn answered(candidate: &Candidate, mut reply: Reply) -> Answer {
         reply,
         provider: candidate.route.provider.clone(),
         model,
+        makes_calls: candidate.has_called.load(Ordering::Relaxed),
         failure: None,
     }
 }

@@ -28,6 +28,9 @@ struct Model {
     /// Tokens that it takes, prompt and reply together, when that is less than configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     window: Option<u32>,
+    /// Whether it makes calls as its API has them, so that what it writes is none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    calls: bool,
 }
 
 fn one() -> f32 {
@@ -55,6 +58,7 @@ impl Models {
                 name: name.to_owned(),
                 factor: one(),
                 window: None,
+                calls: false,
             },
         };
         let over = (self.models.len() + 1).saturating_sub(LEARNED_MODELS);
@@ -107,6 +111,19 @@ impl Learned {
         self.models.lock().find(model)?.window
     }
 
+    /// Whether a model has ever made a call as its API has it.
+    pub fn makes_calls(&self, model: &str) -> bool {
+        let models = self.models.lock();
+        models.find(model).is_some_and(|known| known.calls)
+    }
+
+    /// A model has made such a call.
+    pub fn note_calls(&self, model: &str) {
+        let mut models = self.models.lock();
+        models.record(model).calls = true;
+        self.save(&models, model);
+    }
+
     /// Takes the tokens that a model has reported for a request, beside the estimate.
     pub fn note(&self, model: &str, estimated: usize, reported: u64) {
         let ratio = reported as f32 / estimated.max(1) as f32;
@@ -146,7 +163,8 @@ impl Learned {
         };
         let mut saved = self.saved.lock();
         let is_close = |saved: &Model| {
-            saved.window == model.window && (saved.factor - model.factor).abs() < LEARNED_CHANGE
+            (saved.window, saved.calls) == (model.window, model.calls)
+                && (saved.factor - model.factor).abs() < LEARNED_CHANGE
         };
         if saved.find(name).is_some_and(is_close) {
             return;
@@ -203,6 +221,17 @@ mod tests {
         assert_eq!(Learned::new(folder.path()).window("m"), Some(8_000));
         learned.note("m", 10_000, 10_000);
         assert_eq!(learned.window("m"), Some(10_000));
+    }
+
+    #[test]
+    fn a_model_that_makes_calls_is_remembered() {
+        let folder = tempfile::tempdir().unwrap();
+        let learned = Learned::new(folder.path());
+        assert!(!learned.makes_calls("m"));
+        learned.note_calls("m");
+        learned.note("m", 1_000, 1_200);
+        let again = Learned::new(folder.path());
+        assert!(again.makes_calls("m") && !again.makes_calls("other"));
     }
 
     #[test]

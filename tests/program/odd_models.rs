@@ -48,11 +48,14 @@ fn a_model_that_writes_its_calls_as_text_is_served_until_it_makes_a_native_one()
     assert!(home.workspace("quoted.txt").exists());
 
     let native = call("list_dir", json!({"path": "."}));
-    let model = Model::playing([native, say(&text)]);
+    let model = Model::playing([native, say(&text), say(&text)]);
     let home = Home::with_model(&model);
-    let output = ask(&home).ends_with(0);
-    assert!(output.stdout.contains("write_file"), "{output:?}");
-    assert!(!home.workspace("quoted.txt").exists());
+    for is_known_from_before in [false, true] {
+        let output = ask(&home).ends_with(0);
+        let shown = output.stdout.contains("write_file");
+        assert!(shown, "{is_known_from_before}: {output:?}");
+        assert!(!home.workspace("quoted.txt").exists());
+    }
 }
 
 #[test]
