@@ -158,7 +158,7 @@ impl Exec {
         }
         #[cfg(feature = "test-hooks")]
         let isolation = self.weakened(isolation);
-        Ok(Policy {
+        let policy = Policy {
             isolation,
             network: settings.network,
             whole: settings.whole,
@@ -181,7 +181,9 @@ impl Exec {
             root: PathBuf::new(),
             bounds: settings.bounds,
             hooks: self.hooks,
-        })
+        };
+        policy.check_size()?;
+        Ok(policy)
     }
 
     #[cfg(feature = "test-hooks")]

@@ -227,6 +227,21 @@ impl Policy {
         )
     }
 
+    /// Fails when the child would not take the policy: each mount that shows something hidden is a path in it.
+    pub fn check_size(&self) -> Result<()> {
+        let paths = self.hide.len().saturating_add(self.protect.len());
+        let is_long = self.hide.len().max(self.protect.len()) > bounds::POLICY_ITEMS;
+        if !is_long && self.encode().len() <= bounds::POLICY_BYTES {
+            return Ok(());
+        }
+        Err(Error::Failed(format!(
+            "the command was not run: what it must not see or change is at {paths} paths, and the sandbox takes at \
+             most {} in {} kB. Most are mounts of the same folders (/proc/self/mountinfo): unmount some of them",
+            bounds::POLICY_ITEMS,
+            bounds::POLICY_BYTES / 1024
+        )))
+    }
+
     /// The policy as it goes through the pipe, with its length before it.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![0; 4];

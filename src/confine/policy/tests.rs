@@ -144,3 +144,21 @@ fn who_may_write_to_the_root_folder_sees_everything() {
     assert!(resolved.whole);
     assert_eq!(resolved.write, [folder.path().canonicalize().unwrap()]);
 }
+
+#[test]
+fn a_policy_with_too_many_paths_says_so_before_it_is_sent() {
+    let hiding = |count: usize, length: usize| {
+        let path = |number| PathBuf::from(format!("/{number:0length$}"));
+        Policy {
+            hide: (0..count).map(path).collect(),
+            ..policy("true", Vec::new(), 1)
+        }
+    };
+    let most = hiding(crate::limits::confine::POLICY_ITEMS, 20);
+    most.check_size().unwrap();
+    assert!(Policy::decode(&most.encode()[4..]).is_some());
+    for policy in [hiding(1025, 20), hiding(1000, 1000)] {
+        let error = policy.check_size().unwrap_err().to_string();
+        assert!(error.contains("mounts of the same folders"), "{error}");
+    }
+}
