@@ -41,7 +41,7 @@ impl Link {
         Error::Timeout {
             host: format!("the MCP server {}", self.options.name),
             what: format!(
-                "nothing came for {} s. Either it is no MCP server, or its first start takes longer, as with npx \
+                "nothing came for {} s. Either it is not an MCP server, or its first start takes longer, as with npx \
                  and uvx, which download it: then try again",
                 self.options.connect_time.as_secs()
             ),

@@ -324,7 +324,7 @@ fn a_server_that_says_nothing_at_first_is_waited_for_once_and_named() {
     let error = Link::open(transport, options, &Cancel::new()).err();
     let error = error.unwrap().to_string();
     assert!(
-        error.contains("nothing came for 1 s. Either it is no MCP server"),
+        error.contains("nothing came for 1 s. Either it is not an MCP server"),
         "{error}"
     );
     connection.stop();
