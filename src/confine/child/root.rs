@@ -78,8 +78,9 @@ pub fn enter(policy: &Policy, status: &Status) -> Result<(), Failure> {
     if policy.whole {
         return Ok(());
     }
+    // Also in a root that is prepared: those in a folder such as /tmp, which is mounted on it anew.
+    stage.link(policy);
     if !stage.is_prepared {
-        stage.link(policy);
         let root = stage.reopen(Path::new("/")).doing("open the new root")?;
         sys::seal(root.as_fd()).doing("close the new root")?;
     }
