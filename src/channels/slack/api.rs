@@ -19,10 +19,12 @@ use crate::error::{Error, Result};
 use crate::http::{self, Client, Response, Settings, Tls};
 use crate::json::Members;
 use crate::limits::channels::slack::{
-    LABEL_CHARS, MISSED_MESSAGES, ROW_BUTTONS, ROWS, SENT_MESSAGES, SHORT_WAIT, URL_BYTES,
+    EDIT_UNITS, LABEL_CHARS, MISSED_MESSAGES, ROW_BUTTONS, ROWS, SENT_MESSAGES, SHORT_WAIT,
+    URL_BYTES,
 };
 use crate::limits::channels::{IDLE, LONGEST_WAIT, USUAL_WAIT};
 use crate::limits::http::BODY_BYTES;
+use crate::markup::split::{Limit, Unit};
 use crate::secret::{Eraser, Secret};
 use crate::text::truncate_chars;
 
@@ -158,10 +160,12 @@ impl Api {
     pub fn update(&self, chat: &str, message: &str, post: &Post<'_>) -> Sent {
         let blocks = blocks(post);
         let text = text(post);
+        // Where blocks show the text, this one is for notifications.
+        let text = text.get(..EDITED.prefix(&text)).unwrap_or_default();
         let arguments = [
             ("channel", chat),
             ("ts", message),
-            ("text", &text),
+            ("text", text),
             // An empty list removes the buttons that were there.
             ("blocks", &blocks),
         ];
@@ -412,7 +416,13 @@ fn text(post: &Post<'_>) -> String {
     }
 }
 
-/// The text with its buttons, as blocks; an empty list without buttons.
+/// The most text of an edit without blocks.
+const EDITED: Limit = Limit {
+    units: EDIT_UNITS,
+    unit: Unit::Utf16,
+};
+
+/// The text with its buttons, as blocks; an empty list for a text without buttons that an edit can have.
 fn blocks(post: &Post<'_>) -> String {
     let mut blocks: Vec<Value> = Vec::new();
     let button = |(index, button): (usize, &Button)| {
@@ -429,7 +439,7 @@ fn blocks(post: &Post<'_>) -> String {
         }
     }
     blocks.truncate(ROWS);
-    if !blocks.is_empty() {
+    if !blocks.is_empty() || !EDITED.holds(&text(post)) {
         let section = |text: String| {
             let text = match post.is_marked {
                 true => json!({"type": "mrkdwn", "text": text, "verbatim": true}),
@@ -533,6 +543,12 @@ mod tests {
             ..post
         };
         assert_eq!(blocks(&bare), "[]");
+        let long = Post {
+            text: &"A line of a long text.\n".repeat(300),
+            ..bare
+        };
+        let written: Value = crate::json::from_str(&blocks(&long)).unwrap();
+        assert_eq!(written.as_array().unwrap().len(), 3);
         let plain = Post {
             text: "a & <b>",
             is_marked: false,

@@ -96,9 +96,16 @@ pub struct Message {
 }
 
 impl Message {
-    /// The text as people read it.
+    /// The text as people read it: that of the blocks, if there are any.
     pub fn shown(&self) -> String {
-        let text = self.text.replace("&lt;", "<").replace("&gt;", ">");
+        let blocks = self.blocks.as_array().into_iter().flatten();
+        let texts = blocks.filter_map(|block| block["text"]["text"].as_str());
+        let texts: Vec<&str> = texts.collect();
+        let text = match texts.is_empty() {
+            true => self.text.clone(),
+            false => texts.join("\n"),
+        };
+        let text = text.replace("&lt;", "<").replace("&gt;", ">");
         text.replace("&amp;", "&")
     }
 

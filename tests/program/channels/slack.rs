@@ -40,7 +40,7 @@ fn typed(text: &str) -> String {
 impl super::Service for Service {
     const NAME: &'static str = "slack";
     const PUSHES: bool = true;
-    const LENGTH_MAX: usize = 3000;
+    const LENGTH_MAX: usize = 12_000;
 
     fn start() -> Self {
         let server = Slack::start();
