@@ -7,14 +7,14 @@
 //! commands that act at once.
 
 mod actions;
+mod lanes;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::access::Role;
 use crate::agent::commands::{self, Slash, When};
 use crate::limits::gateway::{
-    COMMANDS_IN_CHAT_MAX, COMMANDS_MAX, COMMANDS_WAITING_MAX, PARKED_TURNS_MAX, REFUSED_COUNT_MAX,
-    REFUSED_NAMES_MAX, WAITING_MAX,
+    COMMANDS_MAX, PARKED_TURNS_MAX, REFUSED_COUNT_MAX, REFUSED_NAMES_MAX, WAITING_MAX,
 };
 use crate::message::{Address, Envelope, Origin, SessionKey};
 
@@ -190,88 +190,6 @@ impl Scheduler {
         }
         session.queue.push_back(message);
         self.make_ready(&key);
-    }
-
-    fn enqueue_command(&mut self, message: Envelope, actions: &mut Vec<Action>) {
-        let key = message.session.clone();
-        let session = self.sessions.entry(key.clone()).or_default();
-        if session.commands.len() >= COMMANDS_WAITING_MAX {
-            return self.refuse(message, RefusalReason::TooManyCommands, actions);
-        }
-        session.commands.push_back(message);
-        if !self.lanes.contains(&key) {
-            self.lanes.push_back(key);
-        }
-        self.start_commands(actions);
-    }
-
-    /// Starts the commands that wait for none before them, a session after the other.
-    fn start_commands(&mut self, actions: &mut Vec<Action>) {
-        for _ in 0..self.lanes.len() {
-            let Some(key) = self.lanes.pop_front() else {
-                return;
-            };
-            while let Some(message) = self.next_command(&key) {
-                match commands::typed_command(&message).map(|command| command.when()) {
-                    Some(When::Beside | When::Queued) => {
-                        let work = self.start_command(message, Kind::Queued, actions);
-                        if let Some(session) = self.sessions.get_mut(&key) {
-                            session.command = Some(work);
-                        }
-                    }
-                    _ => self.take_edited(message, actions),
-                }
-            }
-            let session = self.sessions.get(&key);
-            if session.is_some_and(|session| !session.commands.is_empty()) {
-                self.lanes.push_back(key);
-            } else {
-                self.forget_if_idle(&key);
-            }
-        }
-    }
-
-    /// Takes the first command that waits in a session, if it can start now.
-    fn next_command(&mut self, key: &SessionKey) -> Option<Envelope> {
-        let is_full = self.is_stopping
-            || self.count(|work| work.kind == Kind::Queued) >= COMMANDS_MAX
-            || self.count(|work| work.kind == Kind::Queued && work.session == *key)
-                >= COMMANDS_IN_CHAT_MAX;
-        let session = self.sessions.get_mut(key).filter(|_| !is_full)?;
-        match session.command {
-            None => session.commands.pop_front_if(|message| is_ready(message)),
-            Some(_) => None,
-        }
-    }
-
-    fn start_command(
-        &mut self,
-        message: Envelope,
-        kind: Kind,
-        actions: &mut Vec<Action>,
-    ) -> WorkId {
-        let work = self.add_work(message.session.clone(), kind);
-        let message = Box::new(message);
-        actions.push(Action::StartCommand { work, message });
-        work
-    }
-
-    /// What was sent before a command was seen to be long keeps its order, and the person is told. What is
-    /// sent from now on runs beside it: it may be there to look at it.
-    fn grew_long(&mut self, work: WorkId, actions: &mut Vec<Action>) {
-        let key = self.works.get(&work).map(|work| &work.session);
-        let session = key.and_then(|key| self.sessions.get_mut(key));
-        let Some(session) = session.filter(|session| session.command == Some(work)) else {
-            return;
-        };
-        match session.commands.front() {
-            Some(waiting) => actions.push(Action::TellWaiting(Box::new(waiting.clone()))),
-            None => session.command = None,
-        }
-    }
-
-    fn count(&self, is_meant: impl Fn(&Work) -> bool) -> usize {
-        self.works.values().filter(|work| is_meant(work)).count()
     }
 
     /// A chat is told of its first refusal at once, and of the following ones together when some work has

@@ -2,6 +2,7 @@ mod random;
 
 use super::*;
 use crate::access::Role;
+use crate::limits::gateway::{COMMANDS_IN_CHAT_MAX, COMMANDS_WAITING_MAX};
 use crate::message::{Attachment, Media, RemoteFile, Sender};
 
 fn key(name: &str) -> SessionKey {
