@@ -16,6 +16,30 @@ pub fn spawn(builder: Builder, work: Box<dyn FnOnce() + Send>) -> io::Result<()>
     builder.spawn(work).map(drop)
 }
 
+#[cfg(debug_assertions)]
+thread_local! {
+    static IS_LOOP: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Marks this thread as one that never waits for the disk, or no longer. See [`may_wait_for_disk`].
+pub fn keep_from_disk(is_loop: bool) {
+    #[cfg(debug_assertions)]
+    IS_LOOP.with(|it| it.set(is_loop));
+    #[cfg(not(debug_assertions))]
+    let _ = is_loop;
+}
+
+/// Ends a build for tests in which a thread is about to force something to the disk that keeps other people waiting: on
+/// a worn card it can take seconds.
+#[inline]
+pub fn may_wait_for_disk() {
+    #[cfg(debug_assertions)]
+    assert!(
+        !IS_LOOP.with(std::cell::Cell::get) || std::thread::panicking(),
+        "the loop would wait for the disk"
+    );
+}
+
 /// A [`std::sync::Mutex`] whose `lock` always succeeds.
 #[derive(Debug, Default)]
 pub struct Mutex<T>(sync::Mutex<T>);

@@ -284,6 +284,7 @@ impl AppendLog {
 
     fn write(&mut self, lines: &[u8], durability: Durability) -> io::Result<()> {
         self.cut_remains()?;
+        crate::sync::may_wait_for_disk();
         self.file.write_all(lines)?;
         if durability == Durability::Synced {
             self.file.sync_data()?;

@@ -8,6 +8,7 @@
 pub mod agents;
 mod approvals;
 mod board;
+mod clerk;
 mod commands;
 pub mod control;
 mod cron;
@@ -16,7 +17,6 @@ pub mod heartbeat;
 mod host;
 mod memory;
 mod notify;
-mod observer;
 mod progress;
 pub mod questions;
 mod recover;
@@ -63,6 +63,7 @@ use crate::sync::Mutex;
 pub use crate::bus::Ending;
 use agents::{Hosted, Roster};
 use approvals::Approvals;
+use clerk::Clerk;
 pub use commands::Updates;
 use commands::texts;
 use cron::Cron;
@@ -197,6 +198,8 @@ pub struct Gateway {
     cron: Cron,
     /// Commands about jobs that wait.
     job_commands: reminders::JobCommands,
+    /// What waits for the disk.
+    clerk: Clerk,
     /// The tasks of subagents.
     tasks: Tasks,
     /// The open terminals.
@@ -268,6 +271,15 @@ impl Gateway {
     fn release(&self, session: &SessionKey) {
         self.parts.outbox.release(session);
         self.deliveries.values().for_each(Delivery::wake);
+    }
+
+    /// Writes which chats were active last.
+    fn save_chats(&self) {
+        for chat in [&self.parts.recent, &self.parts.owner_chat] {
+            if let Err(error) = chat.save() {
+                tracing::warn!("failed to save the last active chat: {error}");
+            }
+        }
     }
 
     /// Sends a text to a chat. When it cannot be stored, it is sent without being stored.

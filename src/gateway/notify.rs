@@ -22,14 +22,20 @@ pub(super) async fn keep(
     if gateway.is_stopping() {
         return;
     }
-    tracing::info!("ready");
-    gateway.say_back();
-    gateway.say_updated();
+    let ready = notifier.clone();
+    // After what is written at the start, which a power cut from now on finds.
+    gateway.later(move |gateway| {
+        tracing::info!("ready");
+        gateway.say_back();
+        gateway.say_updated();
+        if let Some(notifier) = ready {
+            log_failure(notifier.status(&gateway.status_line(Language::English)));
+            log_failure(notifier.ready());
+        }
+    });
     let Some(notifier) = notifier else {
         return;
     };
-    log_failure(notifier.status(&gateway.status_line(Language::English)));
-    log_failure(notifier.ready());
     let Some(interval) = notifier.watchdog() else {
         return;
     };

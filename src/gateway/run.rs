@@ -1,5 +1,8 @@
 //! The loop: takes every event from the queue, lets the scheduler decide, and performs its actions.
 
+mod observer;
+mod start;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -8,36 +11,37 @@ use std::sync::mpsc as replies;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::runtime::{Builder, Runtime};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::runtime::Builder;
 use tokio::sync::mpsc::Receiver;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use super::approvals::Approvals;
-use super::board::{own_menu, tell_back};
-use super::commands::{self, texts};
+use super::board::tell_back;
+use super::clerk::Clerk;
+use super::commands::texts;
 use super::host::{Reply, Work};
 use super::recover::Accepted;
 use super::scheduler::{Action, Input, Scheduler, WorkId};
 use super::time::{self, Timekeeper};
-use super::{Gateway, Parts, board, control, cron, heartbeat, notify, observer, sleep, watch};
+use super::{Gateway, Parts, board, control, cron, heartbeat, notify, sleep, watch};
 use crate::access::Role;
 use crate::agent::commands::{Slash, may_use, typed_command};
-use crate::bus::{self, Ending, Event, EventSender, Heartbeats};
+use crate::bus::{self, Ending, Event, Heartbeats};
 use crate::cancel::Cancel;
 use crate::channels::adapter::Adapter;
-use crate::channels::choices::Choices;
-use crate::channels::delivery::{Delivery, DeliveryParts, Observer};
-use crate::channels::intake::{AccessList, Intake, IntakeParts};
+use crate::channels::delivery::Delivery;
+use crate::channels::intake::{AccessList, Intake};
 use crate::clock::{Clock, Stopwatch};
-use crate::error::{Error, Exit, Result};
+use crate::error::Result;
 use crate::language::Language;
+use crate::limits::cancel::POLL;
 use crate::limits::gateway::{LONG_COMMAND, SEND_GRACE, STOP_GRACE, term::CLOSE_TIME};
-use crate::limits::{cancel::POLL, channels::STACK_BYTES};
 use crate::message::{Address, Envelope, Origin, SessionKey};
+use crate::sync::keep_from_disk;
 use crate::sys::{memory, notify::Notifier};
 use crate::text::count_of;
+use start::{cannot_start, deliveries, start_receiving, watch_signals};
 
 /// A channel, and who may write to it.
 pub struct Channel {
@@ -105,6 +109,7 @@ pub fn run(
         memory: Default::default(),
         cron: Default::default(),
         job_commands: Default::default(),
+        clerk: Clerk::default(),
         tasks: Default::default(),
         terminals: Default::default(),
         heartbeat: Default::default(),
@@ -165,100 +170,6 @@ pub fn run(
     Ok(ending)
 }
 
-fn deliveries(
-    parts: &Parts,
-    channels: &[Channel],
-    observer: &Arc<observer::Deliveries>,
-    (heartbeats, runtime): (&Heartbeats, &Runtime),
-) -> BTreeMap<&'static str, Delivery> {
-    let delivery = |channel: &Channel| {
-        let live = Arc::clone(&parts.live);
-        let delivery = Delivery::new(DeliveryParts {
-            adapter: Arc::clone(&channel.adapter),
-            outbox: Arc::clone(&parts.outbox),
-            observer: Arc::clone(observer) as Arc<dyn Observer>,
-            workspace_with: Box::new(move |path| {
-                let live = Arc::clone(&live.lock());
-                live.agents.workspace_with(path)
-            }),
-            pictures: parts.pictures.clone(),
-            languages: Arc::clone(&parts.languages),
-            clock: Clock::System,
-            heartbeats: heartbeats.clone(),
-            timers: runtime.handle().clone(),
-            menu: {
-                let live = Arc::clone(&parts.live);
-                Box::new(move || {
-                    let live = Arc::clone(&live.lock());
-                    commands::menu().chain(own_menu(&live)).collect()
-                })
-            },
-            max_retries: parts.send_max_retries,
-            choices: Choices::of(&*channel.adapter, &parts.state),
-        });
-        (channel.adapter.name(), delivery)
-    };
-    channels.iter().map(delivery).collect()
-}
-
-/// Starts a thread for each channel. What it receives waits in the queue until the loop runs.
-fn start_receiving(
-    gateway: &Arc<Gateway>,
-    channels: Vec<Channel>,
-    heartbeats: &Heartbeats,
-    receivers: &mut Receivers,
-) -> Result<BTreeMap<&'static str, Intake>> {
-    let mut intakes = BTreeMap::new();
-    for Channel { adapter, access } in channels {
-        let name = adapter.name();
-        let Some(delivery) = gateway.deliveries.get(name) else {
-            continue;
-        };
-        let (to_wake, to_tell) = (delivery.clone(), delivery.clone());
-        let [to_ask, to_type, to_await, to_close, to_note] = [gateway; 5].map(Arc::clone);
-        let (parts, live) = (&gateway.parts, Arc::clone(&gateway.parts.live));
-        let intake = Intake::new(IntakeParts {
-            channel: name,
-            inbox: Arc::clone(&parts.inbox),
-            pairing: Arc::clone(&parts.pairing),
-            access,
-            outbox: Arc::clone(&parts.outbox),
-            workspace_for: Box::new(move |message| {
-                let live = Arc::clone(&live.lock());
-                live.agents.workspace_for(message)
-            }),
-            languages: Arc::clone(&parts.languages),
-            health: delivery.health(),
-            pair_command: parts.pair_command.clone(),
-            files_max_bytes: parts.files_max_bytes,
-            events: gateway.events.clone(),
-            clock: Clock::System,
-            heartbeats: heartbeats.clone(),
-            adapter: Arc::clone(&adapter),
-            cancel: receivers.cancel.clone(),
-            wake: Box::new(move || to_wake.wake()),
-            reachable: Box::new(move || {
-                to_note.channel_reached(name);
-                to_tell.reachable();
-            }),
-            is_awaited: Box::new(move |chat, person| to_await.is_awaited(chat, person)),
-            lost_access: Box::new(move |chat, person| to_close.close_terminal_of(chat, person)),
-            is_secret: Box::new(move |message| to_ask.is_secret(message)),
-            take_secret: Box::new(move |message| to_type.type_secret(&message)),
-            choices: delivery.choices(),
-        });
-        intakes.insert(name, intake.clone());
-        let (heartbeat, cancel) = (heartbeats.register(name), receivers.cancel.clone());
-        let thread = std::thread::Builder::new()
-            .name(format!("{name}-receive"))
-            .stack_size(STACK_BYTES)
-            .spawn(move || adapter.receive(intake, heartbeat, cancel))
-            .map_err(cannot_start)?;
-        receivers.threads.push(thread);
-    }
-    Ok(intakes)
-}
-
 /// Waits for the threads of the channels to end; they have been asked to.
 fn stop(work: Loop, receivers: Receivers) {
     work.intakes.values().for_each(Intake::stop);
@@ -269,12 +180,7 @@ fn stop(work: Loop, receivers: Receivers) {
     // A thread that is not waited for may keep the agents until the process ends, and their ends would
     // not be recorded.
     work.gateway.live().agents.end_all_background();
-    if let Err(error) = work.gateway.parts.owner_chat.save() {
-        tracing::warn!("failed to save the chat of an owner: {error}");
-    }
-    if let Err(error) = work.gateway.parts.recent.save() {
-        tracing::warn!("failed to save the last active chat: {error}");
-    }
+    work.gateway.save_chats();
     work.gateway.time.save();
     if let Err(error) = work.gateway.parts.starts.end() {
         tracing::warn!("failed to note the end: {error}");
@@ -295,8 +201,9 @@ fn stop(work: Loop, receivers: Receivers) {
 impl Loop {
     /// Takes events until the gateway is asked to end.
     async fn run(&mut self, events: &mut Receiver<Event>) -> Ending {
+        keep_from_disk(true);
         loop {
-            // A /restart that an earlier run had accepted is performed by `recover`.
+            // A /restart that an earlier run had accepted comes from `recover`.
             if let Some(ending) = self.ending {
                 return ending;
             }
@@ -310,6 +217,7 @@ impl Loop {
     /// Gives running work some time to end, and stored messages some time to be sent. Work that is left
     /// then stays unfinished in its journal and continues after the next start.
     async fn wind_down(&mut self, events: &mut Receiver<Event>) {
+        keep_from_disk(false);
         self.gateway.is_stopping.store(true, Ordering::SeqCst);
         self.handle(Input::Stopping);
         // An answer could take longer than the grace.
@@ -333,7 +241,9 @@ impl Loop {
             sleep(POLL).await;
         }
         self.gateway.cron.stop();
-        while self.gateway.job_commands.is_busy() && watch.elapsed() < STOP_GRACE {
+        while (self.gateway.clerk.is_busy() || self.gateway.job_commands.is_busy())
+            && watch.elapsed() < STOP_GRACE
+        {
             sleep(POLL).await;
         }
         while self.gateway.terminals.is_any_open() && watch.elapsed() < CLOSE_TIME {
@@ -364,7 +274,9 @@ impl Loop {
                     self.note(&message);
                 }
                 if !may_use(&message) {
-                    return self.gateway.refuse_command(&message);
+                    return self
+                        .gateway
+                        .later(move |gateway| gateway.refuse_command(&message));
                 }
                 if self.gateway.questions.take_message(&message)
                     || self.gateway.take_reply(&message)
@@ -433,17 +345,12 @@ impl Loop {
     /// Acknowledges a person's message, and notes that their chat is the active one.
     fn note(&self, message: &Envelope) {
         let to = message.address();
+        let parts = &self.gateway.parts;
         // What is meant for the people of the board does not go to a guest.
-        if message.role > Role::Guest
-            && let Err(error) = self.gateway.parts.recent.note(&to)
-        {
-            tracing::warn!("failed to save the last active chat: {error}");
-        }
-        if message.role == Role::Owner
-            && !message.is_group
-            && let Err(error) = self.gateway.parts.owner_chat.note(&to)
-        {
-            tracing::warn!("failed to save the chat of an owner: {error}");
+        let is_news = message.role > Role::Guest && parts.recent.note(&to);
+        let is_owner = message.role == Role::Owner && !message.is_group;
+        if is_owner && parts.owner_chat.note(&to) || is_news {
+            self.gateway.later(|gateway| gateway.save_chats());
         }
         if let Some(delivery) = self.gateway.delivery(&to) {
             delivery.accepted(&to, &message.reference);
@@ -492,14 +399,19 @@ impl Loop {
                 });
                 self.time(work);
             }
-            Action::TellWaiting(message) => gateway.tell_waiting(&message),
+            Action::TellWaiting(message) => {
+                gateway.later(move |gateway| gateway.tell_waiting(&message));
+            }
             Action::Command(message) => {
                 let command = typed_command(&message);
                 if command.is_none_or(|command| command.slash != Slash::Restart) {
-                    gateway.answer_command_soon(*message);
-                } else if gateway.answer_restart(&message) {
-                    self.ending.get_or_insert(Ending::Restart);
+                    return gateway.answer_command_soon(*message);
                 }
+                gateway.later(move |gateway| {
+                    if gateway.answer_restart(&message) {
+                        gateway.events.send(Event::End(Ending::Restart));
+                    }
+                });
             }
             Action::Stopped { message, count } => gateway.answer_stop(*message, count),
             Action::Interject { work, messages } => self.reply(work, Reply::Messages(messages)),
@@ -513,11 +425,11 @@ impl Loop {
                 messages,
                 more,
                 reason,
-            } => gateway.refuse(&messages, more, reason),
-            Action::Forget(message) => gateway.parts.inbox.taken(&message.id),
+            } => gateway.later(move |gateway| gateway.refuse(&messages, more, reason)),
+            Action::Forget(message) => gateway.forget(&message),
             Action::Drop(messages) => {
                 for message in &messages {
-                    gateway.parts.inbox.taken(&message.id);
+                    gateway.forget(message);
                     gateway.drop_run(message);
                     gateway.tasks.remove(&message.session);
                 }
@@ -585,7 +497,8 @@ impl Loop {
             None => self.told.clear(),
             Some(error) if self.told.insert(to.clone()) => {
                 let text = texts::thread_failed(language, &error);
-                self.gateway.tell(to, &text);
+                // Not stored, which takes a thread.
+                self.gateway.tell_at_once(to, &text);
             }
             Some(_) => {}
         }
@@ -604,24 +517,4 @@ fn long_command() -> Duration {
 /// Where an interrupted turn's answer goes.
 fn address_of(session: &SessionKey) -> Address {
     Address::parse(session.as_str())
-}
-
-/// SIGTERM and Ctrl-C stop the gateway in order; a second one ends it at once, and loses nothing.
-fn watch_signals(runtime: &Runtime, events: &EventSender) -> Result<()> {
-    let _entered = runtime.enter();
-    for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
-        let mut signals = signal(kind).map_err(cannot_start)?;
-        let events = events.clone();
-        runtime.spawn(async move {
-            signals.recv().await;
-            events.send_async(Event::End(Ending::Stopped)).await;
-            signals.recv().await;
-            std::process::exit(Exit::Stopped as i32);
-        });
-    }
-    Ok(())
-}
-
-fn cannot_start(error: std::io::Error) -> Error {
-    Error::Failed(format!("Cannot start the gateway: {error}"))
 }

@@ -180,6 +180,7 @@ impl Inbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
+        crate::sync::may_wait_for_disk();
         self.inner.lock()
     }
 }

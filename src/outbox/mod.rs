@@ -326,6 +326,7 @@ impl Outbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
+        crate::sync::may_wait_for_disk();
         self.inner.lock()
     }
 }

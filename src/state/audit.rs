@@ -146,6 +146,7 @@ impl Audit {
         if !sync {
             return Ok(());
         }
+        crate::sync::may_wait_for_disk();
         file.sync_data().map_err(Error::io("sync", &self.path))?;
         match self.path.parent().filter(|_| length == 0) {
             Some(folder) => File::open(folder)

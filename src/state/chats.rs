@@ -173,37 +173,33 @@ impl LastChat {
         self.known.lock().chat.clone()
     }
 
-    /// Notes that a chat is active. Writes only when it is another one than before, and at most once a
-    /// [`LAST_CHAT_INTERVAL`]; [`LastChat::save`] writes the rest.
-    pub fn note(&self, chat: &Address) -> Result<()> {
+    /// Notes that a chat is active. Returns whether that is to be [saved](LastChat::save) now: when it is another one
+    /// than before, and at most once a [`LAST_CHAT_INTERVAL`].
+    pub fn note(&self, chat: &Address) -> bool {
         let mut known = self.known.lock();
-        if known.chat.as_ref() == Some(chat) && !known.is_unsaved {
-            return Ok(());
+        if known.chat.as_ref() != Some(chat) {
+            known.chat = Some(chat.clone());
+            known.is_unsaved = true;
         }
-        known.chat = Some(chat.clone());
-        known.is_unsaved = true;
-        match known.written {
-            Some(written) if written.elapsed() < LAST_CHAT_INTERVAL => Ok(()),
-            _ => self.write(&mut known),
-        }
+        let is_soon = |written: Stopwatch| written.elapsed() < LAST_CHAT_INTERVAL;
+        known.is_unsaved && !known.written.is_some_and(is_soon)
     }
 
-    /// Writes what has not been written: at the end.
+    /// Writes what has not been written. Others see the chat meanwhile.
     pub fn save(&self) -> Result<()> {
         let mut known = self.known.lock();
-        match known.is_unsaved {
-            true => self.write(&mut known),
-            false => Ok(()),
+        if !std::mem::replace(&mut known.is_unsaved, false) {
+            return Ok(());
         }
-    }
-
-    fn write(&self, known: &mut Known) -> Result<()> {
-        self.file.update(|last| {
-            last.clone_from(&known.chat);
+        known.written = Some(Stopwatch::start());
+        let chat = known.chat.clone();
+        drop(known);
+        let written = self.file.update(|last| {
+            last.clone_from(&chat);
             Ok(())
-        })?;
-        (known.written, known.is_unsaved) = (Some(Stopwatch::start()), false);
-        Ok(())
+        });
+        self.known.lock().is_unsaved |= written.is_err();
+        written
     }
 }
 
@@ -392,13 +388,15 @@ mod tests {
         let recent = LastChat::new(folder.path());
         assert_eq!(recent.get(), None);
         let (one, two) = (Address::parse("telegram:1"), Address::parse("telegram:2"));
-        recent.note(&one).unwrap();
+        assert!(recent.note(&one));
+        recent.save().unwrap();
         assert_eq!(LastChat::new(folder.path()).get(), Some(one.clone()));
         let path = folder.path().join("recent.json");
         std::fs::remove_file(&path).unwrap();
-        recent.note(&one).unwrap();
+        assert!(!recent.note(&one));
+        recent.save().unwrap();
         assert!(!path.exists());
-        recent.note(&two).unwrap();
+        assert!(!recent.note(&two), "it was written a moment ago");
         assert_eq!(recent.get(), Some(two.clone()));
         recent.save().unwrap();
         assert_eq!(LastChat::new(folder.path()).get(), Some(two));

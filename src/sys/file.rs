@@ -143,6 +143,7 @@ pub fn unlock(file: impl AsFd) -> io::Result<()> {
 
 /// Forces a folder's entries to the disk, so that a new or renamed file is found after a power cut.
 pub fn sync_folder(folder: BorrowedFd<'_>) -> io::Result<()> {
+    crate::sync::may_wait_for_disk();
     match rustix::fs::fsync(folder) {
         // Some network and FUSE file systems cannot do it for folders (fsync(2), EINVAL).
         Ok(()) | Err(rustix::io::Errno::INVAL) => Ok(()),
@@ -169,6 +170,7 @@ fn replace_at(
     synced: bool,
     fill: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<File> {
+    crate::sync::may_wait_for_disk();
     let temporary = temporary_name(name);
     let written = write_new(folder, &temporary, Mode::from_raw_mode(mode), fill).and_then(|file| {
         if synced {

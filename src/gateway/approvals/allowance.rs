@@ -65,8 +65,10 @@ impl Gateway {
                 sleep(until_next(left)).await;
             }
             if gateway.countdowns.end(&session) {
-                let key = DraftKey::allowance(&session);
-                gateway.end_allowance(&key, &to, texts::allowance_over(language));
+                gateway.later(move |gateway| {
+                    let key = DraftKey::allowance(&session);
+                    gateway.end_allowance(&key, &to, texts::allowance_over(language));
+                });
             }
         });
     }

@@ -283,7 +283,7 @@ impl Gateway {
 
     /// Takes the answer that a pressed button gives.
     pub(super) fn press(
-        &self,
+        self: &Arc<Self>,
         to: &Address,
         person: &Sender,
         (message, question): (&PressedMessage, u64),
@@ -295,18 +295,20 @@ impl Gateway {
         match taken {
             Taken::Yes => {}
             Taken::OnceOnly(number, always) => {
-                self.tell(to, &once_only(person.language, number, always));
+                self.say_later(to, &once_only(person.language, number, always));
             }
-            Taken::NotEverything => self.tell(to, texts::not_everything(person.language)),
+            Taken::NotEverything => self.say_later(to, texts::not_everything(person.language)),
             // Its message says what became of it.
             Taken::Unknown if self.approvals.knows(question) && self.edits(to) => {}
-            Taken::Unknown if !self.edits(to) => self.tell(to, question_closed(person.language)),
+            Taken::Unknown if !self.edits(to) => {
+                self.say_later(to, question_closed(person.language))
+            }
             // Of an earlier run: its message loses the buttons.
             Taken::Unknown => {
                 let said = truncate_bytes(&message.text, CLOSED_QUESTION_BYTES);
                 let said = plain(&reveal_but(said, &["\n"]));
                 let closed = question_closed(person.language);
-                self.tell_with(OutgoingMessage {
+                self.tell_later(OutgoingMessage {
                     edits: message.id.clone(),
                     ..OutgoingMessage::text(to, format!("{said}\n\n{closed}").trim())
                 });

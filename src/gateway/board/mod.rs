@@ -89,11 +89,13 @@ pub async fn keep(gateway: Arc<Gateway>) {
     let mut interval = tokio::time::interval(SAMPLE_INTERVAL);
     loop {
         interval.tick().await;
-        let is_trusted = gateway.trust().is_trusted();
-        let watched = gateway.parts.watches.values();
-        if let Err(error) = gateway.parts.board.record(is_trusted, &watched) {
-            tracing::warn!("failed to save the history of the board: {error}");
-        }
+        gateway.later(|gateway| {
+            let is_trusted = gateway.trust().is_trusted();
+            let watched = gateway.parts.watches.values();
+            if let Err(error) = gateway.parts.board.record(is_trusted, &watched) {
+                tracing::warn!("failed to save the history of the board: {error}");
+            }
+        });
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 
 use super::services::{lacks_rights, parse_confirmed, with_rights};
 use super::unit::missing_rights;
@@ -140,15 +140,22 @@ pub async fn tell_back(gateway: Arc<Gateway>) {
     let Some(boot) = gateway.parts.board.boot_id() else {
         return;
     };
-    let back = gateway
-        .parts
-        .starts
-        .begin(&boot, gateway.time.known_at_start());
-    let back = back.unwrap_or_else(|error| {
-        tracing::warn!("failed to note the start of the machine: {error}");
-        None
+    let (sender, receiver) = oneshot::channel();
+    let id = boot.clone();
+    gateway.later(move |gateway| {
+        let begun = gateway
+            .parts
+            .starts
+            .begin(&id, gateway.time.known_at_start());
+        let back = begun.unwrap_or_else(|error| {
+            tracing::warn!("failed to note the start of the machine: {error}");
+            None
+        });
+        let _ = sender.send(back);
     });
-    let Some(back) = back else { return };
+    let Ok(Some(back)) = receiver.await else {
+        return;
+    };
     let changed = Arc::new(Notify::new());
     gateway.time.watch(&changed);
     while !gateway.trust().is_trusted() {

@@ -42,28 +42,28 @@ pub fn menu() -> impl Iterator<Item = MenuEntry> {
 }
 
 impl Gateway {
-    /// Answers a command on the loop, or on a thread: while its agent still has to be made, and when it
-    /// changes jobs.
+    /// Answers a command beside the loop: with others in their order, but for those that change jobs and those whose
+    /// agent still has to be made.
     pub(super) fn answer_command_soon(self: &Arc<Self>, message: Envelope) {
         let slash = commands::typed_command(&message).map(|command| command.slash);
         if matches!(slash, Some(Slash::Remind | Slash::Cron)) {
             return self.answer_job_command(message);
         }
         if self.live().agents.serving(&message).made().is_some() {
-            return self.answer_command(&message);
+            return self.later(move |gateway| gateway.answer_command(&message));
         }
         let gateway = Arc::clone(self);
         self.spawn_when_possible("command", move || gateway.answer_command(&message));
     }
 
-    /// Answers a command on the loop.
+    /// Answers a command, not on the loop.
     pub(super) fn answer_command(&self, message: &Envelope) {
         if let Some(command) = commands::typed_command(message) {
             self.answer_and_finish(message, command, &Cancel::new());
         }
     }
 
-    /// Answers `/restart` on the loop. Returns whether the gateway is to restart: with a configuration
+    /// Answers `/restart`. Returns whether the gateway is to restart: with a configuration
     /// that the next start refuses it would not come back.
     pub(super) fn answer_restart(&self, message: &Envelope) -> bool {
         match (self.parts.check_start)() {
@@ -99,7 +99,7 @@ impl Gateway {
         });
         if let Err(error) = spawned {
             let note = texts::background_may_run(language, &error);
-            self.finish_command(&message, describe_stop(count, &note, language));
+            self.finish_later(&message, describe_stop(count, &note, language));
         }
     }
 
@@ -198,8 +198,7 @@ impl Gateway {
         let answer = match command.slash {
             // The command that takes the text answers.
             Slash::In => match self.answer_in(message, command.argument) {
-                Ok(None) => return self.parts.inbox.taken(&message.id),
-                Ok(Some(text)) => Ok(text.into()),
+                Ok(()) => return self.parts.inbox.taken(&message.id),
                 Err(error) => Err(error),
             },
             _ => self.answer_to(message, command, cancel),
@@ -348,8 +347,8 @@ impl Gateway {
         if role < Role::User || role < Role::Owner && self.parts.recent.get().is_some() {
             return Ok(paired);
         }
-        if let Err(error) = self.parts.recent.note(&chat) {
-            tracing::warn!("failed to save the last active chat: {error}");
+        if self.parts.recent.note(&chat) {
+            self.save_chats();
         }
         Ok(paired)
     }

@@ -170,11 +170,7 @@ impl Gateway {
 
     /// Answers `/in`: the text goes to the command of this chat that was started last and reads. Returns `None` when it
     /// did, for then the command itself answers.
-    pub(in crate::gateway) fn answer_in(
-        &self,
-        message: &Envelope,
-        argument: &str,
-    ) -> Result<Option<String>> {
+    pub(in crate::gateway) fn answer_in(&self, message: &Envelope, argument: &str) -> Result<()> {
         let language = message.language();
         let Some(running) = self.commands.reading_in(&message.session) else {
             return Err(Error::Usage(texts::nothing_reads(language).to_owned()));
@@ -184,14 +180,14 @@ impl Gateway {
             text => running.input.send(&format!("{text}\n"))?,
         };
         match was_written {
-            true => Ok(None),
+            true => Ok(()),
             false => Err(Error::Usage(texts::nothing_reads(language).to_owned())),
         }
     }
 
     /// Takes a reply to a running command's message, or to the message that started it, as its input. Only of
     /// the person who started it, as long as they may write to it.
-    pub(in crate::gateway) fn take_reply(&self, message: &Envelope) -> bool {
+    pub(in crate::gateway) fn take_reply(self: &Arc<Self>, message: &Envelope) -> bool {
         let has_files = !message.remote_files.is_empty() || !message.attachments.is_empty();
         if message.replies_to.is_empty() || has_files || message.is_relayed {
             return false;
@@ -221,17 +217,23 @@ impl Gateway {
             let is_late = self.commands.has_just_ended(session, &sender.id, target);
             if is_late {
                 // It may be a password, which is not for a model.
-                self.finish_command(message, texts::has_ended(language).to_owned());
+                self.finish_later(message, texts::has_ended(language).to_owned());
             }
             return is_late;
         };
-        match running.input.send(&format!("{}\n", message.typed_text())) {
-            Ok(true) => self.parts.inbox.taken(&message.id),
-            Ok(false) => {
-                self.finish_command(message, texts::takes_no_input(language).to_owned());
+        // It is recorded before it is passed on. Inputs keep their order, also with those of /in.
+        let message = message.clone();
+        self.later(move |gateway| {
+            match running.input.send(&format!("{}\n", message.typed_text())) {
+                Ok(true) => gateway.parts.inbox.taken(&message.id),
+                Ok(false) => {
+                    gateway.finish_command(&message, texts::takes_no_input(language).to_owned());
+                }
+                Err(error) => {
+                    gateway.finish_command(&message, answers::format_error(&error, language));
+                }
             }
-            Err(error) => self.finish_command(message, answers::format_error(&error, language)),
-        }
+        });
         true
     }
 

@@ -266,7 +266,7 @@ fn is_text(message: &Envelope) -> bool {
 
 impl Gateway {
     /// Types a message into the terminal of its chat. Returns whether it was for that.
-    pub(super) fn type_message(&self, message: &Envelope) -> bool {
+    pub(super) fn type_message(self: &Arc<Self>, message: &Envelope) -> bool {
         let to = message.address();
         let Some(open) = self.terminals.at(&to).filter(|open| open.is_by(message)) else {
             return false;
@@ -281,7 +281,7 @@ impl Gateway {
             if bytes.is_none() && !is_for_it {
                 return false;
             }
-            self.parts.inbox.taken(&message.id);
+            self.forget(message);
             return true;
         }
         match bytes {
@@ -293,15 +293,15 @@ impl Gateway {
                     return false;
                 }
             }
-            Some(Err(bad)) => self.tell(&to, &describe_bad(&bad, language)),
+            Some(Err(bad)) => self.say_later(&to, &describe_bad(&bad, language)),
             Some(Ok(bytes)) if open.push(&bytes) => {
                 if message.pressed.is_none() {
                     self.lower_terminal(&open);
                 }
             }
-            Some(Ok(_)) => self.tell(&to, texts::input_full(language)),
+            Some(Ok(_)) => self.say_later(&to, texts::input_full(language)),
         }
-        self.parts.inbox.taken(&message.id);
+        self.forget(message);
         true
     }
 

@@ -83,14 +83,12 @@ impl Timekeeper {
         }
     }
 
-    /// The same while the gateway runs, once in a while.
-    fn save_if_old(&self) {
+    /// Whether the time that was saved is to be replaced: once in a while.
+    fn is_old(&self) -> bool {
         let kept = self.state.lock().kept;
         let age = self.clock.now_ms().saturating_sub(kept).unsigned_abs();
         // A timer may end a moment early.
-        if age.saturating_add(KNOWN_EARLY.as_millis() as u64) >= KNOWN_INTERVAL.as_millis() as u64 {
-            self.save();
-        }
+        age.saturating_add(KNOWN_EARLY.as_millis() as u64) >= KNOWN_INTERVAL.as_millis() as u64
     }
 
     /// Looks at the clock again, and says what has changed.
@@ -201,8 +199,9 @@ pub(super) async fn keep(gateway: Arc<Gateway>) {
         if time.trust().is_trusted() {
             // A power cut soon after the start was not before it.
             match std::mem::replace(&mut is_begun, true) {
-                false => time.save(),
-                true => time.save_if_old(),
+                false => gateway.later(|gateway| gateway.time.save()),
+                true if time.is_old() => gateway.later(|gateway| gateway.time.save()),
+                true => {}
             }
         }
         let since = time.state.lock().offset;

@@ -79,6 +79,9 @@ pub const SEND_LOCK_TIME: Duration = Duration::from_secs(15);
 pub const SEND_CONFIRM_TIME: Duration = Duration::from_secs(5);
 /// Characters that a refusal shows of each message.
 pub const REFUSED_CHARS: usize = 40;
+/// Pieces of work that wait for the disk; the loop waits for room beyond that. Each arrived as a message, of which the
+/// inbox holds no more than that.
+pub const CLERK_WAITING_MAX: usize = 500;
 /// Commands about jobs and presses of reminders' buttons that wait for the one thread that answers them.
 pub const JOB_COMMANDS_WAITING_MAX: usize = 100;
 /// Minutes until a reminder comes again that was snoozed.

@@ -87,7 +87,7 @@ fn turn_costs(most: usize, tool_call: impl Fn() -> Step) {
     let last = calls.iter().rposition(accepts).unwrap();
     // What is kept at a stop, whatever happened before: the last known time, that it was in order, and the
     // samples of the last hour.
-    let at_stop = ["clock.json", "starts.json", "history.bin", "/state>)"];
+    let at_stop = ["clock.json", "starts.json", "history.bin", "/state>"];
     let is_of_turn = |call: &&String| !at_stop.iter().any(|name| call.contains(name));
     let syncs = calls[last..]
         .iter()

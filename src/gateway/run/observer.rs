@@ -3,11 +3,11 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use super::commands::texts;
-use super::{Gateway, Parts};
 use crate::channels::delivery::Observer;
 use crate::channels::names::title;
 use crate::cron;
+use crate::gateway::commands::texts;
+use crate::gateway::{Gateway, Parts};
 use crate::markup::inline_code;
 use crate::message::{Address, OutgoingMessage};
 use crate::watch;
