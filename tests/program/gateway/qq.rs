@@ -194,6 +194,11 @@ fn what_is_written_between_two_runs_is_answered_as_a_reply() {
     let gateway = chat.start();
     chat.ana.says("hello");
     chat.qq.wait_for(&chat.ana, "one");
+    // What is not confirmed yet would be sent once more.
+    let outbox = chat.home.path().join("outbox.jsonl");
+    crate::harness::wait_until("the confirmation", || {
+        std::fs::read_to_string(&outbox).is_ok_and(|text| text.is_empty())
+    });
     gateway.kill();
     let said = chat.ana.says("are you there?");
     let gateway = chat.start();
