@@ -72,6 +72,19 @@ pub struct Settings<'a> {
     left_out: Vec<Vec<String>>,
 }
 
+/// The switch of a section by a name that other programs have for it, such as `enable` or `disabled`. The value gets
+/// the sense of our own.
+fn other_switch(section: &str, name: &str, value: &mut Value) -> Option<(Place, String)> {
+    let is_reversed = table::switch_name(name)?;
+    let (place, spelt) = table::step(section, "enabled")?;
+    let Place::Key(key) = place else { return None };
+    *value = check::plainly(key.kind, value.take());
+    if let Value::Bool(is_on) = value {
+        *is_on ^= is_reversed;
+    }
+    Some((place, spelt))
+}
+
 impl<'a> Settings<'a> {
     /// Starts with nothing set.
     pub fn new(outside: Option<&'a Outside<'a>>) -> Self {
@@ -116,22 +129,30 @@ impl<'a> Settings<'a> {
         let place = format!("{file}:{}", member.line);
         let mut names = Vec::new();
         let mut found = Place::Section("");
+        let mut value = json::from_str(value).unwrap_or_default();
         for name in &member.path {
             let step = match found {
-                Place::Section(section) => table::step(section, name),
+                Place::Section(section) => {
+                    table::step(section, name).or_else(|| other_switch(section, name, &mut value))
+                }
                 Place::Key(_) => None,
             };
             let Some((next, spelt)) = step else {
+                // Where something is to be off, a start that has it on is not safe.
+                let is_last = !names.is_empty() && names.len() + 1 == member.path.len();
+                let stops = is_last
+                    && table::switch_name(name).is_some_and(|is_reversed| {
+                        check::plainly(Kind::Flag, value) == Value::Bool(is_reversed)
+                    });
                 names.extend(member.path[names.len()..].iter().cloned());
                 let path = safe(&names);
                 let advice = nearest::advise(&path);
-                self.ignore(&place, &texts::unknown_setting(&path, &advice));
+                self.complain(stops, &place, &texts::unknown_setting(&path, &advice));
                 return false;
             };
             found = next;
             names.push(spelt);
         }
-        let value = json::from_str(value).unwrap_or_default();
         match found {
             Place::Key(key) => {
                 let source = Source::File(member.line);

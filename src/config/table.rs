@@ -319,6 +319,15 @@ pub fn step(section: &str, name: &str) -> Option<(Place, String)> {
     })
 }
 
+/// A name that other programs have for the switch `enabled`, and whether its sense is the reverse.
+pub fn switch_name(name: &str) -> Option<bool> {
+    match camel_case(name).as_str() {
+        "enable" | "enabled" => Some(false),
+        "disable" | "disabled" => Some(true),
+        _ => None,
+    }
+}
+
 /// The pattern of the section that a path leads to, such as `providers.*`; `""` is the whole file.
 pub fn section(path: &str) -> Option<&'static str> {
     if path.is_empty() {

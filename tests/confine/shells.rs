@@ -331,6 +331,27 @@ fn shells_are_kept_for_each_chat_and_the_longest_idle_goes_first() {
     // Other settings need another shell.
     assert!(matches!(shells.take("b", 2, false), Taken::New));
     shells.end_all();
+    shells.give_up("b");
+    // More commands may run at a time than shells are kept, and none is told that its chat is busy.
+    let many = ["1", "2", "3", "4", "5", "6"];
+    for owner in many {
+        assert!(
+            matches!(shells.take(owner, 1, false), Taken::New),
+            "{owner}"
+        );
+    }
+    for owner in many {
+        shells.give_back(owner, open(&exec, &world), 1);
+    }
+    for (owner, is_kept) in many
+        .into_iter()
+        .zip([false, false, true, true, true, true])
+        .rev()
+    {
+        let taken = shells.take(owner, 1, false);
+        assert_eq!(matches!(taken, Taken::Kept(_)), is_kept, "{owner}");
+        shells.give_up(owner);
+    }
     let idle = Shells::new(Duration::from_millis(50));
     assert!(matches!(idle.take("a", 1, false), Taken::New));
     idle.give_back("a", open(&exec, &world), 1);

@@ -429,13 +429,17 @@ impl Plan {
             let edits = edits.clone().or_else(draft);
             let edits = edits.filter(|_| self.capabilities.edits);
             let ready_at = self.ready_at(to, Destination::message_at);
+            let aside_at = self.aside_at(to, *id).unwrap_or(Duration::MAX);
+            let ready_at = ready_at.map(|at| at.min(aside_at));
             let paced = self.pace.message_at(&to.chat, (self.is_group)(to));
             if !search.is_due(ready_at.map(|at| at.max(paced)))
                 || (*has_files || self.is_troubled(to)) && !self.has_slow_worker()
             {
                 return None;
             }
-            if let Some(why) = self.stuck(to, *id, search.now) {
+            if aside_at <= search.now
+                && let Some(why) = self.why_stuck(to)
+            {
                 let (to, id) = (to.clone(), *id);
                 return Some(Job::SetAside { to, id, why });
             }
@@ -453,15 +457,18 @@ impl Plan {
         })
     }
 
-    /// Why a message has failed for so long that it is set aside; `None` while it is to be tried. Only a channel that
-    /// has worked since then shows that the message is the reason.
-    fn stuck(&self, to: &Address, id: u64, now: Duration) -> Option<String> {
+    /// When a message is set aside that fails and fails; `None` while it is to be tried. Only a channel that has worked
+    /// since the first failure shows that the message is the reason.
+    fn aside_at(&self, to: &Address, id: u64) -> Option<Duration> {
         let stuck = self.destinations.get(to)?.stuck.as_ref()?;
-        let is_stuck = stuck.id == id
-            && stuck.tries >= SET_ASIDE_TRIES
-            && stuck.since < self.worked_at
-            && now.saturating_sub(stuck.since) >= self.patience;
-        is_stuck.then(|| stuck.why.clone())
+        let is_stuck =
+            stuck.id == id && stuck.tries >= SET_ASIDE_TRIES && stuck.since < self.worked_at;
+        is_stuck.then(|| stuck.since + self.patience)
+    }
+
+    fn why_stuck(&self, to: &Address) -> Option<String> {
+        let stuck = self.destinations.get(to)?.stuck.as_ref()?;
+        Some(stuck.why.clone())
     }
 
     /// Deletes a draft that would be above what is sent now.

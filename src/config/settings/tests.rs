@@ -47,6 +47,71 @@ fn each_problem_has_its_line_and_what_would_be_valid() {
 }
 
 #[test]
+fn what_other_programs_turn_off_by_another_name_is_off() {
+    let read = |text: &str| {
+        let mut settings = Settings::new(None);
+        settings.take_file(text, "f").unwrap();
+        settings.verdict().unwrap();
+        assert_eq!(settings.take_ignored(), [""; 0], "{text}");
+        Value::Object(settings.values)
+    };
+    for (text, path, expected) in [
+        (
+            r#"{"tools": {"exec": {"enable": false}}}"#,
+            "/tools/exec/enabled",
+            false,
+        ),
+        (
+            r#"{"tools": {"web": {"disabled": "true"}}}"#,
+            "/tools/web/enabled",
+            false,
+        ),
+        (
+            r#"{"tools": {"exec": {"disable": false}}}"#,
+            "/tools/exec/enabled",
+            true,
+        ),
+        (
+            r#"{"tools": {"mcpServers": {"s": {"command": "x", "disabled": true}}}}"#,
+            "/tools/mcpServers/s/enabled",
+            false,
+        ),
+        (
+            r#"{"tools": {"mcp_servers": {"s": {"command": "x", "enable": true}}}}"#,
+            "/tools/mcpServers/s/enabled",
+            true,
+        ),
+        (
+            r#"{"channels": {"slack": {"enable": 0, "disabled": true}}}"#,
+            "",
+            false,
+        ),
+    ] {
+        if path.is_empty() {
+            assert!(
+                !problems(text).is_empty() || !ignored(text).is_empty(),
+                "{text}"
+            );
+            continue;
+        }
+        assert_eq!(
+            read(text).pointer(path),
+            Some(&Value::Bool(expected)),
+            "{text}"
+        );
+    }
+    let unknown = problems(r#"{"tools": {"restrict": false, "enabled": false}}"#);
+    assert!(
+        unknown.contains("Unknown setting tools.enabled"),
+        "{unknown}"
+    );
+    assert_eq!(
+        problems(r#"{"tools": {"image": {"enabled": false}, "enable": true}}"#),
+        ""
+    );
+}
+
+#[test]
 fn an_invalid_secret_is_not_shown() {
     let text = ignored("{\"providers\": {\"x\": {\"apiKey\": [\"sk-canary\"]}}}");
     assert_eq!(

@@ -65,7 +65,7 @@ impl Shells {
     }
 
     /// Takes the shell of a chat. One that was started with other settings, or that is on the other side of
-    /// the sandbox, is ended. Where all places are taken by commands that run, it is busy.
+    /// the sandbox, is ended.
     pub fn take(&self, owner: &str, settings: u64, unsandboxed: bool) -> Taken {
         let mut places = self.places.lock();
         let known = places.iter_mut().find(|place| place.owner == owner);
@@ -74,7 +74,16 @@ impl Shells {
                 Some(kept) => kept,
                 None => return Taken::Busy,
             },
-            None => return self.make_room(places, owner),
+            None => {
+                let ended = make_room(&mut places);
+                places.push(Place {
+                    owner: owner.to_owned(),
+                    kept: None,
+                });
+                drop(places);
+                drop(ended);
+                return Taken::New;
+            }
         };
         drop(places);
         let fits = kept.settings == settings && kept.unsandboxed == unsandboxed;
@@ -84,33 +93,22 @@ impl Shells {
         }
     }
 
-    fn make_room(&self, mut places: crate::sync::MutexGuard<'_, Vec<Place>>, owner: &str) -> Taken {
-        let mut ended = None;
-        if places.len() >= SHELLS {
-            let waiting = places.iter().enumerate();
-            let waiting = waiting.filter_map(|(index, place)| Some((index, place.kept.as_ref()?)));
-            let longest = waiting.max_by_key(|(_, kept)| kept.since.elapsed());
-            match longest.map(|(index, _)| index) {
-                Some(index) => ended = Some(places.remove(index)),
-                None => return Taken::Busy,
-            }
-        }
-        places.push(Place {
-            owner: owner.to_owned(),
-            kept: None,
-        });
-        drop(places);
-        drop(ended);
-        Taken::New
-    }
-
     /// Gives the shell of a chat back after a command.
     pub fn give_back(&self, owner: &str, shell: Shell, settings: u64) {
         let kept = Kept::new(shell, self.idle, settings);
         let mut places = self.places.lock();
         let place = places.iter_mut().find(|place| place.owner == owner);
         match (place, kept) {
-            (Some(place), Ok(kept)) => place.kept = Some(kept),
+            (Some(place), Ok(kept)) => {
+                place.kept = Some(kept);
+                // More commands may run at a time than shells are kept.
+                let ended = match places.len() > SHELLS {
+                    true => make_room(&mut places),
+                    false => None,
+                };
+                drop(places);
+                drop(ended);
+            }
             (_, kept) => {
                 places.retain(|place| place.owner != owner);
                 drop(places);
@@ -179,6 +177,15 @@ impl Shells {
         let ended: Vec<Place> = ended;
         drop(ended);
     }
+}
+
+/// Takes the shell out that was idle longest, where there is no place for another one. Dropping it ends it.
+fn make_room(places: &mut Vec<Place>) -> Option<Place> {
+    let waiting = places.iter().enumerate();
+    let waiting = waiting.filter_map(|(index, place)| Some((index, place.kept.as_ref()?)));
+    let longest = waiting.max_by_key(|(_, kept)| kept.since.elapsed());
+    let index = longest.map(|(index, _)| index)?;
+    (places.len() >= SHELLS).then(|| places.remove(index))
 }
 
 impl Kept {

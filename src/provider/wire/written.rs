@@ -362,6 +362,44 @@ fn loose_object(text: &str) -> Option<(String, &str)> {
     }
 }
 
+/// The characters that an escape of a string literal stands for, behind its backslash
+/// (<https://docs.python.org/3/reference/lexical_analysis.html#escape-sequences>). One that is none stays as it is.
+fn escaped(chars: &mut std::str::CharIndices<'_>) -> Option<String> {
+    let char = chars.next()?.1;
+    let digits = match char {
+        'x' => 2,
+        'u' => 4,
+        'U' => 8,
+        _ => 0,
+    };
+    let one = match char {
+        'n' => '\n',
+        't' => '\t',
+        'r' => '\r',
+        'b' => '\u{8}',
+        'f' => '\u{c}',
+        'v' => '\u{b}',
+        'a' => '\u{7}',
+        '0' => '\0',
+        '\n' => return Some(String::new()),
+        '\\' | '\'' | '"' | '/' => char,
+        _ if digits > 0 => {
+            let rest = chars.as_str();
+            let code = rest
+                .get(..digits)
+                .and_then(|code| u32::from_str_radix(code, 16).ok());
+            let Some(code) = code else {
+                return Some(format!("\\{char}"));
+            };
+            chars.nth(digits - 1);
+            // Half a surrogate pair is no character.
+            char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+        }
+        _ => return Some(format!("\\{char}")),
+    };
+    Some(one.into())
+}
+
 /// The string that a text begins with, up to its closing mark; and what follows.
 fn quoted<'a>(text: &'a str, quote: &str) -> Option<(String, &'a str)> {
     if quote.len() > 1 {
@@ -372,11 +410,7 @@ fn quoted<'a>(text: &'a str, quote: &str) -> Option<(String, &'a str)> {
     let mut chars = text.char_indices();
     while let Some((at, char)) = chars.next() {
         match char {
-            '\\' => match chars.next()?.1 {
-                'n' => value.push('\n'),
-                't' => value.push('\t'),
-                other => value.push(other),
-            },
+            '\\' => value.push_str(&escaped(&mut chars)?),
             _ if text[at..].starts_with(quote) => return Some((value, &text[at + quote.len()..])),
             _ => value.push(char),
         }

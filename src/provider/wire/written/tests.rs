@@ -181,3 +181,19 @@ fn llama_may_leave_out_the_sign_before_its_arguments() {
         );
     }
 }
+
+#[test]
+fn escapes_of_string_literals_are_read_as_python_reads_them() {
+    for (text, expected) in [
+        (r#"a\\b\u00e9\x41" rest"#, "a\\bé A".replace(' ', "")),
+        (r#"caf\u00e9 \r\n\t" rest"#, "café \r\n\t".to_owned()),
+        (r#"\U0001f600 \0 \' \"" rest"#, "😀 \0 ' \"".to_owned()),
+        (r#"\d+ \u12 \xg" rest"#, r"\d+ \u12 \xg".to_owned()),
+        (r#"\ud83d\é" rest"#, "\u{fffd}\\é".to_owned()),
+    ] {
+        assert_eq!(quoted(text, "\""), Some((expected, " rest")), "{text}");
+    }
+    for text in [r"\", r"\u", r"\x4", "a\\\u{e9}"] {
+        assert_eq!(quoted(text, "\""), None, "{text}");
+    }
+}
