@@ -429,18 +429,16 @@ impl Plan {
             let edits = edits.clone().or_else(draft);
             let edits = edits.filter(|_| self.capabilities.edits);
             let ready_at = self.ready_at(to, Destination::message_at);
-            let aside_at = self.aside_at(to, *id).unwrap_or(Duration::MAX);
-            let ready_at = ready_at.map(|at| at.min(aside_at));
+            let aside = self.aside_at(to, *id);
+            let ready_at = ready_at.map(|at| aside.map_or(at, |(aside_at, _)| at.min(aside_at)));
             let paced = self.pace.message_at(&to.chat, (self.is_group)(to));
             if !search.is_due(ready_at.map(|at| at.max(paced)))
                 || (*has_files || self.is_troubled(to)) && !self.has_slow_worker()
             {
                 return None;
             }
-            if aside_at <= search.now
-                && let Some(why) = self.why_stuck(to)
-            {
-                let (to, id) = (to.clone(), *id);
+            if let Some((_, why)) = aside.filter(|(at, _)| *at <= search.now) {
+                let (to, id, why) = (to.clone(), *id, why.to_owned());
                 return Some(Job::SetAside { to, id, why });
             }
             let above = match &edits {
@@ -457,18 +455,13 @@ impl Plan {
         })
     }
 
-    /// When a message is set aside that fails and fails; `None` while it is to be tried. Only a channel that has worked
-    /// since the first failure shows that the message is the reason.
-    fn aside_at(&self, to: &Address, id: u64) -> Option<Duration> {
+    /// When a message is set aside that fails and fails, and why; `None` while it is to be tried. Only a channel that
+    /// has worked since the first failure shows that the message is the reason.
+    fn aside_at(&self, to: &Address, id: u64) -> Option<(Duration, &str)> {
         let stuck = self.destinations.get(to)?.stuck.as_ref()?;
-        let is_stuck =
-            stuck.id == id && stuck.tries >= SET_ASIDE_TRIES && stuck.since < self.worked_at;
-        is_stuck.then(|| stuck.since + self.patience)
-    }
-
-    fn why_stuck(&self, to: &Address) -> Option<String> {
-        let stuck = self.destinations.get(to)?.stuck.as_ref()?;
-        Some(stuck.why.clone())
+        let has_failed = stuck.id == id && stuck.tries >= SET_ASIDE_TRIES;
+        let is_stuck = has_failed && stuck.since < self.worked_at;
+        is_stuck.then_some((stuck.since + self.patience, stuck.why.as_str()))
     }
 
     /// Deletes a draft that would be above what is sent now.
