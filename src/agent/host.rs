@@ -16,7 +16,7 @@ pub enum TurnEvent<'a> {
     Asking(&'a str),
     /// A piece of the model's text, as it streams.
     Delta(&'a str),
-    /// The pieces so far are no part of the reply: it broke off, and begins anew.
+    /// The pieces so far are no part of the reply: it broke off, and begins again.
     Retracted,
     /// The text of one reply is complete (the pieces, or the whole where nothing streamed).
     Said(&'a str),

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn half_an_answer_that_begins_anew_is_shown_no_longer() {
+    fn half_an_answer_that_begins_again_is_shown_no_longer() {
         let mut progress = Progress::new(settings());
         progress.on_event(&TurnEvent::Delta("half"));
         assert_eq!(progress.due().unwrap(), "half");

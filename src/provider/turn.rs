@@ -22,7 +22,7 @@ use crate::limits::provider::{LEARNINGS, RETRIES};
 pub enum Progress<'a> {
     /// A piece of the answer's text.
     Delta(&'a str),
-    /// The pieces so far are no part of the answer: it begins anew.
+    /// The pieces so far are no part of the answer: it begins again.
     Again,
     /// Something the person should know: a new try, another model.
     Notice(&'a str),

@@ -78,7 +78,7 @@ pub fn enter(policy: &Policy, status: &Status) -> Result<(), Failure> {
     if policy.whole {
         return Ok(());
     }
-    // Also in a root that is prepared: those in a folder such as /tmp, which is mounted on it anew.
+    // Also in a root that is prepared: those in a folder such as /tmp, which is mounted over it.
     stage.link(policy);
     if !stage.is_prepared {
         let root = stage.reopen(Path::new("/")).doing("open the new root")?;
