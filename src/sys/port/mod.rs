@@ -21,17 +21,30 @@ pub fn holders(theirs: SocketAddr, ours: SocketAddr) -> Result<Vec<Socket>> {
     let (theirs, ours) = (canonical(theirs), canonical(ours));
     // A kernel may lack it (CONFIG_INET_DIAG).
     let Ok(accepted) = sockets::accepted(theirs, ours) else {
-        let mut found = read_tables()?;
-        found.retain(|(socket, remote)| {
-            socket.is_at(theirs) && (socket.listens || *remote == ours && socket.inode != 0)
-        });
-        return Ok(found.into_iter().map(|(socket, _)| socket).collect());
+        return holders_in_tables(theirs, ours);
     };
     if let Some(accepted) = accepted {
         return Ok(vec![accepted]);
     }
     let mut listening = listeners(theirs.port())?;
     listening.retain(|socket| socket.is_at(theirs));
+    Ok(listening)
+}
+
+/// The same from the tables, of which a reading may miss a line.
+fn holders_in_tables(theirs: SocketAddr, ours: SocketAddr) -> Result<Vec<Socket>> {
+    const READINGS: usize = 3;
+    let mut listening = Vec::new();
+    for _ in 0..READINGS {
+        for (socket, remote) in read_tables()? {
+            match socket.listens {
+                _ if !socket.is_at(theirs) => {}
+                true if !listening.contains(&socket) => listening.push(socket),
+                false if remote == ours && socket.inode != 0 => return Ok(vec![socket]),
+                _ => {}
+            }
+        }
+    }
     Ok(listening)
 }
 
@@ -210,6 +223,71 @@ fn accounts() -> Vec<(String, u32)> {
 mod tests {
     use super::*;
     use std::net::{TcpListener, TcpStream};
+    use std::thread;
+
+    fn inode_of(socket: impl std::os::fd::AsFd) -> u64 {
+        rustix::fs::fstat(socket).unwrap().st_ino
+    }
+
+    fn inodes(sockets: &[Socket]) -> Vec<u64> {
+        sockets.iter().map(|socket| socket.inode).collect()
+    }
+
+    #[test]
+    fn connection_is_found_once_it_is_accepted_in_both_families() {
+        for (bound, host) in [
+            ("127.0.0.1:0", "127.0.0.1"),
+            ("[::]:0", "127.0.0.1"),
+            ("[::1]:0", "::1"),
+        ] {
+            let Ok(listener) = TcpListener::bind(bound) else {
+                continue;
+            };
+            let port = listener.local_addr().unwrap().port();
+            let stream = TcpStream::connect((host, port)).unwrap();
+            let (theirs, ours) = (stream.peer_addr().unwrap(), stream.local_addr().unwrap());
+            let found = inodes(&holders(theirs, ours).unwrap());
+            assert!(found.contains(&inode_of(&listener)), "{bound}");
+            let taken = listener.accept().unwrap().0;
+            for find in [holders, holders_in_tables] {
+                assert_eq!(
+                    inodes(&find(theirs, ours).unwrap()),
+                    [inode_of(&taken)],
+                    "{bound}"
+                );
+            }
+            let listening = inodes(&listeners(port).unwrap());
+            assert!(listening.contains(&inode_of(&listener)), "{bound}");
+        }
+    }
+
+    #[test]
+    fn sockets_are_found_while_thousands_of_others_come_and_go() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let stream = TcpStream::connect(address).unwrap();
+        let taken = listener.accept().unwrap().0;
+        let (theirs, ours) = (stream.peer_addr().unwrap(), stream.local_addr().unwrap());
+        let (expected, listening) = (inode_of(&taken), inode_of(&listener));
+        let churn = thread::spawn(|| {
+            for _ in 0..50 {
+                let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+                let address = listener.local_addr().unwrap();
+                let mut open = Vec::new();
+                for _ in 0..50 {
+                    open.push(TcpStream::connect(address).unwrap());
+                    open.push(listener.accept().unwrap().0);
+                }
+            }
+        });
+        while !churn.is_finished() {
+            let found = inodes(&holders(theirs, ours).unwrap());
+            assert_eq!(found, [expected]);
+            let found = inodes(&listeners(address.port()).unwrap());
+            assert!(found.contains(&listening));
+        }
+        churn.join().unwrap();
+    }
 
     #[test]
     fn addresses_of_both_families_are_read() {
