@@ -29,6 +29,15 @@ pub fn keep_from_disk(is_loop: bool) {
     let _ = is_loop;
 }
 
+/// Does something that may wait for the disk on any thread.
+pub fn wait_for_disk(work: impl FnOnce()) {
+    #[cfg(debug_assertions)]
+    let was_loop = IS_LOOP.with(|it| it.replace(false));
+    work();
+    #[cfg(debug_assertions)]
+    keep_from_disk(was_loop);
+}
+
 /// Ends a build for tests in which a thread is about to force something to the disk that keeps other people waiting: on
 /// a worn card it can take seconds.
 #[inline]

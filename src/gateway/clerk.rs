@@ -8,58 +8,92 @@ use super::Gateway;
 use crate::agent::commands::CommandAnswer;
 use crate::limits::gateway::CLERK_WAITING_MAX;
 use crate::message::{Address, Envelope, OutgoingMessage};
-use crate::sync::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex, wait_for_disk};
 
-type Work = Box<dyn FnOnce(&Arc<Gateway>) + Send>;
+type Work<G> = Box<dyn FnOnce(&Arc<G>) + Send>;
 
-/// What was handed over, and whether a thread is at it.
-#[derive(Default)]
-pub struct Clerk {
-    waiting: Mutex<Waiting>,
-    /// Some work was taken.
-    taken: Condvar,
+/// What was handed over, and who is at it.
+pub struct Clerk<G = Gateway> {
+    waiting: Mutex<Waiting<G>>,
+    /// Some work was taken, or nobody is at work any more.
+    changed: Condvar,
 }
 
-#[derive(Default)]
-struct Waiting {
-    works: VecDeque<Work>,
+struct Waiting<G> {
+    works: VecDeque<Work<G>>,
+    /// Whether a thread was asked for, which serves until nothing is left.
     is_served: bool,
+    /// Whether somebody is at it: that thread once it could be started, or until then who found no room.
+    is_at_work: bool,
 }
 
-impl Clerk {
+impl<G> Default for Clerk<G> {
+    fn default() -> Self {
+        Self {
+            waiting: Mutex::new(Waiting {
+                works: VecDeque::new(),
+                is_served: false,
+                is_at_work: false,
+            }),
+            changed: Condvar::default(),
+        }
+    }
+}
+
+impl<G> Clerk<G> {
     /// Whether some work waits or is being done.
     pub fn is_busy(&self) -> bool {
         self.waiting.lock().is_served
     }
 
-    /// The next work; `None` ends the thread.
-    fn next(&self) -> Option<Work> {
+    /// Adds some work. Where there is no room it waits for the thread, and while none can be started, it does the
+    /// first work itself: the timer that tries again may be the caller's. Returns whether a thread has to serve.
+    fn hand_over(&self, gateway: &Arc<G>, work: Work<G>) -> bool {
         let mut waiting = self.waiting.lock();
-        let next = waiting.works.pop_front();
-        waiting.is_served = next.is_some();
-        self.taken.notify_all();
-        next
+        while waiting.works.len() >= CLERK_WAITING_MAX {
+            if waiting.is_at_work {
+                waiting = self.changed.wait(waiting);
+                continue;
+            }
+            let first = waiting.works.pop_front();
+            waiting.is_at_work = true;
+            drop(waiting);
+            if let Some(first) = first {
+                wait_for_disk(|| first(gateway));
+            }
+            waiting = self.waiting.lock();
+            waiting.is_at_work = false;
+            self.changed.notify_all();
+        }
+        waiting.works.push_back(work);
+        !std::mem::replace(&mut waiting.is_served, true)
+    }
+
+    /// Works until nothing is left.
+    fn serve(&self, gateway: &Arc<G>) {
+        let mut waiting = self.waiting.lock();
+        while waiting.is_at_work {
+            waiting = self.changed.wait(waiting);
+        }
+        while let Some(work) = waiting.works.pop_front() {
+            waiting.is_at_work = true;
+            self.changed.notify_all();
+            drop(waiting);
+            work(gateway);
+            waiting = self.waiting.lock();
+        }
+        (waiting.is_served, waiting.is_at_work) = (false, false);
+        self.changed.notify_all();
     }
 }
 
 impl Gateway {
     /// Has some work done after everything that was handed over before. Waits only while too much is waiting.
     pub(super) fn later(self: &Arc<Self>, work: impl FnOnce(&Arc<Self>) + Send + 'static) {
-        let mut waiting = self.clerk.waiting.lock();
-        while waiting.works.len() >= CLERK_WAITING_MAX && waiting.is_served {
-            waiting = self.clerk.taken.wait(waiting);
+        if self.clerk.hand_over(self, Box::new(work)) {
+            let gateway = Arc::clone(self);
+            self.spawn_when_possible("clerk", move || gateway.clerk.serve(&gateway));
         }
-        waiting.works.push_back(Box::new(work));
-        if std::mem::replace(&mut waiting.is_served, true) {
-            return;
-        }
-        drop(waiting);
-        let gateway = Arc::clone(self);
-        self.spawn_when_possible("clerk", move || {
-            while let Some(work) = gateway.clerk.next() {
-                work(&gateway);
-            }
-        });
     }
 
     /// [`Gateway::tell_with`] for the loop.
@@ -86,5 +120,40 @@ impl Gateway {
     pub(super) fn forget(self: &Arc<Self>, message: &Envelope) {
         let id = message.id.clone();
         self.later(move |gateway| gateway.parts.inbox.taken(&id));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Done = Mutex<Vec<usize>>;
+
+    fn hand_over(clerk: &Clerk<Done>, done: &Arc<Done>, number: usize) -> bool {
+        clerk.hand_over(done, Box::new(move |done| done.lock().push(number)))
+    }
+
+    #[test]
+    fn work_is_done_in_order_also_while_no_thread_can_be_started() {
+        const COUNT: usize = CLERK_WAITING_MAX + 100;
+        let (clerk, done) = (Arc::new(Clerk::default()), Arc::new(Done::default()));
+        for number in 0..COUNT {
+            assert_eq!(hand_over(&clerk, &done, number), number == 0);
+        }
+        assert_eq!(done.lock().len(), 100);
+        let thread = std::thread::spawn({
+            let (clerk, done) = (Arc::clone(&clerk), Arc::clone(&done));
+            move || clerk.serve(&done)
+        });
+        let mut expected = COUNT;
+        while clerk.is_busy() && expected < 10 * COUNT {
+            if hand_over(&clerk, &done, expected) {
+                clerk.serve(&done);
+            }
+            expected += 1;
+        }
+        thread.join().unwrap();
+        assert!(!clerk.is_busy());
+        assert_eq!(*done.lock(), (0..expected).collect::<Vec<_>>());
     }
 }

@@ -202,6 +202,10 @@ impl Loop {
     /// Takes events until the gateway is asked to end.
     async fn run(&mut self, events: &mut Receiver<Event>) -> Ending {
         keep_from_disk(true);
+        #[cfg(feature = "test-hooks")]
+        if std::env::var_os("PEACRAB_TEST_SYNC_ON_LOOP").is_some() {
+            crate::sync::may_wait_for_disk();
+        }
         loop {
             // A /restart that an earlier run had accepted comes from `recover`.
             if let Some(ending) = self.ending {

@@ -9,6 +9,7 @@ use super::order::words;
 use super::scene::Scene;
 use crate::harness::line::Rate;
 use crate::harness::model::{call, say};
+use crate::harness::program::Program;
 use crate::harness::systemd::Watchdog;
 use crate::harness::telegram::{Media, Person, Upload};
 
@@ -24,6 +25,16 @@ fn a_model_on_a_slow_line_does_not_starve_the_watchdog() {
     gateway.stop().ends_with(0);
     watchdog.wait_for("STOPPING=1");
     watchdog.assert_fed();
+}
+
+/// A worn card takes seconds for a sync: in a build for tests, the loop of the gateway ends the program with its first.
+#[test]
+fn a_sync_of_the_loop_that_serves_everybody_ends_a_build_for_tests() {
+    let scene = Scene::playing([say("never asked")]);
+    let program = Program::new(&scene.home).arg("gateway");
+    let ended = program.env("PEACRAB_TEST_SYNC_ON_LOOP", "1").run();
+    assert_eq!(ended.code, None, "{ended:#?}");
+    ended.complains_of(&["the loop would wait for the disk"]);
 }
 
 /// The watchdog's time, of which each transfer here lasts several.
