@@ -8,7 +8,6 @@
 mod child;
 mod exec;
 mod explain;
-mod hidden;
 mod outside;
 mod policy;
 mod run;
@@ -38,7 +37,7 @@ pub use terminal::{Keyboard, Terminal, TerminalEvent, TerminalRequest};
 use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
 use crate::sys::{landlock, seccomp};
-use policy::{ChildTask, Hooks, Policy};
+use policy::{ChildTask, Hooks, Policy, hidden};
 use run::{Running, SupervisorReport};
 
 /// The hidden subcommand. `main` has to look for it before anything else.
