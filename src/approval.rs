@@ -141,6 +141,8 @@ pub struct Script {
     pub bytes: u64,
     /// Its first lines; empty when it is not text.
     pub head: String,
+    /// Whether it did not exist.
+    pub is_missing: bool,
 }
 
 /// What the person says.

@@ -50,7 +50,7 @@ pub fn parse(text: &str) -> Result<String, Fault> {
 /// Whether a command line is one that a pattern allows. A `*` stands for exactly one word, and for no
 /// option: an option can turn a command into another one.
 pub fn matches(pattern: &str, line: &str) -> bool {
-    if parse(pattern).is_err() || !line.chars().all(|char| char == ' ' || is_plain(char)) {
+    if parse(pattern).is_err() || !is_plain_line(line) {
         return false;
     }
     let words = |text: &str| -> Vec<String> {
@@ -67,6 +67,11 @@ pub fn matches(pattern: &str, line: &str) -> bool {
     pattern.len() == line.len()
         && line.first().is_some_and(|first| is_program(first))
         && pattern.iter().zip(&line).all(is_same)
+}
+
+/// Whether a shell reads a line as nothing but the words that it shows.
+pub fn is_plain_line(line: &str) -> bool {
+    line.chars().all(|char| char == ' ' || is_plain(char))
 }
 
 /// Whether a shell reads a character as itself, wherever it is in a word.

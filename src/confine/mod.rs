@@ -8,6 +8,7 @@
 mod child;
 mod exec;
 mod explain;
+mod hold;
 mod outside;
 mod policy;
 mod run;
@@ -20,9 +21,11 @@ mod terminal;
 use crate::sync::Mutex;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 pub use child::remove_leftovers;
+pub use hold::{Change, Held, Hold};
 #[cfg(feature = "test-hooks")]
 #[doc(hidden)]
 pub use policy::{HOOKED, Step};
@@ -38,7 +41,7 @@ use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
 use crate::sys::{landlock, seccomp};
 use policy::{ChildTask, Hooks, Policy, hidden};
-use run::{Running, SupervisorReport};
+use run::{Running, Spawned, SupervisorReport};
 
 /// The hidden subcommand. `main` has to look for it before anything else.
 pub const CONFINE: &str = "__confine";
@@ -79,6 +82,8 @@ pub struct Exec {
     home: Option<hidden::Home>,
     /// The isolation that works here, once tried.
     isolation: Mutex<Option<Isolation>>,
+    /// Who else changes files, or needs them unchanged.
+    hold: Arc<Hold>,
     hooks: Hooks,
     /// The newest version of Landlock that is used.
     #[cfg(feature = "test-hooks")]
@@ -95,10 +100,23 @@ impl Exec {
             },
             settings: settings.resolved()?,
             isolation: Mutex::new(None),
+            hold: Arc::default(),
             hooks: Hooks::default(),
             #[cfg(feature = "test-hooks")]
             landlock: u32::MAX,
         })
+    }
+
+    /// Shares its changes of files with others.
+    #[must_use]
+    pub fn sharing(mut self, hold: Arc<Hold>) -> Self {
+        self.hold = hold;
+        self
+    }
+
+    /// Who changes files, or needs them unchanged.
+    pub fn changes(&self) -> &Arc<Hold> {
+        &self.hold
     }
 
     /// Leaves a step of the confinement out, for the tests that show that the step is needed.
@@ -178,6 +196,10 @@ impl Exec {
                 .collect(),
             environment: settings.environment.clone(),
             root: PathBuf::new(),
+            group: match isolation.system_calls {
+                true => self.hold.group().unwrap_or(Path::new("")).to_owned(),
+                false => PathBuf::new(),
+            },
             bounds: settings.bounds,
             hooks: self.hooks,
         };
@@ -228,12 +250,15 @@ impl Exec {
 
     /// Starts a child with its policy.
     fn start(&self, policy: &Policy) -> Result<Running> {
-        Running::new(self.spawn(Stdio::piped(), Stdio::piped())?, policy)
+        let spawned = self.spawn(policy, Stdio::piped(), Stdio::piped())?;
+        Running::new(spawned, policy)
     }
 
     /// Starts a child, which waits for its policy on its input.
-    fn spawn(&self, input: Stdio, output: Stdio) -> Result<Child> {
-        Command::new(&self.settings.program)
+    fn spawn(&self, policy: &Policy, input: Stdio, output: Stdio) -> Result<Spawned> {
+        let is_confined = policy.isolation.system_calls;
+        let change = is_confined.then(|| self.hold.change()).transpose()?;
+        let child = Command::new(&self.settings.program)
             .arg(CONFINE)
             .env_clear()
             .current_dir("/")
@@ -241,7 +266,8 @@ impl Exec {
             .stdout(output)
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(Error::io("start", &self.settings.program))
+            .map_err(Error::io("start", &self.settings.program))?;
+        Ok(Spawned { child, change })
     }
 
     /// After a failure the kernel is tried again: a setting of the system may have changed.

@@ -178,6 +178,8 @@ pub struct Policy {
     /// A folder on a disk that becomes the root of a view of its own, so that the disk's size is seen there; empty
     /// for a root in memory.
     pub root: PathBuf,
+    /// The folder of the control group in which the command begins; empty for none.
+    pub group: PathBuf,
     /// The limits.
     pub bounds: Bounds,
     /// What a test leaves out.

@@ -3,6 +3,7 @@
 mod end;
 mod report;
 
+use super::hold::Change;
 use super::policy::Policy;
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
@@ -34,9 +35,18 @@ pub struct Outcome {
     pub needs_more: bool,
 }
 
+/// A child that waits for its policy.
+pub struct Spawned {
+    /// The supervisor.
+    pub child: Child,
+    /// As long as there are processes in the sandbox they may change files.
+    pub change: Option<Change>,
+}
+
 /// A child with its supervisor. When it is dropped everything in it is killed.
 pub struct Running {
     child: Child,
+    change: Option<Change>,
     /// The command's input, where it goes on.
     pub input: Option<File>,
     /// The command's output and errors. Of a command on a terminal, the terminal's other end, which takes input too.
@@ -58,40 +68,33 @@ pub struct PipeEvent {
 
 impl Running {
     /// Sends a new child its policy.
-    pub fn new(mut child: Child, policy: &Policy) -> Result<Self> {
+    pub fn new(mut spawned: Spawned, policy: &Policy) -> Result<Self> {
         let missing = || Error::Failed("a child has no pipes".to_owned());
-        let mut input = child.stdin.take().ok_or_else(missing)?;
+        let mut input = spawned.child.stdin.take().ok_or_else(missing)?;
         // A failure shows in what the child reports, or fails to report.
         let _ = input.write_all(&policy.encode());
-        let mut running = Self::following(child)?;
+        let mut running = Self::following(spawned)?;
         running.input = policy.keep_input.then(|| File::from(OwnedFd::from(input)));
         Ok(running)
     }
 
     /// Follows a child that gets its policy by other means.
-    pub fn following(mut child: Child) -> Result<Self> {
+    pub fn following(mut spawned: Spawned) -> Result<Self> {
         let missing = || Error::Failed("a child has no pipes".to_owned());
-        let output = child.stdout.take().ok_or_else(missing)?;
-        let status = child.stderr.take().ok_or_else(missing)?;
-        Ok(Self {
-            child,
-            input: None,
-            output: File::from(OwnedFd::from(output)),
-            status,
-            report: SupervisorReport::default(),
-            output_open: true,
-            status_open: true,
-        })
+        let output = spawned.child.stdout.take().ok_or_else(missing)?;
+        Self::with_output(spawned, File::from(OwnedFd::from(output)))
     }
 
-    /// A child with a terminal, of which this is the other end.
-    pub fn on_terminal(mut child: Child, master: File) -> Result<Self> {
+    /// A child with another output: a terminal, of which this is the other end.
+    pub fn with_output(spawned: Spawned, output: File) -> Result<Self> {
         let missing = || Error::Failed("a child has no pipes".to_owned());
+        let Spawned { mut child, change } = spawned;
         let status = child.stderr.take().ok_or_else(missing)?;
         Ok(Self {
             child,
+            change,
             input: None,
-            output: master,
+            output,
             status,
             report: SupervisorReport::default(),
             output_open: true,
@@ -158,6 +161,11 @@ impl Running {
         let length = self.status.read(&mut report)?;
         self.status_open = length > 0;
         self.report.take(report.get(..length).unwrap_or_default());
+        if self.report.grouped
+            && let Some(change) = &mut self.change
+        {
+            change.can_freeze();
+        }
         Ok(())
     }
 

@@ -11,8 +11,9 @@ use rustix::process::{Pid, Signal};
 
 use super::Exec;
 use super::explain::View;
+use super::hold::Change;
 use super::policy::ChildTask;
-use super::run::SupervisorReport;
+use super::run::{Spawned, SupervisorReport};
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
@@ -40,6 +41,7 @@ pub struct Service<'a> {
 /// A running program. When it is dropped everything that it started is killed.
 pub struct Served {
     child: Child,
+    change: Option<Change>,
     /// Its input; closing it asks it to end.
     pub input: Option<ChildStdin>,
     /// Its output; at its end all processes of the program have ended, or it was closed.
@@ -85,7 +87,7 @@ impl Exec {
         policy.keep_input = true;
         policy.errors_apart = true;
         let mut served = Served::new(
-            self.spawn(Stdio::piped(), Stdio::piped())?,
+            self.spawn(&policy, Stdio::piped(), Stdio::piped())?,
             &policy.encode(),
         )?;
         served
@@ -99,7 +101,8 @@ impl Exec {
 
 impl Served {
     /// Takes over a child with pipes, and writes this to its input first.
-    fn new(mut child: Child, policy: &[u8]) -> Result<Self> {
+    fn new(spawned: Spawned, policy: &[u8]) -> Result<Self> {
+        let Spawned { mut child, change } = spawned;
         let missing = || Error::Failed("a child has no pipes".to_owned());
         let mut input = child.stdin.take().ok_or_else(missing)?;
         let output = child.stdout.take().ok_or_else(missing)?;
@@ -108,6 +111,7 @@ impl Served {
         let _ = std::io::Write::write_all(&mut input, policy);
         Ok(Self {
             child,
+            change,
             input: Some(input),
             output,
             error_pipe,
@@ -119,7 +123,8 @@ impl Served {
     /// A child without a sandbox, for unit tests.
     #[cfg(test)]
     pub fn plain(child: Child) -> Result<Self> {
-        let mut served = Self::new(child, b"")?;
+        let change = None;
+        let mut served = Self::new(Spawned { child, change }, b"")?;
         served.errors.take(b"confined\n");
         Ok(served)
     }
@@ -147,6 +152,12 @@ impl Served {
                 let length = self.error_pipe.read(&mut buffer).map_err(broken())?;
                 is_open = length > 0;
                 self.errors.take(buffer.get(..length).unwrap_or_default());
+            }
+        }
+        if let Some(change) = &mut self.change {
+            match self.errors.report.grouped {
+                true => change.can_freeze(),
+                false => change.can_restart(Pid::from_child(&self.child)),
             }
         }
         let failure = self.errors.report.failure_after(watch.elapsed());

@@ -70,6 +70,8 @@ pub const BOUND_BYTES: u64 = 4 * 1024 * 1024;
 pub const BOUND_WORDS: usize = 4096;
 /// Paths that are tried to find the files that a command's line names: half a second on a board.
 pub const BOUND_LOOKUPS: usize = 20_000;
+/// Links that are followed to where a file will be that does not exist yet.
+pub const LINKS_FOLLOWED: usize = 8;
 /// Names in a folder that are looked at for an approval.
 pub const BOUND_NAMES: usize = 1024;
 /// Names of influences that a question lists.

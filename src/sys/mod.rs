@@ -5,6 +5,7 @@ pub mod beneath;
 pub mod descriptor;
 pub mod environment;
 pub mod file;
+pub mod freezer;
 pub mod host;
 mod isolation;
 pub mod notify;

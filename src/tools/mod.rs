@@ -95,6 +95,9 @@ impl Capabilities {
 /// The tools that a subagent does not have: those that reach people, now or later, and more subagents.
 pub const NOT_FOR_SUBAGENTS: [&str; 4] = ["message", "cron", "watch", "spawn"];
 
+/// The tools that change files themselves; others do it by commands.
+const CHANGES_FILES: [&str; 4] = ["write_file", "edit_file", "append_file", "memory"];
+
 /// The only tools that a turn has for a guest: they neither run anything here nor reach files, memory or
 /// other people.
 const FOR_GUESTS: [&str; 2] = ["web_search", "web_fetch"];
@@ -440,6 +443,10 @@ impl Toolbox {
         if caller.cancel.is_cancelled() {
             return Err(Error::Stopped);
         }
+        let commands = self
+            .commands()
+            .filter(|_| CHANGES_FILES.contains(&&*call.name));
+        let _change = commands.map(Commands::change_files).transpose()?;
         tool.run(&self.context(caller), &Arguments::parse(&call.arguments)?)
     }
 

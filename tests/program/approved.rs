@@ -225,21 +225,66 @@ fn a_script_that_changes_after_the_question_is_not_run() {
 
 #[test]
 fn a_script_is_not_run_outside_where_it_could_be_changed_meanwhile() {
-    let started = json!({"command": "sleep 600", "background": true});
+    let background = json!({"background": true});
     let model = Model::playing([
-        outside("sh ./x.sh", json!({"background": true})),
-        call("exec", started),
-        outside("sh ./x.sh", json!({})),
-        outside("echo free of it", json!({})),
+        outside("sh ./x.sh", background.clone()),
+        outside("sleep 1; sh out/later.sh", background),
         say("done"),
     ]);
     let home = Home::with_model(&model);
     fs::write(home.workspace("x.sh"), "echo ran\n").unwrap();
-    answering(&home, &["y"]);
-    let told = model.tool_results();
-    assert!(told[0].contains("in the foreground"), "{}", told[0]);
-    assert!(told[2].contains("have to end first: [1]"), "{}", told[2]);
-    assert!(told[3].contains("free of it"), "{}", told[3]);
+    answering(&home, &[]);
+    for told in model.tool_results() {
+        assert!(told.contains("in the foreground"), "{told}");
+    }
+}
+
+/// What a command outside reads is not changed by one in the sandbox while it runs: that one is frozen, and where it
+/// cannot be, the command is not run.
+#[test]
+fn nothing_in_the_sandbox_changes_what_a_command_outside_reads() {
+    const WRITE: &str = "until [ -e flag ]; do sleep 0.01; done; mkdir out; echo 'echo from the sandbox' >out/after.sh";
+    const READ: &str = "touch flag; i=0; until [ -e out/after.sh ] || [ $i -eq 30 ]; do sleep 0.1; i=$((i + 1)); done; \
+                        sh out/after.sh; echo it ran";
+    for variables in [&[][..], &[("PEACRAB_TEST_NO_FREEZER", "1")]] {
+        let session = json!({"command": WRITE, "background": true});
+        let model = Model::playing([
+            call("exec", session),
+            outside(READ, json!({})),
+            outside("df -h /", json!({})),
+            call("write_file", json!({"path": "own.txt", "content": "x"})),
+            call("exec_session", json!({"action": "kill", "session_id": 1})),
+            outside("echo alone", json!({})),
+            say("done"),
+        ]);
+        let home = Home::with_model(&model);
+        let arguments = ["agent", "-m", "do it"];
+        let mut terminal = Terminal::start_on(&home, &arguments, 80, variables);
+        for _ in 0..3 {
+            terminal.wait_for("Run it?");
+            terminal.type_text("y");
+            terminal.type_text(RETURN);
+        }
+        assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+        let told = model.tool_results();
+        let is_refused = told[1].contains("have to end first: [1]");
+        let is_run = told[1].contains("it ran") && variables.is_empty();
+        assert!(is_refused || is_run, "{}", told[1]);
+        assert!(!told[1].contains("from the sandbox"), "{}", told[1]);
+        assert!(told[2].contains("exit status 0"), "{}", told[2]);
+        assert!(home.workspace("own.txt").exists());
+        assert!(told[5].contains("alone"), "{}", told[5]);
+    }
+}
+
+/// A file that does not exist yet is shown, "always" is not offered for it, and once it is there it is another command.
+#[test]
+fn a_missing_script_is_shown_and_is_not_allowed_always() {
+    let model = Model::playing([outside("sh job.sh", json!({})), say("done")]);
+    let home = Home::with_model(&model);
+    let shown = answering(&home, &["y"]);
+    assert!(shown.contains("job.sh (does not exist yet)"), "{shown}");
+    assert!(!shown.contains("[a]"), "{shown}");
 }
 
 #[test]

@@ -227,7 +227,10 @@ fn write_warnings(text: &mut String, asked: &ChatQuestion, room: usize) {
     for script in scripts.iter().take(QUESTION_NAMES) {
         let name = short(&script.path, QUESTION_NAME_CHARS);
         let bytes = grouped(usize::try_from(script.bytes).unwrap_or(usize::MAX));
-        let name = texts::script(language, &name, &bytes);
+        let name = match script.is_missing {
+            true => texts::missing_script(language, &name),
+            false => texts::script(language, &name, &bytes),
+        };
         let head = reveal(&script.head);
         let room = room / 4 / scripts.len().min(QUESTION_NAMES);
         let head = match ends_of(&head, room, (SCRIPT_LINES, 0)) {

@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::config::resolve::{Folder, Folders};
 use crate::config::schema::SandboxChoice;
 use crate::config::{Home, Loaded};
-use crate::confine::{Exec, SandboxMode, Settings};
+use crate::confine::{Exec, Hold, SandboxMode, Settings};
 use crate::error::Result;
 use crate::state::{Approvals, Audit, ShellMemory};
 use crate::tools::commands::{Commands, Records};
@@ -65,9 +65,10 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
         empty_home: Some(home.state().join("empty")),
         ..Settings::new(&workspace)
     };
-    Exec::new(settings.environment(
+    let exec = Exec::new(settings.environment(
         &tools.exec.path_append,
         &tools.exec.allowed_env_keys,
         variable,
-    ))
+    ))?;
+    Ok(exec.sharing(Hold::of_process()))
 }

@@ -122,7 +122,10 @@ fn describe(question: &Question) -> String {
         let head =
             ends_of(&head, LINE_CHARS, (COMMAND_LINES.1, 0)).map_or(&*head, |(head, ..)| head);
         let (path, head) = (on_line(&script.path), indented(head.trim_end()));
-        text += &format!("  {path} ({} bytes):\n{head}\n", script.bytes);
+        text += &match script.is_missing {
+            true => format!("  {path} (does not exist yet)\n"),
+            false => format!("  {path} ({} bytes):\n{head}\n", script.bytes),
+        };
     }
     let (label, reason) = match (&question.cause, reason.as_str()) {
         (Cause::Tool { description, .. }, _) => ("does  ", description.as_str()),
@@ -256,6 +259,7 @@ mod tests {
                 path: "a.sh".into(),
                 bytes: 7,
                 head: "echo a\n".into(),
+                is_missing: false,
             }],
             ..Question::default()
         };

@@ -15,7 +15,7 @@ pub use temporary::remove_leftovers;
 
 use std::convert::Infallible;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -50,8 +50,12 @@ pub fn main() -> ! {
     std::process::exit(code)
 }
 
+/// The proof that a fork is safe, and the control group of the command.
+type Starting = (Alone, Option<OwnedFd>);
+
 fn confine(status: &Status) -> Result<(), Failure> {
     let policy = read_policy().doing("read what to do")?;
+    let group = open_group(&policy);
     let alone = Alone::prove().doing("start alone")?;
     if !policy.hooks.skips(Step::Descriptors) {
         process::close_on_exec_from(3).doing("close what was open")?;
@@ -63,26 +67,57 @@ fn confine(status: &Status) -> Result<(), Failure> {
     }
     let signals = Signals::new().doing("wait for signals")?;
     if policy.isolation.own_view() {
-        in_namespaces(&policy, status, alone, &signals)
+        in_namespaces(&policy, status, (alone, group), &signals)
     } else {
-        in_group(&policy, status, alone, &signals)
+        in_group(&policy, status, (alone, group), &signals)
     }
+}
+
+/// The control group of the command. Without it the command cannot be frozen, and nothing else is missing.
+fn open_group(policy: &Policy) -> Option<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = || rustix::fs::open(&policy.group, flags, Mode::empty()).ok();
+    (!policy.group.as_os_str().is_empty())
+        .then(opened)
+        .flatten()
+}
+
+/// Forks the process that becomes the command, into its control group where it can.
+fn fork_command(status: &Status, (alone, group): Starting) -> io::Result<Fork> {
+    let Some(group) = group else {
+        return alone.fork();
+    };
+    // Under `RestrictNamespaces=` of systemd there is no clone3(2); moving takes the kernel some milliseconds.
+    let into = alone.fork_into(group.as_fd());
+    let is_in = into.is_ok();
+    let fork = into.or_else(|_| alone.fork())?;
+    if matches!(fork, Fork::Child) && (is_in || enter_group(&group).is_ok()) {
+        status.grouped();
+    }
+    Ok(fork)
+}
+
+fn enter_group(group: &OwnedFd) -> io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+    let own = rustix::fs::openat(group, "cgroup.procs", flags, Mode::empty())?;
+    rustix::io::write(&own, b"0")?;
+    Ok(())
 }
 
 /// The supervisor of a process namespace. It returns when the last process in there is gone.
 fn in_namespaces(
     policy: &Policy,
     status: &Status,
-    alone: Alone,
+    starting: Starting,
     signals: &Signals,
 ) -> Result<(), Failure> {
     let user = policy.isolation.namespaces == super::policy::Namespaces::User;
     // Only root may, and only root has groups that could open what its name does not.
     let _ = rustix::thread::set_thread_groups(&[]);
-    namespaces::leave(alone, user, !policy.network).doing("make namespaces")?;
+    namespaces::leave(starting.0, user, !policy.network).doing("make namespaces")?;
     process::set_undumpable().doing("close its memory")?;
-    match alone.fork().doing("start the first process")? {
-        Fork::Child => first_process(policy, status, alone, signals),
+    match starting.0.fork().doing("start the first process")? {
+        Fork::Child => first_process(policy, status, starting, signals),
         Fork::Parent(first) => Watch {
             status,
             signals,
@@ -97,7 +132,7 @@ fn in_namespaces(
 fn first_process(
     policy: &Policy,
     status: &Status,
-    alone: Alone,
+    starting: Starting,
     signals: &Signals,
 ) -> Result<(), Failure> {
     process::die_with_parent().doing("die with its parent")?;
@@ -108,7 +143,8 @@ fn first_process(
     let temporary = Path::new("/tmp");
     let gated = has_gate(policy, status);
     let (ours, theirs) = UnixStream::pair().doing("connect with the command")?;
-    match alone.fork().doing("start the command")? {
+    let alone = starting.0;
+    match fork_command(status, starting).doing("start the command")? {
         Fork::Child => {
             command(policy, status, temporary, gated, theirs).map(|never| match never {})
         }
@@ -152,7 +188,7 @@ fn open_gate<'a>(
 fn in_group(
     policy: &Policy,
     status: &Status,
-    alone: Alone,
+    starting: Starting,
     signals: &Signals,
 ) -> Result<(), Failure> {
     process::set_undumpable().doing("close its memory")?;
@@ -160,7 +196,8 @@ fn in_group(
     let (temporary, _in_use) = temporary::create().doing("make a folder for temporary files")?;
     let gated = has_gate(policy, status);
     let (ours, theirs) = UnixStream::pair().doing("connect with the command")?;
-    match alone.fork().doing("start the command")? {
+    let alone = starting.0;
+    match fork_command(status, starting).doing("start the command")? {
         Fork::Child => {
             command(policy, status, &temporary, gated, theirs).map(|never| match never {})
         }

@@ -201,6 +201,11 @@ impl Status {
         self.line("confined");
     }
 
+    /// The command is in its control group.
+    pub fn grouped(&self) {
+        self.line("grouped");
+    }
+
     /// Something is missing, and the isolation is complete without it.
     pub fn note(&self, text: &str) {
         self.line(&format!("note {text}"));

@@ -19,6 +19,7 @@ fn policy(command: &str, paths: Vec<String>, number: u64) -> Policy {
         }),
         task: ChildTask::Shell(command.into()),
         root: "/home/p/.peacrab/state/root".into(),
+        group: "/sys/fs/cgroup/a/peacrab-1".into(),
         folder: "/w".into(),
         inode: number.is_multiple_of(2).then_some((number, 3)),
         write: paths.clone(),

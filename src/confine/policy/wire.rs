@@ -12,7 +12,7 @@ use crate::limits::confine as bounds;
 use crate::sys::pty;
 
 /// Raised whenever the form changes: a daemon may run while its file is replaced by an update.
-const VERSION: u8 = 4;
+const VERSION: u8 = 5;
 
 impl Policy {
     /// The policy as it goes through the pipe, with its length before it.
@@ -72,6 +72,7 @@ impl Policy {
             text(&mut out, value);
         }
         text(&mut out, self.root.as_os_str());
+        text(&mut out, self.group.as_os_str());
         out.extend(numbers(&self.bounds).into_iter().flat_map(u64::to_le_bytes));
         let length = (out.len() - 4) as u32;
         out[..4].copy_from_slice(&length.to_le_bytes());
@@ -127,6 +128,7 @@ impl Policy {
             links: from.paths()?,
             environment: from.list(|from| Some((from.text()?, from.text()?)))?,
             root: from.text()?.into(),
+            group: from.text()?.into(),
             bounds: Bounds {
                 cpu_seconds: from.number()?,
                 memory_bytes: from.number()?,

@@ -12,6 +12,8 @@ pub struct SupervisorReport {
     rest: Vec<u8>,
     /// Whether the command is confined.
     pub confined: bool,
+    /// Whether the command began in its control group.
+    pub grouped: bool,
     /// How the command ended.
     pub end: Option<End>,
     /// Why it did not run.
@@ -52,6 +54,7 @@ impl SupervisorReport {
         let number = text.parse().unwrap_or_default();
         match word {
             "confined" => self.confined = true,
+            "grouped" => self.grouped = true,
             "exit" => self.end = Some(End::Exit(number)),
             "signal" => self.end = Some(End::Signal(number)),
             "stopped" => self.end = Some(End::Stopped(text.to_owned())),

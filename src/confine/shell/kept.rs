@@ -34,6 +34,7 @@ struct Kept {
     /// How many processes it has without any in the background.
     own: usize,
     unsandboxed: bool,
+    is_frozen_with_others: bool,
     /// The settings that it was started with.
     settings: u64,
     since: Stopwatch,
@@ -144,15 +145,21 @@ impl Shells {
         Some(seen)
     }
 
-    /// Whether something runs in the background of a shell in the sandbox.
-    pub fn have_background(&self) -> bool {
-        let places = self.places.lock();
-        let mut kept = places.iter().filter_map(|place| place.kept.as_ref());
-        kept.any(|kept| {
+    /// Ends those that wait in the sandbox without anything in the background, where they could not be frozen.
+    pub fn end_idle(&self) {
+        let mut places = self.places.lock();
+        let is_idle = |kept: &Kept| {
             let mut all = process::descendants_of(kept.supervisor);
             all.retain(|pid| !process::has_ended(*pid));
-            !kept.unsandboxed && all.len() > kept.own
-        })
+            !kept.unsandboxed && !kept.is_frozen_with_others && all.len() <= kept.own
+        };
+        let (ended, staying) = std::mem::take(&mut *places)
+            .into_iter()
+            .partition(|place| place.kept.as_ref().is_some_and(is_idle));
+        *places = staying;
+        drop(places);
+        let ended: Vec<Place> = ended;
+        drop(ended);
     }
 
     /// Ends the shell of a chat, unless a command runs in it. Returns whether there was one.
@@ -193,6 +200,7 @@ impl Kept {
         let (wake, woken) = UnixStream::pair()?;
         let (supervisor, own) = (shell.running.supervisor(), shell.own.len());
         let unsandboxed = shell.unsandboxed;
+        let is_frozen_with_others = shell.running.report.grouped;
         let keeper = std::thread::Builder::new()
             .name("shell".to_owned())
             .stack_size(KEEPER_STACK_BYTES)
@@ -203,6 +211,7 @@ impl Kept {
             supervisor,
             own,
             unsandboxed,
+            is_frozen_with_others,
             settings,
             since: Stopwatch::start(),
         })

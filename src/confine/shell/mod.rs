@@ -131,13 +131,13 @@ impl Exec {
         let (input, _) = pipe_with(PipeFlags::CLOEXEC)
             .map_err(std::io::Error::from)
             .map_err(broken())?;
-        let child = self.spawn(OwnedFd::from(theirs).into(), Stdio::piped())?;
+        let spawned = self.spawn(&policy, OwnedFd::from(theirs).into(), Stdio::piped())?;
         // A failure shows in what the child reports, or fails to report.
         let _ = (&control).write_all(&policy.encode());
         let copy = input.try_clone().map_err(broken())?;
         let _ = crate::sys::descriptor::send(&control, copy);
         let mut shell = Shell {
-            running: Running::following(child)?,
+            running: Running::following(spawned)?,
             control,
             input,
             process: None,

@@ -125,12 +125,12 @@ impl Exec {
     fn spawn_on_terminal(&self, policy: &Policy) -> Result<Running> {
         let pair = UnixStream::pair();
         let (mut ours, theirs) = pair.map_err(Error::io("connect with", "a command"))?;
-        let child = self.spawn(OwnedFd::from(theirs).into(), Stdio::null())?;
+        let spawned = self.spawn(policy, OwnedFd::from(theirs).into(), Stdio::null())?;
         // A failure shows in what the child reports, or fails to report.
         let _ = ours.write_all(&policy.encode());
         match receive(&ours) {
-            Some(master) => Running::on_terminal(child, master),
-            None => Err(why(child)),
+            Some(master) => Running::with_output(spawned, master),
+            None => Err(why(spawned.child)),
         }
     }
 }

@@ -77,6 +77,12 @@ pub const KILL_GRACE: Duration = Duration::from_secs(2);
 pub const START_TIME: Duration = Duration::from_mins(1);
 /// How long finding out what the kernel supports may take. On the slowest board it needs 50 ms.
 pub const TRY_TIME: Duration = Duration::from_secs(10);
+/// How long something that would change files waits for a command outside the sandbox to end.
+pub const CHANGE_WAIT: Duration = Duration::from_secs(5);
+/// How long a command outside the sandbox waits for what changes files and cannot be frozen.
+pub const SETTLE_TIME: Duration = Duration::from_secs(3);
+/// Looks, 2 ms apart, after which freezing has failed: a process may hang in the kernel.
+pub const FREEZE_LOOKS: u32 = 1500;
 /// How long the escape test waits for a process that outlives its command; it shows after 0.2 s.
 pub const OUTLIVE_TIME: Duration = Duration::from_millis(500);
 /// Commands in the background at a time, of all chats together.

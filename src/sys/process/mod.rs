@@ -10,7 +10,7 @@ pub mod memory;
 
 use std::io;
 use std::marker::PhantomData;
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -51,7 +51,34 @@ impl Alone {
         }
         Ok(Pid::from_raw(number).map_or(Fork::Child, Fork::Parent))
     }
+
+    /// The same, with the child in the control group that this folder is from its first instruction on (clone(2),
+    /// `CLONE_INTO_CGROUP`).
+    pub fn fork_into(self, group: BorrowedFd<'_>) -> io::Result<Fork> {
+        // `struct clone_args` of linux/sched.h: flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls,
+        // set_tid, set_tid_size, cgroup.
+        let mut arguments = [0_u64; 11];
+        arguments[0] = CLONE_INTO_CGROUP;
+        arguments[4] = libc::SIGCHLD as u64;
+        arguments[10] = group.as_raw_fd() as u64;
+        // SAFETY: as in `fork`; without a stack and CLONE_VM the child goes on with a copy of this one's memory. The
+        // kernel reads as many bytes of the arguments as it is told that there are.
+        let number = unsafe {
+            libc::syscall(
+                libc::SYS_clone3,
+                arguments.as_ptr(),
+                size_of_val(&arguments),
+            )
+        };
+        if number < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Pid::from_raw(number as i32).map_or(Fork::Child, Fork::Parent))
+    }
 }
+
+/// See linux/sched.h.
+const CLONE_INTO_CGROUP: u64 = 1 << 33;
 
 /// What woke a supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,8 @@
 //! This is no shell: it takes words as they are in the line, in doubt too many. What programs open by
 //! themselves is only named.
 
+mod missing;
+
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
@@ -17,6 +19,7 @@ use super::risk;
 use crate::approval::Script;
 use crate::error::{Error, Result};
 use crate::limits::tools as bounds;
+pub(super) use missing::ignores_folder;
 
 /// What a command uses of the files that the model can write.
 #[derive(Debug, Default)]
@@ -27,8 +30,8 @@ pub(super) struct Uses {
     pub scripts: Vec<Script>,
     /// The real path of each bound file, and what is in it.
     pub marks: Vec<(PathBuf, Vec<u8>)>,
-    /// Whether an interpreter or a build tool runs in a folder that the model can write: it may load
-    /// files that no mark covers.
+    /// Whether it may load files that no mark covers: an interpreter or a build tool runs in a folder that the model can
+    /// write, a name is only known once the line runs, or a file does not exist yet.
     pub loads_unbound: bool,
 }
 
@@ -89,6 +92,9 @@ const PICKED_UP: [(&str, &str); 29] = [
     ("justfile", "just"),
 ];
 
+/// Variables that the line gets from us, and not from a file.
+const KNOWN_VARIABLES: [&str; 7] = ["HOME", "PWD", "PATH", "USER", "LANG", "TERM", "TZ"];
+
 /// Programs that load what lies beside a script, or in the folder where they run.
 const LOADERS: [&str; 3] = ["python", "pip", "pytest"];
 
@@ -129,7 +135,8 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
             || INTERPRETERS.iter().any(|name| program.starts_with(name))
     };
     let is_writable = (place.is_writable)(place.folder);
-    search.uses.loads_unbound = is_writable && programs.iter().any(is_builder);
+    search.uses.loads_unbound |= is_writable && programs.iter().any(is_builder);
+    search.missing(line)?;
     let is_loader = |program: &&str| LOADERS.iter().any(|name| program.starts_with(name));
     if programs.iter().any(is_loader) {
         search.modules();
@@ -281,6 +288,12 @@ impl Search<'_> {
         if dollars.any(is_name) && !word.contains(char::is_whitespace) {
             // Nobody knows here what it stands for.
             self.influence(&self.place.folder.join(word), "");
+            let rest = KNOWN_VARIABLES.iter().fold(word.to_owned(), |rest, name| {
+                rest.replace(&format!("${{{name}}}"), "")
+                    .replace(&format!("${name}"), "")
+            });
+            self.uses.loads_unbound |=
+                rest.contains('$') && (self.place.is_writable)(self.place.folder);
         }
         let is_absolute = word.starts_with('/');
         for at in 0..self.folders.len() {
@@ -303,6 +316,7 @@ impl Search<'_> {
             if !found.metadata.is_dir() || !(self.place.is_writable)(&found.path) {
                 continue;
             }
+            self.uses.loads_unbound = true;
             for name in names(&found.path) {
                 if fast_glob::glob_match(pattern, &name) {
                     self.path(&found.path.join(name))?;
@@ -362,7 +376,45 @@ impl Search<'_> {
             path: found.path.to_string_lossy().into_owned(),
             bytes: found.metadata.len(),
             head: first_lines(&head),
+            is_missing: false,
         });
+        Ok(())
+    }
+
+    /// Binds the names of files that do not exist yet.
+    fn missing(&mut self, line: &str) -> Result<()> {
+        let home = self.place.home.to_string_lossy();
+        for word in missing::candidates(line) {
+            let word = word.replace("~/", &format!("{home}/"));
+            let paths: Vec<PathBuf> = self
+                .folders
+                .iter()
+                .map(|folder| folder.join(&word))
+                .collect();
+            if paths.iter().any(|path| path.exists()) {
+                continue;
+            }
+            for path in paths {
+                self.lookups += 1;
+                let place =
+                    missing::place_of(&path).filter(|place| (self.place.is_writable)(place));
+                let Some(place) = place.filter(|place| !self.uses.is_bound(place)) else {
+                    continue;
+                };
+                if self.lookups > bounds::BOUND_LOOKUPS
+                    || self.uses.scripts.len() >= bounds::BOUND_FILES
+                {
+                    return Err(too_long());
+                }
+                self.uses.loads_unbound = true;
+                self.uses.scripts.push(Script {
+                    path: place.to_string_lossy().into_owned(),
+                    is_missing: true,
+                    ..Script::default()
+                });
+                self.uses.marks.push((place, b"missing".to_vec()));
+            }
+        }
         Ok(())
     }
 

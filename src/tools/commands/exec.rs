@@ -145,6 +145,7 @@ fn parse_request(context: &Context<'_>, arguments: &Arguments) -> Result<Request
         on_terminal,
         is_in_own_shell: false,
         uses: Uses::default(),
+        held: None,
     })
 }
 
@@ -384,6 +385,7 @@ impl Toolbox {
             on_terminal: false,
             is_in_own_shell: false,
             uses: Uses::default(),
+            held: None,
         };
         let entry = match commands.permit(&mut request, caller)? {
             Permit::Run(entry) => entry,

@@ -6,6 +6,7 @@ mod exec;
 mod owner;
 mod permission;
 mod shell;
+mod still;
 mod terminal;
 pub mod texts;
 mod tool;
@@ -14,7 +15,6 @@ use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ring::digest::{Context, SHA256};
@@ -25,7 +25,7 @@ use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::config::schema::{ApprovalMode, ExecTool, SandboxChoice, ShellPlace};
 use crate::confine::{
-    Exec, Observer, Outcome, Output, SessionEvent, SessionInfo, Sessions, Shells,
+    Exec, Held, Observer, Outcome, Output, SessionEvent, SessionInfo, Sessions, Shells,
 };
 use crate::error::{Error, Result};
 use crate::language::Language;
@@ -74,8 +74,6 @@ pub struct Commands {
     allowances: Arc<Allowances>,
     audit: Audit,
     clock: Clock,
-    /// Commands that run in the sandbox and are waited for.
-    in_foreground: Arc<AtomicUsize>,
 }
 
 /// Where approvals and commands are recorded.
@@ -114,7 +112,6 @@ impl Commands {
             allowances: Arc::default(),
             audit: records.audit,
             clock: records.clock,
-            in_foreground: Arc::default(),
         })
     }
 
@@ -122,7 +119,6 @@ impl Commands {
     pub fn continuing(mut self, earlier: &Self) -> Self {
         self.sessions = Arc::clone(&earlier.sessions);
         self.shells = Arc::clone(&earlier.shells);
-        self.in_foreground = Arc::clone(&earlier.in_foreground);
         self.allowances = Arc::clone(&earlier.allowances);
         self
     }
@@ -185,6 +181,12 @@ impl Commands {
             Decision::Refuse(refusal) => return self.refuse(request, caller, &refusal),
             Decision::Ask(cause) => cause,
         };
+        if request.unsandboxed
+            && !request.is_in_own_shell
+            && caller.answer.is_some_and(|(_, answer)| answer.allows())
+        {
+            self.hold_still(request, caller)?;
+        }
         match self.uses(request) {
             Ok(uses) => request.uses = uses,
             Err(error) => {
@@ -244,6 +246,7 @@ impl Commands {
             is_in_own_shell: false,
             on_terminal: false,
             uses: Uses::default(),
+            held: None,
         };
         match self.permit(&mut request, context.caller)? {
             Permit::Ask(question) => Ok(Some(question)),
@@ -273,19 +276,6 @@ impl Commands {
                  background; run it in the foreground"
             )));
         }
-        let running = self.sessions.in_sandbox();
-        if !running.is_empty() {
-            return Err(Error::Failed(format!(
-                "the command was not run: commands in the background could change {file} at the last moment. These \
-                 sessions have to end first: {running:?}"
-            )));
-        }
-        if self.in_foreground.load(Ordering::Relaxed) > 0 || self.shells.have_background() {
-            return Err(Error::Failed(format!(
-                "the command was not run: another command in the sandbox could change {file} at the last moment; try again \
-                 when it has ended"
-            )));
-        }
         Ok(uses)
     }
 
@@ -306,13 +296,8 @@ impl Commands {
         cancel: &Cancel,
         output: Output<'_>,
     ) -> Result<Outcome> {
-        let count = usize::from(!request.unsandboxed);
-        self.in_foreground.fetch_add(count, Ordering::Relaxed);
-        let outcome = self
-            .exec
-            .run(&request.shell_command(), timeout, cancel, output);
-        self.in_foreground.fetch_sub(count, Ordering::Relaxed);
-        outcome
+        self.exec
+            .run(&request.shell_command(), timeout, cancel, output)
     }
 
     /// Decides about input for a command outside the sandbox. `Always` holds until the command ends.
@@ -335,15 +320,20 @@ impl Commands {
             return Ok(Ok(Answer::Standing));
         }
         let uses = self.uses_of(input, &session.folder)?;
+        if let Some((file, _)) = uses.marks.first() {
+            return Err(Error::Failed(format!(
+                "the input was not written: commands in the sandbox could change {} meanwhile; run it as a command of its own, in \
+                 the foreground",
+                file.display()
+            )));
+        }
         let id_text = id.to_string();
-        let mut parts: Vec<&[u8]> = vec![
+        let hash = hash(&[
             b"input",
             id_text.as_bytes(),
             command.as_bytes(),
             input.as_bytes(),
-        ];
-        parts.extend(uses.parts());
-        let hash = hash(&parts);
+        ]);
         Ok(match caller.answer {
             Some((asked, answer)) if asked.hash == hash => Ok(match answer {
                 Answer::Always if risk.is_some() => Answer::Once,
@@ -366,7 +356,6 @@ impl Commands {
                 },
                 unsandboxed: true,
                 influences: uses.influences,
-                scripts: uses.scripts,
                 hash,
                 ..Question::default()
             })),
@@ -494,6 +483,8 @@ struct Request {
     is_in_own_shell: bool,
     /// What it uses of the files that the model can write; found when it is asked about.
     uses: Uses,
+    /// Keeps them as they are while it runs outside the sandbox.
+    held: Option<Held>,
 }
 
 /// A folder as a person is shown it: its real path, and which folder it was then.

@@ -57,6 +57,7 @@ impl Toolbox {
             is_in_own_shell: false,
             on_terminal: false,
             uses: Uses::default(),
+            held: None,
         };
         let Permit::Run(entry) = commands.start(&request, caller, action.decision)? else {
             return Err(Error::Failed(texts::denied(language).to_owned()));

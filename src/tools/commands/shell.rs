@@ -4,7 +4,6 @@
 use std::collections::hash_map::DefaultHasher;
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 
 use super::exec::record_end;
 use super::{Commands, Folder, Permit, Request, Shell, ShellResult, TypedCommand, Uses, texts};
@@ -91,6 +90,7 @@ impl Toolbox {
             on_terminal: false,
             is_in_own_shell: commands.is_shell_outside && !typed.unsandboxed,
             uses: Uses::default(),
+            held: None,
         };
         let entry = match commands.permit(&mut request, caller)? {
             Permit::Run(entry) => entry,
@@ -119,10 +119,7 @@ impl Toolbox {
             cancel: caller.cancel,
             input: (input, &observer),
         };
-        let count = usize::from(!unsandboxed);
-        commands.in_foreground.fetch_add(count, Ordering::Relaxed);
         let outcome = opened.shell.run(&line, &mut output);
-        commands.in_foreground.fetch_sub(count, Ordering::Relaxed);
         let about = commands.put_away(
             opened,
             &outcome,

@@ -1,7 +1,6 @@
 //! A run of a custom tool: recorded before it begins, and confined like a command of exec.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::{Commands, account, exec};
@@ -77,11 +76,9 @@ impl Commands {
         };
         let timeout = run.seconds.map_or(self.timeout, Duration::from_secs);
         let timeout = timeout.min(self.max_timeout);
-        self.in_foreground.fetch_add(1, Ordering::Relaxed);
         let outcome = self
             .exec
             .run_with(&invocation, timeout, caller.cancel, output);
-        self.in_foreground.fetch_sub(1, Ordering::Relaxed);
         exec::record_end(&entry, &outcome);
         outcome
     }

@@ -162,6 +162,7 @@ impl Reading<'_> {
             path: path.to_owned(),
             bytes: length,
             head: first_lines(&head),
+            is_missing: false,
         });
         Ok(())
     }

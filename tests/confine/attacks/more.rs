@@ -143,7 +143,7 @@ pub const ATTACKS: &[Class] = &[
         &[
             "for f in /proc/sysrq-trigger /dev/kmsg; do [ -e $f ] && (echo h > $f) && echo GOT-OUT; done",
             "for f in kernel/modprobe kernel/hostname vm/drop_caches fs/suid_dumpable kernel/sysrq fs/binfmt_misc/register; do (: >> /proc/sys/$f) && echo GOT-OUT; done",
-            "(echo $$ > /sys/fs/cgroup/cgroup.procs) && echo GOT-OUT; mkdir /sys/fs/cgroup/peacrab-x && rmdir /sys/fs/cgroup/peacrab-x && echo GOT-OUT",
+            "(echo $$ > /sys/fs/cgroup/cgroup.procs) && echo GOT-OUT; mkdir /sys/fs/cgroup/peacrab-x && rmdir /sys/fs/cgroup/peacrab-x && echo GOT-OUT; for f in $(find /sys/fs/cgroup -name cgroup.procs -o -name cgroup.freeze | head -200); do (: >> $f) 2> /dev/null && echo GOT-OUT; done",
             "for f in $(find /sys/bus /sys/class /sys/module /sys/kernel -maxdepth 4 -name uevent -o -name unbind -o -name new_id -o -name enabled | head -50); do (: >> $f) 2> /dev/null && echo GOT-OUT; done",
             "head -c 1 /proc/kcore > x; [ -s x ] && echo GOT-OUT; head -c 1 /dev/kmsg | grep -q . && echo GOT-OUT; dmesg | grep -q . && echo GOT-OUT",
             "for f in mem port kmem uinput gpiomem i2c-1 spidev0.0 input/event0 vcs tty0 loop-control fuse net/tun kvm rtc0 nvram vhost-net; do (: < /dev/$f) 2> /dev/null && echo GOT-OUT $f; done",

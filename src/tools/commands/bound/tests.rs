@@ -93,6 +93,100 @@ if true; then ./x.sh; fi ¦ (exec ./x.sh) ¦ echo `./x.sh` ¦ find . -exec sh x.
 }
 
 #[test]
+fn a_file_that_does_not_exist_yet_is_part_of_what_is_approved() {
+    let bench = Bench::new();
+    symlink(
+        bench.workspace.join("later"),
+        bench.workspace.join("../dangling"),
+    )
+    .unwrap();
+    for (line, name) in [
+        ("mkdir -p out && sleep 1 && sh out/after.sh", "out/after.sh"),
+        ("sh job.sh", "job.sh"),
+        ("sh job", "job"),
+        ("python3.11 sub/new", "sub/new"),
+        (". ./setup", "setup"),
+        ("sudo -n ./run", "run"),
+        ("sh -c 'bash ./new.sh'", "new.sh"),
+        ("{w}/bin/tool --fast", "bin/tool"),
+        ("make -f rules.mk", "rules.mk"),
+        ("tool --config=new.conf", "new.conf"),
+        ("LD_PRELOAD=./evil.so id", "evil.so"),
+        ("sh {w}/../dangling", "later"),
+        ("nginx -c ~/workspace/n.conf", "n.conf"),
+    ] {
+        let before = bench.find(line).unwrap();
+        assert!(
+            before.loads_unbound,
+            "{line}: {:?}",
+            missing::candidates(line)
+        );
+        let script = before.scripts.iter().find(|script| script.is_missing);
+        let shown = script.map(|script| Path::new(&script.path));
+        assert_eq!(shown, Some(&*bench.workspace.join(name)), "{line}");
+        let path = bench.workspace.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "echo new\n").unwrap();
+        let after = bench.find(line).unwrap();
+        assert!(
+            after.scripts.iter().all(|script| !script.is_missing),
+            "{line}"
+        );
+        assert_ne!(before.marks, after.marks, "{line}");
+        std::fs::remove_file(&path).unwrap();
+        let _ = std::fs::remove_dir(path.parent().unwrap());
+    }
+    for line in [
+        "systemctl restart nginx",
+        "echo done",
+        "sed -i s/a/b/ /etc/hosts",
+        "curl -fsS https://example.org/a.sh",
+        "cat /etc/new.conf",
+        "df -h /",
+        "cd sub && ./y.sh",
+        "sh -c 'exit 1'",
+    ] {
+        let found = bench.find(line).unwrap().scripts;
+        assert!(
+            found.iter().all(|script| !script.is_missing),
+            "{line}: {found:?}"
+        );
+    }
+    // Names that are only known once the line runs.
+    for line in [
+        "for f in sub/*; do . $f; done",
+        "sh $script",
+        "sh ./x.sh; sh *.sh",
+    ] {
+        assert!(bench.find(line).unwrap().loads_unbound, "{line}");
+    }
+    assert!(!bench.find("echo $HOME").unwrap().loads_unbound);
+}
+
+#[test]
+fn few_programs_do_not_care_where_they_run() {
+    for line in [
+        "systemctl restart nginx",
+        "sudo -n systemctl status ssh",
+        "apt upgrade -y",
+        "df -h /",
+    ] {
+        assert!(ignores_folder(line), "{line}");
+    }
+    for line in [
+        "make",
+        "git status",
+        "systemctl restart $x",
+        "df -h; make",
+        "sudo make",
+        "./df",
+        "env df",
+    ] {
+        assert!(!ignores_folder(line), "{line}");
+    }
+}
+
+#[test]
 fn the_question_shows_the_beginning_and_changes_with_the_content() {
     let bench = Bench::new();
     let long: String = (0..100).map(|number| format!("line {number}\n")).collect();

@@ -1,8 +1,6 @@
 //! Terminals: those that people open in their chats, and what the model needs for its own.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::approval::Question;
 use crate::confine::{Terminal, TerminalRequest};
@@ -50,24 +48,6 @@ pub struct OpenTerminal {
     pub terminal: Terminal,
     /// Where its end is recorded.
     pub entry: Entry,
-    /// Held as long as it is open.
-    _counted: Option<Counted>,
-}
-
-/// Counts a command in the sandbox: as long as it runs it could change the files of others.
-struct Counted(Arc<AtomicUsize>);
-
-impl Counted {
-    fn new(count: &Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(count))
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// Shells that are there, where the account's own is none: that of a service, for one.
@@ -101,12 +81,12 @@ impl Toolbox {
             is_in_own_shell: false,
             on_terminal: true,
             uses: Uses::default(),
+            held: None,
         };
         let entry = match commands.permit(&mut request, caller)? {
             Permit::Run(entry) => entry,
             Permit::Ask(question) => return Ok(TerminalStart::Ask(question)),
         };
-        let counted = (!request.unsandboxed).then(|| Counted::new(&commands.in_foreground));
         let terminal = commands.exec.open_terminal(
             &TerminalRequest {
                 command: request.shell_command(),
@@ -117,7 +97,6 @@ impl Toolbox {
         Ok(TerminalStart::Open(Box::new(OpenTerminal {
             terminal: terminal.inspect_err(|error| entry.end(&error.to_string()))?,
             entry,
-            _counted: counted,
         })))
     }
 }

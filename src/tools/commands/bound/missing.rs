@@ -1,0 +1,117 @@
+//! Names in a command's line of files that do not exist yet. Whoever makes one of them decides what the command does, so
+//! it is part of what is approved.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::risk;
+use crate::approval::pattern::is_plain_line;
+use crate::limits::tools::{LINKS_FOLLOWED, SPLIT_DEPTH};
+
+/// Programs whose first argument is a script.
+const RUNNERS: &str = "sh bash dash ash zsh ksh . source python perl node ruby php lua";
+
+/// Endings of names that somebody runs, or that decide how something runs.
+const ENDINGS: &str =
+    "sh bash py pl rb js mjs ts php lua mk conf cfg service ini yml yaml toml json so";
+
+/// Programs that do not care in which folder they run.
+const FOLDERLESS: &str = "systemctl journalctl service apt apt-get ip ss df free uptime dmesg date timedatectl hostnamectl \
+                          loginctl networkctl resolvectl nmcli iw rfkill vcgencmd raspi-config mount umount lsblk blkid \
+                          reboot poweroff shutdown ping who w ps kill pkill id ufw";
+
+/// Words that may name a file, as far as anybody can tell without running the line: with a path, with the ending of a
+/// script, or behind a program that runs scripts.
+pub(super) fn candidates(line: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    collect(line, 0, &mut found);
+    found
+}
+
+fn collect(line: &str, depth: usize, found: &mut Vec<String>) {
+    let mut is_run = false;
+    for word in risk::words(line) {
+        let is_line = word.contains(char::is_whitespace) && word.len() < line.len();
+        if is_line && depth < SPLIT_DEPTH {
+            collect(&word, depth + 1, found);
+        }
+        let option = word.strip_prefix('-');
+        let part = match (word.split_once('='), option, word.strip_prefix('@')) {
+            (Some((_, value)), ..) => value,
+            (None, Some(_), _) => word.get(2..).unwrap_or_default(),
+            (None, None, Some(behind)) => behind,
+            (None, None, None) => &word,
+        };
+        let is_script = is_run && option.is_none();
+        if is_name(part) && (is_script || is_like_a_file(part)) {
+            found.push(part.to_owned());
+        }
+        is_run = match option {
+            // The next word is a line.
+            Some(letters) => is_run && !letters.contains(['c', 'e', 'm']),
+            None => {
+                let program = word.rsplit('/').next().unwrap_or(&word);
+                let version = |char: char| char.is_ascii_digit() || char == '.';
+                is_listed(RUNNERS, program) || is_listed(RUNNERS, program.trim_end_matches(version))
+            }
+        };
+    }
+}
+
+/// Whether a word is a name as it stands, and no text, pattern, address or option.
+fn is_name(word: &str) -> bool {
+    let is_open = |char: char| char.is_whitespace() || "'\"`$*?[]{}()<>|;&\\".contains(char);
+    !word.is_empty() && !word.starts_with('-') && !word.contains(is_open) && !word.contains("://")
+}
+
+fn is_like_a_file(word: &str) -> bool {
+    let is_path = ["/", "./", "../", "~/"]
+        .iter()
+        .any(|start| word.starts_with(start));
+    let ending = Path::new(word)
+        .extension()
+        .and_then(|ending| ending.to_str());
+    is_path || ending.is_some_and(|ending| is_listed(ENDINGS, ending))
+}
+
+fn is_listed(list: &str, word: &str) -> bool {
+    list.split_ascii_whitespace().any(|listed| listed == word)
+}
+
+/// Whether a line runs one program, with plain words, that does not care where it runs.
+pub(in crate::tools::commands) fn ignores_folder(line: &str) -> bool {
+    let mut words = line
+        .split_ascii_whitespace()
+        .skip_while(|word| *word == "sudo" || *word == "-n");
+    is_plain_line(line)
+        && words
+            .next()
+            .is_some_and(|program| is_listed(FOLDERLESS, program))
+}
+
+/// Where a path will be that does not lead to anything now: the real path of the nearest folder that exists, with the
+/// rest behind it. `None` when it cannot be told.
+pub(super) fn place_of(path: &Path) -> Option<PathBuf> {
+    let mut path = path.to_owned();
+    // A link may lead to what is not there.
+    for _ in 0..LINKS_FOLLOWED {
+        let Ok(target) = std::fs::read_link(&path) else {
+            break;
+        };
+        path = path.parent()?.join(target);
+    }
+    let mut rest = Vec::new();
+    let mut folder = path.as_path();
+    loop {
+        if let Ok(real) = folder.canonicalize() {
+            let rest = rest.iter().rev();
+            return Some(rest.fold(real, |path, part| path.join(part)));
+        }
+        match folder.components().next_back()? {
+            Component::Normal(part) => rest.push(part.to_owned()),
+            Component::CurDir => {}
+            // Nobody knows what is above a folder that may become a link.
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
+        }
+        folder = folder.parent()?;
+    }
+}

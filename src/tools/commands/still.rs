@@ -1,0 +1,43 @@
+//! Keeping files as they are while a command that a person allowed runs outside the sandbox: the agent must not change
+//! what it reads.
+
+use super::{Commands, Request, bound};
+use crate::confine::Change;
+use crate::error::{Error, Result};
+use crate::tools::Caller;
+
+impl Commands {
+    /// Begins a change of files; not while a command outside the sandbox may read them.
+    pub(in crate::tools) fn change_files(&self) -> Result<Change> {
+        self.exec.changes().change()
+    }
+
+    /// Stops everything that changes files for agents until the request is over: checking what a command reads comes to
+    /// nothing if that can be changed behind the check. What reads nothing that they can write does without.
+    pub(super) fn hold_still(&self, request: &mut Request, caller: &Caller<'_>) -> Result<()> {
+        if request.is_background || !self.is_in_reach(request)? {
+            return Ok(());
+        }
+        self.shells.end_idle();
+        request.held = self.exec.changes().hold(caller.cancel);
+        if request.held.is_some() {
+            return Ok(());
+        }
+        let running = self.sessions.in_sandbox();
+        let what = match running.is_empty() {
+            true => "another command in the sandbox could change what it reads; try again when it has ended".to_owned(),
+            false => format!(
+                "commands in the background could change what it reads. These sessions have to end first: {running:?}"
+            ),
+        };
+        Err(Error::Failed(format!("the command was not run: {what}")))
+    }
+
+    /// Whether a command outside the sandbox may read what can be written in it.
+    fn is_in_reach(&self, request: &Request) -> Result<bool> {
+        let uses = self.uses_of(&request.command, &request.folder.path)?;
+        let is_in_folder =
+            self.exec.is_writable(&request.folder.path) || !uses.influences.is_empty();
+        Ok(!uses.marks.is_empty() || is_in_folder && !bound::ignores_folder(&request.command))
+    }
+}
