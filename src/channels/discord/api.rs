@@ -37,6 +37,8 @@ const FILE_HOSTS: [&str; 2] = [".discordapp.com", ".discordapp.net"];
 
 /// The flag of a message that makes no sound (Discord's documentation, "Message Flags").
 const SUPPRESS_NOTIFICATIONS: u32 = 1 << 12;
+/// `SUPPRESS_EMBEDS`: Discord would fetch each address of a text for its preview, without anybody's tap.
+const SUPPRESS_EMBEDS: u32 = 1 << 2;
 
 /// The error for a wrong token.
 pub const BAD_TOKEN: &str = "Discord rejects the bot's token: set channels.discord.token to the one on the page \
@@ -192,7 +194,7 @@ impl Api {
             body["enforce_nonce"] = json!(true);
         }
         if post.silent {
-            body["flags"] = json!(SUPPRESS_NOTIFICATIONS);
+            body["flags"] = json!(SUPPRESS_EMBEDS | SUPPRESS_NOTIFICATIONS);
         }
         if let Some(answered) = post.reply_to.and_then(snowflake) {
             body["message_reference"] =
@@ -529,6 +531,7 @@ fn content(post: &Post<'_>) -> Value {
         "content": post.text,
         "components": rows(post.buttons),
         "allowed_mentions": {"parse": [], "replied_user": true},
+        "flags": SUPPRESS_EMBEDS,
     })
 }
 

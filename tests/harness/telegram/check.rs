@@ -198,6 +198,12 @@ pub(super) struct Shown {
 /// Reads the text of a message.
 pub(super) fn text(call: &Call) -> Result<Shown, Refusal> {
     let shown = formatted(call, "text")?;
+    let is_quiet = call.parameters["link_preview_options"]["is_disabled"] == true;
+    if shown.text.contains("://") && !is_quiet {
+        return Err(Refusal::never(
+            "the address in this text would be fetched for a preview".to_owned(),
+        ));
+    }
     match utf16_length(&shown.text) {
         0 => Err(Refusal::bad("message text is empty")),
         1..=TEXT => Ok(shown),

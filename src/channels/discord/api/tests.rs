@@ -117,6 +117,7 @@ fn nobody_is_notified_but_whoever_is_answered() {
         body["allowed_mentions"],
         json!({"parse": [], "replied_user": true})
     );
+    assert_eq!(body["flags"], SUPPRESS_EMBEDS, "no address is fetched");
     assert_eq!(
         body["components"],
         json!([]),

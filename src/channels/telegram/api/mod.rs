@@ -144,6 +144,7 @@ impl Api {
                 place.chat(),
                 place.thread(),
                 ("text", body.text.into()),
+                no_preview(),
                 body.mode(),
                 body.sound(),
                 body.markup(),
@@ -164,6 +165,7 @@ impl Api {
             place.chat(),
             ("message_id", message.into()),
             ("text", body.text.into()),
+            no_preview(),
             body.mode(),
             body.markup(),
         ];
@@ -275,6 +277,12 @@ impl Api {
         }
         .into()
     }
+}
+
+/// Telegram fetches the first address of a text for its preview, without anybody's tap: an address that the model was talked
+/// into would carry out what is in it.
+fn no_preview() -> (&'static str, Value) {
+    ("link_preview_options", json!({"is_disabled": true}))
 }
 
 #[cfg(test)]

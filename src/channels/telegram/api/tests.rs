@@ -106,19 +106,23 @@ fn each_method_sends_what_telegram_wants_and_leaves_out_what_is_not_set() {
     };
     let keyboard = json!({"inline_keyboard": [[{"text": "Yes", "callback_data": "1:yes"}]]});
     let reply = json!({"message_id": 3, "allow_sending_without_reply": true});
+    let off = json!({"is_disabled": true});
     let expect = |method: &str, body: Value| assert_eq!(asked(&server), (path_of(method), body));
 
     assert_eq!(api.send_message(HERE, &rich, Some(3)).unwrap(), 44);
     expect(
         "sendMessage",
-        json!({"chat_id": -100, "message_thread_id": 7, "text": "<b>hi</b>", "parse_mode": "HTML", "reply_markup": keyboard, "reply_parameters": reply}),
+        json!({"chat_id": -100, "message_thread_id": 7, "text": "<b>hi</b>", "link_preview_options": off, "parse_mode": "HTML", "reply_markup": keyboard, "reply_parameters": reply}),
     );
     assert_eq!(api.send_message(here, &plain, None).unwrap(), 44);
-    expect("sendMessage", json!({"chat_id": 8, "text": "hi"}));
+    expect(
+        "sendMessage",
+        json!({"chat_id": 8, "text": "hi", "link_preview_options": off}),
+    );
     api.edit_message_text(HERE, 4, &rich).unwrap();
     expect(
         "editMessageText",
-        json!({"chat_id": -100, "message_id": 4, "text": "<b>hi</b>", "parse_mode": "HTML", "reply_markup": keyboard}),
+        json!({"chat_id": -100, "message_id": 4, "text": "<b>hi</b>", "link_preview_options": off, "parse_mode": "HTML", "reply_markup": keyboard}),
     );
     api.edit_reply_markup(HERE, 4, &[]).unwrap();
     expect(
