@@ -8,8 +8,19 @@ use crate::limits::tools::{ALLOWED_CHARS_MAX, ALLOWED_WORDS_MAX};
 /// Stands for one word.
 const ANY: &str = "*";
 
+/// Programs that run what their arguments say, or read and write the files that these name: any word behind one of them
+/// can be anything.
+const OPEN: &str = "sh bash dash ash zsh ksh fish python pypy perl node nodejs deno bun ruby php lua awk gawk mawk sed tclsh \
+                    env sudo doas su runuser setpriv chroot unshare nsenter nohup nice ionice timeout time watch xargs \
+                    parallel exec eval command builtin source setsid stdbuf script systemd-run at batch crontab flock \
+                    strace gdb find ssh scp sftp rsync tar cpio zip unzip gzip xz zstd 7z cp mv ln install dd tee cat tac \
+                    head tail less more grep egrep zgrep cut sort uniq diff cmp od xxd hexdump base64 strings split truncate \
+                    shred rm chmod chown chgrp touch mkdir mount umount curl wget nc ncat socat openssl gpg jq yq git make \
+                    cmake npm npx yarn pnpm pip uv cargo go docker podman kubectl ansible ansible-playbook vi vim nano ed \
+                    emacs busybox toybox";
+
 /// Why a text is no pattern.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// It is empty, too long or has too many words.
     Size,
@@ -19,6 +30,8 @@ pub enum Fault {
     Program,
     /// A `*` is only a part of a word.
     Part,
+    /// A `*` stands behind a program for which it could mean anything.
+    Open(String),
 }
 
 /// A pattern as it is kept: its words, with one space between them.
@@ -42,13 +55,39 @@ pub fn parse(text: &str) -> Result<String, Fault> {
         }
     }
     match words.first() {
-        Some(first) if is_program(first) => Ok(words.join(" ")),
-        _ => Err(Fault::Program),
+        Some(first) if is_program(first) => {}
+        _ => return Err(Fault::Program),
+    }
+    match words.iter().position(|word| *word == ANY) {
+        Some(star) => {
+            let before = words.get(..star).unwrap_or_default();
+            // What root's rights are for is a command of its own.
+            let command = match before {
+                ["sudo", "-n", command @ ..] | ["sudo", command @ ..] if !command.is_empty() => {
+                    command
+                }
+                whole => whole,
+            };
+            match command.iter().find(|word| is_open(word)) {
+                Some(program) => Err(Fault::Open((*program).to_owned())),
+                None => Ok(words.join(" ")),
+            }
+        }
+        None => Ok(words.join(" ")),
     }
 }
 
-/// Whether a command line is one that a pattern allows. A `*` stands for exactly one word, and for no
-/// option: an option can turn a command into another one.
+/// Whether a word is the name of one of the [`OPEN`] programs, in whatever folder and version.
+fn is_open(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    let version = |char: char| char.is_ascii_digit() || matches!(char, '.' | '-');
+    let bare = name.trim_end_matches(version);
+    OPEN.split_ascii_whitespace()
+        .any(|open| open == name || open == bare)
+}
+
+/// Whether a command line is one that a pattern allows. A `*` stands for exactly one word: not for an option, which can
+/// turn a command into another one, and not for a path or an assignment.
 pub fn matches(pattern: &str, line: &str) -> bool {
     if parse(pattern).is_err() || !is_plain_line(line) {
         return false;
@@ -61,7 +100,7 @@ pub fn matches(pattern: &str, line: &str) -> bool {
     };
     let (pattern, line) = (words(pattern), words(line));
     let is_same = |(expected, word): (&String, &String)| match expected.as_str() {
-        ANY => !word.starts_with('-'),
+        ANY => !word.starts_with('-') && !word.contains(['/', '=']) && !word.starts_with('.'),
         expected => word == expected,
     };
     pattern.len() == line.len()
@@ -103,6 +142,19 @@ mod tests {
             ("systemctl restart *", "systemctl stop nginx", false),
             ("systemctl restart *", "systemctl restart --root=/x", false),
             ("systemctl restart *", "sudo systemctl restart nginx", false),
+            (
+                "systemctl restart *",
+                "systemctl restart /root/.peacrab/config.json",
+                false,
+            ),
+            ("systemctl restart *", "systemctl restart ../x", false),
+            ("systemctl restart *", "systemctl restart a=b", false),
+            ("sh job.sh", "sh job.sh", true),
+            (
+                "sudo systemctl restart *",
+                "sudo systemctl restart nginx",
+                true,
+            ),
             ("df -h", "df -h", true),
             ("df -h", "df -h /", false),
             ("* restart", "systemctl restart", false),
@@ -126,9 +178,19 @@ mod tests {
             ("-x", Fault::Program),
             ("cat $HOME", Fault::Character('$')),
             ("echo 'a'", Fault::Character('\'')),
+            ("sh *", Fault::Open("sh".to_owned())),
+            (
+                "/usr/bin/python3.11 *",
+                Fault::Open("/usr/bin/python3.11".to_owned()),
+            ),
+            ("sudo *", Fault::Open("sudo".to_owned())),
+            ("env *", Fault::Open("env".to_owned())),
+            ("sudo -n cp * *", Fault::Open("cp".to_owned())),
+            ("cat *", Fault::Open("cat".to_owned())),
+            ("systemctl kill cat *", Fault::Open("cat".to_owned())),
             ("echo ä", Fault::Character('ä')),
         ] {
-            assert_eq!(parse(text), Err(fault), "{text}");
+            assert_eq!(parse(text).as_ref(), Err(&fault), "{text}");
         }
         assert_eq!(parse("  df   -h "), Ok("df -h".to_owned()));
     }

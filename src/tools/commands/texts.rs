@@ -131,6 +131,11 @@ texts! {
         "In a pattern, `*` is a whole word",
         "在模式中，`*` 必须是一个完整的单词",
     }
+    /// `program` is inline code.
+    pub(super) fn pattern_open(program) {
+        "Behind {program} a `*` could be anything: write the words out, or allow the exact command",
+        "在 {program} 之后，`*` 可以是任何内容：请写出具体的单词，或者允许确切的命令",
+    }
     pub(super) fn pattern_risky(why) {
         "This pattern would not be used, because such commands are confirmed each time: {why}",
         "此模式不会生效，因为此类命令每次都需确认：{why}",

@@ -50,6 +50,7 @@ pub fn parse_pattern(text: &str, language: Language) -> Result<String> {
             }
             Fault::Program => texts::pattern_program(language).to_owned(),
             Fault::Part => texts::pattern_part(language).to_owned(),
+            Fault::Open(program) => texts::pattern_open(language, &inline_code(&program)),
         })
     })?;
     match find_risk(&pattern) {
