@@ -255,6 +255,8 @@ pub const CHOICE_REPLY_CHARS: usize = 80;
 pub const CHOICES_USED: usize = 32;
 /// Bytes of the file with a channel's offers.
 pub const CHOICES_FILE_BYTES: usize = 512 * 1024;
+/// Random numbers that are tried for the answers about a command, until none is in use.
+pub const NUMBERS_TRIED: usize = 16;
 /// Characters of all labels up to which choices stand on one line.
 pub const CHOICES_LINE_CHARS: usize = 60;
 /// Time between two messages about the progress of work where none can be edited.

@@ -1,7 +1,7 @@
 //! What was offered in each chat, and which of it a reply means. PURE.
 //!
 //! A number must never mean something that its writer has not seen: so an offer's numbers go on where those of the
-//! other open offers of its chat end. An offer of commands is over once the chat has moved on. A question of the model's
+//! other open offers of its chat end. What allows a command has random numbers, which no list in another text has. An offer of commands is over once the chat has moved on. A question of the model's
 //! is open until it is answered, another one replaces it, or its time is over: an answer goes to the model, which knows
 //! what has been said since.
 
@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use crate::approval::Answer;
+use crate::channels::buttons::{self, Press};
 use crate::limits::channels::{
     CHOICE_REPLY_CHARS, CHOICES_TIME, CHOICES_USED, OFFER_TEXT_BYTES, OFFERS, OFFERS_IN_CHAT,
 };
@@ -95,6 +97,7 @@ impl Offer {
 
     fn chosen(&self, choice: &Choice) -> Chosen {
         Chosen {
+            is_approved_by_word: false,
             message: PressedMessage {
                 id: self.message.clone(),
                 text: self.text.clone(),
@@ -108,7 +111,23 @@ impl Offer {
         self.choices.get(number.checked_sub(first)?)
     }
 
+    /// Whether it asks for an approval.
+    fn is_approval(&self) -> bool {
+        self.choices
+            .iter()
+            .any(|choice| super::is_answer(&choice.data))
+    }
+
     fn by_label(&self, label: &str) -> Option<&Choice> {
+        let answer = match label {
+            "yes" | "是" => Some(Answer::Once),
+            "no" | "否" => Some(Answer::Deny),
+            _ => None,
+        };
+        if let Some(meant) = answer.filter(|_| self.is_approval()) {
+            let is_meant = |choice: &&Choice| matches!(buttons::read(&choice.data), Some(Press::Answer { answer, .. }) if answer == meant);
+            return self.choices.iter().find(is_meant);
+        }
         let is_meant = |choice: &&Choice| {
             [&choice.label, &choice.other]
                 .map(|it| bare(it))
@@ -125,6 +144,8 @@ pub struct Chosen {
     pub message: PressedMessage,
     /// What its button would carry.
     pub data: String,
+    /// Whether it answers a question about a command by nothing but a word, which only counts in a private chat.
+    pub is_approved_by_word: bool,
 }
 
 /// The offers of a channel, oldest first, and the replies that have answered questions.
@@ -140,9 +161,14 @@ impl Book {
     pub fn next_number(&self, chat: &Address, now: i64) -> usize {
         let open = self
             .of(chat)
-            .filter(|offer| offer.is_open(now) && offer.first > 0);
+            .filter(|offer| offer.is_open(now) && offer.first > 0 && !offer.is_approval());
         let ends = open.map(|offer| offer.first + offer.choices.len());
         ends.max().unwrap_or(1)
+    }
+
+    /// Whether a number is one of an open offer in a chat.
+    pub fn has_number(&self, chat: &Address, number: usize) -> bool {
+        self.of(chat).any(|offer| offer.by_number(number).is_some())
     }
 
     /// Adds an offer. Of too many the oldest goes.
@@ -244,9 +270,15 @@ impl Book {
         }
         let mut found = newest_first().filter_map(|offer| Some((offer, offer.by_label(&label)?)));
         let (offer, choice) = found.next()?;
-        // Of two questions, a word does not say which.
-        let is_ambiguous = offer.question.is_some() && found.next().is_some();
-        (!is_ambiguous).then(|| offer.chosen(choice))
+        if !offer.is_approval() || !quoted.is_empty() {
+            return Some(offer.chosen(choice));
+        }
+        // A word may answer whatever was said last, or another question.
+        let is_alone = newest_first().count() == 1;
+        (is_alone && offer.is_current).then(|| Chosen {
+            is_approved_by_word: true,
+            ..offer.chosen(choice)
+        })
     }
 
     /// Notes that a reply has answered a question; `id` is the message's.

@@ -17,11 +17,12 @@ use super::buttons::{self, Press};
 use super::texts::choices as texts;
 use crate::clock::Clock;
 use crate::language::Language;
-use crate::limits::channels::{CHOICES_FILE_BYTES, CHOICES_LINE_CHARS};
+use crate::limits::channels::{CHOICES_FILE_BYTES, CHOICES_LINE_CHARS, NUMBERS_TRIED};
 use crate::markup::plain;
 use crate::message::{Address, CommandButton};
 use crate::state::file::{Damaged, Policy, StateFile};
 use crate::sync::Mutex;
+use crate::sys::random;
 
 /// The choices of one channel.
 #[derive(Debug)]
@@ -68,6 +69,9 @@ impl Choices {
         // Where any number may be an answer, none is a choice.
         let first = match choices.iter().all(|choice| is_word_only(&choice.data)) {
             true => 0,
+            false if choices.iter().any(|choice| is_answer(&choice.data)) => {
+                self.random_number(chat)
+            }
             false => self.book.lock().next_number(chat, self.now()),
         };
         let text = describe(first, &choices, language);
@@ -79,6 +83,23 @@ impl Choices {
             true => (offer.asked_at(self.now()), text),
             false => (offer, text),
         })
+    }
+
+    /// The number of the first of some answers about a command; 0 where the system gives none.
+    fn random_number(&self, chat: &Address) -> usize {
+        const FIRST: usize = 1000;
+        const STEP: usize = 10;
+        let book = self.book.lock();
+        for _ in 0..NUMBERS_TRIED {
+            let Ok(bytes) = random::bytes::<2>() else {
+                break;
+            };
+            let number = FIRST + usize::from(u16::from_le_bytes(bytes)) % 900 * STEP + 1;
+            if !(number..number + STEP).any(|number| book.has_number(chat, number)) {
+                return number;
+            }
+        }
+        0
     }
 
     /// An offer is being sent. It counts from now on: a reply may be quicker than the channel's confirmation.
@@ -168,6 +189,10 @@ fn choice(button: &Button) -> Choice {
         other: other.unwrap_or_default(),
         data: button.data.clone(),
     }
+}
+
+fn is_answer(data: &str) -> bool {
+    matches!(buttons::read(data), Some(Press::Answer { .. }))
 }
 
 /// Whether a choice belongs to a question that may be answered with a number of its own.

@@ -113,28 +113,100 @@ fn a_number_or_a_label_is_a_press() {
     );
 }
 
+/// The number behind which a label stands in a text about an offer.
+fn number_of(text: &str, label: &str) -> String {
+    let (before, _) = text.split_once(&format!("** {label}")).unwrap();
+    before.rsplit("**").next().unwrap().to_owned()
+}
+
+#[test]
+fn a_command_is_allowed_by_a_number_that_no_other_text_has() {
+    let (mut scene, here) = (Scene::new(), chat("1"));
+    let labels = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        buttons::for_labels(&[names], 64)
+    };
+    let (first, message) = scene.offers(&here, &question(7, Language::English));
+    let (second, _) = scene.offers(&here, &question(8, Language::English));
+    let (once, deny) = (number_of(&first, "Run once"), number_of(&second, "Deny"));
+    assert!(
+        once.len() >= 4 && once != number_of(&second, "Run once"),
+        "{first} {second}"
+    );
+    assert_eq!(scene.chosen(&here, &once).as_deref(), Some("q:7:once"));
+    assert_eq!(scene.chosen(&here, &deny).as_deref(), Some("q:8:deny"));
+    for text in ["1", "2", "run once", "yes", "no"] {
+        assert_eq!(scene.chosen(&here, text), None, "which of them? {text}");
+    }
+    scene.choices.close(7);
+    scene.choices.moved_on(&here, true);
+    assert_eq!(scene.chosen(&here, &once), None, "it is over");
+    assert_eq!(scene.chosen(&here, &deny).as_deref(), Some("q:8:deny"));
+    assert_eq!(scene.chosen(&here, "yes"), None, "something was said since");
+    let quoted = |text: &str| scene.choices.find(&here, text, "m2").map(|it| it.data);
+    assert_eq!(
+        quoted("yes").as_deref(),
+        Some("q:8:once"),
+        "but it can be quoted"
+    );
+    assert_eq!(quoted("deny").as_deref(), Some("q:8:deny"));
+    assert!(
+        scene
+            .choices
+            .find(&here, "yes", &message)
+            .is_none_or(|it| it.data == "q:7:once")
+    );
+    // A list of the model's.
+    let (text, _) = scene.offers(&here, &labels(&["Red", "Blue"]));
+    assert!(text.contains("**1** Red"), "{text}");
+    assert_eq!(scene.chosen(&here, "1").as_deref(), Some("w:Red"));
+    assert_eq!(scene.chosen(&here, "yes"), None);
+}
+
+#[test]
+fn a_word_allows_a_command_only_while_nothing_else_is_asked_or_said() {
+    let (mut scene, here) = (Scene::new(), chat("1"));
+    scene.offers(&here, &question(7, Language::English));
+    for (word, data) in [
+        ("Yes", "q:7:once"),
+        ("run once", "q:7:once"),
+        ("否", "q:7:deny"),
+    ] {
+        let chosen = scene.choices.find(&here, word, "").unwrap();
+        assert_eq!(
+            (&*chosen.data, chosen.is_approved_by_word),
+            (data, true),
+            "{word}"
+        );
+    }
+    assert!(
+        !scene
+            .choices
+            .find(&here, "yes", "m1")
+            .unwrap()
+            .is_approved_by_word
+    );
+    scene.choices.moved_on(&here, false);
+    assert_eq!(
+        scene.chosen(&here, "yes"),
+        None,
+        "the agent has said something"
+    );
+}
+
 #[test]
 fn a_number_never_means_what_its_writer_has_not_seen() {
     let (mut scene, here) = (Scene::new(), chat("1"));
-    scene.offers(&here, &question(7, Language::English));
-    let (text, _) = scene.offers(&here, &question(8, Language::English));
-    assert!(text.contains("**4** Run once"), "{text}");
-    assert_eq!(scene.chosen(&here, "1").as_deref(), Some("q:7:once"));
-    assert_eq!(scene.chosen(&here, "4").as_deref(), Some("q:8:once"));
-    assert_eq!(scene.chosen(&here, "run once"), None, "which of them?");
-    scene.choices.close(7);
-    scene.choices.moved_on(&here, false);
-    assert_eq!(scene.chosen(&here, "1"), None, "it is over");
-    assert_eq!(scene.chosen(&here, "run once").as_deref(), Some("q:8:once"));
+    scene.offers(&here, &commands(&["a", "b"]));
     let (text, _) = scene.offers(&here, &commands(&["large", "small"]));
-    assert!(text.contains("**7** large"), "{text}");
+    assert!(text.contains("**3** large"), "{text}");
+    assert_eq!(scene.chosen(&here, "1").as_deref(), Some("c:/do a"));
     scene.choices.moved_on(&here, false);
     assert_eq!(
-        scene.chosen(&here, "7"),
+        scene.chosen(&here, "3"),
         None,
         "it may answer what was said since"
     );
-    assert_eq!(scene.chosen(&here, "5").as_deref(), Some("q:8:deny"));
 }
 
 #[test]

@@ -20,7 +20,7 @@ use chrono::{DateTime, FixedOffset};
 
 use super::adapter::Adapter;
 use super::buttons::{self, Press};
-use super::choices::Choices;
+use super::choices::{Choices, Chosen};
 use super::health::Health;
 use super::texts::{no_access, only_owners, unknown_button};
 use crate::access::{Person, Role};
@@ -254,7 +254,9 @@ impl Intake {
     pub fn is_choice(&self, chat: &Address, text: &str, quoted: &str) -> bool {
         let choices = self.0.parts.choices.as_ref();
         let chosen = choices.and_then(|choices| choices.find(chat, text, quoted));
-        chosen.is_some_and(|chosen| quoted.is_empty() || chosen.message.id == quoted)
+        chosen.is_some_and(|chosen| {
+            !chosen.is_approved_by_word && (quoted.is_empty() || chosen.message.id == quoted)
+        })
     }
 
     /// Whether a person has access: by the configuration, or because they are paired.
@@ -462,6 +464,8 @@ impl Intake {
             Some(Press::Answer { .. }) => envelope.role == Role::Owner,
             pressed => pressed.is_some(),
         };
+        let is_private = |chosen: &Chosen| !envelope.is_group || !chosen.is_approved_by_word;
+        let chosen = chosen.filter(is_private);
         let Some(chosen) = chosen.filter(|chosen| may(&chosen.data)) else {
             if !envelope.text.starts_with('/') {
                 // The conversation goes on about something else.

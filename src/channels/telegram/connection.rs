@@ -321,6 +321,7 @@ mod tests {
             "chat_id": -100,
             "message_thread_id": 7,
             "text": "<b>hi</b>",
+            "link_preview_options": {"is_disabled": true},
             "parse_mode": "HTML",
             "disable_notification": true,
             "reply_parameters": {"message_id": 3, "allow_sending_without_reply": true},
@@ -337,7 +338,7 @@ mod tests {
         assert!(head.contains("/editmessagetext"), "{head}");
         assert_eq!(
             body,
-            json!({"chat_id": -100, "message_id": 45, "text": "hi"})
+            json!({"chat_id": -100, "message_id": 45, "text": "hi", "link_preview_options": {"is_disabled": true}})
         );
     }
 

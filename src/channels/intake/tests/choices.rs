@@ -6,14 +6,17 @@ use crate::channels::choices::Offer;
 use crate::message::CommandButton;
 
 impl Scene {
-    fn offers(&self, chat: &Address, rows: &[Vec<Button>]) {
+    /// Offers something, and returns the number of the first choice.
+    fn offers(&self, chat: &Address, rows: &[Vec<Button>]) -> String {
         let choices = self.choices.as_ref().unwrap();
         let (offer, _) = choices.prepare(chat, rows, Language::English).unwrap();
+        let number = offer.first.to_string();
         choices.add(Offer {
             question: Some(7),
             ..offer
         });
         choices.sent(chat, "55");
+        number
     }
 }
 
@@ -36,11 +39,14 @@ fn by(person: &str, number: usize, text: &str) -> Incoming {
 fn a_number_answers_a_question_once() {
     let mut scene = Scene::without_buttons();
     let here = Address::new("fake", "1");
-    scene.offers(&here, &question());
-    assert!(scene.intake.is_choice(&here, "1", "") && !scene.intake.is_choice(&here, "9", ""));
+    let once = scene.offers(&here, &question());
+    assert!(scene.intake.is_choice(&here, &once, ""));
+    for other in ["1", "9", "yes", "run once"] {
+        assert!(!scene.intake.is_choice(&here, other, ""), "{other}");
+    }
     scene.take(vec![
         message(1, "1", "what is it?", &[]),
-        message(2, "1", "1", &[]),
+        message(2, "1", &once, &[]),
     ]);
     assert_eq!(scene.arrived().text, "what is it?");
     let Event::Answered {
@@ -55,7 +61,10 @@ fn a_number_answers_a_question_once() {
     assert_eq!(pressed.id, "55");
     // It is sent again after a crash, when the question is over.
     let mut scene = scene.killed();
-    scene.take(vec![message(2, "1", "1", &[]), message(3, "1", "1", &[])]);
+    scene.take(vec![
+        message(2, "1", &once, &[]),
+        message(3, "1", &once, &[]),
+    ]);
     assert_eq!(scene.arrived().id, "fake:3", "a message like any other");
     assert!(scene.has_no_event());
 }
@@ -63,12 +72,15 @@ fn a_number_answers_a_question_once() {
 #[test]
 fn only_an_owner_answers_a_question() {
     let mut scene = Scene::without_buttons();
-    scene.offers(&Address::new("fake", "g"), &question());
-    for (number, person) in ["13", "14"].into_iter().enumerate() {
-        scene.take(vec![by(person, number, "1")]);
-        assert_eq!(scene.arrived().text, "1", "an ordinary message");
+    let once = scene.offers(&Address::new("fake", "g"), &question());
+    for (number, (person, text)) in [("13", &*once), ("14", &once), ("1", "yes")]
+        .into_iter()
+        .enumerate()
+    {
+        scene.take(vec![by(person, number, text)]);
+        assert_eq!(scene.arrived().text, text, "an ordinary message");
     }
-    scene.take(vec![by("666", 8, "1"), by("1", 9, "run once")]);
+    scene.take(vec![by("666", 8, &once), by("1", 9, &once)]);
     assert!(matches!(
         scene.event(),
         Event::Answered {
