@@ -114,11 +114,11 @@ impl Parser {
         if !std::mem::replace(&mut self.begun, true) {
             text = text.trim_start_matches('\u{feff}').to_owned().into();
         }
-        if text.is_empty() {
+        let (field, value) = split_field(&text);
+        if text.is_empty() || self.begins_another(field, value) {
             self.dispatch(handle)?;
-        } else {
-            self.take_field(&text)?;
         }
+        self.take_field(field, value)?;
         // The buffer is kept for the next line.
         drop(text);
         self.line = line;
@@ -126,9 +126,18 @@ impl Parser {
         Ok(())
     }
 
-    fn take_field(&mut self, line: &str) -> Result<(), TooLong> {
-        let (field, value) = line.split_once(':').unwrap_or((line, ""));
-        let value = value.strip_prefix(' ').unwrap_or(value);
+    /// Whether a line belongs to the next event, and the empty line between the two is missing: an object
+    /// does not go on behind its end.
+    fn begins_another(&self, field: &str, value: &str) -> bool {
+        let begins = match field {
+            "event" => true,
+            "data" => value.starts_with('{') || value == "[DONE]",
+            _ => false,
+        };
+        begins && self.data.trim_end().ends_with('}')
+    }
+
+    fn take_field(&mut self, field: &str, value: &str) -> Result<(), TooLong> {
         match field {
             "event" => value.clone_into(&mut self.name),
             "data" => {
@@ -166,6 +175,21 @@ impl Parser {
     }
 }
 
+/// A line's field and its value. A line that is an object, without a field, is data; and some proxies put
+/// `data:` before that of another.
+fn split_field(line: &str) -> (&str, &str) {
+    if line.starts_with('{') || line == "[DONE]" {
+        return ("data", line);
+    }
+    let (field, mut value) = line.split_once(':').unwrap_or((line, ""));
+    while field == "data"
+        && let Some(inner) = value.trim_start().strip_prefix("data:")
+    {
+        value = inner;
+    }
+    (field, value.strip_prefix(' ').unwrap_or(value))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,6 +225,21 @@ mod tests {
                 pair("", " last"),
             ]
         );
+    }
+
+    #[test]
+    fn events_are_told_apart_without_the_empty_line_or_the_field() {
+        for stream in [
+            "data: {\"a\":1}\ndata: {\"b\":2}\ndata: [DONE]\n",
+            "{\"a\":1}\n{\"b\":2}\r\n[DONE]",
+            "data: data: {\"a\":1}\n\ndata:data: data: {\"b\":2}\n\ndata: data: [DONE]\n\n",
+        ] {
+            let expected = ["{\"a\":1}", "{\"b\":2}", "[DONE]"].map(|data| pair("", data));
+            assert_eq!(events(&[stream.as_bytes()]).unwrap(), expected, "{stream}");
+        }
+        let named = "event: a\ndata: {}\nevent: b\ndata: {\ndata: \"c\": {}\ndata: }\nid: 1\n";
+        let expected = [pair("a", "{}"), pair("b", "{\n\"c\": {}\n}")];
+        assert_eq!(events(&[named.as_bytes()]).unwrap(), expected);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What other programs write that strict readers refuse: halves of surrogate pairs, and numbers that are
-//! none.
+//! What other programs write that strict readers refuse: halves of surrogate pairs, numbers that are
+//! none, and commas behind the last element.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -25,8 +25,8 @@ pub fn mend_strings(text: &str) -> Cow<'_, str> {
 }
 
 /// Mends all that is no JSON: a number that is none is `null`, because one that nobody needs spoils nothing else;
-/// control characters in strings and unknown escapes (section 7) stand for themselves. Not for our own files, in
-/// which such a line is a damaged one.
+/// control characters in strings and unknown escapes (section 7) stand for themselves; a comma behind the last
+/// element is left out. Not for our own files, in which such a line is a damaged one.
 pub fn mend_all(text: &str) -> Cow<'_, str> {
     replaced(text, |_| true)
 }
@@ -41,6 +41,7 @@ fn replaced(text: &str, is_meant: impl Fn(Kind) -> bool) -> Cow<'_, str> {
             Kind::Half => mended.push_str("\\ufffd"),
             Kind::Control(byte) => mended.push_str(&format!("\\u{byte:04x}")),
             Kind::Escape => mended.push_str("\\\\"),
+            Kind::Comma => {}
         }
         from = flaw.range.end;
     }
@@ -65,6 +66,8 @@ enum Kind {
     Control(u8),
     /// The backslash of an escape that JSON does not have.
     Escape,
+    /// A comma behind the last element.
+    Comma,
 }
 
 /// Finds the flaws of a text that is JSON otherwise.
@@ -76,7 +79,9 @@ fn flaws(text: &str) -> impl Iterator<Item = Flaw> {
         .iter()
         .any(|sign| text.contains(sign))
         || text.bytes().any(|byte| byte < b' ')
-        || has_odd_escape(text);
+        || has_odd_escape(text)
+        || (text.bytes().enumerate())
+            .any(|(at, byte)| byte == b',' && is_last(&text.as_bytes()[at..]));
     let end = if is_suspect { text.len() } else { 0 };
     std::iter::from_fn(move || {
         let bytes = text.as_bytes();
@@ -101,6 +106,7 @@ fn flaws(text: &str) -> impl Iterator<Item = Flaw> {
                     }
                 }
                 byte @ 0..b' ' if in_string => Kind::Control(byte),
+                b',' if !in_string && is_last(&bytes[start..]) => Kind::Comma,
                 b'N' | b'I' | b'-' if !in_string => {
                     let rest = &bytes[start..];
                     let mut names = ["NaN", "Infinity", "-Infinity"].into_iter();
@@ -119,6 +125,12 @@ fn flaws(text: &str) -> impl Iterator<Item = Flaw> {
         }
         None
     })
+}
+
+/// Whether a comma is followed by the end of its list or object.
+fn is_last(comma: &[u8]) -> bool {
+    let next = comma[1..].iter().find(|byte| !byte.is_ascii_whitespace());
+    next.is_some_and(|next| b"]}".contains(next))
 }
 
 /// Whether a backslash stands before something that JSON has no escape for.
@@ -182,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_and_unknown_escapes_stand_for_themselves() {
+    fn control_characters_escapes_and_last_commas_are_mended() {
         for (text, meant) in [
             ("\"a\tb\nc\"", "a\tb\nc"),
             ("\"\u{1b}[0m\"", "\u{1b}[0m"),
@@ -193,6 +205,12 @@ mod tests {
             assert!(super::super::from_str::<String>(text).is_err(), "{text}");
         }
         assert_eq!(mend_strings("[NaN, \"a\tb\"]"), r#"[NaN, "a\u0009b"]"#);
+        for (text, meant) in [
+            ("{\"a\": [1, 2,\n],}", "{\"a\": [1, 2\n]}"),
+            (r#"[",]", ",}" , ]"#, r#"[",]", ",}"  ]"#),
+        ] {
+            assert_eq!(mend_all(text), meant);
+        }
         let layout = "{\n\t\"a\": 1\r\n}";
         assert_eq!(mend_all(layout), layout);
     }

@@ -21,6 +21,11 @@ impl<'a> Members<'a> {
         envelope_from_str(text).ok()
     }
 
+    /// Whether there are no members.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// A member as it is written.
     pub fn raw(&self, name: &str) -> Option<&'a RawValue> {
         let (_, raw) = self.0.iter().rfind(|(one, _)| one == name)?;

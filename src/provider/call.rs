@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::sync::atomic::AtomicBool;
 
-use super::classify::{Failure, classify, page_title};
+use super::classify::{Failure, classify, classify_stated, page_title};
 use super::quirks::Quirks;
 use super::route::Route;
 use super::table::Format;
@@ -12,8 +12,9 @@ use super::wire::body::Target;
 use super::{anthropic, openai};
 use crate::chat::{Fault, Reply, Request};
 use crate::error::{Error, Result};
-use crate::http::sse::Parser;
+use crate::http::sse::{Event, Parser};
 use crate::http::{Body, Client, error_of};
+use crate::json::{self, Members};
 use crate::limits;
 
 mod progress;
@@ -169,7 +170,14 @@ enum Decoder<'a> {
 }
 
 impl Decoder<'_> {
-    fn event(&mut self, data: &str, show: &mut dyn FnMut(&str)) -> Result<(), Failure> {
+    fn event(&mut self, event: Event<'_>, show: &mut dyn FnMut(&str)) -> Result<(), Failure> {
+        if event.name == "error" && self.stage() == Stage::Open {
+            return Err(classify_stated(event.data));
+        }
+        self.data(event.data, show)
+    }
+
+    fn data(&mut self, data: &str, show: &mut dyn FnMut(&str)) -> Result<(), Failure> {
         match self {
             Self::OpenAi(decoder) => decoder.event(data, show),
             Self::Anthropic(decoder) => decoder.event(data, show),
@@ -224,6 +232,8 @@ fn read(
         }
         // Some servers send white space while the model thinks.
         let begun = buffer[..count].trim_ascii_start();
+        let begun = begun.strip_prefix(b"\xef\xbb\xbf").unwrap_or(begun);
+        let begun = begun.trim_ascii_start();
         if !begun.is_empty() {
             break begun.to_vec();
         }
@@ -234,6 +244,9 @@ fn read(
             let most = limits::http::BODY_BYTES;
             let mut size = begun.len();
             loop {
+                if is_first_of_lines(&begun) {
+                    return read_stream(body, &begun, decoder, progress, show);
+                }
                 let count = body
                     .read(&mut buffer)
                     .map_err(|error| within_the_answer(error_of(error)))?;
@@ -267,14 +280,12 @@ fn read_stream(
 ) -> Result<Reply, NoAnswer> {
     let mut parser = Parser::default();
     let mut buffer = vec![0; limits::provider::READ_BYTES];
-    parser.push(begun, &mut |event| decoder.event(event.data, show))?;
+    parser.push(begun, &mut |event| decoder.event(event, show))?;
     while decoder.stage() < Stage::Over {
         match body.read(&mut buffer).map_err(error_of) {
             Ok(0) => break,
             Ok(count) => {
-                parser.push(&buffer[..count], &mut |event| {
-                    decoder.event(event.data, show)
-                })?;
+                parser.push(&buffer[..count], &mut |event| decoder.event(event, show))?;
                 if decoder.stage() < Stage::Over {
                     progress.check(decoder.size())?;
                 }
@@ -287,16 +298,37 @@ fn read_stream(
     if decoder.stage() == Stage::Over {
         body.finish();
     } else {
-        let last = parser.finish(&mut |event| decoder.event(event.data, show));
+        let last = parser.finish(&mut |event| decoder.event(event, show));
         // An event that is broken at the very end is one that was cut off.
         if decoder.stage() == Stage::Open {
             last.map_err(|failure| match failure.fault {
                 Fault::Garbage => Failure::new(Fault::Cut, "the stream ended within an event"),
                 _ => failure,
             })?;
+            if !is_stream(begun) {
+                decoder.data(&String::from_utf8_lossy(begun), show)?;
+            }
         }
     }
     Ok(decoder.finish(show)?)
+}
+
+/// Whether another line follows one that is an object: events without `data:`.
+fn is_first_of_lines(begun: &[u8]) -> bool {
+    let Some(end) = begun.iter().position(|byte| *byte == b'\n') else {
+        return false;
+    };
+    let (line, rest) = begun.split_at(end);
+    !rest.trim_ascii().is_empty() && json::envelope_from_slice::<Members<'_>>(line).is_ok()
+}
+
+/// Whether a text begins with a field of an event. Else it says why there are none.
+fn is_stream(begun: &[u8]) -> bool {
+    let field = begun.split(|byte| b":\n".contains(byte)).next();
+    field.is_some_and(|field| {
+        [&b""[..], b"data", b"event", b"id", b"retry"].contains(&field.trim_ascii())
+            || field.starts_with(b"{")
+    })
 }
 
 fn is_stop(error: &Error) -> bool {

@@ -114,6 +114,11 @@ pub fn classify_stated(json: &str) -> Failure {
     }
 }
 
+/// Whether JSON has a message for a person.
+pub fn states(json: &str) -> bool {
+    json::from_str::<Value>(json).is_ok() && !parse_statement(json).message.is_empty()
+}
+
 fn fault(status: u16, statement: &Statement) -> Fault {
     let text = format!("{} {}", statement.kinds, statement.message.to_lowercase());
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));

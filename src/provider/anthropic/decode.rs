@@ -7,10 +7,11 @@ use serde_json::value::RawValue;
 
 use crate::chat::{Fault, Reasoning, Reply, StopReason, ToolCall, Usage};
 use crate::json::{self, Halves, Members};
-use crate::limits::json::LEVELS_MAX;
 use crate::limits::provider::REPLY_BYTES;
 use crate::provider::classify::{Failure, classify_stated};
 use crate::provider::wire::Stage;
+use crate::provider::wire::aside::{Aside, is_stated};
+use crate::provider::wire::calls::with_own_ids;
 use crate::provider::wire::written::text_or_json;
 
 /// Puts an answer together, event by event.
@@ -25,6 +26,7 @@ pub struct Decoder {
     /// Bytes of all blocks so far.
     size: usize,
     stage: Stage,
+    aside: Aside,
 }
 
 /// A block of any type, as it comes and as it grows.
@@ -82,15 +84,30 @@ impl Decoder {
             stop: StopReason::Done,
             size: 0,
             stage: Stage::Open,
+            aside: Aside::default(),
         }
     }
 
-    /// Takes the data of one event, and hands over what of it is text for the person.
+    /// Takes the data of one event, and hands over what of it is text for the person. What goes wrong once
+    /// the model has ended costs no answer.
     pub fn event(&mut self, data: &str, show: &mut dyn FnMut(&str)) -> Result<(), Failure> {
-        if data.trim().is_empty() || data.trim() == "[DONE]" {
+        let taken = self.take_event(data, show);
+        if taken.is_err() && self.stage == Stage::Ended {
+            self.stage = Stage::Over;
             return Ok(());
         }
-        let data = &*read(data)?;
+        taken
+    }
+
+    fn take_event(&mut self, data: &str, show: &mut dyn FnMut(&str)) -> Result<(), Failure> {
+        let data = data.trim_matches(|char: char| char.is_whitespace() || char == ',');
+        if data == "[DONE]" {
+            return Ok(());
+        }
+        if !data.starts_with('{') {
+            return self.aside.note(data);
+        }
+        let data = &*read(data);
         let event: Members<'_> = parse(data)?;
         let index = event.number("index").unwrap_or(0);
         match event.text_or_empty("type").as_str() {
@@ -109,8 +126,9 @@ impl Decoder {
             }
             "message_stop" => self.stage = Stage::Over,
             "content_block_stop" => self.end_piece(show),
+            _ if is_stated(&event.value("error")) => return Err(classify_stated(data)),
             // `ping` says nothing; new types may come at any time.
-            _ => {}
+            _ => self.aside.note(data)?,
         }
         Ok(())
     }
@@ -122,15 +140,17 @@ impl Decoder {
 
     /// Takes an answer that came whole.
     pub fn whole(mut self, json: &str) -> Result<Reply, Failure> {
-        let json = &*read(json)?;
+        let json = &*read(json);
         let message: Members<'_> = parse(json)?;
-        if message.text("type").as_deref() == Some("error") {
+        if message.text("type").as_deref() == Some("error") || is_stated(&message.value("error")) {
             return Err(classify_stated(json));
         }
         let blocks = message.list("content").unwrap_or_default();
         let stop = message.text("stop_reason");
         if blocks.is_empty() && stop.is_none() {
-            return Err(Failure::new(Fault::Garbage, "JSON without an answer in it"));
+            self.aside.note(json)?;
+            let unknown = || Failure::new(Fault::Garbage, "JSON without an answer in it");
+            return Err(self.aside.failure().unwrap_or_else(unknown));
         }
         for (index, block) in (0..).zip(blocks) {
             let block = Members::read(block.get()).unwrap_or_default();
@@ -154,7 +174,7 @@ impl Decoder {
     pub fn finish(mut self) -> Result<Reply, Failure> {
         self.end_piece(&mut |_| {});
         if self.stage == Stage::Open {
-            return Err(Failure::new(Fault::Cut, "the stream ended before its end"));
+            return Err(self.aside.cut(self.size == 0));
         }
         let mut reply = Reply {
             usage: self.usage.into(),
@@ -162,8 +182,9 @@ impl Decoder {
             ..Reply::default()
         };
         for block in self.blocks {
-            block.put_into(&mut reply, self.nonce);
+            block.put_into(&mut reply);
         }
+        reply.tool_calls = with_own_ids(reply.tool_calls, self.nonce);
         reply.text = reply.text.trim().to_owned();
         // Some servers take the whole answer for reasoning.
         if reply.text.is_empty() && reply.tool_calls.is_empty() && reply.stop == StopReason::Done {
@@ -279,12 +300,11 @@ impl Decoder {
 }
 
 /// Mends what strict readers refuse.
-fn read(json: &str) -> Result<Cow<'_, str>, Failure> {
-    json::check_depth(json.as_bytes(), LEVELS_MAX).map_err(broken)?;
+fn read(json: &str) -> Cow<'_, str> {
     // Nearly all events are JSON, and are not looked through.
     match json::envelope_from_str::<&RawValue>(json) {
-        Ok(_) => Ok(Cow::Borrowed(json)),
-        Err(_) => Ok(json::mend_all(json)),
+        Ok(_) => Cow::Borrowed(json),
+        Err(_) => json::mend_all(json),
     }
 }
 
@@ -302,7 +322,7 @@ impl Block {
         self.kind == "text" && !self.text.is_empty()
     }
 
-    fn put_into(self, reply: &mut Reply, nonce: u32) {
+    fn put_into(self, reply: &mut Reply) {
         match self.kind.as_str() {
             "text" => reply.text += &self.text,
             "thinking" if self.signature.is_empty() => {
@@ -314,25 +334,20 @@ impl Block {
             }),
             "redacted_thinking" => reply.reasoning.push(Reasoning::Redacted(self.data)),
             "tool_use" if !self.name.trim().is_empty() => {
-                let number = reply.tool_calls.len();
-                reply.tool_calls.push(self.into_call(nonce, number));
+                reply.tool_calls.push(self.into_call());
             }
             // A block of a type that is newer than this program, or a call of nothing.
             _ => {}
         }
     }
 
-    fn into_call(self, nonce: u32, number: usize) -> ToolCall {
-        let id = match self.id.as_str() {
-            "" => format!("call_{nonce:08x}_{number}"),
-            _ => self.id,
-        };
+    fn into_call(self) -> ToolCall {
         let whole = match self.input.as_str() {
             "" => "{}".to_owned(),
             _ => self.input,
         };
         ToolCall {
-            id,
+            id: self.id,
             name: self.name,
             arguments: match self.input_pieces.trim() {
                 "" | "{}" => whole,

@@ -324,6 +324,28 @@ fn what_other_servers_leave_out_loses_no_answer() {
     let nameless = call.replace(r#""ls""#, r#""""#);
     let (reply, _) = answer(&[&nameless, text]);
     assert_eq!((reply.text.as_str(), reply.tool_calls.len()), ("Hi.", 0));
+    let odd = text.replace(
+        "{\"type\"",
+        &format!(
+            "{{\"error\":{{\"code\":0}},\"deep\":{}{},\"type\"",
+            "[".repeat(200),
+            "]".repeat(200)
+        ),
+    );
+    let (reply, _) = answer(&["ping", &odd.replace("}}", "},}")]);
+    assert_eq!(reply.text, "Hi.");
+    let late = r#"{"type":"error","error":{"message":"no usage"}}"#;
+    assert!(stream(&[text, end[0], late]).is_ok());
+    for says in [
+        r#"{"detail":"The disk is full"}"#,
+        r#"{"error":"The disk is full"}"#,
+    ] {
+        assert_eq!(whole(says).unwrap_err().reason, "The disk is full");
+        assert_eq!(
+            stream(&[text, says]).unwrap_err().reason,
+            "The disk is full"
+        );
+    }
     let text = r#"{"type":"message","content":"Hi.","stop_reason":"end_turn"}"#;
     assert_eq!(whole(text).unwrap().text, "Hi.");
 }

@@ -13,12 +13,24 @@ use crate::limits::json::LEVELS_MAX;
 use crate::limits::provider::REPLY_BYTES;
 use crate::provider::classify::{Failure, classify_stated};
 use crate::provider::wire::Stage;
+use crate::provider::wire::aside::{Aside, is_stated};
 use crate::provider::wire::calls::{Calls, Piece};
 use crate::provider::wire::filter::Filter;
 use crate::provider::wire::template;
 use crate::provider::wire::think::{Source, Think};
 use crate::provider::wire::tokens::Tokens;
 use crate::provider::wire::written::{self, Form, Written, text_or_json};
+
+/// Names of the reasoning; some servers send the same under several.
+const REASONING: [&str; 4] = [
+    "reasoning_content",
+    "reasoning",
+    "reasoning_details",
+    "thinking",
+];
+
+/// Bytes that one token may have: two that are the same may follow each other.
+const TOKEN_BYTES: usize = 16;
 
 /// Puts an answer together, event by event.
 pub struct Decoder<'a> {
@@ -38,6 +50,7 @@ pub struct Decoder<'a> {
     /// Bytes of text, reasoning and arguments so far.
     size: usize,
     stage: Stage,
+    aside: Aside,
 }
 
 /// A server that may not understand the template of the model it serves.
@@ -122,6 +135,7 @@ impl<'a> Decoder<'a> {
             halves: Strings::default(),
             size: 0,
             stage: Stage::Open,
+            aside: Aside::default(),
         }
     }
 
@@ -142,60 +156,88 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Takes the data of one event, and hands over what of it is text for the person.
+    /// Takes the data of one event, and hands over what of it is text for the person. What goes wrong once
+    /// the model has ended costs no answer.
     pub fn event(&mut self, data: &str, show: &mut dyn FnMut(&str)) -> Result<(), Failure> {
-        let data = data.trim();
+        let taken = self.take_event(data, show);
+        if taken.is_err() && self.stage == Stage::Ended {
+            self.stage = Stage::Over;
+            return Ok(());
+        }
+        taken
+    }
+
+    fn take_event(&mut self, data: &str, show: &mut dyn FnMut(&str)) -> Result<(), Failure> {
+        let data = data.trim_matches(|char: char| char.is_whitespace() || char == ',');
         if data == "[DONE]" {
             self.stage = Stage::Over;
             return Ok(());
         }
-        if data.is_empty() {
-            return Ok(());
+        // A sign of life, or words that may say why no answer comes.
+        if !data.starts_with(['{', '[']) {
+            return self.aside.note(data);
         }
         let broken = |error| Failure::new(Fault::Garbage, format!("broken JSON: {error}"));
-        json::check_depth(data.as_bytes(), LEVELS_MAX).map_err(broken)?;
-        // Several at once, or something that is none.
-        if !data.starts_with('{') {
-            let events: &RawValue = json::envelope_from_str(data).map_err(broken)?;
-            let events: Vec<&RawValue> = json::envelope_from_str(events.get()).unwrap_or_default();
+        // Several at once.
+        if data.starts_with('[') {
+            let events: Vec<&RawValue> = json::envelope_from_str(data).map_err(broken)?;
             let mut objects = events.iter().filter(|event| event.get().starts_with('{'));
-            return objects.try_for_each(|event| self.event(event.get(), show));
+            return objects.try_for_each(|event| self.take_event(event.get(), show));
         }
         let chunk: Members<'_> = match json::envelope_from_str(data) {
             Ok(chunk) => chunk,
             // Nearly all events are JSON, and are not looked through before.
             Err(error) => match json::mend_all(data) {
-                Cow::Owned(mended) => return self.event(&mended, show),
+                Cow::Owned(mended) => return self.take_event(&mended, show),
                 Cow::Borrowed(_) => return Err(broken(error)),
             },
         };
         let status = chunk.members("base_resp").value("status_code");
-        let is_error = chunk
-            .raw("error")
-            .is_some_and(|error| !matches!(error.get(), "{}" | "\"\"" | "false"));
         // MiniMax reports errors beside the answer.
         let is_refused = json::to_text(&status).is_some_and(|code| code != "0");
-        if is_error || is_refused || chunk.text("object").as_deref() == Some("error") {
+        let is_error = ["object", "type"].map(|name| chunk.text(name).as_deref() == Some("error"));
+        if is_stated(&chunk.value("error")) || is_refused || is_error.contains(&true) {
             return Err(classify_stated(data));
         }
         if chunk.raw("usage").is_some() {
             self.reply.usage = usage(&chunk.members("usage"));
         }
-        // There is only ever one choice, because no request asks for more.
-        let choices = chunk.list("choices").unwrap_or_default();
-        let Some(choice) = choices
-            .first()
-            .and_then(|choice| Members::read(choice.get()))
-        else {
-            return Ok(());
-        };
-        let name = if choice.raw("delta").is_some() {
-            "delta"
-        } else {
-            "message"
-        };
-        self.take(&choice.members(name), show)?;
+        match choice(&chunk) {
+            Some(choice) => self.take_choice(&choice, show),
+            None => self.aside.note(data),
+        }
+    }
+
+    fn take_choice(
+        &mut self,
+        choice: &Members<'_>,
+        show: &mut dyn FnMut(&str),
+    ) -> Result<(), Failure> {
+        // OpenRouter tells an upstream's error here (<https://openrouter.ai/docs/api-reference/errors>).
+        if let Some(error) = choice.raw("error")
+            && is_stated(&choice.value("error"))
+        {
+            return Err(classify_stated(&format!("{{\"error\":{}}}", error.get())));
+        }
+        let delta = choice.members("delta");
+        let message = choice.members("message");
+        if delta.is_empty() && !self.is_repeated(&message) {
+            self.take(&message, show)?;
+        }
+        self.take(&delta, show)?;
+        // Legacy completions have the text in the choice itself.
+        if delta.is_empty() && message.is_empty() {
+            let text = Content::member(choice, "text", &mut self.halves.said).text;
+            self.grow(text.len())?;
+            self.part(&text, show);
+        }
         self.end(&choice.text_or_empty("finish_reason"))
+    }
+
+    /// Whether a message at the end of a stream has all again that came in its pieces.
+    fn is_repeated(&self, message: &Members<'_>) -> bool {
+        let text = message.text_or_empty("content");
+        text.len() > TOKEN_BYTES && text.trim() == self.reply.text.trim()
     }
 
     /// How far the answer has come.
@@ -206,9 +248,9 @@ impl<'a> Decoder<'a> {
     /// Takes an answer that came whole.
     pub fn whole(mut self, json: &str) -> Result<Reply, Failure> {
         self.event(json, &mut |_| {})?;
-        let is_empty = self.size == 0 && self.calls.is_empty();
-        if is_empty && self.stage == Stage::Open {
-            return Err(Failure::new(Fault::Garbage, "JSON without an answer in it"));
+        if self.is_empty() && self.stage == Stage::Open {
+            let unknown = || Failure::new(Fault::Garbage, "JSON without an answer in it");
+            return Err(self.aside.failure().unwrap_or_else(unknown));
         }
         self.stage = Stage::Over;
         self.finish(&mut |_| {})
@@ -217,7 +259,12 @@ impl<'a> Decoder<'a> {
     /// The stream is over: the answer, if it is whole. Text that was held back is handed over.
     pub fn finish(mut self, show: &mut dyn FnMut(&str)) -> Result<Reply, Failure> {
         if self.stage == Stage::Open {
-            return Err(Failure::new(Fault::Cut, "the stream ended before its end"));
+            return Err(self.aside.cut(self.is_empty()));
+        }
+        if self.is_empty()
+            && let Some(failure) = self.aside.failure()
+        {
+            return Err(failure);
         }
         let lone = self.halves.said.finish();
         self.part(lone, show);
@@ -277,17 +324,20 @@ impl<'a> Decoder<'a> {
         Ok(reply)
     }
 
+    /// Whether nothing of an answer has come.
+    fn is_empty(&self) -> bool {
+        self.size == 0 && self.calls.is_empty()
+    }
+
     fn take(&mut self, delta: &Members<'_>, show: &mut dyn FnMut(&str)) -> Result<(), Failure> {
+        let nested = |error| Failure::new(Fault::Garbage, format!("broken JSON: {error}"));
+        for name in REASONING.iter().chain(&["content", "refusal"]) {
+            let raw = delta.raw(name).map_or("", RawValue::get);
+            json::check_depth(raw.as_bytes(), LEVELS_MAX).map_err(nested)?;
+        }
         let content = Content::member(delta, "content", &mut self.halves.said);
         let refusal = Content::member(delta, "refusal", &mut self.halves.said).text;
-        // Some servers send the same reasoning under several names.
-        let names = [
-            "reasoning_content",
-            "reasoning",
-            "reasoning_details",
-            "thinking",
-        ];
-        let name = names
+        let name = REASONING
             .iter()
             .find(|name| delta.raw(name).is_some_and(is_said));
         let reasoning = name.map(|name| Content::member(delta, name, &mut self.halves.reasoning));
@@ -428,6 +478,16 @@ pub fn read_call(text: &str, tools: &[ToolSpec], nonce: u32) -> Option<Reply> {
     let reply = decoder.whole(&message.to_string()).ok()?;
     let is_call = !reply.tool_calls.is_empty() && reply.stop == StopReason::Done;
     is_call.then_some(reply)
+}
+
+/// The choice of a chunk, of which there is only ever one, because no request asks for more. Some servers
+/// write an object where the API has a list.
+fn choice<'a>(chunk: &Members<'a>) -> Option<Members<'a>> {
+    let (name, first) = chunk.each("choices")?.into_iter().next()?;
+    match name.as_str() {
+        "" | "0" => Members::read(first.get()),
+        _ => Some(chunk.members("choices")),
+    }
 }
 
 /// Whether a member may be a text, and is not empty.

@@ -552,6 +552,10 @@ fn a_member_that_nobody_needs_loses_no_answer() {
         r#""id":7,"created":1.5e9,"object":{},"model":null"#,
         r#""base_resp":{"status_code":"0"}"#,
         r#""base_resp":"fine","error":{}"#,
+        r#""error":{"code":0,"message":"ok"},"detail":"cached""#,
+        r#""error":0"#,
+        r#""error":[],"tags":[1,],"list":{"a":2,}"#,
+        &format!(r#""deep":{}1{}"#, "[".repeat(200), "]".repeat(200)),
         r#""x":NaN,"y":[-Infinity,Infinity]"#,
         r#""error":"","system_fingerprint":"\ud83d""#,
     ] {
@@ -602,6 +606,44 @@ fn a_member_that_nobody_needs_loses_no_answer() {
             .text,
         "Hello."
     );
+    for events in [
+        &[r#"{"choices":{"delta":{"content":"Hello."},"finish_reason":"stop"}}"#][..],
+        &[r#"{"choices":{"0":{"delta":{"content":"Hello."},"finish_reason":"stop"}}}"#],
+        &[
+            r#"{"choices":[{"text":"Hel"}]}"#,
+            r#"{"choices":[{"text":"lo.","finish_reason":"stop"}]},"#,
+        ],
+        &[
+            r#"{"choices":[{"message":{"content":"Hel"}}]}"#,
+            r#"{"choices":[{"delta":{},"message":{"content":"lo."}}]}"#,
+            "[DONE]",
+        ],
+        &[
+            "ping",
+            "still working",
+            r#"{"choices":[{"delta":{"content":"Hello."}}]}"#,
+            "ping",
+            "[DONE]",
+        ],
+        // What goes wrong once the model has ended.
+        &[
+            r#"{"choices":[{"delta":{"content":"Hello."},"finish_reason":"stop"}]}"#,
+            r#"{"error":{"message":"no usage"}}"#,
+        ],
+        &[
+            r#"{"choices":[{"delta":{"content":"Hello."},"finish_reason":"stop"}]}"#,
+            "{\"choi",
+        ],
+    ] {
+        let (reply, shown) = stream(events).unwrap();
+        assert_eq!((&*reply.text, &*shown), ("Hello.", "Hello."), "{events:?}");
+    }
+    let again = [
+        r#"{"choices":[{"delta":{"content":"A long answer, "}}]}"#,
+        r#"{"choices":[{"delta":{"content":"in two pieces."}}]}"#,
+        r#"{"choices":[{"message":{"content":"A long answer, in two pieces."},"finish_reason":"stop"}]}"#,
+    ];
+    assert_eq!(stream(&again).unwrap().1, "A long answer, in two pieces.");
     let usage = r#"{"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":12.0,"completion_tokens":"3"}}"#;
     let usage = stream(&[usage]).unwrap().0.usage;
     assert_eq!((usage.input, usage.output), (12, 3));
@@ -729,6 +771,35 @@ fn what_is_no_answer_is_told_apart() {
     ] {
         assert_eq!(whole(json).unwrap_err().fault, fault, "{json}");
     }
+}
+
+#[test]
+fn what_a_server_says_in_place_of_an_answer_is_told() {
+    const HALF: &str = r#"{"choices":[{"delta":{"content":"Half"}}]}"#;
+    for says in [
+        r#"{"detail":"The disk is full"}"#,
+        r#"{"message":"The disk is full"}"#,
+        r#"{"error":"The disk is full"}"#,
+        r#"{"error":{"code":0,"message":"The disk is full"}}"#,
+        r#"{"type":"error","message":"The disk is full"}"#,
+        r#"{"success":false,"msg":"The disk is full","choices":[]}"#,
+        r#"{"choices":[{"delta":{},"finish_reason":"error","error":{"code":502,"message":"The disk is full"}}]}"#,
+    ] {
+        let reasons = [
+            whole(says).unwrap_err().reason,
+            stream(&[says]).unwrap_err().reason,
+            stream(&[says, "[DONE]"]).unwrap_err().reason,
+            stream(&[HALF, says]).unwrap_err().reason,
+        ];
+        assert_eq!(reasons, ["The disk is full"; 4], "{says}");
+    }
+    let words = stream(&["ping", "The disk is full", "ping"]).unwrap_err();
+    assert_eq!(words.reason, "The disk is full");
+    let cut = stream(&[HALF, r#"{"detail":"The disk is full"}"#]).unwrap_err();
+    assert_eq!(cut.fault, Fault::Cut);
+    let page = stream(&["<html><title>Login</title></html>", "[DONE]"]).unwrap_err();
+    assert_eq!(page.reason, "it sent a web page, \"Login\"");
+    assert_eq!(stream(&["ping"]).unwrap_err().fault, Fault::Cut);
 }
 
 const CHUNKS: [&str; 9] = [
@@ -937,7 +1008,7 @@ proptest! {
 
 #[test]
 fn a_reply_that_is_nested_deeply_is_refused_on_the_smallest_stack() {
-    for levels in [12, 16, 40, 100_000] {
+    for levels in [12, 16, 17, 40, 100_000] {
         let event = format!(
             r#"{{"choices":[{{"delta":{{"content":{}"x"{}}}}}]}}"#,
             r#"[{"thinking":"#.repeat(levels),
@@ -948,6 +1019,6 @@ fn a_reply_that_is_nested_deeply_is_refused_on_the_smallest_stack() {
         let read = thread.spawn(move || stream(&[&event, "[DONE]"]));
         let failure = read.unwrap().join().unwrap().err();
         let is_refused = failure.is_some_and(|failure| failure.reason.contains("nested"));
-        assert_eq!(is_refused, levels > 12, "{levels}");
+        assert_eq!(is_refused, levels > 16, "{levels}");
     }
 }

@@ -426,6 +426,38 @@ fn a_web_page_is_no_answer() {
 }
 
 #[test]
+fn events_in_any_envelope_are_an_answer() {
+    for body in [
+        format!("{HI}\n{STOP}\n[DONE]\n"),
+        format!("\u{feff}{HI}\n\n{STOP}"),
+        format!("data: {HI}\ndata: {STOP}\ndata: [DONE]\n"),
+        format!("data: data: {HI}\n\ndata: data: {STOP}\n\n"),
+        format!("data: ping\n\ndata: {HI},\n\n{STOP}\n\n"),
+        format!("data: {HI}\n\ndata: {STOP}\n\nevent: error\ndata: no usage\n\n"),
+    ] {
+        let server = Server::new(&[http("200 OK", "text/plain", &body)]);
+        let (answer, heard) = ask(&models(&[("one", &server)]));
+        assert_eq!(answer.unwrap().reply.text, "Hi.", "{body}");
+        assert_eq!(heard, ["Hi."], "{body}");
+    }
+}
+
+#[test]
+fn a_refusal_with_a_good_status_is_told() {
+    for body in [
+        r#"{"detail": "The disk is full"}"#,
+        "The disk is full",
+        "event: error\ndata: The disk is full\n\n",
+        "event: error\ndata: {\"reason_code\": 7, \"message\": \"The disk is full\"}\n\n",
+    ] {
+        let server = Server::new(&vec![http("200 OK", "text/plain", body); 4]);
+        let answer = ask(&models(&[("one", &server)])).0.unwrap();
+        let failure = answer.failure.unwrap();
+        assert_eq!(failure.reason, "The disk is full", "{body}");
+    }
+}
+
+#[test]
 fn a_conversation_that_is_too_long_is_the_callers_to_shorten() {
     let first = Server::new(&[refusal(
         "400 Bad Request",

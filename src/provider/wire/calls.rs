@@ -103,7 +103,7 @@ impl Calls {
         let by_id = self.0.iter().rposition(|call| call.piece.id == piece.id);
         let by_id = by_id.filter(|_| !piece.id.is_empty());
         if let Some(place) = by_id.filter(|place| !self.0[*place].is_other(piece, tools)) {
-            return Some(place);
+            return (!self.0[place].is_followed_by(piece)).then_some(place);
         }
         let by_index = self
             .0
@@ -146,13 +146,9 @@ impl Calls {
     /// The calls, without those that have no name. Ids that the server does not give are made up.
     pub fn finish(self, nonce: u32) -> Vec<ToolCall> {
         let named = self.0.into_iter().filter(Call::has_name);
-        named
-            .enumerate()
-            .map(|(number, Call { piece, .. })| ToolCall {
-                id: match piece.id.is_empty() {
-                    true => format!("call_{nonce:08x}_{number}"),
-                    false => piece.id,
-                },
+        let calls = named
+            .map(|Call { piece, .. }| ToolCall {
+                id: piece.id,
                 name: bare_name(&piece.name).to_owned(),
                 arguments: match piece.arguments.trim() {
                     "" => "{}".to_owned(),
@@ -160,8 +156,21 @@ impl Calls {
                 },
                 signature: piece.signature,
             })
-            .collect()
+            .collect();
+        with_own_ids(calls, nonce)
     }
+}
+
+/// Gives each call an id of its own, by which its result is found.
+pub fn with_own_ids(mut calls: Vec<ToolCall>, nonce: u32) -> Vec<ToolCall> {
+    for number in 0..calls.len() {
+        let (before, rest) = calls.split_at_mut(number);
+        let id = &mut rest[0].id;
+        if id.is_empty() || before.iter().any(|call| call.id == *id) {
+            *id = format!("call_{nonce:08x}_{number}");
+        }
+    }
+    calls
 }
 
 impl Call {
@@ -187,6 +196,17 @@ impl Call {
         let is_tool = |name: &str| tools.iter().any(|tool| tool.name == bare_name(name));
         let (own, other) = (&self.piece.name, &piece.name);
         own != other && is_tool(own) && is_tool(other) && !other.starts_with(own.as_str())
+    }
+
+    /// Whether a piece is another call of the same tool, to which the server gives the same id.
+    fn is_followed_by(&self, piece: &Piece) -> bool {
+        let (own, new) = (self.piece.arguments.trim(), piece.arguments.trim());
+        let is_whole = self.progress.is_complete() && own != "{}";
+        is_whole
+            && !piece.name.is_empty()
+            && new.starts_with('{')
+            && !matches!(new, "{}")
+            && own != new
     }
 
     fn add(&mut self, piece: Piece) {
@@ -247,6 +267,43 @@ mod tests {
         calls
             .map(|call| format!("{}{}", call.name, call.arguments))
             .collect()
+    }
+
+    #[test]
+    fn calls_with_one_id_are_two_with_an_id_each() {
+        let piece = |index, name: &str, arguments: &str| Piece {
+            index,
+            id: "x".to_owned(),
+            name: name.to_owned(),
+            arguments: arguments.to_owned(),
+            signature: None,
+        };
+        for index in [[None, None], [Some(0), Some(1)], [Some(0), Some(0)]] {
+            for pieces in [&["{\"a\":1}"][..], &["{\"a\"", ":1}"]] {
+                let mut calls = Calls::default();
+                for (name, index, number) in [
+                    ("ls", index[0], 1),
+                    ("ls", index[1], 2),
+                    ("cat", Some(2), 3),
+                ] {
+                    for part in pieces {
+                        let part = part.replace('1', &number.to_string());
+                        calls.push(piece(index, name, &part), &TOOLS);
+                    }
+                }
+                let calls = calls.finish(1);
+                let found: Vec<_> = calls
+                    .iter()
+                    .map(|call| (&*call.id, &*call.arguments))
+                    .collect();
+                let expected = [
+                    ("x", "{\"a\":1}"),
+                    ("call_00000001_1", "{\"a\":2}"),
+                    ("call_00000001_2", "{\"a\":3}"),
+                ];
+                assert_eq!(found, expected, "{index:?}");
+            }
+        }
     }
 
     /// The same two calls, as servers stream them.

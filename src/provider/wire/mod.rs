@@ -1,5 +1,6 @@
 //! What both wire formats share. All pure.
 
+pub mod aside;
 pub mod body;
 pub mod calls;
 pub mod entries;
