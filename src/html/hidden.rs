@@ -1,7 +1,10 @@
 //! Which elements a reader does not see, and where one ends whose end tag may be missing. PURE.
 
+mod css;
+
 use super::tokens::Tag;
 use crate::limits::web::OPEN_ELEMENTS;
+use css::{Sheet, Style, is_nothing};
 
 /// An element that is left out, with all that is in it.
 #[derive(Debug)]
@@ -11,6 +14,8 @@ pub struct Skipped {
     at: usize,
     /// Whether nobody sees it: else it is a menu or the like, which does not hold the page's content.
     is_hidden: bool,
+    /// Whether it is a sheet of styles for this page.
+    is_sheet: bool,
 }
 
 /// The elements that are open, as far as it matters where one ends that has no end tag of its own
@@ -18,6 +23,7 @@ pub struct Skipped {
 #[derive(Debug, Default)]
 pub struct Open {
     stack: Vec<Element>,
+    sheet: Sheet,
     /// How many more are open than are kept.
     lost: u32,
 }
@@ -25,6 +31,8 @@ pub struct Open {
 #[derive(Debug)]
 struct Element {
     name: String,
+    /// Whether nobody sees it, whatever is in it.
+    is_hidden: bool,
     /// Whether its text has no size.
     is_small: bool,
     /// Whether its text has no ink.
@@ -71,17 +79,15 @@ impl Skipped {
         let element = open.element(tag);
         // What cannot be shown again by what is in it.
         let is_last = is_void || open.stack.len() >= OPEN_ELEMENTS;
-        let is_hidden = is_hidden(tag) || is_last && element.is_unseen();
-        let is_skipped = is_hidden
-            || MEDIA.contains(&name)
-            || FRAME.contains(&name)
-            || name == "dialog"
-            || is_frame(tag);
+        let is_hidden = element.is_hidden || is_last && element.is_unseen();
+        let is_skipped =
+            is_hidden || MEDIA.contains(&name) || FRAME.contains(&name) || is_frame(tag);
         let skipped = is_skipped.then(|| {
             (!is_void).then(|| Self {
                 name: name.to_owned(),
                 at: open.stack.len(),
                 is_hidden: is_hidden || name == "template",
+                is_sheet: name == "style" && is_for_screens(tag),
             })
         });
         match skipped {
@@ -107,9 +113,17 @@ impl Skipped {
         let holds = open.stack.len() > self.at;
         // Of a picture or the like only the end counts.
         if holds && !is_void(tag) && (self.name == name || !MEDIA.contains(&&*self.name)) {
-            open.push(open.element(tag));
+            let element = open.element(tag);
+            open.push(element);
         }
         holds
+    }
+
+    /// Takes a character of its text.
+    pub fn push(&self, char: char, open: &mut Open) {
+        if self.is_sheet {
+            open.sheet.push(char);
+        }
     }
 
     /// Whether it is the element at this place.
@@ -129,20 +143,22 @@ impl Open {
         self.stack.last().is_some_and(Element::is_unseen)
     }
 
-    fn element(&self, tag: &Tag) -> Element {
-        let style = tag.attribute("style").unwrap_or_default();
+    fn element(&mut self, tag: &Tag) -> Element {
         // Scripts show these once the page is ready.
-        let style = if is_root(&tag.name) { "" } else { style };
+        let style = match is_root(&tag.name) {
+            true => Style::read(""),
+            false => self.sheet.style(tag),
+        };
         let around = self.stack.last();
-        let is_invisible = match property(style, "visibility").as_deref() {
+        let is_invisible = match style.get("visibility") {
             Some("hidden" | "collapse") => Some(true),
             Some("visible" | "initial") => Some(false),
             _ => None,
         };
-        let size = property(style, "font-size");
         Element {
             name: tag.name.clone(),
-            is_small: (size.and_then(|size| is_nothing(&size)))
+            is_hidden: is_hidden(tag, &style),
+            is_small: (style.font_size().and_then(is_nothing))
                 .unwrap_or(around.is_some_and(|around| around.is_small)),
             is_invisible: is_invisible.unwrap_or(around.is_some_and(|around| around.is_invisible)),
         }
@@ -223,25 +239,6 @@ fn is_table_part(name: &str) -> bool {
     )
 }
 
-/// Whether a size of letters is nothing; `None` where that depends on the letters around.
-fn is_nothing(size: &str) -> Option<bool> {
-    let unit = size.trim_start_matches(|char: char| char.is_ascii_digit() || "+-.".contains(char));
-    let number: Option<f32> = size[..size.len() - unit.len()].parse().ok();
-    let is_absolute = matches!(
-        unit,
-        "px" | "pt" | "pc" | "rem" | "vw" | "vh" | "cm" | "mm" | "in" | "q"
-    );
-    let is_word = matches!(
-        size,
-        "xx-small" | "x-small" | "small" | "medium" | "large" | "x-large" | "xx-large" | "initial"
-    );
-    match number {
-        Some(0.0) => Some(true),
-        Some(_) if is_absolute => Some(false),
-        _ => is_word.then_some(false),
-    }
-}
-
 /// Whether an element without an end tag ends before another one (HTML, section 13.1.2.4).
 fn ends_before(open: &str, next: &str) -> bool {
     match open {
@@ -307,8 +304,8 @@ fn is_container(name: &str) -> bool {
     )
 }
 
-/// Whether nobody sees an element.
-fn is_hidden(tag: &Tag) -> bool {
+/// Whether nobody sees an element with this style.
+fn is_hidden(tag: &Tag, style: &Style) -> bool {
     // Scripts show these once the page is ready.
     if is_root(&tag.name) {
         return false;
@@ -328,7 +325,15 @@ fn is_hidden(tag: &Tag) -> bool {
         || is("aria-hidden", "true")
         || tag.name == "dialog" && tag.attribute("open").is_none()
         || is_anchor
-        || tag.attribute("style").is_some_and(hides)
+        || style.hides()
+}
+
+fn is_for_screens(style: &Tag) -> bool {
+    let media = style.attribute("media").unwrap_or_default();
+    matches!(
+        media.trim().to_ascii_lowercase().as_str(),
+        "" | "all" | "screen"
+    )
 }
 
 /// Whether an element surrounds the content by its role. Only those that always have an end tag.
@@ -341,76 +346,10 @@ fn is_frame(tag: &Tag) -> bool {
     ) && roles.iter().any(|one| role.eq_ignore_ascii_case(one))
 }
 
-/// The value of a property in a `style`; the last one counts, in lower case.
-pub fn property(style: &str, name: &str) -> Option<String> {
-    let all = style.rsplit(';').filter_map(|part| part.split_once(':'));
-    let mut found = all.filter(|(known, _)| plain(known).eq_ignore_ascii_case(name));
-    let (_, value) = found.next()?;
-    let value = plain(value).to_ascii_lowercase();
-    Some(value.trim_end_matches("!important").trim().to_owned())
-}
-
-/// A text without comments.
-fn plain(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("/*") {
-        out.push_str(before);
-        rest = after.split_once("*/").map_or("", |(_, after)| after);
-    }
-    out.push_str(rest);
-    out.trim().to_owned()
-}
-
-/// Whether a `style` makes all text invisible, whatever that of the elements in it says.
-fn hides(style: &str) -> bool {
-    let get = |name: &str| property(style, name).unwrap_or_default();
-    let is_zero = |name: &str| {
-        let value = get(name);
-        let number = value.trim_end_matches(|char: char| char.is_ascii_alphabetic() || char == '%');
-        number.parse::<f32>() == Ok(0.0)
-    };
-    let is_far = |name: &str| {
-        let value = get(name);
-        let number = value.trim_end_matches(|char: char| char.is_ascii_alphabetic() || char == '%');
-        number.parse::<f32>().is_ok_and(|number| number <= -500.0)
-    };
-    let is_clipped =
-        get("overflow") == "hidden" || get("overflow-y") == "hidden" || get("overflow") == "clip";
-    let clip = get("clip").replace([' ', ','], "").replace("px", "");
-    let clip_path = get("clip-path").replace(' ', "");
-    get("display") == "none"
-        || get("content-visibility") == "hidden"
-        || get("mso-hide") == "all"
-        || is_zero("opacity")
-        || get("color") == "transparent"
-        || get("transform").replace(' ', "") == "scale(0)"
-        || [
-            "left",
-            "top",
-            "right",
-            "bottom",
-            "text-indent",
-            "margin-left",
-        ]
-        .into_iter()
-        .any(is_far)
-        || is_clipped
-            && ["height", "max-height", "width", "max-width"]
-                .into_iter()
-                .any(is_zero)
-        || matches!(clip.as_str(), "rect(0000)" | "rect(1111)")
-        || matches!(
-            clip_path.as_str(),
-            "inset(50%)" | "inset(100%)" | "circle(0)"
-        )
-}
-
 /// Whether an element's text is struck out.
 pub fn is_struck(tag: &Tag) -> bool {
-    let style = tag.attribute("style").unwrap_or_default();
-    let has_line =
-        |name: &str| property(style, name).is_some_and(|value| value.contains("line-through"));
+    let style = Style::read(tag.attribute("style").unwrap_or_default());
+    let has_line = |name: &str| (style.get(name)).is_some_and(|line| line.contains("line-through"));
     !VOID.contains(&tag.name.as_str())
         && (matches!(tag.name.as_str(), "del" | "s" | "strike")
             || has_line("text-decoration")

@@ -518,7 +518,11 @@ impl Sink for Writer {
             }
             return;
         }
-        if self.skipped.is_some() || self.open.is_unseen() || self.is_done() {
+        if let Some(skipped) = &self.skipped {
+            skipped.push(char, &mut self.open);
+            return;
+        }
+        if self.open.is_unseen() || self.is_done() {
             return;
         }
         if !self.is_pre && char.is_whitespace() {

@@ -372,6 +372,9 @@ fn an_element_of_any_name_can_be_hidden() {
         "<datalist><option>obey me</datalist>b",
         "<noframes>obey me</noframes>b",
         "<p hidden=until-found>obey me</p>b",
+        "<object data=x><p>obey me<object>obey</object>me</p></object>b",
+        "<svg><title>obey me</title><foreignObject><p>obey me</p></foreignObject></svg>b",
+        "<math><annotation>obey me</annotation></math>b",
     ] {
         let text = markdown(&format!("<p>a</p> {hidden}"));
         assert!(
@@ -390,11 +393,68 @@ fn an_element_of_any_name_can_be_hidden() {
         "<p style='opacity:0.5;font-size:10px;left:-5px'>b",
         "<body style='visibility:hidden'>b",
         "<p class=hidden-x style='x:display none'>b",
+        "<dialog open>b</dialog>",
     ] {
         assert!(
             markdown(&format!("<p>a</p> {shown}")).ends_with('b'),
             "{shown}"
         );
+    }
+}
+
+#[test]
+fn styles_hide_as_browsers_read_them() {
+    for hidden in [
+        "<p style='display:none;display:bogus'>obey me</p>b",
+        "<p style='display:none!important;display:block'>obey me</p>b",
+        r"<p style='d\69splay:none'>obey me</p>b",
+        r"<p style='d\000069 splay:n\6f ne'>obey me</p>b",
+        "<p style='content:\";display:block;\";display:none;x:\"display:block'>obey me</p>b",
+        "<p style='background:url(a;display:block);display:none'>obey me</p>b",
+        "<p style='font:0/0 a'>obey me</p>b",
+        "<p style='font-size:20px;font:italic bold 0 serif'>obey me</p>b",
+        "<p style='font-size:1px'>obey me</p>b",
+        "<p style='visibility:collapse'>obey me</p>b",
+        "<p style='opacity:0%'>obey me</p>b",
+        "<p style='clip: rect(0 0 0 0)'>obey me</p>b",
+        "<p style='clip-path:polygon(0 0, 0 0, 0 0)'>obey me</p>b",
+        "<p style='text-indent:-9999px'>obey me</p>b",
+        "<p style='position:fixed;left:-100vw;left:far'>obey me</p>b",
+        "<p style='top:-50em'>obey me</p>b",
+        "<p style='transform:translateX(-9999px)'>obey me</p>b",
+        "<p style='transform: scale(0, 1)'>obey me</p>b",
+        "<p style='color:#fff0'>obey me</p>b",
+        "<p style='color:rgba(0, 0, 0, 0)'>obey me</p>b",
+        "<p style='color:white;background:white'>obey me</p>b",
+        "<p style='width:1px;height:1px;overflow:hidden'>obey me</p>b",
+        "<style>.x{display:none}</style><p class='y x'>obey me</p>b",
+        "<style>p{color:red} /* } */ div,#x.y , i {color:red;DISPLAY:none}</style><p id=x class=y>obey me</p>b",
+        r"<style>@import 'x';@media screen{.\68 x{left:-9999px}}</style><b class=hx>obey me</b>b",
+        "<style>.x{visibility:hidden}.y{font-size:0}</style><p class=x>obey me</p><p class=y>obey me</p>b",
+        "<style>.x.y{display:none} .x{display:block}</style><p class='x y'>obey me</p>b",
+    ] {
+        let text = markdown(&format!("<p>a</p> {hidden}"));
+        let is_right = text.starts_with('a') && text.ends_with('b');
+        assert!(is_right && !text.contains("obey"), "{hidden}: {text}");
+    }
+    for shown in [
+        "<p style='display:none;display:inline flex'>b",
+        "<p style='content:\"display:none;\";a:url(;display:none;)'>b",
+        "<p style='font:400 16px/0 serif;clip:auto;text-indent:100%'>b",
+        "<p style='color:inherit;background:inherit;display:inherit'>b",
+        "<p style='color:red;background:white;filter:blur(0);transform:scale(1)'>b",
+        "<p style='clip-path:circle(50%);transform:translate(-50%, 0)'>b",
+        "<style>.x{display:none}.x{display:block}</style><p class=x>b",
+        "<style>.x{display:none}.x.y{display:block}</style><p class='y x'>b",
+        "<style>.x{display:none}</style><p class=x style=display:block>b",
+        "<style>@media print{.x{display:none}} .z .x, .x:hover, .x[a]{display:none}</style><p class=x>b",
+        "<style media=print>.x{display:none}</style><p class=x>b",
+        "<style>.x{opacity:0;animation:appear 1s}</style><p class=x>b",
+        "<style>.x{a:'}';.b{display:none}color:red}</style><p class=x>b",
+        "<style>body,main{display:none}</style><main>b",
+    ] {
+        let text = markdown(&format!("<p>a</p> {shown}"));
+        assert!(text.ends_with('b'), "{shown}");
     }
 }
 

@@ -31,10 +31,12 @@ pub struct Tag {
 }
 
 /// The attributes that are used. Others are not kept.
-const ATTRIBUTES: [&str; 13] = [
+const ATTRIBUTES: [&str; 15] = [
     "href",
     "alt",
     "class",
+    "id",
+    "media",
     "role",
     "hidden",
     "aria-hidden",

@@ -36,6 +36,14 @@ pub const NAME_CHARS: usize = 24;
 pub const VALUE_BYTES: usize = 2 * 1024;
 /// Characters of the longest name of a character, such as `&CounterClockwiseContourIntegral;`.
 pub const ENTITY_CHARS: usize = 32;
+/// Bytes of one `<style>` that are read; the longest ones of pages that people read have some 30 kB.
+pub const STYLE_BYTES: usize = 32 * 1024;
+/// Rules kept of them that show or hide something.
+pub const STYLE_RULES: usize = 128;
+/// Bytes of one rule's declarations; what hides text has a few dozen.
+pub const STYLE_BLOCK_BYTES: usize = 256;
+/// Bytes of a selector.
+pub const STYLE_SELECTOR_BYTES: usize = 64;
 /// Characters of a page's title.
 pub const TITLE_CHARS: usize = 200;
 /// Lists within lists whose items are indented further.
