@@ -68,7 +68,19 @@ impl Clock {
                 .or_else(zone_of_system),
             Self::Hand(_) => None,
         };
-        named.unwrap_or_else(|| self.now().offset().to_string())
+        let label = named.map(|zone| zone_label(&zone).to_owned());
+        label.unwrap_or_else(|| self.now().offset().to_string())
+    }
+}
+
+/// The name of a zone with one offset that a rule such as `<UTC+0200>-2` gives it; anything else is itself.
+pub fn zone_label(rule: &str) -> &str {
+    let name = rule
+        .strip_prefix("<UTC")
+        .and_then(|rest| rest.split_once('>'));
+    match name {
+        Some((name, _)) => &rule[1.."<UTC".len() + name.len()],
+        None => rule,
     }
 }
 

@@ -16,7 +16,7 @@ pub use commands::{TAKEN, command_problems};
 pub use quiet::QuietHours;
 use servers::paths_of_servers;
 pub use servers::{is_plain_variable, is_server_name, server_problems};
-pub use values::plainly;
+pub use values::{arguments, plainly};
 use values::{
     is_host, is_id, is_name, is_proxy, is_readable_on_the_way, is_role, price_problem, wrong_role,
 };

@@ -20,7 +20,7 @@ use crate::limits::config as limits;
 use crate::secret::Secret;
 use crate::sys::environment::{self, Environment};
 use crate::sys::file;
-use crate::zone::Zone;
+use crate::zone::{self, Zone};
 
 /// The mode of the file that is written: it may contain keys.
 const FILE_MODE: u32 = 0o600;
@@ -139,6 +139,7 @@ pub fn load_text(text: Option<&str>, file: &Path, environment: &Environment) -> 
     check_zone(&mut settings, file);
     check_bindings(&mut settings, file);
     check_named(&mut settings, file);
+    settings.settle_channels();
     settings.verdict()?;
     let values = Value::Object(std::mem::take(&mut settings.values));
     let config = serde_json::from_value(values)
@@ -243,6 +244,7 @@ fn check(text: &str, file: &Path) -> Result<Vec<String>> {
     settings.take_file(text, &file.display().to_string())?;
     check_bindings(&mut settings, file);
     check_named(&mut settings, file);
+    settings.settle_channels();
     settings.verdict()?;
     Ok(settings.take_ignored())
 }
@@ -256,6 +258,13 @@ pub fn read_secret(path: &Path) -> Result<String, String> {
 }
 
 fn check_zone(settings: &mut Settings<'_>, file: &Path) {
+    let written = |setting: &Setting| Some(setting.value.as_str()?.to_owned());
+    if let Some(name) = settings.set.get(ZONE_KEY).and_then(written)
+        && !is_usual_zone(&name)
+        && let Some(variable) = usable_zone(&name)
+    {
+        settings.replace(ZONE_KEY, Value::from(variable));
+    }
     let setting = settings.set.get(ZONE_KEY);
     let problem = setting.and_then(|setting| setting.value.as_str().and_then(zone_problem));
     use_default(settings, ZONE_KEY, file, problem);
@@ -314,9 +323,25 @@ fn place_of(settings: &Settings<'_>, key: &str, file: &Path) -> Option<String> {
     }
 }
 
+fn is_usual_zone(name: &str) -> bool {
+    name == "auto" || environment::is_time_zone(name)
+}
+
+/// The value of `TZ` for a zone that is written in another way than the system has it.
+fn usable_zone(name: &str) -> Option<String> {
+    if name.trim().eq_ignore_ascii_case("auto") {
+        return Some("auto".to_owned());
+    }
+    if name.starts_with('<') && Zone::from_rule(name).is_some() {
+        return Some(name.to_owned());
+    }
+    let variable = zone::variable(name)?;
+    (variable.starts_with('<') || environment::is_time_zone(&variable)).then_some(variable)
+}
+
 /// What is wrong with the name of a time zone, and what to do.
 fn zone_problem(name: &str) -> Option<String> {
-    if name == "auto" || environment::is_time_zone(name) {
+    if is_usual_zone(name) || usable_zone(name).is_some() {
         return None;
     }
     let name = check::safe_path([name].into_iter());
@@ -521,6 +546,26 @@ mod tests {
     }
 
     #[test]
+    fn a_zone_may_be_written_in_other_ways() {
+        for (written, zone) in [
+            ("utc", "UTC"),
+            ("Etc/UTC", "Etc/UTC"),
+            ("europe/zurich", "Europe/Zurich"),
+            ("GMT+1", "<UTC+0100>-1:00"),
+            ("<UTC+0100>-1:00", "<UTC+0100>-1:00"),
+            ("Auto", "auto"),
+        ] {
+            let board = Board::new(&format!(
+                r#"{{"agents": {{"defaults": {{"timezone": "{written}"}}}}, "cron": {{"tz": "{written}"}}}}"#
+            ));
+            let config = board.load().unwrap().config;
+            assert_eq!(config.agents.defaults.timezone, zone, "{written}");
+            let is_zone = written != "Auto" && !written.starts_with('<');
+            assert_eq!(!config.cron.tz.is_empty(), is_zone, "{written}");
+        }
+    }
+
+    #[test]
     fn a_change_is_checked_written_privately_and_goes_through_a_link() {
         let board = Board::new("{\"log\": {\"level\": \"info\"}}");
         let link = board.folder.path().join("link.json");
@@ -567,7 +612,7 @@ mod tests {
             r#"{"tools": {"mcpServers": {
                 "none": {"enabled": false}, "bad name": {"command": "a"},
                 "both": {"command": "a", "url": "http://h", "type": "sse"},
-                "wrong": {"command": "a", "args": "b"}, "right": {"command": "c"}}},
+                "wrong": {"command": "a", "args": {"b": 1}}, "right": {"command": "c"}}},
                 "commands": {"help": {"run": "x"}, "ok": {"run": "y"}}}"#,
         );
         let loaded = board.load().unwrap();

@@ -64,6 +64,8 @@ pub struct Settings<'a> {
     pub holds_secret: bool,
     /// What has to be corrected before a start, each with its place.
     problems: Vec<String>,
+    /// The same within channels, which matters while they are enabled: the channel, the place, and the problem.
+    of_channels: Vec<(String, String, String)>,
     /// What is ignored, because a start without it is safe, each with its place.
     ignored: Vec<String>,
     /// How many more there are.
@@ -95,6 +97,7 @@ impl<'a> Settings<'a> {
             secrets: Vec::new(),
             holds_secret: false,
             problems: Vec::new(),
+            of_channels: Vec::new(),
             ignored: Vec::new(),
             ignored_more: 0,
             left_out: Vec::new(),
@@ -147,7 +150,8 @@ impl<'a> Settings<'a> {
                 names.extend(member.path[names.len()..].iter().cloned());
                 let path = safe(&names);
                 let advice = nearest::advise(&path);
-                self.complain(stops, &place, &texts::unknown_setting(&path, &advice));
+                let text = texts::unknown_setting(&path, &advice);
+                self.complain(stops, &names, &place, &text);
                 return false;
             };
             found = next;
@@ -163,7 +167,7 @@ impl<'a> Settings<'a> {
                 }) = self.set.get(&path)
                 {
                     let text = texts::set_twice(&safe(&names), *first);
-                    self.complain(key.guards(), &place, &text);
+                    self.complain(key.guards(), &names, &place, &text);
                 }
                 self.holds_secret |= key.is_secret() && holds_plain_text(&value);
                 self.take(key, &names, value, (source, &place));
@@ -178,7 +182,7 @@ impl<'a> Settings<'a> {
                     let value = describe_value(&value);
                     let text = texts::section_is_not_an_object(&safe(&names), &value);
                     let guards = table::within(&names.join(".")).any(Key::guards);
-                    self.complain(guards, &place, &text);
+                    self.complain(guards, &names, &place, &text);
                 }
                 false
             }
@@ -249,7 +253,10 @@ impl<'a> Settings<'a> {
             Some(outside) => outside.resolve(key, value),
             None => Ok(value),
         };
-        let resolved = resolved.map(|value| check::plainly(key.kind, value));
+        let resolved = resolved.map(|value| match value {
+            Value::String(line) if key.path.ends_with(".args") => check::arguments(&line),
+            value => check::plainly(key.kind, value),
+        });
         let value = match resolved {
             Ok(Value::Null) if !key.nullable => return,
             // As other programs write what is not set.
@@ -318,7 +325,7 @@ impl<'a> Settings<'a> {
             let names = names[..section.min(names.len())].to_vec();
             self.leave_out(place, what, names);
         } else if key.guards() {
-            self.problem(place, what);
+            self.guarded(names, place, what);
         } else {
             let is_set = self.set.contains_key(&names.join("."));
             let default = Some(key.default).filter(|_| !is_set);
@@ -326,10 +333,42 @@ impl<'a> Settings<'a> {
         }
     }
 
-    fn complain(&mut self, stops: bool, place: &str, what: &str) {
+    fn complain(&mut self, stops: bool, names: &[String], place: &str, what: &str) {
         match stops {
-            true => self.problem(place, what),
+            true => self.guarded(names, place, what),
             false => self.ignore(place, what),
+        }
+    }
+
+    /// A problem with a setting that guards something. Whether a channel is enabled is known at the end.
+    fn guarded(&mut self, names: &[String], place: &str, what: &str) {
+        match names {
+            [section, channel, ..] if section == "channels" => {
+                let found = (channel.clone(), place.to_owned(), what.to_owned());
+                self.of_channels.push(found);
+            }
+            _ => self.problem(place, what),
+        }
+    }
+
+    /// Ignores what is wrong in channels that are not enabled.
+    pub fn settle_channels(&mut self) {
+        for (channel, place, what) in std::mem::take(&mut self.of_channels) {
+            let channels = self.values.get("channels");
+            let enabled = channels.map(|channels| &channels[&channel]["enabled"]);
+            match matches!(enabled, Some(Value::Bool(true) | Value::String(_))) {
+                true => self.problem(&place, &what),
+                false => self.ignore(&place, &texts::used_instead(&what, None)),
+            }
+        }
+    }
+
+    /// Replaces the value of a setting that is set.
+    pub fn replace(&mut self, path: &str, value: Value) {
+        if let Some(setting) = self.set.get_mut(path) {
+            setting.value = value.clone();
+            let names: Vec<String> = path.split('.').map(str::to_owned).collect();
+            insert(&mut self.values, &names, value);
         }
     }
 

@@ -14,6 +14,13 @@ pub fn find_rule(name: &str) -> Option<&'static str> {
     all().find(|zone| zone.is(name)).map(|zone| zone.rule)
 }
 
+/// The name of a zone that is written with other capitals, such as `utc`.
+pub fn spelt(name: &str) -> Option<String> {
+    let names = all().map(|zone| format!("{}{}", zone.region, zone.city));
+    let mut found = names.filter(|known| known.eq_ignore_ascii_case(name));
+    found.next()
+}
+
 /// The name of a zone that a wrong one probably means, such as `Europe/Zurich` for `zurich`.
 pub fn suggest(name: &str) -> Option<String> {
     let name = name.trim().to_ascii_lowercase().replace(' ', "_");

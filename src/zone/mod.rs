@@ -66,9 +66,45 @@ pub struct Span {
     pub end: i64,
 }
 
+/// The value of `TZ` for a zone as people write it: a name with other capitals, or hours from UTC, such as
+/// `UTC+2` and `GMT-3:30`, which are east with a plus: POSIX has it the other way round.
+pub fn variable(name: &str) -> Option<String> {
+    let name = name.trim();
+    if let Some(spelt) = built_in::spelt(name) {
+        return Some(spelt);
+    }
+    let upper = name.to_ascii_uppercase();
+    let offset = ["UTC", "GMT"]
+        .iter()
+        .find_map(|zone| upper.strip_prefix(zone));
+    let offset = offset.unwrap_or(&upper).trim_start();
+    let (own, west) = [('+', '-'), ('-', '+')]
+        .into_iter()
+        .find(|(own, _)| offset.starts_with(*own))?;
+    let (hours, minutes) = match offset[1..].split_once(':') {
+        Some(both) => both,
+        None if offset.len() == "+0530".len() => offset[1..].split_at_checked(2)?,
+        None => (&offset[1..], "0"),
+    };
+    let number = |digits: &str| {
+        let is_number =
+            (1..=2).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| digits.parse().ok())?
+    };
+    let (hours, minutes): (u8, u8) = (number(hours)?, number(minutes)?);
+    let is_zone = hours <= 14 && minutes < 60;
+    is_zone.then(|| format!("<UTC{own}{hours:02}{minutes:02}>{west}{hours}:{minutes:02}"))
+}
+
 impl Zone {
-    /// The zone with an IANA name such as `Europe/Zurich`; `None` for an unknown name.
+    /// The zone with an IANA name such as `Europe/Zurich`, or with what [`variable`] takes for one; `None` for an
+    /// unknown name.
     pub fn find(name: &str) -> Option<Self> {
+        let other = || Self::from_variable(&variable(name)?);
+        Self::named(name).or_else(other)
+    }
+
+    fn named(name: &str) -> Option<Self> {
         if !is_name(name) {
             return None;
         }
@@ -88,7 +124,7 @@ impl Zone {
             Self::from_file(&name, &read_bytes(SYSTEM_FILE)?)
         };
         // Without zone data on the system, the link still has the name.
-        let of_name = || Self::find(&name()?);
+        let of_name = || Self::named(&name()?);
         let of_rule =
             || Self::from_variable(str::from_utf8(&read_bytes(SYSTEM_RULE)?).ok()?.trim());
         of_variable()
@@ -104,12 +140,13 @@ impl Zone {
         if value.starts_with('/') {
             return Self::from_file(value, &read_bytes(value)?);
         }
-        Self::find(value).or_else(|| Self::from_rule(value))
+        Self::named(value).or_else(|| Self::from_rule(value))
     }
 
     /// The zone of a rule such as `CET-1CEST,M3.5.0,M10.5.0/3`; `None` when it is not one.
     pub fn from_rule(rule: &str) -> Option<Self> {
-        Some(Self::new(rule, Data::from(Rule::parse(rule)?)))
+        let parsed = Data::from(Rule::parse(rule)?);
+        Some(Self::new(clock::zone_label(rule), parsed))
     }
 
     /// The zone of a TZif file's bytes; `None` when they are damaged.

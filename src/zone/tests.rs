@@ -254,6 +254,38 @@ fn a_name_is_no_way_to_another_file() {
 }
 
 #[test]
+fn a_zone_is_found_as_people_write_it() {
+    let at = utc("2028-01-01T00:00:00Z");
+    for (name, offset, shown) in [
+        ("utc", 0, "UTC"),
+        ("Utc", 0, "UTC"),
+        ("etc/utc", 0, "Etc/UTC"),
+        ("EUROPE/ZURICH", 3600, "Europe/Zurich"),
+        ("GMT+1", 3600, "UTC+0100"),
+        ("gmt-3:30", -12_600, "UTC-0330"),
+        ("UTC+0530", 19_800, "UTC+0530"),
+        ("UTC +05:45", 20_700, "UTC+0545"),
+        ("+02:00", 7200, "UTC+0200"),
+        ("UTC+0", 0, "UTC+0000"),
+        // As the data has it, where a plus is west.
+        ("Etc/GMT+1", -3600, "Etc/GMT+1"),
+    ] {
+        let zone = find(name);
+        assert_eq!(
+            (zone.span(at).offset, zone.name()),
+            (offset, shown),
+            "{name}"
+        );
+        assert_eq!(find(zone.name()).span(at).offset, offset, "{name}");
+    }
+    for wrong in [
+        "GMT+15", "UTC+1:60", "UTC+", "UTC+1h", "+", "UTC+١", "GMT++1", "UTC+é1",
+    ] {
+        assert!(Zone::find(wrong).is_none(), "{wrong}");
+    }
+}
+
+#[test]
 fn a_wrong_name_gets_the_nearest() {
     for (wrong, expected) in [
         ("europe/zurich", Some("Europe/Zurich")),

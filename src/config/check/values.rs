@@ -35,7 +35,8 @@ pub fn plainly(kind: Kind, value: Value) -> Value {
         }
         (Kind::Texts, Value::Array(values)) => values.into_iter().map(in_string).collect(),
         (Kind::Secrets, Value::Object(members)) => {
-            let members = members.into_iter();
+            // As other programs write what is not set.
+            let members = members.into_iter().filter(|(_, value)| !value.is_null());
             members
                 .map(|(name, value)| (name, in_string(value)))
                 .collect()
@@ -59,13 +60,32 @@ pub fn plainly(kind: Kind, value: Value) -> Value {
 /// Whole numbers below this one are the same as a fraction.
 const MOST: f64 = 9e15;
 
-/// A boolean or a whole number as a string, as programs take it from their arguments and environment.
+/// A boolean or a number as a string, as programs take it from their arguments and environment.
 fn in_string(value: Value) -> Value {
     match &value {
-        Value::Bool(_) => Value::String(value.to_string()),
-        Value::Number(number) if !number.is_f64() => Value::String(value.to_string()),
+        Value::Bool(_) | Value::Number(_) => Value::String(value.to_string()),
         _ => value,
     }
+}
+
+/// The arguments of a program that are written as one string, cut as a shell does without its other powers.
+pub fn arguments(line: &str) -> Value {
+    let (mut all, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    let mut chars = line.chars();
+    while let Some(char) = chars.next() {
+        match char {
+            _ if quote == Some(char) => quote = None,
+            '"' | '\'' if quote.is_none() => {
+                quote = Some(char);
+                word.get_or_insert_default();
+            }
+            '\\' if quote != Some('\'') => word.get_or_insert_default().extend(chars.next()),
+            _ if quote.is_none() && char.is_whitespace() => all.extend(word.take()),
+            _ => word.get_or_insert_default().push(char),
+        }
+    }
+    all.extend(word);
+    Value::from(all)
 }
 
 /// Whether an entry of a list of ids can match someone: a number, a name with its `@`, or `*`.

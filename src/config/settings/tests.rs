@@ -5,6 +5,7 @@ use proptest::prelude::*;
 fn problems(text: &str) -> String {
     let mut settings = Settings::new(None);
     let taken = settings.take_file(text, "f");
+    settings.settle_channels();
     let verdict = taken.and_then(|()| settings.verdict());
     verdict
         .err()
@@ -16,6 +17,7 @@ fn problems(text: &str) -> String {
 fn ignored(text: &str) -> Vec<String> {
     let mut settings = Settings::new(None);
     settings.take_file(text, "f").unwrap();
+    settings.settle_channels();
     settings.verdict().unwrap();
     settings.take_ignored()
 }
@@ -142,10 +144,10 @@ fn wrong_values_stop_the_program_only_where_their_settings_guard_something() {
     for text in [
         r#"{"tools": {"exec": {"sandbox": "non"}}}"#,
         r#"{"tools": {"restrictToWorkspace": "yes"}}"#,
-        r#"{"channels": {"telegram": {"allowFrom": "me"}}}"#,
-        r#"{"channels": {"telegram": {"groupPolicy": "everyone"}}}"#,
-        r#"{"channels": {"email": {"requireAuthentication": "no"}}}"#,
-        r#"{"channels": {"irc": {"tls": "no"}}}"#,
+        r#"{"channels": {"telegram": {"enabled": true, "allowFrom": "me"}}}"#,
+        r#"{"channels": {"telegram": {"enabled": true, "groupPolicy": "everyone"}}}"#,
+        r#"{"channels": {"email": {"enabled": true, "requireAuthentication": "no"}}}"#,
+        r#"{"channels": {"irc": {"enabled": true, "tls": "no"}}}"#,
         r#"{"channels": []}"#,
         r#"{"providers": {"x": {"apiBase": "here"}}}"#,
         r#"{"providers": {"x": {"proxy": "ftp://a"}}}"#,
@@ -171,13 +173,46 @@ fn wrong_values_stop_the_program_only_where_their_settings_guard_something() {
 }
 
 #[test]
+fn what_is_wrong_in_a_channel_that_is_off_stops_no_start() {
+    for setting in [
+        r#""groupPolicy": "allowlist""#,
+        r#""proxy": "socks5://127.0.0.1:1080""#,
+        r#""allowFrom": "123""#,
+        r#""defaultRole": "king""#,
+        r#""groupPolicy": "open", "groupPolicy": "open""#,
+        r#""roles": 7"#,
+    ] {
+        for (switch, stops) in [
+            ("", false),
+            (r#", "enabled": false"#, false),
+            (r#", "disabled": true"#, false),
+            (r#", "enabled": true"#, true),
+        ] {
+            let text = format!(r#"{{"channels": {{"telegram": {{{setting}{switch}}}}}}}"#);
+            let mut settings = Settings::new(None);
+            settings.take_file(&text, "f").unwrap();
+            settings.settle_channels();
+            assert_eq!(settings.verdict().is_err(), stops, "{text}");
+            assert_eq!(settings.take_ignored().len(), usize::from(!stops), "{text}");
+        }
+    }
+    let mut settings = Settings::new(None);
+    settings
+        .take_file(r#"{"channels": {"telegram": 7}}"#, "f")
+        .unwrap();
+    settings.settle_channels();
+    assert!(settings.verdict().is_ok());
+}
+
+#[test]
 fn numbers_and_booleans_may_be_strings_and_the_reverse() {
     let text = r#"{"agents": {"defaults": {"maxTokens": "8192", "temperature": " 0.2 ", "memoryWindow": 50.0, "model": 7},
         "list": [{"id": 1, "default": "True", "maxTokens": "100", "skills": [1]}], "bindings": [{"agent": 1, "chat": -5}]},
         "providers": {"x": {"apiKey": 123, "timeoutSecs": "60", "images": "false", "extraHeaders": {"X-Id": 7, "X-On": true},
             "prices": {"m": {"input": "0.5", "output": 1}}}},
         "tools": {"restrictToWorkspace": "true", "mcpServers": {"x": {"command": "a", "args": ["-p", 8080, false],
-            "env": {"PORT": 8080}, "toolTimeout": "30"}}},
+            "env": {"PORT": 8080, "RATE": 1.5, "UNSET": null}, "toolTimeout": "30"},
+            "y": {"command": "npx", "args": "-y 'a b' c\\ d\"e\"  \"\""}}},
         "limits": {"usdPerDay": "5"}, "channels": {"irc": {"tls": "false", "port": "6697"}}}"#;
     assert_eq!(ignored(text), [""; 0]);
     let mut settings = Settings::new(None);
@@ -199,7 +234,8 @@ fn numbers_and_booleans_may_be_strings_and_the_reverse() {
         ("providers.x.prices", r#"{"m":{"input":0.5,"output":1}}"#),
         ("tools.restrictToWorkspace", "true"),
         ("tools.mcpServers.x.args", r#"["-p","8080","false"]"#),
-        ("tools.mcpServers.x.env", r#"{"PORT":"8080"}"#),
+        ("tools.mcpServers.x.env", r#"{"PORT":"8080","RATE":"1.5"}"#),
+        ("tools.mcpServers.y.args", r#"["-y","a b","c de",""]"#),
         ("tools.mcpServers.x.toolTimeout", "30"),
         ("limits.usdPerDay", "5"),
         ("channels.irc.tls", "false"),
@@ -232,7 +268,7 @@ fn a_wrong_word_is_shown_with_what_would_be_right() {
             r#"not "my documents""#,
         ),
         (
-            r#"{"channels": {"telegram": {"groupPolicy": "sk-0123456789abcdef0123456789abcdef"}}}"#,
+            r#"{"channels": {"telegram": {"enabled": true, "groupPolicy": "sk-0123456789abcdef0123456789abcdef"}}}"#,
             "not this string",
         ),
     ] {
