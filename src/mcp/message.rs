@@ -189,7 +189,8 @@ fn split_string(text: &str) -> (&str, &str) {
 /// The messages of a line or a body: a batch has several, of which at most [`BATCH`] count. One that cannot
 /// be read stays whole.
 pub fn split(text: &str) -> Vec<&str> {
-    let text = text.trim();
+    // A byte order mark is not white space.
+    let text = text.trim_start_matches('\u{feff}').trim();
     if !text.starts_with('[') {
         return vec![text];
     }

@@ -9,7 +9,7 @@ use super::{Headers, Shared, header};
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
-use crate::http::sse::Parser;
+use crate::http::sse::{Parser, TooLong};
 use crate::http::{Body, Method, PooledClient, Response, address, error_of};
 use crate::json;
 use crate::limits::http::{COPY_BYTES, TRANSFER_RATE};
@@ -216,26 +216,72 @@ impl HttpReplies {
                     body: why,
                 });
             }
-            for one in message::split(&text) {
-                self.push(one);
-            }
-            return Ok(());
+            return self.push_whole(&text);
         }
-        let response = response.checked()?;
+        self.take_unnamed(response.checked()?.into_reader(REPLY_BYTES), &kind)
+    }
+
+    /// Takes a reply that should be events. The beginning says what it is: some servers give no type, or
+    /// another one.
+    fn take_unnamed(&mut self, mut body: Body, kind: &str) -> Result<()> {
+        let mut parser = Parser::with_bytes_max(MESSAGE_BYTES);
+        let mut begun = Vec::new();
         if !kind.eq_ignore_ascii_case("text/event-stream") {
-            let what = match kind.is_empty() {
-                true => "nothing".to_owned(),
-                false => shown(&kind),
-            };
-            return Err(self.broken(&format!(
-                "it answered with {what} instead of JSON or events"
-            )));
+            let mut buffer = [0; COPY_BYTES];
+            while begun.trim_ascii().is_empty() {
+                let count = body.read(&mut buffer).map_err(error_of)?;
+                if count == 0 || begun.len() > COPY_BYTES {
+                    break;
+                }
+                begun.extend_from_slice(&buffer[..count]);
+            }
+            let text = begun.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&begun);
+            let text = text.trim_ascii_start();
+            if text.starts_with(b"{") || text.starts_with(b"[") {
+                body.take((MESSAGE_BYTES + 1) as u64)
+                    .read_to_end(&mut begun)
+                    .map_err(error_of)?;
+                if begun.len() > MESSAGE_BYTES {
+                    return Err(TooLong.into());
+                }
+                return self.push_whole(&json::mend_strings(&String::from_utf8_lossy(&begun)));
+            }
+            let fields = [&b"data:"[..], b"event:", b"id:", b"retry:", b":"];
+            if !fields.iter().any(|field| text.starts_with(field)) {
+                let what = match kind.is_empty() {
+                    true => "nothing".to_owned(),
+                    false => shown(kind),
+                };
+                let what = format!("it answered with {what} instead of JSON or events");
+                return Err(self.broken(&what));
+            }
+            begun = text.to_vec();
         }
-        self.stage = Stage::Stream(Box::new(Stream {
-            body: response.into_reader(REPLY_BYTES),
-            parser: Parser::with_bytes_max(MESSAGE_BYTES),
-        }));
+        self.push_events(&mut parser, &begun)?;
+        self.stage = Stage::Stream(Box::new(Stream { body, parser }));
         Ok(())
+    }
+
+    /// Adds the messages of a whole body, which may be events in spite of its type.
+    fn push_whole(&mut self, text: &str) -> Result<()> {
+        let all = message::split(text);
+        if all.first().is_some_and(|one| !one.starts_with(['{', '['])) {
+            let mut parser = Parser::with_bytes_max(MESSAGE_BYTES);
+            self.push_events(&mut parser, text.as_bytes())?;
+            self.end_stream(parser)?;
+            if !self.waiting.is_empty() {
+                return Ok(());
+            }
+        }
+        all.into_iter().for_each(|one| self.push(one));
+        Ok(())
+    }
+
+    fn push_events(&mut self, parser: &mut Parser, bytes: &[u8]) -> Result<()> {
+        parser.push(bytes, &mut |event| {
+            self.push(&json::mend_strings(event.data));
+            Ok::<_, Error>(())
+        })
     }
 
     /// What a refusal says, unless it is the response. Servers that have forgotten a session answer 404, or
@@ -269,10 +315,7 @@ impl HttpReplies {
             return self.end_stream(stream.parser);
         }
         self.received += count as u64;
-        stream.parser.push(&buffer[..count], &mut |event| {
-            self.push(&json::mend_strings(event.data));
-            Ok::<_, Error>(())
-        })?;
+        self.push_events(&mut stream.parser, &buffer[..count])?;
         self.stage = Stage::Stream(stream);
         Ok(())
     }

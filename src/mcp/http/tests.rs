@@ -84,6 +84,47 @@ fn a_call_is_answered_with_json_or_with_events() {
 }
 
 #[test]
+fn a_reply_is_what_it_begins_with_whatever_its_type() {
+    let laid_out = RESPONSE.replace(',', ",\n  ");
+    let stream = format!("event: message\ndata: {RESPONSE}\n\n");
+    for (kind, body) in [
+        ("application/json", format!("\u{feff}{RESPONSE}")),
+        ("application/json", format!("\n\n{RESPONSE}\n")),
+        ("application/json", stream.clone()),
+        ("text/plain", format!("\u{feff}\n{laid_out}")),
+        ("text/plain", stream.clone()),
+        ("", RESPONSE.to_owned()),
+        ("", laid_out),
+        ("", stream),
+        ("text/event-stream", RESPONSE.to_owned()),
+    ] {
+        let head = match kind {
+            "" => String::new(),
+            kind => format!("content-type: {kind}\r\n"),
+        };
+        let server = Server::plain([answer("200 OK", &head, body.as_bytes())]);
+        let (_folder, parts) = parts(&server.http());
+        let http = Http::new(parts).unwrap();
+        let reply = ask(&http, "tools/list", NEW).unwrap();
+        assert_eq!(reply.replace(",\n  ", ","), RESPONSE, "{kind}: {body}");
+    }
+    for (head, body, said) in [
+        (
+            "content-type: text/html\r\n",
+            "<html>",
+            "answered with text/html",
+        ),
+        ("", "", "answered with nothing"),
+    ] {
+        let server = Server::plain([answer("200 OK", head, body.as_bytes())]);
+        let (_folder, parts) = parts(&server.http());
+        let http = Http::new(parts).unwrap();
+        let error = ask(&http, "tools/list", NEW).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
 fn a_server_with_a_certificate_of_its_own_is_trusted_by_its_file() {
     let (config, pem) = self_signed(&["localhost"], |_| ());
     let server = Server::tls(config, [json("200 OK", RESPONSE)]);

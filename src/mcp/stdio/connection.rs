@@ -304,6 +304,11 @@ impl Connection {
         if line.trim().is_empty() {
             return;
         }
+        // Behind what was written without the end of its line.
+        let begun = line
+            .find("{\"jsonrpc\"")
+            .filter(|_| !line.trim_start().starts_with(['{', '[']));
+        let line = &line[begun.unwrap_or(0)..];
         for one in message::split(&json::mend_strings(line)) {
             self.take(one);
         }
@@ -507,6 +512,19 @@ mod tests {
         );
         connection.take_line(r#"[{"jsonrpc":"2.0","id":1,"result":Infinity}]"#);
         assert!(taken(&connection, 1).remove(0).contains("Infinity"));
+    }
+
+    #[test]
+    fn a_log_on_the_output_costs_no_message() {
+        let connection = connection();
+        request(&connection, 1, false).unwrap();
+        connection.take_line("[INFO] ready at http://127.0.0.1:1");
+        connection.take_line("{ port: 3000 }");
+        connection.take_line("starting...\u{1b}[0m{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+        assert_eq!(
+            taken(&connection, 1),
+            ["{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"]
+        );
     }
 
     #[test]
