@@ -3,7 +3,7 @@
 use super::compose::{thread_id, thread_of};
 use super::imap::structure::{Content, Part};
 use super::mime::address::{self, Mailbox, mailbox};
-use super::mime::body::{Body, of_html, split, unflow};
+use super::mime::body::{Body, of_html, split, unflow, without_uuencoded};
 use super::mime::decode::{Decoder, Encoding};
 use super::mime::headers::Headers;
 use super::mime::trust::{Servers, Trust, judge as judge_sender};
@@ -129,6 +129,8 @@ pub struct Fetched<'a> {
     pub headers: &'a Headers,
     /// Its parts.
     pub content: &'a Content,
+    /// The texts of mails that are attached; empty for none.
+    pub attached: &'a str,
     /// Names it within the mailbox: `UIDVALIDITY.UID`.
     pub number: &'a str,
     /// Bytes of all of it.
@@ -140,26 +142,57 @@ pub struct Fetched<'a> {
 /// The text of a part, from its bytes as they were fetched.
 pub fn text_of(part: &Part, bytes: &[u8], chars: usize) -> String {
     let mut decoded = Vec::with_capacity(bytes.len());
+    let (encoded, plain) = match part.encoding {
+        Encoding::Base64 => split_base64(bytes),
+        _ => (bytes, &b""[..]),
+    };
     let mut decoder = Decoder::new(part.encoding);
-    decoder.push(bytes, &mut decoded);
+    decoder.push(encoded, &mut decoded);
     decoder.finish(&mut decoded);
+    if !decoded.is_empty() && !plain.is_empty() {
+        decoded.extend_from_slice(b"\n");
+    }
+    decoded.extend_from_slice(plain);
     let charset = part.charset();
-    let Some(text) = decode_charset(&charset, &decoded) else {
-        let charset = clean_name(&charset);
-        return format!("[The text is in the character set {charset}, which cannot be read here]");
+    let (text, note) = match decode_charset(&charset, &decoded) {
+        Some(text) => (text, String::new()),
+        None => {
+            let text = decode_charset("", &decoded).unwrap_or_default();
+            let charset = clean_name(&charset);
+            let note =
+                format!("[Its character set {charset} is not known: letters may be wrong]\n");
+            (text, note)
+        }
     };
     // The beginning may have been cut within a character.
     let text = match bytes.len() >= TEXT_BYTES {
         true => text.trim_end_matches('\u{fffd}').to_owned(),
         false => text,
     };
-    match part.is_html() {
+    let text = match part.is_html() {
         true => of_html(&text, chars),
-        false => match part.flow() {
+        false => without_uuencoded(&match part.flow() {
             Some(deletes_space) => unflow(&text, deletes_space),
             None => text,
-        },
+        }),
+    };
+    note + &text
+}
+
+/// What is Base64 at the beginning of a part, and text behind it, which mailing lists add as it is: a line with
+/// several characters that Base64 does not have begins that.
+fn split_base64(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let mut at = 0;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let bare = line.trim_ascii();
+        let is_of_it = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
+        let others = bare.len() - bare.iter().filter(is_of_it).count();
+        if others > 1 && others * 16 > bare.len() {
+            break;
+        }
+        at += line.len();
     }
+    bytes.split_at(at)
 }
 
 /// The subject, decoded and on one line.
@@ -269,15 +302,20 @@ fn message_text(fetched: &Fetched<'_>, subject: &str, body: &Body, chars: usize)
     if body.text.is_empty() && bare.starts_with('/') {
         return bare;
     }
-    let kept = truncate_chars(&body.text, chars);
+    let whole = body.text.clone() + fetched.attached;
+    let kept = truncate_chars(&whole, chars);
     let is_answer = fetched.headers.answered().is_some();
     let mut text = match is_answer || bare.is_empty() {
         true => String::new(),
         false => format!("[Subject: {bare}]\n"),
     };
     text += kept;
-    if kept.len() < body.text.len() {
+    if kept.len() < whole.len() {
         text += "\n[The mail is longer; the rest was not read]";
+    }
+    if fetched.content.files.iter().any(Part::is_tnef) {
+        text += "\n[What Outlook attached is within winmail.dat, which cannot be read here. If it matters, ask the \
+                 sender to send it as HTML or plain text]";
     }
     text.trim().to_owned()
 }

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::adapter::Parts;
+use super::imap::structure::Part;
 use super::imap::value::Value;
 use super::imap::{Imap, Mailbox, structure};
 use super::incoming::{Fetched, Judgement, envelope, judge, subject, text_of};
@@ -261,13 +262,21 @@ impl Receiver<'_> {
             return Ok(());
         }
         let is_too_large = opened.bytes > MAIL_BYTES;
-        let text = match is_too_large {
-            true => String::new(),
-            false => self.text(imap, opened)?,
-        };
+        let (mut text, mut attached) = (String::new(), String::new());
+        if !is_too_large {
+            let own: Vec<&Part> = opened.content.texts.iter().collect();
+            text = self.texts(imap, opened, &own)?.join("\n\n");
+            let parts = opened.content.attached.iter();
+            let (lines, parts): (Vec<&String>, Vec<&Part>) =
+                parts.map(|(line, part)| (line, part)).unzip();
+            for (line, text) in lines.iter().zip(self.texts(imap, opened, &parts)?) {
+                attached += &format!("\n\n{line}\n{}", text.trim());
+            }
+        }
         let fetched = Fetched {
             headers: &opened.headers,
             content: &opened.content,
+            attached: &attached,
             number: &opened.number,
             bytes: opened.bytes,
             is_too_large,
@@ -314,22 +323,20 @@ impl Receiver<'_> {
         Ok(())
     }
 
-    /// The text of a mail: of all its parts with text.
-    fn text(&self, imap: &mut Imap, opened: &Opened) -> Result<String, End> {
+    /// The texts of parts of a mail.
+    fn texts(&self, imap: &mut Imap, opened: &Opened, parts: &[&Part]) -> Result<Vec<String>, End> {
         let mut texts = Vec::new();
-        for part in &opened.content.texts {
+        for part in parts {
             let section = &part.section;
             let items = format!("UID BODY.PEEK[{section}]<0.{TEXT_BYTES}>");
             let wanted = format!("BODY[{section}]");
-            let Some(found) = imap.fetch(opened.uid, &items, &wanted)? else {
-                continue;
-            };
-            let bytes = found.named(&wanted);
+            let found = imap.fetch(opened.uid, &items, &wanted)?;
+            let bytes = found.as_ref().and_then(|found| found.named(&wanted));
             let bytes = bytes.and_then(Value::bytes).unwrap_or_default();
             // A quotation at the end is cut off later, so that more is read than is given.
             texts.push(text_of(part, bytes, 4 * self.parts.settings.body_chars));
         }
-        Ok(texts.join("\n\n"))
+        Ok(texts)
     }
 
     /// Refuses a mail that may be from someone else. If it says that it is from a person who has access, the owners

@@ -1,7 +1,7 @@
 //! Characters from bytes in a character set. PURE.
 
 use super::Charset;
-use super::tables::{BIG5, EUC_KR, GB18030, SHIFT_JIS, SINGLE_BYTE, Table};
+use super::tables::{BIG5, EUC_KR, GB18030, JIS_X_0212, SHIFT_JIS, SINGLE_BYTE, Table};
 
 /// What the next bytes are.
 enum Next {
@@ -20,6 +20,10 @@ enum Shift {
     Ascii,
     Katakana,
     Kanji,
+    /// JIS X 0212.
+    Further,
+    /// Pairs of bytes without a table.
+    Unknown,
 }
 
 /// Decodes what comes in pieces.
@@ -27,8 +31,8 @@ enum Shift {
 pub struct Decoder {
     charset: Charset,
     table: Table,
-    /// GB18030: the characters of four bytes, in their order; filled when the first one comes.
-    others: Vec<u16>,
+    /// The characters of four bytes of GB18030 in their order, or JIS X 0212; filled when the first one comes.
+    others: Option<Table>,
     shift: Shift,
 }
 
@@ -46,7 +50,7 @@ impl Decoder {
         Self {
             charset,
             table: packed.map(Table::unpack).unwrap_or_default(),
-            others: Vec::new(),
+            others: None,
             shift: Shift::default(),
         }
     }
@@ -95,9 +99,8 @@ impl Decoder {
             },
             Charset::EucJp => match (first, rest) {
                 (0x8e, [second @ 0xa1..=0xdf, ..]) => Next::Char(katakana(second - 0x80), 2),
-                // JIS X 0212, which pages hardly use, has no table here.
-                (0x8f, [0xa1..=0xfe, 0xa1..=0xfe, ..]) => {
-                    Next::Char(char::REPLACEMENT_CHARACTER, 3)
+                (0x8f, [row @ 0xa1..=0xfe, cell @ 0xa1..=0xfe, ..]) => {
+                    Next::Char(self.jis_x_0212(*row, *cell), 3)
                 }
                 (0x8f, [] | [0xa1..=0xfe]) => Next::Incomplete,
                 _ => self.pair(first, rest, euc_jp),
@@ -149,36 +152,68 @@ impl Decoder {
             + (second - 0x30) * 1260
             + (third - 0x81) * 10
             + (fourth - 0x30);
-        if self.others.is_empty() {
-            self.others = self.table.others();
-        }
+        let others = self.others.get_or_insert_with(|| self.table.others());
         // The other planes of Unicode begin at 90 30 81 30.
         let beyond = linear.checked_sub(189_000).map(|beyond| beyond + 0x1_0000);
-        let basic = || self.others.get(linear).copied().map(u32::from);
-        let point = beyond
-            .and_then(|point| u32::try_from(point).ok())
-            .or_else(basic);
-        let char = point.and_then(char::from_u32);
+        let char = match beyond.and_then(|point| u32::try_from(point).ok()) {
+            Some(point) => char::from_u32(point),
+            None => others.char(linear),
+        };
         Next::Char(char.unwrap_or(char::REPLACEMENT_CHARACTER), 4)
     }
 
+    /// The further Japanese characters, by row and cell.
+    fn jis_x_0212(&mut self, row: u8, cell: u8) -> char {
+        let table = self.others.get_or_insert_with(|| Table::unpack(JIS_X_0212));
+        let char = euc_jp(row, cell).and_then(|place| table.char(place));
+        char.unwrap_or(char::REPLACEMENT_CHARACTER)
+    }
+
+    /// ISO-2022-JP with its extensions (RFC 1554, RFC 2237, and Windows' 50220 to 50222).
     fn iso_2022_jp(&mut self, first: u8, rest: &[u8]) -> Next {
         if first == 0x1b {
-            self.shift = match rest {
-                [] | [b'(' | b'$'] => return Next::Incomplete,
-                [b'(', b'B' | b'J', ..] => Shift::Ascii,
-                [b'(', b'I', ..] => Shift::Katakana,
-                [b'$', b'@' | b'B', ..] => Shift::Kanji,
+            let (shift, count) = match rest {
+                [] | [b'(' | b'$' | b'&'] | [b'$', b'('] => return Next::Incomplete,
+                [b'(', b'I', ..] => (Shift::Katakana, 3),
+                [b'(', b'A'..=b'Z', ..] => (Shift::Ascii, 3),
+                [b'$', b'@' | b'B', ..] => (Shift::Kanji, 3),
+                // JIS X 0213 has the characters of JIS X 0208 at their places.
+                [b'$', b'(', b'@' | b'B' | b'O' | b'Q', ..] => (Shift::Kanji, 4),
+                [b'$', b'(', b'D', ..] => (Shift::Further, 4),
+                // Chinese and Korean ones, which hardly any mail mixes with Japanese.
+                [b'$', b'(', _, ..] => (Shift::Unknown, 4),
+                [b'$', b'A', ..] => (Shift::Unknown, 3),
+                [b'&', b'@', ..] => return Next::Nothing(3),
                 _ => return Next::Char(char::REPLACEMENT_CHARACTER, 1),
             };
-            return Next::Nothing(3);
+            self.shift = shift;
+            return Next::Nothing(count);
         }
         match (self.shift, first, rest) {
+            (_, 0x0e, _) => {
+                self.shift = Shift::Katakana;
+                Next::Nothing(1)
+            }
+            (_, 0x0f, _) => {
+                self.shift = Shift::Ascii;
+                Next::Nothing(1)
+            }
+            // Each line ends in ASCII (RFC 1468), also one that was cut.
+            (_, b'\n', _) => {
+                self.shift = Shift::Ascii;
+                Next::Char('\n', 1)
+            }
             (Shift::Katakana, 0x21..=0x5f, _) => Next::Char(katakana(first), 1),
-            (Shift::Kanji, 0x21..=0x7e, []) => Next::Incomplete,
-            (Shift::Kanji, 0x21..=0x7e, [second @ 0x21..=0x7e, ..]) => {
-                let place = euc_jp(first | 0x80, second | 0x80);
-                let char = place.and_then(|place| self.table.char(place));
+            (_, 0xa1..=0xdf, _) => Next::Char(katakana(first & 0x7f), 1),
+            (Shift::Ascii | Shift::Katakana, 0..0x80, _) => Next::Char(char::from(first), 1),
+            (_, 0x21..=0x7e, []) => Next::Incomplete,
+            (shift, 0x21..=0x7e, [second @ 0x21..=0x7e, ..]) => {
+                let (row, cell) = (first | 0x80, second | 0x80);
+                let char = match shift {
+                    Shift::Further => Some(self.jis_x_0212(row, cell)),
+                    Shift::Kanji => euc_jp(row, cell).and_then(|place| self.table.char(place)),
+                    _ => None,
+                };
                 Next::Char(char.unwrap_or(char::REPLACEMENT_CHARACTER), 2)
             }
             (_, 0..0x80, _) => Next::Char(char::from(first), 1),

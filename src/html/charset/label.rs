@@ -3,7 +3,7 @@
 use super::Charset;
 
 /// The sets in which a byte is a character and for which there is a table, in the order of the table.
-const SINGLE_BYTE: [&str; 25] = [
+const SINGLE_BYTE: [&str; 31] = [
     "ibm866",
     "iso-8859-2",
     "iso-8859-3",
@@ -29,12 +29,16 @@ const SINGLE_BYTE: [&str; 25] = [
     "windows-1256",
     "windows-1257",
     "windows-1258",
+    "ibm437",
+    "ibm850",
+    "ibm852",
+    "ibm855",
+    "ibm858",
+    "x-mac-cyrillic",
 ];
 
 /// Other names of sets in use.
-const SYNONYMS: [(&str, &str); 32] = [
-    ("866", "ibm866"),
-    ("cp866", "ibm866"),
+const SYNONYMS: [(&str, &str); 30] = [
     ("iso-ir-101", "iso-8859-2"),
     ("iso-ir-109", "iso-8859-3"),
     ("iso-ir-110", "iso-8859-4"),
@@ -89,6 +93,20 @@ impl Label {
         // `iso8859_2`, `iso88592` and `cp1251` are what standards call `iso-8859-2` and `windows-1251`. A year may
         // follow.
         let mut usual = name.split(':').next().unwrap_or_default().replace('_', "-");
+        // Something may follow that was never part of it.
+        let is_part = |char: char| char.is_ascii_alphanumeric() || "-.".contains(char);
+        let end = usual.find(|char| !is_part(char)).unwrap_or(usual.len());
+        usual.truncate(end);
+        // MS-DOS numbers its sets, of which `cp-850` is one.
+        let number = usual
+            .trim_start_matches(char::is_alphabetic)
+            .trim_start_matches('-');
+        let dos = format!("ibm{number}");
+        if ["", "cp", "cp-", "ibm", "ibm-", "dos-"].contains(&&usual[..usual.len() - number.len()])
+            && SINGLE_BYTE.contains(&&*dos)
+        {
+            usual = dos;
+        }
         for (short, long) in [
             ("iso8859", "iso-8859"),
             ("x-cp12", "cp12"),
@@ -121,7 +139,8 @@ impl Label {
 /// Unicode, Western Europe, and the sets of East Asia.
 fn multibyte(name: &str) -> Option<Charset> {
     Some(match name {
-        "utf-8" | "utf8" | "unicode-1-1-utf-8" => Charset::Utf8,
+        "utf-8" | "utf8" | "unicode-1-1-utf-8" | "utf-8-sig" | "utf8mb4" | "x-utf-8"
+        | "cp65001" | "65001" => Charset::Utf8,
         "utf-16" | "utf-16le" | "unicode" | "ucs-2" => Charset::Utf16(false),
         "utf-16be" => Charset::Utf16(true),
         "ascii" | "us-ascii" | "iso-8859-1" | "latin1" | "latin-1" | "l1" | "windows-1252"
@@ -136,7 +155,8 @@ fn multibyte(name: &str) -> Option<Charset> {
         "shift-jis" | "sjis" | "x-sjis" | "csshiftjis" | "ms-kanji" | "windows-31j" | "ms932"
         | "cp932" => Charset::ShiftJis,
         "euc-jp" | "x-euc-jp" | "eucjp" | "cseucpkdfmtjapanese" => Charset::EucJp,
-        "iso-2022-jp" | "csiso2022jp" => Charset::Iso2022Jp,
+        "csiso2022jp" | "csiso2022jp2" | "cp50220" | "cp50221" | "cp50222" => Charset::Iso2022Jp,
+        _ if name.starts_with("iso-2022-jp") => Charset::Iso2022Jp,
         "euc-kr" | "euckr" | "cseuckr" | "korean" | "ks-c-5601-1987" | "ks-c-5601-1989"
         | "ksc5601" | "ksc-5601" | "csksc56011987" | "iso-ir-149" | "windows-949" | "cp949"
         | "uhc" => Charset::EucKr,

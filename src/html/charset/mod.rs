@@ -1,6 +1,6 @@
 //! Character sets: which one a page is in, and its characters as they arrive.
 //!
-//! The tables take 58 kB: encoding_rs, which has those for writing too, adds 177 kB to the program.
+//! The tables take 62 kB: encoding_rs, which has those for writing too, adds 177 kB to the program.
 
 mod decoder;
 mod label;
@@ -34,7 +34,7 @@ pub enum Charset {
     Big5,
     /// Shift JIS, as Windows has it.
     ShiftJis,
-    /// EUC-JP without JIS X 0212.
+    /// EUC-JP.
     EucJp,
     /// ISO-2022-JP, the set of Japanese mails.
     Iso2022Jp,

@@ -83,6 +83,34 @@ fn each_set_is_read() {
     }
 }
 
+/// The bytes are from Python's codecs.
+#[test]
+fn sets_of_old_mails_are_read_by_all_their_names() {
+    let rows: [(&str, &[u8], &str); 9] = [
+        ("euc-jp", b"\x8f\xb0\xdd\x8f\xed\xe3a", "伮龥a"),
+        (
+            "iso-2022-jp-1",
+            b"\x1b$(D0]\x1b(Ba\x1b$BF|K\\\x1b(B",
+            "伮a日本",
+        ),
+        ("iso-2022-jp-3", b"\x1b$(QF|K\\\x1b(B.", "日本."),
+        (
+            "iso-2022-jp-ms",
+            b"\x1b$BF|\nplain \xb6\x0e6\x0f.",
+            "日\nplain ｶｶ.",
+        ),
+        ("cp-850", b"\x81ber", "über"),
+        ("IBM850", b"\x82", "é"),
+        ("437", b"\xe1", "ß"),
+        ("\"utf-8  euao6y69zh2w\"", "é".as_bytes(), "é"),
+        ("utf8;format=flowed", "é".as_bytes(), "é"),
+    ];
+    for (label, bytes, text) in rows {
+        let charset = Charset::named(label).expect(label);
+        assert_eq!(decode(charset, bytes), text, "{label}");
+    }
+}
+
 #[test]
 fn broken_characters_swallow_no_markup() {
     let rows: [(Charset, &[u8], &str); 8] = [

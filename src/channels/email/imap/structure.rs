@@ -3,9 +3,11 @@
 
 use super::value::Value;
 use crate::channels::email::mime::decode::Encoding;
-use crate::channels::email::mime::words::parameter;
-use crate::limits::channels::email::{PARTS, TEXT_PARTS};
+use crate::channels::email::mime::words::{decode_words, parameter};
+use crate::channels::names::clean_name;
+use crate::limits::channels::email::{PARTS, SUBJECT_CHARS, TEXT_PARTS};
 use crate::message::Media;
+use crate::text::one_line;
 
 /// A part that is not made of parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub struct Content {
     pub texts: Vec<Part>,
     /// The rest.
     pub files: Vec<Part>,
+    /// The texts of mails that are attached, each with the line above it. They are among the files too.
+    pub attached: Vec<(String, Part)>,
 }
 
 impl Part {
@@ -52,6 +56,13 @@ impl Part {
             parameter(&self.parameters, name).is_some_and(|it| it.eq_ignore_ascii_case(value))
         };
         is("format", "flowed").then(|| is("delsp", "yes"))
+    }
+
+    /// Whether it is in a format of Outlook's own, in which it wraps everything.
+    pub fn is_tnef(&self) -> bool {
+        self.kind.ends_with("/ms-tnef")
+            || self.kind.ends_with("/vnd.ms-tnef")
+            || self.name().eq_ignore_ascii_case("winmail.dat")
     }
 
     /// What its sender calls it; else a usual name for its type.
@@ -136,6 +147,9 @@ fn walk(value: &Value, section: &str, content: &mut Content, left: &mut usize) -
         let Some(part) = leaf(members, section) else {
             return false;
         };
+        if part.kind.starts_with("message/") && members.get(8).is_some() {
+            add_attached(members, section, content, left);
+        }
         if part.is_file() || content.texts.len() >= TEXT_PARTS {
             content.files.push(part);
             return false;
@@ -167,6 +181,7 @@ fn walk(value: &Value, section: &str, content: &mut Content, left: &mut usize) -
                 has_text |= found;
                 content.texts.append(&mut inner.texts);
                 content.files.append(&mut inner.files);
+                content.attached.append(&mut inner.attached);
             }
             has_text
         }
@@ -178,6 +193,42 @@ fn walk(value: &Value, section: &str, content: &mut Content, left: &mut usize) -
             has_text
         }
     }
+}
+
+/// Adds the texts of a mail within the mail, of which the server tells the envelope and the parts.
+fn add_attached(members: &[Value], section: &str, content: &mut Content, left: &mut usize) {
+    let envelope = members.get(7).map(Value::members).unwrap_or_default();
+    let Some(body) = members.get(8).filter(|_| !envelope.is_empty()) else {
+        return;
+    };
+    let is_simple = !matches!(body.members().first(), Some(Value::List(_)));
+    let inner_section = match is_simple {
+        true => format!("{section}.1"),
+        false => section.to_owned(),
+    };
+    let text = |value: Option<&Value>| value.and_then(Value::text).unwrap_or_default();
+    let from = envelope.get(2).map(Value::members).unwrap_or_default();
+    let from = from.first().map(Value::members).unwrap_or_default();
+    let name = decode_words(&text(from.first()));
+    let address = format!("{}@{}", text(from.get(2)), text(from.get(3)));
+    let about = [
+        name,
+        address.trim_matches('@').to_owned(),
+        text(envelope.first()),
+        decode_words(&text(envelope.get(1))),
+    ];
+    let about = about.map(|part| one_line(&clean_name(&part), SUBJECT_CHARS));
+    let about: Vec<&str> = (about.iter().map(|part| part.trim()))
+        .filter(|part| !part.is_empty())
+        .collect();
+    let line = format!("[Attached mail: {}]", about.join(", "));
+    let mut inner = Content::default();
+    walk(body, &inner_section, &mut inner, left);
+    let room = TEXT_PARTS.saturating_sub(content.attached.len());
+    let texts = inner.texts.into_iter().map(|text| (line.clone(), text));
+    content
+        .attached
+        .extend(texts.chain(inner.attached).take(room));
 }
 
 /// Adds the one of several forms of the same content that is read best: plain text, else HTML. Files of the
@@ -192,6 +243,7 @@ fn alternative<'a>(
         let mut inner = Content::default();
         walk(part, &section, &mut inner, left);
         content.files.append(&mut inner.files);
+        content.attached.append(&mut inner.attached);
         let is_plain = |texts: &[Part]| texts.iter().all(|text| !text.is_html());
         let is_better = match &best {
             None => true,

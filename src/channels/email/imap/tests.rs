@@ -220,3 +220,41 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_texts_of_an_attached_mail_are_found() {
+    let envelope = r#"("Mon, 2 Nov 2026 08:00:00 +0100" "=?utf-8?Q?W=C3=A4sche?=" (("Ana" NIL "ana" "example.net")) NIL NIL NIL NIL NIL NIL NIL)"#;
+    let mail = |body: &str| {
+        format!(
+            r#"("message" "rfc822" NIL NIL NIL "7bit" 900 {envelope} {body} 30 NIL ("attachment" ("filename" "x.eml")) NIL NIL)"#
+        )
+    };
+    let line = "[Attached mail: Ana, ana@example.net, Mon, 2 Nov 2026 08:00:00 +0100, Wäsche]";
+    for (body, expected) in [
+        (PLAIN.to_owned(), "2.1"),
+        (
+            format!(r#"({PLAIN}{HTML} "alternative" NIL NIL NIL)"#),
+            "2.1",
+        ),
+        (format!(r#"({PNG}{PLAIN} "mixed" NIL NIL NIL)"#), "2.2"),
+    ] {
+        let whole = format!(r#"({PLAIN}{} "mixed" NIL NIL NIL)"#, mail(&body));
+        let content = structure(&whole);
+        let attached: Vec<_> = content
+            .attached
+            .iter()
+            .map(|(line, part)| (&**line, &*part.section))
+            .collect();
+        assert_eq!(attached, [(line, expected)]);
+        assert_eq!(sections(&content), (vec!["1"], vec!["2"]));
+    }
+    let nested = mail(&format!(r#"({PLAIN}{} "mixed" NIL NIL NIL)"#, mail(PLAIN)));
+    let content = structure(&nested);
+    let attached: Vec<_> = content
+        .attached
+        .iter()
+        .map(|(_, part)| &*part.section)
+        .collect();
+    assert_eq!(attached, ["1.1", "1.2.1"]);
+    assert_eq!(sections(&content), (vec![], vec!["1"]));
+}

@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+use super::super::imap::structure::content;
+use super::super::imap::value::Response;
 use super::*;
 use crate::channels::email::compose::message_id;
 
@@ -115,6 +117,7 @@ fn made_of(fields: &str, text: &str, is_too_large: bool) -> Envelope {
     let fetched = Fetched {
         headers: &headers,
         content: &Content::default(),
+        attached: "",
         number: "7.8",
         bytes: 40_000_000,
         is_too_large,
@@ -258,5 +261,58 @@ proptest! {
         judged(&fields);
         let envelope = made(&fields, &text);
         prop_assert!(envelope.session.as_str().starts_with("email:ana@example.net"));
+    }
+}
+
+/// The text of a part with these parameters and encoding.
+fn text_with(charset: &str, encoding: &str, bytes: &[u8]) -> String {
+    let whole = format!(
+        r#"* 1 FETCH (BODYSTRUCTURE ("text" "plain" ("charset" "{charset}") NIL NIL "{encoding}" 9 1))"#
+    );
+    let Some(Response::Numbered {
+        value: Some(value), ..
+    }) = Response::parse(whole.as_bytes())
+    else {
+        panic!("{whole}")
+    };
+    let content = content(value.named("BODYSTRUCTURE").unwrap());
+    text_of(&content.texts[0], bytes, 1000)
+}
+
+#[test]
+fn nothing_of_a_text_is_lost_and_nothing_stays_encoded() {
+    for (charset, encoding, bytes, expected) in [
+        (
+            "us-ascii",
+            "base64",
+            &b"Hello Ana, how are you?\r\n"[..],
+            "Hello Ana, how are you?\r\n",
+        ),
+        (
+            "utf-8",
+            "base64",
+            b"R3LDvMOfZQ==\r\n_______________\r\nList mailing list\r\n",
+            "Grüße\n_______________\r\nList mailing list\r\n",
+        ),
+        (
+            "x-unknown",
+            "8bit",
+            b"caf\xe9",
+            "[Its character set x-unknown is not known: letters may be wrong]\ncafé",
+        ),
+        ("x-unknown", "8bit", "café".as_bytes(), "café"),
+        ("utf-7", "7bit", b"caf+AOk-", "café"),
+        (
+            "utf-8",
+            "7bit",
+            b"a\nbegin 644 b.txt\n#0V%T\n`\nend\n",
+            "a\n[File b.txt]\nCat\n",
+        ),
+    ] {
+        assert_eq!(
+            text_with(charset, encoding, bytes),
+            expected,
+            "{charset} {encoding}"
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! The text that a person wrote, apart from signatures and what earlier mails said. PURE.
 
+use crate::channels::names::clean_name;
 use crate::html::{Form, Tokenizer, Writer};
 use crate::limits::channels::email::QUOTE_CHARS;
 use crate::text::truncate_chars;
@@ -60,6 +61,76 @@ pub fn unflow(text: &str, deletes_space: bool) -> String {
 
 fn quote_depth(line: &str) -> usize {
     line.bytes().take_while(|byte| *byte == b'>').count()
+}
+
+/// The text with files that are written within it (uuencode) taken apart: those with text are kept, others named.
+pub fn without_uuencoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut lines = text.split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
+        let is_next_data = lines
+            .peek()
+            .is_some_and(|next| uudecode(next.trim_end()).is_some());
+        let Some(name) = begun_file(line).filter(|_| is_next_data) else {
+            out.push_str(line);
+            continue;
+        };
+        let (mut bytes, mut behind) = (Vec::new(), "");
+        for line in lines.by_ref() {
+            match uudecode(line.trim_end_matches(['\r', '\n'])) {
+                Some(decoded) => bytes.extend(decoded),
+                None if line.trim_end() == "end" => break,
+                // It is not whole.
+                None => {
+                    behind = line;
+                    break;
+                }
+            }
+        }
+        let name = clean_name(name);
+        match std::str::from_utf8(&bytes) {
+            Ok(text) if !text.contains('\0') => {
+                out.push_str(&format!("[File {name}]\n{}\n", text.trim_end()));
+            }
+            _ => out.push_str(&format!(
+                "[File {name} with {} bytes, written into the text, which is not kept. If it matters, ask the \
+                 sender to attach it]\n",
+                bytes.len()
+            )),
+        }
+        out.push_str(behind);
+    }
+    out
+}
+
+/// The name in the line before a file, such as `begin 644 cat.jpg`.
+fn begun_file(line: &str) -> Option<&str> {
+    let (mode, name) = line.strip_prefix("begin ")?.trim().split_once(' ')?;
+    let is_mode =
+        (3..=4).contains(&mode.len()) && mode.bytes().all(|byte| (b'0'..b'8').contains(&byte));
+    is_mode.then_some(name.trim())
+}
+
+/// The bytes of a line of a file, which has their number before them; `None` for another line.
+fn uudecode(line: &str) -> Option<Vec<u8>> {
+    let value = |byte: u8| (b' '..=b'`').contains(&byte).then(|| (byte - b' ') & 0x3f);
+    let (first, rest) = line.as_bytes().split_first()?;
+    let count = usize::from(value(*first)?);
+    // Spaces at the end may have been lost, and some add a character.
+    let most = count.div_ceil(3) * 4;
+    if rest.len() > most + 1 || rest.len() + 4 < most {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(count);
+    for group in rest.chunks(4) {
+        let mut bits = 0_u32;
+        for at in 0..4 {
+            bits = bits << 6 | u32::from(value(group.get(at).copied().unwrap_or(b' '))?);
+        }
+        bytes.extend_from_slice(&bits.to_be_bytes()[1..]);
+    }
+    bytes.resize(count, 0);
+    Some(bytes)
 }
 
 /// Cuts off the signature and what is quoted at the end. A forwarded mail is kept whole: what it quotes is what it

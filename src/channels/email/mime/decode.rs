@@ -19,9 +19,13 @@ pub enum Encoding {
 impl Encoding {
     /// The encoding of this name. What is unknown is taken as it is.
     pub fn named(name: &str) -> Self {
-        match name.trim().to_ascii_lowercase().as_str() {
-            "base64" => Self::Base64,
-            "quoted-printable" => Self::Quoted,
+        let is_part = |char: char| char.is_ascii_alphanumeric() || char == '-';
+        let name = name
+            .trim_start_matches(|char| !is_part(char))
+            .to_ascii_lowercase();
+        match name.split(|char| !is_part(char)).next().unwrap_or_default() {
+            "base64" | "base-64" | "b64" => Self::Base64,
+            "quoted-printable" | "quoted" | "quotedprintable" => Self::Quoted,
             _ => Self::Plain,
         }
     }
@@ -112,8 +116,10 @@ impl Decoder {
         }
         self.escape.push(byte);
         match self.escape.as_slice() {
-            [b'=', b'\r'] => {}
-            [b'=', b'\n'] | [b'=', b'\r', b'\n'] => self.escape.clear(),
+            // White space at the end of a line was added on the way (RFC 2045, section 6.7).
+            [b'=', blank @ .., b'\n'] if blank.trim_ascii().is_empty() => self.escape.clear(),
+            [b'=', blank @ ..]
+                if blank.trim_ascii().is_empty() && self.escape.len() < QUOTED_LINE_BYTES => {}
             [b'=', high] if high.is_ascii_hexdigit() => {}
             [b'=', high, low] => match (hex(*high), hex(*low)) {
                 (Some(high), Some(low)) => {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::address::mailbox;
-use super::body::{of_html, split, unflow};
+use super::body::{of_html, split, unflow, without_uuencoded};
 use super::decode::{Decoder, Encoding, base64_lines, quoted};
 use super::headers::{Headers, ids};
 use super::trust::{Results, Servers, Trust, judge};
@@ -59,10 +59,16 @@ fn encoded_words_are_decoded_and_joined() {
         ("a =?utf-8?Q?b?= c", "a b c"),
         ("=?utf-8*de?Q?b?=", "b"),
         ("=?gb2312?B?xOO6ww==?= x", "你好 x"),
-        ("=?hz-gb-2312?B?xOO6ww==?= x", "ÄãºÃ x"),
+        ("=?hz-gb-2312?B?xOO6ww==?= x", "你好 x"),
         ("=?broken", "=?broken"),
         ("=?utf-8?X?abc?=", "=?utf-8?X?abc?="),
         ("2 =? 3", "2 =? 3"),
+        ("[SPAM]=?utf-8?B?VGhpcw==?=", "[SPAM]This"),
+        ("Some =?utf-8?Q??=", "Some "),
+        ("=?utf-8?q? =C3=BC_Test?=", " ü Test"),
+        ("=?cp-850?Q?gr=81n?=", "grün"),
+        ("=?unicode-1-1-utf-7?Q?caf+AOk-?=", "café"),
+        ("=?iso-8859-2?Q?Dzie=C5=84?=", "Dzień"),
     ] {
         assert_eq!(decode_words(value), expected, "{value}");
     }
@@ -124,6 +130,38 @@ fn a_parameter_is_found_in_each_of_its_forms() {
             Some("longer.txt"),
         ),
         (list(&[("name", "x")]), None),
+        // A set that is not known, pieces with a set each, and those that begin with one.
+        (
+            list(&[("filename*", "x-mystery''caf%E9.txt")]),
+            Some("café.txt"),
+        ),
+        (
+            list(&[
+                ("filename*0*", "iso-8859-1''caf%E9%20"),
+                ("filename*1*", "utf-8''%C3%BC"),
+                ("filename*2", ".txt"),
+            ]),
+            Some("café ü.txt"),
+        ),
+        (
+            list(&[("filename*1", "long"), ("filename*2", "er.txt")]),
+            Some("longer.txt"),
+        ),
+        (
+            list(&[
+                ("filename*0*", "ISO-2022-JP''%1B%24B%24%22%24"),
+                ("filename*1*", "%24%1B%28B.png"),
+            ]),
+            Some("あい.png"),
+        ),
+        (
+            list(&[
+                ("filename*0", "=?UTF-8?Q?a_=F0=9F"),
+                ("filename*1", "=98=81.docx?="),
+            ]),
+            Some("a 😁.docx"),
+        ),
+        (list(&[("filename*", "plain's.txt")]), Some("plain's.txt")),
     ] {
         assert_eq!(
             parameter(&pairs, "filename").as_deref(),
@@ -152,10 +190,62 @@ fn character_sets_are_read_or_said_to_be_unknown() {
         decode_charset("gb18030", b"\xc4\xe3").as_deref(),
         Some("你")
     );
-    assert_eq!(decode_charset("hz-gb-2312", b"\xc4\xe3"), None);
+    for (name, bytes, text) in [
+        ("hz-gb-2312", &b"a ~~ ~{Dc:C~} b"[..], "a ~ 你好 b"),
+        (
+            "unicode-1-1-utf-7",
+            b"Gr+APwA3w-e 1 +- 2, +2D3eAA-",
+            "Grüße 1 + 2, 😀",
+        ),
+        ("utf-7", b"caf+AOk", "café"),
+        ("iso-2022-kr", b"\x1b$)C\x0e>H3g\x0f ok", "안녕 ok"),
+        ("iso-2022-cn", b"\x1b$)A\x0eDc:C\x0f.", "你好."),
+        ("utf-8", b"caf\xe9, na\xefve", "café, naïve"),
+        ("utf-8", b"gr\xc3\xbc\xc3", "grü\u{fffd}"),
+        ("iso-2022-jp", "日本".as_bytes(), "日本"),
+        ("iso-8859-2", "Dzień dobry".as_bytes(), "Dzień dobry"),
+        ("windows-1250", "Žluťoučký kůň".as_bytes(), "Žluťoučký kůň"),
+        ("windows-1251", b"\xcf\xf0\xe8\xe2\xe5\xf2", "Привет"),
+        ("windows-1251", b"\xd0\xa8", "РЁ"),
+        ("ansi", b"plain", "plain"),
+        ("cp-850", b"gr\x81n", "grün"),
+        ("\"", b"caf\xc3\xa9", "café"),
+    ] {
+        assert_eq!(decode_charset(name, bytes).as_deref(), Some(text), "{name}");
+    }
+    assert_eq!(decode_charset("x-unknown", b"\xc4\xe3"), None);
     assert_eq!(
         decode_charset("hz-gb-2312", b"ascii").as_deref(),
         Some("ascii")
+    );
+}
+
+#[test]
+fn encodings_are_read_as_broken_programs_write_them() {
+    for (name, encoded, text) in [
+        ("quoted-printable", "a =  \t\r\nb=\nc= d=", "a bc= d="),
+        ("Quoted-Printable;", "=c3=BC", "ü"),
+        ("\"base64\"", "w7w=", "ü"),
+        ("base-64", "w7\r\n w", "ü"),
+        ("x-mystery", "ü", "ü"),
+    ] {
+        let bytes = decoded(Encoding::named(name), &[encoded.as_bytes()]);
+        assert_eq!(String::from_utf8_lossy(&bytes), text, "{name}");
+    }
+}
+
+#[test]
+fn files_within_a_text_are_taken_out() {
+    let text = "Look:\nbegin 644 cat.txt\n#0V%T\n`\nend\nbye\nbegin 600 it now\n";
+    assert_eq!(
+        without_uuencoded(text),
+        "Look:\n[File cat.txt]\nCat\nbye\nbegin 600 it now\n"
+    );
+    let binary = "begin 755 a.bin\n#_P#^\nnot of it\n";
+    let read = without_uuencoded(binary);
+    assert!(
+        read.starts_with("[File a.bin with 3 bytes") && read.ends_with("\nnot of it\n"),
+        "{read}"
     );
 }
 

@@ -10,13 +10,31 @@ use crate::limits::channels::email::WORD_BYTES;
 /// The text of bytes in a character set; `None` for a set that is not known here. Without a name, it is
 /// UTF-8 where it may be.
 pub fn decode_charset(name: &str, bytes: &[u8]) -> Option<String> {
+    if let Some(text) = seven_bits(name, bytes) {
+        return Some(text);
+    }
     let charset = match (Charset::named(name), std::str::from_utf8(bytes)) {
-        // Many programs that name ASCII or nothing send UTF-8.
-        (Some(Charset::Windows1252) | None, Ok(text)) => return Some(text.to_owned()),
+        // Many programs that name ASCII or nothing send UTF-8, and what is of seven bits has no such bytes.
+        (Some(Charset::Windows1252 | Charset::Utf8) | None, Ok(text)) => {
+            return Some(text.to_owned());
+        }
+        (Some(Charset::Iso2022Jp), Ok(text)) if !text.is_ascii() => return Some(text.to_owned()),
+        (Some(charset @ Charset::SingleByte(_)), Ok(text)) if is_rather_utf8(charset, text) => {
+            return Some(text.to_owned());
+        }
+        // Others name UTF-8 whatever they send.
+        (Some(Charset::Utf8), Err(error)) => match error.error_len() {
+            Some(_) if is_mostly_broken(bytes) => Charset::Windows1252,
+            _ => Charset::Utf8,
+        },
         (Some(charset), _) => charset,
         (None, Err(_)) if name.is_empty() => Charset::Windows1252,
         (None, Err(_)) => return None,
     };
+    decode(charset, bytes)
+}
+
+fn decode(charset: Charset, bytes: &[u8]) -> Option<String> {
     let mut text = String::with_capacity(bytes.len());
     let source = Source::new(bytes).ok()?;
     let decoded = source.decode(charset, &mut |char| {
@@ -24,6 +42,81 @@ pub fn decode_charset(name: &str, bytes: &[u8]) -> Option<String> {
         true
     });
     decoded.ok().map(|()| text)
+}
+
+/// Whether a text that UTF-8 can be was hardly written in a set of single bytes: what is a letter here would be
+/// several, which is no coincidence when it happens again and again, or control characters.
+fn is_rather_utf8(charset: Charset, text: &str) -> bool {
+    let is_odd = |char: char| matches!(char, '\u{80}'..='\u{9f}' | char::REPLACEMENT_CHARACTER);
+    text.chars().filter(|char| !char.is_ascii()).count() > 2
+        || decode(charset, text.as_bytes()).is_some_and(|read| read.contains(is_odd))
+}
+
+/// Whether more of the bytes beyond ASCII are no UTF-8 than are.
+fn is_mostly_broken(bytes: &[u8]) -> bool {
+    let (mut good, mut bad) = (0_usize, 0_usize);
+    for char in String::from_utf8_lossy(bytes).chars() {
+        match char {
+            char::REPLACEMENT_CHARACTER => bad += 1,
+            _ => good += usize::from(!char.is_ascii()),
+        }
+    }
+    bad > good
+}
+
+/// The text in a set of seven bits that browsers do not know and old mails have: UTF-7 (RFC 2152), HZ (RFC 1843),
+/// and the Korean and Chinese kin of ISO-2022-JP (RFC 1557, RFC 1922).
+fn seven_bits(name: &str, bytes: &[u8]) -> Option<String> {
+    let name = name.trim_matches([' ', '"', '\'']).to_ascii_lowercase();
+    if name.contains("utf-7") || name.contains("utf7") {
+        return Some(utf_7(&String::from_utf8_lossy(bytes)));
+    }
+    let (charset, open, close, mark): (_, &[u8], &[u8], &[u8]) = match &*name {
+        "hz-gb-2312" | "hz" => (Charset::Gb18030, b"~{", b"~}", b"~\n"),
+        "iso-2022-kr" => (Charset::EucKr, b"\x0e", b"\x0f", b"\x1b$)C"),
+        "iso-2022-cn" => (Charset::Gb18030, b"\x0e", b"\x0f", b"\x1b$)A"),
+        _ => return None,
+    };
+    let mut eight = Vec::with_capacity(bytes.len());
+    let (mut rest, mut is_open) = (bytes, false);
+    while let [first, after @ ..] = rest {
+        if let Some(after) = rest.strip_prefix(mark) {
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix(if is_open { close } else { open }) {
+            (rest, is_open) = (after, !is_open);
+        } else {
+            is_open &= *first != b'\n';
+            eight.push(if is_open { first | 0x80 } else { *first });
+            rest = match (rest, &*name) {
+                ([b'~', b'~', tail @ ..], "hz-gb-2312" | "hz") if !is_open => tail,
+                _ => after,
+            };
+        }
+    }
+    decode(charset, &eight)
+}
+
+fn utf_7(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('+') {
+        out.push_str(before);
+        let is_base64 = |char: char| char.is_ascii_alphanumeric() || matches!(char, '+' | '/');
+        let end = after.find(|char| !is_base64(char)).unwrap_or(after.len());
+        let (encoded, behind) = after.split_at(end);
+        let mut bytes = Vec::new();
+        Decoder::new(Encoding::Base64).push(encoded.as_bytes(), &mut bytes);
+        let units: Vec<u16> = (bytes.as_chunks().0.iter())
+            .map(|unit| u16::from_be_bytes(*unit))
+            .collect();
+        out.push_str(&String::from_utf16_lossy(&units));
+        // A plus alone stands for itself, with or without the minus that should follow.
+        if encoded.is_empty() {
+            out.push('+');
+        }
+        rest = behind.strip_prefix('-').unwrap_or(behind);
+    }
+    out + rest
 }
 
 /// A value with its encoded words decoded, also those that are not quite what the standard asks for. What is in an
@@ -164,50 +257,56 @@ fn folded(text: &str) -> String {
     out
 }
 
-/// A parameter such as `filename`, of names in lower case and values: whole, encoded, or in numbered pieces.
+/// A parameter such as `filename`, of names in lower case and values: whole, encoded, or in numbered pieces. What is
+/// in an unknown character set is read as in [`decode_words`].
 pub fn parameter(parameters: &[(String, String)], name: &str) -> Option<String> {
     let find = |wanted: &str| {
         let mut all = parameters.iter();
         all.find_map(|(known, value)| (known == wanted).then_some(value.as_str()))
     };
+    let mut open: Option<(String, Vec<u8>)> = None;
+    let mut out = String::new();
     if let Some(value) = find(&format!("{name}*")) {
-        let (charset, encoded) = extended(value);
-        return decode_charset(charset, &percent(encoded));
+        let (charset, encoded) = extended(value).unwrap_or(("utf-8", value));
+        open = Some((charset.to_owned(), percent(encoded)));
     }
-    let mut bytes = Vec::new();
-    let mut charset = String::new();
-    for index in 0..=parameters.len() {
-        let (value, is_encoded) = match find(&format!("{name}*{index}*")) {
-            Some(value) => (value, true),
-            None => match find(&format!("{name}*{index}")) {
-                Some(value) => (value, false),
-                None => break,
-            },
-        };
-        match (index, is_encoded) {
-            (0, true) => {
-                let (named, encoded) = extended(value);
-                named.clone_into(&mut charset);
-                bytes = percent(encoded);
-            }
-            (_, true) => bytes.extend(percent(value)),
-            (_, false) => bytes.extend_from_slice(value.as_bytes()),
+    // Some begin to count with one.
+    let piece = |index: usize| {
+        let encoded = find(&format!("{name}*{index}*")).map(|value| (value, true));
+        encoded.or_else(|| Some((find(&format!("{name}*{index}"))?, false)))
+    };
+    let first = usize::from(piece(0).is_none());
+    let pieces = (first..=parameters.len() + first).map_while(piece);
+    let is_whole = open.is_some();
+    for (value, is_encoded) in pieces.take_while(|_| !is_whole) {
+        let named = extended(value).filter(|_| is_encoded);
+        // Each piece may name its set, against the standard.
+        if let Some((charset, _)) = named
+            && open.as_ref().is_some_and(|(known, _)| known != charset)
+        {
+            flush(&mut open, &mut out);
+        }
+        let (charset, value) = named.unwrap_or(("", value));
+        let (_, bytes) = open.get_or_insert_with(|| (charset.to_owned(), Vec::new()));
+        match is_encoded {
+            true => bytes.extend(percent(value)),
+            false => bytes.extend_from_slice(value.as_bytes()),
         }
     }
-    if !bytes.is_empty() {
-        return decode_charset(&charset, &bytes);
-    }
+    flush(&mut open, &mut out);
     // Encoded words are not allowed here, and are what most programs send.
-    find(name).map(decode_words)
+    match out.is_empty() {
+        true => find(name).map(decode_words),
+        false => Some(decode_words(&out)),
+    }
 }
 
-/// The character set of an extended value, and the rest.
-fn extended(value: &str) -> (&str, &str) {
+/// The character set of an extended value, and the rest; `None` where it names none.
+fn extended(value: &str) -> Option<(&str, &str)> {
     let mut parts = value.splitn(3, '\'');
-    match (parts.next(), parts.next(), parts.next()) {
-        (Some(charset), Some(_), Some(rest)) => (charset, rest),
-        _ => ("utf-8", value),
-    }
+    let (charset, _language, rest) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_:.".contains(&byte);
+    charset.bytes().all(is_name).then_some((charset, rest))
 }
 
 fn percent(text: &str) -> Vec<u8> {
