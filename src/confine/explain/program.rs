@@ -65,27 +65,49 @@ impl View {
 
     /// Why a command failed; `None` when it succeeded, or the sandbox is not known to be the reason.
     pub fn explain(&self, line: &str, end: &End, output: &str) -> Option<Explanation> {
+        self.explain_at(&self.policy.folder, line, end, output)
+    }
+
+    /// The same for a command that ran in a folder.
+    pub fn explain_at(
+        &self,
+        folder: &Path,
+        line: &str,
+        end: &End,
+        output: &str,
+    ) -> Option<Explanation> {
         if let Some(reason) = explain(self.policy.isolation, line, end, output) {
             return Some(Explanation {
                 text: reason.text.to_owned(),
                 needs_more: reason.needs_more,
             });
         }
-        if !self.policy.isolation.system_calls || !matches!(end, End::Exit(1..)) {
+        // The status of several commands is that of the last one; what the shell said of the others counts.
+        let of_shell: String;
+        let output = match end {
+            End::Exit(1..) => output,
+            End::Exit(0) if line.contains(['|', ';', '&', '\n']) => {
+                of_shell = lines_of_shell(output);
+                &of_shell
+            }
+            _ => return None,
+        };
+        if !self.policy.isolation.system_calls {
             return None;
         }
         let mut names = missing_names(output);
         // What the output alone names is not looked for: it would tell what there is elsewhere.
         names.retain(|name| !name.contains('/') || line.contains(*name));
         // A script is named by the line of its interpreter, each of which complains in its own words.
-        let paths = line.split(|char: char| char.is_whitespace() || "'\"`;|&()<>=".contains(char));
+        let paths = line.split(|char: char| char.is_whitespace() || SEPARATORS.contains(char));
         let is_meant = |word: &&str| self.is_service() || output.contains(*word);
         let paths = paths.filter(|word| word.contains('/')).filter(is_meant);
+        let places = Places::of(folder, line);
         let text = names
             .into_iter()
             .take(PROGRAM_NAMES)
             .chain(paths.take(PATHS))
-            .find_map(|name| self.hides(name))?;
+            .find_map(|name| self.hides(name, &places))?;
         Some(Explanation {
             text,
             needs_more: true,
@@ -99,12 +121,23 @@ impl View {
     }
 
     /// What hides a program, and which setting shows it.
-    fn hides(&self, name: &str) -> Option<String> {
-        let (path, is_in_path) = self.locate(name)?;
+    fn hides(&self, name: &str, places: &Places) -> Option<String> {
+        let (path, is_in_path) = self.locate(name, places)?;
         let real = path.canonicalize().ok()?;
         let mut hidden: Vec<&Path> = Vec::new();
         let is_folder = real.is_dir();
+        // No one is advised to show all of a home folder.
+        let is_home = self
+            .account_home
+            .as_ref()
+            .is_some_and(|home| home.starts_with(&real));
+        if is_folder && is_home && !self.is_service() {
+            return None;
+        }
+        // Without a slash at its end, behind which a link is what it leads to.
+        let path: PathBuf = path.components().collect();
         let folders = match is_folder {
+            true if path.is_symlink() => [path.parent(), Some(&*real)],
             true => [Some(&*path), Some(&*real)],
             false => [path.parent(), real.parent()],
         };
@@ -119,7 +152,7 @@ impl View {
             }
         }
         if hidden.is_empty() {
-            return self.hides_interpreter(&real);
+            return self.hides_interpreter(&real, places);
         }
         let common = hidden
             .iter()
@@ -162,7 +195,7 @@ impl View {
     }
 
     /// The same for the program that runs a script.
-    fn hides_interpreter(&self, script: &Path) -> Option<String> {
+    fn hides_interpreter(&self, script: &Path, places: &Places) -> Option<String> {
         let mut start = Vec::new();
         let file = open_to_read(script).ok()?;
         file.take(SHEBANG_BYTES).read_to_end(&mut start).ok()?;
@@ -177,8 +210,8 @@ impl View {
             false => program,
         };
         // A script that runs itself would not end.
-        let is_other = self.locate(program)?.0.canonicalize().ok()? != script;
-        is_other.then(|| self.hides(program)).flatten()
+        let is_other = self.locate(program, places)?.0.canonicalize().ok()? != script;
+        is_other.then(|| self.hides(program, places)).flatten()
     }
 
     fn access(&self, path: &Path) -> Option<Access> {
@@ -198,21 +231,28 @@ impl View {
         self.policy.whole || PROGRAMS.iter().any(|known| folder.starts_with(known))
     }
 
-    /// The program on the board with this name, and whether it is where commands look for programs.
-    fn locate(&self, name: &str) -> Option<(PathBuf, bool)> {
+    /// The program or the folder on the board with this name, and whether it is where commands look for
+    /// programs.
+    fn locate(&self, name: &str, places: &Places) -> Option<(PathBuf, bool)> {
         let is_program = |path: &PathBuf| {
             let about = path.metadata().ok();
             about.is_some_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
         };
+        let mut here = places.folders.iter().map(|folder| folder.join(name));
         if name.contains('/') {
-            let path = self.policy.folder.join(name);
-            let is_script = path
-                .extension()
-                .is_some_and(|ending| SCRIPTS.iter().any(|known| ending == *known));
-            let is_right = is_program(&path)
-                || is_script && path.is_file()
-                || self.is_service() && path.exists();
-            return is_right.then_some((path, true));
+            return here.find_map(|path| {
+                let is_script = path
+                    .extension()
+                    .is_some_and(|ending| SCRIPTS.iter().any(|known| ending == *known));
+                let is_right = is_program(&path)
+                    || path.is_dir()
+                    || is_script && path.is_file()
+                    || self.is_service() && path.exists();
+                is_right.then_some((path, true))
+            });
+        }
+        if let Some(folder) = here.find(|path| path.is_dir()) {
+            return Some((folder, true));
         }
         let path = self
             .policy
@@ -221,6 +261,7 @@ impl View {
             .map(|(_, path)| path.as_bytes());
         let parts = path.unwrap_or_default().split(|byte| *byte == b':');
         let folders = parts.map(|part| PathBuf::from(OsStr::from_bytes(part)));
+        let folders = places.path.iter().cloned().chain(folders);
         let found = folders.map(|folder| folder.join(name)).find(is_program);
         found.map(|path| (path, true)).or_else(|| {
             let home = self.account_home.as_ref()?;
@@ -230,6 +271,58 @@ impl View {
             Some((own.into_iter().find(is_program)?, false))
         })
     }
+}
+
+/// What stands between the words of a line.
+const SEPARATORS: &str = "'\"`;|&()<>=";
+
+/// Where the commands of a line look for what they name.
+struct Places {
+    /// The folder of the line, and those that it changes to.
+    folders: Vec<PathBuf>,
+    /// What the line sets as `PATH`.
+    path: Vec<PathBuf>,
+}
+
+impl Places {
+    fn of(folder: &Path, line: &str) -> Self {
+        let mut places = Self {
+            folders: vec![folder.to_owned()],
+            path: Vec::new(),
+        };
+        let words = line.split(|char: char| char.is_whitespace() || ";|&()".contains(char));
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let is_quote = |char: char| matches!(char, '\'' | '"');
+        for (at, word) in words.iter().enumerate() {
+            let last = &places.folders[places.folders.len() - 1];
+            if let Some(path) = word.strip_prefix("PATH=") {
+                let parts = path.trim_matches(is_quote).split(':').take(PATHS);
+                places.path = parts.map(|part| last.join(part)).collect();
+            } else if matches!(*word, "cd" | "pushd") && places.folders.len() <= PATHS {
+                let target = words
+                    .get(at + 1)
+                    .map(|target| last.join(target.trim_matches(is_quote)));
+                places.folders.extend(target);
+            }
+        }
+        places
+    }
+}
+
+/// The lines of an output in which a shell says that there is no such program.
+fn lines_of_shell(output: &str) -> String {
+    let shells = [
+        "sh: ",
+        "ash: ",
+        "bash: ",
+        "-sh: ",
+        "/bin/sh: ",
+        "/bin/bash: ",
+    ];
+    let lines = output.lines().filter(|line| {
+        line.ends_with("not found") && shells.iter().any(|shell| line.starts_with(shell))
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The names of programs that an output says are not there, as shells, env, Node and Python write it.
@@ -248,9 +341,17 @@ fn missing_names(output: &str) -> Vec<&str> {
             .or_else(|| after("No such file or directory: "))
             .or_else(|| before(": No such file or directory"))
             .or_else(|| before(": Permission denied"))
-            .or_else(|| after("spawn ")?.split_once(" ENOENT").map(|(name, _)| name));
+            .or_else(|| after("spawn ")?.split_once(" ENOENT").map(|(name, _)| name))
+            .or_else(|| after("can't cd to "));
         let is_quote = |char: char| matches!(char, '\'' | '"' | '‘' | '’' | '`');
-        let name = name.unwrap_or_default().trim().trim_matches(is_quote);
+        // As in `nohup: failed to run command 'x'`.
+        let name = name.unwrap_or_default().trim();
+        let name = match name.rsplit_once(' ') {
+            Some((_, last)) if last.starts_with(is_quote) => last,
+            Some((before, last)) if before.ends_with("can't cd to") => last,
+            _ => name,
+        };
+        let name = name.trim_matches(is_quote);
         let is_name = !name.is_empty()
             && name.len() <= 255
             && !name.contains(|char: char| char.is_whitespace() || char.is_control());
@@ -281,7 +382,24 @@ mod tests {
             ("bash: line 1: uvx: command not found", "uvx"),
             ("zsh:1: command not found: uvx", "uvx"),
             ("/usr/bin/env: ‘node’: No such file or directory", "node"),
-            ("env: can't execute 'node': No such file or directory", ""),
+            (
+                "env: can't execute 'node': No such file or directory",
+                "node",
+            ),
+            (
+                "nohup: failed to run command ‘uvx’: No such file or directory",
+                "uvx",
+            ),
+            ("sudo: uvx: command not found", "uvx"),
+            ("sh: 1: cd: can't cd to /home/pi/x", "/home/pi/x"),
+            (
+                "sh: cd: line 1: can't cd to /home/pi/x: No such file or directory",
+                "/home/pi/x",
+            ),
+            (
+                "ls: cannot access '/home/pi/x': No such file or directory",
+                "/home/pi/x",
+            ),
             (
                 "FileNotFoundError: [Errno 2] No such file or directory: 'ffmpeg'",
                 "ffmpeg",
@@ -385,6 +503,82 @@ mod tests {
         );
         board.program("workspace/me", "#!./me\n");
         assert_eq!(board.says("./me", "sh: 1: ./me: not found"), "");
+    }
+
+    #[test]
+    fn a_hidden_program_is_named_in_any_line() {
+        let board = Board::new();
+        let home = board.home().display().to_string();
+        board.program("tools/uvx", "x");
+        fs::write(board.home().join("tools/notes.txt"), "x").unwrap();
+        let tools = board.home().join("tools");
+        symlink(&tools, board.home().join("workspace/link")).unwrap();
+        symlink(tools.join("uvx"), board.home().join("workspace/in-x")).unwrap();
+        fs::create_dir(board.home().join("workspace/sub")).unwrap();
+        symlink(tools.join("uvx"), board.home().join("workspace/sub/run")).unwrap();
+        let advice = format!("add {home}/tools to tools.readOnlyPaths");
+        for (line, output) in [
+            ("cd @/tools && ./uvx", "sh: 1: cd: can't cd to @/tools"),
+            (
+                "cd '@/tools'; ./uvx",
+                "bash: line 1: cd: @/tools: No such file or directory",
+            ),
+            (
+                "ls @/tools",
+                "ls: cannot access '@/tools': No such file or directory",
+            ),
+            (
+                "ls link/",
+                "ls: cannot access 'link/': No such file or directory",
+            ),
+            ("cd link && ./uvx", "sh: 1: cd: can't cd to link"),
+            ("cd sub && ./run", "sh: 1: ./run: not found"),
+            (
+                "cd sub/ && cd ../sub && ./run x",
+                "bash: line 1: ./run: No such file or directory",
+            ),
+            ("PATH=@/tools:$PATH uvx x", "sh: 1: uvx: not found"),
+            (
+                "export PATH=\"$PATH:@/tools\"; uvx",
+                "sh: 1: uvx: not found",
+            ),
+            (
+                "nohup @/tools/uvx",
+                "nohup: failed to run command '@/tools/uvx': No such file or directory",
+            ),
+            ("@/tools/uvx | head", "sh: 1: @/tools/uvx: not found"),
+        ] {
+            let (line, output) = (line.replace('@', &home), output.replace('@', &home));
+            for end in [End::Exit(127), End::Exit(0)] {
+                let is_of_shell = output.starts_with("sh: ") && output.ends_with("not found");
+                let is_told =
+                    matches!(end, End::Exit(127)) || is_of_shell && line.contains(['|', ';', '&']);
+                let said = board
+                    .view
+                    .explain(&line, &end, &output)
+                    .map(|said| said.text);
+                let said = said.unwrap_or_default();
+                assert_eq!(said.contains(&advice), is_told, "{line}: {said}");
+            }
+        }
+        let uvx = "sh: 1: ./uvx: not found";
+        let said = board.view.explain_at(&tools, "./uvx", &End::Exit(127), uvx);
+        assert!(said.unwrap().text.contains(&advice));
+        for (line, output) in [
+            ("ls @", "ls: cannot access '@': No such file or directory"),
+            (
+                "cat @/tools/notes.txt",
+                "cat: @/tools/notes.txt: No such file or directory",
+            ),
+            ("grep -r x . | head", "log: sh: 1: @/tools/uvx: not found"),
+            (
+                "ls @/none",
+                "ls: cannot access '@/none': No such file or directory",
+            ),
+        ] {
+            let (line, output) = (line.replace('@', &home), output.replace('@', &home));
+            assert_eq!(board.says(&line, &output), "", "{line}");
+        }
     }
 
     #[test]

@@ -381,7 +381,11 @@ impl Shell {
 
     fn outcome(&self, line: &str, end: End, follower: Follower<'_>) -> ShellOutcome {
         let output = follower.finish();
-        let reason = self.view.explain(line, &end, &output.text());
+        let text = output.text();
+        let reason = match self.folder() {
+            Some(folder) => self.view.explain_at(&folder, line, &end, &text),
+            None => self.view.explain(line, &end, &text),
+        };
         ShellOutcome {
             end,
             output,
