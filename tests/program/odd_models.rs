@@ -70,6 +70,42 @@ fn members_that_nobody_needs_lose_no_answer() {
 }
 
 #[test]
+fn an_answer_survives_what_a_server_puts_around_it_and_its_own_words_are_told() {
+    let said =
+        r#"{"error":{"code":0},"choices":{"delta":{"content":"Hello."},"finish_reason":"stop"},}"#;
+    let (shown, asked) = answer([events(&[
+        "ping",
+        said,
+        r#"{"error":{"message":"no usage"}}"#,
+    ])]);
+    assert_eq!((shown.as_str(), asked), ("Hello.\n", 1));
+    let says = r#"{"detail":"invalid request: no such preset"}"#;
+    let model = Model::playing([events(&[says, "[DONE]"])]);
+    let output = ask(&Home::with_model(&model));
+    assert!(output.stderr.contains("no such preset"), "{output:?}");
+}
+
+#[test]
+fn two_calls_with_one_id_are_both_made_and_answered() {
+    let call = |name: &str| {
+        let arguments = json!({"path": name, "content": "x"}).to_string();
+        json!({"id": "call_0", "type": "function", "function": {"name": "write_file", "arguments": arguments}})
+    };
+    let calls = json!({"choices": [{"delta": {"tool_calls": [call("a.txt"), call("b.txt")]}, "finish_reason": "tool_calls"}]});
+    let model = Model::playing([events(&[&calls.to_string()]), say("Done.")]);
+    let home = Home::with_model(&model);
+    assert_eq!(ask(&home).ends_with(0).stdout, "Done.\n");
+    assert!(home.workspace("a.txt").exists() && home.workspace("b.txt").exists());
+    let requests = model.requests();
+    let messages = requests[1].body["messages"].as_array().unwrap();
+    let ids: Vec<_> = messages
+        .iter()
+        .filter_map(|one| one["tool_call_id"].as_str())
+        .collect();
+    assert!(ids.len() == 2 && ids[0] != ids[1], "{ids:?}");
+}
+
+#[test]
 fn reasoning_is_no_answer_unless_it_is_all_there_is() {
     let delta = |text: &str| json!({"choices": [{"index": 0, "delta": {"content": text}}]});
     let stop = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;

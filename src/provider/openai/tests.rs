@@ -606,6 +606,13 @@ fn a_member_that_nobody_needs_loses_no_answer() {
             .text,
         "Hello."
     );
+    let usage = r#"{"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":12.0,"completion_tokens":"3"}}"#;
+    let usage = stream(&[usage]).unwrap().0.usage;
+    assert_eq!((usage.input, usage.output), (12, 3));
+}
+
+#[test]
+fn an_answer_is_read_in_every_shape() {
     for events in [
         &[r#"{"choices":{"delta":{"content":"Hello."},"finish_reason":"stop"}}"#][..],
         &[r#"{"choices":{"0":{"delta":{"content":"Hello."},"finish_reason":"stop"}}}"#],
@@ -644,9 +651,6 @@ fn a_member_that_nobody_needs_loses_no_answer() {
         r#"{"choices":[{"message":{"content":"A long answer, in two pieces."},"finish_reason":"stop"}]}"#,
     ];
     assert_eq!(stream(&again).unwrap().1, "A long answer, in two pieces.");
-    let usage = r#"{"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":12.0,"completion_tokens":"3"}}"#;
-    let usage = stream(&[usage]).unwrap().0.usage;
-    assert_eq!((usage.input, usage.output), (12, 3));
 }
 
 #[test]
