@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::json;
+use crate::json::{self, Members};
 use crate::limits::channels::{JSON_LEVELS_MAX, NAME_CHARS};
 use crate::text::truncate_chars;
 
@@ -111,6 +111,9 @@ pub struct Message {
     /// The member with its content, when no other one has any and its kind is not known.
     #[serde(skip)]
     pub unknown: String,
+    /// Whether it has more than could be read.
+    #[serde(skip)]
+    pub is_partial: bool,
 }
 
 /// A person, a bot or a chat.
@@ -259,7 +262,7 @@ impl Message {
         json::lenient_from_str_within(json, JSON_LEVELS_MAX).ok()
     }
 
-    /// Whether it has anything that is understood.
+    /// Whether it has anything that is understood, apart from the words below something else.
     fn has_content(&self) -> bool {
         let parts = [
             &self.sticker,
@@ -284,7 +287,6 @@ impl Message {
             &self.document,
         ];
         !self.text.is_empty()
-            || !self.caption.is_empty()
             || !self.photo.is_empty()
             || parts.into_iter().any(Option::is_some)
             || files.into_iter().any(Option::is_some)
@@ -374,7 +376,8 @@ fn update(json: &str, admits: Admission<'_>) -> serde_json::Result<Update> {
     let read = json::lenient_from_str_within::<Update>(json, JSON_LEVELS_MAX);
     // The error's words may hold those of a person.
     let byte = read.as_ref().err().map(serde_json::Error::column);
-    let Some(mut update) = read.ok().filter(Update::is_numbered) else {
+    let read = read.ok().or_else(|| partial(json, update_id));
+    let Some(mut update) = read.filter(Update::is_numbered) else {
         tracing::warn!(
             update_id,
             byte,
@@ -383,12 +386,46 @@ fn update(json: &str, admits: Admission<'_>) -> serde_json::Result<Update> {
         return Ok(passed_over);
     };
     if let Some(message) = &mut update.message
-        && message.chat.kind == "private"
+        && (message.chat.kind == "private" || message.reply_to_message.is_some())
         && !message.has_content()
     {
         message.unknown = unknown_content(json);
     }
     Ok(update)
+}
+
+/// What can be read of an update with a message of which something cannot: first all but what is about its words and
+/// others, then only the words and who says them.
+fn partial(json: &str, update_id: i64) -> Option<Update> {
+    const PLACE: &str =
+        "message_id message_thread_id is_topic_message from chat media_group_id text caption ";
+    const FILES: &str = "photo voice audio video video_note animation document";
+    let update = Members::read(json)?;
+    let name = ["message", "edited_message"]
+        .into_iter()
+        .find(|name| update.raw(name).is_some())?;
+    let message = update.members(name);
+    [[PLACE, FILES].concat(), PLACE.to_owned()]
+        .iter()
+        .find_map(|kept| {
+            let members = kept
+                .split_whitespace()
+                .filter_map(|name| Some((name, message.raw(name)?)));
+            let members: Vec<String> = members
+                .map(|(name, raw)| format!("\"{name}\":{}", raw.get()))
+                .collect();
+            let json = format!(
+                "{{\"update_id\":{update_id},\"{name}\":{{{}}}}}",
+                members.join(",")
+            );
+            let mut read: Update = json::lenient_from_str_within(&json, JSON_LEVELS_MAX).ok()?;
+            let messages = [&mut read.message, &mut read.edited_message];
+            messages
+                .into_iter()
+                .flatten()
+                .for_each(|message| message.is_partial = true);
+            Some(read)
+        })
 }
 
 /// A text that ends the program when it comes in an update, as a fault of ours would.
@@ -417,6 +454,11 @@ mod tests {
             ),
             (r#""text": "hi", "hologram": {}"#, ""),
             (r#""dice": {"emoji": "🎲", "value": 3}"#, ""),
+            (
+                r#""caption": "look", "hologram": {"file_id": "h"}"#,
+                "hologram",
+            ),
+            (r#""caption": "look", "photo": [{"file_id": "h"}]"#, ""),
             (r#""pinned_message": {"message_id": 3}"#, ""),
             (r#""new_chat_title": "x""#, ""),
             (r#""video_chat_started": {}"#, ""),
@@ -465,7 +507,8 @@ mod tests {
                 "}".repeat(levels)
             )
         };
-        for (levels, is_read) in [(14, true), (15, false), (126, false), (100_000, false)] {
+        // What is beyond the bound is left out.
+        for (levels, is_read) in [(14, true), (15, true), (126, true), (100_000, true)] {
             let json = format!(r#"[{}, {{"update_id": 8}}]"#, nested(levels));
             let thread = std::thread::Builder::new().stack_size(STACK);
             let read = thread.spawn(move || {

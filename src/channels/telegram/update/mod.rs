@@ -201,8 +201,8 @@ impl Reader<'_> {
 fn is_group(chat: &Peer) -> Option<bool> {
     match chat.kind.as_str() {
         "private" => Some(false),
-        "group" | "supergroup" => Some(true),
-        _ => None,
+        "channel" | "" => None,
+        _ => Some(true),
     }
 }
 

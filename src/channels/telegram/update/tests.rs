@@ -777,3 +777,153 @@ proptest! {
         }
     }
 }
+
+/// What the model learns of the members of a message in a private chat, read as they come.
+fn learnt(members: Value) -> String {
+    let json = json!([private(members)]).to_string();
+    let result = serde_json::value::RawValue::from_string(json).unwrap();
+    let mut updates =
+        crate::channels::telegram::api::types::updates(&result, &mut |_, _| true).unwrap();
+    match read(updates.remove(0), &me(), GroupPolicy::Mention, &|_, _| {
+        false
+    }) {
+        Meaning::Message(said) if said.message.text.is_empty() => {
+            format!("{:?}", said.message.remote_files)
+        }
+        Meaning::Message(said) => said.message.text,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn something_is_learnt_of_a_message_of_any_kind() {
+    for (members, expected) in [
+        (
+            json!({"paid_media": {"star_count": 5, "paid_media": [{"type": "photo"}]}}),
+            "5 Telegram Stars",
+        ),
+        (
+            json!({"paid_media": {"star_count": 5}, "caption": "look"}),
+            "look",
+        ),
+        (
+            json!({"giveaway": {"chats": [], "winner_count": 3, "prize_star_count": 10}}),
+            "giveaway with 3",
+        ),
+        (
+            json!({"giveaway_winners": {"winner_count": 2, "winners": []}}),
+            "giveaway with 2",
+        ),
+        (
+            json!({"story": {"id": 1, "chat": {"id": 5, "type": "channel", "title": "News"}}}),
+            "a story of News",
+        ),
+        (
+            json!({"checklist": {"title": "Buy", "tasks": [{"id": 1, "text": "milk"}]}}),
+            "milk",
+        ),
+        (
+            json!({"gift": {"gift": {"id": "x", "star_count": 15}}}),
+            "of the kind gift",
+        ),
+        (
+            json!({"users_shared": {"request_id": 1, "users": []}}),
+            "of the kind users shared",
+        ),
+        (
+            json!({"web_app_data": {"data": "x", "button_text": "y"}}),
+            "of the kind web app data",
+        ),
+        (
+            json!({"successful_payment": {"currency": "XTR"}}),
+            "of the kind successful payment",
+        ),
+        (
+            json!({"hologram": {"file_id": "h"}, "caption": "this"}),
+            "of the kind hologram",
+        ),
+        (
+            json!({"hologram": {"file_id": "h"}, "caption": "this"}),
+            "this",
+        ),
+    ] {
+        let said = learnt(members.clone());
+        assert!(said.contains(expected), "{members}: {said}");
+    }
+}
+
+#[test]
+fn what_is_wrong_about_a_message_costs_nothing_of_its_words() {
+    let wrong = |count: usize| -> Vec<Value> {
+        let all = 0..count;
+        all.map(
+            |at| json!({"type": "hologram", "offset": -1 - at as i64, "length": "x", "user": 7}),
+        )
+        .collect()
+    };
+    let beyond: Vec<Value> = (0..2000)
+        .map(|at| json!({"type": "bold", "offset": at * 7, "length": 3}))
+        .collect();
+    for (members, expected) in [
+        (
+            json!({"text": "hi", "business_connection_id": "b", "sender_business_bot": {"id": 3, "first_name": "Aid"}}),
+            "hi",
+        ),
+        (json!({"text": "hi", "entities": wrong(3)}), "hi"),
+        (
+            json!({"text": "hi", "entities": wrong(100)}),
+            "hi\n[more of this message",
+        ),
+        (
+            json!({"text": "a long text", "entities": beyond}),
+            "**a l**ong **tex**t",
+        ),
+        (
+            json!({"text": "👍 ok", "entities": [{"type": "bold", "offset": 1, "length": 2}]}),
+            "👍 ok",
+        ),
+        (
+            json!({"text": "hi", "entities": [{"type": "date_time", "offset": 0, "length": 2, "unix_time": 5}]}),
+            "hi",
+        ),
+        (
+            json!({"caption": "look", "photo": [{"file_id": "p"}], "caption_entities": wrong(100)}),
+            "look",
+        ),
+        (
+            json!({"photo": vec!["x"; 100], "text": "hi"}),
+            "hi\n[more of this message",
+        ),
+        (
+            json!({"text": "hi", "message_thread_id": 5, "is_topic_message": true, "direct_messages_topic": {"topic_id": 5}}),
+            "hi",
+        ),
+        (
+            json!({"document": {"file_id": "d", "file_size": "12"}, "effect_id": "5"}),
+            "RemoteFile",
+        ),
+    ] {
+        let said = learnt(members);
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+}
+
+#[test]
+fn something_is_learnt_in_a_group_too_where_it_answers_us() {
+    let mut update = group(
+        json!({"hologram": {}, "reply_to_message": {"message_id": 3, "from": {"id": 900}, "chat": {"id": 1}}}),
+    );
+    let json = serde_json::value::to_raw_value(&json!([update])).unwrap();
+    let mut updates =
+        crate::channels::telegram::api::types::updates(&json, &mut |_, _| true).unwrap();
+    let Meaning::Message(said) = read(updates.remove(0), &me(), GroupPolicy::Mention, &|_, _| {
+        false
+    }) else {
+        panic!("nothing is learnt");
+    };
+    assert!(said.message.text.contains("hologram"));
+    update["message"]["chat"]["type"] = json!("community");
+    update["message"]["text"] = json!("@PeaBot hi");
+    update["message"]["entities"] = json!([{"type": "mention", "offset": 0, "length": 7}]);
+    assert!(matches!(read_json(update), Meaning::Message(_)));
+}

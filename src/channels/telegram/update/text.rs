@@ -157,7 +157,11 @@ pub fn with_context(said: &str, message: &Message) -> String {
         text.push_str("]\n");
     }
     let content = describe_content(message).unwrap_or_default();
-    let lines = [content.as_str(), said].into_iter();
+    let partly = match message.is_partial {
+        true => "[more of this message cannot be read here]",
+        false => "",
+    };
+    let lines = [content.as_str(), said, partly].into_iter();
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
     text.push_str(&lines.join("\n"));
     text.trim_end().to_owned()
