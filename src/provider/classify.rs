@@ -1,5 +1,7 @@
 //! What an API's refusal means: pure.
 
+pub mod aside;
+
 use std::time::Duration;
 
 use serde_json::Value;

@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 use crate::chat::{Fault, Reasoning, Reply, StopReason, ToolCall, Usage};
 use crate::json::{self, Halves, Members};
 use crate::limits::provider::REPLY_BYTES;
+use crate::provider::classify::aside::{Aside, is_stated};
 use crate::provider::classify::{Failure, classify_stated};
 use crate::provider::wire::Stage;
-use crate::provider::wire::aside::{Aside, is_stated};
 use crate::provider::wire::calls::with_own_ids;
 use crate::provider::wire::written::text_or_json;
 

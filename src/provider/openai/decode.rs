@@ -11,9 +11,9 @@ use crate::chat::{Fault, NANODOLLARS, Reasoning, Reply, StopReason, ToolSpec, Us
 use crate::json::{self, Halves, Members};
 use crate::limits::json::LEVELS_MAX;
 use crate::limits::provider::REPLY_BYTES;
+use crate::provider::classify::aside::{Aside, is_stated};
 use crate::provider::classify::{Failure, classify_stated};
 use crate::provider::wire::Stage;
-use crate::provider::wire::aside::{Aside, is_stated};
 use crate::provider::wire::calls::{Calls, Piece};
 use crate::provider::wire::filter::Filter;
 use crate::provider::wire::template;

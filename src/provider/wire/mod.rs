@@ -1,6 +1,5 @@
 //! What both wire formats share. All pure.
 
-pub mod aside;
 pub mod body;
 pub mod calls;
 pub mod entries;
