@@ -271,6 +271,7 @@ pub fn envelope(fetched: &Fetched<'_>, from: &Mailbox, text: &str, chars: usize)
     Envelope {
         id: format!("{}:{}", super::NAME, identity(fetched, from)),
         reference: headers.id().unwrap_or_default(),
+        is_relayed: is_relayed(fetched, &subject, &body),
         quote: body.quote,
         remote_files: files,
         replies_to: headers.answered().unwrap_or_default(),
@@ -286,6 +287,12 @@ fn identity(fetched: &Fetched<'_>, from: &Mailbox) -> String {
     }
 }
 
+/// Whether a mail brings what somebody else wrote: it is forwarded, as text or attached, or has nothing but a quotation. A
+/// subject is never the sender's own word, for it stays when a mail is answered or forwarded.
+fn is_relayed(fetched: &Fetched<'_>, subject: &str, body: &Body) -> bool {
+    is_forward(subject) || !fetched.attached.is_empty() || body.is_quotation
+}
+
 fn message_text(fetched: &Fetched<'_>, subject: &str, body: &Body, chars: usize) -> String {
     let bare = without_brackets(bare_subject(subject));
     if fetched.is_too_large {
@@ -296,16 +303,13 @@ fn message_text(fetched: &Fetched<'_>, subject: &str, body: &Body, chars: usize)
         );
     }
     let first = body.text.lines().next().unwrap_or_default().trim();
-    if first.starts_with('/') {
+    if first.starts_with('/') && !is_relayed(fetched, subject, body) {
         return first.to_owned();
-    }
-    if body.text.is_empty() && bare.starts_with('/') {
-        return bare;
     }
     let whole = body.text.clone() + fetched.attached;
     let kept = truncate_chars(&whole, chars);
     let is_answer = fetched.headers.answered().is_some();
-    let mut text = match is_answer || bare.is_empty() {
+    let mut text = match is_answer && !whole.is_empty() || bare.is_empty() {
         true => String::new(),
         false => format!("[Subject: {bare}]\n"),
     };

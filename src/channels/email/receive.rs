@@ -290,8 +290,9 @@ impl Receiver<'_> {
         if !self.intake.has_access(&sender, "") {
             // No answer to others: the address of a sender who is not known may be someone else's.
             let chat = Address::new(super::NAME, &address);
-            let is_paired = [&envelope.text, &subject]
-                .into_iter()
+            let written = [&envelope.text, &subject].into_iter();
+            let is_paired = written
+                .filter(|_| !envelope.is_relayed)
                 .any(|text| self.intake.accept_invitation(text, &chat, &sender));
             if !is_paired {
                 tracing::info!(from = %address, "ignored mail from unknown user");

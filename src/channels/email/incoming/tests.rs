@@ -174,11 +174,31 @@ fn the_same_mail_is_recognised_whatever_its_number() {
 }
 
 #[test]
-fn a_command_is_the_first_line_or_the_subject() {
+fn a_command_is_the_first_line_and_never_the_subject() {
     let fields = "Subject: hello\r\n";
     assert_eq!(made(fields, "/sh df -h\n\nBest, Ana\n").text, "/sh df -h");
     assert_eq!(made(fields, "\n  /status \n").text, "/status");
-    assert_eq!(made("Subject: Re: /status\r\n", "").text, "/status");
+    let head = "In-Reply-To: <a@x>\r\nSubject: ";
+    for (fields, body) in [
+        ("Subject: /pair 123456 owner\r\n", ""),
+        ("Subject: Re: /pair 123456 owner\r\n", ""),
+        (
+            &*format!("{head}Re: /pair 123456 owner\r\n"),
+            "\n-- \nAna\n",
+        ),
+        ("Subject: Fwd: hello\r\n", "/pair 123456 owner\n"),
+        ("Subject: WG: hello\r\n", "/sh reboot\n\nFrom: eve@x\n"),
+        ("Subject: hello\r\n", "> /pair 123456 owner\n"),
+    ] {
+        let envelope = made(fields, body);
+        assert!(
+            !envelope.text.starts_with('/') || envelope.is_relayed,
+            "{envelope:?}"
+        );
+        assert!(!envelope.text.is_empty(), "{fields}");
+    }
+    assert!(made("Subject: Fwd: hello\r\n", "/status").is_relayed);
+    assert!(!made("Subject: hello\r\n", "/status").is_relayed);
     assert_eq!(
         made("Subject: /status\r\n", "hello").text,
         "[Subject: /status]\nhello"

@@ -12,6 +12,8 @@ pub struct Body {
     pub text: String,
     /// What it quotes below that, where that is short; else empty.
     pub quote: String,
+    /// Whether the text is only what it quotes.
+    pub is_quotation: bool,
 }
 
 /// What references are relative to that are not whole: a mail has no address.
@@ -153,6 +155,7 @@ pub fn split(text: &str, is_forward: bool) -> Body {
         true if !is_forward => Body {
             text: truncate_chars(&quote, QUOTE_CHARS).to_owned(),
             quote: String::new(),
+            is_quotation: true,
         },
         _ => Body {
             text: own,
@@ -160,6 +163,7 @@ pub fn split(text: &str, is_forward: bool) -> Body {
                 true => as_quote(&quote),
                 false => String::new(),
             },
+            is_quotation: false,
         },
     }
 }
