@@ -4,7 +4,7 @@ mod css;
 
 use super::tokens::Tag;
 use crate::limits::web::OPEN_ELEMENTS;
-use css::{Sheet, Style, is_nothing};
+use css::{Effect, Sheet, Style};
 
 /// An element that is left out, with all that is in it.
 #[derive(Debug)]
@@ -145,22 +145,17 @@ impl Open {
 
     fn element(&mut self, tag: &Tag) -> Element {
         // Scripts show these once the page is ready.
-        let style = match is_root(&tag.name) {
-            true => Style::read(""),
-            false => self.sheet.style(tag),
+        let effect = match is_root(&tag.name) {
+            true => Effect::default(),
+            false => self.sheet.effect(tag),
         };
         let around = self.stack.last();
-        let is_invisible = match style.get("visibility") {
-            Some("hidden" | "collapse") => Some(true),
-            Some("visible" | "initial") => Some(false),
-            _ => None,
-        };
         Element {
             name: tag.name.clone(),
-            is_hidden: is_hidden(tag, &style),
-            is_small: (style.font_size().and_then(is_nothing))
-                .unwrap_or(around.is_some_and(|around| around.is_small)),
-            is_invisible: is_invisible.unwrap_or(around.is_some_and(|around| around.is_invisible)),
+            is_hidden: effect.is_hidden == Some(true) || is_hidden(tag),
+            is_small: (effect.is_small).unwrap_or(around.is_some_and(|around| around.is_small)),
+            is_invisible: (effect.is_invisible)
+                .unwrap_or(around.is_some_and(|around| around.is_invisible)),
         }
     }
 
@@ -304,8 +299,8 @@ fn is_container(name: &str) -> bool {
     )
 }
 
-/// Whether nobody sees an element with this style.
-fn is_hidden(tag: &Tag, style: &Style) -> bool {
+/// Whether nobody sees an element, whatever its style.
+fn is_hidden(tag: &Tag) -> bool {
     // Scripts show these once the page is ready.
     if is_root(&tag.name) {
         return false;
@@ -325,7 +320,6 @@ fn is_hidden(tag: &Tag, style: &Style) -> bool {
         || is("aria-hidden", "true")
         || tag.name == "dialog" && tag.attribute("open").is_none()
         || is_anchor
-        || style.hides()
 }
 
 fn is_for_screens(style: &Tag) -> bool {

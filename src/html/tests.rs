@@ -432,6 +432,8 @@ fn styles_hide_as_browsers_read_them() {
         r"<style>@import 'x';@media screen{.\68 x{left:-9999px}}</style><b class=hx>obey me</b>b",
         "<style>.x{visibility:hidden}.y{font-size:0}</style><p class=x>obey me</p><p class=y>obey me</p>b",
         "<style>.x.y{display:none} .x{display:block}</style><p class='x y'>obey me</p>b",
+        "<style>.x{display:none!important}</style><p class=x style='display:block'>obey me</p>b",
+        "<style>.x{display:none !important}#y{display:block}</style><p class=x id=y>obey me</p>b",
     ] {
         let text = markdown(&format!("<p>a</p> {hidden}"));
         let is_right = text.starts_with('a') && text.ends_with('b');

@@ -17,8 +17,34 @@ struct Declaration {
     is_important: bool,
 }
 
-/// The declarations for an element.
+/// The declarations of an element or a rule.
 pub struct Style(Vec<Declaration>);
+
+/// What a style does to a text; `None` where it says nothing about that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effect {
+    /// Whether nobody sees it, whatever the styles of the elements in it say.
+    pub is_hidden: Option<bool>,
+    /// Whether only what is important too says otherwise.
+    is_important: bool,
+    /// Whether it has no ink.
+    pub is_invisible: Option<bool>,
+    /// Whether it has no size.
+    pub is_small: Option<bool>,
+}
+
+impl Effect {
+    /// The effect of this and of what counts more. A place or a shape is taken back by no later one.
+    fn then(self, later: Self) -> Self {
+        let is_known = later.is_hidden.is_some() && (later.is_important || !self.is_important);
+        let hiding = if is_known { later } else { self };
+        Self {
+            is_invisible: later.is_invisible.or(self.is_invisible),
+            is_small: later.is_small.or(self.is_small),
+            ..hiding
+        }
+    }
+}
 
 /// Cuts a style into its declarations (CSS Syntax, section 5.4.5).
 fn declarations(style: &str) -> Vec<Declaration> {
@@ -183,7 +209,7 @@ fn length(value: &str) -> Option<f32> {
 }
 
 /// Whether a size of letters is nothing, or next to it; `None` where that depends on the letters around.
-pub fn is_nothing(size: &str) -> Option<bool> {
+fn is_nothing(size: &str) -> Option<bool> {
     let is_relative = ["em", "%", "ex", "ch"]
         .iter()
         .any(|unit| size.ends_with(unit));
@@ -218,7 +244,7 @@ impl Style {
     }
 
     /// The size of letters: that of `font-size`, or within `font`; the last one counts.
-    pub fn font_size(&self) -> Option<&str> {
+    fn font_size(&self) -> Option<&str> {
         if self.place("font") < self.place("font-size") {
             return self.get("font-size");
         }
@@ -232,8 +258,25 @@ impl Style {
         size.filter(|_| words.next().is_some())
     }
 
+    fn effect(&self) -> Effect {
+        let is_hidden = match self.hides() {
+            true => Some(true),
+            false => self.get("display").map(|_| false),
+        };
+        Effect {
+            is_hidden,
+            is_important: is_hidden.is_some() && self.0.iter().any(|one| one.is_important),
+            is_invisible: match self.get("visibility") {
+                Some("hidden" | "collapse") => Some(true),
+                Some("visible" | "initial") => Some(false),
+                _ => None,
+            },
+            is_small: self.font_size().and_then(is_nothing),
+        }
+    }
+
     /// Whether all text is invisible, whatever the styles of the elements in it say.
-    pub fn hides(&self) -> bool {
+    fn hides(&self) -> bool {
         let get = |name: &'static str| self.get(name).unwrap_or_default();
         let within = |names: &[&'static str], is_meant: &dyn Fn(f32) -> bool| {
             names
@@ -318,7 +361,7 @@ pub struct Sheet {
 struct Rule {
     /// Names of an element (after a space), a class (after a dot) and an id (after a hash).
     parts: Vec<(char, String)>,
-    style: String,
+    effect: Effect,
 }
 
 impl Sheet {
@@ -329,15 +372,17 @@ impl Sheet {
         }
     }
 
-    /// The style of an element, with that of the rules for it.
-    pub fn style(&mut self, tag: &Tag) -> Style {
+    /// What the rules for an element and its own style do to its text. What each rule does is known before, so
+    /// that a page of many elements costs little.
+    pub fn effect(&mut self, tag: &Tag) -> Effect {
         let text = std::mem::take(&mut self.text);
         self.read(&text);
-        let own = tag.attribute("style").unwrap_or_default();
         let mut rules: Vec<_> = self.rules.iter().filter(|rule| rule.fits(tag)).collect();
         rules.sort_by_key(|rule| rule.weight());
-        let styles = rules.iter().map(|rule| rule.style.as_str()).chain([own]);
-        Style(styles.flat_map(declarations).collect())
+        let own = tag.attribute("style").filter(|style| !style.is_empty());
+        let own = own.map(|style| Style::read(style).effect());
+        let all = rules.iter().map(|rule| rule.effect).chain(own);
+        all.fold(Effect::default(), Effect::then)
     }
 
     fn read(&mut self, text: &str) {
@@ -361,21 +406,18 @@ impl Sheet {
     }
 
     fn add(&mut self, selectors: &str, block: &str) {
-        let style = &block[..block.floor_char_boundary(STYLE_BLOCK_BYTES)];
-        let all = Style::read(style);
+        let style = Style::read(&block[..block.floor_char_boundary(STYLE_BLOCK_BYTES)]);
         // What is animated appears by itself.
-        let is_animated = all.0.iter().any(|one| {
+        let is_animated = style.0.iter().any(|one| {
             one.name.starts_with("animation") && one.value != "none" && one.value != "0s"
         });
-        let says = ["display", "visibility", "font", "font-size"];
-        let matters = all.hides() || all.0.iter().any(|one| says.contains(&&*one.name));
-        if is_animated || !matters {
+        let effect = style.effect();
+        if is_animated || effect == Effect::default() {
             return;
         }
         for parts in selectors.split(',').filter_map(compound) {
             if self.rules.len() < STYLE_RULES {
-                let style = style.to_owned();
-                self.rules.push(Rule { parts, style });
+                self.rules.push(Rule { parts, effect });
             }
         }
     }

@@ -39,7 +39,7 @@ pub const ENTITY_CHARS: usize = 32;
 /// Bytes of one `<style>` that are read; the longest ones of pages that people read have some 30 kB.
 pub const STYLE_BYTES: usize = 32 * 1024;
 /// Rules kept of them that show or hide something.
-pub const STYLE_RULES: usize = 128;
+pub const STYLE_RULES: usize = 256;
 /// Bytes of one rule's declarations; what hides text has a few dozen.
 pub const STYLE_BLOCK_BYTES: usize = 256;
 /// Bytes of a selector.
