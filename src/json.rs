@@ -9,11 +9,13 @@ use std::borrow::Cow;
 mod flaws;
 mod halves;
 mod lenient;
+mod loose;
 mod members;
 
 pub use flaws::{mend, mend_all, mend_strings};
 pub use halves::Halves;
 pub use lenient::lenient_from_str_within;
+pub use loose::{Loose, Unreadable, loose_from_str, loose_value, without_closers};
 pub use members::{Members, to_flag, to_number, to_text, with_texts_from_str};
 
 use serde::de::{Deserialize, DeserializeOwned, Error as _};

@@ -32,6 +32,14 @@ impl<'a> Members<'a> {
         (raw.get() != "null").then_some(*raw)
     }
 
+    /// The name and the value of the only member.
+    pub fn only(&self) -> Option<(&str, &'a RawValue)> {
+        match self.0.as_slice() {
+            [(name, value)] => Some((name, value)),
+            _ => None,
+        }
+    }
+
     /// A member of any type.
     pub fn value(&self, name: &str) -> Value {
         let value = self.raw(name).and_then(|raw| from_str(raw.get()).ok());

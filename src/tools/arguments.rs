@@ -19,7 +19,7 @@ pub struct Arguments(Vec<(String, Value)>);
 
 impl Arguments {
     /// Parses a JSON object. Also accepted are a string that contains one, a Markdown fence around it,
-    /// trailing commas, raw newlines within strings, and nothing at all.
+    /// what [`json::loose_from_str`] reads as one, and nothing at all.
     pub fn parse(text: &str) -> Result<Self> {
         let bare = without_fence(text.trim());
         if matches!(bare, "" | "null" | "\"\"") {
@@ -27,12 +27,19 @@ impl Arguments {
         }
         let read = |text: &str| -> serde_json::Result<Self> {
             match json::from_str::<String>(text) {
-                Ok(inner) => object(without_fence(inner.trim())),
+                Ok(inner) => {
+                    let inner = without_fence(inner.trim());
+                    object(inner).or_else(|error| match json::loose_from_str(inner) {
+                        Ok(loose) => object(&loose),
+                        Err(_) => Err(error),
+                    })
+                }
                 Err(_) => object(text),
             }
         };
         read(bare).or_else(|error| {
-            read(&repaired(bare)).map_err(|_| {
+            let loose = json::loose_from_str(bare).ok();
+            loose.and_then(|loose| read(&loose).ok()).ok_or_else(|| {
                 Error::Failed(format!(
                     "the arguments are not a JSON object such as {{\"path\": \"notes.md\"}}: {error}"
                 ))
@@ -212,33 +219,6 @@ fn without_fence(text: &str) -> &str {
     }
 }
 
-/// Drops commas before a closing bracket, and escapes newlines and tabs within strings.
-fn repaired(text: &str) -> String {
-    let mut repaired = String::with_capacity(text.len());
-    let mut in_string = false;
-    let mut escaped = false;
-    for (index, c) in text.char_indices() {
-        if in_string {
-            match c {
-                '\n' => repaired.push_str("\\n"),
-                '\t' => repaired.push_str("\\t"),
-                '\r' => repaired.push_str("\\r"),
-                _ => repaired.push(c),
-            }
-            in_string = escaped || c != '"';
-            escaped = !escaped && c == '\\';
-        } else if c != ',' || !closes(&text[index + 1..]) {
-            repaired.push(c);
-            in_string = c == '"';
-        }
-    }
-    repaired
-}
-
-fn closes(rest: &str) -> bool {
-    rest.trim_start().starts_with(['}', ']'])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,6 +237,9 @@ mod tests {
             "```\n{\"path\": \"a.md\", \"limit\": 3}```",
             r#" {"path": "a.md", "limit": 3,} "#,
             "{\"path\": \"a.md\", \"limit\": 3 ,\n }",
+            r#""{\"path\": \"a.md\", \"limit\": 3,}""#,
+            "{'path': 'a.md', 'limit': 3}}",
+            "{\"path\": \"a.md\", \"limit\": 3",
         ] {
             assert_eq!(parse(nearly), plain, "{nearly}");
         }
@@ -330,7 +313,7 @@ mod tests {
         #[test]
         fn what_is_json_is_read_as_it_is(path in any::<String>(), content in any::<String>()) {
             let text = serde_json::json!({"path": path, "content": content}).to_string();
-            for form in [text.clone(), serde_json::json!(text).to_string(), repaired(&text)] {
+            for form in [text.clone(), serde_json::json!(text).to_string(), format!("{text}}}")] {
                 let given = Arguments::parse(&form).unwrap();
                 prop_assert_eq!(given.text("path", "").unwrap(), path.as_str());
                 prop_assert_eq!(given.text("content", "").unwrap(), content.as_str());
