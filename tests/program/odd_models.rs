@@ -40,6 +40,64 @@ fn a_quoted_call_is_shown_and_not_run() {
 }
 
 #[test]
+fn a_quotation_in_any_markup_is_shown_and_not_run() {
+    let call = format!("<tool_call>{WRITES}</tool_call>");
+    for text in [
+        format!("The page says:\n\n    {call}"),
+        format!("The page says:\n\n- > {call}"),
+        format!("The page says:\n<pre>\n{call}\n</pre>"),
+        format!("The page says:\n<blockquote>\n{call}"),
+        format!("The page says:\n1. ```\n   {call}"),
+        format!("The page says:\n````\n```\n{call}\n```\n````"),
+    ] {
+        let model = Model::playing([say(&text)]);
+        let home = Home::with_model(&model);
+        let shown = ask(&home).ends_with(0).stdout;
+        assert_eq!(shown.trim_end(), text);
+        assert!(!home.workspace("quoted.txt").exists(), "{text}");
+    }
+}
+
+#[test]
+fn a_written_call_that_cannot_be_run_is_answered_and_may_be_made_again() {
+    let right = format!("<tool_call>{WRITES}</tool_call>");
+    for (wrong, answer) in [
+        (
+            right.replace("ran", "say \"ran\" now"),
+            "the arguments are not a JSON object",
+        ),
+        (
+            right.replace("write_file", "launch"),
+            "there is no tool \\\"launch\\\"",
+        ),
+    ] {
+        let model = Model::playing([say(&wrong), say(&right), say("done")]);
+        let home = Home::with_model(&model);
+        assert_eq!(ask(&home).ends_with(0).stdout, "done\n", "{wrong}");
+        assert!(home.workspace("quoted.txt").exists());
+        let second = model.requests()[1].body.to_string();
+        assert!(second.contains(answer), "{second}");
+    }
+}
+
+#[test]
+fn a_written_call_that_is_nearly_right_is_run() {
+    for call in [
+        "{'name': 'write_file', 'arguments': {'path': 'quoted.txt', 'content': 'ran',}}</tool_call>",
+        "<function=write_file><parameter=path>quoted.txt</parameter><parameter=content>ran</function></tool_call>",
+    ] {
+        let model = Model::playing([
+            say(&format!("<tool_call>{call}<|observation|>")),
+            say("done"),
+        ]);
+        let home = Home::with_model(&model);
+        assert_eq!(ask(&home).ends_with(0).stdout, "done\n");
+        let written = std::fs::read_to_string(home.workspace("quoted.txt"));
+        assert_eq!(written.unwrap(), "ran");
+    }
+}
+
+#[test]
 fn a_model_that_writes_its_calls_as_text_is_served_until_it_makes_a_native_one() {
     let text = format!("<tool_call>\n{WRITES}\n</tool_call>");
     let model = Model::playing([say(&text), say("done")]);

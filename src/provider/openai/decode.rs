@@ -19,7 +19,7 @@ use crate::provider::wire::filter::Filter;
 use crate::provider::wire::template;
 use crate::provider::wire::think::{Source, Think};
 use crate::provider::wire::tokens::Tokens;
-use crate::provider::wire::written::{self, Form, Written, text_or_json};
+use crate::provider::wire::written::{self, Form, Unread, Written, text_or_json};
 
 /// Names of the reasoning; some servers send the same under several.
 const REASONING: [&str; 4] = [
@@ -110,7 +110,14 @@ impl Content {
             Value::Object(part) => {
                 let names = ["text", "content", "summary"];
                 let text = names.iter().find_map(|name| part.get(*name));
-                self.text += &text.map(Self::read).unwrap_or_default().text;
+                let text = text.map(Self::read).unwrap_or_default().text;
+                let kind = part.get("type").and_then(Value::as_str);
+                let kind = kind.unwrap_or_default();
+                // Databricks has thoughts among the parts of the text.
+                match kind.starts_with("reasoning") || kind.starts_with("thinking") {
+                    true => self.thinking += &text,
+                    false => self.text += &text,
+                }
                 let thinking = part.get("thinking").or(part.get("reasoning"));
                 self.thinking += &thinking.map(Self::read).unwrap_or_default().text;
             }
@@ -285,9 +292,11 @@ impl<'a> Decoder<'a> {
         let directed = self.think.take_directed();
         let may_write = self.server.is_some_and(|server| server.may_write());
         if may_write && !directed.is_empty() {
-            let calls = written::read(&directed, Form::Named("to="), self.tools);
-            is_cut |= calls.is_none() && (is_short || written::is_open(&directed));
-            written.extend(calls.unwrap_or_default());
+            match written::read(&directed, Form::Named("to="), self.tools) {
+                Ok(calls) => written.extend(calls),
+                Err(unread) if is_short || unread == Unread::Cut => is_cut = true,
+                Err(_) => written.push(written::unread(&directed, self.tools)),
+            }
         }
         if is_cut {
             // Like half of a call that the API knows: nothing of it is run.
@@ -297,27 +306,18 @@ impl<'a> Decoder<'a> {
                 arguments: String::new(),
             });
         }
-        for call in written {
-            let Written { name, arguments } = call;
-            self.calls.push(
-                Piece {
-                    name,
-                    arguments,
-                    ..Piece::default()
-                },
-                self.tools,
-            );
-        }
+        self.calls.extend(written);
         self.reasoning += self.think.thoughts.trim();
-        // Some servers take the whole answer for reasoning.
         let is_unsaid = self.reply.text.trim().is_empty() && self.calls.is_empty();
         if is_unsaid && self.reply.stop == StopReason::Done {
-            let reasoning = std::mem::take(&mut self.reasoning);
-            self.say(reasoning.trim(), show);
+            self.say_thoughts(may_write, show);
         }
         let mut reply = self.reply;
         reply.text = reply.text.trim().to_owned();
         reply.tool_calls = self.calls.finish(self.nonce);
+        if self.server.is_some() {
+            self.reasoning = self.reasoning.trim().to_owned();
+        }
         if !self.reasoning.is_empty() {
             reply.reasoning.push(Reasoning::Text(self.reasoning));
         }
@@ -327,6 +327,23 @@ impl<'a> Decoder<'a> {
     /// Whether nothing of an answer has come.
     fn is_empty(&self) -> bool {
         self.size == 0 && self.calls.is_empty()
+    }
+
+    /// Some servers take the whole answer for reasoning, and some models call before they have ended it.
+    fn say_thoughts(&mut self, may_write: bool, show: &mut dyn FnMut(&str)) {
+        let reasoning = std::mem::take(&mut self.reasoning);
+        let model = self.server.filter(|_| may_write).map(|server| server.model);
+        let mut filter = Filter::new(self.tools, model);
+        let thoughts = filter.push(reasoning.trim());
+        let held = filter.finish(false, false);
+        if !held.calls.is_empty() {
+            self.reasoning = thoughts;
+            return self.calls.extend(held.calls);
+        }
+        self.tokens = self.tokens.take().map(|_| Tokens::default());
+        let mut text = self.clean(reasoning.trim());
+        text += &self.tokens.as_mut().map(Tokens::finish).unwrap_or_default();
+        self.say(&text, show);
     }
 
     fn take(&mut self, delta: &Members<'_>, show: &mut dyn FnMut(&str)) -> Result<(), Failure> {
@@ -341,7 +358,8 @@ impl<'a> Decoder<'a> {
             .iter()
             .find(|name| delta.raw(name).is_some_and(is_said));
         let reasoning = name.map(|name| Content::member(delta, name, &mut self.halves.reasoning));
-        let reasoning = reasoning.unwrap_or_default().text;
+        let reasoning = reasoning.map(|Content { text, thinking }| text + &thinking);
+        let reasoning = reasoning.unwrap_or_default();
         let said = content.text.len() + refusal.len();
         self.grow(said + content.thinking.len() + reasoning.len())?;
         self.reasoning += &reasoning;
@@ -376,6 +394,8 @@ impl<'a> Decoder<'a> {
     fn take_back(&mut self) {
         if std::mem::take(&mut self.think.was_reasoning) {
             self.reasoning += &std::mem::take(&mut self.reply.text);
+            let held = self.tokens.as_mut().map(Tokens::take_back);
+            self.reasoning += &held.unwrap_or_default();
             self.reasoning += &self.filter.finish(true, false).text;
         }
     }

@@ -1,3 +1,5 @@
+mod written;
+
 use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
@@ -249,7 +251,7 @@ fn what_is_left_of_a_template_does_not_reach_the_person() {
         (
             "mine",
             &["<|start_header_id|>assistant<|end_header_id|>\n\nHello."],
-            "assistant\n\nHello.",
+            "Hello.",
         ),
         ("mine", &["why\n</think>\n\nHel", "lo."], "Hello."),
         ("mine", &["wh", "y\n</thi", "nk>", "\n\nHello."], "Hello."),

@@ -1,8 +1,11 @@
 //! Puts the pieces of a stream's tool calls together. Servers number them in many ways: not at all, all
 //! as the first, each piece as another; some repeat ids and names, and some tell the name last.
 
-use super::written::bare_name;
+use serde_json::value::RawValue;
+
+use super::written::{Written, bare_name};
 use crate::chat::{ToolCall, ToolSpec};
+use crate::json;
 
 /// A piece of a call. What the server does not tell is empty.
 #[derive(Debug, Default)]
@@ -24,6 +27,8 @@ pub struct Piece {
 struct Call {
     piece: Piece,
     progress: Progress,
+    /// Where in the arguments those begin that repeat what stands before them, and may stand for all.
+    repeated: Option<usize>,
 }
 
 /// How far the arguments' brackets have come.
@@ -84,7 +89,7 @@ impl Calls {
             }
             let mut call = Call {
                 piece,
-                progress: Progress::default(),
+                ..Call::default()
             };
             call.progress.push(&call.piece.arguments);
             let size = call.size();
@@ -94,6 +99,18 @@ impl Calls {
         let before = call.size();
         call.add(piece);
         call.size().saturating_sub(before)
+    }
+
+    /// Adds calls that are whole, or as whole as they get.
+    pub fn extend(&mut self, written: Vec<Written>) {
+        self.0.extend(written.into_iter().map(|call| Call {
+            piece: Piece {
+                name: call.name,
+                arguments: call.arguments,
+                ..Piece::default()
+            },
+            ..Call::default()
+        }));
     }
 
     /// The call that a piece belongs to; `None` for a new one. An id says it best, then the index, then
@@ -147,7 +164,8 @@ impl Calls {
     pub fn finish(self, nonce: u32) -> Vec<ToolCall> {
         let named = self.0.into_iter().filter(Call::has_name);
         let calls = named
-            .map(|Call { piece, .. }| ToolCall {
+            .map(Call::settled)
+            .map(|piece| ToolCall {
                 id: piece.id,
                 name: bare_name(&piece.name).to_owned(),
                 arguments: match piece.arguments.trim() {
@@ -229,10 +247,38 @@ impl Call {
                 return;
             }
             own.arguments.clear();
+            (self.progress, self.repeated) = (Progress::default(), None);
+        }
+        // Some tell all so far in each piece. A part that only looks so is known by what comes next.
+        let known = &own.arguments[self.repeated.unwrap_or(0)..];
+        if known.starts_with('{') && piece.arguments.starts_with(known) {
+            own.arguments.drain(..self.repeated.unwrap_or(0));
+            self.repeated = Some(own.arguments.len());
             self.progress = Progress::default();
+        } else if self.repeated.take().is_some() {
+            self.progress = Progress::default();
+            self.progress.push(&own.arguments);
         }
         own.arguments += &piece.arguments;
         self.progress.push(&piece.arguments);
+    }
+
+    /// The call with its arguments told once.
+    fn settled(mut self) -> Piece {
+        let arguments = &mut self.piece.arguments;
+        let is_json = |text: &str| json::borrowed_from_str::<&RawValue>(text).is_ok();
+        let start = self.repeated.filter(|_| !is_json(arguments));
+        // Some begin with an object that is empty.
+        let empty = arguments
+            .trim_start()
+            .strip_prefix("{}")
+            .map(str::trim_start);
+        let empty = empty.filter(|rest| rest.starts_with('{'));
+        let empty = empty.map(|rest| arguments.len() - rest.len());
+        if let Some(start) = start.or(empty) {
+            arguments.drain(..start);
+        }
+        self.piece
     }
 }
 
@@ -401,6 +447,29 @@ mod tests {
             "0 x functions.ls:0 {\"a\":1}",
             "1 y cat<|channel|>commentary {\"b\":2}",
         ],
+        // Each piece tells all so far.
+        &[
+            "0 x ls {\"a\":",
+            "0 - - {\"a\":1",
+            "0 - - {\"a\":1}",
+            "1 y cat {\"b\":2",
+            "1 y cat {\"b\":2}",
+        ],
+        &[
+            "- - ls {",
+            "- - - {\"a\"",
+            "- - - {\"a\":1}",
+            "- - cat {\"b\":",
+            "- - - {\"b\":2}",
+        ],
+        &["0 x ls {}{\"a\":1}", "1 y cat {} {\"b\":2}"],
+        &[
+            "0 x ls {}",
+            "0 - - {\"a\"",
+            "0 - - :1}",
+            "1 y cat {}",
+            "1 - - {\"b\":2}",
+        ],
         // One id for all.
         &["0 x ls {\"a\":1}", "1 x cat {\"b\":2}"],
     ];
@@ -410,6 +479,27 @@ mod tests {
         let two = ["ls{\"a\":1}", "cat{\"b\":2}"];
         for pieces in SAME {
             assert_eq!(put_together(pieces), two, "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn arguments_that_repeat_themselves_are_kept() {
+        for (pieces, arguments) in [
+            (
+                &["0 x ls {\"a\":", "0 - - {\"a\":1}", "0 - - }"][..],
+                r#"{"a":{"a":1}}"#,
+            ),
+            (&["0 x ls {\"a\":", "0 - - {\"a\":1}}"], r#"{"a":{"a":1}}"#),
+            (
+                &["0 x ls {\"a\":", "0 - - {\"a\":", "0 - - 1}}"],
+                r#"{"a":{"a":1}}"#,
+            ),
+        ] {
+            assert_eq!(
+                put_together(pieces),
+                [format!("ls{arguments}")],
+                "{pieces:?}"
+            );
         }
     }
 

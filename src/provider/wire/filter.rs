@@ -7,8 +7,8 @@
 
 use super::quote::Quotes;
 use super::template::{self, Template};
-use super::tokens::ENDS;
-use super::written::{self, Form, Written};
+use super::tokens::{self, Tail, token_length};
+use super::written::{self, End, Inside, Unread, Written};
 use crate::chat::ToolSpec;
 
 /// Takes an answer's text in pieces, and parts the written calls from it.
@@ -23,9 +23,8 @@ pub struct Filter<'a> {
     found: Option<&'static Template>,
     /// Bytes of `held` that are whole calls by their marks.
     closed: usize,
-    /// Bytes of `held` in which the mark's end does not begin: a long text that comes in many small
-    /// pieces is searched once.
-    searched: usize,
+    /// The call behind these: a long text that comes in many small pieces is searched once.
+    inside: Inside,
     /// Whether anything but white space was let through.
     begun: bool,
     /// The quotations of what was let through.
@@ -37,7 +36,7 @@ pub struct Filter<'a> {
 pub struct Rest {
     /// Text after all.
     pub text: String,
-    /// Calls.
+    /// Calls. One that cannot be read is among them: whoever runs it tells the model so.
     pub calls: Vec<Written>,
     /// Whether it is a call that was cut off.
     pub is_cut: bool,
@@ -53,7 +52,7 @@ impl<'a> Filter<'a> {
             held: String::new(),
             found: None,
             closed: 0,
-            searched: 0,
+            inside: Inside::default(),
             begun: false,
             quotes: Quotes::default(),
         }
@@ -75,42 +74,26 @@ impl<'a> Filter<'a> {
     pub fn finish(&mut self, is_native: bool, is_short: bool) -> Rest {
         let held = std::mem::take(&mut self.held);
         let found = self.found.take();
-        let closed = std::mem::take(&mut self.closed);
-        let calls = found.filter(|_| !is_native);
-        let calls = calls.and_then(|template| self.read(&held, template));
-        let is_cut = !is_native
-            && calls.is_none()
-            && match found {
-                Some(template) => self.is_begun(&held[closed..], template, is_short),
-                None => is_short && self.ends_in_mark(&held),
-            };
-        match calls {
-            Some(calls) => Rest {
+        (self.closed, self.inside) = (0, Inside::default());
+        let read = match found {
+            _ if is_native => Read::Text,
+            Some(template) => self.read(&held, template, is_short),
+            None if is_short && self.ends_in_mark(&held) => Read::Cut,
+            None => Read::Text,
+        };
+        match read {
+            Read::Calls(calls) => Rest {
                 calls,
                 ..Rest::default()
             },
-            None if is_cut => Rest {
-                is_cut,
+            Read::Cut => Rest {
+                is_cut: true,
                 ..Rest::default()
             },
-            None => Rest {
+            Read::Text => Rest {
                 text: held,
                 ..Rest::default()
             },
-        }
-    }
-
-    /// Whether a text is the beginning of a call rather than one that means nothing here.
-    fn is_begun(&self, text: &str, template: &Template, is_short: bool) -> bool {
-        let Some(inside) = text.trim_start().strip_prefix(template.open) else {
-            return false;
-        };
-        if !template.close.is_empty() && inside.contains(template.close) {
-            return false;
-        }
-        match template.is_whole {
-            true => written::is_begun_with_name(text, self.tools),
-            false => written::is_begun(inside, is_short, self.tools),
         }
     }
 
@@ -127,8 +110,13 @@ impl<'a> Filter<'a> {
             return self.find_mark(text);
         };
         let open = template.open.len();
-        if self.quotes.is_cited() || !may_follow(&self.held[open..], template, self.tools) {
-            self.let_through(open, text);
+        let inside = template.inside(&self.held);
+        let begins = match self.quotes.is_cited() {
+            true => Some(false),
+            false => written::begins(inside, template.form, self.tools),
+        };
+        if begins == Some(false) {
+            self.let_through(open.max(1), text);
             return true;
         }
         if template.close.is_empty() {
@@ -136,53 +124,102 @@ impl<'a> Filter<'a> {
         }
         let rest = self.held[self.closed..].trim_start();
         if self.closed > 0 && !rest.starts_with(template.open) {
-            if template.open.starts_with(rest) || may_be_end(rest) {
+            if template.open.starts_with(rest) || tail(rest).is_some() {
                 return false;
             }
             self.let_through(self.closed, text);
             return true;
         }
-        let from = self.searched.max(self.held.len() - rest.len() + open);
-        if let Some(end) = self.held[from..].find(template.close) {
-            self.closed = from + end + template.close.len();
-            self.searched = self.closed;
-            return true;
-        }
-        let last = self.held.len().saturating_sub(template.close.len());
-        self.searched = self.held.floor_char_boundary(last).max(from);
-        false
+        let start = self.held.len() - rest.len() + open;
+        let marks = (template.open, template.close);
+        let end = self
+            .inside
+            .find_end(&self.held[start..], marks, template.form, false);
+        let Some(End { whole, .. }) = end else {
+            return false;
+        };
+        self.closed = start + whole;
+        self.inside = Inside::default();
+        true
     }
 
     /// Reads all calls that a text consists of.
-    fn read(&self, text: &str, template: &Template) -> Option<Vec<Written>> {
-        let (open, close) = (template.open, template.close);
+    fn read(&self, text: &str, template: &Template, is_short: bool) -> Read {
         let mut calls = Vec::new();
         let mut rest = text.trim();
-        while let Some(after) = rest.strip_prefix(open) {
-            let (inside, after) = match close {
-                "" => (without_tokens(after), ""),
-                _ => after
-                    .split_once(close)
-                    .unwrap_or((without_tokens(after), "")),
+        let mut is_broken = false;
+        while let Some(after) = rest.strip_prefix(template.open) {
+            let end = match template.close {
+                "" => None,
+                _ => end_of(after, template, is_broken),
             };
-            // These marks are part of the call.
-            let is_part = open == "<function=" || matches!(open, "{" | "[");
-            let whole = format!("{open}{inside}{close}");
-            let inside = if is_part { &whole } else { inside };
-            calls.extend(written::read(inside, template.form, self.tools)?);
-            rest = after.trim_start();
+            if end.is_none() && !template.close.is_empty() && after.contains(template.close) {
+                return if is_short { Read::Cut } else { Read::Text };
+            }
+            let (inside, all) =
+                end.map_or((after.len(), after.len()), |end| (end.inside, end.whole));
+            let is_closed = all > inside;
+            let whole =
+                &rest[..template.open.len() + if template.is_part() { all } else { inside }];
+            let part = match is_closed {
+                true => template.inside(whole),
+                false => without_tail(template.inside(whole)),
+            };
+            match written::read(part, template.form, self.tools) {
+                Ok(found) if written::are_known(&found, self.tools) => calls.extend(found),
+                Ok(found) if !template.is_whole && (is_closed || self.begins(part, template)) => {
+                    calls.extend(found);
+                }
+                Ok(_) => return Read::Text,
+                Err(_) if !self.is_call(part, template, is_short) => return Read::Text,
+                Err(Unread::Quoted) if !is_closed || template.is_whole => return Read::Text,
+                Err(unread) if !is_closed && (is_short || unread == Unread::Cut) => {
+                    return Read::Cut;
+                }
+                Err(_) => {
+                    is_broken = true;
+                    calls.push(written::unread(whole, self.tools));
+                }
+            }
+            rest = after[all..].trim_start();
+            if template.open.is_empty() {
+                break;
+            }
         }
-        without_tokens(rest).is_empty().then_some(calls)
+        match tail(rest) {
+            Some(Tail::Whole | Tail::Header) if !calls.is_empty() => Read::Calls(calls),
+            _ => Read::Text,
+        }
+    }
+
+    fn begins(&self, part: &str, template: &Template) -> bool {
+        written::begins(part, template.form, self.tools) == Some(true)
+    }
+
+    /// Whether what stands behind a mark and cannot be read is a call at all.
+    fn is_call(&self, part: &str, template: &Template, is_short: bool) -> bool {
+        if template.is_whole {
+            return written::names_tool(part, self.tools);
+        }
+        let mut tools = self.tools.iter();
+        written::begins(part, template.form, self.tools).unwrap_or_else(|| match part.trim() {
+            "" => is_short || self.quotes.begins_line(),
+            name => is_short && tools.any(|tool| tool.name.starts_with(name)),
+        })
     }
 
     /// Lets through what stands before a mark, or before what may become one.
     fn find_mark(&mut self, text: &mut String) -> bool {
-        if !self.held.contains(MARK_BEGINS) {
+        if self.begun && !self.held.contains(MARK_BEGINS) {
             self.let_through(self.held.len(), text);
             return false;
         }
         let white = self.held.len() - self.held.trim_start().len();
         let place = |template: &Template| match template.is_whole {
+            true if template.open.is_empty() => {
+                let is_call = !self.begun && is_bare(&self.held[white..], self.tools) == Some(true);
+                is_call.then_some(white)
+            }
             true => (!self.begun && self.held[white..].starts_with(template.open)).then_some(white),
             false => self.held.find(template.open),
         };
@@ -193,6 +230,27 @@ impl<'a> Filter<'a> {
         // Of two that begin at the same place the longer mark is meant.
         let found =
             places.min_by_key(|(place, template)| (*place, usize::MAX - template.open.len()));
+        // What a template has before an answer is no part of it.
+        if !self.begun && found.is_none_or(|(start, _)| start > white) {
+            let before = &self.held[white..];
+            if let Some(length) = token_length(before).filter(|length| *length < before.len()) {
+                self.let_through(white + length, text);
+                self.begun = false;
+                return true;
+            }
+            if !before.is_empty() && tail(before) == Some(Tail::Begun) {
+                return false;
+            }
+        }
+        // A longer mark may be in the making.
+        if let Some((start, _)) = found {
+            let rest = &self.held[start..];
+            let is_begun = |mark: &str| mark.len() > rest.len() && mark.starts_with(rest);
+            if self.templates.iter().any(|other| is_begun(other.open)) {
+                self.let_through(start, text);
+                return false;
+            }
+        }
         let safe = match found {
             Some((start, _)) => start,
             None => self.held.len() - self.unfinished_mark(),
@@ -203,11 +261,10 @@ impl<'a> Filter<'a> {
     }
 
     fn let_through(&mut self, bytes: usize, text: &mut String) {
-        let white = self.held[..bytes].trim_start().is_empty();
-        self.begun |= !white;
+        self.begun |= !self.held[..bytes].trim_start().is_empty();
         self.quotes.push(&self.held[..bytes]);
         text.extend(self.held.drain(..bytes));
-        (self.found, self.closed, self.searched) = (None, 0, 0);
+        (self.found, self.closed, self.inside) = (None, 0, Inside::default());
     }
 
     /// How many bytes at the end may be the beginning of a mark.
@@ -217,7 +274,10 @@ impl<'a> Filter<'a> {
             let open = template.open;
             if template.is_whole {
                 let begun = held.trim_start();
-                let may_open = !self.begun && open.starts_with(begun);
+                let may_open = match open {
+                    "" => !self.begun && is_bare(begun, self.tools).is_none(),
+                    _ => !self.begun && open.starts_with(begun),
+                };
                 return may_open.then_some(held.len());
             }
             let mut lengths = (1..open.len())
@@ -229,47 +289,71 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// Whether a call may begin so behind its mark. Marks of words and signs that people write too are let
-/// through when no call follows; JSON is.
-fn may_follow(inside: &str, template: &Template, tools: &[ToolSpec]) -> bool {
-    let is_common = matches!(
-        template.open,
-        "<tool_call>" | "<tool_calls>" | "<function=" | "functools" | "["
-    );
-    let inside = inside.trim_start();
-    if !is_common || inside.is_empty() || inside.starts_with(['{', '<', '[']) {
-        return true;
-    }
-    let end = inside.find(|char: char| !(char.is_alphanumeric() || "_-.".contains(char)));
-    let is_begun = |tool: &ToolSpec| match end {
-        Some(end) => inside[..end] == tool.name,
-        None => tool.name.starts_with(inside),
+/// What a text is that was held back.
+enum Read {
+    Calls(Vec<Written>),
+    Cut,
+    Text,
+}
+
+/// Where the call that a text begins with ends. One whose values do not end is over at the first mark behind
+/// which another call stands, or nothing; once there was such a one, no other is searched to its end.
+fn end_of(text: &str, template: &Template, is_broken: bool) -> Option<End> {
+    let (open, close) = (template.open, template.close);
+    let in_order = || Inside::default().find_end(text, (open, close), template.form, true);
+    let end = if is_broken { None } else { in_order() };
+    end.or_else(|| {
+        let mut closes = text.match_indices(close).map(|(at, _)| at);
+        let is_end = |at: &usize| {
+            let after = text[at + close.len()..].trim_start();
+            let tail = tail(after);
+            after.starts_with(open) || matches!(tail, Some(Tail::Whole | Tail::Header))
+        };
+        let inside = closes.find(is_end)?;
+        let whole = inside + close.len();
+        Some(End { inside, whole })
+    })
+}
+
+/// Whether a text begins with a tool's name on its line, and JSON below; `None` while that is open.
+fn is_bare(text: &str, tools: &[ToolSpec]) -> Option<bool> {
+    let of_tool = |tool: &ToolSpec| {
+        let Some(after) = text.strip_prefix(&*tool.name) else {
+            return if tool.name.starts_with(text) {
+                None
+            } else {
+                Some(false)
+            };
+        };
+        let line = after.trim_start_matches([' ', '\r']);
+        let json = line.trim_start();
+        match json.is_empty() {
+            true => None,
+            false => Some(line.starts_with('\n') && json.starts_with('{')),
+        }
     };
-    (template.form != Form::Json) && tools.iter().any(is_begun)
+    let all: Vec<_> = tools.iter().map(of_tool).collect();
+    match all.contains(&Some(true)) {
+        true => Some(true),
+        false if all.contains(&None) => None,
+        false => Some(false),
+    }
 }
 
 /// What marks begin with.
-const MARK_BEGINS: [char; 5] = ['<', '[', '{', '`', 'f'];
+const MARK_BEGINS: [char; 6] = ['<', '[', '{', '`', 'f', ']'];
 
-/// The ends of an answer, with that of Qwen's calls, of which the model left out the beginning.
-fn ends() -> impl Iterator<Item = &'static str> {
-    ENDS.into_iter().chain(["</tool_call>"])
+/// Whether a text is what a template has behind an answer.
+fn tail(text: &str) -> Option<Tail> {
+    tokens::tail(text, [false; 2])
 }
 
-fn without_tokens(text: &str) -> &str {
-    let mut text = text.trim();
-    while let Some(rest) = ends().find_map(|end| text.strip_suffix(end)) {
-        text = rest.trim_end();
-    }
-    text
-}
-
-/// Whether a text is nothing, or tokens of which the last one may be in the making.
-fn may_be_end(mut text: &str) -> bool {
-    while let Some(rest) = ends().find_map(|end| text.strip_prefix(end)) {
-        text = rest.trim_start();
-    }
-    ends().any(|end| end.starts_with(text))
+/// A text without the tokens at its end.
+fn without_tail(text: &str) -> &str {
+    let text = text.trim();
+    let mut places = text.match_indices(['<', '[']).map(|(at, _)| at);
+    let end = places.find(|at| matches!(tail(&text[*at..]), Some(Tail::Whole | Tail::Header)));
+    text[..end.unwrap_or(text.len())].trim_end()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::written::Form;
 pub struct Template {
     /// Parts of the models' names, in lower case; none for all models.
     families: &'static [&'static str],
-    /// What a call begins with.
+    /// What a call begins with; nothing where its first word is the tool's name.
     pub open: &'static str,
     /// What it ends with; empty when it goes on to the end of the answer.
     pub close: &'static str,
@@ -17,13 +17,46 @@ pub struct Template {
     pub is_whole: bool,
 }
 
-const MARKED: Template = Template {
-    families: &[],
-    open: "",
-    close: "",
-    form: Form::Json,
-    is_whole: false,
-};
+/// A template of these families: what a call begins and ends with, and its form.
+const fn of(
+    families: &'static [&'static str],
+    open: &'static str,
+    close: &'static str,
+    form: Form,
+) -> Template {
+    Template {
+        families,
+        open,
+        close,
+        form,
+        is_whole: false,
+    }
+}
+
+/// The same for one that counts only when it is the whole answer.
+const fn whole(
+    families: &'static [&'static str],
+    open: &'static str,
+    close: &'static str,
+    form: Form,
+) -> Template {
+    Template {
+        is_whole: true,
+        ..of(families, open, close, form)
+    }
+}
+
+const KIMI: &[&str] = &["kimi"];
+const DEEPSEEK: &[&str] = &["deepseek"];
+const GEMMA: &[&str] = &["gemma"];
+const PHI: &[&str] = &["granite", "phi-", "phi3", "phi4"];
+const COHERE: &[&str] = &["command-", "c4ai", "cohere"];
+
+/// The families that write as Hermes, Qwen or GLM do between the same marks.
+const HERMES: &[&str] = &[
+    "qwen", "qwq", "hermes", "glm", "granite", "smollm", "nemotron", "ernie", "exaone", "step",
+    "mimo", "ling-", "ring-", "hunyuan", "hy3", "hy-", "laguna", "spark", "trinity", "xlam",
+];
 
 const MISTRAL: &[&str] = &[
     "mistral",
@@ -35,163 +68,197 @@ const MISTRAL: &[&str] = &[
     "pixtral",
 ];
 
-/// The templates, from the models' `chat_template` and from the parsers of vLLM and llama.cpp
+/// The templates, from the models' `chat_template` and from the parsers of vLLM, SGLang and llama.cpp
 /// (<https://docs.vllm.ai/en/latest/features/tool_calling.html>). gpt-oss's channels are read beside the
 /// reasoning.
 const TEMPLATES: &[Template] = &[
-    Template {
-        families: &[
-            "qwen", "qwq", "hermes", "glm", "granite", "smollm", "nemotron",
-        ],
-        open: "<tool_call>",
-        close: "</tool_call>",
-        form: Form::Tags,
-        ..MARKED
-    },
-    Template {
-        families: &["qwen", "llama"],
-        open: "<function=",
-        close: "</function>",
-        form: Form::Tags,
-        ..MARKED
-    },
-    Template {
-        families: &["llama"],
-        open: "<|python_tag|>",
-        form: Form::Loose,
-        ..MARKED
-    },
+    of(HERMES, "<tool_call>", "</tool_call>", Form::Tags),
+    of(&["qwen", "llama"], "<function=", "</function>", Form::Tags),
+    of(&["minicpm"], "<function name=", "</function>", Form::Tags),
+    of(&["llama"], "<|python_tag|>", "", Form::Loose),
+    of(
+        &["llama"],
+        "<|python_start|>",
+        "<|python_end|>",
+        Form::Loose,
+    ),
     // Small models of all families leave the marks out.
-    Template {
-        open: "{",
-        is_whole: true,
-        ..MARKED
-    },
-    Template {
-        families: &["llama", "gemma"],
-        open: "[",
-        form: Form::Loose,
-        is_whole: true,
-        ..MARKED
-    },
-    Template {
-        families: MISTRAL,
-        open: "[TOOL_CALLS]",
-        form: Form::Named("[TOOL_CALLS]"),
-        ..MARKED
-    },
-    Template {
-        families: &["kimi"],
-        open: "<|tool_calls_section_begin|>",
-        close: "<|tool_calls_section_end|>",
-        form: Form::Named("<|tool_call_begin|>"),
-        ..MARKED
-    },
-    Template {
-        families: &["kimi"],
-        open: "<|tool_call_begin|>",
-        close: "<|tool_call_end|>",
-        form: Form::Named("<|tool_call_begin|>"),
-        ..MARKED
-    },
-    Template {
-        families: &["granite", "phi-", "phi3", "phi4"],
-        open: "<|tool_call|>",
-        ..MARKED
-    },
-    Template {
-        families: &["phi-", "phi3", "phi4"],
-        open: "functools",
-        ..MARKED
-    },
-    Template {
-        families: &["nemotron"],
-        open: "<TOOLCALL>",
-        close: "</TOOLCALL>",
-        ..MARKED
-    },
-    Template {
-        families: &["command-", "c4ai", "cohere"],
-        open: "<|START_ACTION|>",
-        close: "<|END_ACTION|>",
-        ..MARKED
-    },
-    Template {
-        families: &["jamba", "hunyuan", "minimax"],
-        open: "<tool_calls>",
-        close: "</tool_calls>",
-        ..MARKED
-    },
-    Template {
-        families: &["seed-oss"],
-        open: "<seed:tool_call>",
-        close: "</seed:tool_call>",
-        form: Form::Tags,
-        ..MARKED
-    },
-    Template {
-        families: &["lfm"],
-        open: "<|tool_call_start|>",
-        close: "<|tool_call_end|>",
-        form: Form::Loose,
-        ..MARKED
-    },
-    Template {
-        families: &["minimax"],
-        open: "<minimax:tool_call>",
-        close: "</minimax:tool_call>",
-        form: Form::Tags,
-        ..MARKED
-    },
-    Template {
-        families: &["deepseek"],
-        open: "<｜tool▁calls▁begin｜>",
-        close: "<｜tool▁calls▁end｜>",
-        form: Form::Named("<｜tool▁call▁begin｜>"),
-        ..MARKED
-    },
-    Template {
-        families: &["deepseek"],
-        open: "<｜DSML｜function_calls>",
-        close: "</｜DSML｜function_calls>",
-        form: Form::Tags,
-        ..MARKED
-    },
-    Template {
-        families: &["deepseek"],
-        open: "<｜DSML｜tool_calls>",
-        close: "</｜DSML｜tool_calls>",
-        form: Form::Tags,
-        ..MARKED
-    },
-    Template {
-        families: &["gemma"],
-        open: "```tool_code",
-        close: "```",
-        form: Form::Loose,
-        is_whole: true,
-    },
-    Template {
-        families: &["gemma"],
-        open: "<start_function_call>",
-        close: "<end_function_call>",
-        form: Form::Loose,
-        ..MARKED
-    },
-    Template {
-        families: &["gemma"],
-        open: "<|tool_call>",
-        close: "<tool_call|>",
-        form: Form::Loose,
-        ..MARKED
-    },
-    Template {
-        open: "```json",
-        close: "```",
-        is_whole: true,
-        ..MARKED
-    },
+    whole(&[], "{", "", Form::Json),
+    whole(&["glm-4", "glm4", "chatglm"], "", "", Form::Bare),
+    whole(&[], "[", "", Form::Loose),
+    of(MISTRAL, "[TOOL_CALLS]", "", Form::Named("[TOOL_CALLS]")),
+    of(
+        KIMI,
+        "<|tool_calls_section_begin|>",
+        "<|tool_calls_section_end|>",
+        Form::Named("<|tool_call_begin|>"),
+    ),
+    of(
+        KIMI,
+        "<|tool_call_section_begin|>",
+        "<|tool_call_section_end|>",
+        Form::Named("<|tool_call_begin|>"),
+    ),
+    of(
+        KIMI,
+        "<|tool_call_begin|>",
+        "<|tool_call_end|>",
+        Form::Named("<|tool_call_begin|>"),
+    ),
+    of(
+        KIMI,
+        "<|open|>tools<|sep|>",
+        "<|close|>tools<|sep|>",
+        Form::Tags,
+    ),
+    of(PHI, "<|tool_call|>", "", Form::Json),
+    of(PHI, "functools", "", Form::Json),
+    of(
+        &["granite"],
+        "<function_call>",
+        "</function_call>",
+        Form::Json,
+    ),
+    of(&["nemotron"], "<TOOLCALL>", "</TOOLCALL>", Form::Json),
+    of(COHERE, "<|START_ACTION|>", "<|END_ACTION|>", Form::Json),
+    whole(COHERE, "Action: ```json", "```", Form::Json),
+    of(
+        &["jamba", "hunyuan", "hy3", "hy-", "minimax", "apriel"],
+        "<tool_calls>",
+        "</tool_calls>",
+        Form::Tags,
+    ),
+    of(
+        &["seed-oss"],
+        "<seed:tool_call>",
+        "</seed:tool_call>",
+        Form::Tags,
+    ),
+    of(
+        &["lfm"],
+        "<|tool_call_start|>",
+        "<|tool_call_end|>",
+        Form::Loose,
+    ),
+    of(
+        &["minimax"],
+        "<minimax:tool_call>",
+        "</minimax:tool_call>",
+        Form::Tags,
+    ),
+    of(
+        &["minimax"],
+        "]<]minimax[>[<tool_call>",
+        "]<]minimax[>[</tool_call>",
+        Form::Tags,
+    ),
+    of(
+        DEEPSEEK,
+        "<｜tool▁calls▁begin｜>",
+        "<｜tool▁calls▁end｜>",
+        Form::Named("<｜tool▁call▁begin｜>"),
+    ),
+    of(
+        &["deepseek", "step3"],
+        "<｜tool_calls_begin｜>",
+        "<｜tool_calls_end｜>",
+        Form::Named("<｜tool_call_begin｜>"),
+    ),
+    of(
+        DEEPSEEK,
+        "<｜DSML｜function_calls>",
+        "</｜DSML｜function_calls>",
+        Form::Tags,
+    ),
+    of(
+        DEEPSEEK,
+        "<｜DSML｜tool_calls>",
+        "</｜DSML｜tool_calls>",
+        Form::Tags,
+    ),
+    of(
+        &["gigachat"],
+        "<｜GCML｜tool_calls>",
+        "</｜GCML｜tool_calls>",
+        Form::Tags,
+    ),
+    of(&["gigachat"], "function call<|role_sep|>", "", Form::Json),
+    whole(GEMMA, "```tool_code", "```", Form::Loose),
+    of(
+        GEMMA,
+        "<start_function_call>",
+        "<end_function_call>",
+        Form::Loose,
+    ),
+    of(GEMMA, "<|tool_call>", "<tool_call|>", Form::Loose),
+    of(
+        &["intern"],
+        "<|action_start|><|plugin|>",
+        "<|action_end|>",
+        Form::Json,
+    ),
+    of(
+        &["olmo"],
+        "<function_calls>",
+        "</function_calls>",
+        Form::Loose,
+    ),
+    of(
+        &["longcat"],
+        "<longcat_tool_call>",
+        "</longcat_tool_call>",
+        Form::Tags,
+    ),
+    of(
+        &["apertus"],
+        "<|tools_prefix|>",
+        "<|tools_suffix|>",
+        Form::Json,
+    ),
+    of(
+        &["solar"],
+        "<|tool_calls|>",
+        "<|calls|>",
+        Form::Named("<|tool_call:begin|>"),
+    ),
+    of(
+        &["inkling"],
+        "<|content_invoke_tool_json|>",
+        "<|end_message|>",
+        Form::Json,
+    ),
+    of(
+        &["dots"],
+        "<dots_function_call>",
+        "</dots_function_call>",
+        Form::Tags,
+    ),
+    of(
+        &["muse"],
+        "<atem:function_calls>",
+        "</atem:function_calls>",
+        Form::Tags,
+    ),
+    of(
+        &["k2-horizon", "k2-v3"],
+        "<ifm|tool_call>",
+        "</ifm|tool_call>",
+        Form::Tags,
+    ),
+    whole(&[], "```json", "```", Form::Json),
 ];
+
+impl Template {
+    /// Whether the marks are a part of the call.
+    pub fn is_part(&self) -> bool {
+        matches!(self.open, "{" | "[" | "<function=" | "<function name=")
+    }
+
+    /// What of a text that begins with the mark is the call.
+    pub fn inside<'a>(&self, text: &'a str) -> &'a str {
+        &text[if self.is_part() { 0 } else { self.open.len() }..]
+    }
+}
 
 /// Whether a model is of the family of gpt-oss, whose channels carry the calls.
 pub fn is_harmony(model: &str) -> bool {

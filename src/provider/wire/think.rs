@@ -9,18 +9,42 @@ use channels::Channels;
 /// What reasoning begins and ends with.
 type Marks = (&'static str, &'static str);
 
-/// The marks that open models use.
-const MARKS: [Marks; 10] = [
+/// The marks that open models use. Some write them in other letters.
+const MARKS: [Marks; 21] = [
     ("<think>", THINK_END),
     ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),
+    ("<thoughts>", "</thoughts>"),
     ("<reasoning>", "</reasoning>"),
+    ("<reflection>", "</reflection>"),
+    ("<scratch_pad>", "</scratch_pad>"),
+    ("<scratchpad>", "</scratchpad>"),
     ("<seed:think>", "</seed:think>"),
+    ("<mm:think>", "</mm:think>"),
+    ("<ifm|think>", "</ifm|think>"),
+    ("<think:opensource>", "</think:opensource>"),
+    ("<longcat_think>", "</longcat_think>"),
     ("[THINK]", "[/THINK]"),
     ("◁think▷", "◁/think▷"),
     ("<|channel>thought", "<channel|>"),
+    ("<unused94>", "<unused95>"),
     ("<|START_THINKING|>", "<|END_THINKING|>"),
     ("<|inner_prefix|>", "<|inner_suffix|>"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
+];
+
+/// Granite's and Apriel's words around their thoughts, which count only where an answer begins with them.
+const WORDS: [Marks; 2] = [
+    ("Here is my thought process:", "Here is my response:"),
+    ("Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),
+];
+
+/// What some put around the answer behind their thoughts.
+const ANSWERS: [Marks; 3] = [
+    ("<answer>", "</answer>"),
+    ("<response>", "</response>"),
+    ("<output>", "</output>"),
 ];
 
 /// What is left of gpt-oss's channels where the server takes all marks out, and nothing else.
@@ -43,6 +67,9 @@ const LATER_CHANNELS: [&str; 4] = [
     "<|channel|>final",
     "<|start|>assistant",
 ];
+
+/// How often marks are looked for within themselves.
+const NESTED_MAX: usize = 16;
 
 /// What marks begin with.
 const MARK_BEGINS: [char; 3] = ['<', '[', '◁'];
@@ -95,6 +122,12 @@ pub struct Think {
     doubtful: Option<usize>,
     /// Whether reasoning has ended, so that another closing mark is a quotation.
     has_ended: bool,
+    /// Where in the thoughts those between the last marks begin, and how many of their ends have come.
+    block: (usize, usize),
+    /// The marks that were opened within themselves: what follows may be thoughts up to another end.
+    nested: Option<Marks>,
+    /// What ends the answer, which is in marks too.
+    answer_end: Option<&'static str>,
     channels: Channels,
     /// What was thought.
     pub thoughts: String,
@@ -109,6 +142,8 @@ enum Begun {
     Channels,
     /// A closing mark that was never opened.
     Close,
+    /// The mark behind the answer.
+    AnswerEnd(usize),
     /// More has to come.
     Perhaps,
     Nothing,
@@ -165,12 +200,15 @@ impl Think {
                 }
                 self.go_on(0, true)
             }
+            (State::Closed, _) if !self.is_inner => {
+                std::mem::take(&mut self.held).trim_start().to_owned()
+            }
             _ => std::mem::take(&mut self.held),
         }
     }
 
     /// Reads what is held, of which the first bytes were there `before`.
-    fn go_on(&mut self, before: usize, is_over: bool) -> String {
+    fn go_on(&mut self, mut before: usize, is_over: bool) -> String {
         let mut text = String::new();
         loop {
             match self.state {
@@ -179,24 +217,31 @@ impl Think {
                         return text;
                     }
                 }
-                State::Thinking((_, close)) => {
-                    let Some(end) = self.held.find(close) else {
-                        self.keep_thoughts(close.len());
+                State::Thinking(marks) => {
+                    let Some(end) = find(&self.held, marks.1) else {
+                        self.keep_thoughts(marks.1.len());
                         return text;
                     };
-                    self.end_thoughts(end, close);
+                    self.end_thoughts(end, marks);
                 }
-                State::Waiting if self.source != Source::Reasoner => self.state = State::Text,
+                State::Waiting if self.source != Source::Reasoner && self.nested.is_none() => {
+                    self.state = State::Text;
+                }
                 State::Waiting => {
+                    let marks = self.nested.unwrap_or(MARKS[0]);
                     // What was held before has been searched.
-                    let from = before.saturating_sub(THINK_END.len());
+                    let from = before.saturating_sub(marks.1.len());
                     let from = self.held.floor_char_boundary(from);
-                    let Some(end) = self.held[from..].find(THINK_END) else {
+                    let Some(end) = find(&self.held[from..], marks.1) else {
                         return text;
                     };
-                    self.end_thoughts(from + end, THINK_END);
+                    before = 0;
+                    self.end_thoughts(from + end, marks);
                 }
                 State::Closed => {
+                    if self.opens_answer() {
+                        return text;
+                    }
                     // No white space leads the text, or doubles.
                     if !self.is_inner {
                         let white = self.held.len() - self.held.trim_start().len();
@@ -228,11 +273,12 @@ impl Think {
             self.state = State::Channels;
             return true;
         }
-        let found = MARKS
-            .into_iter()
-            .find(|(open, _)| trimmed.starts_with(open));
-        let mut opens = MARKS.iter().map(|(open, _)| *open).chain(CHANNELS);
-        if found.is_none() && opens.any(|open| open.starts_with(trimmed)) {
+        let words = WORDS.into_iter().filter(|_| is_server);
+        let mut marks = MARKS.into_iter().chain(words);
+        let found = marks.clone().find(|(open, _)| begins(trimmed, open));
+        let is_begun = marks.any(|(open, _)| begins(open, trimmed))
+            || CHANNELS.iter().any(|open| open.starts_with(trimmed));
+        if found.is_none() && is_begun {
             return false;
         }
         let is_bare = self.source == Source::Harmony && trimmed.starts_with(BARE.0);
@@ -241,7 +287,7 @@ impl Think {
         if let Some(marks) = found.or(is_bare.then_some(BARE)) {
             let opened = self.held.len() - trimmed.len() + marks.0.len();
             self.held.drain(..opened);
-            self.state = State::Thinking(marks);
+            self.open_thoughts(marks);
             return true;
         }
         self.state = match self.source {
@@ -268,7 +314,7 @@ impl Think {
                     let is_doubtful = !self.quotes.begins_line() && !self.is_sentence;
                     self.doubtful = is_doubtful.then_some(self.thoughts.len());
                     rest[marks.0.len()..].clone_into(&mut self.held);
-                    self.state = State::Thinking(marks);
+                    self.open_thoughts(marks);
                     return true;
                 }
                 Begun::Channels => {
@@ -281,9 +327,10 @@ impl Think {
                     self.was_reasoning = true;
                     self.is_inner = false;
                     rest.clone_into(&mut self.held);
-                    self.end_thoughts(0, THINK_END);
+                    self.end_thoughts(0, MARKS[0]);
                     return true;
                 }
+                Begun::AnswerEnd(length) => rest = &rest[length..],
                 Begun::Perhaps => {
                     rest.clone_into(&mut self.held);
                     return false;
@@ -300,14 +347,19 @@ impl Think {
     }
 
     fn begun(&self, text: &str, is_over: bool) -> Begun {
-        if let Some(marks) = MARKS.into_iter().find(|(open, _)| text.starts_with(open)) {
+        if let Some(marks) = MARKS.into_iter().find(|(open, _)| begins(text, open)) {
             return Begun::Open(marks);
+        }
+        let answer_end = self.answer_end.unwrap_or_default();
+        if !answer_end.is_empty() && begins(text, answer_end) {
+            return Begun::AnswerEnd(answer_end.len());
         }
         if LATER_CHANNELS.iter().any(|open| text.starts_with(open)) {
             return Begun::Channels;
         }
         let close = if self.has_ended { "" } else { THINK_END };
-        if let Some(after) = text.strip_prefix(THINK_END).filter(|_| !self.has_ended) {
+        if begins(text, THINK_END) && !self.has_ended {
+            let after = &text[THINK_END.len()..];
             // With words behind it on its line it is a quotation.
             return match after.is_empty() {
                 true if !is_over => Begun::Perhaps,
@@ -317,8 +369,8 @@ impl Think {
             };
         }
         let opens = MARKS.iter().map(|(open, _)| *open);
-        let mut marks = opens.chain(LATER_CHANNELS).chain([close]);
-        match !is_over && marks.any(|mark| mark.starts_with(text)) {
+        let mut marks = opens.chain(LATER_CHANNELS).chain([close, answer_end]);
+        match !is_over && marks.any(|mark| begins(mark, text)) {
             true => Begun::Perhaps,
             false => Begun::Nothing,
         }
@@ -350,13 +402,41 @@ impl Think {
         text
     }
 
-    /// The reasoning goes up to this place, and its closing mark follows.
-    fn end_thoughts(&mut self, end: usize, close: &str) {
+    fn open_thoughts(&mut self, marks: Marks) {
+        self.block = (self.thoughts.len(), 0);
+        self.state = State::Thinking(marks);
+    }
+
+    /// The reasoning goes up to this place, and its closing mark follows. Where the marks were opened more
+    /// often than closed, what follows may be reasoning too.
+    fn end_thoughts(&mut self, end: usize, marks: Marks) {
         self.thoughts.push_str(&self.held[..end]);
-        self.held.drain(..end + close.len());
+        self.held.drain(..end + marks.1.len());
         self.doubtful = None;
         self.has_ended = true;
-        self.state = State::Closed;
+        self.block.1 += 1;
+        let is_open = self.block.1 < NESTED_MAX
+            && count_open(&self.thoughts[self.block.0..], marks.0) >= self.block.1;
+        self.nested = is_open.then_some(marks);
+        self.state = match is_open {
+            true => State::Waiting,
+            false => State::Closed,
+        };
+    }
+
+    /// Takes the mark before an answer away; true when more has to come first.
+    fn opens_answer(&mut self) -> bool {
+        if self.source == Source::Api {
+            return false;
+        }
+        let answer = self.held.trim_start();
+        if let Some((open, close)) = ANSWERS.into_iter().find(|(open, _)| begins(answer, open)) {
+            let start = self.held.len() - answer.len() + open.len();
+            self.held.drain(..start);
+            self.answer_end = Some(close);
+        }
+        let answer = self.held.trim_start();
+        self.answer_end.is_none() && ANSWERS.iter().any(|(open, _)| begins(open, answer))
     }
 
     /// Moves what can be no part of the closing mark to the thoughts.
@@ -367,123 +447,28 @@ impl Think {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn part(pieces: &[&str]) -> (String, String) {
-        part_of(Source::Api, pieces)
-    }
-
-    fn part_of(source: Source, pieces: &[&str]) -> (String, String) {
-        let mut think = Think::new(source);
-        let mut text = String::new();
-        for piece in pieces {
-            let more = think.push(piece);
-            if std::mem::take(&mut think.was_reasoning) {
-                think.thoughts.insert_str(0, &std::mem::take(&mut text));
-            }
-            text += &more;
-        }
-        let rest = think.finish();
-        if think.was_reasoning {
-            think.thoughts.insert_str(0, &std::mem::take(&mut text));
-        }
-        (think.thoughts, text + &rest)
-    }
-
-    #[test]
-    fn reasoning_whose_opening_mark_was_in_the_template_is_no_text() {
-        for (said, thoughts, text) in [
-            ("why so\n</think>\n\nbecause", "why so\n", "because"),
-            ("\n</think>\n\nbecause", "\n", "because"),
-            ("<think>why</think>because", "why", "because"),
-            ("plain", "", "plain"),
-            ("why</think>", "why", ""),
-        ] {
-            for source in [Source::Server, Source::Reasoner] {
-                let expected = (thoughts.to_owned(), text.to_owned());
-                assert_eq!(part_of(source, &[said]), expected, "{source:?} {said}");
-            }
-        }
-        let inline = "why</think>because";
-        assert_eq!(
-            part_of(Source::Reasoner, &[inline]),
-            ("why".to_owned(), "because".to_owned())
-        );
-        for quotation in [
-            "The tag `</think>`\nends it.",
-            "```\n</think>\n```\nends it.",
-            "a </think> within a line",
-        ] {
-            let expected = (String::new(), quotation.to_owned());
-            assert_eq!(part_of(Source::Server, &[quotation]), expected);
-        }
-        let quotation = "The end is\n</think>\nin XML.";
-        assert_eq!(
-            part(&[quotation]).1,
-            quotation,
-            "an official API has no templates"
-        );
-    }
-
-    #[test]
-    fn of_channels_only_the_final_one_is_text() {
-        let said = "<|channel|>analysis<|message|>why<|end|><|start|>assistant<|channel|>final<|message|>because<|return|>";
-        let expected = ("why".to_owned(), "because".to_owned());
-        assert_eq!(part_of(Source::Server, &[said]), expected);
-        let preamble = "<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>commentary to=functions.ls <|constrain|>json<|message|>{}<|call|>";
-        let mut think = Think::new(Source::Server);
-        let text = think.push(preamble) + &think.finish();
-        assert_eq!(text, "I look.");
-        assert_eq!(think.take_directed(), "to=functions.ls <|constrain|>json{}");
-    }
-
-    #[test]
-    fn reasoning_at_the_beginning_is_parted_from_the_text() {
-        for (stream, thoughts, text) in [
-            ("plain", "", "plain"),
-            ("<think>why</think>\n\nbecause", "why", "because"),
-            ("\n<thinking>why</thinking>because", "why", "because"),
-            ("<thought>why", "why", ""),
-            ("<think></think>x", "", "x"),
-            ("<thin", "", "<thin"),
-            ("<p>x</p>", "", "<p>x</p>"),
-            (
-                "the tag <think> is no reasoning",
-                "",
-                "the tag <think> is no reasoning",
-            ),
-            ("", "", ""),
-        ] {
-            assert_eq!(part(&[stream]), (thoughts.to_owned(), text.to_owned()));
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn the_cuts_between_pieces_do_not_matter(
-            parts in prop::collection::vec(
-                prop_oneof![
-                    Just("<think>"), Just("</think>"), Just("</thi"), Just("é"), Just("a "), Just("\n"),
-                    Just("`"), Just("<|channel|>"), Just("final"), Just("<|message|>"), Just("<|end|>"),
-                    Just("analysis"), Just("assistant"), Just("<|start|>assistant"), Just("to=ls"), Just("\""), Just("> "),
-                ],
-                0..12,
-            ),
-            cut in 0_usize..80,
-            source in prop_oneof![
-                Just(Source::Api), Just(Source::Server), Just(Source::Reasoner), Just(Source::Harmony),
-            ],
-        ) {
-            let stream = parts.concat();
-            let mut cut = cut.min(stream.len());
-            while !stream.is_char_boundary(cut) {
-                cut -= 1;
-            }
-            let (left, right) = stream.split_at(cut);
-            prop_assert_eq!(part_of(source, &[left, right]), part_of(source, &[&stream]));
-        }
-    }
+/// Whether a text begins with a mark, in large or small letters.
+fn begins(text: &str, mark: &str) -> bool {
+    let begun = text.as_bytes().get(..mark.len());
+    begun.is_some_and(|begun| begun.eq_ignore_ascii_case(mark.as_bytes()))
 }
+
+/// The place of a mark in a text, in large or small letters.
+fn find(text: &str, mark: &str) -> Option<usize> {
+    let first = mark.chars().next()?;
+    let mut places = text.match_indices([first, first.to_ascii_lowercase()]);
+    places.find_map(|(at, _)| begins(&text[at..], mark).then_some(at))
+}
+
+/// How often thoughts open a mark again that they do not quote.
+fn count_open(thoughts: &str, mark: &str) -> usize {
+    let (mut quotes, mut read) = (Quotes::default(), 0);
+    let is_open = |(at, _): &(usize, &str)| {
+        quotes.push(&thoughts[std::mem::replace(&mut read, *at)..*at]);
+        !quotes.is_quoted()
+    };
+    thoughts.match_indices(mark).filter(is_open).count()
+}
+
+#[cfg(test)]
+mod tests;

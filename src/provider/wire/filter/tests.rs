@@ -16,11 +16,24 @@ fn part_of(model: &str, pieces: &[&str]) -> (String, Vec<String>) {
     (text, calls.chain(cut).collect())
 }
 
+/// Reads answers; the text is all of it where it is `*`.
+fn check(answers: &[(String, &str, usize)]) {
+    for (answer, text, calls) in answers {
+        let text = if *text == "*" { answer } else { *text };
+        let (found_text, found_calls) = part_of("mine", &[answer]);
+        assert_eq!(
+            (found_text.as_str(), found_calls.len()),
+            (text, *calls),
+            "{answer}"
+        );
+    }
+}
+
 #[test]
 fn a_call_counts_at_the_end_of_an_answer_and_is_a_quotation_elsewhere() {
     let call = r#"<tool_call>{"name":"ls","arguments":{}}</tool_call>"#;
     let fence = "```json\n{\"name\":\"ls\"}\n```";
-    for (answer, text, calls) in [
+    check(&[
         ("plain `code` <b>".to_owned(), "plain `code` <b>", 0),
         (call.to_owned(), "", 1),
         (format!("I look. {call}"), "I look. ", 1),
@@ -50,21 +63,88 @@ fn a_call_counts_at_the_end_of_an_answer_and_is_a_quotation_elsewhere() {
         ("a <tool_call> tag".to_owned(), "*", 0),
         (
             "<tool_call>{\"name\":\"launch\"}</tool_call>".to_owned(),
-            "*",
-            0,
+            "",
+            1,
         ),
         ("[ls](a.md) is a link".to_owned(), "*", 0),
         ("a < b".to_owned(), "*", 0),
         (String::new(), "", 0),
-    ] {
-        let text = if text == "*" { &answer } else { text };
-        let (found_text, found_calls) = part_of("mine", &[&answer]);
-        assert_eq!(
-            (found_text.as_str(), found_calls.len()),
-            (text, calls),
-            "{answer}"
-        );
-    }
+    ]);
+}
+
+#[test]
+fn a_call_in_code_or_in_a_quotation_of_any_markup_is_none() {
+    let call = r#"<tool_call>{"name":"ls","arguments":{}}</tool_call>"#;
+    check(&[
+        (format!("So:\n\n    {call}"), "*", 0),
+        (format!("So:\n\t{call}"), "*", 0),
+        (format!("<pre>{call}"), "*", 0),
+        (format!("<code>{call}</code>"), "*", 0),
+        (format!("<blockquote>\n{call}"), "*", 0),
+        (format!("- > {call}"), "*", 0),
+        (format!("1. It says\n2. > {call}"), "*", 0),
+        (format!("- ```\n  {call}"), "*", 0),
+        (format!("~~~\n{call}\n```"), "*", 0),
+        (format!("```` \n```\n{call}"), "*", 0),
+    ]);
+}
+
+#[test]
+fn a_call_ends_where_its_value_ends_or_the_answer() {
+    let call = r#"<tool_call>{"name":"ls","arguments":{}}</tool_call>"#;
+    check(&[
+        ("<tool_call>launch\n</tool_call>".to_owned(), "", 1),
+        ("<tool_call>{'a': 'it's'}</tool_call>".to_owned(), "", 1),
+        (
+            "<tool_call>{'a': 'it's'}</tool_call> is one.".to_owned(),
+            "*",
+            0,
+        ),
+        (
+            "<tool_call>{'a': 'it's'}</tool_call>\n{call}".replace("{call}", call),
+            "",
+            2,
+        ),
+        (format!("<tool_call>{{\"name\":\"ls\"}}\n{call}"), "", 2),
+        (format!("{call}<|observation|>"), "", 1),
+        (format!("{call}<|end_of_text|>\n<|eom|>"), "", 1),
+        (
+            format!("{call}<|im_end|>\n<|im_start|>user\n<tool_response>ok"),
+            "",
+            1,
+        ),
+        (
+            format!("{call}<|im_end|>\n<|im_start|>assistant\nDone."),
+            "",
+            1,
+        ),
+        (format!("{call}<|im_end|> is how it calls."), "*", 0),
+        (
+            "<|im_start|>assistant\n{\"name\":\"ls\"}".to_owned(),
+            "<|im_start|>assistant\n",
+            1,
+        ),
+        (
+            "<tool_call>{\"name\":\"ls\",\"arguments\":{\"a\":\"</tool_call> b\"}}</tool_call>"
+                .to_owned(),
+            "",
+            1,
+        ),
+        ("ls\n{\"a\": 1}".to_owned(), "", 1),
+        ("ls\nThat is all.".to_owned(), "*", 0),
+        ("[{\"name\": \"ls\", \"arguments\": {}}]".to_owned(), "", 1),
+        ("[x] done".to_owned(), "*", 0),
+        (
+            "{'name': 'ls', 'arguments': {'a': True,}}".to_owned(),
+            "",
+            1,
+        ),
+        (
+            "{\"name\": \"ls\", \"arguments\": {\"a\": b c}}".to_owned(),
+            "",
+            1,
+        ),
+    ]);
 }
 
 /// A model of each family, and how it calls.
@@ -154,6 +234,110 @@ const CALLS: &[(&str, &str)] = &[
         "<seed:tool_call>\n<function=ls>\n</function>\n</seed:tool_call>",
     ),
     (
+        "kimi-k2",
+        "<|tool_call_section_begin|><|tool_call_begin|>functions.ls:0<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_call_section_end|>",
+    ),
+    (
+        "kimi-k3",
+        "<|open|>tools<|sep|><|open|>call tool=\"ls\" index=\"1\"<|sep|><|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|>",
+    ),
+    ("glm-4-9b-chat", "ls\n{}"),
+    (
+        "llama-4-scout",
+        "<|python_start|>[ls()]<|python_end|><|eom|>",
+    ),
+    ("gemma3:12b", "```tool_code\nprint(ls())\n```"),
+    (
+        "gemma-4-12b",
+        "<|tool_call>call:ls{}<tool_call|><|tool_response>",
+    ),
+    ("minicpm5", "<function name=\"ls\"></function>"),
+    (
+        "granite-20b-functioncalling",
+        "<function_call> {\"name\": \"ls\", \"arguments\": {}}",
+    ),
+    (
+        "c4ai-command-r-plus",
+        "Action: ```json\n[{\"tool_name\": \"ls\", \"parameters\": {}}]\n```",
+    ),
+    (
+        "MiniMax-M3",
+        "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"ls\">]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+    ),
+    (
+        "step3",
+        "<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"ls\">\n</steptml:invoke><｜tool_call_end｜>\n<｜tool_calls_end｜>",
+    ),
+    (
+        "deepseek-v4",
+        "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"ls\">\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
+    ),
+    (
+        "GigaChat3.5",
+        "<｜GCML｜tool_calls>\n<｜GCML｜invoke name=\"ls\">\n</｜GCML｜invoke>\n</｜GCML｜tool_calls><|message_sep|>",
+    ),
+    (
+        "GigaChat3-10B",
+        "function call<|role_sep|>\n{\"name\": \"ls\", \"arguments\": {}}",
+    ),
+    (
+        "internlm3-8b",
+        "<|action_start|><|plugin|>\n{\"name\": \"ls\", \"parameters\": {}}<|action_end|>",
+    ),
+    ("olmo-3-7b", "<function_calls>\nls()\n</function_calls>"),
+    (
+        "longcat-flash",
+        "<longcat_tool_call>{\"name\": \"ls\", \"arguments\": {}}</longcat_tool_call>",
+    ),
+    (
+        "longcat-flash",
+        "<longcat_tool_call>ls\n</longcat_tool_call>",
+    ),
+    (
+        "apertus-8b",
+        "<|tools_prefix|>[{\"ls\": {}}]<|tools_suffix|>",
+    ),
+    (
+        "solar-open-100b",
+        "<|tool_calls|><|tool_call:begin|>0<|tool_call:name|>ls<|tool_call:args|>{}<|tool_call:end|><|calls|>",
+    ),
+    (
+        "inkling",
+        "<|content_invoke_tool_json|>{\"name\": \"ls\", \"args\": {}}<|end_message|>",
+    ),
+    (
+        "dots-1",
+        "<dots_function_call>\n<invoke name=\"ls\">\n</invoke>\n</dots_function_call>",
+    ),
+    (
+        "muse-glimmer",
+        "<atem:function_calls>\n<atem:invoke name=\"ls\">\n</atem:invoke>\n</atem:function_calls>",
+    ),
+    (
+        "k2-horizon",
+        "<ifm|tool_call>{\"name\": \"ls\", \"arguments\": {}}</ifm|tool_call>",
+    ),
+    (
+        "exaone-4",
+        "<tool_call>{\"name\": \"ls\", \"arguments\": {}}</tool_call>[|endofturn|]",
+    ),
+    (
+        "ernie-4.5",
+        "<tool_call>\n{\"name\": \"ls\", \"arguments\": {}}\n</tool_call>\n",
+    ),
+    (
+        "hunyuan-a13b",
+        "<tool_calls>[{\"name\": \"ls\", \"arguments\": {}}]</tool_calls>",
+    ),
+    (
+        "hy3",
+        "<tool_calls>\n<tool_call>ls<tool_sep>\n</tool_call>\n</tool_calls>",
+    ),
+    (
+        "MiniMax-M1",
+        "<tool_calls>\n{\"name\": \"ls\", \"arguments\": {}}\n</tool_calls>",
+    ),
+    (
         "jamba-1.6",
         r#"<tool_calls>[{"name": "ls", "arguments": {}}]</tool_calls>"#,
     ),
@@ -177,12 +361,17 @@ fn each_family_has_its_own_template() {
         } else {
             "kimi-k2"
         };
-        // An object alone is what small models of every family write.
-        let expected = match call.starts_with('{') {
-            true => (String::new(), vec!["ls{}".to_owned()]),
-            false => (call.to_owned(), Vec::new()),
-        };
-        assert_eq!(part_of(other, &[call]), expected, "{other}: {call}");
+        // An object or a list alone is what small models of every family write.
+        let mut bare = call;
+        while let Some(length) = token_length(bare) {
+            bare = bare[length..].trim_start();
+        }
+        let is_bare = bare.starts_with(['{', '[']) && !call.starts_with("[TOOL_CALLS]");
+        let (text, calls) = part_of(other, &[call]);
+        match is_bare {
+            true => assert_eq!(calls, ["ls{}"], "{other}: {call}"),
+            false => assert_eq!((text.as_str(), calls.len()), (call, 0), "{other}"),
+        }
     }
 }
 
@@ -228,7 +417,8 @@ proptest! {
                 Just("<tool_call>"), Just("</tool_call>"), Just(r#"{"name":"ls"}"#), Just("ls"),
                 Just("```json"), Just("```"), Just("<function=ls>"), Just("</function>"),
                 Just("é "), Just("<"), Just("[TOOL_"), Just("CALLS]"), Just("\n"), Just("<|im_"), Just("end|>"),
-                Just("<｜tool▁calls▁begin｜>"), Just("["),
+                Just("<｜tool▁calls▁begin｜>"), Just("["), Just("<|im_start|>assistant"), Just("    "),
+                Just("\""), Just("ls\n"), Just("<parameter=x>"), Just("{'a': 'it's'}"), Just("<pre>"), Just("- > "),
             ],
             0..10,
         ),
