@@ -44,6 +44,8 @@ pub struct Decoder<'a> {
     /// The server, where it is no official API.
     server: Option<Server<'a>>,
     reply: Reply,
+    /// A server's text as it came, which may turn out to be reasoning.
+    unsure: String,
     reasoning: String,
     calls: Calls,
     halves: Strings,
@@ -137,6 +139,7 @@ impl<'a> Decoder<'a> {
             tokens: None,
             server: None,
             reply: Reply::default(),
+            unsure: String::new(),
             reasoning: String::new(),
             calls: Calls::default(),
             halves: Strings::default(),
@@ -276,6 +279,7 @@ impl<'a> Decoder<'a> {
         let lone = self.halves.said.finish();
         self.part(lone, show);
         self.reasoning += self.halves.reasoning.finish();
+        let is_unclosed = self.think.is_unclosed();
         let rest = self.think.finish();
         self.take_back();
         let rest = self.filter.push(&rest);
@@ -288,7 +292,11 @@ impl<'a> Decoder<'a> {
         let (mut written, mut is_cut) = (held.calls, held.is_cut);
         let mut rest = self.clean(&(rest + &held.text));
         rest += &self.tokens.as_mut().map(Tokens::finish).unwrap_or_default();
-        self.say(&rest, show);
+        // What stands before a call may be thoughts, and is no answer.
+        match is_unclosed && !written.is_empty() {
+            true => self.reasoning += &rest,
+            false => self.say(&rest, show),
+        }
         let directed = self.think.take_directed();
         let may_write = self.server.is_some_and(|server| server.may_write());
         if may_write && !directed.is_empty() {
@@ -385,18 +393,21 @@ impl<'a> Decoder<'a> {
     fn part(&mut self, piece: &str, show: &mut dyn FnMut(&str)) {
         let text = self.think.push(piece);
         self.take_back();
+        if self.server.is_some() {
+            self.unsure += &text;
+        }
         let text = self.filter.push(&text);
         let text = self.clean(&text);
         self.say(&text, show);
     }
 
-    /// Text that turns out to have been reasoning is said no longer.
+    /// Text that turns out to have been reasoning is said no longer, and means nothing for what follows.
     fn take_back(&mut self) {
         if std::mem::take(&mut self.think.was_reasoning) {
-            self.reasoning += &std::mem::take(&mut self.reply.text);
-            let held = self.tokens.as_mut().map(Tokens::take_back);
-            self.reasoning += &held.unwrap_or_default();
-            self.reasoning += &self.filter.finish(true, false).text;
+            self.reasoning += &std::mem::take(&mut self.unsure);
+            self.reply.text.clear();
+            self.filter.reset();
+            self.tokens = self.tokens.take().map(|_| Tokens::default());
         }
     }
 

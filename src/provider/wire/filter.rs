@@ -8,7 +8,7 @@
 use super::quote::Quotes;
 use super::template::{self, Template};
 use super::tokens::{self, Tail, token_length};
-use super::written::{self, End, Inside, Unread, Written};
+use super::written::{self, End, Form, Inside, Unread, Written};
 use crate::chat::ToolSpec;
 
 /// Takes an answer's text in pieces, and parts the written calls from it.
@@ -56,6 +56,14 @@ impl<'a> Filter<'a> {
             begun: false,
             quotes: Quotes::default(),
         }
+    }
+
+    /// Forgets the text so far.
+    pub fn reset(&mut self) {
+        *self = Self {
+            templates: std::mem::take(&mut self.templates),
+            ..Self::new(self.tools, None)
+        };
     }
 
     /// Takes a piece and returns what is certainly text for the person.
@@ -165,7 +173,11 @@ impl<'a> Filter<'a> {
                 true => template.inside(whole),
                 false => without_tail(template.inside(whole)),
             };
+            let is_opened = template.form == Form::Tags && part.starts_with('<');
             match written::read(part, template.form, self.tools) {
+                // Some write the first mark again in place of the last one.
+                _ if part.is_empty() && !is_closed && !is_short && !calls.is_empty() => {}
+                Ok(_) if is_opened && !is_closed && !part.contains("</") => return Read::Cut,
                 Ok(found) if written::are_known(&found, self.tools) => calls.extend(found),
                 Ok(found) if !template.is_whole && (is_closed || self.begins(part, template)) => {
                     calls.extend(found);
@@ -233,13 +245,13 @@ impl<'a> Filter<'a> {
         // What a template has before an answer is no part of it.
         if !self.begun && found.is_none_or(|(start, _)| start > white) {
             let before = &self.held[white..];
-            if let Some(length) = token_length(before).filter(|length| *length < before.len()) {
+            if !before.is_empty() && tail(before) == Some(Tail::Begun) {
+                return false;
+            }
+            if let Some(length) = token_length(before) {
                 self.let_through(white + length, text);
                 self.begun = false;
                 return true;
-            }
-            if !before.is_empty() && tail(before) == Some(Tail::Begun) {
-                return false;
             }
         }
         // A longer mark may be in the making.
@@ -315,22 +327,29 @@ fn end_of(text: &str, template: &Template, is_broken: bool) -> Option<End> {
     })
 }
 
-/// Whether a text begins with a tool's name on its line, and JSON below; `None` while that is open.
+/// What may stand between a tool's name and its arguments where the mark before them is missing.
+const BETWEEN: [&str; 3] = ["\n", "[ARGS]", "<|tool_call_argument_begin|>"];
+
+/// Whether a text begins with a tool's name and its arguments; `None` while that is open.
 fn is_bare(text: &str, tools: &[ToolSpec]) -> Option<bool> {
+    const SPACE: &str = "functions.";
+    let text = match text.strip_prefix(SPACE) {
+        Some(text) => text,
+        None if !text.is_empty() && SPACE.starts_with(text) => return None,
+        None => text,
+    };
     let of_tool = |tool: &ToolSpec| {
         let Some(after) = text.strip_prefix(&*tool.name) else {
-            return if tool.name.starts_with(text) {
-                None
-            } else {
-                Some(false)
-            };
+            return (!tool.name.starts_with(text)).then_some(false);
         };
-        let line = after.trim_start_matches([' ', '\r']);
-        let json = line.trim_start();
-        match json.is_empty() {
-            true => None,
-            false => Some(line.starts_with('\n') && json.starts_with('{')),
-        }
+        let is_number = |char: char| char.is_ascii_digit() || " :\r".contains(char);
+        let after = after.trim_start_matches(is_number);
+        let Some(json) = BETWEEN.iter().find_map(|mark| after.strip_prefix(mark)) else {
+            let is_begun = BETWEEN.iter().any(|mark| mark.starts_with(after));
+            return (!is_begun).then_some(false);
+        };
+        let json = json.trim_start();
+        (!json.is_empty()).then(|| json.starts_with('{'))
     };
     let all: Vec<_> = tools.iter().map(of_tool).collect();
     match all.contains(&Some(true)) {
@@ -343,9 +362,32 @@ fn is_bare(text: &str, tools: &[ToolSpec]) -> Option<bool> {
 /// What marks begin with.
 const MARK_BEGINS: [char; 6] = ['<', '[', '{', '`', 'f', ']'];
 
+/// Ends of templates of which a server took the beginning for its own.
+const CLOSES: [&str; 5] = [
+    "</tool_calls>",
+    "</minimax:tool_call>",
+    "</｜DSML｜function_calls>",
+    "</｜DSML｜tool_calls>",
+    "<｜tool▁calls▁end｜>",
+];
+
+/// What a model makes up as the result of its call.
+const RESULT: &str = "<tool_response>";
+
 /// Whether a text is what a template has behind an answer.
 fn tail(text: &str) -> Option<Tail> {
-    tokens::tail(text, [false; 2])
+    let mut text = text.trim_start();
+    while let Some(rest) = CLOSES.iter().find_map(|close| text.strip_prefix(close)) {
+        text = rest.trim_start();
+    }
+    if text.starts_with(RESULT) {
+        return Some(Tail::Header);
+    }
+    let is_begun = |mark: &&str| mark.starts_with(text) && !text.is_empty();
+    match CLOSES.iter().chain([&RESULT]).any(is_begun) {
+        true => Some(Tail::Begun),
+        false => tokens::tail(text, [false; 2]),
+    }
 }
 
 /// A text without the tokens at its end.

@@ -84,7 +84,7 @@ const TEMPLATES: &[Template] = &[
     ),
     // Small models of all families leave the marks out.
     whole(&[], "{", "", Form::Json),
-    whole(&["glm-4", "glm4", "chatglm"], "", "", Form::Bare),
+    whole(&[], "", "", Form::Bare),
     whole(&[], "[", "", Form::Loose),
     of(MISTRAL, "[TOOL_CALLS]", "", Form::Named("[TOOL_CALLS]")),
     of(
@@ -113,12 +113,8 @@ const TEMPLATES: &[Template] = &[
     ),
     of(PHI, "<|tool_call|>", "", Form::Json),
     of(PHI, "functools", "", Form::Json),
-    of(
-        &["granite"],
-        "<function_call>",
-        "</function_call>",
-        Form::Json,
-    ),
+    of(HERMES, "<function_call>", "</function_call>", Form::Json),
+    whole(HERMES, "<tools>", "</tools>", Form::Json),
     of(&["nemotron"], "<TOOLCALL>", "</TOOLCALL>", Form::Json),
     of(COHERE, "<|START_ACTION|>", "<|END_ACTION|>", Form::Json),
     whole(COHERE, "Action: ```json", "```", Form::Json),
@@ -166,6 +162,24 @@ const TEMPLATES: &[Template] = &[
     ),
     of(
         DEEPSEEK,
+        "<｜tool▁call▁begin｜>",
+        "<｜tool▁call▁end｜>",
+        Form::Named("<｜tool▁call▁begin｜>"),
+    ),
+    of(
+        DEEPSEEK,
+        "<｜DSML｜invoke name=",
+        "</｜DSML｜invoke>",
+        Form::Tags,
+    ),
+    of(
+        &["minimax", "deepseek"],
+        "<invoke name=",
+        "</invoke>",
+        Form::Tags,
+    ),
+    of(
+        DEEPSEEK,
         "<｜DSML｜function_calls>",
         "</｜DSML｜function_calls>",
         Form::Tags,
@@ -183,7 +197,7 @@ const TEMPLATES: &[Template] = &[
         Form::Tags,
     ),
     of(&["gigachat"], "function call<|role_sep|>", "", Form::Json),
-    whole(GEMMA, "```tool_code", "```", Form::Loose),
+    of(GEMMA, "```tool_code", "```", Form::Loose),
     of(
         GEMMA,
         "<start_function_call>",
@@ -251,7 +265,7 @@ const TEMPLATES: &[Template] = &[
 impl Template {
     /// Whether the marks are a part of the call.
     pub fn is_part(&self) -> bool {
-        matches!(self.open, "{" | "[" | "<function=" | "<function name=")
+        matches!(self.open, "{" | "[") || self.open.ends_with('=')
     }
 
     /// What of a text that begins with the mark is the call.

@@ -10,7 +10,7 @@ use channels::Channels;
 type Marks = (&'static str, &'static str);
 
 /// The marks that open models use. Some write them in other letters.
-const MARKS: [Marks; 21] = [
+const MARKS: [Marks; 24] = [
     ("<think>", THINK_END),
     ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),
@@ -32,7 +32,13 @@ const MARKS: [Marks; 21] = [
     ("<|inner_prefix|>", "<|inner_suffix|>"),
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
     ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
+    ("<|thinking|>", "<|/thinking|>"),
+    ("<|content_thinking|>", "<|end_message|>"),
+    ("<|think|>", "<|end|>"),
 ];
+
+/// What may end thoughts that one of these begins: small models mix them up.
+const ALIKE: [Marks; 3] = [MARKS[0], MARKS[1], MARKS[2]];
 
 /// Granite's and Apriel's words around their thoughts, which count only where an answer begins with them.
 const WORDS: [Marks; 2] = [
@@ -165,6 +171,11 @@ impl Think {
         }
     }
 
+    /// Whether what a template opened as reasoning has not ended, so that nothing is known to be text.
+    pub fn is_unclosed(&self) -> bool {
+        self.source == Source::Reasoner && self.state == State::Waiting
+    }
+
     /// The calls that came in channels, each with its header.
     pub fn take_directed(&mut self) -> String {
         std::mem::take(&mut self.channels.directed)
@@ -218,11 +229,12 @@ impl Think {
                     }
                 }
                 State::Thinking(marks) => {
-                    let Some(end) = find(&self.held, marks.1) else {
-                        self.keep_thoughts(marks.1.len());
+                    let Some((end, close)) = find_end(&self.held, marks) else {
+                        let alike = ALIKE.iter().map(|(_, close)| close.len());
+                        self.keep_thoughts(alike.fold(marks.1.len(), usize::max));
                         return text;
                     };
-                    self.end_thoughts(end, marks);
+                    self.end_thoughts(end, (marks.0, close));
                 }
                 State::Waiting if self.source != Source::Reasoner && self.nested.is_none() => {
                     self.state = State::Text;
@@ -235,7 +247,6 @@ impl Think {
                     let Some(end) = find(&self.held[from..], marks.1) else {
                         return text;
                     };
-                    before = 0;
                     self.end_thoughts(from + end, marks);
                 }
                 State::Closed => {
@@ -262,6 +273,8 @@ impl Think {
                 }
                 State::Channels => return text + &self.channels(is_over),
             }
+            // What is held now is other text.
+            before = 0;
         }
     }
 
@@ -458,6 +471,15 @@ fn find(text: &str, mark: &str) -> Option<usize> {
     let first = mark.chars().next()?;
     let mut places = text.match_indices([first, first.to_ascii_lowercase()]);
     places.find_map(|(at, _)| begins(&text[at..], mark).then_some(at))
+}
+
+/// The place of what ends thoughts between these marks, and which it is.
+fn find_end(text: &str, marks: Marks) -> Option<(usize, &'static str)> {
+    let alike = ALIKE.into_iter().filter(|_| ALIKE.contains(&marks));
+    let closes = alike.chain([marks]).map(|(_, close)| close);
+    closes
+        .filter_map(|close| Some((find(text, close)?, close)))
+        .min()
 }
 
 /// How often thoughts open a mark again that they do not quote.

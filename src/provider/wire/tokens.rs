@@ -48,7 +48,7 @@ const OTHERS: [&str; 32] = [
 const NUMBERED: [&str; 2] = ["<SPECIAL_", "<unused"];
 
 /// Tokens behind which a role or the like is named.
-const HEADS: [&str; 12] = [
+const HEADS: [&str; 14] = [
     "<|im_start|>",
     "<|start_header_id|>",
     "<|header_start|>",
@@ -56,6 +56,8 @@ const HEADS: [&str; 12] = [
     "<|im_assistant|>",
     "<|im_user|>",
     "<|im_system|>",
+    "<|role_start|>",
+    "<|begin|>",
     "<start_of_turn>",
     "<|turn>",
     "]~b]",
@@ -89,7 +91,15 @@ const FOREIGN: [&str; 7] = [
 ];
 
 /// What only some servers leave, and only behind an answer; elsewhere people write it.
-const ENDS: [&str; 6] = ["</s>", "<eos>", "[e~[", "[EOS]", "[EOT]", "</tool_call>"];
+const ENDS: [&str; 7] = [
+    "</s>",
+    "<eos>",
+    "<pad>",
+    "[e~[",
+    "[EOS]",
+    "[EOT]",
+    "</tool_call>",
+];
 
 /// Bytes of all tokens and white space behind an answer.
 const TAIL_BYTES: usize = 256;
@@ -110,6 +120,8 @@ pub struct Tokens {
     open: [bool; 2],
     /// Whether what comes are words that the model puts into somebody else's mouth.
     is_foreign: bool,
+    /// Whether nothing but white space has come behind a token.
+    is_behind: bool,
 }
 
 /// What a text begins with.
@@ -127,11 +139,6 @@ impl Tokens {
     /// Takes a piece and returns what of it, and of what was held back, is text.
     pub fn push(&mut self, piece: &str) -> String {
         self.take(piece, false)
-    }
-
-    /// Forgets the text, and returns what of it was held back.
-    pub fn take_back(&mut self) -> String {
-        std::mem::take(self).held
     }
 
     /// The text is over.
@@ -163,9 +170,15 @@ impl Tokens {
                 false => token(rest, is_over),
             };
             match begun {
-                Begun::Token(length) => rest = &rest[length..],
+                Begun::Token(length) => {
+                    self.is_behind = true;
+                    rest = &rest[length..];
+                }
                 Begun::Header(length, is_own) => {
-                    self.is_foreign = !is_own;
+                    // Within a line it is spoken about.
+                    let is_message = self.is_behind || self.quotes.begins_line();
+                    self.is_foreign = !is_own && (is_message || self.is_foreign);
+                    self.is_behind = true;
                     rest = &rest[length..];
                 }
                 Begun::Perhaps if !is_over => {
@@ -173,10 +186,11 @@ impl Tokens {
                     return text;
                 }
                 Begun::Text | Begun::Perhaps => {
-                    for (is_open, (open, close)) in self.open.iter_mut().zip(PAIRS) {
+                    for (is_open, (open, _)) in self.open.iter_mut().zip(PAIRS) {
                         *is_open |= rest.starts_with(open);
-                        *is_open &= !rest.starts_with(close);
                     }
+                    // Calls may be within calls.
+                    self.open[0] &= !rest.starts_with(PAIRS[0].1);
                     self.release(&rest[..1], &mut text);
                     rest = &rest[1..];
                 }
@@ -187,6 +201,7 @@ impl Tokens {
     }
 
     fn release(&mut self, words: &str, text: &mut String) {
+        self.is_behind &= words.trim_start().is_empty();
         if !self.is_foreign {
             self.quotes.push(words);
             *text += words;
@@ -371,6 +386,7 @@ mod tests {
                 "x",
             ),
             ("<|im_start|>userland", "userland"),
+            ("So: <|im_start|>user\nHi<|im_end|>", "So: \nHi"),
             ("<unused> and <SPECIAL_x>", "<unused> and <SPECIAL_x>"),
             ("<pre><|im_end|></pre> [x] ]", "<pre><|im_end|></pre> [x] ]"),
             (

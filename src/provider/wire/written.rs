@@ -66,20 +66,25 @@ pub fn read(text: &str, form: Form, tools: &[ToolSpec]) -> Result<Vec<Written>, 
     if text.is_empty() {
         return Err(Unread::Cut);
     }
-    let as_json = || of_jsons(text, tools);
+    let is_list_of_names = || !text[1..].trim_start().starts_with('{') && !text.starts_with('{');
     if text.starts_with(['{', '[']) {
         return match form {
-            Form::Loose => as_json().or_else(|_| of_loose(text)),
-            _ => as_json(),
+            Form::Loose | Form::Tags if is_list_of_names() => of_loose(text),
+            _ => of_jsons(text, tools),
         };
     }
+    let first = text.find(['(', '<', '\n', '{']);
+    let is_python = first.is_some_and(|first| text[first..].starts_with('('));
     match form {
         Form::Json => Err(Unread::Broken),
         Form::Named(_) if text.contains("<steptml:invoke") => tags::read(text, tools),
         Form::Named(mark) => named(text, mark, tools),
         Form::Bare => named(text, "\n", tools),
         Form::Tags if text.starts_with(['<', ']']) => tags::read(text, tools),
-        Form::Tags if text.contains('{') && !text.contains("<arg_") => named(text, "\n", tools),
+        Form::Tags if !is_python && text.contains('{') && !text.contains("<arg_") => {
+            named(text, "\n", tools)
+        }
+        Form::Tags if is_python => of_loose(text),
         Form::Tags => tags::read_pairs(text, tools),
         Form::Loose => of_loose(text),
     }
@@ -195,6 +200,10 @@ fn of_jsons(text: &str, tools: &[ToolSpec]) -> Result<Vec<Written>, Unread> {
         let value = loose_value(rest)?;
         add_json(&value.json, tools, &mut calls).ok_or(Unread::Broken)?;
         rest = without_closers(value.rest);
+        // The end of another template.
+        while let Some((_, after)) = rest.strip_prefix("</").and_then(|tag| tag.split_once('>')) {
+            rest = without_closers(after);
+        }
     }
     match calls.is_empty() {
         true => Err(Unread::Broken),
@@ -317,7 +326,15 @@ fn of_loose(text: &str) -> Result<Vec<Written>, Unread> {
     let is_between = |char: char| char.is_whitespace() || "[]),;".contains(char);
     let (mut calls, mut rest) = (Vec::new(), text.trim_start_matches(['[', ' ', '\n']));
     while !rest.is_empty() {
-        rest = rest.strip_prefix("print(").unwrap_or(rest).trim_start();
+        if let Some(inner) = rest.strip_prefix("print(") {
+            // What was given a name is shown by it.
+            let name = inner
+                .split_once(')')
+                .filter(|(name, _)| !name.contains(['(', '{']));
+            rest = name.map_or(inner, |(_, after)| after);
+            rest = rest.trim_start_matches(is_between);
+            continue;
+        }
         let missing = match calls.is_empty() {
             true => Unread::Cut,
             false => Unread::Quoted,

@@ -208,6 +208,18 @@ fn roles_and_others_words_do_not_reach_the_person() {
             "Hello.",
         ),
         ("Hello.<|user|>", "Hello."),
+        (
+            "<|channel|>final<|message|>Hello.<|end|><|start|>user<|message|>Bye.<|end|>",
+            "Hello.",
+        ),
+        (
+            "<|think|>secret<|end|><|begin|>assistant<|content|>Hello.<|end|>",
+            "Hello.",
+        ),
+        (
+            "<|message_model|><|content_thinking|>secret<|end_message|><|message_model|><|content_text|>Hello.<|end_message|>",
+            "Hello.",
+        ),
         ("<SPECIAL_12>Hello.<|eom|>", "Hello."),
         (
             "<|begin_of_thought|>secret<|end_of_thought|>\n<|begin_of_solution|>Hello.<|end_of_solution|>",
@@ -240,6 +252,8 @@ fn a_call_before_the_thoughts_have_ended_is_made() {
         (text.as_str(), calls.as_slice()),
         ("", &["list_dir {}".to_owned()][..])
     );
+    let (text, calls, _) = shown("qwen3-thinking", &format!("I look.\n{call}"));
+    assert_eq!((text.as_str(), calls.len()), ("", 1));
     let (text, calls, _) = shown("qwen3", &format!("<think>Not `{call}`</think>Hello."));
     assert_eq!((text.as_str(), calls.len()), ("Hello.", 0));
 }

@@ -130,7 +130,44 @@ fn a_call_ends_where_its_value_ends_or_the_answer() {
             "",
             1,
         ),
+    ]);
+}
+
+#[test]
+fn a_call_is_read_where_its_marks_are_wrong_or_missing() {
+    let call = r#"<tool_call>{"name":"ls","arguments":{}}</tool_call>"#;
+    check(&[
         ("ls\n{\"a\": 1}".to_owned(), "", 1),
+        ("<|assistant|>ls\n{\"a\": 1}".to_owned(), "<|assistant|>", 1),
+        ("ls[ARGS]{\"a\": 1}".to_owned(), "", 1),
+        (
+            "functions.ls:0<|tool_call_argument_begin|>{}".to_owned(),
+            "",
+            1,
+        ),
+        (
+            format!("{call}\n<tool_response>\nok\n</tool_response>\nIt is."),
+            "",
+            1,
+        ),
+        ("<tool_call>{\"name\":\"ls\"}<tool_call>".to_owned(), "", 1),
+        (format!("<tool_call>\n{call}\n</tool_call>"), "", 1),
+        (
+            "<invoke name=\"ls\">\n</invoke>\n</minimax:tool_call>".to_owned(),
+            "",
+            1,
+        ),
+        (
+            "<｜tool▁call▁begin｜>ls<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
+                .to_owned(),
+            "",
+            1,
+        ),
+        (
+            "I look.\n```tool_code\nls()\n```".to_owned(),
+            "I look.\n",
+            1,
+        ),
         ("ls\nThat is all.".to_owned(), "*", 0),
         ("[{\"name\": \"ls\", \"arguments\": {}}]".to_owned(), "", 1),
         ("[x] done".to_owned(), "*", 0),
@@ -366,9 +403,10 @@ fn each_family_has_its_own_template() {
         while let Some(length) = token_length(bare) {
             bare = bare[length..].trim_start();
         }
-        let is_bare = bare.starts_with(['{', '[']) && !call.starts_with("[TOOL_CALLS]");
+        let is_list = bare.starts_with(['{', '[']);
+        let is_read = is_list || is_bare(bare, &TOOLS) == Some(true);
         let (text, calls) = part_of(other, &[call]);
-        match is_bare {
+        match is_read && !call.starts_with("[TOOL_CALLS]") {
             true => assert_eq!(calls, ["ls{}"], "{other}: {call}"),
             false => assert_eq!((text.as_str(), calls.len()), (call, 0), "{other}"),
         }

@@ -176,7 +176,12 @@ fn is_inner(text: &str) -> bool {
 }
 
 fn kind(header: &str) -> Kind {
-    if header.contains("to=") {
+    let role = header.trim_start_matches(START);
+    let mut others = ["user", "system", "developer", "functions."].into_iter();
+    if others.any(|other| role.starts_with(other)) {
+        // What the model makes up as said by others is not its answer.
+        Kind::Thoughts
+    } else if header.contains("to=") {
         Kind::Call
     } else if header.contains("analysis") {
         Kind::Thoughts

@@ -16,7 +16,8 @@ pub struct Inside {
     /// The quotation mark that ends the value.
     quote: Option<u8>,
     is_escaped: bool,
-    in_value: bool,
+    /// Tags of values that are open: a value may quote a call.
+    values: u32,
 }
 
 /// The end of a call.
@@ -46,7 +47,7 @@ impl Inside {
             if !is_over && (is_begun_mark(open) || is_begun_mark(close)) {
                 return None;
             }
-            if self.quote.is_none() && !self.in_value {
+            if self.quote.is_none() && self.values == 0 {
                 let end = |mark: &str| rest.starts_with(mark.as_bytes()).then_some(self.read);
                 if let Some(inside) = end(close) {
                     let whole = inside + close.len();
@@ -82,8 +83,12 @@ impl Inside {
 
     fn take_tag(&mut self, tag: &[u8]) {
         let has = |name: &str| tag.windows(name.len()).any(|part| part == name.as_bytes());
-        if has("param") || has("arg_value") || has("argument") {
-            self.in_value = !has("</") && !has("close|");
+        let is_value = has("param") || has("arg_value");
+        if is_value && !has("function") && !has("invoke") {
+            self.values = match has("</") {
+                true => self.values.saturating_sub(1),
+                false => self.values.saturating_add(1),
+            };
         }
     }
 
@@ -131,6 +136,11 @@ mod tests {
                 "f<arg_key>a</arg_key><arg_value><tool_call>'</tool_call></arg_value>",
             ),
             (Form::Loose, "f(a='</tool_call>', b=\"it's\")"),
+            (
+                Form::Tags,
+                "<function=f><parameter=a><parameter=b></parameter></tool_call></parameter></function>",
+            ),
+            (Form::Tags, "<function=set_param></function>"),
             (Form::Tags, ""),
         ] {
             let text = format!("{inside}</tool_call> more \"</tool_call>");

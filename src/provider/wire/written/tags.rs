@@ -73,9 +73,9 @@ pub fn read(text: &str, tools: &[ToolSpec]) -> Result<Vec<Written>, Unread> {
     while !rest.is_empty() {
         if rest.starts_with("<tool_call>") {
             rest = &rest["<tool_call>".len()..];
-            let end = rest.find("</tool_call>").ok_or(Unread::Cut)?;
-            calls.extend(super::read(&rest[..end], super::Form::Tags, tools)?);
-            rest = without_marks(&rest[end + "</tool_call>".len()..], STEP);
+            let (call, after) = rest.split_once("</tool_call>").unwrap_or((rest, ""));
+            calls.extend(super::read(call, super::Form::Tags, tools)?);
+            rest = without_marks(after, STEP);
             continue;
         }
         let (close, after) = strip(rest, &CALLS).ok_or(Unread::Quoted)?;
@@ -84,9 +84,6 @@ pub fn read(text: &str, tools: &[ToolSpec]) -> Result<Vec<Written>, Unread> {
         let name = attribute(&after[..end]);
         let after = after[end..].trim_start_matches('>').trim_start();
         let (arguments, after) = parameters(after, close, name, tools)?;
-        if arguments.is_empty() && after.is_empty() {
-            return Err(Unread::Cut);
-        }
         calls.push(Written {
             name: some_name(name),
             arguments: Value::Object(arguments).to_string(),
@@ -158,8 +155,7 @@ fn value<'a>(
     is_end: impl Fn(&str) -> bool,
     is_next: impl Fn(&str) -> bool,
 ) -> Result<(&'a str, &'a str), Unread> {
-    let mut ends = text.match_indices(end).map(|(at, _)| at);
-    let own = ends.find(|at| is_end(&text[at + end.len()..]));
+    let own = own_end(text, end, is_end);
     let mut tags = text[..own.unwrap_or(text.len())].match_indices('<');
     if let Some((at, _)) = tags.find(|(at, _)| is_next(&text[*at..])) {
         return Ok((&text[..at], &text[at..]));
@@ -174,6 +170,29 @@ fn value<'a>(
     };
     let at = closes.find(is_over).ok_or(Unread::Cut)?;
     Ok((&text[..at], &text[at..]))
+}
+
+/// The place of the tag that ends the value: behind as many as the value has itself, where they are even.
+fn own_end(text: &str, end: &str, is_end: impl Fn(&str) -> bool) -> Option<usize> {
+    let begins = PARAMETERS
+        .iter()
+        .map(|(open, _)| *open)
+        .chain(["<arg_value>"]);
+    let (mut open, mut read, mut first) = (0, 0, None);
+    for (closed, (at, _)) in text.match_indices(end).enumerate() {
+        let before = &text[std::mem::replace(&mut read, at)..at];
+        open += begins
+            .clone()
+            .map(|begin| before.matches(begin).count())
+            .sum::<usize>();
+        if is_end(&text[at + end.len()..]) {
+            if open <= closed {
+                return Some(at);
+            }
+            first = first.or(Some(at));
+        }
+    }
+    first
 }
 
 /// Reads GLM's call: the name, and keys and values in turn.

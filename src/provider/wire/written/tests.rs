@@ -113,7 +113,35 @@ const FORMS: &[(Form, &str, &str)] = &[
     ),
     (Form::Tags, "list_dir", "list_dir {}"),
     (Form::Tags, "<function=read_file>\n<parameter=path>\na", ""),
-    (Form::Tags, "<function=read_file>", ""),
+    (Form::Tags, "<function=read_file>", "read_file {}"),
+    (Form::Tags, "read_file(path='a')", CALL),
+    (Form::Tags, "[read_file(path='a'), list_dir()]", BOTH),
+    (
+        Form::Tags,
+        "<tool_call>\n{\"name\":\"read_file\",\"arguments\":{\"path\":\"a\"}}\n",
+        CALL,
+    ),
+    (
+        Form::Tags,
+        "{\"name\":\"read_file\",\"arguments\":{\"path\":\"a\"}}\n</function>",
+        CALL,
+    ),
+    (
+        Form::Loose,
+        "result = read_file(path='a')\nprint(result)",
+        CALL,
+    ),
+    (
+        Form::Tags,
+        "<function=read_file><parameter=path><function=x><parameter=y>z</parameter></function></parameter></function>",
+        r#"read_file {"path":"<function=x><parameter=y>z</parameter></function>"}"#,
+    ),
+    (Form::Bare, "read_file[ARGS]{\"path\":\"a\"}", CALL),
+    (
+        Form::Bare,
+        "functions.read_file:0<|tool_call_argument_begin|>{\"path\":\"a\"}<|tool_call_end|>",
+        CALL,
+    ),
     (
         Form::Tags,
         "<function=read_file>\n<parameter=path>\na\n</function>",
