@@ -8,7 +8,7 @@
 const ELEMENTS: [&str; 6] = ["pre", "code", "blockquote", "samp", "kbd", "xmp"];
 
 /// Bytes of a tag's name that are read: the longest one, and the slash before it.
-const NAME_BYTES: usize = 12;
+const NAME_BYTES: usize = 24;
 
 /// Columns of white space before a line of code.
 const CODE_COLUMNS: u8 = 4;
@@ -31,6 +31,8 @@ pub struct Quotes {
     tag: Option<String>,
     /// How many of HTML's elements are open.
     elements: u8,
+    /// Whether a call is written, whose values are its own.
+    in_call: bool,
     last: Option<char>,
     /// Whether an earlier line has words, from which an indented one is set apart.
     has_words: bool,
@@ -82,6 +84,11 @@ impl Quotes {
             (self.line, self.code, self.row) = (Line::default(), 0, None);
             self.in_marks = false;
             return self.take_tag(char);
+        }
+        // Behind a fence's beginning there are no backticks: it was code within the line.
+        if char == '`' && self.line.is_fence && self.line.head == Head::Words {
+            self.code = self.fence.take().map_or(0, |(_, count)| count);
+            self.line.is_fence = false;
         }
         self.row = match self.row {
             Some((one, count)) if one == char => Some((one, count.saturating_add(1))),
@@ -177,6 +184,9 @@ impl Quotes {
         match self.tag.as_mut() {
             _ if char == '<' => self.tag = Some(String::new()),
             Some(name) if char == '>' || char.is_whitespace() => {
+                if name.ends_with("tool_call") {
+                    self.in_call = !name.starts_with('/');
+                }
                 let is_element = ELEMENTS.contains(&name.trim_start_matches('/'));
                 self.elements = match name.starts_with('/') {
                     _ if !is_element => self.elements,
@@ -200,16 +210,19 @@ impl Quotes {
             || self.code() > 0
     }
 
-    /// Whether what comes next stands in code or on a line that is marked as a quotation.
+    /// Whether what comes next stands in code, in a table, on a line that is marked as a quotation or right
+    /// behind a quotation mark.
     pub fn is_cited(&self) -> bool {
-        self.is_code() || self.line.is_cited
+        let is_behind = matches!(self.last, Some('"' | '“' | '„' | '«' | '「'));
+        let is_cited = self.line.is_cited || self.line.first == Some('|');
+        self.is_code() || is_cited || is_behind && self.in_marks
     }
 
     /// Whether what comes next is quoted in any way, or set apart like a name: in a table, in emphasis, in
     /// brackets.
     pub fn is_quoted(&self) -> bool {
         let is_apart = matches!(self.last, Some('\'' | '‘' | '(' | '*'));
-        self.is_cited() || self.in_marks || is_apart || self.line.first == Some('|')
+        self.is_cited() || self.in_marks || is_apart || self.in_call
     }
 
     /// Whether what comes next begins its line.
@@ -236,6 +249,10 @@ mod tests {
             ("```rust\na", true, true),
             ("```\na\n  ```\n", false, false),
             ("```\na\n```b\nc", true, true),
+            ("```a```\nb", false, false),
+            ("```a` b", true, true),
+            ("<tool_call>a", false, true),
+            ("<tool_call>a</tool_call>", false, false),
             ("````\na\n````\nb", false, false),
             ("````\n```\na\n```\n", true, true),
             ("~~~\na\n```\n", true, true),

@@ -183,6 +183,17 @@ fn a_mark_within_an_argument_is_part_of_it() {
         shown("kimi-k2", kimi).1,
         [r#"read_file {"path":"<|tool_calls_section_end|><|tool_call_begin|>"}"#]
     );
+    let harmony =
+        r#"<|channel|>commentary to=functions.read_file<|message|>{"path":"<|end|>\"x"}<|call|>"#;
+    assert_eq!(
+        shown("gpt-oss", harmony).1,
+        [r#"read_file {"path":"<|end|>\"x"}"#]
+    );
+    let thoughts = "<tool_call><function=read_file><parameter=path><think>x</think></parameter></function></tool_call>";
+    assert_eq!(
+        shown("qwen3", thoughts).1,
+        [r#"read_file {"path":"<think>x</think>"}"#]
+    );
     let fence = "```json\n{\"name\":\"read_file\",\"arguments\":{\"path\":\"```\"}}\n```";
     assert_eq!(shown("mine", fence).1, [r#"read_file {"path":"```"}"#]);
 }

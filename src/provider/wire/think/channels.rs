@@ -41,6 +41,8 @@ pub struct Channels {
     text: String,
     /// Marks in a text's code are quoted.
     quotes: Quotes,
+    /// Whether a call's arguments end within a string, and with its backslash.
+    in_string: (bool, bool),
     /// What was thought.
     pub thoughts: String,
     /// Calls, each with its header.
@@ -70,7 +72,10 @@ impl Channels {
         while let Some(at) = rest.find('<') {
             self.add(&rest[..at]);
             rest = &rest[at..];
-            let is_code = self.quotes.is_code();
+            let is_code = match self.kind {
+                Some(Kind::Call) => self.in_string.0,
+                _ => self.quotes.is_code(),
+            };
             let mark = MARKS.iter().find(|mark| rest.starts_with(**mark));
             if let Some(mark) = mark.filter(|_| !is_code) {
                 rest = &rest[mark.len()..];
@@ -109,6 +114,7 @@ impl Channels {
         let header = std::mem::take(&mut self.header);
         let kind = kind(&header);
         (self.kind, self.quotes) = (Some(kind), Quotes::default());
+        self.in_string = (false, false);
         match kind {
             Kind::Call => {
                 let recipient = header.split_once("to=").map_or("", |(_, after)| after);
@@ -158,8 +164,19 @@ impl Channels {
     }
 
     fn add(&mut self, words: &str) {
-        if self.kind == Some(Kind::Text) {
-            self.quotes.push(words);
+        match self.kind {
+            Some(Kind::Text) => self.quotes.push(words),
+            Some(Kind::Call) => {
+                for byte in words.bytes() {
+                    self.in_string = match (self.in_string, byte) {
+                        ((true, true), _) => (true, false),
+                        ((true, false), b'\\') => (true, true),
+                        ((is_in, _), b'"') => (!is_in, false),
+                        (other, _) => other,
+                    };
+                }
+            }
+            _ => {}
         }
         *match self.kind {
             None => &mut self.header,
