@@ -383,7 +383,7 @@ mod tests {
                 r#"{"history_entry":"a","memory_update":"```\n```"}"#,
                 "memory_update was empty",
             ),
-            (r#"{"history_entry":["#, "JSON"),
+            (r#"{"history_entry":["a"#, "JSON"),
             (&huge, "Keep what matters most"),
         ] {
             let error = read(&reply(arguments), "facts").unwrap_err();
