@@ -111,11 +111,6 @@ impl Feishu {
             .change(|state| state.faults.add(times, fault, holds));
     }
 
-    /// Removes all faults.
-    pub fn heal(&self) {
-        self.server.change(|state| state.faults.heal());
-    }
-
     /// A complaint with these words does not fail the test; with an empty text, no complaint does.
     pub fn forgives(&self, words: &str) {
         self.server

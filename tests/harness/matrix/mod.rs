@@ -192,11 +192,6 @@ impl Matrix {
             .change(|state| state.faults.add(times, fault, holds));
     }
 
-    /// Removes all faults.
-    pub fn heal(&self) {
-        self.server.change(|state| state.faults.heal());
-    }
-
     /// A complaint with these words does not fail the test; with an empty text, no complaint does.
     pub fn forgives(&self, words: &str) {
         self.server

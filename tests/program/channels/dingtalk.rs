@@ -27,13 +27,10 @@ impl super::Service for Service {
     const LENGTH_MAX: usize = 6000;
     const BUTTONS: bool = false;
     const EDITS: bool = false;
+    const CAPTIONS: bool = false;
 
     fn lacks() -> &'static [(&'static str, &'static str)] {
         &[
-            (
-                "file_in",
-                "a file of DingTalk's has no text beside it: gateway/dingtalk.rs has a story of each kind",
-            ),
             ("edit", "messages on DingTalk cannot be edited"),
             (
                 "limited_catch_up",
@@ -76,8 +73,8 @@ impl super::Service for Service {
         }
     }
 
-    fn sends_file(&self, _: Who, _: Place, _: &str, _: (&str, &[u8])) {
-        unreachable!("a file of DingTalk's has no text beside it")
+    fn sends_file(&self, who: Who, _: Place, _: &str, file: (&str, &[u8])) {
+        self.person(who).sends("file", "", file);
     }
 
     fn edits(&self, _: Who, _: Place, _: &str, _: &str) {

@@ -34,13 +34,10 @@ impl Service {
 impl super::Service for Service {
     const NAME: &'static str = "feishu";
     const LENGTH_MAX: usize = 16 * 1024;
+    const CAPTIONS: bool = false;
 
     fn lacks() -> &'static [(&'static str, &'static str)] {
         &[
-            (
-                "file_in",
-                "a file of Feishu's has no text beside it: gateway/feishu.rs has a story of files alone",
-            ),
             ("edit", "Feishu tells bots nothing of edited messages"),
             (
                 "limited_catch_up",
@@ -81,8 +78,7 @@ impl super::Service for Service {
         self.person(who).mentions_in(&self.chat(place), text)
     }
 
-    fn sends_file(&self, who: Who, place: Place, text: &str, (name, content): (&str, &[u8])) {
-        self.says(who, place, text);
+    fn sends_file(&self, who: Who, place: Place, _: &str, (name, content): (&str, &[u8])) {
         let upload = Upload::file(name, content);
         self.person(who).sends_in(&self.chat(place), &upload);
     }

@@ -35,11 +35,11 @@ impl super::Service for Service {
     const LENGTH_MAX: usize = 9623;
     const BUTTONS: bool = false;
     const EDITS: bool = false;
+    const NO_FILES: Option<&'static str> = Some("IRC carries no files");
 
     fn lacks() -> &'static [(&'static str, &'static str)] {
         &[
             ("file_in", "IRC carries no files, in neither direction"),
-            ("file_out", "IRC carries no files, in neither direction"),
             ("edit", "messages of IRC cannot be edited"),
             (
                 "kills",

@@ -30,11 +30,11 @@ impl super::Service for Service {
     const LENGTH_MAX: usize = 4000;
     const BUTTONS: bool = false;
     const EDITS: bool = false;
+    const NO_FILES: Option<&'static str> = Some("MoChat takes no files");
 
     fn lacks() -> &'static [(&'static str, &'static str)] {
         &[
             ("file_in", "MoChat delivers no files to agents"),
-            ("file_out", "MoChat takes no files from agents"),
             ("edit", "what is edited is not among the news of a session"),
         ]
     }

@@ -1,8 +1,9 @@
-//! What people are promised on every channel: one table of stories, run for each of them.
+//! What people are promised on every channel: one conversation and a table of stories, told for each of them.
 //!
 //! A channel implements [`Service`] over its fake and has one line of `table!` below. A story that it cannot tell
 //! stands in [`Service::lacks`], with the reason.
 
+mod conversation;
 mod dingtalk;
 mod discord;
 mod email;
@@ -73,8 +74,12 @@ pub trait Service: Sized {
     const BUTTONS: bool = true;
     /// See [`Service::BUTTONS`].
     const EDITS: bool = true;
+    /// Whether a file has a text beside it.
+    const CAPTIONS: bool = true;
+    /// The words with which a person hears that no file can be sent, where that is so.
+    const NO_FILES: Option<&'static str> = None;
 
-    /// The stories that it cannot tell, each with the reason.
+    /// The stories, and the parts of the conversation, that it cannot tell, each with the reason.
     fn lacks() -> &'static [(&'static str, &'static str)] {
         &[]
     }
@@ -107,7 +112,7 @@ pub trait Service: Sized {
     /// The same, naming the bot.
     fn mentions(&self, who: Who, place: Place, text: &str) -> String;
 
-    /// Somebody sends a file with a text.
+    /// Somebody sends a file with a text; an empty one where it has none.
     fn sends_file(&self, who: Who, place: Place, text: &str, file: (&str, &[u8]));
 
     /// Somebody edits their message.
@@ -250,11 +255,12 @@ fn tell<S: Service>(name: &str, story: fn()) {
 fn check_lacks<S: Service>() {
     let names: BTreeSet<&str> = S::lacks().iter().map(|(name, _)| *name).collect();
     assert_eq!(names.len(), S::lacks().len());
+    let all = || stories::NAMES.iter().chain(&conversation::PARTS);
     for (name, why) in S::lacks() {
-        assert!(stories::NAMES.contains(name), "no story is called {name}");
+        assert!(all().any(|it| it == name), "no story is called {name}");
         assert!(why.len() > 20, "{name}: {why}");
     }
-    assert!(names.len() * 2 < stories::NAMES.len(), "{names:?}");
+    assert!(names.len() * 2 < all().count(), "{names:?}");
 }
 
 macro_rules! table {
@@ -268,8 +274,7 @@ macro_rules! table {
                 check_lacks::<Service>();
             }
 
-            table!(@stories answered, long_split, code_and_tables, file_in, file_out, approval, choices, sh,
-                mention_in_group, edit, reconnect_in_turn, rate_limit, outage_of_ten_minutes, kills, stranger,
+            table!(@stories code_and_tables, sh, mention_in_group, edit, outage_of_ten_minutes, kills, stranger,
                 limited_catch_up);
         })+
     };

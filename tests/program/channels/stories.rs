@@ -3,28 +3,18 @@
 use std::fs;
 use std::time::Duration;
 
-use serde_json::json;
-
 use super::{HERE, Place, Scene, Service, Who};
 use crate::harness::clock::Turned;
 use crate::harness::gateway::Gateway;
-use crate::harness::model::{Gate, Model, Request, call, say};
+use crate::harness::model::{Gate, Model, Request, say};
 use crate::harness::wait_until;
 
 /// Their names.
-pub const NAMES: [&str; 16] = [
-    "answered",
-    "long_split",
+pub const NAMES: [&str; 8] = [
     "code_and_tables",
-    "file_in",
-    "file_out",
-    "approval",
-    "choices",
     "sh",
     "mention_in_group",
     "edit",
-    "reconnect_in_turn",
-    "rate_limit",
     "outage_of_ten_minutes",
     "kills",
     "stranger",
@@ -35,57 +25,6 @@ pub const NAMES: [&str; 16] = [
 const KILLS: usize = 10;
 /// The variable that says how often.
 const KILLS_VARIABLE: &str = "PEACRAB_TEST_CHANNEL_KILLS";
-
-/// A message is answered once, and nothing is left to be sent.
-pub fn answered<S: Service>() {
-    let scene = Scene::<S>::playing([say("Good **morning**, Ana.")]);
-    let gateway = scene.start();
-    scene.service.says(Who::Ana, HERE, "good morning");
-    let shown = scene.wait_for(HERE, "morning");
-    assert!(
-        shown.text.ends_with("Ana.") && !shown.id.is_empty(),
-        "{shown:?}"
-    );
-    gateway.stop().ends_with(0);
-    assert_eq!(scene.texts(HERE).len(), 1, "{:?}", scene.texts(HERE));
-    assert!(
-        scene.asked(0).contains("good morning"),
-        "{}",
-        scene.asked(0)
-    );
-    let pending = fs::read_to_string(scene.home.path().join("outbox.jsonl")).unwrap();
-    assert_eq!(pending, "");
-}
-
-/// A long answer comes in several messages within the channel's limit, and no word of it is lost.
-pub fn long_split<S: Service>() {
-    let mut long = String::from("Begin.");
-    let mut count = 0;
-    // Words of several bytes, so that bytes, characters and UTF-16 units differ.
-    while S::length(&long) < 3 * S::LENGTH_MAX {
-        long += &format!(" wörd{count}🦀");
-        count += 1;
-    }
-    long += " End.";
-    let scene = Scene::<S>::playing([say(&long)]);
-    let gateway = scene.start();
-    scene.service.says(Who::Ana, HERE, "tell me everything");
-    scene.wait_for(HERE, "End.");
-    gateway.stop().ends_with(0);
-    let shown = scene.service.shown(HERE);
-    assert!(shown.len() > 2, "{} messages", shown.len());
-    for piece in &shown {
-        let length = S::length(&piece.text);
-        assert!(length <= S::LENGTH_MAX, "{length}: {}", piece.text);
-    }
-    let all: Vec<String> = shown.into_iter().map(|shown| shown.text).collect();
-    let words: Vec<&str> = all
-        .iter()
-        .flat_map(|text| text.split_whitespace())
-        .collect();
-    let expected: Vec<&str> = long.split_whitespace().collect();
-    assert_eq!(words, expected);
-}
 
 /// Code is shown as code, and a table with each of its cells.
 pub fn code_and_tables<S: Service>() {
@@ -115,115 +54,6 @@ pub fn code_and_tables<S: Service>() {
     assert!(
         shown.iter().any(|shown| S::is_code(shown, code)),
         "{shown:?}"
-    );
-}
-
-/// A person's file is in the workspace, and the model knows where.
-pub fn file_in<S: Service>() {
-    let scene = Scene::<S>::playing([say("I have it.")]);
-    let gateway = scene.start();
-    let content = "the plan\nü\0\u{ff}".as_bytes();
-    scene
-        .service
-        .sends_file(Who::Ana, HERE, "what is this?", ("plan.txt", content));
-    scene.wait_for(HERE, "I have it.");
-    gateway.stop().ends_with(0);
-    let asked = scene.asked(0);
-    assert!(asked.contains("what is this?"), "{asked}");
-    let (_, rest) = asked.split_once("[file: ").unwrap();
-    let (path, _) = rest.split_once(']').unwrap();
-    assert!(path.ends_with("plan.txt"), "{path}");
-    assert_eq!(fs::read(scene.home.workspace(path)).unwrap(), content);
-}
-
-/// A file of the workspace comes into the chat.
-pub fn file_out<S: Service>() {
-    let scene = Scene::<S>::playing([
-        call("message", json!({"content": "here", "media": ["plot.txt"]})),
-        say("Sent."),
-    ]);
-    fs::write(scene.home.workspace("plot.txt"), "a plot").unwrap();
-    let gateway = scene.start();
-    scene.service.says(Who::Ana, HERE, "plot it");
-    scene.wait_for(HERE, "Sent.");
-    let shown = scene.wait_for_any(HERE, "a file", |shown| !shown.files.is_empty());
-    gateway.stop().ends_with(0);
-    assert_eq!(shown.files, [("plot.txt".to_owned(), b"a plot".to_vec())]);
-}
-
-/// A question of the model's is answered after the turn's closing words, which come late.
-pub fn choices<S: Service>() {
-    let gate = Gate::default();
-    let arguments = json!({"content": "Which colour?", "buttons": [["Red", "Blue"]]});
-    let scene = Scene::<S>::playing([
-        call("message", arguments),
-        say("Tell me when you know.").after(&gate),
-        say("It will be Blue."),
-    ]);
-    let gateway = scene.start();
-    scene.service.says(Who::Ana, HERE, "paint it");
-    scene.wait_for(HERE, "Which colour?");
-    wait_until("the last request of the turn", || {
-        scene.model.requests().len() == 2
-    });
-    gate.open();
-    scene.wait_for(HERE, "Tell me when you know.");
-    scene.service.presses(Who::Ana, HERE, "Blue");
-    scene.wait_for(HERE, "It will be Blue.");
-    assert!(
-        scene.asked(2).contains("[button] Blue"),
-        "{}",
-        scene.asked(2)
-    );
-    gateway.stop().ends_with(0);
-}
-
-/// A command waits for its approval, which a button or a reply gives; then the question is closed.
-pub fn approval<S: Service>() {
-    let outside = tempfile::tempdir().unwrap();
-    let file = outside.path().join("log");
-    let wish = |word: &str| {
-        let command = format!("echo {word} >> {}", file.display());
-        json!({"command": command, "escalate": true, "reason": "to keep a log"})
-    };
-    let scene = Scene::<S>::playing([
-        call("exec", wish("one")),
-        say("first done"),
-        call("exec", wish("two")),
-        say("second done"),
-    ]);
-    let gateway = scene.start();
-    scene.service.says(Who::Ana, HERE, "log it");
-    // A draft may show the command before it is asked about.
-    let question = scene.wait_for_any(HERE, "the question", |shown| {
-        shown.text.contains("echo one") && shown.text.contains("outside the sandbox")
-    });
-    assert_eq!(question.buttons.is_empty(), !S::BUTTONS, "{question:?}");
-    scene.service.presses(Who::Ana, HERE, "Run once");
-    scene.wait_for(HERE, "first done");
-    assert_eq!(fs::read_to_string(&file).unwrap(), "one\n");
-    let is_closed = |texts: &[String]| texts.iter().any(|text| text.contains("✓ Allowed once"));
-    if S::EDITS {
-        wait_until("the outcome", || is_closed(&scene.texts(HERE)));
-    }
-    scene.service.says(Who::Ana, HERE, "again");
-    scene.wait_for(HERE, "echo two");
-    scene.service.presses(Who::Ana, HERE, "Deny");
-    scene.wait_for(HERE, "second done");
-    gateway.stop().ends_with(0);
-    assert_eq!(fs::read_to_string(&file).unwrap(), "one\n");
-    let shown = scene.service.shown(HERE);
-    assert_eq!(is_closed(&scene.texts(HERE)), S::EDITS, "{shown:?}");
-    if S::EDITS {
-        assert!(
-            shown.iter().all(|shown| shown.buttons.is_empty()),
-            "{shown:?}"
-        );
-    }
-    let audit = fs::read_to_string(scene.home.path().join("audit.jsonl")).unwrap();
-    assert!(
-        audit.contains("allowed once") && audit.contains("denied"),
-        "{audit}"
     );
 }
 
@@ -283,36 +113,6 @@ pub fn edit<S: Service>() {
         asked.contains("buy oat milk") && !asked.contains("buy milk"),
         "{asked}"
     );
-}
-
-/// The connection breaks while the model works: the answer comes once, and so does what is said meanwhile.
-pub fn reconnect_in_turn<S: Service>() {
-    let gate = Gate::default();
-    let scene = Scene::<S>::playing([say("first done").after(&gate), say("second done")]);
-    let gateway = scene.start();
-    scene.service.says(Who::Ana, HERE, "begin");
-    scene.model.wait_for_requests(1);
-    scene.service.disconnect();
-    scene.service.says(Who::Ana, HERE, "go on");
-    gate.open();
-    scene.wait_for(HERE, "first done");
-    scene.wait_for(HERE, "second done");
-    gateway.stop().ends_with(0);
-    assert_eq!(scene.texts(HERE).len(), 2, "{:?}", scene.texts(HERE));
-    assert!(scene.asked(1).contains("go on"), "{}", scene.asked(1));
-}
-
-/// A refusal because of too many messages delays the message.
-pub fn rate_limit<S: Service>() {
-    let scene = Scene::<S>::counting();
-    let gateway = scene.start();
-    scene.service.limit_next();
-    scene.service.says(Who::Ana, HERE, "one");
-    scene.wait_for(HERE, "1 so far, one.");
-    scene.service.says(Who::Ana, HERE, "two");
-    scene.wait_for(HERE, "2 so far, two.");
-    gateway.stop().ends_with(0);
-    assert_eq!(scene.texts(HERE).len(), 2, "{:?}", scene.texts(HERE));
 }
 
 /// The channel cannot be reached for ten minutes of the clock: the answer waits for it, and so does what people write.

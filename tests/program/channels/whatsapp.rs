@@ -28,11 +28,11 @@ impl super::Service for Service {
     const LENGTH_MAX: usize = 4096;
     const BUTTONS: bool = false;
     const EDITS: bool = false;
+    const NO_FILES: Option<&'static str> = Some("the WhatsApp bridge sends no files");
 
     fn lacks() -> &'static [(&'static str, &'static str)] {
         &[
             ("file_in", "the bridge of v0.1.4 delivers no files"),
-            ("file_out", "the bridge sends nothing but texts"),
             (
                 "mention_in_group",
                 "the bridge does not tell who writes in a group, so a stranger there cannot be told from Ana",

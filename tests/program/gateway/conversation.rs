@@ -1,10 +1,10 @@
 //! The daily use: a message, an answer, a tool, a command.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
-use crate::harness::model::{Model, Request, call, error, say};
+use crate::harness::model::{Model, Request, error, say};
 use crate::harness::program::Program;
 use crate::harness::telegram::Telegram;
 
@@ -22,27 +22,6 @@ fn a_message_is_answered_and_the_outbox_is_empty_then() {
     gateway.stop().ends_with(0);
     let outbox = std::fs::read_to_string(home.path().join("outbox.jsonl")).unwrap();
     assert_eq!(outbox, "");
-}
-
-#[test]
-fn a_tool_is_used_and_its_answer_takes_the_place_of_the_draft() {
-    let model = Model::playing([
-        call("list_dir", json!({"path": "."})),
-        say("There is nothing here."),
-    ]);
-    let telegram = Telegram::start();
-    let home = Home::with_telegram(&model, &telegram);
-    let ana = telegram.person(1001, "Ana", Some("ana"));
-    let gateway = Gateway::start(&home);
-    ana.says("what is here?");
-    telegram.wait_for_message(ana.chat(), |message| message.text.contains("nothing here"));
-    gateway.stop().ends_with(0);
-    let texts: Vec<String> = telegram
-        .messages(ana.chat())
-        .into_iter()
-        .map(|message| message.text)
-        .collect();
-    assert_eq!(texts, ["There is nothing here."]);
 }
 
 #[test]

@@ -105,45 +105,6 @@ fn a_message_is_answered_in_discords_markup() {
 }
 
 #[test]
-fn a_stranger_gets_a_code_and_is_let_in_with_it() {
-    let chat = Chat::playing([say("Hello, Bob.")]);
-    let bob = chat.discord.person(2002, "Bob");
-    let gateway = chat.start();
-    bob.says("hello?");
-    let told = chat.wait_in(bob.chat(), "/pair").text;
-    assert!(told.contains("2002"), "{told}");
-    let (_, rest) = told.split_once("/pair ").unwrap();
-    let code: String = rest
-        .chars()
-        .take_while(char::is_ascii_alphanumeric)
-        .collect();
-    chat.ana.says(&format!("/pair {code}"));
-    chat.wait_in(bob.chat(), "paired");
-    bob.says("hello");
-    chat.wait_in(bob.chat(), "Hello, Bob.");
-    gateway.stop().ends_with(0);
-}
-
-#[test]
-fn the_answer_takes_the_place_of_the_draft() {
-    let gate = Gate::default();
-    let chat = Chat::playing([
-        call("list_dir", json!({"path": "."})),
-        say("There is nothing at all in here.")
-            .in_pieces(4)
-            .pausing_at(&gate),
-    ]);
-    let gateway = chat.start();
-    chat.ana.says("what is here?");
-    let draft = chat.wait_for("list_dir");
-    gate.open();
-    let answer = chat.wait_for("nothing at all in here.");
-    assert_eq!(answer.id, draft.id);
-    gateway.stop().ends_with(0);
-    assert_eq!(chat.texts(), ["There is nothing at all in here."]);
-}
-
-#[test]
 fn in_a_server_the_bot_answers_mentions_and_each_thread_is_a_conversation() {
     let chat = Chat::counting();
     let guild = chat.discord.guild("home");
@@ -249,31 +210,6 @@ fn a_command_of_a_stranger_in_a_server_is_refused_for_them_alone() {
     assert!(refusal.is_ephemeral);
     gateway.stop().ends_with(0);
     assert_eq!(chat.discord.messages(general).len(), 1);
-}
-
-#[test]
-fn files_come_in_and_go_out() {
-    let chat = Chat::playing([
-        call("message", json!({"content": "here", "media": ["plot.txt"]})),
-        say("Sent."),
-    ]);
-    fs::write(chat.home.workspace("plot.txt"), "a plot").unwrap();
-    let gateway = chat.start();
-    let upload = Upload::new("plan.txt", "text/plain", "the plan");
-    chat.ana.sends("what is this?", [upload]);
-    chat.wait_for("Sent.");
-    let sent = chat
-        .discord
-        .wait_for_message(chat.ana.chat(), |message| !message.files.is_empty());
-    gateway.stop().ends_with(0);
-    assert_eq!(sent.files[0].name, "plot.txt");
-    let asked = chat.asked(0);
-    let (_, rest) = asked.split_once("[file: ").unwrap();
-    let (path, _) = rest.split_once(']').unwrap();
-    assert_eq!(
-        fs::read_to_string(chat.home.workspace(path)).unwrap(),
-        "the plan"
-    );
 }
 
 #[test]
@@ -388,28 +324,6 @@ fn limits_and_lost_replies_make_no_message_vanish_or_come_twice() {
         gateway.stop().ends_with(0);
         assert_eq!(chat.texts(), ["Once and only once."], "{fault:?}");
     }
-}
-
-#[test]
-fn a_kill_loses_nothing_nor_does_what_is_said_meanwhile() {
-    let chat = Chat::counting();
-    let gateway = chat.start();
-    chat.ana.says("one");
-    chat.wait_for("1 so far, one.");
-    chat.discord
-        .fail_when(usize::MAX, Fault::InternalError, |call| {
-            call.route == "createMessage"
-        });
-    chat.ana.says("two");
-    chat.discord.wait_for_calls("createMessage", 2);
-    gateway.kill();
-    chat.discord.heal();
-    chat.ana.says("three");
-    let gateway = chat.start();
-    chat.wait_for("2 so far, two.");
-    chat.wait_for("3 so far, three.");
-    gateway.stop().ends_with(0);
-    assert_eq!(chat.texts().len(), 3, "{:?}", chat.texts());
 }
 
 #[test]

@@ -114,45 +114,6 @@ fn a_message_is_answered_in_a_card_and_acknowledged() {
 }
 
 #[test]
-fn a_stranger_gets_a_code_and_is_let_in_with_it() {
-    let scene = Scene::playing([say("Hello, Bob.")]);
-    let bob = scene.feishu.person(BOB, "Bob");
-    let gateway = scene.start();
-    bob.says("hello?");
-    let told = scene.wait_in(&bob.chat(), "/pair").text;
-    assert!(told.contains(BOB), "{told}");
-    let (_, rest) = told.split_once("/pair ").unwrap();
-    let code: String = rest
-        .chars()
-        .take_while(char::is_ascii_alphanumeric)
-        .collect();
-    scene.ana.says(&format!("/pair {code}"));
-    scene.wait_in(&bob.chat(), "paired");
-    bob.says("hello");
-    scene.wait_in(&bob.chat(), "Hello, Bob.");
-    gateway.stop().ends_with(0);
-}
-
-#[test]
-fn the_answer_takes_the_place_of_the_draft() {
-    let gate = Gate::default();
-    let scene = Scene::playing([
-        call("list_dir", json!({"path": "."})),
-        say("There is nothing at all in here.")
-            .in_pieces(4)
-            .pausing_at(&gate),
-    ]);
-    let gateway = scene.start();
-    scene.ana.says("what is here?");
-    let draft = scene.wait_for("list_dir");
-    gate.open();
-    let answer = scene.wait_for("nothing at all in here.");
-    assert_eq!(answer.id, draft.id);
-    gateway.stop().ends_with(0);
-    assert_eq!(scene.texts(), ["There is nothing at all in here."]);
-}
-
-#[test]
 fn in_a_group_the_bot_answers_mentions_and_replies_and_each_thread_is_a_conversation() {
     let scene = Scene::counting();
     let group = scene.feishu.group();
@@ -421,27 +382,6 @@ fn an_answer_to_a_withdrawn_message_comes_without_the_quote() {
 }
 
 #[test]
-fn a_kill_loses_nothing_nor_does_what_is_said_meanwhile() {
-    let scene = Scene::counting();
-    let gateway = scene.start();
-    scene.ana.says("one");
-    scene.wait_for("1 so far, one.");
-    scene
-        .feishu
-        .fail_times("createMessage", FOREVER, Fault::InternalError);
-    scene.ana.says("two");
-    scene.feishu.wait_for_calls("createMessage", 2);
-    gateway.kill();
-    scene.feishu.heal();
-    scene.ana.says("three");
-    let gateway = scene.start();
-    scene.wait_for("2 so far, two.");
-    scene.wait_for("3 so far, three.");
-    gateway.stop().ends_with(0);
-    assert_eq!(scene.texts().len(), 3, "{:?}", scene.texts());
-}
-
-#[test]
 fn a_long_answer_comes_in_several_cards_in_their_order() {
     let words: String = (0..6000).map(|number| format!("word{number} ")).collect();
     let scene = Scene::playing([say(&words)]).set("streaming", json!(false));
@@ -468,21 +408,6 @@ fn a_command_runs_and_a_terminal_is_shown() {
     scene.ana.presses("Ctrl-D");
     scene.wait_for("Terminal closed: exit status 0");
     gateway.stop().ends_with(0);
-}
-
-#[test]
-fn an_outage_is_survived() {
-    let scene = Scene::counting();
-    let gateway = scene.start();
-    scene.ana.says("one");
-    scene.wait_for("1 so far, one.");
-    scene.feishu.go_offline();
-    gateway.wait_for_log("failed to receive from Feishu");
-    scene.ana.says("two");
-    scene.feishu.go_online();
-    scene.wait_for("2 so far, two.");
-    gateway.stop().ends_with(0);
-    assert_eq!(scene.texts().len(), 2);
 }
 
 #[test]

@@ -118,26 +118,6 @@ fn what_was_written_before_the_first_start_is_not_answered_and_later_it_is() {
 }
 
 #[test]
-fn a_stranger_gets_a_code_and_is_let_in_with_it() {
-    let chat = Chat::playing([say("Hello, Bob.")]);
-    let bob = chat.matrix.person("bob", "Bob");
-    let gateway = chat.start();
-    bob.says("hello?");
-    let told = chat.wait_in(bob.chat(), "/pair").text;
-    assert!(told.contains("@bob:fake.test"), "{told}");
-    let (_, rest) = told.split_once("/pair ").unwrap();
-    let code: String = rest
-        .chars()
-        .take_while(char::is_ascii_alphanumeric)
-        .collect();
-    chat.ana.says(&format!("/pair {code}"));
-    chat.wait_in(bob.chat(), "paired");
-    bob.says("hello");
-    chat.wait_in(bob.chat(), "Hello, Bob.");
-    gateway.stop().ends_with(0);
-}
-
-#[test]
 fn invitations_are_accepted_and_what_was_written_with_them_is_answered() {
     let chat = Chat::counting().set("joinOnInvite", json!(false));
     let bob = chat.matrix.person("bob", "Bob");
@@ -358,20 +338,6 @@ fn a_file_from_a_place_without_encryption_is_not_fetched() {
 }
 
 #[test]
-fn a_long_answer_is_cut_and_each_part_is_an_event() {
-    let words = "wörd \"quoted\" ".repeat(3_000) + "The end.";
-    let chat = Chat::playing([say(&words)]);
-    let gateway = chat.start();
-    chat.ana.says("tell me everything");
-    chat.wait_for("The end.");
-    gateway.stop().ends_with(0);
-    let texts = chat.texts();
-    assert!((3..=5).contains(&texts.len()), "{} parts", texts.len());
-    let count: usize = texts.iter().map(|text| text.matches("wörd").count()).sum();
-    assert_eq!(count, 3_000);
-}
-
-#[test]
 fn what_is_said_while_the_network_is_gone_is_answered_once_and_in_order() {
     let chat = Chat::counting();
     let bob = chat.matrix.person("bob", "Bob");
@@ -528,29 +494,6 @@ fn a_message_to_a_person_goes_to_their_private_room() {
     chat.wait_in(&room, "again");
     assert_eq!(chat.matrix.calls("create").len(), 1);
     gateway.stop().ends_with(0);
-}
-
-#[test]
-fn a_kill_loses_nothing_nor_does_what_is_said_meanwhile() {
-    let chat = Chat::counting();
-    let gateway = chat.start();
-    chat.ana.says("one");
-    chat.wait_for("1 so far, one.");
-    chat.matrix
-        .fail_when(usize::MAX, Fault::InternalError, |call| {
-            call.route == "send" && call.arguments[1] == "m.room.message"
-        });
-    chat.ana.says("two");
-    let sends = chat.matrix.calls("send").len();
-    chat.matrix.wait_for_calls("send", sends + 2);
-    gateway.kill();
-    chat.matrix.heal();
-    chat.ana.says("three");
-    let gateway = chat.start();
-    chat.wait_for("2 so far, two.");
-    chat.wait_for("3 so far, three.");
-    gateway.stop().ends_with(0);
-    assert_eq!(chat.texts().len(), 3, "{:?}", chat.texts());
 }
 
 #[test]

@@ -209,31 +209,6 @@ fn what_is_written_between_two_runs_is_answered_as_a_reply() {
 }
 
 #[test]
-fn files_go_both_ways() {
-    let chat = Chat::playing([
-        call("message", json!({"content": "here", "media": ["plot.txt"]})),
-        say("Done."),
-    ]);
-    std::fs::write(chat.home.workspace("plot.txt"), "a plot").unwrap();
-    let gateway = chat.start();
-    chat.ana
-        .sends("what is this?", &[("plan.txt", "file", b"the plan")]);
-    let shown = chat
-        .qq
-        .wait_for_message(&chat.ana, |message| !message.files.is_empty());
-    assert_eq!(shown.files, [("plot.txt".to_owned(), b"a plot".to_vec())]);
-    chat.qq.wait_for(&chat.ana, "Done.");
-    gateway.stop().ends_with(0);
-    let asked = chat.model.requests()[0].last_message();
-    let (_, rest) = asked.split_once("[file: ").unwrap();
-    let (path, _) = rest.split_once(']').unwrap();
-    assert_eq!(
-        std::fs::read(chat.home.workspace(path)).unwrap(),
-        b"the plan"
-    );
-}
-
-#[test]
 fn a_link_that_a_group_does_not_take_stays_readable() {
     let chat = Chat::playing([say("See https://docs.example.org/x for more.")])
         .set("allowFrom", json!(["M1"]));

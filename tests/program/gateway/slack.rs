@@ -368,27 +368,6 @@ fn a_message_that_may_have_arrived_before_a_kill_is_looked_for() {
 }
 
 #[test]
-fn a_draft_becomes_the_answer() {
-    let gate = Gate::default();
-    let chat = Chat::playing([
-        call("list_dir", json!({"path": "."})),
-        say("There is nothing at all in here.")
-            .in_pieces(4)
-            .pausing_at(&gate),
-    ]);
-    let gateway = chat.start();
-    chat.ana.says("what is here?");
-    let draft = chat.wait_for("list_dir");
-    gate.open();
-    let answer = chat.wait_for("nothing at all in here.");
-    assert_eq!(answer.ts, draft.ts);
-    gateway.stop().ends_with(0);
-    assert_eq!(chat.texts(), ["There is nothing at all in here."]);
-    let answer = chat.slack.message(&chat.ana.chat(), &answer.ts);
-    assert!(answer.versions.len() > 1, "{:?}", answer.versions);
-}
-
-#[test]
 fn a_thread_whose_first_message_was_deleted_is_answered_in_the_channel() {
     let gate = Gate::default();
     let chat = Chat::playing([say("Here.").after(&gate)]);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
-use crate::harness::model::{Gate, Model, Step, call, say};
+use crate::harness::model::{Gate, Model, Step, say};
 use crate::harness::program::Program;
 use crate::harness::whatsapp::{Fault, Person, TOKEN, WhatsApp};
 
@@ -236,20 +236,6 @@ fn a_group_cannot_be_an_owner() {
         let checked = chat.run(&["config", "check"]);
         assert_ne!(checked.code, Some(0), "{key}: {}", checked.stdout);
     }
-}
-
-#[test]
-fn a_file_cannot_be_sent_and_the_person_is_told_why() {
-    let chat = Chat::playing([
-        call("message", json!({"content": "here", "media": ["plot.txt"]})),
-        say("Done."),
-    ]);
-    std::fs::write(chat.home.workspace("plot.txt"), "a plot").unwrap();
-    let gateway = chat.start();
-    chat.ana.says("plot it");
-    chat.whatsapp.wait_for(&chat.ana, "sends no files");
-    chat.whatsapp.wait_for(&chat.ana, "Done.");
-    gateway.stop().ends_with(0);
 }
 
 #[test]
