@@ -490,6 +490,9 @@ pub struct OutgoingMessage {
     /// Whether it comes without a sound, because chats are to be left alone now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub silent: bool,
+    /// Whether it goes before all others that wait for its chat, such as the answer to `/stop`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub urgent: bool,
     /// The run of a scheduled job that it comes from: the job's history has whether it could be delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunRef>,
@@ -528,6 +531,7 @@ impl OutgoingMessage {
             edits: String::new(),
             once: String::new(),
             silent: false,
+            urgent: false,
             run: None,
         }
     }

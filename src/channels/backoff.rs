@@ -60,25 +60,50 @@ impl Backoff {
             tracing::warn!("failed to {}: {why}", self.name);
             self.logged = why;
         }
-        let mut wait = asked.unwrap_or_else(|| doubled(self.failures));
+        // What was asked for is never cut short.
+        let longer = |asked: Duration| asked + part_of(asked, chance());
+        let mut wait = asked.map_or_else(|| with_jitter(doubled(self.failures)), longer);
         if !self.clock.is_set() {
             wait = wait.min(UNSET_CLOCK_WAIT);
         }
         self.failures = self.failures.saturating_add(1);
-        with_jitter(wait)
+        wait
     }
 }
 
 /// The wait after so many failures before: twice as long each time.
 pub fn doubled(failures: u32) -> Duration {
-    let times = 1_u32.checked_shl(failures).unwrap_or(u32::MAX);
-    FIRST_WAIT.saturating_mul(times).min(LONGEST_BACKOFF)
+    doubled_from(FIRST_WAIT, failures)
 }
 
-/// Up to a quarter longer, so that many boards do not come back in step.
+/// The same with another first wait.
+pub fn doubled_from(first: Duration, failures: u32) -> Duration {
+    let times = 1_u32.checked_shl(failures).unwrap_or(u32::MAX);
+    first.saturating_mul(times).min(LONGEST_BACKOFF)
+}
+
+/// See [`jittered`].
 pub fn with_jitter(wait: Duration) -> Duration {
+    jittered(wait, chance())
+}
+
+/// Up to a quarter longer, so that many boards do not come back in step, and up to a quarter shorter where it would be
+/// longer than the longest wait. `chance` is a random number from 0 to 1.
+pub fn jittered(wait: Duration, chance: f32) -> Duration {
+    let part = part_of(wait, chance);
+    match wait + part > LONGEST_BACKOFF {
+        true => wait - part,
+        false => wait + part,
+    }
+}
+
+fn part_of(wait: Duration, chance: f32) -> Duration {
+    wait.mul_f32(chance.clamp(0.0, 1.0) / 4.0)
+}
+
+fn chance() -> f32 {
     let [chance] = random::bytes().unwrap_or_default();
-    wait + wait.mul_f32(f32::from(chance) / 1024.0)
+    f32::from(chance) / f32::from(u8::MAX)
 }
 
 #[cfg(test)]
@@ -96,10 +121,10 @@ mod tests {
         let waits: Vec<u64> = (0..40)
             .map(|_| backoff.failed(&"no route", None).as_secs())
             .collect();
-        let grows = |pair: &[u64]| pair[1] >= pair[0] || pair[0] >= 300;
+        let grows = |pair: &[u64]| pair[1] >= pair[0] || pair[0] >= 200;
         assert!(waits.windows(2).all(grows), "{waits:?}");
         assert!(
-            waits[0] <= 1 && (300..=375).contains(&waits[39]),
+            waits[0] <= 1 && (225..=300).contains(&waits[39]),
             "{waits:?}"
         );
         assert_eq!(health.outages().len(), 1);

@@ -145,7 +145,16 @@ pub const OUTAGE_LOOK: Duration = Duration::from_secs(2);
 pub const UNSET_CLOCK_WAIT: Duration = Duration::from_secs(10);
 /// The longest wait after failures.
 pub const LONGEST_BACKOFF: Duration = Duration::from_mins(5);
-/// Time in which a message always fails while its channel works, until it is set aside: two of the longest waits.
+/// The longest wait of a message while failures have lasted for less than [`SHORT_OUTAGE`]: after a short one nobody
+/// waits for minutes.
+pub const SHORT_BACKOFF: Duration = Duration::from_mins(1);
+/// See [`SHORT_BACKOFF`].
+pub const SHORT_OUTAGE: Duration = Duration::from_mins(10);
+/// The first wait after the quick tries for a message; each further one is twice as long.
+pub const SLOW_WAIT: Duration = Duration::from_secs(15);
+/// How much of the time in which a message fails may be missing on the disk.
+pub const FAILING_NOTED: Duration = Duration::from_mins(1);
+/// Time in which a message always fails while its channel works, until it is set aside.
 pub const SET_ASIDE_TIME: Duration = Duration::from_mins(12);
 /// Failures of a message before it is set aside, however long that takes.
 pub const SET_ASIDE_TRIES: u32 = 3;

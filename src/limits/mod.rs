@@ -72,10 +72,14 @@ pub mod append_log {
     /// Bytes above which a log that is mostly dead is written anew: a thousand short messages, so
     /// that the three syncs for it are spread thin.
     pub const COMPACT_BYTES: u64 = 128 * 1024;
+    /// Bytes that are reserved beyond what is needed, so that few messages need more: a block of most disks.
+    pub const RESERVED_BYTES: u64 = 4096;
 }
 
 /// Bounds of the inbox.
 pub mod inbox {
+    /// Bytes of the records that follow a message: that it has begun, was asked about, and is done.
+    pub const NOTES_BYTES: usize = 512;
     /// Ids of messages that are known again. A channel repeats at most the batch that we have not
     /// confirmed; Telegram's is 100.
     pub const SEEN: usize = 512;
@@ -92,6 +96,8 @@ pub mod outbox {
     pub const MESSAGES_MAX: usize = 500;
     /// Messages that are set aside at a time; then the oldest of them is given up.
     pub const ASIDE_MAX: usize = 32;
+    /// Characters that are kept of the reason why a message fails.
+    pub const WHY_CHARS_MAX: usize = 200;
     /// Messages whose failure is remembered for the `peacrab send` that waits for it.
     pub const FAILURES_MAX: usize = 8;
     /// Bytes of their lines, which are held in memory too: 4 KiB each.
@@ -325,6 +331,9 @@ pub mod session {
 /// Bounds of the small facts.
 pub mod state {
     use std::time::Duration;
+
+    /// Bytes of the list of conversations that wait for an approval; as many as turns may wait.
+    pub const OPEN_QUESTIONS_BYTES: usize = 16 * 1024;
 
     /// How often it is looked whether another process has finished changing the state folder; a
     /// change takes a few milliseconds, and a sync on a slow card a second.

@@ -8,16 +8,18 @@ mod state;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::append_log::{AppendLog, Durability, to_line};
 use crate::error::{Error, Result};
 use crate::limits::append_log::LINE_BYTES;
-use crate::limits::outbox::{BYTES_MAX, FAILURES_MAX, MESSAGES_MAX};
+use crate::limits::outbox::{BYTES_MAX, FAILURES_MAX, MESSAGES_MAX, WHY_CHARS_MAX};
 use crate::message::{Address, DraftKey, OutgoingMessage, SessionKey};
 use crate::sync::{Mutex, MutexGuard};
 use crate::sys::random;
+use crate::text::one_line;
 
 use state::{Record, State};
 
@@ -67,6 +69,19 @@ pub struct Head {
     pub has_files: bool,
     /// Whether it comes without a sound.
     pub is_silent: bool,
+    /// For how long it has failed so far.
+    pub failed: Duration,
+}
+
+/// A message that has failed and is tried again, or was set aside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failing {
+    /// When it failed first, in milliseconds since 1970.
+    pub since_ms: i64,
+    /// For how many seconds it has failed while the program was running.
+    pub secs: u64,
+    /// The last failure.
+    pub why: String,
 }
 
 /// What a channel has to deliver.
@@ -225,6 +240,36 @@ impl Outbox {
         inner.failures.push_front((id, reason.to_owned()));
         drop(inner);
         self.done(id)
+    }
+
+    /// Records that a message has failed for this long. A power cut may lose that.
+    pub fn note_failing(&self, id: u64, time: Duration, why: &str, now_ms: i64) {
+        let mut inner = self.lock();
+        let since_ms = match inner.state.failing(id) {
+            Some(before) => before.since_ms,
+            None => now_ms,
+        };
+        let record = Record::Failing {
+            failing: id,
+            how: Failing {
+                since_ms,
+                secs: time.as_secs(),
+                why: one_line(why, WHY_CHARS_MAX),
+            },
+        };
+        if !inner.state.is_news(&record) {
+            return;
+        }
+        let line = to_line(&record);
+        inner.state.apply(record, 0);
+        if let Err(error) = inner.append(&line, Durability::Buffered) {
+            tracing::warn!("failed to record in the outbox that a message fails: {error}");
+        }
+    }
+
+    /// How a message fails, if it does.
+    pub fn failing(&self, id: u64) -> Option<Failing> {
+        self.lock().state.failing(id).cloned()
     }
 
     /// Records, on the disk, that a message is not tried before [`Outbox::retry`]: others of its chat go on

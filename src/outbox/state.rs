@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,7 @@ use crate::append_log::{shorten, to_line};
 use crate::limits::outbox::{DRAFTS_MAX, ONCE_IDS_MAX};
 use crate::message::{Address, DraftKey, OutgoingMessage, SessionKey};
 
-use super::{Backlog, ClosesTurn, Draft, Head, Pending};
+use super::{Backlog, ClosesTurn, Draft, Failing, Head, Pending};
 
 /// One line. Its first member says what happened.
 #[derive(Debug, Serialize, Deserialize)]
@@ -32,6 +33,16 @@ pub enum Record {
         /// Whether it was set aside before the file was compacted.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         aside: bool,
+        /// How it had failed before the file was compacted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failing: Option<Box<Failing>>,
+    },
+    /// The message with this number has failed.
+    Failing {
+        /// The number.
+        failing: u64,
+        /// How.
+        how: Failing,
     },
     /// The message with this number is not tried before somebody asks for that, or is tried again.
     Aside {
@@ -97,6 +108,7 @@ impl Record {
             closes,
             pieces: 0,
             aside: false,
+            failing: None,
         }
     }
 }
@@ -118,6 +130,8 @@ struct Item {
     is_held: bool,
     /// Whether it always failed, and delays no other message any longer.
     is_aside: bool,
+    /// How it has failed.
+    failing: Option<Box<Failing>>,
 }
 
 /// The state after some records.
@@ -144,6 +158,7 @@ impl State {
                 closes,
                 pieces,
                 aside,
+                failing,
             } => {
                 self.last_id = self.last_id.max(id);
                 self.note_once(&message.once);
@@ -158,19 +173,28 @@ impl State {
                     },
                     bytes,
                     is_aside: aside,
+                    failing,
                 });
             }
             Record::Aside { aside, again } => {
                 let mut items = self.items.iter_mut();
                 if let Some(item) = items.find(|item| item.pending.id == aside) {
                     item.is_aside = !again;
+                    item.failing.take_if(|_| again);
+                }
+            }
+            Record::Failing { failing, how } => {
+                let mut items = self.items.iter_mut();
+                if let Some(item) = items.find(|item| item.pending.id == failing) {
+                    item.failing = Some(Box::new(how));
                 }
             }
             Record::Sent { sent, pieces } => {
                 self.replace_draft(sent);
-                let mut pending = self.items.iter_mut().map(|item| &mut item.pending);
-                if let Some(pending) = pending.find(|pending| pending.id == sent) {
-                    pending.pieces = pending.pieces.max(pieces);
+                let mut items = self.items.iter_mut();
+                if let Some(item) = items.find(|item| item.pending.id == sent) {
+                    item.pending.pieces = item.pending.pieces.max(pieces);
+                    item.failing = None;
                 }
             }
             Record::Done { done } => {
@@ -212,6 +236,7 @@ impl State {
         match record {
             Record::Sent { sent, pieces } => is_pending(*sent, *pieces),
             Record::Done { done } => is_pending(*done, usize::MAX),
+            Record::Failing { failing, .. } => is_pending(*failing, usize::MAX),
             Record::Aside { aside, again } => {
                 let mut items = self.items.iter();
                 items.any(|item| item.pending.id == *aside && item.is_aside == *again)
@@ -244,10 +269,15 @@ impl State {
     pub fn backlog(&self, channel: &str) -> Backlog {
         let mut backlog = Backlog::default();
         let mut seen: Vec<&Address> = Vec::new();
-        let waiting = self.items.iter().filter(|item| !item.is_aside);
+        let waiting = || self.items.iter().filter(|item| !item.is_aside);
+        let is_urgent = |item: &&Item| item.pending.message.urgent;
+        let others = waiting().filter(|item| !is_urgent(item));
         for Item {
-            pending, is_held, ..
-        } in waiting
+            pending,
+            is_held,
+            failing,
+            ..
+        } in waiting().filter(is_urgent).chain(others)
         {
             let message = &pending.message;
             if message.to.channel != channel {
@@ -268,6 +298,7 @@ impl State {
                     edits: edits.cloned(),
                     has_files: !message.files.is_empty(),
                     is_silent: message.silent,
+                    failed: Duration::from_secs(failing.as_ref().map_or(0, |it| it.secs)),
                 });
             }
         }
@@ -295,6 +326,12 @@ impl State {
             .iter()
             .filter(is_held)
             .map(|item| item.pending.id)
+    }
+
+    /// How a message has failed, if it has.
+    pub fn failing(&self, id: u64) -> Option<&Failing> {
+        let item = self.items.iter().find(|item| item.pending.id == id)?;
+        item.failing.as_deref()
     }
 
     /// The number of the next message.
@@ -351,7 +388,10 @@ impl State {
             lines.extend(to_line(&Record::Once { once }));
         }
         for Item {
-            pending, is_aside, ..
+            pending,
+            is_aside,
+            failing,
+            ..
         } in &self.items
         {
             lines.extend(to_line(&Record::Queued {
@@ -361,6 +401,7 @@ impl State {
                 closes: pending.closes.clone(),
                 pieces: pending.pieces,
                 aside: *is_aside,
+                failing: failing.clone(),
             }));
         }
         for draft in &self.drafts {

@@ -507,11 +507,34 @@ fn what_edits_a_message_says_so_until_its_first_piece_is_confirmed() {
 }
 
 #[test]
+fn an_urgent_message_goes_first_also_before_one_that_is_held() {
+    let place = Place::new();
+    let mut outbox = place.open();
+    let add = |urgent: bool, text: &str| {
+        let message = OutgoingMessage {
+            urgent,
+            ..OutgoingMessage::text(&chat(1), text)
+        };
+        outbox.add(&message, None).unwrap()
+    };
+    let (first, stopped) = (add(false, "much output"), add(true, "Stopped."));
+    outbox = place.reopen(outbox);
+    assert_eq!(next(&outbox, &[]), Some(stopped));
+    outbox.done(stopped).unwrap();
+    assert_eq!(next(&outbox, &[]), Some(first));
+}
+
+#[test]
 fn what_is_set_aside_delays_nothing_and_comes_again_when_it_is_asked_for() {
     let place = Place::new();
     let mut outbox = place.open();
     let add = |outbox: &Outbox, text| outbox.add(&answer(1, text), None).unwrap();
     let (first, second) = (add(&outbox, "bad"), add(&outbox, "good"));
+    let secs = Duration::from_secs;
+    outbox.note_failing(first, secs(0), "not yet", 7);
+    outbox = place.reopen(outbox);
+    outbox.note_failing(first, secs(90), "no", 8);
+    assert_eq!(outbox.backlog("telegram").heads[0].failed, secs(90));
     outbox.set_aside(first).unwrap();
     outbox.set_aside(first).unwrap();
     for _ in 0..2 {
@@ -535,8 +558,14 @@ fn what_is_set_aside_delays_nothing_and_comes_again_when_it_is_asked_for() {
     assert!(place.length() < COMPACT_BYTES * 2);
     outbox = place.reopen(outbox);
     assert_eq!(outbox.count_aside(), 1);
+    let failing = outbox.failing(first).unwrap();
+    assert_eq!(
+        (failing.since_ms, failing.secs, &*failing.why),
+        (7, 90, "no")
+    );
     assert_eq!(outbox.retry().unwrap(), 1);
     outbox = place.reopen(outbox);
+    assert_eq!(outbox.failing(first), None, "it begins again");
     assert_eq!(next(&outbox, &[]), Some(first));
     assert_eq!(outbox.retry().unwrap(), 0);
 }

@@ -122,6 +122,8 @@ pub(super) enum Report {
         to: Address,
         why: String,
         is_first: bool,
+        /// A message of the outbox of which is to be noted for how long it has failed.
+        failing: Option<(u64, Duration)>,
     },
     /// A draft, a reaction or "typing" was not shown.
     NotShown { to: Address, why: String },

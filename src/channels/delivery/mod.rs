@@ -45,6 +45,7 @@ use super::health::{Health, Task};
 use call::Caller;
 use job::{Content, Job, Next, Outcome, Report, Ticket};
 use plan::Plan;
+pub use plan::Wait;
 use work::DraftText;
 
 pub use question::describe_hidden;
@@ -337,6 +338,11 @@ impl Delivery {
         self.0.parts.adapter.capabilities().edits
     }
 
+    /// The chats whose messages wait for another attempt.
+    pub fn waits(&self) -> Vec<Wait> {
+        self.0.lock().plan.waits(self.0.watch.elapsed())
+    }
+
     /// Where the outages of the channel are reported.
     pub fn health(&self) -> Health {
         self.0.lock().health.clone()
@@ -467,7 +473,12 @@ impl Shared {
                     drop(inner);
                     let outcome = caller.call(&ticket.job);
                     inner = self.lock();
-                    self.finish(&mut inner, ticket, outcome);
+                    if let Some((id, time, why)) = self.finish(&mut inner, ticket, outcome) {
+                        drop(inner);
+                        let now_ms = self.parts.clock.now_ms();
+                        self.parts.outbox.note_failing(id, time, &why, now_ms);
+                        inner = self.lock();
+                    }
                 }
                 Next::At(_) | Next::Nothing => {
                     self.schedule(&mut inner);
@@ -510,14 +521,30 @@ impl Shared {
         }
     }
 
-    fn finish(self: &Arc<Self>, inner: &mut Inner, ticket: Ticket, outcome: Outcome) {
+    /// Returns the message whose failure is to be noted, for how long it has failed, and why.
+    fn finish(
+        self: &Arc<Self>,
+        inner: &mut Inner,
+        ticket: Ticket,
+        outcome: Outcome,
+    ) -> Option<(u64, Duration, String)> {
         inner.is_outdated |= matches!(ticket.job, Job::Deliver { .. } | Job::SetAside { .. });
         let [chance] = random::bytes().unwrap_or_default();
         let chance = f32::from(chance) / f32::from(u8::MAX);
         let now = self.watch.elapsed();
+        let mut noted = None;
         for report in inner.plan.finish(ticket, outcome, now, chance) {
+            if let Report::Trouble {
+                why,
+                failing: Some((id, time)),
+                ..
+            } = &report
+            {
+                noted = Some((*id, *time, why.clone()));
+            }
             self.log(inner, report);
         }
+        noted
     }
 
     fn log(&self, inner: &mut Inner, report: Report) {
@@ -550,6 +577,7 @@ impl Shared {
                 to,
                 why,
                 is_first: true,
+                ..
             } => {
                 tracing::warn!(chat = %to, "failed to send a message, trying again: {why}");
             }

@@ -6,15 +6,17 @@
 
 mod drafts;
 mod finish;
+mod notices;
 mod signs;
+mod waits;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use crate::channels::adapter::Capabilities;
 use crate::limits::channels::{
-    DELIVERY_WORKERS, LONGEST_BACKOFF, NOTICES, REACTIONS, REACTIONS_WAITING, REMOVALS,
-    SET_ASIDE_TIME, SET_ASIDE_TRIES, WORKS,
+    DELIVERY_WORKERS, FAILING_NOTED, LONGEST_BACKOFF, NOTICES, REACTIONS, REACTIONS_WAITING,
+    REMOVALS, SET_ASIDE_TIME, SET_ASIDE_TRIES, SHORT_BACKOFF, SHORT_OUTAGE, WORKS,
 };
 use crate::message::{Address, DraftKey};
 use crate::outbox::{Backlog, Draft, Head};
@@ -23,6 +25,8 @@ use super::job::{Content, Job, Next, Ticket};
 use super::pace::{Limits, Pace};
 use super::question::Settled;
 use super::work::{DraftText, Work};
+
+pub use waits::Wait;
 
 /// A message that is not kept across a restart.
 #[derive(Debug)]
@@ -53,13 +57,27 @@ impl Notice {
 #[derive(Debug, Default)]
 struct Failures {
     count: u32,
+    since: Duration,
     until: Duration,
 }
 
 impl Failures {
     fn add(&mut self, wait: Duration, now: Duration) {
+        if self.count == 0 {
+            self.since = now;
+        }
         self.count = self.count.saturating_add(1);
         self.until = now + wait;
+    }
+
+    /// The longest wait after the next one.
+    fn longest(&self, now: Duration) -> Duration {
+        let is_long = self.count > 0 && now >= self.since + SHORT_OUTAGE;
+        if is_long {
+            LONGEST_BACKOFF
+        } else {
+            SHORT_BACKOFF
+        }
     }
 
     /// Whether they no longer count: nothing is tried again after this much time.
@@ -76,11 +94,21 @@ impl Failures {
 #[derive(Debug)]
 struct Stuck {
     id: u64,
-    /// When it failed first.
+    /// When it failed first, and for how long it had failed in earlier runs of the program.
     since: Duration,
+    earlier: Duration,
     tries: u32,
+    /// How much of that is on the disk; `None` while nothing is.
+    noted: Option<Duration>,
     /// What was said last.
     why: String,
+}
+
+impl Stuck {
+    /// For how long it has failed.
+    fn time(&self, now: Duration) -> Duration {
+        self.earlier + now.saturating_sub(self.since)
+    }
 }
 
 /// The state of one address.
@@ -93,6 +121,8 @@ struct Destination {
     /// Whether a reaction or "typing" is in flight.
     is_reacting: bool,
     messages: Failures,
+    /// What was said last about them.
+    why: String,
     /// The message that the last of them were about.
     stuck: Option<Stuck>,
     /// Of reactions, "typing" and drafts: they delay no message.
@@ -100,15 +130,28 @@ struct Destination {
 }
 
 impl Destination {
-    /// A message of the outbox has failed.
-    fn failed(&mut self, id: u64, why: &str, now: Duration) {
-        let earlier = self.stuck.take().filter(|stuck| stuck.id == id);
-        self.stuck = Some(Stuck {
+    /// A message of the outbox has failed, in earlier runs of the program for `earlier`. Returns for how long in all
+    /// when that is to be noted.
+    fn failed(&mut self, id: u64, earlier: Duration, why: &str, now: Duration) -> Option<Duration> {
+        let before = self.stuck.take().filter(|stuck| stuck.id == id);
+        let stuck = self.stuck.insert(before.unwrap_or_else(|| Stuck {
             id,
-            since: earlier.as_ref().map_or(now, |stuck| stuck.since),
-            tries: earlier.map_or(1, |stuck| stuck.tries + 1),
-            why: why.to_owned(),
-        });
+            since: now,
+            earlier,
+            tries: 0,
+            noted: None,
+            why: String::new(),
+        }));
+        stuck.tries += 1;
+        why.clone_into(&mut stuck.why);
+        let time = stuck.time(now);
+        let is_due = stuck
+            .noted
+            .is_none_or(|noted| time >= noted + FAILING_NOTED);
+        if is_due {
+            stuck.noted = Some(time);
+        }
+        is_due.then_some(time)
     }
 
     fn is_idle(&self, now: Duration) -> bool {
@@ -419,6 +462,7 @@ impl Plan {
                 edits,
                 has_files,
                 is_silent,
+                failed: _,
             } = head;
             let draft = || {
                 let work = self.works.get(replaces.as_ref()?)?;
@@ -461,7 +505,8 @@ impl Plan {
         let stuck = self.destinations.get(to)?.stuck.as_ref()?;
         let has_failed = stuck.id == id && stuck.tries >= SET_ASIDE_TRIES;
         let is_stuck = has_failed && stuck.since < self.worked_at;
-        is_stuck.then_some((stuck.since + self.patience, stuck.why.as_str()))
+        let rest = self.patience.saturating_sub(stuck.earlier);
+        is_stuck.then_some((stuck.since + rest, stuck.why.as_str()))
     }
 
     /// Deletes a draft that would be above what is sent now.
@@ -473,85 +518,6 @@ impl Plan {
                 key: key.clone(),
                 message: work.message.clone()?,
                 again,
-            })
-        })
-    }
-
-    fn removal(&self, search: &mut Search) -> Option<Job> {
-        self.removals.iter().find_map(|(to, message)| {
-            let held = self.pace.held_until(&to.chat);
-            let at = self.ready_at(to, Destination::reaction_at);
-            let may = search.is_due(at.map(|at| at.max(held))) && self.may_try(to);
-            may.then(|| Job::Remove {
-                to: to.clone(),
-                message: message.clone(),
-            })
-        })
-    }
-
-    fn settling(&self, search: &mut Search) -> Option<Job> {
-        let mut over = self.notices.iter().filter(|notice| notice.is_settleable());
-        over.find_map(|notice| {
-            let held = self.pace.held_until(&notice.to.chat);
-            let at = self.ready_at(&notice.to, Destination::notice_at);
-            let may = search.is_due(at.map(|at| at.max(held))) && self.may_try(&notice.to);
-            may.then_some(Job::Settle {
-                to: notice.to.clone(),
-                serial: notice.serial,
-                content: notice.content.clone(),
-                message: notice.message.clone()?,
-                settled: notice.settled.clone()?,
-            })
-        })
-    }
-
-    fn notice(&self, search: &mut Search) -> Option<Job> {
-        let mut open = self
-            .notices
-            .iter()
-            .filter(|notice| notice.message.is_none());
-        open.find_map(|notice| {
-            let to = &notice.to;
-            let paced = self.pace.message_at(&to.chat, (self.is_group)(to));
-            let at = self.ready_at(to, Destination::notice_at);
-            if !search.is_due(at.map(|at| at.max(paced))) || !self.may_try(to) {
-                return None;
-            }
-            let above = match notice.content {
-                Content::Text(_) => self.draft_above(to, true),
-                // What the question belongs to is shown before it.
-                Content::Question(_) => self.unshown(notice, search),
-            };
-            Some(above.unwrap_or_else(|| Job::Notify {
-                to: to.clone(),
-                serial: notice.serial,
-                content: notice.content.clone(),
-                piece: notice.pieces,
-            }))
-        })
-    }
-
-    /// The draft of an address whose newest text is to be shown before a question, once.
-    fn unshown(&self, notice: &Notice, search: &mut Search) -> Option<Job> {
-        let to = &notice.to;
-        self.edit_interval()?;
-        let ready_at = self.ready_at(to, |destination| {
-            Some(destination.message_at()?.max(destination.display.until))
-        });
-        if ready_at.is_none_or(|at| at > search.now) {
-            return None;
-        }
-        self.works.iter().find_map(|(key, work)| {
-            let text = work.text.as_ref()?;
-            let is_due = work.to == *to
-                && !work.is_leftover()
-                && !work.is_overtaken
-                && work.shown_before != notice.serial;
-            is_due.then(|| Job::Show {
-                to: to.clone(),
-                key: key.clone(),
-                text: text.clone(),
-                message: work.message.clone(),
             })
         })
     }

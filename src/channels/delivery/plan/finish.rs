@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::{Failures, Plan};
-use crate::channels::backoff::doubled;
+use crate::channels::backoff::{doubled, doubled_from, jittered};
 use crate::channels::delivery::job::{Content, Job, Outcome, Report, Ticket};
-use crate::limits::channels::LONGEST_BACKOFF;
+use crate::limits::channels::{LONGEST_BACKOFF, SLOW_WAIT};
 use crate::message::Address;
 
 impl Plan {
@@ -277,13 +277,13 @@ impl Plan {
         (begun, now): (Duration, Duration),
         chance: f32,
     ) -> Option<Report> {
-        let longer = |wait: Duration| wait + wait.mul_f32(chance.clamp(0.0, 1.0) / 4.0);
+        let longer = |wait: Duration| jittered(wait, chance);
         match outcome {
             Outcome::Down(why) => {
                 // Calls that were in flight together fail together.
                 if begun >= self.outage.until {
-                    let wait = longer(doubled(self.outage.count));
-                    self.outage.add(wait, now);
+                    let wait = doubled(self.outage.count).min(self.outage.longest(now));
+                    self.outage.add(longer(wait), now);
                 }
                 Some(Report::Down { why })
             }
@@ -332,11 +332,11 @@ impl Plan {
     ) -> Option<Report> {
         let max_retries = self.max_retries;
         let add = |failures: &mut Failures| {
-            let wait = match failures.count >= max_retries {
-                true => LONGEST_BACKOFF,
-                false => doubled(failures.count),
+            let wait = match failures.count.checked_sub(max_retries) {
+                Some(more) => doubled_from(SLOW_WAIT, more),
+                None => doubled(failures.count),
             };
-            failures.add(longer(wait), now);
+            failures.add(longer(wait.min(failures.longest(now))), now);
         };
         match job {
             Job::SetMenu => {
@@ -365,9 +365,17 @@ impl Plan {
                 let destination = self.destinations.entry(to.clone()).or_default();
                 let is_first = destination.messages.count == 0;
                 add(&mut destination.messages);
-                if let Job::Deliver { id, .. } = job {
-                    destination.failed(*id, &why, now);
-                }
+                why.clone_into(&mut destination.why);
+                let failing = match job {
+                    Job::Deliver { id, .. } => {
+                        let mut heads = self.backlog.heads.iter();
+                        let head = heads.find(|head| head.id == *id);
+                        let earlier = head.map_or(Duration::ZERO, |head| head.failed);
+                        let time = destination.failed(*id, earlier, &why, now);
+                        time.map(|time| (*id, time))
+                    }
+                    _ => None,
+                };
                 if let Job::Settle { serial, .. } = job {
                     let mut notices = self.notices.iter_mut();
                     if let Some(notice) = notices.find(|notice| notice.serial == *serial) {
@@ -376,7 +384,12 @@ impl Plan {
                     self.notices.retain(|notice| notice.tries <= max_retries);
                 }
                 let to = to.clone();
-                Some(Report::Trouble { to, why, is_first })
+                Some(Report::Trouble {
+                    to,
+                    why,
+                    is_first,
+                    failing,
+                })
             }
         }
     }

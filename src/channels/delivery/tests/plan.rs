@@ -11,7 +11,7 @@ use crate::channels::delivery::question::{ChatQuestion, Settled};
 use crate::channels::delivery::work::DraftText;
 use crate::language::Language;
 use crate::limits::channels::{
-    DELIVERY_WORKERS, DRAFT_EDITS, LONGEST_BACKOFF, SET_ASIDE_TIME, TYPING_DELAY,
+    DELIVERY_WORKERS, DRAFT_EDITS, LONGEST_BACKOFF, SET_ASIDE_TIME, SHORT_OUTAGE, TYPING_DELAY,
 };
 use crate::message::{Address, DraftKey};
 use crate::outbox::{Backlog, Draft, Head};
@@ -59,6 +59,7 @@ fn head(id: u64, to: &str, replaces: Option<&str>) -> Head {
         edits: None,
         has_files: false,
         is_silent: false,
+        failed: Duration::ZERO,
     }
 }
 
@@ -158,6 +159,18 @@ fn fail_until(plan: &mut Plan, heads: &[Head], now: &mut Duration, end: Duration
         }
     }
     tries
+}
+
+/// Lets what the backlog has fail until it is set aside; returns when.
+fn waits_until_aside(plan: &mut Plan, mut now: Duration) -> Duration {
+    loop {
+        match plan.take(now) {
+            Next::Do(ticket) if matches!(ticket.job, Job::SetAside { .. }) => return now,
+            Next::Do(ticket) => drop(finish(plan, ticket, trouble(), now)),
+            Next::At(at) => now = at,
+            Next::Nothing => panic!("nothing is left"),
+        }
+    }
 }
 
 #[test]
@@ -266,12 +279,12 @@ fn a_channel_that_is_down_makes_everything_wait_and_one_call_tries_it() {
 }
 
 #[test]
-fn after_the_quick_tries_a_chat_in_trouble_waits_longest() {
+fn after_the_quick_tries_a_chat_in_trouble_waits_longer() {
     let mut plan = empty();
     plan.set_backlog(backlog([head(1, "1", None)]));
     let mut now = SECOND;
     let mut waits = Vec::new();
-    for _ in 0..7 {
+    for _ in 0..10 {
         let ticket = take(&mut plan, now);
         let reports = finish(&mut plan, ticket, Outcome::Trouble("502".to_owned()), now);
         let is_first = waits.is_empty();
@@ -282,7 +295,78 @@ fn after_the_quick_tries_a_chat_in_trouble_waits_longest() {
         waits.push((at - now).as_secs());
         now = at;
     }
-    assert_eq!(waits, [1, 1, 2, 4, 8, 300, 300]);
+    assert_eq!(waits, [1, 1, 2, 4, 8, 15, 30, 60, 60, 60]);
+}
+
+/// The jitter makes no wait longer than the longest one, and after an hour of errors that is what is waited.
+#[test]
+fn a_chat_in_trouble_is_tried_every_minute_at_first_and_never_after_more_than_the_longest_wait() {
+    for chance in [0.0, 0.3, 1.0] {
+        for outcome in [Outcome::Trouble, Outcome::Down] {
+            let mut plan = empty();
+            plan.set_backlog(backlog([head(1, "1", None)]));
+            let (mut now, mut longest) = (SECOND, [Duration::ZERO; 2]);
+            while now < 3600 * SECOND {
+                let ticket = take(&mut plan, now);
+                plan.finish(ticket, outcome("502".to_owned()), now, chance);
+                let at = waits_until(&plan, now).max(now + SECOND);
+                let is_late = usize::from(now > SHORT_OUTAGE + SECOND);
+                longest[is_late] = longest[is_late].max(at - now);
+                now = at;
+            }
+            let [short, long] = longest.map(|wait| wait.as_secs());
+            assert!(short <= 75 && (225..=300).contains(&long), "{longest:?}");
+        }
+    }
+}
+
+#[test]
+fn a_restart_does_not_begin_the_patience_with_a_message_again() {
+    let mut plan = empty();
+    let waits = Head {
+        failed: SET_ASIDE_TIME - 60 * SECOND,
+        ..head(1, "1", None)
+    };
+    plan.set_backlog(backlog([waits.clone()]));
+    let mut now = SECOND;
+    // The channel works: another chat was answered.
+    fail_until(
+        &mut plan,
+        std::slice::from_ref(&waits),
+        &mut now,
+        2 * SECOND,
+    );
+    plan.reachable(now);
+    fail_until(
+        &mut plan,
+        std::slice::from_ref(&waits),
+        &mut now,
+        60 * SECOND,
+    );
+    plan.set_backlog(backlog([waits]));
+    let at = waits_until_aside(&mut plan, now);
+    assert!(at <= 120 * SECOND, "{at:?}");
+}
+
+#[test]
+fn what_waits_is_told_with_its_reason_and_the_next_attempt() {
+    let mut plan = empty();
+    plan.set_backlog(backlog([head(1, "1", None), head(2, "2", None)]));
+    assert_eq!(plan.waits(SECOND), []);
+    let (one, two) = (take(&mut plan, SECOND), take(&mut plan, SECOND));
+    finish(&mut plan, one, trouble(), SECOND);
+    finish(&mut plan, two, Outcome::RetryAfter(40 * SECOND), SECOND);
+    let told = plan.waits(SECOND).into_iter();
+    let told: Vec<_> = told
+        .map(|it| (it.message, it.next.as_millis(), it.why))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (Some(1), 500, "500".to_owned()),
+            (Some(2), 40_000, "rate-limited".to_owned()),
+        ]
+    );
 }
 
 #[test]
@@ -445,6 +529,7 @@ impl World {
                     edits: None,
                     has_files: message.has_files,
                     is_silent: false,
+                    failed: Duration::ZERO,
                 });
             }
         }
