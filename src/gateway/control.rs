@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use chrono::{DateTime, FixedOffset};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixListener;
@@ -22,6 +23,7 @@ use super::cron::zone_of;
 use super::{Changes, Gateway, spawn};
 use crate::access::Role;
 use crate::bus::{Ending, Event};
+use crate::channels::delivery::Delivery;
 use crate::channels::health::Task;
 use crate::channels::names::title;
 use crate::channels::texts::describe_paired;
@@ -30,7 +32,9 @@ use crate::error::{Error, Result};
 use crate::json;
 use crate::language::Language;
 use crate::limits::cancel::POLL;
-use crate::limits::gateway::{CONTROL_AT_ONCE, CONTROL_BYTES, CONTROL_TIME, SEND_CONFIRM_TIME};
+use crate::limits::gateway::{
+    CONTROL_AT_ONCE, CONTROL_BYTES, CONTROL_TIME, SEND_CONFIRM_TIME, STUCK_SHOWN,
+};
 use crate::message::{Address, OutgoingMessage};
 use crate::state::pairing::Paired;
 
@@ -42,7 +46,7 @@ pub enum Request {
     Status,
     /// A message to a chat.
     Send {
-        /// The chat's address; `None` for the chat that was active last.
+        /// The chat's address; `None` for the private chat of an owner.
         chat: Option<Address>,
         /// The text, as Markdown.
         text: String,
@@ -303,6 +307,17 @@ pub(super) fn reload_on_hangup(gateway: &Arc<Gateway>) {
     });
 }
 
+/// A time for people, with how long ago that is.
+fn format_since(since: DateTime<FixedOffset>, now: DateTime<FixedOffset>) -> String {
+    let minutes = now.signed_duration_since(since).num_minutes().max(0);
+    format!("{} ({minutes} min)", since.format("%Y-%m-%d %H:%M"))
+}
+
+/// A time in milliseconds since 1970, in the zone of another one.
+fn time_of(millis: i64, like: DateTime<FixedOffset>) -> Option<DateTime<FixedOffset>> {
+    Some(DateTime::from_timestamp_millis(millis)?.with_timezone(like.offset()))
+}
+
 impl Gateway {
     /// A line about each channel: whether it can be reached.
     fn channel_lines(&self) -> String {
@@ -310,8 +325,16 @@ impl Gateway {
         let mut text = String::new();
         for (name, delivery) in &self.deliveries {
             let outages = delivery.health().outages();
-            if outages.is_empty() {
+            let stuck = self.stuck_lines(name, delivery, now);
+            if outages.is_empty() && stuck.is_empty() {
                 let _ = write!(text, "\n{name}: no problems");
+            }
+            for line in stuck.iter().take(STUCK_SHOWN) {
+                let _ = write!(text, "\n{name}: {line}");
+            }
+            let more = stuck.len().saturating_sub(STUCK_SHOWN);
+            if more > 0 {
+                let _ = write!(text, "\n{name}: {more} more like these");
             }
             for outage in outages {
                 let task = match outage.task {
@@ -319,16 +342,40 @@ impl Gateway {
                     Task::Accept => "accept messages",
                     Task::Send => "send",
                 };
-                let minutes = now.signed_duration_since(outage.since).num_minutes().max(0);
-                let since = outage.since.format("%Y-%m-%d %H:%M");
-                let error = &outage.error;
-                let _ = write!(
-                    text,
-                    "\n{name}: cannot {task} since {since} ({minutes} min): {error}"
-                );
+                let (since, error) = (format_since(outage.since, now), &outage.error);
+                let _ = write!(text, "\n{name}: cannot {task} since {since}: {error}");
             }
         }
         text
+    }
+
+    /// A line about each message of a channel that waits for another attempt or is set aside.
+    fn stuck_lines(
+        &self,
+        channel: &str,
+        delivery: &Delivery,
+        now: DateTime<FixedOffset>,
+    ) -> Vec<String> {
+        let outbox = &self.parts.outbox;
+        let since = |id: u64| outbox.failing(id).and_then(|it| time_of(it.since_ms, now));
+        let waits = delivery.waits().into_iter().map(|wait| {
+            let begun = now - wait.lasts;
+            let since = wait.message.and_then(since).unwrap_or(begun);
+            let (since, next) = (format_since(since, now), wait.next.as_secs());
+            let (to, why) = (&wait.to, &wait.why);
+            format!(
+                "a message to {to} has been waiting since {since}, next attempt in {next} s: {why}"
+            )
+        });
+        let aside = outbox.aside().into_iter();
+        let aside = aside.filter(|pending| pending.message.to.channel == channel);
+        let aside = aside.map(|pending| {
+            let (to, failing) = (&pending.message.to, outbox.failing(pending.id));
+            let why = failing.map_or_else(String::new, |it| it.why);
+            let since = since(pending.id).map_or_else(|| "earlier".to_owned(), |it| format_since(it, now));
+            format!("a message to {to} has failed since {since} and is set aside (/retry sends it again): {why}")
+        });
+        waits.chain(aside).collect()
     }
 
     /// Reads the configuration again, and works with it from the next turn on.
@@ -403,7 +450,7 @@ impl Gateway {
                 files,
                 waits,
             } => {
-                let chat = chat.or_else(|| self.parts.people_chat()).ok_or_else(|| {
+                let chat = chat.or_else(|| self.people_chats().next()).ok_or_else(|| {
                     Error::Usage("No chat yet. Message the bot first, or use --chat ID.".to_owned())
                 })?;
                 let message = OutgoingMessage {

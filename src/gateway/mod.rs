@@ -93,7 +93,7 @@ pub struct Parts {
     pub pairing: Arc<Pairing>,
     /// The command that pairs a person, without the code, such as `peacrab channels pair`.
     pub pair_command: String,
-    /// The chat that was active last.
+    /// The private chat that was active last.
     pub recent: LastChat,
     /// The private chat in which an owner wrote last.
     pub owner_chat: LastChat,
@@ -127,14 +127,6 @@ pub struct Parts {
     pub send_max_retries: u32,
     /// Turns at a time.
     pub max_parallel_turns: usize,
-}
-
-impl Parts {
-    /// The chat of the people of the board, for what has no address: that of an owner, or while none has written
-    /// the one that was active last.
-    fn people_chat(&self) -> Option<Address> {
-        self.owner_chat.get().or_else(|| self.recent.get())
-    }
 }
 
 /// What a reload of the configuration replaces. Work that is running goes on with what it began with.

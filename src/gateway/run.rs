@@ -350,8 +350,8 @@ impl Loop {
     fn note(&self, message: &Envelope) {
         let to = message.address();
         let parts = &self.gateway.parts;
-        // What is meant for the people of the board does not go to a guest.
-        let is_news = message.role > Role::Guest && parts.recent.note(&to);
+        // What is meant for the people of the board goes to no guest, and so to no group.
+        let is_news = message.role > Role::Guest && !message.is_group && parts.recent.note(&to);
         let is_owner = message.role == Role::Owner && !message.is_group;
         if is_owner && parts.owner_chat.note(&to) || is_news {
             self.gateway.later(|gateway| gateway.save_chats());

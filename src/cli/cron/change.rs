@@ -133,13 +133,20 @@ pub fn add(planner: &Planner<'_>, arguments: AddArguments) -> Result<()> {
     let (schedule, message) = when_and_what(planner, &arguments)?;
     let all = format!("{} {}", arguments.when, arguments.message.join(" "));
     let said = edit::said(all.trim(), message.trim());
+    let deliver = settings.deliver().unwrap_or_default();
+    let goes_to_chat = matches!(deliver, Deliver::Chat | Deliver::Both);
+    let agent = settings.agent(planner)?.flatten();
     let new = NewJob {
         kind: settings.kind().unwrap_or_default(),
         message,
         name: settings.name.clone().unwrap_or_default(),
-        chat: settings.chat(planner)?.flatten(),
-        deliver: settings.deliver().unwrap_or_default(),
-        agent: settings.agent(planner)?.flatten(),
+        // The chat that is printed is the one that gets it, whoever writes until then.
+        chat: match settings.chat(planner)?.flatten() {
+            None if goes_to_chat => planner.usual_chat(agent.as_deref()),
+            named => named,
+        },
+        deliver,
+        agent,
         model: settings.model.clone().and_then(filled),
         session: settings.session.clone().and_then(filled),
         no_catch_up: settings.no_catch_up,

@@ -15,6 +15,7 @@ use crate::cron::{Job, Jobs, Store};
 use crate::error::{Error, Exit, Result};
 use crate::gateway::control::{self, CronRequest, Request};
 use crate::language::Language;
+use crate::message::Address;
 use crate::state::{KnownTime, LastChat};
 use crate::zone::Zone;
 
@@ -134,6 +135,16 @@ impl<'a> Planner<'a> {
             language: Language::English,
             is_clock_right: KnownTime::is_synchronized(&Clock::System) == Some(true),
         }
+    }
+
+    /// The private chat in which an owner wrote last. The results of one agent are not for the chats of another.
+    fn usual_chat(&self, agent: Option<&str>) -> Option<Address> {
+        let agents = &self.loaded.config.agents;
+        let is_served =
+            |to: &Address| agent.is_none_or(|agent| agents.serving_at(to, Some(&to.chat)) == agent);
+        LastChat::of_owner(&self.home.state())
+            .get()
+            .filter(is_served)
     }
 
     /// Where the result of a job goes, for people.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 pub struct Watch {
     /// Whether anything is watched.
     pub enabled: bool,
-    /// The chat that the built-in watches tell; empty: the one that was active last.
+    /// The chat that the built-in watches tell; empty: the private one in which an owner wrote last.
     pub to: String,
     /// What is watched without a rule.
     pub built_in: BuiltInWatches,

@@ -179,7 +179,7 @@ impl Gateway {
                 let span = commands::texts::format_seconds(span.unsigned_abs(), asked.language);
                 Some((asked.chat.clone(), texts::back_after(asked.language, &span)))
             }
-            Back::Unexpected { last } => self.parts.people_chat().map(|chat| {
+            Back::Unexpected { last } => self.people_chats().next().map(|chat| {
                 let language = self.parts.languages.get(&chat);
                 let last = (*last).max(self.last_journalled(started));
                 (chat, describe_cut(self, last, started, language))

@@ -312,7 +312,7 @@ impl Gateway {
                 running: &running,
                 slots: slots.saturating_sub(self.count_slots()),
                 room: (!self.is_reminding()).then(|| Room {
-                    default_chat: self.job_chats().next(),
+                    default_chat: self.people_chats().next(),
                     pending: self.parts.outbox.count_by_chat(),
                 }),
             },

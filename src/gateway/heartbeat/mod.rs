@@ -243,12 +243,10 @@ impl Gateway {
         let Some(tasks) = list::open_tasks(&text) else {
             return Ok(Beat::Empty);
         };
-        let chats = [self.parts.owner_chat.get(), self.parts.recent.get()];
         // The news of one agent is not for the chats of another.
-        let is_served =
-            |to: &Address| self.delivery(to).is_some() && self.live().agents.serves(hosted, to);
+        let is_served = |to: &Address| self.live().agents.serves(hosted, to);
         let has_channels = !self.deliveries.is_empty();
-        let to = match chats.into_iter().flatten().find(is_served) {
+        let to = match self.people_chats().find(is_served) {
             Some(to) => to,
             None if has_channels => return Ok(Beat::NoChat),
             // What the list says can be done without anybody to tell.

@@ -45,6 +45,10 @@ pub const LONG_TURN: Duration = Duration::from_secs(15);
 pub const READY_LOOK: Duration = Duration::from_millis(50);
 /// Bytes of a request over the control socket, and of its answer.
 pub const CONTROL_BYTES: usize = 256 * 1024;
+/// Characters of a command in an answer that cannot be a reply to it.
+pub const COMMAND_CHARS: usize = 60;
+/// Messages of a channel that wait or are set aside and are told one by one.
+pub const STUCK_SHOWN: usize = 10;
 /// How long either side of the control socket may keep the other waiting.
 pub const CONTROL_TIME: Duration = Duration::from_secs(10);
 /// Connections of the control socket at a time; more are turned away.

@@ -10,6 +10,7 @@ use crate::harness::model::{call, say};
 use crate::harness::program::Program;
 use crate::harness::telegram::{BOT_NAME, Call, Fault};
 use crate::harness::terminal::{CTRL_C, Terminal};
+use crate::harness::wait_until;
 
 /// The code in what a stranger was told.
 fn code(told: &str) -> String {
@@ -207,6 +208,42 @@ fn the_gateway_at_a_terminal_says_what_to_do_next() {
     terminal.wait_for("Access: Bob (2002).");
     terminal.type_text(CTRL_C);
     assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+}
+
+#[test]
+fn a_message_that_waits_for_an_attempt_is_shown_with_its_time_and_its_cause() {
+    let scene = Scene::playing([]);
+    let gateway = scene.start();
+    let status = || {
+        let output = Program::new(&scene.home).args(["channels", "status"]).run();
+        output.ends_with(0).stdout
+    };
+    gateway.wait_for_log("ready");
+    scene
+        .telegram
+        .fail_in(scene.ana.chat(), usize::MAX, Fault::InternalError);
+    scene.ana.says("/id");
+    let waits = "\ntelegram: a message to telegram:1001 has been waiting since 20";
+    wait_until("what waits", || status().contains(waits));
+    let told = status();
+    assert!(told.contains("next attempt in "), "{told}");
+    assert!(!told.contains("no problems"), "{told}");
+    // A start that has not tried yet knows it from the disk.
+    let outbox = fs::read_to_string(scene.home.path().join("outbox.jsonl")).unwrap();
+    assert!(outbox.contains("\"failing\""), "{outbox}");
+    scene.telegram.heal_in(scene.ana.chat());
+    scene.wait_for("1001");
+    wait_until("no more", || status().contains("telegram: no problems"));
+    scene
+        .telegram
+        .fail_next("sendMessage", Fault::TooManyRequests { retry_after: 3 });
+    scene.ana.says("/id");
+    let limited = "a message to telegram:1001 has been waiting";
+    wait_until("a limit", || {
+        let told = status();
+        told.contains(limited) && told.contains("rate-limited")
+    });
+    gateway.stop().ends_with(0);
 }
 
 #[test]

@@ -70,6 +70,39 @@ fn a_login_and_a_new_address_are_told() {
 }
 
 #[test]
+fn an_alarm_of_the_board_goes_to_no_group_although_nobody_has_written_elsewhere() {
+    let mut scene = Scene::playing([])
+        .set("roles", json!({"2002": "guest"}))
+        .set("groupPolicy", json!("open"));
+    let (board, clock) = (Board::new(), Turned::at(MORNING));
+    scene.home.turn(&clock);
+    scene.home.watch_board(board.0.path());
+    let group = scene.telegram.group(-900, "Home");
+    session(&board, 1, "192.168.1.5");
+    let gateway = scene.start();
+    let mut asked = 0;
+    wait_until("the watches", || {
+        let texts = scene.texts_in(group);
+        if texts.len() == asked {
+            scene.ana.says_in(group, "/watch");
+            asked += 1;
+        }
+        texts.iter().any(|text| text.contains("• login: ok"))
+    });
+    session(&board, 4, "203.0.113.7");
+    let told = "203.0.113.7";
+    // Nobody can be told before an owner has a chat of their own.
+    greet(&scene);
+    clock.forward(MINUTE);
+    scene.wait_for(told);
+    gateway.stop().ends_with(0);
+    assert!(!scene.texts_in(group).join("").contains(told));
+    let recent =
+        fs::read_to_string(scene.home.path().join("state/recent.json")).unwrap_or_default();
+    assert!(!recent.contains("-900"), "{recent}");
+}
+
+#[test]
 fn what_the_configuration_turns_off_is_not_watched() {
     let (mut scene, board, clock) = scene([]);
     scene.home.set("/watch/builtIn/undervoltage", json!(false));

@@ -90,6 +90,30 @@ fn a_job_of_the_terminal_is_for_an_owner_and_not_for_the_group_that_wrote_last()
 }
 
 #[test]
+fn a_job_of_the_terminal_goes_to_the_chat_that_was_printed_whoever_writes_until_then() {
+    let clock = Turned::at(START);
+    let scene =
+        scene(&clock, |_| panic!("no model is needed")).set("allowFrom", json!(["1001", "2002"]));
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    scene.ana.says("/cron");
+    scene.wait_for("No jobs");
+    let add = ["cron", "add", "in 1m", "echo s3same", "--command"];
+    let added = Program::new(&scene.home).args(add).run().ends_with(0);
+    assert!(
+        added.stdout.contains("result to telegram:1001\n"),
+        "{added:?}"
+    );
+    bob.says("/id");
+    scene.wait_in(bob.chat(), "2002");
+    clock.forward(MINUTE);
+    scene.wait_for("s3same");
+    gateway.stop().ends_with(0);
+    assert!(!scene.texts_in(bob.chat()).join("").contains("s3same"));
+}
+
+#[test]
 fn only_the_last_results_are_kept_and_other_files_stay() {
     let clock = Turned::at(START);
     let scene = scene(&clock, |_| panic!("no model is needed"));
