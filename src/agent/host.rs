@@ -66,6 +66,11 @@ pub trait TurnHost {
     /// [`ANSWER_TIME`](crate::limits::agent::ANSWER_TIME) is over.
     fn ask(&mut self, question: &Question, cancel: &Cancel) -> Answer;
 
+    /// Whether the turn that goes on was cut off while it [asked](Self::ask): nothing of its open calls was done.
+    fn was_asking(&mut self) -> bool {
+        false
+    }
+
     /// Asks a person what a server of tools wants to know. Blocks as [`ask`](Self::ask) does.
     fn input(&mut self, _request: &InputRequest, _cancel: &Cancel) -> InputAnswer {
         InputAnswer::Cancelled

@@ -19,7 +19,9 @@ use crate::limits::agent::{MESSAGE_BYTES, OVERFLOW_RETRIES, subagent};
 use crate::limits::chat::{CALLS_KEPT_PER_REPLY, CALLS_PER_REPLY};
 use crate::message::{Envelope, Media};
 use crate::provider::{self, Answer, Models, Progress};
-use crate::session::conversation::{STOPPED_NOTE, STOPPED_OUTCOME, UNKNOWN_OUTCOME};
+use crate::session::conversation::{
+    NOT_ALLOWED_YET, STOPPED_NOTE, STOPPED_OUTCOME, UNKNOWN_OUTCOME,
+};
 use crate::session::line::TurnEnd;
 use crate::session::{Retry, Session};
 
@@ -174,8 +176,12 @@ impl<'a> Run<'a> {
                 limit: MESSAGE_BYTES,
             });
         }
+        let outcome = match self.host.was_asking() {
+            true => NOT_ALLOWED_YET,
+            false => UNKNOWN_OUTCOME,
+        };
         for call in self.session.unanswered() {
-            self.append_result(&call, ToolResult::failed(UNKNOWN_OUTCOME))?;
+            self.append_result(&call, ToolResult::failed(outcome))?;
         }
         match message {
             Some(message) => self.journal(message),

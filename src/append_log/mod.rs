@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
 use crate::json;
-use crate::limits::append_log::COMPACT_BYTES;
+use crate::limits::append_log::{COMPACT_BYTES, RESERVED_BYTES};
 use crate::sys;
 
 pub use line::{cut, shorten, to_line};
@@ -41,6 +41,8 @@ pub struct AppendLog {
     file: File,
     /// Where the log ends: after the last whole line.
     length: u64,
+    /// Up to where the disk has room for it for sure.
+    reserved: u64,
     /// Bytes that were cut off when it was opened.
     torn: u64,
     /// Whether a power cut leaves the file under its name.
@@ -79,6 +81,7 @@ impl AppendLog {
             path: path.to_owned(),
             file,
             length,
+            reserved: 0,
             torn,
             // The first line of all has synced the folder.
             is_named: length > 0,
@@ -169,12 +172,25 @@ impl AppendLog {
         Ok(())
     }
 
+    /// Makes sure that so many bytes can still be appended when the disk fills up. A file system that cannot promise
+    /// that is taken as it is.
+    pub fn reserve(&mut self, bytes: usize) -> Result<()> {
+        if self.length + bytes as u64 <= self.reserved {
+            return Ok(());
+        }
+        let room = (bytes as u64).next_multiple_of(RESERVED_BYTES) + RESERVED_BYTES;
+        sys::file::reserve(&self.file, self.length, room)
+            .map_err(Error::io("write", &self.path))?;
+        self.reserved = self.length + room;
+        Ok(())
+    }
+
     /// Empties the log, of which nothing is needed any more, and starts it again with `lines`, in place.
     pub fn restart(&mut self, lines: &[u8], durability: Durability) -> Result<()> {
         self.file
             .set_len(0)
             .map_err(Error::io("empty", &self.path))?;
-        self.length = 0;
+        (self.length, self.reserved) = (0, 0);
         self.append(lines, durability)
     }
 
@@ -271,7 +287,7 @@ impl AppendLog {
             // Before anybody can find it.
             sys::file::try_lock(&*file).map(drop)
         })?;
-        self.length = length;
+        (self.length, self.reserved) = (length, 0);
         (self.is_named, self.has_remains) = (false, false);
         if let Err(error) = self.make_named() {
             tracing::warn!(
@@ -295,7 +311,7 @@ impl AppendLog {
     fn cut_remains(&mut self) -> io::Result<()> {
         if self.has_remains {
             self.file.set_len(self.length)?;
-            self.has_remains = false;
+            (self.has_remains, self.reserved) = (false, 0);
         }
         Ok(())
     }

@@ -304,6 +304,11 @@ impl TurnHost for ChatHost<'_> {
         self.show();
     }
 
+    fn was_asking(&mut self) -> bool {
+        let open = &self.gateway.parts.open_questions;
+        open.close(self.session.as_str()).unwrap_or_default()
+    }
+
     fn ask(&mut self, question: &Question, cancel: &Cancel) -> Answer {
         if !self.is_attended {
             return Answer::Unattended;
@@ -313,7 +318,16 @@ impl TurnHost for ChatHost<'_> {
             Some(_) => &question.of_subagent(),
             None => question,
         };
-        let answer = self.ask_owner(question, cancel);
+        let open = &self.gateway.parts.open_questions;
+        if let Err(error) = open.open(self.session.as_str()) {
+            tracing::warn!("failed to note that a command waits for an approval: {error}");
+        }
+        let mut answer = self.ask_owner(question, cancel);
+        if let Err(error) = open.close(self.session.as_str()) {
+            tracing::error!("failed to note that a command waits no longer: {error}");
+            // What runs must not be taken, after a kill, for what has not.
+            answer = Answer::Stopped;
+        }
         if self.gateway.events.send(Event::GoesOn(self.work.id)) {
             self.wait_for_slot();
         }

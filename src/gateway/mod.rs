@@ -56,7 +56,7 @@ use crate::message::{Address, OutgoingMessage, SessionKey};
 use crate::outbox::{ClosesTurn, Outbox};
 use crate::session::Session;
 use crate::state::{
-    AskedSecrets, KnownTime, Languages, LastChat, Pairing, RestartRequests, Starts,
+    AskedSecrets, KnownTime, Languages, LastChat, OpenQuestions, Pairing, RestartRequests, Starts,
 };
 use crate::sync::Mutex;
 
@@ -103,6 +103,8 @@ pub struct Parts {
     pub restarts: RestartRequests,
     /// Who was asked for a secret.
     pub asked: AskedSecrets,
+    /// The conversations in which a command waits for an approval.
+    pub open_questions: OpenQuestions,
     /// The last known time.
     pub known_time: KnownTime,
     /// The folder of small files, for those of the channels.

@@ -398,6 +398,9 @@ impl Loop {
             }
             Action::StartCommand { work, message } => {
                 let (to, language) = (message.address(), message.language());
+                if typed_command(&message).is_some_and(|command| command.slash == Slash::Sh) {
+                    gateway.commands.expect(&message);
+                }
                 self.start(work, "command", (&to, language), move |gateway, work| {
                     gateway.run_command(work, &message);
                 });

@@ -14,7 +14,7 @@ use crate::append_log::{AppendLog, Durability, to_line};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::limits::append_log::LINE_BYTES;
-use crate::limits::inbox::{BYTES, MESSAGES};
+use crate::limits::inbox::{BYTES, MESSAGES, NOTES_BYTES};
 use crate::message::{Attachment, Envelope, SessionKey};
 use crate::sync::{Mutex, MutexGuard};
 use crate::sys;
@@ -33,6 +33,8 @@ pub struct Inbox {
 struct Inner {
     log: AppendLog,
     state: State,
+    /// Records of messages that are over which could not be written. They go before the next line.
+    unwritten: Vec<u8>,
 }
 
 impl Inbox {
@@ -44,7 +46,11 @@ impl Inbox {
         Ok(Self {
             clock,
             repairs,
-            inner: Mutex::new(Inner { log, state }),
+            inner: Mutex::new(Inner {
+                log,
+                state,
+                unwritten: Vec::new(),
+            }),
         })
     }
 
@@ -88,7 +94,7 @@ impl Inbox {
         }
         inner.compact();
         // The message itself is safe. If the process is killed now, its old text counts.
-        if let Err(error) = inner.log.append(&line, Durability::Synced) {
+        if let Err(error) = inner.append(&line, Durability::Synced) {
             tracing::warn!("failed to save the edit of a message: {error}");
         }
         inner.state.apply(record, line.len());
@@ -115,7 +121,7 @@ impl Inbox {
             attachments,
             notes,
         };
-        if let Err(error) = inner.log.append(&to_line(&record), Durability::Buffered) {
+        if let Err(error) = inner.append(&to_line(&record), Durability::Buffered) {
             tracing::warn!("failed to record that files were fetched: {error}");
         }
         inner.state.apply(record, 0);
@@ -131,22 +137,33 @@ impl Inbox {
         }
         let record = Record::Taken { taken: id.into() };
         // The session has the message, whether or not the record can be written.
-        if let Err(error) = inner.log.append(&to_line(&record), Durability::Buffered) {
+        let line = to_line(&record);
+        if let Err(error) = inner.append(&line, Durability::Buffered) {
             tracing::warn!("failed to record that a message is in its session: {error}");
+            inner.unwritten.extend(line);
         }
         inner.state.apply(record, 0);
     }
 
     /// Records, on the disk, that work on a message begins that must not be done twice.
     pub fn begin(&self, id: &str) -> Result<()> {
+        self.note(id, Record::Begun { begun: id.into() })
+    }
+
+    /// Records, on the disk, that nothing of such work was done, because it waits for an approval: after a kill it is
+    /// asked again. It [begins](Inbox::begin) once it is allowed.
+    pub fn ask(&self, id: &str) -> Result<()> {
+        self.note(id, Record::Asked { asked: id.into() })
+    }
+
+    fn note(&self, id: &str, record: Record) -> Result<()> {
         let mut inner = self.lock();
         if !inner.state.holds(id) {
             return Err(Error::Failed(format!(
                 "the message {id} is not in the inbox"
             )));
         }
-        let record = Record::Begun { begun: id.into() };
-        inner.log.append(&to_line(&record), Durability::Synced)?;
+        inner.append(&to_line(&record), Durability::Synced)?;
         inner.state.apply(record, 0);
         Ok(())
     }
@@ -198,7 +215,10 @@ impl Inner {
         let content = lines.concat();
         self.check_room(lines.len(), content.len())?;
         self.compact();
-        self.log.append(&content, Durability::Synced)?;
+        // What is accepted can be begun and noted as done on a disk that is full by then: else it would be done again.
+        let notes = (self.state.waiting() + lines.len()) * NOTES_BYTES;
+        self.log.reserve(content.len() + notes)?;
+        self.append(&content, Durability::Synced)?;
         let messages = records.iter().filter_map(Record::message).cloned();
         let messages = messages.collect();
         for (record, line) in records.into_iter().zip(lines) {
@@ -207,9 +227,22 @@ impl Inner {
         Ok(messages)
     }
 
+    fn append(&mut self, lines: &[u8], durability: Durability) -> Result<()> {
+        let lines = [&self.unwritten, lines].concat();
+        self.log.append(&lines, durability)?;
+        self.unwritten.clear();
+        Ok(())
+    }
+
     fn compact(&mut self) {
-        let Self { log, state } = self;
-        log.compact(state.live_bytes(), || state.compacted());
+        let Self {
+            log,
+            state,
+            unwritten,
+        } = self;
+        if log.compact(state.live_bytes(), || state.compacted()) {
+            unwritten.clear();
+        }
     }
 
     fn check_room(&self, messages: usize, bytes: usize) -> Result<()> {

@@ -43,6 +43,11 @@ pub enum Record {
         /// The id.
         begun: String,
     },
+    /// Work that was begun on the message with this id waits for an approval: nothing of it was done.
+    Asked {
+        /// The id.
+        asked: String,
+    },
     /// The message with this id is in its session's journal.
     Taken {
         /// The id.
@@ -175,6 +180,11 @@ impl State {
             Record::Begun { begun } => {
                 if let Some(waiting) = self.find(&begun) {
                     waiting.is_begun = true;
+                }
+            }
+            Record::Asked { asked } => {
+                if let Some(waiting) = self.find(&asked) {
+                    waiting.is_begun = false;
                 }
             }
             Record::Taken { taken } => self.waiting.retain(|waiting| waiting.message.id != taken),

@@ -105,6 +105,9 @@ fn what_was_begun_and_interrupted_is_told_apart_from_what_waits() {
     inbox.accept(vec![update(1), update(2), update(3)]).unwrap();
     inbox.begin("telegram:2").unwrap();
     inbox.begin("telegram:3").unwrap();
+    inbox.ask("telegram:2").unwrap();
+    assert_eq!(inbox.begun().len(), 1);
+    inbox.begin("telegram:2").unwrap();
     inbox.taken("telegram:3");
     drop(inbox);
     let inbox = place.open();

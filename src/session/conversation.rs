@@ -22,6 +22,10 @@ use super::line::{cut_arguments, image_note};
 pub const UNKNOWN_OUTCOME: &str = "Error: interrupted, outcome unknown. The call may or may not have taken effect; \
      it was not run again. Check before you repeat it.";
 
+/// The result of a call that waited for an approval when the program ended.
+pub const NOT_ALLOWED_YET: &str = "Error: not run. The program was restarted before a person had answered whether it may \
+     run. Call it again if it is still wanted: they are asked again.";
+
 /// The end of the agent's entry in a turn that the person stopped.
 pub const STOPPED_NOTE: &str = "[stopped by the person]";
 

@@ -2,6 +2,7 @@
 //! which was active last, `state/recent.json`, and in which an owner was, `state/owner.json`, and which have asked for
 //! a restart, `state/restart.json`.
 
+pub mod questions;
 pub mod secrets;
 pub mod shells;
 

@@ -15,6 +15,7 @@ pub mod usage;
 pub use approvals::Approvals;
 pub use approvals::tools::{ToolApproval, ToolApprovals};
 pub use audit::Audit;
+pub use chats::questions::OpenQuestions;
 pub use chats::secrets::{AskedSecret, AskedSecrets};
 pub use chats::shells::ShellMemory;
 pub use chats::{FirstTurns, LastChat, ModelChoices, RestartRequests};

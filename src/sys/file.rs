@@ -7,10 +7,20 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::limits::state::{LOCK_PAUSE, LOCK_TRIES};
+
+/// Has the disk keep room for bytes of a file, also beyond its end, which stays where it is (fallocate(2)). Does nothing
+/// on a file system that cannot.
+pub fn reserve(file: &File, from: u64, bytes: u64) -> io::Result<()> {
+    match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, from, bytes) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
+        reserved => Ok(reserved?),
+    }
+}
 
 /// Writes a file so that after a crash at any instant there is the old content or the new, whole:
 /// a temporary file beside it, fsync, rename, fsync of the folder (rename(2), fsync(2)).

@@ -37,8 +37,8 @@ use crate::message::SessionKey;
 use crate::outbox::Outbox;
 use crate::state::updates::UpdateRequest;
 use crate::state::{
-    Approvals, AskedSecrets, KnownTime, Languages, LastChat, Pairing, RestartRequests, Starts,
-    ToolApprovals,
+    Approvals, AskedSecrets, KnownTime, Languages, LastChat, OpenQuestions, Pairing,
+    RestartRequests, Starts, ToolApprovals,
 };
 use crate::sync::Mutex;
 use crate::sys;
@@ -119,6 +119,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         languages: Arc::new(Languages::new(&state)),
         restarts: RestartRequests::new(&state),
         asked: AskedSecrets::new(&state),
+        open_questions: OpenQuestions::new(&state),
         updates,
         jobs: Store::open(home.path()),
         board,

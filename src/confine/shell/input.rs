@@ -12,45 +12,109 @@ use crate::error::{Error, Result};
 use crate::limits::confine::PIPE_BYTES;
 use crate::sync::Mutex;
 
-/// Writes to a command that runs. Clones write to the same one.
+/// Writes to a command that runs, or keeps what is written for one that is about to. Clones write to the same one.
 #[derive(Clone, Default)]
-pub struct ShellInput(Arc<Mutex<Option<Connected>>>);
+pub struct ShellInput(Arc<Mutex<State>>);
+
+enum State {
+    /// No command has begun: its input, and whether that has ended already.
+    Early {
+        text: String,
+        is_closed: bool,
+    },
+    Connected(Connected),
+    /// The command, or its input, has ended.
+    Over,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self::Early {
+            text: String::new(),
+            is_closed: false,
+        }
+    }
+}
 
 struct Connected {
     pipe: File,
     observer: Observer,
 }
 
+impl Connected {
+    fn send(&mut self, text: &str) -> Result<bool> {
+        // The person who writes it has seen it.
+        (self.observer)(SessionEvent::Input(text, Some(Answer::Once)))?;
+        match self.pipe.write(text.as_bytes()) {
+            Ok(length) if length == text.len() => Ok(true),
+            Err(error) if error.kind() != ErrorKind::WouldBlock => Ok(false),
+            _ => Err(unread()),
+        }
+    }
+}
+
+fn unread() -> Error {
+    Error::Failed("the command does not read its input".to_owned())
+}
+
 impl ShellInput {
     /// Writes a text. It does not wait: a command that has left so much unread gets nothing more. `false` when
     /// no command reads any more.
     pub fn send(&self, text: &str) -> Result<bool> {
-        let mut connected = self.0.lock();
-        let Some(connected) = &mut *connected else {
-            return Ok(false);
-        };
-        // The person who writes it has seen it.
-        (connected.observer)(SessionEvent::Input(text, Some(Answer::Once)))?;
-        match connected.pipe.write(text.as_bytes()) {
-            Ok(length) if length == text.len() => Ok(true),
-            Err(error) if error.kind() != ErrorKind::WouldBlock => Ok(false),
-            _ => Err(Error::Failed(
-                "the command does not read its input".to_owned(),
-            )),
+        match &mut *self.0.lock() {
+            State::Early {
+                is_closed: true, ..
+            }
+            | State::Over => Ok(false),
+            State::Early { text: early, .. } if early.len() + text.len() > PIPE_BYTES => {
+                Err(unread())
+            }
+            State::Early { text: early, .. } => {
+                early.push_str(text);
+                Ok(true)
+            }
+            State::Connected(connected) => connected.send(text),
         }
     }
 
-    /// Whether a command runs whose input has not ended.
-    pub fn is_connected(&self) -> bool {
-        self.0.lock().is_some()
+    /// Whether a command runs, or is about to, whose input has not ended.
+    pub fn is_open(&self) -> bool {
+        !matches!(
+            *self.0.lock(),
+            State::Over
+                | State::Early {
+                    is_closed: true,
+                    ..
+                }
+        )
     }
 
-    /// Ends the input. `false` when no command runs, or it had ended.
+    /// Whether something was written for a command that has never begun.
+    pub fn is_unused(&self) -> bool {
+        matches!(&*self.0.lock(), State::Early { text, .. } if !text.is_empty())
+    }
+
+    /// Takes nothing until a command begins. Returns whether something is lost that was written for it.
+    pub fn refuse(&self) -> bool {
+        let is_lost = self.is_unused();
+        self.disconnect();
+        is_lost
+    }
+
+    /// Ends the input. `false` when no command runs or is about to, or it had ended.
     pub fn close(&self) -> bool {
-        self.0.lock().take().is_some()
+        match &mut *self.0.lock() {
+            State::Early { is_closed, .. } => !std::mem::replace(is_closed, true),
+            state @ State::Connected(_) => {
+                *state = State::Over;
+                true
+            }
+            State::Over => false,
+        }
     }
 
-    /// Opens the input for a command that begins: without what the one before it has left unread.
+    /// Opens the input for a command that begins: with what was written for it, and without what the one before it has
+    /// left unread.
     pub(super) fn connect(&self, pipe: &OwnedFd, observer: &Observer) -> Result<()> {
         let failed = || Error::io("open", "the input of a command");
         // Each gets an end of its own of the same pipe (proc_pid_fd(5)).
@@ -64,14 +128,29 @@ impl ShellInput {
         let mut reading = reading.map_err(failed())?;
         let mut left = [0; PIPE_BYTES];
         while reading.read(&mut left).is_ok_and(|length| length > 0) {}
-        *self.0.lock() = Some(Connected {
+        let mut connected = Connected {
             pipe: writing,
             observer: observer.clone(),
-        });
+        };
+        let mut state = self.0.lock();
+        let is_closed = match &*state {
+            State::Early { text, is_closed } => {
+                if !text.is_empty() {
+                    connected.send(text)?;
+                }
+                *is_closed
+            }
+            State::Connected(_) | State::Over => false,
+        };
+        *state = match is_closed {
+            true => State::Over,
+            false => State::Connected(connected),
+        };
         Ok(())
     }
 
+    /// The command has ended.
     pub(super) fn disconnect(&self) {
-        self.0.lock().take();
+        *self.0.lock() = State::Over;
     }
 }

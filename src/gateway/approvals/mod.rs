@@ -216,25 +216,31 @@ impl Gateway {
         answer
     }
 
-    /// The answer to a question about what a person has typed in a chat: they are asked there, unless a standing
-    /// approval allows it.
+    /// The answer to a question about what a person has typed in a chat, and has begun: they are asked there, unless a
+    /// standing approval allows it. A kill before the answer has it asked again.
     pub(in crate::gateway) fn ask_writer(
         self: &Arc<Self>,
         message: &Envelope,
         hosted: &Arc<Hosted>,
         question: &Question,
         cancel: &Cancel,
-    ) -> Answer {
+    ) -> Result<Answer> {
         if question.is_standing {
-            return Answer::Standing;
+            return Ok(Answer::Standing);
         }
+        let inbox = &self.parts.inbox;
+        inbox.ask(&message.id)?;
         let asker = Asker {
             hosted,
             session: &message.session,
             to: &message.address(),
             language: message.language(),
         };
-        self.ask(&asker, question, cancel)
+        let answer = self.ask(&asker, question, cancel);
+        if answer.allows() {
+            inbox.begin(&message.id)?;
+        }
+        Ok(answer)
     }
 
     /// Performs `/approve ARGUMENT`, and says what came of it.

@@ -25,12 +25,12 @@ use crate::channels::names::title;
 use crate::channels::texts::{describe_paired, describe_rejection, pair_usage, welcome};
 use crate::error::{Error, Result};
 use crate::language::Language;
-use crate::limits::gateway::{COMMANDS_WAITING_MAX, REFUSED_CHARS, WAITING_MAX};
+use crate::limits::gateway::{COMMAND_CHARS, COMMANDS_WAITING_MAX, REFUSED_CHARS, WAITING_MAX};
 use crate::limits::state::PAIRING_CODE_LETTERS;
 use crate::markup::{inline_code, plain};
 use crate::message::{Address, Envelope, OutgoingMessage, SessionKey};
 use crate::state::pairing::Paired;
-use crate::text::truncate_chars;
+use crate::text::{one_line, truncate_chars};
 
 use texts::format_error;
 pub use update::Updates;
@@ -39,6 +39,12 @@ pub use update::Updates;
 pub fn menu() -> impl Iterator<Item = MenuEntry> {
     commands::list_commands(Surface::Chat)
         .map(|listed| MenuEntry::built_in(listed.name, listed.help))
+}
+
+/// A text about a command that is named, for where it does not come as a reply.
+pub(super) fn with_command(message: &Envelope, text: &str) -> String {
+    let command = one_line(message.typed_text(), COMMAND_CHARS);
+    format!("{}\n{text}", inline_code(&command))
 }
 
 impl Gateway {
@@ -95,7 +101,7 @@ impl Gateway {
                 ended = agents.end_in_shells(&stop.session);
             }
             let ended = describe_ended(&ended, language);
-            gateway.finish_command(&stop, describe_stop(count, &ended, language));
+            gateway.finish_urgently(&stop, describe_stop(count, &ended, language));
         });
         if let Err(error) = spawned {
             let note = texts::background_may_run(language, &error);
@@ -211,15 +217,25 @@ impl Gateway {
     /// Stores a command's answer, and forgets the command, even if the answer could not be stored: else
     /// every start would run it again, and /restart without end.
     pub(super) fn finish_command(&self, message: &Envelope, answer: impl Into<CommandAnswer>) {
-        let (to, answer) = (message.address(), answer.into());
+        self.finish(message, answer.into(), false);
+    }
+
+    /// The same, before all that waits for the chat.
+    fn finish_urgently(&self, message: &Envelope, text: String) {
+        self.finish(message, text.into(), true);
+    }
+
+    fn finish(&self, message: &Envelope, answer: CommandAnswer, urgent: bool) {
+        let to = message.address();
         let reply = OutgoingMessage {
+            urgent,
             reply_to: message.reference.clone(),
             command_buttons: answer.buttons,
             ..OutgoingMessage::text(&to, answer.text.as_str())
         };
         if let Err(error) = self.enqueue(reply, None) {
             tracing::error!(chat = %to, "failed to store the answer to a command: {error}");
-            self.tell_at_once(&to, &answer.text);
+            self.tell_at_once(&to, &with_command(message, &answer.text));
         }
         self.parts.inbox.taken(&message.id);
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::Gateway;
 use super::agents::Hosted;
 use super::commands::texts as answers;
+use super::commands::with_command;
 use super::host::long_turn;
 use crate::agent::commands::{CommandAnswer, Slash};
 use crate::cancel::Cancel;
@@ -24,8 +25,8 @@ use crate::tools::Caller;
 use crate::tools::commands::{Attached, Shell, ShellResult, TypedCommand};
 
 use recall::Typed;
-use running::Running;
 pub use running::RunningCommands;
+use running::{Begun, Running};
 
 impl Gateway {
     /// Runs a command, shows its output as it comes, and stores the outcome for delivery: one message
@@ -37,16 +38,21 @@ impl Gateway {
         cancel: &Cancel,
     ) {
         let (to, draft) = (message.address(), DraftKey::command(&message.id));
+        let Some(running) = self.commands.begin(message) else {
+            return;
+        };
         let watch = Stopwatch::start();
         if let Some(delivery) = self.delivery(&to) {
             delivery.working(&draft, &to);
         }
         let outcome = self
-            .try_shell(message, argument, &draft, cancel)
+            .try_shell(message, argument, &running, cancel)
             .unwrap_or_else(|error| {
                 let text = answers::format_error(&error, message.language());
                 OutgoingMessage::text(&to, text)
             });
+        let is_input_unused = running.input.is_unused();
+        drop(running);
         let outcome = OutgoingMessage {
             reply_to: message.reference.clone(),
             // An edit would make no sound.
@@ -56,7 +62,10 @@ impl Gateway {
         let text = outcome.text.clone();
         if let Err(error) = self.enqueue(outcome, None) {
             tracing::error!(chat = %to, "failed to store a command's output: {error}");
-            self.tell_at_once(&to, &text);
+            self.tell_at_once(&to, &with_command(message, &text));
+        }
+        if is_input_unused {
+            self.tell(&to, texts::takes_no_input(message.language()));
         }
         self.parts.inbox.taken(&message.id);
         if let Some(delivery) = self.delivery(&to) {
@@ -68,7 +77,7 @@ impl Gateway {
         self: &Arc<Self>,
         message: &Envelope,
         argument: &str,
-        draft: &DraftKey,
+        running: &Begun<'_>,
         cancel: &Cancel,
     ) -> Result<OutgoingMessage> {
         let language = message.language();
@@ -92,7 +101,7 @@ impl Gateway {
         self.parts.inbox.begin(&message.id)?;
         toolbox.remember_line(session, &line);
         let to = message.address();
-        let running = self.commands.begin(message, &line, draft);
+        running.set_line(&line);
         let typed = TypedCommand {
             line: &line,
             unsandboxed,
@@ -111,7 +120,7 @@ impl Gateway {
         };
         let mut watch = |watched: crate::tools::commands::Watched<'_>| {
             if let Some(text) = running.watch(watched, self.display_settings(&to).interval) {
-                self.show(&running, &to, &text, &message.reference);
+                self.show(running, &to, &text, &message.reference);
             }
         };
         let input = &running.input;
@@ -121,7 +130,8 @@ impl Gateway {
         };
         let mut shell = toolbox.type_line(typed, &caller, attached)?;
         if let Shell::Ask(question) = shell {
-            let answer = self.ask_writer(message, &hosted, &question, cancel);
+            self.refuse_input(running, &to, language);
+            let answer = self.ask_writer(message, &hosted, &question, cancel)?;
             let caller = Caller {
                 answer: Some((&question, answer)),
                 ..caller
@@ -132,7 +142,8 @@ impl Gateway {
             };
             shell = toolbox.type_line(typed, &caller, attached)?;
         }
-        self.commands.ended(&running, self.shown_by(&to, draft));
+        self.commands
+            .ended(running, self.shown_by(&to, &running.draft));
         let Shell::Ran(ran) = shell else {
             let text = answers::command_changed(language);
             return Err(Error::Failed(text.to_owned()));
@@ -150,6 +161,13 @@ impl Gateway {
             *file = hosted.absolute(file);
         }
         Ok(outcome)
+    }
+
+    /// A command waits for an approval: it may never run, and what was meant for it is for no other.
+    fn refuse_input(&self, running: &Running, to: &Address, language: Language) {
+        if running.input.refuse() {
+            self.tell(to, texts::takes_no_input(language));
+        }
     }
 
     /// The message that shows a command.
@@ -260,14 +278,14 @@ impl Gateway {
             return Ok(texts::following(
                 language,
                 &running.number,
-                &inline_code(&running.line),
+                &inline_code(running.line()),
             ));
         }
         let mut text = String::new();
         for running in &all {
             let minutes = running.since.elapsed().as_secs() / 60;
             let time = answers::format_minutes(minutes, language);
-            let line = inline_code(&ellipsize_chars(&running.line, PROMPT_CHARS));
+            let line = inline_code(&ellipsize_chars(running.line(), PROMPT_CHARS));
             text += &texts::bg_row(language, &running.number, &line, &time);
             text.push('\n');
         }

@@ -1,7 +1,7 @@
 //! The commands that run now, and what each shows.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::clock::Stopwatch;
@@ -36,10 +36,11 @@ pub struct Running {
     session: SessionKey,
     /// The id of the person who started it.
     pub sender: String,
-    /// The message that started it.
+    /// The message that started it: its id, and that within the chat.
+    id: String,
     pub reference: String,
-    /// The command.
-    pub line: String,
+    /// The command, once that is known.
+    line: OnceLock<String>,
     /// The draft that shows it.
     pub draft: DraftKey,
     /// The way to its input.
@@ -80,9 +81,13 @@ impl Drop for Begun<'_> {
 }
 
 impl RunningCommands {
-    /// Adds a command, with the lowest number that is free in its chat.
-    pub fn begin(&self, message: &Envelope, line: &str, draft: &DraftKey) -> Begun<'_> {
+    /// Adds a command whose thread is about to start, with the lowest number that is free in its chat: what is written
+    /// for it right behind it finds it.
+    pub fn expect(&self, message: &Envelope) {
         let mut all = self.running.lock();
+        if all.iter().any(|other| other.id == message.id) {
+            return;
+        }
         let is_taken = |number: u32| {
             let mut of_chat = all.iter().filter(|other| other.session == message.session);
             of_chat.any(|other| other.number == number)
@@ -93,9 +98,10 @@ impl RunningCommands {
             sender: message
                 .sender()
                 .map_or_else(String::new, |sender| sender.id.clone()),
+            id: message.id.clone(),
             reference: message.reference.clone(),
-            line: line.to_owned(),
-            draft: draft.clone(),
+            line: OnceLock::new(),
+            draft: DraftKey::command(&message.id),
             input: ShellInput::default(),
             since: Stopwatch::start(),
             view: Mutex::new(View {
@@ -106,9 +112,14 @@ impl RunningCommands {
                 shown: Stopwatch::start(),
             }),
         });
-        all.push(Arc::clone(&running));
-        drop(all);
-        Begun { all: self, running }
+        all.push(running);
+    }
+
+    /// The command of a message, on its thread.
+    pub fn begin(&self, message: &Envelope) -> Option<Begun<'_>> {
+        self.expect(message);
+        let running = self.find(&message.session, |running| running.id == message.id)?;
+        Some(Begun { all: self, running })
     }
 
     /// The commands of a chat, the one that was started last at the end.
@@ -120,10 +131,10 @@ impl RunningCommands {
             .collect()
     }
 
-    /// Of the commands of a chat that read their input, the one that was started last.
+    /// Of the commands of a chat whose input is open, the one that was started last.
     pub fn reading_in(&self, session: &SessionKey) -> Option<Arc<Running>> {
         let mut all = self.all_in(session).into_iter().rev();
-        all.find(|running| running.input.is_connected())
+        all.find(|running| running.input.is_open())
     }
 
     /// A command has ended that these messages showed.
@@ -165,12 +176,22 @@ impl RunningCommands {
 }
 
 impl Running {
+    /// The command; empty before that is known.
+    pub fn line(&self) -> &str {
+        self.line.get().map_or("", String::as_str)
+    }
+
+    /// The command is known.
+    pub fn set_line(&self, line: &str) {
+        let _ = self.line.set(line.to_owned());
+    }
+
     /// Takes what the command does. Returns the text when it is time to show it again.
     pub fn watch(&self, watched: Watched<'_>, interval: Duration) -> Option<String> {
         let mut view = self.view.lock();
         match watched {
             Watched::Prompt(prompt) => {
-                view.prompt = prompt_line(prompt, &self.line);
+                view.prompt = prompt_line(prompt, self.line());
                 view.is_fresh = true;
             }
             Watched::Output(bytes) => view.push(bytes),
@@ -229,20 +250,27 @@ mod tests {
     use super::*;
     use crate::message::Address;
 
+    fn message(chat: &str, id: &str) -> Envelope {
+        let written = Envelope::written(&Address::new("t", chat), Default::default(), "x");
+        Envelope {
+            id: id.to_owned(),
+            ..written
+        }
+    }
+
     #[test]
     fn numbers_are_given_again_and_each_chat_has_its_own() {
         let all = RunningCommands::default();
-        let message = |chat| Envelope::written(&Address::new("t", chat), Default::default(), "x");
-        let (one, other) = (message("1"), message("2"));
-        let key = DraftKey::command("k");
-        let first = all.begin(&one, "a", &key);
-        let second = all.begin(&one, "b", &key);
+        let (one, other) = (message("1", "a"), message("2", "c"));
+        let begin = |message: &Envelope| all.begin(message).unwrap();
+        let first = begin(&one);
+        let second = begin(&message("1", "b"));
         assert_eq!((first.number, second.number), (1, 2));
-        assert_eq!(all.begin(&other, "c", &key).number, 1);
+        assert_eq!(begin(&other).number, 1);
         drop(first);
-        assert_eq!(all.begin(&one, "d", &key).number, 1);
+        assert_eq!(begin(&message("1", "d")).number, 1);
         assert_eq!(all.all_in(&one.session).len(), 1);
-        assert!(all.reading_in(&one.session).is_none() && !second.has_begun());
+        assert!(!second.has_begun());
         let _ = second.watch(Watched::Prompt("~ $"), Duration::ZERO);
         assert!(second.has_begun());
         all.ended(&second, vec!["shown".to_owned()]);
@@ -256,11 +284,27 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_before_a_command_begins_is_kept_for_it() {
+        let all = RunningCommands::default();
+        let message = message("1", "a");
+        assert!(all.reading_in(&message.session).is_none());
+        all.expect(&message);
+        let early = all.reading_in(&message.session).unwrap();
+        assert!(early.input.send("Ann\n").unwrap() && early.input.is_unused());
+        assert!(early.input.send(&"x".repeat(1 << 20)).is_err());
+        let begun = all.begin(&message).unwrap();
+        assert!(begun.input.is_unused(), "it is the same one");
+        assert!(begun.input.close() && !begun.input.close());
+        assert!(!begun.input.send("more").unwrap());
+        drop(begun);
+        assert!(all.all_in(&message.session).is_empty());
+    }
+
+    #[test]
     fn a_progress_bar_is_shown_as_one_line_below_the_prompt() {
         let all = RunningCommands::default();
-        let address = Address::new("t", "1");
-        let message = Envelope::written(&address, Default::default(), "x");
-        let running = all.begin(&message, "get", &DraftKey::command("k"));
+        let running = all.begin(&message("1", "a")).unwrap();
+        running.set_line("get");
         let now = Duration::ZERO;
         let prompt = running.watch(Watched::Prompt("~ $"), now);
         assert_eq!(prompt.as_deref(), Some("~ $ get"));

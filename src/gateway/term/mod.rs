@@ -439,7 +439,7 @@ impl Gateway {
             TerminalStart::Open(opened) => return Ok(opened),
             TerminalStart::Ask(question) => question,
         };
-        let answer = self.ask_writer(message, &hosted, &question, cancel);
+        let answer = self.ask_writer(message, &hosted, &question, cancel)?;
         let caller = Caller {
             answer: Some((&question, answer)),
             ..caller

@@ -42,6 +42,57 @@ fn number(question: &Message) -> String {
     rest.chars().take_while(char::is_ascii_digit).collect()
 }
 
+/// What was not answered has not run, so that it can be asked again.
+#[test]
+fn a_command_whose_question_a_kill_has_left_open_is_asked_again_and_runs_once() {
+    let (scene, _outside, file) = wanting_out(0);
+    let gateway = scene.start();
+    scene
+        .ana
+        .says(&format!("/sh! echo x >> {}", file.display()));
+    let first = question(&scene);
+    gateway.kill();
+    assert_eq!(lines(&file), 0);
+    let gateway = scene.start();
+    let is_second = |message: &Message| {
+        message.id > first.id && message.text.contains("Run this outside the sandbox")
+    };
+    let second = scene.telegram.wait_for_message(scene.ana.chat(), is_second);
+    assert_ne!(number(&first), number(&second));
+    scene.ana.says(&format!("/approve {}", number(&second)));
+    scene.wait_for("Done, no output.");
+    gateway.stop().ends_with(0);
+    assert_eq!(lines(&file), 1);
+    let texts = scene.texts().join("\n");
+    assert!(!texts.contains("I don't know whether"), "{texts}");
+}
+
+/// The model learns so, and may ask again.
+#[test]
+fn a_call_whose_question_a_kill_has_left_open_has_not_run() {
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("log");
+    let wish = || escalated(&format!("echo x >> {}", file.display()), "to keep a log");
+    let scene = Scene::playing([call("exec", wish()), call("exec", wish()), say("done")]);
+    let gateway = scene.start();
+    scene.ana.says("log it");
+    let first = question(&scene);
+    gateway.kill();
+    let gateway = scene.start();
+    let second = scene
+        .telegram
+        .wait_for_message(scene.ana.chat(), |message| {
+            message.id > first.id && message.text.contains("Run this outside the sandbox")
+        });
+    scene.ana.says(&format!("/approve {}", number(&second)));
+    scene.wait_for("done");
+    gateway.stop().ends_with(0);
+    assert_eq!(lines(&file), 1);
+    let told = scene.model.tool_results();
+    assert!(told[0].contains("not run"), "{told:?}");
+    assert!(!told.concat().contains("unknown"), "{told:?}");
+}
+
 #[test]
 fn a_question_has_the_command_the_folder_and_the_reason_and_its_buttons_answer_it() {
     for (button, outcome, decision, written) in [

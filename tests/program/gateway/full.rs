@@ -305,6 +305,37 @@ fn what_cannot_be_stored_for_delivery_is_seen_all_the_same() {
     assert!(log.contains("failed to store"), "{log}");
 }
 
+/// What was accepted before the disk was full is noted as done all the same, and answers name what they are about.
+#[test]
+fn what_is_answered_on_a_full_disk_is_not_answered_or_done_again_after_a_kill() {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let disk = SmallDisk::start(Scene::playing([]), true);
+    disk.scene.ana.says("/id");
+    disk.scene.wait_for("This chat:");
+    disk.order("sent");
+    disk.order("fill");
+    let commands = ["/sh echo on1e", "/sh echo tw2o", "/id", "/stop"];
+    for command in commands {
+        disk.scene.ana.says(command);
+        disk.scene.wait_for(&format!("{command}\n"));
+    }
+    let before = disk.scene.texts().len();
+    disk.order("crash");
+    // The new one polls, and has said all that the old one has left.
+    disk.order("free");
+    disk.scene.ana.says("/help");
+    disk.scene.wait_for("/id");
+    wait_until("an answer", || {
+        let texts = disk.scene.texts();
+        texts.iter().any(|text| text.contains("/approve"))
+    });
+    let texts = disk.scene.texts();
+    assert_eq!(texts.len(), before + 1, "{texts:?}");
+    disk.end();
+}
+
 /// IRC tells everything once: what arrives meanwhile is nowhere else.
 #[test]
 fn what_irc_tells_while_the_disk_is_full_is_answered_when_there_is_room() {
@@ -328,8 +359,8 @@ fn what_irc_tells_while_the_disk_is_full_is_answered_when_there_is_room() {
     ana.says("hello");
     irc.wait_for("ana", "Hello, Ana.");
     disk.order("fill");
-    // More than what is left of the last block of the file of accepted messages.
-    let lines = || (10..30).map(|number| format!("{LINE} {number}"));
+    // More than what the file of accepted messages has room for.
+    let lines = || (10..60).map(|number| format!("{LINE} {number}"));
     for line in lines() {
         ana.says(&format!("{line} {}", "ö".repeat(130)));
     }

@@ -166,6 +166,46 @@ fn a_running_command_takes_input_from_in_and_from_replies() {
 }
 
 #[test]
+fn input_right_behind_its_command_is_for_that_command() {
+    let scene = Scene::playing([]);
+    let gateway = scene.start();
+    scene.telegram.go_offline();
+    scene
+        .ana
+        .says("/sh read a; echo \"a=$a\"; read b; echo \"b=$b\"; cat");
+    scene.ana.says("/in Ann");
+    scene.ana.says("/in Bob");
+    scene.ana.says("/in ^D");
+    scene.telegram.go_online();
+    let shown = scene.wait_for("\nb=Bob");
+    assert!(shown.text.contains("\na=Ann"), "{}", shown.text);
+    // A reply to the command, too.
+    scene.telegram.go_offline();
+    let typed = scene.ana.says("/sh read c; echo \"c=$c\"");
+    scene.ana.replies(scene.ana.chat(), typed.message, "third");
+    scene.telegram.go_online();
+    scene.wait_for("\nc=third");
+    // For one that never runs it is not lost in silence.
+    let texts = scene.texts().join("\n");
+    assert!(!texts.contains("No command is waiting"), "{texts}");
+    scene.telegram.go_offline();
+    scene.ana.says("/sh! cat");
+    scene.ana.says("/in unused");
+    scene.telegram.go_online();
+    scene.wait_for_question("outside the sandbox");
+    scene
+        .telegram
+        .wait_for_message(scene.ana.chat(), |message| {
+            let is_told = |words: &str| message.text.starts_with(words);
+            is_told("It takes no input now") || is_told("No command is waiting")
+        });
+    scene.ana.says("/deny");
+    scene.wait_for("Not run: you denied it.");
+    gateway.stop().ends_with(0);
+    assert!(scene.model.requests().is_empty());
+}
+
+#[test]
 fn stop_and_the_time_limit_end_the_command_and_not_the_shell() {
     let mut scene = Scene::playing([]);
     scene

@@ -362,7 +362,7 @@ fn tokens_are_counted_although_a_full_disk_keeps_the_answer_and_the_counts_from_
     telegram.wait_for_message(ana.chat(), says_it_cannot_go_on);
     // The end of the turn saves the counts.
     ana.says("/stop");
-    telegram.wait_for_message(ana.chat(), is("Stopped. 1 reply cancelled."));
+    telegram.wait_for_message(ana.chat(), is("/stop\nStopped. 1 reply cancelled."));
     gateway.wait_for_log("failed to save the token usage");
     order(&gateway, &orders, "free 1");
     ana.says("two");
