@@ -259,11 +259,15 @@ impl World {
         let mut found = BTreeMap::new();
         for kind in ["shm", "sem", "msg"] {
             let path = Path::new("/proc/sysvipc").join(kind);
-            let lines = fs::read_to_string(&path)
-                .unwrap_or_default()
-                .lines()
-                .count();
-            found.insert(path, lines.to_string());
+            let table = fs::read_to_string(&path).unwrap_or_default();
+            // Others on this machine make and remove some meanwhile: those of the attacks have these keys or modes.
+            let is_of_attack = |line: &&str| {
+                let mut fields = line.split_whitespace();
+                let (key, mode) = (fields.next(), fields.nth(1));
+                key == Some(IPC_KEY) || mode.is_some_and(|mode| mode.ends_with(IPC_MODE))
+            };
+            let count = table.lines().filter(is_of_attack).count();
+            found.insert(path, count.to_string());
         }
         let victim = PathBuf::from(format!("/proc/{}/stat", self.victim.id()));
         let line = fs::read_to_string(&victim).unwrap_or_default();
@@ -313,6 +317,10 @@ impl World {
         }
     }
 }
+
+/// The key, in decimal, and the last digits of the mode by which what attacks share is known.
+const IPC_KEY: &str = "24257";
+const IPC_MODE: &str = "642";
 
 /// A process of the same user that attacks may try to kill. It holds nothing of a test that leaves it behind.
 fn victim() -> Child {

@@ -24,7 +24,7 @@ pub const ATTACKS: &[Class] = &[
             "renice -n 19 -p {victim} && echo GOT-OUT",
             "chrt -i -p 0 {victim} && echo GOT-OUT",
             "perl -e 'shmget(0x5ec1, 100, 0666|01000); semget(0x5ec1, 1, 0666|01000); msgget(0x5ec1, 0666|01000)'",
-            "ipcmk -M 100; ipcmk -Q; ipcmk -S 1",
+            "ipcmk -p 0642 -M 100; ipcmk -p 0642 -Q; ipcmk -p 0642 -S 1",
             "python3 -c 'import ctypes, time; c = ctypes.CDLL(None); i = c.inotify_init(); c.inotify_add_watch(i, b\"{outside}\", 0xfff) > 0 and print(\"GOT-OUT\")'",
         ],
     ),
