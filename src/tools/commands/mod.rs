@@ -320,20 +320,15 @@ impl Commands {
             return Ok(Ok(Answer::Standing));
         }
         let uses = self.uses_of(input, &session.folder)?;
-        if let Some((file, _)) = uses.marks.first() {
-            return Err(Error::Failed(format!(
-                "the input was not written: commands in the sandbox could change {} meanwhile; run it as a command of its own, in \
-                 the foreground",
-                file.display()
-            )));
-        }
         let id_text = id.to_string();
-        let hash = hash(&[
+        let mut parts: Vec<&[u8]> = vec![
             b"input",
             id_text.as_bytes(),
             command.as_bytes(),
             input.as_bytes(),
-        ]);
+        ];
+        parts.extend(uses.parts());
+        let hash = hash(&parts);
         Ok(match caller.answer {
             Some((asked, answer)) if asked.hash == hash => Ok(match answer {
                 Answer::Always if risk.is_some() => Answer::Once,
@@ -356,6 +351,7 @@ impl Commands {
                 },
                 unsandboxed: true,
                 influences: uses.influences,
+                scripts: uses.scripts,
                 hash,
                 ..Question::default()
             })),

@@ -155,7 +155,7 @@ pub fn split(text: &str, is_forward: bool) -> Body {
         true if !is_forward => Body {
             text: truncate_chars(&quote, QUOTE_CHARS).to_owned(),
             quote: String::new(),
-            is_quotation: true,
+            is_quotation: !quote.is_empty(),
         },
         _ => Body {
             text: own,
