@@ -16,9 +16,12 @@ pub fn find_rule(name: &str) -> Option<&'static str> {
 
 /// The name of a zone that is written with other capitals, such as `utc`.
 pub fn spelt(name: &str) -> Option<String> {
-    let names = all().map(|zone| format!("{}{}", zone.region, zone.city));
-    let mut found = names.filter(|known| known.eq_ignore_ascii_case(name));
-    found.next()
+    let is_same = |zone: &Entry| {
+        let (region, city) = name.split_at_checked(zone.region.len()).unwrap_or_default();
+        zone.city.eq_ignore_ascii_case(city) && zone.region.eq_ignore_ascii_case(region)
+    };
+    let found = all().find(is_same);
+    found.map(|zone| format!("{}{}", zone.region, zone.city))
 }
 
 /// The name of a zone that a wrong one probably means, such as `Europe/Zurich` for `zurich`.

@@ -70,6 +70,9 @@ pub struct Span {
 /// `UTC+2` and `GMT-3:30`, which are east with a plus: POSIX has it the other way round.
 pub fn variable(name: &str) -> Option<String> {
     let name = name.trim();
+    if name.is_empty() {
+        return None;
+    }
     if let Some(spelt) = built_in::spelt(name) {
         return Some(spelt);
     }
