@@ -92,12 +92,19 @@ impl Gateway {
     pub(super) fn answer_stop(self: &Arc<Self>, message: Envelope, mut count: Stopped) {
         let language = message.language();
         count.turns += self.cron.stop_for(&message.address());
+        // A command that is just answering, such as /bg, is nothing that somebody wants to end.
+        let beside = Stopped {
+            commands: 0,
+            ..count
+        };
+        let is_idle =
+            beside == Stopped::default() && self.commands.all_in(&message.session).is_empty();
         let (gateway, stop) = (Arc::clone(self), message.clone());
         let spawned = spawn("stop", move || {
             let agents = &gateway.live().agents;
             let mut ended = agents.end_background(&stop.session);
             // With nothing else to stop, it is about what the shell has left running.
-            if count == Stopped::default() && ended.is_empty() {
+            if is_idle && ended.is_empty() {
                 ended = agents.end_in_shells(&stop.session);
             }
             let ended = describe_ended(&ended, language);

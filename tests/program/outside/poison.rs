@@ -43,8 +43,9 @@ fn an_update_that_ends_the_program_twice_is_set_aside_and_reported() {
 }
 
 #[test]
-fn a_message_that_is_nested_deeply_is_passed_over() {
-    let scene = Scene::playing([say("Hello, Ana!")]);
+fn a_message_that_is_nested_deeply_is_read_without_what_it_answers() {
+    // Of a message that is only in this update there is nothing to react to.
+    let scene = Scene::playing([say("An x."), say("Hello, Ana!")]).set("reactEmoji", json!(""));
     let gateway = scene.start();
     scene.telegram.wait_for_poll();
     let chat = json!({"id": 1001, "type": "private"});
@@ -56,8 +57,8 @@ fn a_message_that_is_nested_deeply_is_passed_over() {
         })
     });
     scene.telegram.pushes("message", nested);
+    scene.wait_for("An x.");
     scene.ana.says("hello");
     scene.wait_for("Hello, Ana!");
-    let end = gateway.stop();
-    assert!(end.stderr.contains("is not understood"), "{}", end.stderr);
+    gateway.stop().ends_with(0);
 }

@@ -35,7 +35,11 @@ fn session(board: &Board, id: u32, host: &str) {
     let text = format!(
         "UID=1000\nUSER=pi\nREMOTE=1\nREMOTE_HOST={host}\nSERVICE=sshd\nCLASS=user\nREALTIME=17{id}\n"
     );
-    board.write(&format!("run/systemd/sessions/{id}"), &text);
+    // As logind does: the file is whole when its name comes.
+    board.write(&format!("run/new-{id}"), &text);
+    fs::create_dir_all(board.path("run/systemd/sessions")).unwrap();
+    let place = board.path(&format!("run/systemd/sessions/{id}"));
+    fs::rename(board.path(&format!("run/new-{id}")), place).unwrap();
 }
 
 #[test]
