@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use peacrab::config::settings::Settings;
-use peacrab::config::table::KEYS;
+use peacrab::config::table::keys;
 use peacrab::config::text::edit;
 
 /// How many keys the text sets; `None` if it is not a configuration.
@@ -19,7 +19,7 @@ fn keys_of(text: &str) -> Option<Vec<String>> {
 fuzz_target!(|input: (u8, &str)| {
     let (number, text) = input;
     let Some(before) = keys_of(text) else { return };
-    let key = &KEYS[usize::from(number) % KEYS.len()];
+    let key = keys().cycle().nth(number.into()).expect("a key");
     let path = key.path.replace('*', "x");
     let changed = edit::set(text, key, &path, &key.default_value());
     let after = keys_of(&changed).expect("it stays a configuration");

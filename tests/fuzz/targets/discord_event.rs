@@ -24,7 +24,7 @@ fuzz_target!(|text: &str| {
         username: "pea".to_owned(),
     };
     for policy in [GroupPolicy::Mention, GroupPolicy::Open, GroupPolicy::Off] {
-        let reader = Reader { me: &me, policy };
+        let reader = Reader { me: &me, policy, awaits: &|_, _| false };
         for kind in ["MESSAGE_CREATE", "MESSAGE_UPDATE", "INTERACTION_CREATE"] {
             let incoming = match reader.read(kind, text) {
                 Meaning::Incoming(incoming) | Meaning::Interaction { incoming, .. } => incoming,

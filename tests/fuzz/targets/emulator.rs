@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use peacrab::emulator::{Emulator, draw, keys};
+use peacrab::emulator::{Emulator, draw::draw, keys};
 
 fuzz_target!(|input: (u8, u8, Vec<(Vec<u8>, Option<(u8, u8)>)>, String)| {
     let (columns, rows, steps, typed) = input;

@@ -1,5 +1,5 @@
 //! What is JSON is read as serde_json reads it; what is mended is JSON where nothing else was wrong, and
-//! stays as it is when it is mended again.
+//! stays as it is when it is mended again. What a model writes is read or refused.
 
 #![no_main]
 
@@ -10,8 +10,11 @@ use serde_json::Value;
 
 fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
-    let mended = json::mend_numbers(&text);
-    assert_eq!(json::mend_numbers(&mended), mended);
+    let mended = json::mend_all(&text);
+    assert_eq!(json::mend_all(&mended), mended);
+    if let Ok(loose) = json::loose_from_str(&text) {
+        serde_json::from_str::<Value>(&loose).unwrap();
+    }
     let strict: Option<Value> = serde_json::from_str(&text).ok();
     if json::check_depth(text.as_bytes(), LEVELS_MAX).is_err() {
         return;

@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use peacrab::cli::terminal::markdown::Renderer;
 
 fn rendered(pieces: &[&str]) -> String {
-    let mut renderer = Renderer::new();
+    let mut renderer = Renderer::default();
     let mut out = String::new();
     for piece in pieces {
         renderer.push(piece, &mut out);

@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use peacrab::channels::names;
 use peacrab::channels::telegram::api::types::Update;
-use peacrab::channels::telegram::api::{Me, Place};
+use peacrab::channels::telegram::api::{ChatTarget, Me};
 use peacrab::channels::telegram::update::{Meaning, read};
 use peacrab::config::schema::GroupPolicy;
 
@@ -18,17 +18,17 @@ fuzz_target!(|bytes: &[u8]| {
         let Ok(update) = peacrab::json::from_slice::<Update>(bytes) else {
             return;
         };
-        match read(update, &me, policy) {
+        match read(update, &me, policy, &|_, _| false) {
             Meaning::Message(said) => {
                 assert!(!said.message.text.is_empty() || !said.message.remote_files.is_empty());
                 assert!(said.addressed || said.album.is_some());
-                assert!(Place::of(&said.message.address()).is_some());
+                assert!(ChatTarget::parse(&said.message.address()).is_some());
                 assert!(policy != GroupPolicy::Off || !said.message.is_group);
                 for wanted in said.message.remote_files {
-                    assert!(!names::clean(&wanted.name).contains('/'));
+                    assert!(!names::clean_file_name(&wanted.name).contains('/'));
                 }
             }
-            Meaning::Edited { chat, .. } => assert!(Place::of(&chat).is_some()),
+            Meaning::Edited { chat, .. } => assert!(ChatTarget::parse(&chat).is_some()),
             Meaning::Pressed(pressed) => assert!(!pressed.data.is_empty()),
             Meaning::Nothing => {}
         }
