@@ -11,8 +11,8 @@ SEARCHED_BYTES = 100 * MB
 COUNTED_BYTES = 8 * MB
 # Seconds on a computer; a Raspberry Pi 4 needs about four times as long.
 SEARCH_MS = 1000.0
-# 3 % above 6.20; it was 4.43 before MCP servers, and the difference is pages of the program's file.
-PEAK_BYTES = 6.39 * MB
+# 3 % above 6.39; it was 4.43 before MCP servers, and the difference is pages of the program's file.
+PEAK_BYTES = 6.58 * MB
 RECORDED_INSTRUCTIONS_PER_BYTE = 50.8
 TOLERANCE = 1.03
 
