@@ -35,22 +35,22 @@ START = f"{USER} {AT}/peacrab gateway < /dev/null >> {LOG} 2>&1 & process=$!"
 # Limits by board, 3 % above what was measured (0.27 MB of it on riscv64 are relocated constants, 0.07 the main stack, the rest
 # other stacks and what the allocator keeps). The same program has 0.57 on armmp of Debian 13, and 0.58 to 0.62 on armhf's kernel.
 IDLE_ANONYMOUS = {
-    "armv6": 0.625 * MB,
-    "armhf": 0.63 * MB,
-    "arm64": 0.88 * MB,
-    "arm64-16k": 1.10 * MB,
-    "riscv64": 0.87 * MB,
+    "armv6": 0.64 * MB,
+    "armhf": 0.65 * MB,
+    "arm64": 0.90 * MB,
+    "arm64-16k": 1.13 * MB,
+    "riscv64": 0.89 * MB,
 }
 # All but 0.8 to 1.3 MB are pages of the program's file, nearly all of which are mapped.
 PEAK = {
-    "armv6": 6.95 * MB,
-    "armhf": 5.37 * MB,
-    "arm64": 6.73 * MB,
-    "arm64-16k": 6.87 * MB,
-    "riscv64": 6.33 * MB,
+    "armv6": 7.16 * MB,
+    "armhf": 5.53 * MB,
+    "arm64": 6.93 * MB,
+    "arm64-16k": 7.08 * MB,
+    "riscv64": 6.52 * MB,
 }
 # A tenth above what was measured.
-MESSAGE_MS = {"armv6": 72, "armhf": 62, "arm64": 52, "arm64-16k": 51, "riscv64": 113}
+MESSAGE_MS = {"armv6": 73, "armhf": 63, "arm64": 57, "arm64-16k": 52, "riscv64": 115}
 # What the questions of the crowd need, in turn.
 CALLS = (
     ("read_file", {"path": "note.txt"}),

@@ -17,7 +17,9 @@ const OPEN: &str = "sh bash dash ash zsh ksh fish python pypy perl node nodejs d
                     head tail less more grep egrep zgrep cut sort uniq diff cmp od xxd hexdump base64 strings split truncate \
                     shred rm chmod chown chgrp touch mkdir mount umount curl wget nc ncat socat openssl gpg jq yq git make \
                     cmake npm npx yarn pnpm pip uv cargo go docker podman kubectl ansible ansible-playbook vi vim nano ed \
-                    emacs busybox toybox";
+                    emacs busybox toybox pkexec taskset setarch gosu chrt fakeroot numactl prlimit systemd-nspawn machinectl \
+                    start-stop-daemon dbus-run-session tmux screen expect rbash csh tcsh mksh pwsh rscript julia java guile m4 \
+                    sqlite3 psql mysql mariadb dpkg rpm insmod modprobe gcc cc run-parts visudo ip tc";
 
 /// Why a text is no pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,12 +65,14 @@ pub fn parse(text: &str) -> Result<String, Fault> {
             let before = words.get(..star).unwrap_or_default();
             // What root's rights are for is a command of its own.
             let command = match before {
-                ["sudo", "-n", command @ ..] | ["sudo", command @ ..] if !command.is_empty() => {
+                ["sudo", "-n", command @ ..] | ["sudo", command @ ..]
+                    if command.first().is_some_and(|word| !word.starts_with('-')) =>
+                {
                     command
                 }
                 whole => whole,
             };
-            match command.iter().find(|word| is_open(word)) {
+            match command.first().filter(|word| is_open(word)) {
                 Some(program) => Err(Fault::Open((*program).to_owned())),
                 None => Ok(words.join(" ")),
             }
@@ -83,7 +87,7 @@ fn is_open(word: &str) -> bool {
     let version = |char: char| char.is_ascii_digit() || matches!(char, '.' | '-');
     let bare = name.trim_end_matches(version);
     OPEN.split_ascii_whitespace()
-        .any(|open| open == name || open == bare)
+        .any(|open| open.eq_ignore_ascii_case(name) || open.eq_ignore_ascii_case(bare))
 }
 
 /// Whether a command line is one that a pattern allows. A `*` stands for exactly one word: not for an option, which can
@@ -150,6 +154,7 @@ mod tests {
             ("systemctl restart *", "systemctl restart ../x", false),
             ("systemctl restart *", "systemctl restart a=b", false),
             ("sh job.sh", "sh job.sh", true),
+            ("apt-get install -y *", "apt-get install -y nginx", true),
             (
                 "sudo systemctl restart *",
                 "sudo systemctl restart nginx",
@@ -187,7 +192,9 @@ mod tests {
             ("env *", Fault::Open("env".to_owned())),
             ("sudo -n cp * *", Fault::Open("cp".to_owned())),
             ("cat *", Fault::Open("cat".to_owned())),
-            ("systemctl kill cat *", Fault::Open("cat".to_owned())),
+            ("sudo -u root * *", Fault::Open("sudo".to_owned())),
+            ("sudo -n -i *", Fault::Open("sudo".to_owned())),
+            ("taskset 1 * *", Fault::Open("taskset".to_owned())),
             ("echo ä", Fault::Character('ä')),
         ] {
             assert_eq!(parse(text).as_ref(), Err(&fault), "{text}");

@@ -72,23 +72,27 @@ struct Running {
 }
 
 /// The threads that receive, and what ends them.
+#[derive(Default)]
 struct Receivers {
     threads: Vec<JoinHandle<()>>,
     cancel: Cancel,
 }
 
-/// Runs the gateway until a signal or a restart. It listens for the command line at `socket`.
+/// Runs the gateway until a signal or a restart. It listens for the command line at `socket`. `on_signals` is called once
+/// signals end it in order.
 pub fn run(
     parts: Parts,
     channels: Vec<Channel>,
     socket: &Path,
     notifier: Option<Notifier>,
+    on_signals: impl FnOnce(),
 ) -> Result<Ending> {
     let notifier = notifier.map(Arc::new);
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(cannot_start)?;
     let (sender, mut events) = bus::events();
     watch_signals(&runtime, &sender)?;
+    on_signals();
     let heartbeats = Heartbeats::default();
     let observer = observer::Deliveries::new(&parts);
     let deliveries = deliveries(&parts, &channels, &observer, (&heartbeats, &runtime));
@@ -122,10 +126,7 @@ pub fn run(
     // Before anything is received: what arrives from now on comes through the queue.
     let accepted = Accepted::read(&gateway.parts.inbox);
     gateway.load_asked();
-    let mut receivers = Receivers {
-        threads: Vec::new(),
-        cancel: Cancel::new(),
-    };
+    let mut receivers = Receivers::default();
     let intakes = start_receiving(&gateway, channels, &heartbeats, &mut receivers)?;
     let mut work = Loop {
         scheduler: Scheduler::new(gateway.parts.max_parallel_turns),

@@ -215,10 +215,15 @@ pub fn bare_subject(subject: &str) -> &str {
     rest
 }
 
+/// What mail programs put before the subject of a forwarded mail, in their languages.
+const FORWARDS: [&str; 14] = [
+    "fwd", "fw", "wg", "tr", "rv", "i", "vb", "vs", "enc", "pd", "doorst", "转发", "轉寄", "转寄",
+];
+
 fn is_forward(subject: &str) -> bool {
     let start = subject.split([':', '：']).next().unwrap_or_default();
     let start = start.trim().to_lowercase();
-    matches!(&*start, "fwd" | "fw" | "wg" | "转发") && start.len() < subject.trim().len()
+    FORWARDS.contains(&&*start) && start.len() < subject.trim().len()
 }
 
 /// Where the answer to a mail goes: to its sender, in the conversation that it belongs to.

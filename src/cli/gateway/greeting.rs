@@ -23,8 +23,12 @@ pub fn is_wanted(context: &Context) -> bool {
         && !variable("NOTIFY_SOCKET")
 }
 
-/// Prints the greeting as soon as the channels have said who the bots are, on a thread that ends then.
-pub fn print_later(channels: &[Channel], pairing: &Arc<Pairing>, lacks_model: bool) {
+/// What asks the channels who the bots are, and prints the greeting.
+pub fn prepare(
+    channels: &[Channel],
+    pairing: &Arc<Pairing>,
+    lacks_model: bool,
+) -> Box<dyn FnOnce() + Send> {
     let adapters: Vec<Arc<dyn Adapter>> = channels
         .iter()
         .map(|channel| Arc::clone(&channel.adapter))
@@ -37,14 +41,18 @@ pub fn print_later(channels: &[Channel], pairing: &Arc<Pairing>, lacks_model: bo
         })
         .collect();
     let pairing = Arc::clone(pairing);
-    let run = move || {
+    Box::new(move || {
         let bots: Vec<_> = adapters.iter().map(|adapter| name(&**adapter)).collect();
         let people = people(&allowed, &pairing);
         // A terminal that is gone is no reason to stop.
         let _ = print::line(&texts::greeting(&bots, &people, lacks_model));
-    };
+    })
+}
+
+/// Prints the greeting on a thread that ends then.
+pub fn print_later(greet: Box<dyn FnOnce() + Send>) {
     let thread = std::thread::Builder::new().name("greeting".to_owned());
-    if let Err(error) = thread.stack_size(STACK_BYTES).spawn(run) {
+    if let Err(error) = thread.stack_size(STACK_BYTES).spawn(greet) {
         tracing::debug!("failed to start a thread: {error}");
     }
 }

@@ -87,13 +87,10 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     let channels = channels(&config.channels, &tls, &state, &reloader);
     let ignored_settings = loaded.ignored.clone();
     let live = reloader.make(loaded, None)?;
-    if greeting::is_wanted(context) {
-        let lacks_model = live
-            .agents
-            .default_agent()
-            .lacks_model(&SessionKey::parse("default"));
-        greeting::print_later(&channels, &pairing, lacks_model);
-    }
+    let default_agent = live.agents.default_agent();
+    let lacks_model = default_agent.lacks_model(&SessionKey::parse("default"));
+    let greet =
+        greeting::is_wanted(context).then(|| greeting::prepare(&channels, &pairing, lacks_model));
     let updates = Updates {
         staged: Staged::new(home.update()),
         requested: UpdateRequest::new(&state),
@@ -139,6 +136,8 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
             tracing::warn!("failed to reach systemd's notification socket: {error}");
             None
         }),
+        // It says that Ctrl-C stops the gateway.
+        || greet.map_or((), greeting::print_later),
     )
 }
 

@@ -11,7 +11,7 @@ mod supervise;
 mod temporary;
 
 pub use rules::PROGRAMS;
-pub use temporary::remove_leftovers;
+pub use temporary::{PREFIX as TEMPORARY, remove_leftovers};
 
 use std::convert::Infallible;
 use std::io;

@@ -14,7 +14,7 @@ use crate::limits::confine::{LEFTOVER_SECONDS_MIN, LEFTOVERS_MAX};
 use crate::sys::file::try_lock;
 use crate::sys::random;
 
-const PREFIX: &str = "peacrab-";
+pub const PREFIX: &str = "peacrab-";
 const DIGITS: usize = 32;
 
 /// A new folder that no other user can enter, or create beforehand. It is in use as long as the handle is open.

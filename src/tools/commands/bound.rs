@@ -92,9 +92,6 @@ const PICKED_UP: [(&str, &str); 29] = [
     ("justfile", "just"),
 ];
 
-/// Variables that the line gets from us, and not from a file.
-const KNOWN_VARIABLES: [&str; 7] = ["HOME", "PWD", "PATH", "USER", "LANG", "TERM", "TZ"];
-
 /// Programs that load what lies beside a script, or in the folder where they run.
 const LOADERS: [&str; 3] = ["python", "pip", "pytest"];
 
@@ -123,10 +120,10 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
             search.word(word)?;
         }
     }
-    let programs: Vec<&str> = words
+    let programs = words
         .iter()
-        .map(|word| word.rsplit('/').next().unwrap_or(word))
-        .collect();
+        .map(|word| word.rsplit('/').next().unwrap_or(word));
+    let programs: Vec<&str> = programs.filter(|program| !program.is_empty()).collect();
     search.picked_up(&programs)?;
     let is_builder = |program: &&str| {
         PICKED_UP
@@ -136,6 +133,7 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
     };
     let is_writable = (place.is_writable)(place.folder);
     search.uses.loads_unbound |= is_writable && programs.iter().any(is_builder);
+    search.uses.loads_unbound |= missing::has_open_names(line);
     search.missing(line)?;
     let is_loader = |program: &&str| LOADERS.iter().any(|name| program.starts_with(name));
     if programs.iter().any(is_loader) {
@@ -280,6 +278,17 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn word(&mut self, word: &str) -> Result<()> {
+        let mut parts = word.strip_prefix("/proc/").unwrap_or_default().split('/');
+        let is_by_process = parts.next().is_some()
+            && parts
+                .next()
+                .is_some_and(|name| matches!(name, "root" | "cwd" | "fd"))
+            && parts.next().is_some();
+        if is_by_process {
+            return Err(refused(
+                "it reaches files by way of a process, so that it cannot be told which they are",
+            ));
+        }
         if word.contains(['*', '?', '[']) {
             self.pattern(word)?;
         }
@@ -288,12 +297,6 @@ impl Search<'_> {
         if dollars.any(is_name) && !word.contains(char::is_whitespace) {
             // Nobody knows here what it stands for.
             self.influence(&self.place.folder.join(word), "");
-            let rest = KNOWN_VARIABLES.iter().fold(word.to_owned(), |rest, name| {
-                rest.replace(&format!("${{{name}}}"), "")
-                    .replace(&format!("${name}"), "")
-            });
-            self.uses.loads_unbound |=
-                rest.contains('$') && (self.place.is_writable)(self.place.folder);
         }
         let is_absolute = word.starts_with('/');
         for at in 0..self.folders.len() {
@@ -316,7 +319,6 @@ impl Search<'_> {
             if !found.metadata.is_dir() || !(self.place.is_writable)(&found.path) {
                 continue;
             }
-            self.uses.loads_unbound = true;
             for name in names(&found.path) {
                 if fast_glob::glob_match(pattern, &name) {
                     self.path(&found.path.join(name))?;

@@ -265,6 +265,19 @@ impl Commands {
             return Ok(uses.unwrap_or_default());
         }
         let uses = uses?;
+        let is_open = uses.loads_unbound || !uses.influences.is_empty();
+        if request.is_background
+            && request.typed_in.is_none()
+            && is_open
+            && uses.marks.is_empty()
+            && !bound::ignores_folder(&request.command)
+        {
+            return Err(Error::Failed(
+                "the command was not run: files that commands in the sandbox can change may decide what it does while it runs \
+                 outside in the background; run it in the foreground, or in a working_dir of the system"
+                    .to_owned(),
+            ));
+        }
         let Some((file, _)) = uses.marks.first() else {
             return Ok(uses);
         };

@@ -36,8 +36,6 @@ impl Commands {
     /// Whether a command outside the sandbox may read what can be written in it.
     fn is_in_reach(&self, request: &Request) -> Result<bool> {
         let uses = self.uses_of(&request.command, &request.folder.path)?;
-        let is_in_folder =
-            self.exec.is_writable(&request.folder.path) || !uses.influences.is_empty();
-        Ok(!uses.marks.is_empty() || is_in_folder && !bound::ignores_folder(&request.command))
+        Ok(!uses.marks.is_empty() || !bound::ignores_folder(&request.command))
     }
 }

@@ -7,17 +7,23 @@ use super::risk;
 use crate::approval::pattern::is_plain_line;
 use crate::limits::tools::{LINKS_FOLLOWED, SPLIT_DEPTH};
 
-/// Programs whose first argument is a script.
-const RUNNERS: &str = "sh bash dash ash zsh ksh . source python perl node ruby php lua";
+/// Programs whose first argument is a script, or a folder of them.
+const RUNNERS: &str = "sh bash dash ash zsh ksh . source python perl node ruby php lua run-parts";
 
-/// Endings of names that somebody runs, or that decide how something runs.
-const ENDINGS: &str =
-    "sh bash py pl rb js mjs ts php lua mk conf cfg service ini yml yaml toml json so";
+/// Endings of names that somebody runs.
+const SCRIPTS: &str = "sh bash py pl rb js php lua mk so";
 
-/// Programs that do not care in which folder they run.
-const FOLDERLESS: &str = "systemctl journalctl service apt apt-get ip ss df free uptime dmesg date timedatectl hostnamectl \
-                          loginctl networkctl resolvectl nmcli iw rfkill vcgencmd raspi-config mount umount lsblk blkid \
-                          reboot poweroff shutdown ping who w ps kill pkill id ufw";
+/// Endings of what decides how something runs, where an option names it.
+const SETTINGS: &str = "conf cfg ini yml yaml toml json env";
+
+/// Programs that do not care in which folder they run, and read no file that their line names but for options that are not
+/// among the [`PLAIN_OPTIONS`].
+const FOLDERLESS: &str = "systemctl journalctl service apt apt-get df free uptime hostnamectl loginctl networkctl \
+                          resolvectl nmcli iw rfkill vcgencmd reboot poweroff shutdown ping who w kill pkill id";
+
+/// Options that name no file for any of these.
+const PLAIN_OPTIONS: &str =
+    "-y -h -H -n -u -q -l -a -e -x -b -f -fu -r --now --yes --all --no-pager";
 
 /// Words that may name a file, as far as anybody can tell without running the line: with a path, with the ending of a
 /// script, or behind a program that runs scripts.
@@ -42,7 +48,8 @@ fn collect(line: &str, depth: usize, found: &mut Vec<String>) {
             (None, None, None) => &word,
         };
         let is_script = is_run && option.is_none();
-        if is_name(part) && (is_script || is_like_a_file(part)) {
+        let is_set = word.contains('=') && is_listed(SETTINGS, ending_of(part));
+        if is_name(part) && (is_script || is_set || is_like_a_file(part)) {
             found.push(part.to_owned());
         }
         is_run = match option {
@@ -67,10 +74,14 @@ fn is_like_a_file(word: &str) -> bool {
     let is_path = ["/", "./", "../", "~/"]
         .iter()
         .any(|start| word.starts_with(start));
-    let ending = Path::new(word)
+    is_path || is_listed(SCRIPTS, ending_of(word))
+}
+
+fn ending_of(name: &str) -> &str {
+    let ending = Path::new(name)
         .extension()
         .and_then(|ending| ending.to_str());
-    is_path || ending.is_some_and(|ending| is_listed(ENDINGS, ending))
+    ending.unwrap_or_default()
 }
 
 fn is_listed(list: &str, word: &str) -> bool {
@@ -86,7 +97,20 @@ pub(in crate::tools::commands) fn ignores_folder(line: &str) -> bool {
         && words
             .next()
             .is_some_and(|program| is_listed(FOLDERLESS, program))
+        && words.all(|word| !word.starts_with('-') || is_listed(PLAIN_OPTIONS, word))
 }
+
+/// Whether names in a line are only known once a shell has read it.
+pub(super) fn has_open_names(line: &str) -> bool {
+    let known = KNOWN_VARIABLES.iter().fold(line.to_owned(), |rest, name| {
+        let rest = rest.replace(&format!("${{{name}}}"), "");
+        rest.replace(&format!("${name}"), "")
+    });
+    known.contains(['*', '?', '[', '{', '$', '`'])
+}
+
+/// Variables that the line gets from us, and not from a file.
+const KNOWN_VARIABLES: [&str; 7] = ["HOME", "PWD", "PATH", "USER", "LANG", "TERM", "TZ"];
 
 /// Where a path will be that does not lead to anything now: the real path of the nearest folder that exists, with the
 /// rest behind it. `None` when it cannot be told.

@@ -160,7 +160,25 @@ fn a_file_that_does_not_exist_yet_is_part_of_what_is_approved() {
     ] {
         assert!(bench.find(line).unwrap().loads_unbound, "{line}");
     }
-    assert!(!bench.find("echo $HOME").unwrap().loads_unbound);
+    for line in [
+        "sh s*/x",
+        "bash -c \"sh su{b,b}/y.sh\"",
+        "sh `echo sub/y.sh`",
+        "cd {w}/../work*/sub && ./y.sh",
+    ] {
+        assert!(bench.find(line).unwrap().loads_unbound, "{line}");
+    }
+    for line in ["echo $HOME", "df -h /", "ls -l /var/log/"] {
+        assert!(!bench.find(line).unwrap().loads_unbound, "{line}");
+    }
+    for line in [
+        "sh /proc/1/root/tmp/x.sh",
+        "cat /proc/self/cwd/x",
+        "sh /proc/7/fd/3/x",
+    ] {
+        assert!(bench.find(line).is_err(), "{line}");
+    }
+    assert!(bench.find("ls -l /proc/1/fd").is_ok());
 }
 
 #[test]
@@ -170,6 +188,7 @@ fn few_programs_do_not_care_where_they_run() {
         "sudo -n systemctl status ssh",
         "apt upgrade -y",
         "df -h /",
+        "journalctl -fu ssh",
     ] {
         assert!(ignores_folder(line), "{line}");
     }
@@ -181,6 +200,8 @@ fn few_programs_do_not_care_where_they_run() {
         "sudo make",
         "./df",
         "env df",
+        "date -f jobs",
+        "apt-get -c jobs install x",
     ] {
         assert!(!ignores_folder(line), "{line}");
     }
