@@ -6,6 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use peacrab::json::{self, Members};
 use peacrab::limits::json::LEVELS_MAX;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
@@ -14,7 +15,8 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(json::mend_all(&mended), mended);
     }
     if let Ok(loose) = json::loose_from_str(&text) {
-        serde_json::from_str::<Value>(&loose).unwrap();
+        // A number may be larger than any that is kept.
+        serde_json::from_str::<&RawValue>(&loose).unwrap();
     }
     let strict: Option<Value> = serde_json::from_str(&text).ok();
     if json::check_depth(text.as_bytes(), LEVELS_MAX).is_err() {
