@@ -4,6 +4,7 @@
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 
@@ -30,6 +31,9 @@ struct State {
     /// Commands outside the sandbox that need the files unchanged.
     holders: usize,
     is_frozen: bool,
+    /// Since when there are holders, and for how long there were some before.
+    since: Option<Stopwatch>,
+    before: Duration,
     /// Changes at work that cannot be frozen.
     free: usize,
     /// The supervisors of programs among them that start again when they are needed.
@@ -93,6 +97,7 @@ impl Hold {
     pub fn hold(self: &Arc<Self>, cancel: &Cancel) -> Option<Held> {
         let mut state = self.state.lock();
         state.holders += 1;
+        state.since.get_or_insert_with(Stopwatch::start);
         let restartable = std::mem::take(&mut state.restartable);
         restartable
             .into_iter()
@@ -127,6 +132,11 @@ impl Drop for Held {
     fn drop(&mut self) {
         let mut state = self.0.state.lock();
         state.holders -= 1;
+        if state.holders == 0
+            && let Some(since) = state.since.take()
+        {
+            state.before += since.elapsed();
+        }
         if state.holders == 0 && std::mem::take(&mut state.is_frozen) {
             let group = self.0.group.get().and_then(Option::as_ref);
             if let Some(Err(error)) = group.map(Freezer::thaw) {
@@ -138,6 +148,13 @@ impl Drop for Held {
 }
 
 impl Change {
+    /// How long changes have been held still in all: time in which a frozen command could do nothing.
+    pub(super) fn held_time(&self) -> Duration {
+        let state = self.hold.state.lock();
+        let now = state.since.as_ref().map(Stopwatch::elapsed);
+        state.before + now.unwrap_or_default()
+    }
+
     /// The process is in the group: it can be frozen.
     pub(super) fn can_freeze(&mut self) {
         if std::mem::take(&mut self.is_free) {
@@ -184,12 +201,17 @@ mod tests {
         let error = hold.change().map(drop).unwrap_err().to_string();
         assert!(error.contains("outside the sandbox"), "{error}");
         drop(first);
+        assert!(hold.state.lock().since.is_some(), "the other one holds");
         let waiting = std::thread::spawn({
             let hold = Arc::clone(&hold);
             move || hold.change().map(drop)
         });
         drop(second);
         waiting.join().unwrap().unwrap();
+        let change = hold.change().unwrap();
+        let held = change.held_time();
+        assert!(held >= CHANGE_WAIT);
+        assert_eq!(change.held_time(), held, "nothing is held any more");
     }
 
     #[test]

@@ -187,9 +187,11 @@ impl Running {
         let mut buffer = vec![0; bounds::PIPE_BYTES];
         let mut ended = None;
         let (watch, mut grace) = (Stopwatch::start(), None);
+        let held_before = self.held_time();
         loop {
+            let limit = timeout + self.held_time().saturating_sub(held_before);
             let left = match grace {
-                None => timeout.saturating_sub(watch.elapsed()),
+                None => limit.saturating_sub(watch.elapsed()),
                 Some(until) => Duration::saturating_sub(until, watch.elapsed()),
             };
             let event = self
@@ -207,7 +209,7 @@ impl Running {
             } else if cancel.is_cancelled() {
                 Some(End::Cancelled)
             } else {
-                (watch.elapsed() >= timeout).then_some(End::TimedOut(timeout))
+                (watch.elapsed() >= limit).then_some(End::TimedOut(timeout))
             };
             match (why, grace) {
                 (Some(why), None) => {
@@ -225,6 +227,12 @@ impl Running {
         let ended = ended.or_else(cancelled);
         let output = collector.finish();
         self.outcome(ended, output)
+    }
+
+    /// See [`Change::held_time`].
+    fn held_time(&self) -> Duration {
+        let change = self.change.as_ref();
+        change.map_or(Duration::ZERO, Change::held_time)
     }
 
     /// The outcome, once all processes are gone.

@@ -140,7 +140,7 @@ pub fn add(planner: &Planner<'_>, arguments: AddArguments) -> Result<()> {
         kind: settings.kind().unwrap_or_default(),
         message,
         name: settings.name.clone().unwrap_or_default(),
-        // The chat that is printed is the one that gets it, whoever writes until then.
+        // The chat that is printed is the one that gets it, although others may write until then.
         chat: match settings.chat(planner)?.flatten() {
             None if goes_to_chat => planner.usual_chat(agent.as_deref()),
             named => named,

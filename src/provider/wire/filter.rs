@@ -36,7 +36,7 @@ pub struct Filter<'a> {
 pub struct Rest {
     /// Text after all.
     pub text: String,
-    /// Calls. One that cannot be read is among them: whoever runs it tells the model so.
+    /// Calls. One that cannot be read is among them, and the tools tell the model so.
     pub calls: Vec<Written>,
     /// Whether it is a call that was cut off.
     pub is_cut: bool,

@@ -129,7 +129,7 @@ pub struct Tokens {
 enum Begun {
     /// A token of so many bytes.
     Token(usize),
-    /// A token with the role of whoever speaks, and whether that is the model.
+    /// A token with the role of a speaker, and whether that is the model.
     Header(usize, bool),
     Perhaps,
     Text,

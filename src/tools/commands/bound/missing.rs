@@ -1,4 +1,4 @@
-//! Names in a command's line of files that do not exist yet. Whoever makes one of them decides what the command does, so
+//! Names in a command's line of files that do not exist yet. What is made under such a name decides what the command does, so
 //! it is part of what is approved.
 
 use std::path::{Component, Path, PathBuf};
