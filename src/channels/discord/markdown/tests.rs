@@ -55,6 +55,7 @@ const CASES: &[(&str, &str)] = &[
     ("run `ls -l`", "run `ls -l`"),
     ("`` a`b ``", "`` a`b ``"),
     ("**see `x` here**", "**see** `x` **here**"),
+    ("> 1.     **", "> 1. ```\n> **\n> ```"),
     (
         "```rust\nfn f() {\n\tx\n}\n```",
         "```rust\nfn f() {\n    x\n}\n```",
@@ -201,7 +202,9 @@ fn text_of(message: &str) -> Result<String, String> {
             }
         }
         if let Some(block) = rest.strip_prefix("```") {
-            let is_quoted = message[..message.len() - rest.len()].ends_with("> ");
+            let before = &message[..message.len() - rest.len()];
+            let line = before.rsplit('\n').next().unwrap_or_default();
+            let is_quoted = line.starts_with("> ");
             rest = code_lines(block, is_quoted, &mut text)?;
             continue;
         }
