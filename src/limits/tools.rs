@@ -74,6 +74,8 @@ pub const BOUND_LOOKUPS: usize = 20_000;
 pub const LINKS_FOLLOWED: usize = 8;
 /// Names in a folder that are looked at for an approval.
 pub const BOUND_NAMES: usize = 1024;
+/// Files in the folders of a line that are bound to an approval as a whole: a fraction of a second on a board.
+pub const BOUND_TREE: usize = 10_000;
 /// Names of influences that a question lists.
 pub const INFLUENCES: usize = 8;
 /// Bytes of a script that a question shows.

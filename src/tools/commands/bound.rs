@@ -5,6 +5,7 @@
 //! themselves is only named.
 
 mod missing;
+mod tree;
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -108,6 +109,7 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
     let mut search = Search {
         place,
         folders: vec![place.folder.to_owned()],
+        named: Vec::new(),
         lookups: 0,
         uses: Uses::default(),
     };
@@ -124,7 +126,9 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
         .iter()
         .map(|word| word.rsplit('/').next().unwrap_or(word));
     let programs: Vec<&str> = programs.filter(|program| !program.is_empty()).collect();
-    search.picked_up(&programs)?;
+    if !ignores_folder(line) {
+        search.picked_up(&programs)?;
+    }
     let is_builder = |program: &&str| {
         PICKED_UP
             .iter()
@@ -133,8 +137,10 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
     };
     let is_writable = (place.is_writable)(place.folder);
     search.uses.loads_unbound |= is_writable && programs.iter().any(is_builder);
-    search.uses.loads_unbound |= missing::has_open_names(line);
+    let has_open_names = missing::has_open_names(line);
+    search.uses.loads_unbound |= has_open_names;
     search.missing(line)?;
+    search.trees(&programs, has_open_names)?;
     let is_loader = |program: &&str| LOADERS.iter().any(|name| program.starts_with(name));
     if programs.iter().any(is_loader) {
         search.modules();
@@ -272,6 +278,8 @@ struct Search<'a> {
     /// Where a relative path may begin: the folder of the command, and those that its line names, for
     /// it may enter them.
     folders: Vec<PathBuf>,
+    /// The folders that the line names and the model can write.
+    named: Vec<PathBuf>,
     lookups: usize,
     uses: Uses,
 }
@@ -344,6 +352,9 @@ impl Search<'_> {
         if kind.is_dir() {
             if is_writable {
                 self.influence(&found.path, "/");
+                if !self.named.contains(&found.path) {
+                    self.named.push(found.path.clone());
+                }
             }
             if !self.folders.contains(&found.path) {
                 self.folders.push(found.path);
@@ -416,6 +427,31 @@ impl Search<'_> {
                 });
                 self.uses.marks.push((place, b"missing".to_vec()));
             }
+        }
+        Ok(())
+    }
+
+    /// Binds whole folders, for a line that runs or reads what lies in them without naming it.
+    fn trees(&mut self, programs: &[&str], has_open_names: bool) -> Result<()> {
+        let is_any = |names: [&str; 2]| programs.iter().any(|program| names.contains(program));
+        let takes_names = is_any(["xargs", "parallel"]);
+        if !(has_open_names || takes_names || is_any(["run-parts", "find"])) {
+            return Ok(());
+        }
+        let mut folders = std::mem::take(&mut self.named);
+        if takes_names && (self.place.is_writable)(self.place.folder) {
+            folders.push(self.place.folder.to_owned());
+        }
+        let mut left = bounds::BOUND_TREE;
+        for folder in folders {
+            let mark = tree::mark(&folder, &mut left).ok_or_else(|| {
+                let (most, path) = (bounds::BOUND_TREE, folder.display());
+                refused(&format!(
+                    "{path} has more than {most} files that commands in the sandbox can change, too many to be bound to an \
+                     approval"
+                ))
+            })?;
+            self.uses.marks.push((folder, mark));
         }
         Ok(())
     }

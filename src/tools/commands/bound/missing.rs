@@ -10,6 +10,9 @@ use crate::limits::tools::{LINKS_FOLLOWED, SPLIT_DEPTH};
 /// Programs whose first argument is a script, or a folder of them.
 const RUNNERS: &str = "sh bash dash ash zsh ksh . source python perl node ruby php lua run-parts";
 
+/// Programs whose arguments are files, or behind whose `-f` one stands.
+const READERS: &str = "cp mv install ln cat dpkg crontab patch insmod";
+
 /// Endings of names that somebody runs.
 const SCRIPTS: &str = "sh bash py pl rb js php lua mk so";
 
@@ -34,8 +37,15 @@ pub(super) fn candidates(line: &str) -> Vec<String> {
 }
 
 fn collect(line: &str, depth: usize, found: &mut Vec<String>) {
-    let mut is_run = false;
-    for word in risk::words(line) {
+    for words in risk::commands(line) {
+        command(words, line, depth, found);
+    }
+}
+
+fn command(words: Vec<String>, line: &str, depth: usize, found: &mut Vec<String>) {
+    // Whether the word is an argument of a runner, one of a reader, or behind `-f`.
+    let (mut is_run, mut is_read, mut is_file) = (false, false, false);
+    for word in words {
         let is_line = word.contains(char::is_whitespace) && word.len() < line.len();
         if is_line && depth < SPLIT_DEPTH {
             collect(&word, depth + 1, found);
@@ -47,16 +57,18 @@ fn collect(line: &str, depth: usize, found: &mut Vec<String>) {
             (None, None, Some(behind)) => behind,
             (None, None, None) => &word,
         };
-        let is_script = is_run && option.is_none();
+        let is_script = (is_run || is_read || is_file) && option.is_none();
         let is_set = word.contains('=') && is_listed(SETTINGS, ending_of(part));
         if is_name(part) && (is_script || is_set || is_like_a_file(part)) {
             found.push(part.to_owned());
         }
+        is_file = option.is_some_and(|letters| letters == "f" || letters == "-file");
         is_run = match option {
             // The next word is a line.
             Some(letters) => is_run && !letters.contains(['c', 'e', 'm']),
             None => {
                 let program = word.rsplit('/').next().unwrap_or(&word);
+                is_read |= is_listed(READERS, program);
                 let version = |char: char| char.is_ascii_digit() || char == '.';
                 is_listed(RUNNERS, program) || is_listed(RUNNERS, program.trim_end_matches(version))
             }

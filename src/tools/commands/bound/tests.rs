@@ -114,6 +114,11 @@ fn a_file_that_does_not_exist_yet_is_part_of_what_is_approved() {
         ("LD_PRELOAD=./evil.so id", "evil.so"),
         ("sh {w}/../dangling", "later"),
         ("nginx -c ~/workspace/n.conf", "n.conf"),
+        ("sudo cp newthing /etc/thing", "newthing"),
+        ("awk -f new x.sh", "new"),
+        ("sudo dpkg -i new.deb", "new.deb"),
+        ("crontab newtab", "newtab"),
+        ("docker compose -f c.yml up", "c.yml"),
     ] {
         let before = bench.find(line).unwrap();
         assert!(
@@ -277,8 +282,9 @@ fn what_programs_pick_up_is_named_and_bound_for_its_own_program() {
     bench.put("Makefile", "all:\n");
     bench.put("sub/helper.py", "");
     let uses = |line: &str| bench.find(line).unwrap();
-    assert_eq!(uses("systemctl restart x").influences, ["Makefile"]);
-    assert!(uses("systemctl restart x").marks.is_empty());
+    assert_eq!(uses("tool restart x").influences, ["Makefile"]);
+    assert!(uses("tool restart x").marks.is_empty());
+    assert!(uses("systemctl restart x").influences.is_empty());
     assert_eq!(bench.bound("sudo make install"), ["Makefile"]);
     let git = uses("cd sub && git status");
     assert_eq!(git.influences, ["sub/", "Makefile", "sub/.git"]);
@@ -295,4 +301,29 @@ fn what_programs_pick_up_is_named_and_bound_for_its_own_program() {
     let many = uses("python3 -m http.server").influences;
     assert_eq!(many.len(), bounds::INFLUENCES + 1);
     assert!(many.last().unwrap().ends_with(" more"), "{many:?}");
+}
+
+#[test]
+fn what_a_line_runs_without_naming_it_is_bound_with_its_folder() {
+    let bench = Bench::new();
+    for line in [
+        "run-parts sub",
+        "find sub -type f -exec sh {} \\;",
+        "ls sub/deep | xargs -n 1 sh",
+        "ls | xargs -n 1 cat",
+        "for file in $(ls sub); do sh sub/$file; done",
+    ] {
+        let before = bench.find(line).unwrap();
+        assert_eq!(bench.find(line).unwrap().marks, before.marks, "{line}");
+        bench.put("sub/deep/z.sh", "echo another\n");
+        bench.put("sub/later.sh", "echo later\n");
+        assert_ne!(bench.find(line).unwrap().marks, before.marks, "{line}");
+        std::fs::remove_file(bench.workspace.join("sub/later.sh")).unwrap();
+    }
+    for number in 0..bounds::BOUND_TREE {
+        bench.put(&format!("sub/{number}"), "");
+    }
+    let error = bench.find("run-parts sub").unwrap_err().to_string();
+    assert!(error.contains("too many"), "{error}");
+    bench.find("ls sub").unwrap();
 }

@@ -323,9 +323,16 @@ fn split(line: &str) -> Vec<Simple> {
 
 /// All words of a line without their quotes: those of commands, assignments, and files that are read.
 pub(in crate::tools::commands) fn words(line: &str) -> Vec<String> {
+    commands(line).into_iter().flatten().collect()
+}
+
+/// The words of each command of a line, and then each word that is no command's by itself.
+pub(in crate::tools::commands) fn commands(line: &str) -> Vec<Vec<String>> {
     let Splitter { found, others, .. } = parse(line);
-    let words = found.into_iter().flat_map(|command| command.words);
-    words.chain(others).collect()
+    let commands = found.into_iter().map(|command| command.words);
+    commands
+        .chain(others.into_iter().map(|word| vec![word]))
+        .collect()
 }
 
 fn parse(line: &str) -> Splitter {
