@@ -133,7 +133,7 @@ fn broken_json_is_no_answer() {
 
 #[test]
 fn an_answer_without_end_is_refused_at_the_limit() {
-    let page = || huge(32 * 1024 * 1024);
+    let page = || huge(4 * 1024 * 1024);
     let (output, _) = ask([page(), page(), page(), page()]);
     assert_eq!(output.ends_with(1).stdout, "");
 }

@@ -254,6 +254,8 @@ impl Story {
         messages
             .map(|message| message.text)
             .filter(|text| !text.starts_with(ID_ANSWER))
+            // A kill in the middle of a write leaves a part of a line, and the person hears of it.
+            .filter(|text| !(text.starts_with("Note: ") && text.contains("torn by a crash")))
             .collect()
     }
 
