@@ -20,6 +20,7 @@ pub struct Arguments {
 }
 
 /// Lists the agents. Nothing is created, and no model is asked.
+#[inline(never)]
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let loaded = context.start()?;
     let home = context.home()?;

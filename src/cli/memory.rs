@@ -59,6 +59,7 @@ enum Action {
 }
 
 /// Runs the action on the memory in the workspace.
+#[inline(never)]
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let loaded = context.start()?.of_agent(arguments.agent.as_deref())?;
     let home = context.home()?;

@@ -8,6 +8,7 @@ mod compose;
 pub mod config;
 mod context;
 pub mod cron;
+mod deferred;
 pub mod doctor;
 pub mod gateway;
 pub mod mcp;
@@ -34,6 +35,7 @@ use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 
 pub use self::context::Context;
 use self::context::{HomeNote, HomeUse};
+use self::deferred::Deferred;
 use self::terminal::print;
 use crate::config::check::looks_secret;
 use crate::confine::{CONFINE, confine_main};
@@ -102,70 +104,70 @@ struct Global {
 enum Command {
     /// Chat with the agent, or ask a single question
     #[command(visible_alias = "chat")]
-    Agent(agent::Arguments),
+    Agent(Deferred<agent::Arguments>),
     /// List the agents, with their workspaces and bindings
-    Agents(agents::Arguments),
+    Agents(Deferred<agents::Arguments>),
     /// Run the bot: the agent on Telegram and other channels
     #[command(aliases = ["start", "run", "serve"])]
-    Gateway(gateway::Arguments),
+    Gateway(Deferred<gateway::Arguments>),
     /// Apply a changed configuration to the running gateway
-    Reload(gateway::reload::Arguments),
+    Reload(Deferred<gateway::reload::Arguments>),
     /// Send a message from a script
-    Send(send::Arguments),
+    Send(Deferred<send::Arguments>),
     /// Manage the channels and who has access
     #[command(alias = "channel")]
-    Channels(channels::Arguments),
+    Channels(Deferred<channels::Arguments>),
     /// List, add or revoke the commands that are always allowed
-    Approvals(channels::approvals::Arguments),
+    Approvals(Deferred<channels::approvals::Arguments>),
     /// Set up Peacrab: create its folder and connect a model
     #[command(aliases = ["setup", "init"])]
-    Onboard(onboard::Arguments),
+    Onboard(Deferred<onboard::Arguments>),
     /// Show, explain, change and check the settings
-    Config(config::Arguments),
+    Config(Deferred<config::Arguments>),
     /// Show the setup, the model in use and today's tokens
-    Status(status::Arguments),
+    Status(Deferred<status::Arguments>),
     /// Show the tokens and their cost, by day and model
     #[command(alias = "cost")]
-    Usage(usage::Arguments),
+    Usage(Deferred<usage::Arguments>),
     /// List, show, export and delete conversations
     #[command(alias = "session")]
-    Sessions(sessions::Arguments),
+    Sessions(Deferred<sessions::Arguments>),
     /// List, plan, change and run scheduled jobs and reminders
     #[command(aliases = ["jobs", "schedule"])]
-    Cron(cron::Arguments),
+    Cron(Deferred<cron::Arguments>),
     /// List, add and change watches: rules over the board that speak up
     #[command(alias = "watches")]
-    Watch(watch::Arguments),
+    Watch(Deferred<watch::Arguments>),
     /// Show and search what the agent remembers, and bring back earlier versions
-    Memory(memory::Arguments),
+    Memory(Deferred<memory::Arguments>),
     /// Plot the board's temperature, load, memory, disk or network as a picture
-    Plot(plot::Arguments),
+    Plot(Deferred<plot::Arguments>),
     /// List, write, install and check skills
     #[command(alias = "skill")]
-    Skills(skills::Arguments),
+    Skills(Deferred<skills::Arguments>),
     /// Check the setup and suggest fixes
-    Doctor(doctor::Arguments),
+    Doctor(Deferred<doctor::Arguments>),
     /// Run the bot permanently, as a systemd service
-    Service(service::Arguments),
+    Service(Deferred<service::Arguments>),
     /// Install a new version, or go back to the one before
     #[command(alias = "upgrade")]
-    Update(update::Arguments),
+    Update(Deferred<update::Arguments>),
     /// List the tools that the model can use, and manage your own
     #[command(alias = "tool")]
-    Tools(tools::Arguments),
+    Tools(Deferred<tools::Arguments>),
     /// List, add, test and call MCP servers, and sign in to them
-    Mcp(mcp::Arguments),
+    Mcp(Deferred<mcp::Arguments>),
     /// Show what goes to the model, and how much of its context is used
-    Context(prompt::Arguments),
+    Context(Deferred<prompt::Arguments>),
     /// Print a completion script for your shell
     #[command(alias = "completion")]
-    Completions(completions::Arguments),
+    Completions(Deferred<completions::Arguments>),
     /// Print the version
     #[command(hide = true)]
     Version,
     /// Complete a command line, for the scripts of `completions`
     #[command(name = "__complete", hide = true)]
-    Complete(completions::CompleteArguments),
+    Complete(Deferred<completions::CompleteArguments>),
 }
 
 impl Command {
@@ -192,6 +194,7 @@ impl Command {
         }
     }
 
+    /// Each command stays a function of its own, so that only the one that runs is in memory.
     fn run(self, context: &Context) -> Result<Exit> {
         match self {
             Self::Agent(arguments) => agent::run(context, &arguments),
@@ -202,20 +205,20 @@ impl Command {
             Self::Approvals(arguments) => channels::approvals::run(context, &arguments),
             Self::Send(arguments) => send::run(context, &arguments),
             Self::Onboard(arguments) => onboard::run(context, &arguments),
-            Self::Config(arguments) => config::run(context, arguments),
+            Self::Config(arguments) => config::run(context, arguments.0),
             Self::Status(arguments) => status::run(context, &arguments),
             Self::Usage(arguments) => usage::run(context, &arguments),
             Self::Sessions(arguments) => sessions::run(context, &arguments),
-            Self::Cron(arguments) => cron::run(context, arguments),
-            Self::Watch(arguments) => watch::run(context, arguments),
+            Self::Cron(arguments) => cron::run(context, arguments.0),
+            Self::Watch(arguments) => watch::run(context, arguments.0),
             Self::Memory(arguments) => memory::run(context, &arguments),
             Self::Plot(arguments) => plot::run(context, &arguments),
-            Self::Skills(arguments) => skills::run(context, arguments),
+            Self::Skills(arguments) => skills::run(context, arguments.0),
             Self::Doctor(arguments) => doctor::run(context, &arguments),
             Self::Service(arguments) => service::run(context, &arguments),
-            Self::Update(arguments) => update::run(context, arguments),
-            Self::Tools(arguments) => tools::run(context, arguments),
-            Self::Mcp(arguments) => mcp::run(context, arguments),
+            Self::Update(arguments) => update::run(context, arguments.0),
+            Self::Tools(arguments) => tools::run(context, arguments.0),
+            Self::Mcp(arguments) => mcp::run(context, arguments.0),
             Self::Context(arguments) => prompt::run(context, &arguments),
             Self::Completions(arguments) => completions::run(&arguments),
             Self::Version => print::out(&Cli::command().render_version()).map(|()| Exit::Done),

@@ -27,6 +27,7 @@ pub struct Arguments {
 }
 
 /// Draws what is asked for into a file, or lists what there is.
+#[inline(never)]
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let home = context.home()?;
     let board = Board::here(home.path());

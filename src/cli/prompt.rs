@@ -38,6 +38,7 @@ pub struct Arguments {
 }
 
 /// Shows the next request of a conversation, built by the code that sends it. No model is asked.
+#[inline(never)]
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let key = SessionKey::parse(arguments.session.as_deref().unwrap_or(DEFAULT));
     let home = context.home()?;

@@ -80,6 +80,7 @@ impl Name {
 }
 
 /// Runs the action on the home's journals.
+#[inline(never)]
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let all = context.start()?;
     let home = context.home()?;

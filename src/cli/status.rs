@@ -32,6 +32,7 @@ pub struct Arguments {
 }
 
 /// Shows the status. Nothing is created, and no model is asked.
+#[inline(never)]
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let (loaded, error) = match context.start() {
         Ok(loaded) => (loaded, None),

@@ -30,6 +30,7 @@ pub struct Arguments {
 }
 
 /// Shows the usage. Nothing is created, and no model is asked.
+#[inline(never)]
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let state = context.home()?.state();
     let days = TokenUsage::new(&state, Clock::System).days();

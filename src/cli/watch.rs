@@ -80,6 +80,7 @@ pub fn names(home: &Home) -> Vec<(String, String)> {
 }
 
 /// Runs the action on the home's watches.
+#[inline(never)]
 pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
     let loaded = context.start()?;
     let home = context.home()?;

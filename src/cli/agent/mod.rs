@@ -65,6 +65,7 @@ pub struct Arguments {
 }
 
 /// Answers one question, or talks until the person leaves.
+#[inline(never)]
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let name = arguments.session.as_deref();
     if name.is_some_and(|name| name.trim().is_empty()) {

@@ -49,6 +49,7 @@ enum Action {
 }
 
 /// Runs the action. A running gateway notices the change at once.
+#[inline(never)]
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let _ = context.start()?;
     let state = context.home()?.state();

@@ -77,6 +77,7 @@ enum Action {
 }
 
 /// Runs the action.
+#[inline(never)]
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let loaded = context.start()?;
     match &arguments.action {

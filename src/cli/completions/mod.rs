@@ -44,6 +44,7 @@ enum Shell {
 }
 
 /// Prints the script.
+#[inline(never)]
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     print::out(match arguments.shell {
         Shell::Bash => include_str!("peacrab.bash"),

@@ -79,6 +79,7 @@ impl Arguments {
 }
 
 /// Runs the action.
+#[inline(never)]
 pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
     match arguments.action {
         Action::Show { changed, json } => show(&context.start()?, changed, json),

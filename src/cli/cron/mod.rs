@@ -205,6 +205,7 @@ pub fn names(home: &Home) -> Vec<(String, String)> {
 }
 
 /// Runs the action on the home's jobs.
+#[inline(never)]
 pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
     let planner = Planner::new(context)?;
     match arguments.action.unwrap_or(Action::List { json: false }) {

@@ -46,6 +46,7 @@ enum Subject {
 }
 
 /// Runs the checks; the exit status is 1 when something failed.
+#[inline(never)]
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     match arguments.subject {
         Some(Subject::Sandbox { json }) => sandbox::run(context, json),

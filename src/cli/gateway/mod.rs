@@ -52,6 +52,7 @@ use reload::Reloader;
 pub struct Arguments {}
 
 /// Runs the gateway until it is stopped.
+#[inline(never)]
 pub fn run(context: &Context, _arguments: &Arguments) -> Result<Exit> {
     let loaded = context.start()?;
     let home = context.home()?;

@@ -38,6 +38,7 @@ pub struct Arguments {
 }
 
 /// Has the running gateway read its configuration again, and says what came of it.
+#[inline(never)]
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let home = context.home()?;
     let Some(changes) = control::reload(&home.control())? else {

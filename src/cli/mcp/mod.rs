@@ -95,6 +95,7 @@ impl Arguments {
 }
 
 /// Runs the action.
+#[inline(never)]
 pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
     let agent = arguments.agent.as_deref();
     if let Some(Action::Add(add)) = &arguments.action {

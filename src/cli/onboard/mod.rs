@@ -56,6 +56,7 @@ pub struct Arguments {
 }
 
 /// Asks, writes the configuration, creates the folders, and says what was done and what is next.
+#[inline(never)]
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let home = context.home()?;
     let file = context.config_file()?;

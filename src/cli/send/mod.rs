@@ -68,6 +68,7 @@ pub struct Arguments {
 }
 
 /// Hands the message to the gateway; without one it waits for the next.
+#[inline(never)]
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let loaded = context.start()?.of_agent(None)?;
     let home = context.home()?;

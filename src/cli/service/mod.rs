@@ -119,6 +119,7 @@ impl Whose {
 }
 
 /// Runs the command. `status` fails when the service is not running.
+#[inline(never)]
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     match &arguments.action {
         Action::Install {

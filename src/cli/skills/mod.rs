@@ -134,6 +134,7 @@ pub fn names(context: &Context) -> Vec<(String, String)> {
 }
 
 /// Runs the action.
+#[inline(never)]
 pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
     let places = Places::open(context, arguments.agent.as_deref())?;
     let skills = places.skills();

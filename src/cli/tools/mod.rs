@@ -112,6 +112,7 @@ pub fn names(context: &Context) -> Vec<(String, String)> {
 }
 
 /// Runs the action.
+#[inline(never)]
 pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
     let loaded = context.start()?.of_agent(arguments.agent.as_deref())?;
     match arguments.action {

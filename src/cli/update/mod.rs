@@ -48,6 +48,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
+#[inline(never)]
 pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
     let (context, foreground) = (context.clone(), Foreground::new()?);
     foreground.run(move |cancel| match (arguments.staged, arguments.rollback) {
