@@ -34,6 +34,8 @@ run: ## Build the agent, set it up if it is not yet, and chat with it
 
 # A test fails on a machine that lacks something it needs. To skip such tests:
 #   PEACRAB_TEST_WITHOUT=landlock,strace make test     (tests/harness/feature.rs has the names)
+# The random inputs are the same in each run; `cargo test` tries new ones.
+test: export PROPTEST_RNG_SEED ?= 1
 test: ## Check formatting, lints, tests and documentation
 	@scripts/setup test
 	$(CARGO) fmt --check
