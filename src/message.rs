@@ -338,6 +338,10 @@ pub struct Envelope {
     pub quote: String,
     /// What the person wrote. A forward, a location and the like are described in brackets.
     pub text: String,
+    /// The part at the beginning of the text that the channel wrote rather than the person, such as
+    /// `[forwarded from Ana]`; may be empty. After an edit the text may begin in another way.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub described: String,
     /// The text as it was typed, where `text` shows its formatting as Markdown; empty where both are the same.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unmarked: String,
@@ -383,6 +387,7 @@ impl Envelope {
             is_relayed: false,
             quote: String::new(),
             text: text.to_owned(),
+            described: String::new(),
             unmarked: String::new(),
             attachments: Vec::new(),
             remote_files: Vec::new(),

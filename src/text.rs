@@ -67,6 +67,19 @@ fn ellipsize<'a>(text: &'a str, kept: &'a str) -> Cow<'a, str> {
     }
 }
 
+/// Whether a reader may take a character for a newline.
+pub fn is_newline(char: char) -> bool {
+    matches!(
+        char,
+        '\n' | '\u{b}'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}'
+    )
+}
+
+/// The text with parentheses for brackets, in which the program tells the model what it knows.
+pub fn without_brackets(text: &str) -> String {
+    text.replace('[', "(").replace(']', ")")
+}
+
 /// Whether a character is not seen, or changes how others are seen: controls but for the newline and
 /// the tab, marks of direction, zero-width and filler characters, tags, variation selectors, and line
 /// separators (Unicode's Default_Ignorable_Code_Point, Bidi_Control and Cc).

@@ -2,6 +2,7 @@
 
 use crate::limits::channels::{FILE_ENDING_BYTES, FILE_NAME_BYTES, NAME_CHARS};
 use crate::text::{is_invisible, one_line};
+pub use crate::text::{is_newline, without_brackets};
 
 /// A channel as people know it, such as `Telegram`, by its name in addresses.
 pub fn title(channel: &str) -> &str {
@@ -13,19 +14,6 @@ pub fn title(channel: &str) -> &str {
 /// being markup.
 pub fn clean_name(name: &str) -> String {
     without_brackets(&one_line(name, NAME_CHARS))
-}
-
-/// Whether a reader may take a character for a newline.
-pub fn is_newline(char: char) -> bool {
-    matches!(
-        char,
-        '\n' | '\u{b}'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}'
-    )
-}
-
-/// The text with parentheses for brackets, in which channels tell the model what they know.
-pub fn without_brackets(text: &str) -> String {
-    text.replace('[', "(").replace(']', ")")
 }
 
 /// A file name that is safe on every file system and in a header: one component, not hidden, without

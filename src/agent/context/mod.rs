@@ -1,8 +1,10 @@
 //! The texts for the model: the system prompt, the runtime's facts, a message with its files.
 //!
-//! `prompt` and this file are pure; `read` reads the files, and `account` weighs it all.
+//! `prompt`, `message` and this file are pure; `read` reads the files, and `account` weighs it all.
 
 pub mod account;
+mod message;
+pub use message::message_text;
 pub mod prompt;
 mod read;
 
@@ -10,7 +12,7 @@ use chrono::{DateTime, FixedOffset};
 
 use crate::chat::{Entry, EntryKind};
 use crate::limits::agent::REACH_BYTES;
-use crate::message::{Address, Attachment, Envelope, Media, SessionKey};
+use crate::message::{Address, SessionKey};
 use crate::text::ellipsize_bytes;
 
 /// The workspace's files that go into the system prompt, in this order; missing ones are skipped.
@@ -168,36 +170,6 @@ pub fn runtime_facts(
         }
     }
     facts
-}
-
-/// A message as the model reads it: what it replies to is quoted, in a group it says who speaks, and files
-/// are named by their paths.
-pub fn message_text(message: &Envelope) -> String {
-    let mut text = match message.is_group {
-        true => {
-            let name = message.sender().map_or("", |sender| &sender.name);
-            format!("[{name}] ")
-        }
-        false => String::new(),
-    };
-    if !message.quote.is_empty() {
-        text.push_str(&message.quote);
-        text.push_str("\n\n");
-    }
-    text.push_str(&message.text);
-    text.truncate(text.trim_end().len());
-    for Attachment { media, path } in &message.attachments {
-        let what = match media {
-            Media::Photo => "photo",
-            Media::Voice => "voice message",
-            Media::Audio => "audio",
-            Media::Video => "video",
-            Media::Document => "file",
-        };
-        let gap = if text.is_empty() { "" } else { "\n" };
-        text.push_str(&format!("{gap}[{what}: {path}]"));
-    }
-    text
 }
 
 #[cfg(test)]

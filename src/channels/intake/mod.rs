@@ -146,6 +146,9 @@ struct Shared {
     fetches: Fetches,
 }
 
+/// Before the label of a button that the model made.
+const BUTTON: &str = "[button]";
+
 /// What is kept of a secret until it is typed.
 const SECRET: &str = "/key";
 
@@ -437,7 +440,8 @@ impl Intake {
                         username,
                         reference: message.id,
                         is_relayed: true,
-                        ..Envelope::written(&address, sender, &format!("[button] {text}"))
+                        described: BUTTON.to_owned(),
+                        ..Envelope::written(&address, sender, &format!("{BUTTON} {text}"))
                     }),
                 })
             }

@@ -57,6 +57,7 @@ fn add_part(album: &mut Received, part: Received) {
     }
     if whole.text.is_empty() && !part.text.is_empty() {
         whole.text = part.text;
+        whole.described = part.described;
         whole.reference = part.reference;
     }
     whole.remote_files.extend(part.remote_files);

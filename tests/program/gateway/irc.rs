@@ -360,7 +360,7 @@ fn a_long_text_in_a_channel_is_one_message_though_only_its_first_line_names_the_
     assert_eq!(chat.model.requests().len(), 1);
     let asked = chat.model.requests()[0].last_message();
     assert!(
-        asked.contains(r"the first part,\nthe second part,\n!important third part"),
+        asked.contains(r"the first part,\n  the second part,\n  !important third part"),
         "{asked}"
     );
     assert!(!asked.contains("nobody is meant"), "{asked}");

@@ -123,7 +123,8 @@ impl Reader<'_> {
             return None;
         }
         let remote_files = media::remote_files(&message);
-        let mut text = text::with_context(&said.text, &message);
+        let described = text::describe_context(&message);
+        let mut text = text::with_context(&described, &said.text, &message);
         let unmarked = match text == said.text && said.text != said.unmarked {
             true => said.unmarked.clone(),
             false => String::new(),
@@ -146,6 +147,7 @@ impl Reader<'_> {
                 replies_to: text::replied_to(&message)
                     .map_or_else(String::new, |target| target.message_id.to_string()),
                 remote_files,
+                described,
                 unmarked,
                 ..message::Envelope::written(&place(&message).address(), sender(from), &text)
             },

@@ -133,9 +133,8 @@ pub fn replied_to(message: &Message) -> Option<Message> {
     (!opens_topic).then_some(target)
 }
 
-/// The text, with where it was forwarded from before it. What a message is when it has no text is said
-/// in brackets.
-pub fn with_context(said: &str, message: &Message) -> String {
+/// Where a message was forwarded from, and what it is when it has no text: lines in brackets, which may be none.
+pub fn describe_context(message: &Message) -> String {
     let mut text = String::new();
     if let Some(bot) = message
         .via_bot
@@ -156,15 +155,20 @@ pub fn with_context(said: &str, message: &Message) -> String {
         }
         text.push_str("]\n");
     }
-    let content = describe_content(message).unwrap_or_default();
+    text.push_str(&describe_content(message).unwrap_or_default());
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// The text below its description.
+pub fn with_context(described: &str, said: &str, message: &Message) -> String {
     let partly = match message.is_partial {
         true => "[more of this message cannot be read here]",
         false => "",
     };
-    let lines = [content.as_str(), said, partly].into_iter();
+    let lines = [described, said, partly].into_iter();
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-    text.push_str(&lines.join("\n"));
-    text.trim_end().to_owned()
+    lines.join("\n").trim_end().to_owned()
 }
 
 fn origin_name(origin: &Origin) -> String {
