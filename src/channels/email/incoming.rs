@@ -2,7 +2,7 @@
 
 use super::compose::{thread_id, thread_of};
 use super::imap::structure::{Content, Part};
-use super::mime::address::{self, Mailbox, mailbox};
+use super::mime::address::{Mailbox, is_domain, mailbox};
 use super::mime::body::{Body, of_html, split, unflow, without_uuencoded};
 use super::mime::decode::{Decoder, Encoding};
 use super::mime::headers::Headers;
@@ -38,10 +38,8 @@ pub enum Judgement {
     Unconfirmed {
         /// Whom it says that it is from.
         from: String,
-        /// Whose word about it was not asked for, where the receiving server says nothing.
-        said_by: Option<String>,
-        /// Whether the receiving server says that it is from someone else.
-        is_denied: bool,
+        /// What the receiving server says.
+        trust: Trust,
     },
 }
 
@@ -72,15 +70,12 @@ pub fn judge(headers: &Headers, policy: &Policy) -> Judgement {
     }
     match judge_sender(headers, &policy.servers, &from.address) {
         Trust::Confirmed => Judgement::From(from),
-        Trust::Denied => Judgement::Unconfirmed {
+        trust => Judgement::Unconfirmed {
             from: from.address,
-            said_by: None,
-            is_denied: true,
-        },
-        Trust::Unknown(said_by) => Judgement::Unconfirmed {
-            from: from.address,
-            said_by: said_by.filter(|name| address::is_domain(name)),
-            is_denied: false,
+            trust: match trust {
+                Trust::Unknown(server) => Trust::Unknown(server.filter(|name| is_domain(name))),
+                trust => trust,
+            },
         },
     }
 }

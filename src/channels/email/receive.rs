@@ -13,6 +13,7 @@ use super::imap::{Imap, Mailbox, structure};
 use super::incoming::{Fetched, Judgement, envelope, judge, subject, text_of};
 use super::mime::address::Mailbox as Person;
 use super::mime::headers::Headers;
+use super::mime::trust::Trust;
 use super::texts::unconfirmed;
 use super::threads::Place;
 use crate::bus::Heartbeat;
@@ -242,12 +243,8 @@ impl Receiver<'_> {
                 );
                 Ok(())
             }
-            Judgement::Unconfirmed {
-                from,
-                said_by,
-                is_denied,
-            } => {
-                self.refuse(&from, said_by.as_deref(), is_denied);
+            Judgement::Unconfirmed { from, trust } => {
+                self.refuse(&from, &trust);
                 Ok(())
             }
         }
@@ -342,28 +339,32 @@ impl Receiver<'_> {
 
     /// Refuses a mail that may be from someone else. If it says that it is from a person who has access, the owners
     /// are told once a day.
-    fn refuse(&self, from: &str, said_by: Option<&str>, is_denied: bool) {
+    fn refuse(&self, from: &str, trust: &Trust) {
         let sender = Sender {
             id: self.parts.settings.person(from),
             ..Default::default()
         };
-        let why = match (is_denied, said_by) {
-            (true, _) => "the mail server says that it is from someone else",
-            (false, Some(_)) => "another mail server than expected has checked its sender",
-            (false, None) => "the mail server has not checked its sender",
+        let (why, server) = match trust {
+            Trust::Confirmed => return,
+            Trust::Denied => ("the mail server says that it is from someone else", ""),
+            Trust::Unreadable => ("its Authentication-Results cannot be read", ""),
+            Trust::Unknown(Some(server)) => (
+                "another mail server than expected has checked its sender",
+                server.as_str(),
+            ),
+            Trust::Unknown(None) => ("the mail server has not checked its sender", ""),
         };
         if !self.intake.has_access(&sender, "") {
             tracing::info!(%from, "ignored a mail: {why}");
             return;
         }
-        let server = said_by.unwrap_or_default();
         tracing::warn!(%from, server, "refused a mail: {why}");
         let today = self.parts.clock.now().format("%Y-%m-%d").to_string();
         match self.parts.threads.note_day(&today) {
             Ok(true) => {
-                let (from, server) = (inline_code(from), said_by.map(inline_code));
+                let from = inline_code(from);
                 self.intake
-                    .report(&|language| unconfirmed(language, &from, server.as_deref(), is_denied));
+                    .report(&|language| unconfirmed(language, &from, trust));
             }
             Ok(false) => {}
             Err(error) => tracing::warn!("failed to note that a mail was refused: {error}"),

@@ -1,6 +1,8 @@
 //! What the channel says to people by itself.
 
+use super::mime::trust::Trust;
 use crate::language::{Language, texts};
+use crate::markup::inline_code;
 
 texts! {
     fn denied(from) {
@@ -15,6 +17,11 @@ texts! {
         "我拒绝了一封自称来自 {from} 的邮件：其发件人由 {server} 验证，而它可能不是你的邮件服务器。如果是，请将 \
          `channels.email.authservId` 设为该名称。今天不再提示。",
     }
+    fn unreadable(from) {
+        "I refused a mail that says it is from {from}: what your mail server says about its sender \
+         (Authentication-Results) cannot be read, so someone else may have sent it. I will not mention further ones today.",
+        "我拒绝了一封自称来自 {from} 的邮件：邮件服务器对其发件人的说明（Authentication-Results）无法读取，因此它可能由他人发送。今天不再提示。",
+    }
     fn unchecked(from) {
         "I refused a mail that says it is from {from}: your mail server did not check its sender (there are no \
          Authentication-Results). I will not mention further ones today.",
@@ -22,18 +29,13 @@ texts! {
     }
 }
 
-/// To the owners: a mail was refused that may be from someone else than it says. `from` and `server` are inline
-/// code.
-pub(super) fn unconfirmed(
-    language: Language,
-    from: &str,
-    server: Option<&str>,
-    is_denied: bool,
-) -> String {
-    match (is_denied, server) {
-        (true, _) => denied(language, &from),
-        (false, Some(server)) => checked_by_other(language, &from, &server),
-        (false, None) => unchecked(language, &from),
+/// To the owners: a mail was refused that may be from someone else than it says. `from` is inline code.
+pub(super) fn unconfirmed(language: Language, from: &str, trust: &Trust) -> String {
+    match trust {
+        Trust::Confirmed | Trust::Denied => denied(language, &from),
+        Trust::Unreadable => unreadable(language, &from),
+        Trust::Unknown(Some(server)) => checked_by_other(language, &from, &inline_code(server)),
+        Trust::Unknown(None) => unchecked(language, &from),
     }
 }
 

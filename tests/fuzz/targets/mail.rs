@@ -8,7 +8,7 @@ use peacrab::channels::email::mime::address::mailbox;
 use peacrab::channels::email::mime::body;
 use peacrab::channels::email::mime::decode::{Decoder, Encoding};
 use peacrab::channels::email::mime::headers::Headers;
-use peacrab::channels::email::mime::trust::Results;
+use peacrab::channels::email::mime::results::Results;
 use peacrab::channels::email::mime::words::decode_words;
 use peacrab::channels::email::structure::content;
 use peacrab::channels::email::value::Response;

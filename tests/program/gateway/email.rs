@@ -153,6 +153,11 @@ fn only_what_the_receiving_server_confirms_counts_and_the_owner_hears_of_the_res
         "{CHECKER}; dkim=none\r\nAuthentication-Results: {CHECKER}; dkim=pass header.d=example.org"
     );
     eve.sends(&forged(&own));
+    // It has left something open in that of the server, which then cannot be read.
+    let open = format!(
+        "{CHECKER}; spf=none smtp.mailfrom=(\r\nAuthentication-Results: {CHECKER}; dkim=pass header.d=example.org"
+    );
+    eve.sends(&forged(&open));
     eve.sends(&forged("mx.evil.example; dkim=pass header.d=example.org"));
     eve.sends(&forged(""));
     eve.sends(&Letter {
@@ -167,11 +172,11 @@ fn only_what_the_receiving_server_confirms_counts_and_the_owner_hears_of_the_res
     assert_eq!(scene.texts().len(), 2, "{:?}", scene.texts());
     assert_eq!(
         output.stderr.matches("refused a mail").count(),
-        4,
+        5,
         "{}",
         output.stderr
     );
-    assert_eq!(scene.mail.seen(), [6], "refused mails stay unread");
+    assert_eq!(scene.mail.seen(), [7], "refused mails stay unread");
 }
 
 #[test]

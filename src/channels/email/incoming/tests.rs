@@ -83,22 +83,21 @@ fn whose_sender_is_not_clear_or_not_confirmed_is_refused() {
             "{fields}"
         );
     }
-    let unconfirmed = |said_by: Option<&str>, is_denied| Judgement::Unconfirmed {
+    let unconfirmed = |trust| Judgement::Unconfirmed {
         from: "ana@example.net".to_owned(),
-        said_by: said_by.map(str::to_owned),
-        is_denied,
+        trust,
     };
     let from = "From: ana@example.net\r\n";
-    assert_eq!(judged(from), unconfirmed(None, false));
+    assert_eq!(judged(from), unconfirmed(Trust::Unknown(None)));
     let denied = "Authentication-Results: mx.example.org; dkim=fail header.d=example.net\r\n";
     assert_eq!(
         judged(&format!("{denied}{GOOD}{from}")),
-        unconfirmed(None, true)
+        unconfirmed(Trust::Denied)
     );
     let other = "Authentication-Results: mx.other.example; dkim=pass header.d=example.net\r\n";
     assert_eq!(
         judged(&format!("{other}{from}")),
-        unconfirmed(Some("mx.other.example"), false)
+        unconfirmed(Trust::Unknown(Some("mx.other.example".to_owned())))
     );
     let lenient = Policy {
         is_strict: false,

@@ -5,6 +5,7 @@ pub mod address;
 pub mod body;
 pub mod decode;
 pub mod headers;
+pub mod results;
 pub mod trust;
 pub mod words;
 
