@@ -38,10 +38,24 @@ pub const GREP_CONTEXT_MOST: usize = 20;
 pub const GREP_LINE_CHARS: usize = 300;
 /// Bytes that one search reads: some ten seconds on a board.
 pub const GREP_BYTES: u64 = 256 * 1024 * 1024;
-/// Bytes of a regular expression as it is written.
+/// Processor time of one search or list: a pattern and a text that do not go well together take hours.
+pub const SEARCH_TIME: Duration = Duration::from_secs(5);
+/// Bytes between two looks at the processor time of a search.
+pub const SEARCH_CHECK_BYTES: usize = 4 * 1024;
+/// Bytes of a line in which a pattern is looked for at once; with the longest pattern a second on a board.
+pub const GREP_PIECE_BYTES: usize = 8 * 1024;
+/// Bytes that two such pieces share: a longer match may be missed.
+pub const GREP_SHARED_BYTES: usize = 1024;
+/// Bytes of a regular expression or a glob as it is written.
 pub const PATTERN_BYTES: usize = 1000;
-/// Bytes of a regular expression as it is held.
-pub const PATTERN_HELD_BYTES: usize = 512 * 1024;
+/// Bytes of a regular expression as it is held: each byte of a text is compared with all of it.
+pub const PATTERN_HELD_BYTES: usize = 128 * 1024;
+/// Groups `{a,b}` of a glob, and commas in all of them: each combination is tried with each path.
+pub const GLOB_GROUPS: usize = 6;
+/// See [`GLOB_GROUPS`].
+pub const GLOB_COMMAS: usize = 32;
+/// Processor time in which places near to a text that was not found are looked for.
+pub const EDIT_NEAR_TIME: Duration = Duration::from_secs(2);
 /// Files that one call of message sends.
 pub const FILES_SENT: usize = 10;
 /// Rows of buttons, as many as a telephone shows at once.

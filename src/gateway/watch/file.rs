@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 
-use crate::limits::watch::{BACKLOG_BYTES, READ_BYTES};
+use crate::limits::watch::{BACKLOG_BYTES, MATCH_TIME, READ_BYTES};
+use crate::sys::time::CpuBudget;
 use crate::watch::{Lines, parse};
 
 /// Opens the file.
@@ -117,12 +118,22 @@ impl Follower {
             return Ok(());
         };
         let Found { count, last, .. } = found;
+        let budget = CpuBudget::new(MATCH_TIME);
+        let mut passed = 0_usize;
         self.lines.push(&piece, &mut |line| {
-            if pattern.is_match(line) {
+            if budget.is_spent() {
+                passed += 1;
+            } else if pattern.is_match(line) {
                 *count = count.saturating_add(1);
                 line.clone_into(last);
             }
         });
+        if passed > 0 {
+            tracing::warn!(
+                lines = passed,
+                "passed over lines of a watched file: its pattern takes too long"
+            );
+        }
         Ok(())
     }
 }

@@ -69,7 +69,9 @@ pub const FILE_PACE_MS: i64 = 1000;
 /// Bytes of a pattern.
 pub const PATTERN_BYTES: usize = 512;
 /// Bytes that a compiled pattern may hold.
-pub const PATTERN_HELD_BYTES: usize = 256 * 1024;
+pub const PATTERN_HELD_BYTES: usize = 64 * 1024;
+/// Processor time in which one look compares a file's lines with a pattern: all rules share one thread.
+pub const MATCH_TIME: Duration = Duration::from_secs(1);
 
 /// Looks at hosts and commands at a time: each is a thread.
 pub const PROBES_AT_ONCE: usize = 4;

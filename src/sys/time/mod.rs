@@ -22,6 +22,28 @@ pub fn uptime() -> Duration {
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
+/// A bound on what the calling thread computes: its processor time, which neither other programs nor a slow disk use up.
+#[derive(Clone, Copy, Debug)]
+pub struct CpuBudget(Duration);
+
+impl CpuBudget {
+    /// A budget that begins now, and counts only on this thread.
+    pub fn new(time: Duration) -> Self {
+        Self(Self::used().saturating_add(time))
+    }
+
+    /// Whether it is used up.
+    pub fn is_spent(self) -> bool {
+        Self::used() >= self.0
+    }
+
+    fn used() -> Duration {
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+        Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
+    }
+}
+
 /// Whether a time service keeps the clock right, as systemd-timesyncd, chrony or ntpd has told the kernel
 /// or the file system. `None` where neither can be asked, as in some containers.
 pub fn is_synchronized() -> Option<bool> {

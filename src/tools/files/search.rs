@@ -13,11 +13,13 @@ use crate::chat::{ToolResult, ToolSpec};
 use crate::error::{Error, Result};
 use crate::files::{Found, Next, Walked};
 use crate::limits::tools::{
-    GREP_BYTES, GREP_CONTEXT_MOST, GREP_LINE_CHARS, GREP_MATCHES, GREP_MATCHES_MOST, LIST_NAMES,
-    LIST_NAMES_MOST, PATTERN_BYTES, PATTERN_HELD_BYTES,
+    GLOB_COMMAS, GLOB_GROUPS, GREP_BYTES, GREP_CONTEXT_MOST, GREP_LINE_CHARS, GREP_MATCHES,
+    GREP_MATCHES_MOST, GREP_PIECE_BYTES, GREP_SHARED_BYTES, LIST_NAMES, LIST_NAMES_MOST,
+    PATTERN_BYTES, PATTERN_HELD_BYTES, SEARCH_CHECK_BYTES, SEARCH_TIME,
 };
 use crate::secret::Eraser;
 use crate::sys::at::Kind;
+use crate::sys::time::CpuBudget;
 use crate::text::count_of;
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
@@ -128,6 +130,9 @@ pub(super) fn grep(context: &Context<'_>, arguments: &Arguments) -> Result<ToolR
         matches: 0,
         bytes: 0,
         unreadable: 0,
+        budget: CpuBudget::new(SEARCH_TIME),
+        unchecked: 0,
+        is_spent: false,
     };
     if context.workspace.kind(start)? != Kind::Folder {
         search.file(&path, context.workspace.open_read(start)?)?;
@@ -186,11 +191,60 @@ struct Search<'a> {
     matches: usize,
     bytes: u64,
     unreadable: usize,
+    budget: CpuBudget,
+    /// Bytes since the last look at the budget.
+    unchecked: usize,
+    is_spent: bool,
 }
 
 impl Search<'_> {
     fn is_over(&self) -> bool {
-        self.matches >= self.max || self.bytes >= GREP_BYTES || self.cancel.is_cancelled()
+        self.matches >= self.max
+            || self.bytes >= GREP_BYTES
+            || self.is_spent
+            || self.cancel.is_cancelled()
+    }
+
+    /// Notes that so many bytes are about to be searched. Whether there is time for them.
+    fn has_time_for(&mut self, bytes: usize) -> bool {
+        self.unchecked = self.unchecked.saturating_add(bytes);
+        if self.unchecked >= SEARCH_CHECK_BYTES {
+            self.unchecked = 0;
+            self.is_spent |= self.budget.is_spent();
+        }
+        !self.is_spent
+    }
+
+    /// Where a line matches first. A long line is searched in pieces, since a search cannot be ended within one.
+    fn find(&mut self, line: &str) -> Option<usize> {
+        let mut begin = 0;
+        loop {
+            let end = line.floor_char_boundary(begin + GREP_PIECE_BYTES);
+            if !self.has_time_for(end - begin) {
+                return None;
+            }
+            // What is before it decides whether a word or the line begins there.
+            let context = line.floor_char_boundary(begin.saturating_sub(1));
+            let find = |from: usize, end: usize| {
+                let found = self.regex.find_at(&line[context..end], from - context);
+                found.map(|found| (context + found.start(), context + found.end()))
+            };
+            let is_last = end == line.len();
+            match find(begin, end) {
+                // It may end there only because the piece does.
+                Some((start, last)) if last == end && !is_last => {
+                    let further = line.floor_char_boundary(end + GREP_PIECE_BYTES);
+                    let again = find(start, further).map(|(start, _)| start);
+                    if again == Some(start) {
+                        return again;
+                    }
+                }
+                Some((start, _)) => return Some(start),
+                None if is_last => return None,
+                None => {}
+            }
+            begin = line.floor_char_boundary(end - GREP_SHARED_BYTES);
+        }
     }
 
     fn file(&mut self, shown: &str, file: File) -> Result<()> {
@@ -215,19 +269,22 @@ impl Search<'_> {
             let text = String::from_utf8_lossy(&line);
             let text = self.eraser.clean(&text);
             let is_over = self.matches >= self.max;
-            let found = self.regex.find(&text).filter(|_| !is_over);
+            let found = match is_over {
+                true => None,
+                false => self.find(&text),
+            };
             if let Some(found) = found {
                 self.matches += 1;
                 self.heading(shown, last_shown, number - before.len());
                 before.drain(..).for_each(|line| self.text.push_str(&line));
-                self.show(number, ':', &excerpt(&text, found.start()));
+                self.show(number, ':', &excerpt(&text, found));
                 after = self.around;
                 last_shown = number;
             } else if after > 0 {
                 self.show(number, '-', &excerpt(&text, 0));
                 after -= 1;
                 last_shown = number;
-            } else if is_over {
+            } else if is_over || self.is_spent {
                 break;
             } else if self.around > 0 {
                 if before.len() == self.around {
@@ -273,6 +330,14 @@ impl Search<'_> {
             let _ = write!(
                 text,
                 "\n[stopped after {GREP_BYTES} bytes; name a folder further down, or a glob]"
+            );
+        }
+        if self.is_spent {
+            let _ = write!(
+                text,
+                "\n[stopped after {} s of processor time: not everything was searched; use a simpler pattern, a \
+                 folder further down, or a glob]",
+                SEARCH_TIME.as_secs()
             );
         }
         if self.unreadable > 0 {
@@ -350,8 +415,11 @@ fn list(
 ) -> Result<ToolResult> {
     let mut text = String::new();
     let mut count = 0;
+    let budget = CpuBudget::new(SEARCH_TIME);
+    let mut is_spent = false;
     let walked = context.workspace.walk(Path::new(folder), &mut |found| {
-        if context.caller.cancel.is_cancelled() {
+        is_spent = budget.is_spent();
+        if context.caller.cancel.is_cancelled() || is_spent {
             return Next::Stop;
         }
         let (line, next) = line(found);
@@ -375,6 +443,14 @@ fn list(
             listing.max, listing.advice
         ));
     }
+    if is_spent {
+        let _ = write!(
+            text,
+            "\n[stopped after {} s of processor time: not everything was looked at; name a folder further down, or \
+             use a simpler glob]",
+            SEARCH_TIME.as_secs()
+        );
+    }
     text.push_str(&left_out(walked));
     Ok(ToolResult::new(text))
 }
@@ -397,6 +473,12 @@ struct Glob(String);
 impl Glob {
     /// Parses a pattern.
     fn new(text: &str) -> Result<Self> {
+        let count = |sign| text.bytes().filter(|byte| *byte == sign).count();
+        if text.len() > PATTERN_BYTES || count(b'{') > GLOB_GROUPS || count(b',') > GLOB_COMMAS {
+            return Err(Error::Failed(format!(
+                "the glob is too long: it may have {PATTERN_BYTES} bytes, {GLOB_GROUPS} groups and {GLOB_COMMAS} commas"
+            )));
+        }
         fast_glob::validate(text).map_err(|error| {
             Error::Failed(format!(
                 "the glob {text:?} is wrong: {error}; use * ? ** [a-z] {{a,b}}, as in src/**/*.rs"
@@ -419,6 +501,7 @@ impl Glob {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn a_glob_without_a_slash_is_about_names_at_any_depth() {
@@ -430,6 +513,94 @@ mod tests {
         assert!(!matches("src/*.rs", "src/a/b.rs"));
         assert!(!matches("*.rs", "src/b.rst"));
         assert!(Glob::new("src/{a").is_err());
+    }
+
+    #[test]
+    fn a_glob_with_many_combinations_is_refused() {
+        assert!(Glob::new("src/**/*.{rs,toml,md,txt,json,yaml,yml}").is_ok());
+        for glob in [
+            "{a,b}".repeat(20),
+            format!("{{{}}}", "a,".repeat(40)),
+            "*a".repeat(600),
+        ] {
+            assert!(Glob::new(&glob).is_err(), "{glob}");
+        }
+    }
+
+    fn search<'a>(
+        pattern: &str,
+        time: Duration,
+        cancel: &'a Cancel,
+        eraser: &'a Eraser,
+    ) -> Search<'a> {
+        Search {
+            regex: RegexBuilder::new(pattern)
+                .size_limit(PATTERN_HELD_BYTES)
+                .build()
+                .unwrap(),
+            around: 0,
+            max: 100,
+            cancel,
+            eraser,
+            text: String::new(),
+            matches: 0,
+            bytes: 0,
+            unreadable: 0,
+            budget: CpuBudget::new(time),
+            unchecked: 0,
+            is_spent: false,
+        }
+    }
+
+    #[test]
+    fn a_long_line_is_searched_in_pieces_as_if_it_were_one() {
+        let (cancel, eraser) = (Cancel::default(), Eraser::default());
+        let find = |pattern: &str, line: &str| {
+            search(pattern, Duration::from_secs(600), &cancel, &eraser).find(line)
+        };
+        let line = format!("{}needle é{}", "é".repeat(20_000), "x".repeat(30_000));
+        for (pattern, expected) in [
+            ("needle", Some(40_000)),
+            ("needle.*", Some(40_000)),
+            ("needle.*x$", Some(40_000)),
+            ("x$", Some(line.len() - 1)),
+            ("^é", Some(0)),
+            ("^needle", None),
+            ("^x", None),
+            (r"x\b.", None),
+            ("é$", None),
+            ("nothing", None),
+        ] {
+            assert_eq!(find(pattern, &line), expected, "{pattern}");
+        }
+        for at in 8_000..8_300 {
+            let line = format!("{}needle{}", "y".repeat(at), "y".repeat(9_000));
+            assert_eq!(find("needle", &line), Some(at));
+            assert_eq!(find("needle$|yy$", &line), Some(line.len() - 2));
+        }
+    }
+
+    /// The processor time of a search that a pattern makes slow ends with the budget, within one line and over many.
+    #[test]
+    fn a_pattern_that_takes_long_is_stopped_and_the_result_says_so() {
+        let (cancel, eraser) = (Cancel::default(), Eraser::default());
+        let pattern = "(a?){30}(a|b|c|aa|ab)*(a?){200}z";
+        for text in [
+            "a".repeat(120_000),
+            format!("{}\n", "a".repeat(200)).repeat(600),
+        ] {
+            let mut search = search(pattern, Duration::from_millis(50), &cancel, &eraser);
+            let begun = CpuBudget::new(Duration::from_secs(3));
+            let mut lines = Lines::new(text.as_bytes(), Path::new("x"), &cancel);
+            search.lines("x", &mut lines).unwrap();
+            assert!(!begun.is_spent(), "it goes on after its time");
+            assert!(search.is_over());
+            let result = search.result().text;
+            assert!(
+                result.contains("[stopped after 5 s of processor time"),
+                "{result}"
+            );
+        }
     }
 
     #[test]

@@ -7,7 +7,10 @@ use std::path::Path;
 
 use crate::chat::{ToolResult, ToolSpec};
 use crate::error::{Error, Result};
-use crate::limits::tools::{EDIT_BYTES, EDIT_CANDIDATE_LINES, EDIT_CANDIDATES, EDIT_PLACES};
+use crate::limits::tools::{
+    EDIT_BYTES, EDIT_CANDIDATE_LINES, EDIT_CANDIDATES, EDIT_NEAR_TIME, EDIT_PLACES,
+};
+use crate::sys::time::CpuBudget;
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
 
@@ -198,7 +201,12 @@ fn candidates(lines: &[&str], wanted: &[&str]) -> Vec<(usize, u32)> {
     };
     let anchor = pairs(anchor);
     let mut found: Vec<(usize, u32)> = Vec::new();
+    let budget = CpuBudget::new(EDIT_NEAR_TIME);
     for start in 0..lines.len() {
+        // What was found until then helps as well.
+        if budget.is_spent() {
+            break;
+        }
         let here = &lines[start..lines.len().min(start + wanted.len())];
         let equal = here.iter().zip(wanted).filter(|(line, wanted)| {
             let wanted = wanted.trim();
