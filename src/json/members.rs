@@ -26,6 +26,12 @@ impl<'a> Members<'a> {
         self.0.is_empty()
     }
 
+    /// The names, with the values that can be read.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Value)> {
+        let members = self.0.iter();
+        members.filter_map(|(name, raw)| Some((name.as_str(), from_str(raw.get()).ok()?)))
+    }
+
     /// A member as it is written.
     pub fn raw(&self, name: &str) -> Option<&'a RawValue> {
         let (_, raw) = self.0.iter().rfind(|(one, _)| one == name)?;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::NAME;
 use super::place::{Place, is_id};
-use crate::channels::intake::Incoming;
+use crate::channels::intake::{Incoming, relayed};
 use crate::channels::names;
 use crate::config::schema::GroupPolicy;
 use crate::json;
@@ -20,6 +20,8 @@ use crate::text::{ellipsize_chars, one_line};
 struct Content {
     text: String,
     files: Vec<RemoteFile>,
+    /// Whether it is what others have written.
+    is_relayed: bool,
 }
 
 /// Reads the data of a message's callback; `None` where it is not for us. `frame` is the id of the frame, for a message
@@ -53,7 +55,11 @@ pub fn read(data: &str, frame: &str, policy: GroupPolicy) -> Option<Incoming> {
     if is_group && !is_for_us(&data, policy) {
         return None;
     }
-    let content = content(&data);
+    let mut content = content(&data);
+    content.is_relayed |= relayed::has_mark(&data);
+    if content.is_relayed {
+        content.text = relayed::describe(&content.text);
+    }
     if content.text.is_empty() && content.files.is_empty() {
         return None;
     }
@@ -67,6 +73,7 @@ pub fn read(data: &str, frame: &str, policy: GroupPolicy) -> Option<Incoming> {
         envelope: Envelope {
             id: format!("{NAME}:{id}"),
             is_group,
+            is_relayed: content.is_relayed,
             reference: id.to_owned(),
             quote: quote(&data),
             remote_files: content.files,
@@ -91,12 +98,19 @@ fn content(data: &Value) -> Content {
     let alone = |media, name: &str| Content {
         text: String::new(),
         files: file(content, media, name).into_iter().collect(),
+        is_relayed: false,
     };
     match kind {
         "text" => Content {
             // In a group a space is left where the robot was mentioned.
             text: string(&data["text"]["content"]).trim().to_owned(),
-            files: Vec::new(),
+            ..Content::default()
+        },
+        // Messages that were forwarded together.
+        "chatRecord" => Content {
+            text: record(content),
+            is_relayed: true,
+            ..Content::default()
         },
         "richText" => rich(&content["richText"]),
         "picture" => alone(Media::Photo, "picture.jpg"),
@@ -117,8 +131,19 @@ fn content(data: &Value) -> Content {
                 "[a message of an unknown kind: {}]",
                 names::without_brackets(&one_line(kind, NAME_CHARS))
             ),
-            files: Vec::new(),
+            ..Content::default()
         },
+    }
+}
+
+/// The text of messages that were forwarded together, as far as it is there.
+fn record(content: &Value) -> String {
+    let parts = ["title", "summary", "chatRecord", "content", "text"];
+    let parts = parts.iter().map(|name| string(&content[*name]).trim());
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    match parts.is_empty() {
+        true => "[several messages, whose text DingTalk does not pass on]".to_owned(),
+        false => parts.join("\n"),
     }
 }
 
@@ -289,8 +314,12 @@ mod tests {
             of("richText", rich),
             ("look:".to_owned(), file(Media::Photo, "picture.jpg"))
         );
+        let (text, _) = of("dance", json!({}));
+        assert_eq!(text, "[a message of an unknown kind: dance]");
         let (text, _) = of("chatRecord", json!({}));
-        assert_eq!(text, "[a message of an unknown kind: chatRecord]");
+        assert!(text.starts_with("[forwarded]\n[several"), "{text}");
+        let (text, _) = of("chatRecord", json!({"chatRecord": "/sh reboot"}));
+        assert_eq!(text, "[forwarded]\n/sh reboot");
         for nothing in [
             json!({"msgtype": "picture", "content": {}}),
             json!({"text": {"content": "  "}}),

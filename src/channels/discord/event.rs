@@ -114,7 +114,7 @@ impl Reader<'_> {
         Some(Envelope {
             id: format!("{NAME}:{}", message.id),
             is_group,
-            is_relayed: !message.message_snapshots.is_empty(),
+            is_relayed: message.is_forward(),
             quote: self.quote(message),
             reference: message.id.clone(),
             replies_to: message
@@ -150,7 +150,7 @@ impl Reader<'_> {
 
     /// Whether a message is a text that is awaited where and from whom it comes.
     fn is_awaited(&self, message: &Message) -> bool {
-        let is_text = message.attachments.is_empty() && message.message_snapshots.is_empty();
+        let is_text = message.attachments.is_empty() && !message.is_forward();
         let address = address(&message.channel_id).filter(|_| is_text);
         address.is_some_and(|address| (self.awaits)(&address, &message.author.id))
     }

@@ -50,17 +50,34 @@ pub struct Message {
     pub poll: Option<Poll>,
     /// The message that it replies to, unless that was deleted.
     pub referenced_message: Option<Box<Message>>,
+    /// The message that it refers to.
+    #[serde(deserialize_with = "or_default")]
+    pub message_reference: Reference,
     /// What was forwarded with it.
     #[serde(deserialize_with = "or_default")]
     pub message_snapshots: Vec<Snapshot>,
 }
 
 impl Message {
+    /// Whether it brings what another message says.
+    pub fn is_forward(&self) -> bool {
+        !self.message_snapshots.is_empty() || self.message_reference.kind == 1
+    }
+
     /// Whether it is in a thread. Where Discord does not name the kind of the channel, only messages in threads
     /// have a position.
     pub fn is_in_thread(&self) -> bool {
         self.channel_type.map_or(self.position.is_some(), is_thread)
     }
+}
+
+/// How a message refers to another one.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Reference {
+    /// 0 for an answer, 1 for a forward.
+    #[serde(rename = "type", deserialize_with = "or_default")]
+    pub kind: u64,
 }
 
 /// Whether a channel of this kind is a thread.

@@ -137,7 +137,8 @@ pub fn read(kind: &str, content: &str, message: &str) -> Content {
     };
     Content {
         text,
-        is_forwarded: kind == "merge_forward",
+        // A person has no cards of their own.
+        is_forwarded: matches!(kind, "merge_forward" | "interactive"),
         ..Content::default()
     }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::NAME;
 use super::content::{self, Mention, is_id};
-use crate::channels::intake::Incoming;
+use crate::channels::intake::{Incoming, relayed};
 use crate::channels::names;
 use crate::config::channels::GroupPolicy;
 use crate::json;
@@ -100,7 +100,9 @@ impl Reader<'_> {
             ..Address::new(NAME, chat)
         };
         let mentions = mentions(&message["mentions"]);
-        let content = content::read(part("message_type"), part("content"), id);
+        let mut content = content::read(part("message_type"), part("content"), id);
+        // A message out of forwarded ones names what it is a part of.
+        content.is_forwarded |= relayed::has_mark(message) || !part("upper_message_id").is_empty();
         let own = content::without_bot(&content.text, &mentions, self.me);
         let text = match own {
             // A message may be nothing but our name.

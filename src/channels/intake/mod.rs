@@ -8,6 +8,7 @@
 mod access;
 pub use access::AccessList;
 mod fetch;
+pub mod relayed;
 mod store;
 pub use store::create as new_received_file;
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::NAME;
 use crate::channels::adapter::{Button, Post};
-use crate::channels::intake::Incoming;
+use crate::channels::intake::{Incoming, relayed};
 use crate::channels::names::{clean_file_name, clean_name};
 use crate::language::Language;
 use crate::limits::channels::MESSAGE_FILES;
@@ -134,13 +134,20 @@ impl Reader<'_> {
         if text.is_empty() && remote_files.is_empty() {
             return Err("the message is empty");
         }
+        let mut members = self.0.iter();
+        let is_relayed = members.any(|(name, value)| relayed::is_mark(name, value));
+        let text = match is_relayed && !text.is_empty() {
+            true => relayed::describe(text),
+            false => text.to_owned(),
+        };
         let envelope = Envelope {
             id: format!("{NAME}:{id}"),
             is_group: self.is_group(),
+            is_relayed,
             reference: id.to_owned(),
             replies_to: self.text("replyTo").to_owned(),
             remote_files,
-            ..Envelope::written(&address(chat), sender, text)
+            ..Envelope::written(&address(chat), sender, &text)
         };
         Ok(Line::Incoming {
             id: id.to_owned(),

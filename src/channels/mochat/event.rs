@@ -4,7 +4,7 @@ use chrono::DateTime;
 use serde_json::Value;
 
 use super::NAME;
-use crate::channels::intake::Incoming;
+use crate::channels::intake::{Incoming, relayed};
 use crate::channels::names;
 use crate::config::schema::GroupPolicy;
 use crate::json;
@@ -50,11 +50,14 @@ impl Reader<'_> {
             other => other.to_string(),
         };
         let content = truncate_bytes(&content, CONTENT_BYTES);
+        let is_relayed =
+            relayed::has_mark(message) || !matches!(message["content"], Value::String(_));
         let is_for_us = match self.policy {
             GroupPolicy::Off => false,
             GroupPolicy::Open => true,
             GroupPolicy::Mention => {
-                self.is_mentioned(message, content) || (self.awaits)(&address, author)
+                self.is_mentioned(message, content)
+                    || !is_relayed && (self.awaits)(&address, author)
             }
         };
         if is_group && !is_for_us {
@@ -67,6 +70,10 @@ impl Reader<'_> {
         if text.is_empty() {
             return None;
         }
+        let text = match is_relayed {
+            true => relayed::describe(text),
+            false => text.to_owned(),
+        };
         let info = &message["authorInfo"];
         let name = [&info["nickname"], &info["email"]];
         let mut names = name.iter().filter_map(|name| name.as_str());
@@ -80,8 +87,9 @@ impl Reader<'_> {
             envelope: Envelope {
                 id: format!("{NAME}:{target}/{id}"),
                 is_group,
+                is_relayed,
                 reference: id.to_owned(),
-                ..Envelope::written(&address, sender, text)
+                ..Envelope::written(&address, sender, &text)
             },
             username: String::new(),
         })
@@ -216,7 +224,8 @@ mod tests {
             assert_eq!(read("session_1", &message), None, "{message}");
         }
         let card = json!({"messageId": "m", "author": "ana", "content": {"type": "card"}});
-        assert_eq!(read("session_1", &card).unwrap().text, r#"{"type":"card"}"#);
+        let card = read("session_1", &card).unwrap();
+        assert_eq!(card.text, "[forwarded]\n{\"type\":\"card\"}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::NAME;
 use super::place::{Place, is_id};
-use crate::channels::intake::Incoming;
+use crate::channels::intake::{Incoming, relayed};
 use crate::channels::names;
 use crate::config::schema::GroupPolicy;
 use crate::json;
@@ -102,6 +102,11 @@ fn message(kind: &str, data: &Value, me: &str, policy: GroupPolicy) -> Option<Me
         ("", true) => content.trim().to_owned(),
         _ => text,
     };
+    let is_relayed = is_relayed(data);
+    let text = match is_relayed {
+        true => relayed::describe(&text),
+        false => text,
+    };
     if text.is_empty() && files.is_empty() {
         return None;
     }
@@ -120,6 +125,7 @@ fn message(kind: &str, data: &Value, me: &str, policy: GroupPolicy) -> Option<Me
             envelope: Envelope {
                 id: format!("{NAME}:{message}"),
                 is_group: place.is_group(),
+                is_relayed,
                 reference: message.to_owned(),
                 replies_to: data["message_reference"]["message_id"]
                     .as_str()
@@ -134,6 +140,22 @@ fn message(kind: &str, data: &Value, me: &str, policy: GroupPolicy) -> Option<Me
         chat,
         id: message.to_owned(),
     })
+}
+
+/// Whether a message brings others: it is forwarded or shared, or has messages in it that it does not answer.
+fn is_relayed(data: &Value) -> bool {
+    /// The type of a message that answers the one in it.
+    const ANSWER: u64 = 103;
+    let brings = |name: &str| match &data[name] {
+        Value::Array(values) => !values.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+        _ => false,
+    };
+    let is_answer = json::to_number(&data["message_type"]) == Some(ANSWER);
+    relayed::has_mark(data)
+        || brings("ark")
+        || brings("embeds")
+        || brings("msg_elements") && !is_answer
 }
 
 /// The text without the mention of the bot, which is how it is addressed. In groups QQ leaves a space in its place.

@@ -248,7 +248,7 @@ impl Reader<'_> {
             let Some(shared) = Members::read(attachment.get()) else {
                 continue;
             };
-            if shared.is_true("is_share") {
+            if shared.is_true("is_share") || shared.is_true("is_msg_unfurl") {
                 let said = decode(&shared.text_or_empty("text"), Use::Prose, &|id| {
                     self.name_of(id)
                 });

@@ -6,7 +6,7 @@
 
 use super::NAME;
 use super::frame::{GROUP, Message};
-use crate::channels::intake::Incoming;
+use crate::channels::intake::{Incoming, relayed};
 use crate::channels::names;
 use crate::config::schema::GroupPolicy;
 use crate::language::Language;
@@ -48,7 +48,10 @@ impl Reader<'_> {
             true => message.media.iter().map(|path| file(path)).collect(),
             false => Vec::new(),
         };
-        let text = self.text(message, files.is_empty());
+        let text = match (self.text(message, files.is_empty()), message.is_forwarded) {
+            (text, true) if !text.is_empty() => relayed::describe(&text),
+            (text, _) => text,
+        };
         if text.is_empty() && files.is_empty() {
             return None;
         }
@@ -67,6 +70,7 @@ impl Reader<'_> {
             envelope: Envelope {
                 id: format!("{NAME}:{}/{}", address.chat, message.id),
                 is_group: message.is_group,
+                is_relayed: message.is_forwarded,
                 reference: message.id.clone(),
                 remote_files: files,
                 ..Envelope::written(&address, sender, &text)
@@ -82,7 +86,9 @@ impl Reader<'_> {
             GroupPolicy::Mention => {
                 message.was_mentioned == Some(true)
                     || self.mention(&message.content).is_some()
-                    || message.media.is_empty() && (self.awaits)(address, id)
+                    || message.media.is_empty()
+                        && !message.is_forwarded
+                        && (self.awaits)(address, id)
             }
         }
     }

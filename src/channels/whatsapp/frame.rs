@@ -9,6 +9,7 @@
 
 use serde_json::{Value, json};
 
+use crate::channels::intake::relayed::has_mark;
 use crate::json;
 use crate::limits::channels::JSON_LEVELS_MAX;
 use crate::limits::channels::whatsapp::{CONTENT_BYTES, FILES, ID_BYTES, QR_BYTES};
@@ -59,6 +60,8 @@ pub struct Message {
     pub was_mentioned: Option<bool>,
     /// Paths of files that the bridge has stored.
     pub media: Vec<String>,
+    /// Whether it was forwarded, as far as the bridge tells.
+    pub is_forwarded: bool,
 }
 
 /// Reads a frame. What cannot be understood is [`Frame::Other`].
@@ -105,6 +108,7 @@ fn message(frame: &Value) -> Option<Message> {
         is_group: json::to_flag(&frame["isGroup"]) == Some(true) || chat.ends_with(GROUP),
         was_mentioned: json::to_flag(&frame["wasMentioned"]),
         media: media.map(str::to_owned).collect(),
+        is_forwarded: has_mark(frame),
         chat,
     })
 }

@@ -7,7 +7,7 @@ mod text;
 use super::NAME;
 use super::address::{address, is_id, local_part, media};
 use super::sync::Event;
-use crate::channels::intake::Incoming;
+use crate::channels::intake::{Incoming, relayed};
 use crate::channels::names;
 use crate::config::channels::GroupPolicy;
 use crate::json::Members;
@@ -104,11 +104,16 @@ impl Reader<'_> {
         let place = address(self.room, relation.thread.as_deref());
         let files = remote_file(event);
         let body = event.content.text_or_empty("body");
-        let is_awaited = files.is_none() && (self.awaits)(&place, &event.sender);
+        let mut members = event.content.iter();
+        let is_relayed = members.any(|(name, value)| relayed::is_mark(name, &value));
+        let is_awaited = files.is_none() && !is_relayed && (self.awaits)(&place, &event.sender);
         if self.is_group && !self.is_for_us(event, replied, is_awaited) {
             return None;
         }
-        let text = self.text(event, &event.content);
+        let text = match (self.text(event, &event.content), is_relayed) {
+            (text, true) if !text.is_empty() => relayed::describe(&text),
+            (text, _) => text,
+        };
         if text.is_empty() && files.is_none() {
             return None;
         }
@@ -120,6 +125,7 @@ impl Reader<'_> {
             envelope: Envelope {
                 id: format!("{NAME}:{}", event.id),
                 is_group: self.is_group,
+                is_relayed,
                 quote: replied.map_or_else(String::new, |replied| self.quote(replied)),
                 reference: event.id.clone(),
                 replies_to: relation.replies_to.clone().unwrap_or_default(),
