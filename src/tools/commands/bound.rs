@@ -140,7 +140,10 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
     let has_open_names = missing::has_open_names(line);
     search.uses.loads_unbound |= has_open_names;
     search.missing(line)?;
-    search.trees(&programs, has_open_names)?;
+    search.trees(
+        &programs,
+        has_open_names || missing::runs_what_it_finds(line),
+    )?;
     let is_loader = |program: &&str| LOADERS.iter().any(|name| program.starts_with(name));
     if programs.iter().any(is_loader) {
         search.modules();
@@ -431,11 +434,12 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Binds whole folders, for a line that runs or reads what lies in them without naming it.
+    /// Binds whole folders, for a line that runs or reads what is in them without naming it.
     fn trees(&mut self, programs: &[&str], has_open_names: bool) -> Result<()> {
-        let is_any = |names: [&str; 2]| programs.iter().any(|program| names.contains(program));
-        let takes_names = is_any(["xargs", "parallel"]);
-        if !(has_open_names || takes_names || is_any(["run-parts", "find"])) {
+        let takes_names = programs
+            .iter()
+            .any(|program| ["xargs", "parallel"].contains(program));
+        if !(has_open_names || takes_names || programs.contains(&"run-parts")) {
             return Ok(());
         }
         let mut folders = std::mem::take(&mut self.named);

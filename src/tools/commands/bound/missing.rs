@@ -121,6 +121,12 @@ pub(super) fn has_open_names(line: &str) -> bool {
     known.contains(['*', '?', '[', '{', '$', '`'])
 }
 
+/// Whether a line has an option by which `find` runs a program (find(1)): `-exec`, `-execdir`, `-ok`, `-okdir`.
+pub(super) fn runs_what_it_finds(line: &str) -> bool {
+    let line = line.replace(['\'', '"', '\\'], "");
+    line.contains("-exec") || line.contains("-ok")
+}
+
 /// Variables that the line gets from us, and not from a file.
 const KNOWN_VARIABLES: [&str; 7] = ["HOME", "PWD", "PATH", "USER", "LANG", "TERM", "TZ"];
 

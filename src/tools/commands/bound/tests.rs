@@ -314,6 +314,7 @@ fn what_a_line_runs_without_naming_it_is_bound_with_its_folder() {
     for line in [
         "run-parts sub",
         "find sub -type f -exec sh {} \\;",
+        "find sub -'ok'dir sh {} \\;",
         "ls sub/deep | xargs -n 1 sh",
         "ls | xargs -n 1 cat",
         "for file in $(ls sub); do sh sub/$file; done",
@@ -331,4 +332,5 @@ fn what_a_line_runs_without_naming_it_is_bound_with_its_folder() {
     let error = bench.find("run-parts sub").unwrap_err().to_string();
     assert!(error.contains("too many"), "{error}");
     bench.find("ls sub").unwrap();
+    bench.find("find sub -type f -newer note").unwrap();
 }
