@@ -43,3 +43,27 @@ impl<A: FromArgMatches> FromArgMatches for Deferred<A> {
         self.0.update_from_arg_matches(matches)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::super::Cli;
+
+    #[test]
+    fn arguments_are_built_for_the_command_that_runs_alone() {
+        let mut command = Cli::command();
+        let line = ["peacrab", "sessions", "list"];
+        command.try_get_matches_from_mut(line).unwrap();
+        let has_arguments = |command: &&clap::Command| {
+            let is_own = |argument: &clap::Arg| !argument.is_global_set();
+            command.has_subcommands() || command.get_arguments().any(is_own)
+        };
+        let built: Vec<_> = command
+            .get_subcommands()
+            .filter(has_arguments)
+            .map(clap::Command::get_name)
+            .collect();
+        assert_eq!(built, ["sessions"]);
+    }
+}
