@@ -2,12 +2,12 @@
 //! get to know its owner, in passing. The file goes when the model empties it, when a person has filled in
 //! USER.md beforehand, or after [`INTRODUCTION_TURNS`] turns.
 
-use std::io::Read;
 use std::path::Path;
 
 use super::Agent;
 use crate::error::Result;
 use crate::limits::agent::{INTRODUCTION_BYTES, INTRODUCTION_TURNS};
+use crate::sys::file::read_beginning;
 
 /// The file that asks for it.
 pub const FILE: &str = "BOOTSTRAP.md";
@@ -72,10 +72,7 @@ impl Agent {
     /// The beginning of a file of the workspace; `None` when it is missing or not text.
     fn introduction_file(&self, name: &str) -> Option<String> {
         let file = self.toolbox.workspace().open_read(Path::new(name)).ok()?;
-        let mut content = Vec::new();
-        file.take(INTRODUCTION_BYTES)
-            .read_to_end(&mut content)
-            .ok()?;
+        let content = read_beginning(&file, INTRODUCTION_BYTES).ok()?;
         Some(String::from_utf8_lossy(&content).into_owned())
     }
 }

@@ -13,13 +13,13 @@ mod zip;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::files::{Next, Workspace};
 use crate::limits::skills::{FILE_BYTES, NAME_CHARS, SKILLS_MAX};
 use crate::sys::at::Kind;
+use crate::sys::file::read_beginning;
 use crate::text::{nearest, one_line, truncate_bytes};
 
 use built_in::{BUILT_IN, built_in};
@@ -249,10 +249,8 @@ impl<'a> Skills<'a> {
     /// A text file of the workspace, as far as it is read, and what is wrong with it.
     fn read(&self, path: &Path) -> Result<(String, Option<Fault>)> {
         let file = self.workspace.open_read(path)?;
-        let mut bytes = Vec::new();
-        file.take(FILE_BYTES as u64 + 1)
-            .read_to_end(&mut bytes)
-            .map_err(Error::io("read", path))?;
+        let bytes =
+            read_beginning(&file, FILE_BYTES as u64 + 1).map_err(Error::io("read", path))?;
         Ok(decode(bytes))
     }
 }

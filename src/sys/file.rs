@@ -13,6 +13,9 @@ use rustix::io::Errno;
 use crate::error::{Error, Result};
 use crate::limits::state::{LOCK_PAUSE, LOCK_TRIES};
 
+/// Bytes to make room for when a file does not say its size.
+const UNKNOWN_SIZE: u64 = 1024;
+
 /// Has the disk keep room for bytes of a file, also beyond its end, which stays where it is (fallocate(2)). Does nothing
 /// on a file system that cannot.
 pub fn reserve(file: &File, from: u64, bytes: u64) -> io::Result<()> {
@@ -103,10 +106,8 @@ pub fn open_to_read(path: &Path) -> io::Result<File> {
 
 /// Reads a regular file of at most `limit` bytes.
 pub fn read_at_most(path: &Path, limit: usize) -> Result<Vec<u8>> {
-    let file = open_to_read(path).map_err(Error::io("read", path))?;
-    let mut content = Vec::new();
-    file.take(limit as u64 + 1)
-        .read_to_end(&mut content)
+    let content = open_to_read(path)
+        .and_then(|file| read_beginning(&file, limit as u64 + 1))
         .map_err(Error::io("read", path))?;
     if content.len() > limit {
         return Err(Error::TooLarge {
@@ -114,6 +115,18 @@ pub fn read_at_most(path: &Path, limit: usize) -> Result<Vec<u8>> {
             limit,
         });
     }
+    Ok(content)
+}
+
+/// Reads at most `limit` bytes from where a file is, in one call where its size is known.
+pub fn read_beginning(file: &File, limit: u64) -> io::Result<Vec<u8>> {
+    // Files of /proc have no size. One byte more shows the end.
+    let size = match file.metadata()?.len() {
+        0 => UNKNOWN_SIZE,
+        size => size + 1,
+    };
+    let mut content = Vec::with_capacity(usize::try_from(size.min(limit)).unwrap_or(0));
+    file.take(limit).read_to_end(&mut content)?;
     Ok(content)
 }
 

@@ -7,7 +7,6 @@ mod rule;
 #[cfg(test)]
 mod tests;
 
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,6 +14,7 @@ use chrono::{DateTime, FixedOffset, NaiveDateTime, TimeZone, Utc};
 
 use crate::clock;
 use crate::limits::zone::{FILE_BYTES, NAME_BYTES};
+use crate::sys::file::read_beginning;
 
 use file::Data;
 use rule::Rule;
@@ -267,9 +267,8 @@ fn is_name(name: &str) -> bool {
 }
 
 fn read_bytes(path: impl AsRef<Path>) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
     let file = std::fs::File::open(path).ok()?;
-    file.take(FILE_BYTES + 1).read_to_end(&mut bytes).ok()?;
+    let bytes = read_beginning(&file, FILE_BYTES + 1).ok()?;
     u64::try_from(bytes.len())
         .is_ok_and(|length| length <= FILE_BYTES)
         .then_some(bytes)

@@ -1,6 +1,5 @@
 //! Reads what the system prompt is made of: the workspace's files, the memory and the skills.
 
-use std::io::Read;
 use std::path::Path;
 
 use crate::agent::Agent;
@@ -12,6 +11,7 @@ use crate::limits::agent::{
 use crate::limits::memory::{FACTS_BYTES, NOTE_BYTES};
 use crate::memory::{self, Memory};
 use crate::skills::Skill;
+use crate::sys::file::read_beginning;
 use crate::text::ellipsize_chars;
 
 use super::prompt::{Part, Prompt};
@@ -42,11 +42,8 @@ impl Agent {
     fn file_part(&self, name: &str, budget: usize) -> Option<Part> {
         let file = self.toolbox.workspace().open_read(Path::new(name)).ok()?;
         let bytes = file.metadata().ok()?.len();
-        let mut content = Vec::new();
         // More than the budget: where a secret is cut, its half is not recognised.
-        file.take((budget + PROMPT_MARGIN_BYTES) as u64)
-            .read_to_end(&mut content)
-            .ok()?;
+        let content = read_beginning(&file, (budget + PROMPT_MARGIN_BYTES) as u64).ok()?;
         let unread = bytes.saturating_sub(content.len() as u64);
         let content = String::from_utf8_lossy(&content);
         let unread = usize::try_from(unread).unwrap_or(usize::MAX);

@@ -8,7 +8,7 @@ mod log;
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -218,9 +218,7 @@ impl Store {
         let read = |mut file: File| {
             let over = file.metadata()?.len().saturating_sub(RUNS_FILE_BYTES_MAX);
             file.seek(SeekFrom::Start(over))?;
-            let mut log = Vec::new();
-            file.take(RUNS_FILE_BYTES_MAX).read_to_end(&mut log)?;
-            Ok(log)
+            sys::file::read_beginning(&file, RUNS_FILE_BYTES_MAX)
         };
         match sys::file::open_to_read(&path).and_then(read) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),

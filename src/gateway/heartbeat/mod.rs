@@ -6,7 +6,6 @@
 mod list;
 mod texts;
 
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +29,7 @@ use crate::limits::heartbeat::{BUSY_WAIT, LIST_BYTES};
 use crate::message::{Address, Envelope, Origin, OutgoingMessage, SessionKey};
 use crate::session::{Session, store};
 use crate::sync::Mutex;
-use crate::sys::file::read_at_most;
+use crate::sys::file::{read_at_most, read_beginning};
 
 /// The file in the workspace that says what to look at.
 const FILE: &str = "HEARTBEAT.md";
@@ -234,11 +233,8 @@ impl Gateway {
             return Ok(Beat::Empty);
         }
         let agent = hosted.agent()?;
-        let mut text = Vec::new();
         let file = agent.toolbox().workspace().open_read(Path::new(FILE))?;
-        file.take(LIST_BYTES as u64)
-            .read_to_end(&mut text)
-            .map_err(Error::io("read", FILE))?;
+        let text = read_beginning(&file, LIST_BYTES as u64).map_err(Error::io("read", FILE))?;
         let text = String::from_utf8_lossy(&text);
         let Some(tasks) = list::open_tasks(&text) else {
             return Ok(Beat::Empty);

@@ -9,7 +9,6 @@ mod folder;
 pub mod manifest;
 pub(super) mod schema;
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::approval::{Answer, Cause, Question};
@@ -24,6 +23,7 @@ use crate::limits::tools::{
 };
 use crate::state::{ToolApproval, ToolApprovals};
 use crate::sys::at::Kind;
+use crate::sys::file::read_beginning;
 
 use super::arguments::Arguments;
 use super::commands::{Commands, ToolRun};
@@ -118,12 +118,9 @@ fn read_manifest(
     }
     let path = Path::new(FOLDER).join(name).join(FILE);
     let read = || -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
         let file = workspace.open_read(&path)?;
-        file.take(CUSTOM_MANIFEST_BYTES_MAX as u64 + 1)
-            .read_to_end(&mut bytes)
-            .map_err(Error::io("read", &path))?;
-        Ok(bytes)
+        read_beginning(&file, CUSTOM_MANIFEST_BYTES_MAX as u64 + 1)
+            .map_err(Error::io("read", &path))
     };
     let bytes = read().map_err(|error| error.to_string())?;
     manifest::read(name, &bytes).map_err(|fault| format!("{FILE}: {fault}"))

@@ -15,6 +15,7 @@ use crate::limits::chat::IMAGE_BYTES;
 use crate::limits::tools::{LINE_BYTES, NOTE_CHARS, READ_CHARS, SNIFF_BYTES};
 use crate::secret::Eraser;
 use crate::skills::built_in::built_in_at;
+use crate::sys::file::read_beginning;
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
 
@@ -44,18 +45,13 @@ pub(super) fn read_file(context: &Context<'_>, arguments: &Arguments) -> Result<
             .saturating_sub(NOTE_CHARS),
         eraser: context.eraser,
     };
-    let mut file = match context.workspace.open_read(Path::new(path.as_ref())) {
+    let file = match context.workspace.open_read(Path::new(path.as_ref())) {
         Err(error) => return read_built_in(context, &path, &part).unwrap_or(Err(error)),
         Ok(file) => file,
     };
     let failed = |error| Error::io("read", path.as_ref())(error);
     let size = file.metadata().map_err(failed)?.len();
-    let mut head = Vec::new();
-    let sniff = SNIFF_BYTES as u64;
-    (&mut file)
-        .take(sniff)
-        .read_to_end(&mut head)
-        .map_err(failed)?;
+    let head = read_beginning(&file, SNIFF_BYTES as u64).map_err(failed)?;
     match FileType::detect(&head) {
         Binary(what) => Ok(ToolResult {
             text: format!("{path} is not a text file: {what}, {size} bytes"),

@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::fmt::Write;
-use std::io::Read;
 use std::path::Path;
 
 use crate::chat::{ToolResult, ToolSpec};
@@ -10,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::limits::tools::{
     EDIT_BYTES, EDIT_CANDIDATE_LINES, EDIT_CANDIDATES, EDIT_NEAR_TIME, EDIT_PLACES,
 };
+use crate::sys::file::read_beginning;
 use crate::sys::time::CpuBudget;
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
@@ -82,10 +82,7 @@ pub(super) fn edit_file(context: &Context<'_>, arguments: &Arguments) -> Result<
 
 fn read_text(context: &Context<'_>, path: &str) -> Result<String> {
     let file = context.workspace.open_read(Path::new(path))?;
-    let mut content = Vec::new();
-    file.take(EDIT_BYTES as u64 + 1)
-        .read_to_end(&mut content)
-        .map_err(Error::io("read", path))?;
+    let content = read_beginning(&file, EDIT_BYTES as u64 + 1).map_err(Error::io("read", path))?;
     if content.len() > EDIT_BYTES {
         return Err(Error::TooLarge {
             what: path.to_owned(),
