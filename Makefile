@@ -1,7 +1,7 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
 .PHONY: help run test screens fakes mail croniter html5lib mailboxes conformance units fuzz footprint sizes soak boards boards-test deploy install-test boards-today reproducible
-.PHONY: irc matrix mcp-servers packages packages-test release deny clean day
+.PHONY: layout irc matrix mcp-servers packages packages-test release deny clean day
 
 CARGO ?= cargo
 PEACRAB = $(CARGO) run --release --locked --quiet --
@@ -152,6 +152,10 @@ footprint: ## Build the static binary and measure its size, memory, instructions
 	binary=$$(cross/build $(CROSS_TARGET)) && python3 scripts/footprint "$$binary" && \
 		PEACRAB_TEST_MEASURED="$$(realpath "$$binary")" env -u PEACRAB_UPDATE_KEY $(CARGO) test --locked --test program -- \
 		--ignored --exact channels::together::a_connected_channel_takes_little_memory --nocapture
+
+layout: ## Note which functions a board needs, in cross/layout/order, which the next build of the static binary reads
+	@scripts/setup footprint
+	binary=$$(cross/build $(CROSS_TARGET)) && python3 scripts/layout "$$binary" cross/layout/order
 
 sizes: ## Show where the text of the program goes, by room (ROOM: within one)
 	scripts/sizes $(ROOM)

@@ -5,13 +5,13 @@
 
 It runs the real program, which talks over TLS to a fake model server and a fake Bot API. Times depend on
 the machine and are only printed. Everything else has a limit: bytes, memory, instructions under
-valgrind, writes and syncs under strace, and the processor time of the idle gateway. With --soak only the
+valgrind, writes and syncs under strace, and the processor time of the idle gateway. Resident memory is measured on an
+emulated card (card.py); where this account cannot mount one, it is only printed. With --soak only the
 gateway is measured, under load for this time. `scripts/setup footprint` installs openssl, valgrind and
 strace; Python needs no packages.
 """
 
 import argparse
-import os
 import shutil
 import sys
 import tempfile
@@ -21,11 +21,13 @@ sys.dont_write_bytecode = True
 
 import certificates
 import gateway
+import layout
 import remote
 import search
 import servers
 import soak
 import turns
+from card import card_with
 from model import Model
 from program import Program
 from table import Table
@@ -43,29 +45,27 @@ def main():
         if not shutil.which(tool):
             sys.exit(f"{tool} is missing: run scripts/setup footprint")
 
-    forget_cache(arguments.binary)
-    table = Table()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         certificates.make(folder)
-        with Model(folder) as model:
-            measure(arguments, folder, model, table)
+        card = card_with(folder, arguments.binary)
+        table = Table(has_card=card is not None)
+        try:
+            with Model(folder) as model:
+                measure(arguments, card.binary if card else arguments.binary.resolve(), (folder, model), table)
+        finally:
+            if card:
+                card.remove()
     table.show(arguments.markdown)
     return 1 if table.is_over else 0
 
 
-def forget_cache(binary):
-    """Makes the system read the file from the disk again, as after a start of the board. It maps a
-    file in the pieces that are in its cache, and these are larger for a file just written."""
-    with binary.open("rb") as file:
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+def measure(arguments, binary, surroundings, table):
+    folder, model = surroundings
 
-
-def measure(arguments, folder, model, table):
     def program(name):
         (folder / name).mkdir()
-        return Program(arguments.binary.resolve(), folder / name, model, folder / "authority.pem")
+        return Program(binary, folder / name, model, folder / "authority.pem")
 
     if arguments.soak:
         return soak.run(program("soak"), model, Telegram(folder), arguments.soak, table)
@@ -73,6 +73,7 @@ def measure(arguments, folder, model, table):
         turns.measure(program("turns"), model, table)
         search.measure(program("search"), table)
     if arguments.only != "turns":
+        layout.measure(arguments.binary.with_name("peacrab.map"), program("layout"), Telegram(folder), table)
         gateway.measure(program("gateway"), Telegram(folder), table)
         servers.measure(program("servers"), Telegram(folder), table)
         remote.measure(program("remote"), Telegram(folder), table)

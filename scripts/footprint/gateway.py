@@ -13,10 +13,12 @@ from table import KB, MB, count, kilobytes, megabytes, milliseconds, percent
 from turns import SYNCS_PER_TURN, WRITTEN_BESIDE, WRITTEN_TIMES
 
 IDLE_ANONYMOUS_BYTES = 0.88 * MB
+# On a card that is cold: pages of the program's file are the rest. It is more at the next starts, which read what the first one
+# wrote.
+IDLE_RESIDENT_BYTES = 3.25 * MB
 IDLE_CPU_PERCENT = 0.05
-# Measured: 8.46 on a busy machine, where more calls and turns coincide; the limit is 3 % above. 5.0 MB
-# of it are pages of the program's file. 1.2 MB are anonymous afterwards: 0.2 relocated constants, stacks of turns,
-# connections, conversations, and what the allocator keeps.
+# 1.2 MB are anonymous afterwards: 0.2 relocated constants, stacks of turns, connections, conversations, and what the
+# allocator keeps. The rest are pages of the program's file.
 BUSY_PEAK_BYTES = 8.71 * MB
 # 60 to 140 kB were measured, in eight runs. The windows of 40 people grow from 31 turns to 56 meanwhile; they end at 100.
 GROWTH_BYTES = 224 * KB
@@ -73,7 +75,7 @@ def measure_idle(gateway, telegram, table):
     memory = gateway.memory()
     name = f"gateway polling over TLS for {IDLE_TIME} s, anonymous memory"
     table.gate(name, memory.anonymous, IDLE_ANONYMOUS_BYTES, megabytes)
-    table.note("  resident", megabytes(memory.resident))
+    table.resident("  resident", memory.resident, IDLE_RESIDENT_BYTES)
     table.note("  private (not shared with other processes)", megabytes(memory.private))
     table.gate("  processor time", used, IDLE_CPU_PERCENT, percent)
 
@@ -131,7 +133,7 @@ def measure_work(gateway, telegram, table):
     crowd = Crowd(telegram, PEOPLE)
     crowd.ask(WARM_MESSAGES)
     name = f"{count(WARM_MESSAGES)} messages with a tool and streaming, peak resident"
-    table.gate(name, gateway.peak(), BUSY_PEAK_BYTES, megabytes)
+    table.resident(name, gateway.peak(), BUSY_PEAK_BYTES)
     warm = gateway.memory()
     table.note("  anonymous memory afterwards", megabytes(warm.anonymous))
     table.note("  resident afterwards", megabytes(warm.resident))

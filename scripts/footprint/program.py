@@ -144,6 +144,13 @@ class Program:
             self.run(arguments, strace(Path(logs)))
             return written_and_synced(Path(logs), self.home)
 
+    def calls(self, arguments):
+        """The number of system calls of all threads, as strace(1) sees them."""
+        with tempfile.TemporaryDirectory() as logs:
+            self.run(arguments, ["strace", "-ff", "-s", "0", "-o", str(Path(logs) / "thread")])
+            lines = [line for log in Path(logs).iterdir() for line in log.read_text().splitlines()]
+        return sum(bool(re.match(r"\w+\(", line)) for line in lines)
+
     def make_long_session(self, name):
         """A session of LONG_SESSION_ENTRIES entries, in the form of the journal."""
         stamp = "2026-01-01T12:00:00+00:00"

@@ -7,7 +7,7 @@ import time
 
 from daemon import LINGER_TIME, Crowd, Gateway
 from gateway import MESSAGE_CPU_MS, PEOPLE, WARM_MESSAGES
-from table import KB, MB, count, kilobytes, megabytes, milliseconds
+from table import KB, MB, count, kilobytes, milliseconds
 
 # Two turns, slash commands with their output and new connections after a cut can coincide, so this is more than for
 # questions alone. Measured in 30 minutes: 9.41 MB; the limit is 3 % above. 5.0 MB of it are pages of the program's file.
@@ -53,7 +53,7 @@ def run(program, model, telegram, minutes, table):
         table.gate("messages without an answer", len(crowd.lost), 0, count)
         table.note("messages answered", count(crowd.answered))
         table.note("commands refused because too many ran, and sent again", count(crowd.refused))
-        table.gate("peak resident", gateway.peak(), PEAK_BYTES, megabytes)
+        table.resident("peak resident", gateway.peak(), PEAK_BYTES)
         name = f"anonymous growth from message {count(WARM_MESSAGES)} to the last"
         table.gate(name, max(growth, 0), GROWTH_BYTES, kilobytes)
         table.note("processor time of a message", milliseconds(cpu), milliseconds(MESSAGE_CPU_MS))

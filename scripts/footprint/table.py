@@ -5,10 +5,11 @@ KB = 1_000
 
 
 class Table:
-    """The figures, each with its limit."""
+    """The figures, each with its limit. Resident memory has one only on a card: see card.py."""
 
-    def __init__(self):
+    def __init__(self, has_card):
         self.rows = []
+        self.has_card = has_card
         self.is_over = False
 
     def gate(self, figure, measured, limit, form):
@@ -17,6 +18,13 @@ class Table:
         self.is_over |= not fine
         shown = "none recorded" if limit is None else form(limit)
         self.rows.append((figure, form(measured), shown, "ok" if fine else "OVER"))
+
+    def resident(self, figure, measured, limit):
+        """Resident memory: a gate on a card, and elsewhere only printed."""
+        if self.has_card:
+            self.gate(figure, measured, limit, megabytes)
+        else:
+            self.note(figure, megabytes(measured), megabytes(limit))
 
     def note(self, figure, measured, limit=""):
         """A figure that depends on the machine: only printed."""
