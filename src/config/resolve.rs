@@ -119,7 +119,8 @@ pub struct Folders {
     pub write: Vec<Folder>,
     /// `tools.readOnlyPaths`
     pub read: Vec<Folder>,
-    /// `tools.protectedPaths`
+    /// `tools.protectedPaths`, and what of `tools.readOnlyPaths` is reached by a link that tools or commands could
+    /// have made
     pub protect: Vec<PathBuf>,
 }
 
@@ -138,16 +139,21 @@ impl Folders {
         }
         let mut changeable = vec![workspace.to_owned()];
         changeable.extend(allowed.iter().filter_map(|path| real_path(path, &[]).ok()));
-        let folders = |paths: Vec<PathBuf>| {
+        let folders = |paths: Vec<PathBuf>| -> Vec<Folder> {
             let folder = |named: PathBuf| Folder {
                 real: real_path(&named, &changeable).ok(),
                 named,
             };
             paths.into_iter().map(folder).collect()
         };
+        let read = folders(read_only);
+        let mut protect = expand(&tools.protected_paths)?;
+        // Such a link makes nothing readable, and what it leads to stays read-only all the same.
+        let by_link = read.iter().filter(|folder| folder.real.is_none());
+        protect.extend(by_link.map(|folder| folder.named.clone()));
         Ok(Self {
-            read: folders(read_only),
-            protect: expand(&tools.protected_paths)?,
+            read,
+            protect,
             write: folders(allowed),
         })
     }

@@ -40,6 +40,7 @@ pub use terminal::{Keyboard, Terminal, TerminalEvent, TerminalRequest};
 use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
 use crate::sys::{landlock, seccomp};
+use policy::pinned::{Found, Pinned};
 use policy::{ChildTask, Hooks, Policy, hidden};
 use run::{Running, Spawned, SupervisorReport};
 
@@ -80,6 +81,9 @@ pub struct Invocation<'a> {
 pub struct Exec {
     settings: Settings,
     home: Option<hidden::Home>,
+    /// What is protected, and what is hidden beside the home.
+    protect: Vec<Pinned>,
+    hide: Vec<Pinned>,
     /// The isolation that works here, once tried.
     isolation: Mutex<Option<Isolation>>,
     /// Who else changes files, or needs them unchanged.
@@ -93,12 +97,16 @@ pub struct Exec {
 impl Exec {
     /// Makes ready; nothing is tried before the first command.
     pub fn new(settings: Settings) -> Result<Self> {
+        let home = match &settings.home {
+            Some(path) => hidden::Home::hold(path)?,
+            None => None,
+        };
+        let settings = settings.resolved()?;
         Ok(Self {
-            home: match &settings.home {
-                Some(path) => hidden::Home::hold(path)?,
-                None => None,
-            },
-            settings: settings.resolved()?,
+            home,
+            protect: Pinned::all(&settings.protect),
+            hide: Pinned::all(&settings.hide),
+            settings,
             isolation: Mutex::new(None),
             hold: Arc::default(),
             hooks: Hooks::default(),
@@ -164,15 +172,19 @@ impl Exec {
         task: ChildTask,
         folder: &Path,
     ) -> Result<Policy> {
-        let (mut hide, mut protect) = (Vec::new(), Vec::new());
+        let (mut hide, mut protect, mut fixed) = (Found::default(), Found::default(), Vec::new());
         if isolation.system_calls {
-            hide = policy::real(&settings.hide);
-            if let Some(home) = &self.home {
-                hide.push(home.path()?.to_owned());
-            }
-            hide = hidden::with_mounts(hide, Some(&settings.workspace))?;
-            protect = hidden::with_mounts(policy::real(&settings.protect), None)?;
+            let home = self
+                .home
+                .as_ref()
+                .map(|home| home.path().map(Path::to_owned));
+            let home = home.transpose()?;
+            let workspace = Some(&*settings.workspace);
+            hide = Found::look(&self.hide, &settings.hide, home.as_slice(), workspace)?;
+            protect = Found::look(&self.protect, &settings.protect, &[], None)?;
+            fixed = settings.links_to_keep();
         }
+        let inodes = [protect.inodes, hide.inodes].concat();
         #[cfg(feature = "test-hooks")]
         let isolation = self.weakened(isolation);
         let policy = Policy {
@@ -187,8 +199,10 @@ impl Exec {
             inode: None,
             write: settings.write.clone(),
             read: settings.read.clone(),
-            protect,
-            hide,
+            protect: protect.paths,
+            hide: hide.paths,
+            inodes,
+            fixed,
             links: settings
                 .links
                 .iter()
@@ -392,7 +406,13 @@ impl Exec {
         let task = ChildTask::Shell(":".into());
         let mut policy = self.policy(isolation, task, Path::new("/"))?;
         // A folder that a command has swapped for a link must not look like a kernel without them.
-        for paths in [&mut policy.write, &mut policy.read, &mut policy.protect] {
+        policy.inodes.drain(..policy.protect.len());
+        for paths in [
+            &mut policy.write,
+            &mut policy.read,
+            &mut policy.protect,
+            &mut policy.fixed,
+        ] {
             paths.clear();
         }
         let mut running = self.start(&policy)?;

@@ -1,6 +1,7 @@
 //! What a confined child has to obey.
 
 pub(super) mod hidden;
+pub(super) mod pinned;
 mod wire;
 
 use std::ffi::OsString;
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
-use crate::sys::pty;
+use crate::sys::{process, pty};
 
 /// How the child gets a view of the machine of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -171,6 +172,10 @@ pub struct Policy {
     pub protect: Vec<PathBuf>,
     /// What is not seen even inside a folder to read.
     pub hide: Vec<PathBuf>,
+    /// Device and inode of each path of `protect` and then of `hide`. Where something else is found, nothing is done.
+    pub inodes: Vec<(u64, u64)>,
+    /// Links on the way to paths of the configuration. Nothing is put in their place even inside a folder to write.
+    pub fixed: Vec<PathBuf>,
     /// Links to folders, by which they are known too: a link and where it leads, one after the other.
     pub links: Vec<PathBuf>,
     /// The whole environment.
@@ -212,6 +217,35 @@ pub(super) fn closest<const N: usize>(
 }
 
 impl Policy {
+    /// The paths to protect, each with its device and inode.
+    pub fn protected(&self) -> impl Iterator<Item = (&Path, (u64, u64))> {
+        let inodes = self.inodes.iter().copied();
+        self.protect.iter().map(PathBuf::as_path).zip(inodes)
+    }
+
+    /// The paths to hide, each with its device and inode.
+    pub fn hidden(&self) -> impl Iterator<Item = (&Path, (u64, u64))> {
+        let inodes = self.inodes.iter().copied().skip(self.protect.len());
+        self.hide.iter().map(PathBuf::as_path).zip(inodes)
+    }
+
+    /// The folders of a view of its own that are memory.
+    pub fn in_memory(&self) -> &'static [&'static str] {
+        match (self.isolation.own_view(), self.whole) {
+            (false, _) => &[],
+            (true, true) => &["/dev/shm"],
+            (true, false) => &["/dev/shm", "/tmp"],
+        }
+    }
+
+    /// The closest folder in which a path may be written, were it not protected.
+    pub fn writable_above(&self, path: &Path) -> Option<&Path> {
+        let whole = self.whole.then_some(Path::new("/"));
+        let roots = self.write.iter().map(PathBuf::as_path).chain(whole);
+        let roots = roots.filter(|root| path.starts_with(root));
+        roots.max_by_key(|root| root.as_os_str().len())
+    }
+
     /// What a command may do with a real path; none where the policy says nothing.
     pub fn access(&self, path: &Path) -> Option<Access> {
         closest(
@@ -228,7 +262,7 @@ impl Policy {
     /// Fails when the child would not take the policy: each mount that shows something hidden is a path in it.
     pub fn check_size(&self) -> Result<()> {
         let paths = self.hide.len().saturating_add(self.protect.len());
-        let is_long = self.hide.len().max(self.protect.len()) > bounds::POLICY_ITEMS;
+        let is_long = paths.max(self.fixed.len()) > bounds::POLICY_ITEMS;
         if !is_long && self.encode().len() <= bounds::POLICY_BYTES {
             return Ok(());
         }
@@ -278,6 +312,8 @@ pub struct Settings {
     pub hide: Vec<PathBuf>,
     /// Links of the configuration, and where each leads: they are there in every view.
     pub links: Vec<(PathBuf, PathBuf)>,
+    /// Further paths of the configuration. No command replaces a link on the way to one of them.
+    pub named: Vec<PathBuf>,
     /// The account's home folder; it is HOME of commands outside the sandbox.
     pub account_home: Option<PathBuf>,
     /// A folder that commands in a view of their own see as `/`: on the disk of the home, and made when it is
@@ -308,6 +344,7 @@ impl Settings {
             home: None,
             hide: Vec::new(),
             links: Vec::new(),
+            named: Vec::new(),
             account_home: None,
             root: None,
             empty_home: None,
@@ -316,7 +353,8 @@ impl Settings {
                 cpu_seconds: bounds::CPU_SECONDS,
                 memory_bytes: bounds::MEMORY_BYTES,
                 file_bytes: bounds::FILE_BYTES,
-                tmp_bytes: bounds::TMP_BYTES,
+                tmp_bytes: bounds::TMP_BYTES
+                    .min(process::memory::memory_of_machine() / bounds::TMP_PARTS),
                 processes: bounds::PROCESSES,
                 files: bounds::FILES,
             },

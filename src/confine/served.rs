@@ -32,6 +32,8 @@ pub struct Service<'a> {
     pub write: Vec<PathBuf>,
     /// Further folders to read: real paths.
     pub read: Vec<PathBuf>,
+    /// Further paths that are not changed.
+    pub protect: Vec<PathBuf>,
     /// Further variables.
     pub environment: Vec<(OsString, OsString)>,
     /// Whether it reaches the network; `None`: as commands do.
@@ -76,6 +78,7 @@ impl Exec {
         let mut settings = self.settings.clone();
         settings.write.extend_from_slice(&service.write);
         settings.read.extend_from_slice(&service.read);
+        settings.protect.extend_from_slice(&service.protect);
         settings.network = service.network.unwrap_or(settings.network);
         let mut settings = settings.resolved()?;
         settings

@@ -10,7 +10,7 @@ use crate::limits::files::{FOLDER_NAMES, WALK_DEPTH};
 use crate::sys::at::{self, Kind};
 
 use super::Workspace;
-use super::roots::{Failure, Intent};
+use super::roots::{self, Failure, Intent};
 
 impl Workspace {
     /// Gives a folder another name in the same folder. What has that name already, if it is a folder,
@@ -19,11 +19,16 @@ impl Workspace {
         self.access("rename", from, |root, rest| {
             self.needs_writable(root)?;
             let from = self.locate(root, rest, Intent::Write)?;
+            let marks = self.marks()?;
+            roots::check_within(&marks, at::status_at(&from.folder, &from.name)?.inode)?;
             let above = rest.parent().unwrap_or(Path::new(""));
             let target = self.locate(root, &above.join(to), Intent::Write)?;
             let exchanges = match at::status_if_any(&target.folder, &target.name)? {
                 None => false,
-                Some(status) if status.kind == Kind::Folder => true,
+                Some(status) if status.kind == Kind::Folder => {
+                    roots::check_within(&marks, status.inode)?;
+                    true
+                }
                 Some(_) => return Err(Failure::System(io::ErrorKind::NotADirectory.into())),
             };
             at::rename(
@@ -46,6 +51,12 @@ impl Workspace {
                 .file_name()
                 .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
             let folder = at::open_folder(&above.folder, &above.name)?;
+            self.permit(root, folder.as_fd(), name, Intent::Write)?;
+            roots::check_thing(
+                &self.marks()?,
+                at::status_at(&folder, name)?.inode,
+                Intent::Write,
+            )?;
             if at::status_at(&folder, name)?.kind == Kind::Folder {
                 self.locate(root, rest, Intent::Write)?;
                 self.empty(at::open_folder(&folder, name)?)?;
@@ -66,7 +77,7 @@ impl Workspace {
             let mut below = None;
             for name in names {
                 let status = at::status_at(folder, &name)?;
-                super::roots::check_thing(&marks, status.inode, Intent::Write)?;
+                roots::check_thing(&marks, status.inode, Intent::Write)?;
                 match status.kind {
                     Kind::Folder => below = Some(name),
                     _ => at::remove_file(folder, &name)?,

@@ -253,6 +253,10 @@ impl Roots {
     fn guard(&mut self, place: &Path, protection: Protection) -> Result<()> {
         let guard = Guard::new(place, protection).map_err(Error::io("protect", place))?;
         self.guards.push(guard);
+        // Nothing is put in the place of a link that leads there.
+        let links = beneath::links_on_the_way(place);
+        let guards = links.iter().filter_map(|link| Guard::of_link(link).ok());
+        self.guards.extend(guards);
         Ok(())
     }
 }
@@ -308,6 +312,9 @@ impl Guard {
     /// Guards a place by its absolute path. A place that does not exist is guarded from the first
     /// folder on that is missing.
     pub(super) fn new(place: &Path, protection: Protection) -> io::Result<Self> {
+        // Without links, also where the last one leads to what does not exist yet.
+        let real = beneath::real_path(place, &[]);
+        let place = real.as_deref().unwrap_or(place);
         let mut existing = place;
         let mut name = OsStr::new(".");
         let canonical = loop {
@@ -323,7 +330,18 @@ impl Guard {
             (Some(parent), Some(own)) if existing == place => (parent, own),
             _ => (canonical.as_path(), name),
         };
-        let folder = at::open_root(parent)?;
+        Self::of_name(at::open_root(parent)?, name, protection)
+    }
+
+    /// Guards the name of a link; what it leads to has a guard of its own.
+    fn of_link(link: &Path) -> io::Result<Self> {
+        let (Some(above), Some(name)) = (link.parent(), link.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        Self::of_name(at::open_root(above)?, name, Protection::ReadOnly)
+    }
+
+    fn of_name(folder: OwnedFd, name: &OsStr, protection: Protection) -> io::Result<Self> {
         let first = match at::hold(&folder, name) {
             Ok(handle) => {
                 let inode = at::status(&handle)?.inode;
@@ -388,6 +406,16 @@ fn refuse(
 /// Compares a thing with the protected ones, whatever its name.
 pub(super) fn check_thing(marks: &[Mark<'_>], inode: Inode, intent: Intent) -> Result<(), Failure> {
     refuse(marks, intent, |mark| mark.is(inode))
+}
+
+/// Refuses to move a folder with something protected in it, which would be at another path then.
+pub(super) fn check_within(marks: &[Mark<'_>], folder: Inode) -> Result<(), Failure> {
+    for mark in marks {
+        if mark.is(folder) || lies_beneath(mark.guard.folder.as_fd(), folder)? {
+            return refuse(std::slice::from_ref(mark), Intent::Write, |_| true);
+        }
+    }
+    Ok(())
 }
 
 /// A name in an open folder, beneath a root.
@@ -532,65 +560,4 @@ impl Failure {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_of_the_programs_own_home_cannot_be_given_to_tools() {
-        let top = tempfile::tempdir().unwrap();
-        let home = top.path().join("home");
-        std::fs::create_dir_all(home.join("workspace/sub")).unwrap();
-        std::fs::create_dir(home.join("sessions")).unwrap();
-        let open = |workspace: &Path, allowed: &Path| {
-            let places = Places {
-                workspace,
-                hidden: &[&home],
-                user_home: None,
-            };
-            let tools = Tools {
-                allowed_paths: vec![allowed.to_str().unwrap().to_owned()],
-                ..Tools::default()
-            };
-            Roots::open(&places, &tools).map(drop)
-        };
-        let workspace = home.join("workspace");
-        open(&workspace, &workspace.join("sub")).unwrap();
-        open(&workspace, &top.path().join("missing")).unwrap();
-        for refused in [
-            open(&workspace, &home),
-            open(&workspace, &home.join("sessions")),
-            open(&home, top.path()),
-        ] {
-            let error = refused.unwrap_err();
-            assert!(matches!(error, Error::Config(_)), "{error}");
-            assert!(
-                error.to_string().contains("tools may not use it"),
-                "{error}"
-            );
-        }
-    }
-
-    #[test]
-    fn the_closest_folder_comes_first() {
-        let top = tempfile::tempdir().unwrap();
-        let workspace = top.path().join("w");
-        std::fs::create_dir_all(workspace.join("docs")).unwrap();
-        let places = Places {
-            workspace: &workspace,
-            hidden: &[],
-            user_home: Some(top.path()),
-        };
-        let tools = Tools {
-            allowed_paths: vec!["~".to_owned()],
-            read_only_paths: vec!["docs".to_owned()],
-            restrict_to_workspace: false,
-            ..Tools::default()
-        };
-        let roots = Roots::open(&places, &tools).unwrap();
-        let writable: Vec<bool> = roots.roots.iter().map(|root| root.writable).collect();
-        assert_eq!(writable, [false, true, true, true]);
-        let path = workspace.join("docs/a/../b");
-        let rest = roots.roots[0].rest_of(&path);
-        assert_eq!(rest, Some(Path::new("a/../b")));
-    }
-}
+mod tests;

@@ -18,6 +18,13 @@ pub struct Inode {
     number: u64,
 }
 
+impl Inode {
+    /// The numbers of the device and of the inode.
+    pub fn numbers(self) -> (u64, u64) {
+        (self.device, self.number)
+    }
+}
+
 /// The kinds of things that have a name in a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -156,9 +156,24 @@ fn push_reversed(ahead: &mut Vec<OsString>, path: &Path) {
 /// counts. A link in one of the folders `changeable` is not followed, because anyone who can change the
 /// folder could have put it there; the error is `ELOOP` then.
 pub fn real_path(path: &Path, changeable: &[PathBuf]) -> io::Result<PathBuf> {
+    follow_links(path, changeable, &mut Vec::new())
+}
+
+/// The links on the way to a path, by their own real paths; up to the limit where they lead in circles.
+pub fn links_on_the_way(path: &Path) -> Vec<PathBuf> {
+    let mut links = Vec::new();
+    // What was passed before a circle is known all the same.
+    let _ = follow_links(path, &[], &mut links);
+    links
+}
+
+fn follow_links(
+    path: &Path,
+    changeable: &[PathBuf],
+    links: &mut Vec<PathBuf>,
+) -> io::Result<PathBuf> {
     let mut real = PathBuf::from("/");
     let mut ahead = Vec::new();
-    let mut links = 0;
     push_reversed(&mut ahead, path);
     while let Some(component) = ahead.pop() {
         match component.as_encoded_bytes() {
@@ -170,10 +185,10 @@ pub fn real_path(path: &Path, changeable: &[PathBuf]) -> io::Result<PathBuf> {
                     continue;
                 };
                 let foreign = changeable.iter().any(|folder| real.starts_with(folder));
-                if foreign || links == LINKS {
+                if foreign || links.len() == LINKS {
                     return Err(Errno::LOOP.into());
                 }
-                links += 1;
+                links.push(real.clone());
                 real.pop();
                 push_reversed(&mut ahead, &target);
             }

@@ -9,6 +9,8 @@
 mod attacks;
 #[path = "../harness/feature.rs"]
 mod feature;
+mod links;
+mod memory;
 mod network;
 mod paths;
 mod refused;

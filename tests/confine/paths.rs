@@ -15,7 +15,7 @@ use super::world::{CANARY, GOT_OUT, World};
 use super::{chosen_modes, named, works};
 
 /// The modes that this machine supports, with changed settings.
-fn modes(world: &World, change: impl Fn(&mut Settings)) -> Vec<(&'static str, Exec)> {
+pub fn modes(world: &World, change: impl Fn(&mut Settings)) -> Vec<(&'static str, Exec)> {
     let mut found = Vec::new();
     for (mode, choice, version) in chosen_modes() {
         let mut settings = world.settings(choice, true);
@@ -32,7 +32,7 @@ fn modes(world: &World, change: impl Fn(&mut Settings)) -> Vec<(&'static str, Ex
 }
 
 /// The output of a command, or why it was not run.
-fn output(exec: &Exec, folder: &Path, line: &str) -> String {
+pub fn output(exec: &Exec, folder: &Path, line: &str) -> String {
     let command = ShellCommand {
         line,
         folder,
@@ -50,7 +50,7 @@ fn output(exec: &Exec, folder: &Path, line: &str) -> String {
     }
 }
 
-fn check(mode: &str, command: &str, output: &str) {
+pub fn check(mode: &str, command: &str, output: &str) {
     assert!(
         !output.contains(CANARY) && !output.contains(GOT_OUT),
         "{mode}: {command}: {output}"
@@ -410,5 +410,104 @@ fn a_home_that_is_a_link_is_hidden_and_its_workspace_is_used() {
         assert!(rows.len() >= 18, "{rows:?}");
         assert!(rows.iter().all(|row| row.held), "{mode}: {rows:?}");
         world.clean();
+    }
+}
+
+/// Folders for temporary files, which a view of its own has itself, with names that need care.
+#[test]
+fn a_workspace_is_used_wherever_it_is() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let world = World::new();
+    let names = [
+        "plain",
+        "with space",
+        "new\nline",
+        "quote'\"$x",
+        "back\\040slash",
+    ]
+    .map(OsStr::new);
+    let odd = OsStr::from_bytes(b"\xff\xfe");
+    for above in [
+        "/var/tmp", "/tmp", "/dev/shm", "/run", "/srv", "/mnt", "/var/lib",
+    ] {
+        let Ok(top) = tempfile::tempdir_in(above) else {
+            // Only root may write to some.
+            continue;
+        };
+        let top = top.path();
+        for name in names.iter().copied().chain([odd]) {
+            let (workspace, beside) = (top.join(name), top.join("beside"));
+            fs::create_dir_all(&workspace).unwrap();
+            fs::create_dir_all(&beside).unwrap();
+            fs::write(beside.join("read"), "what is read\n").unwrap();
+            fs::write(top.join("secret"), CANARY).unwrap();
+            let change = |settings: &mut Settings| {
+                settings.workspace.clone_from(&workspace);
+                settings.write = Vec::new();
+                settings.read = vec![beside.clone()];
+            };
+            for (mode, exec) in modes(&world, change) {
+                let place = format!("{mode}, {}", workspace.display());
+                let line = format!(
+                    "echo works > made && cat made {0}/read; echo y > {0}/new && echo GOT-OUT; cat ../secret",
+                    beside.display()
+                );
+                let said = output(&exec, &workspace, &line);
+                assert!(said.contains("works\nwhat is read\n"), "{place}: {said}");
+                check(&place, &line, &said);
+                assert_eq!(
+                    fs::read_to_string(workspace.join("made")).unwrap(),
+                    "works\n",
+                    "{place}"
+                );
+                if exec.isolation().unwrap().own_view() {
+                    let said = output(&exec, &workspace, "echo same > /var/tmp/x && cat /tmp/x");
+                    assert!(said.contains("same"), "{place}: {said}");
+                }
+            }
+        }
+    }
+}
+
+/// The folders themselves, as folders that commands get.
+#[test]
+fn folders_for_temporary_files_can_be_given_to_commands() {
+    let world = World::new();
+    for folder in ["/var/tmp", "/tmp", "/dev/shm"] {
+        let file = tempfile::NamedTempFile::new_in(folder).unwrap();
+        fs::write(file.path(), "there").unwrap();
+        for writes in [true, false] {
+            let change = |settings: &mut Settings| match writes {
+                true => settings.write.push(folder.into()),
+                false => settings.read.push(folder.into()),
+            };
+            for (mode, exec) in modes(&world, change) {
+                let line = format!("cat {}", file.path().display());
+                let said = world.run(&exec, &line).output.text();
+                assert!(said.contains("there"), "{mode}, {folder}, {writes}: {said}");
+            }
+        }
+    }
+}
+
+/// Only root can mount.
+#[test]
+fn a_workspace_that_is_a_mount_is_used() {
+    let world = World::new();
+    if !rustix::process::getuid().is_root() {
+        return;
+    }
+    let (source, workspace) = (world.at("source"), world.at("mounted"));
+    fs::create_dir(&source).unwrap();
+    fs::create_dir(&workspace).unwrap();
+    let mount = Mount::bind(&source, &workspace);
+    if !feature::has("mounts", mount.as_ref().map(drop)) {
+        return;
+    }
+    for (mode, exec) in modes(&world, |settings| settings.workspace.clone_from(&workspace)) {
+        let said = output(&exec, &workspace, "echo works > made && cat made");
+        assert!(said.contains("works"), "{mode}: {said}");
+        fs::remove_file(source.join("made")).unwrap();
     }
 }

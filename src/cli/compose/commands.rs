@@ -39,6 +39,10 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
     let user_home = context.environment().get("HOME").map(Path::new);
     let folders = Folders::of(tools, &workspace, user_home)?;
     let links = folders.links();
+    let configured = folders.write.iter().chain(&folders.read);
+    let mut named: Vec<_> = configured.map(|folder| folder.named.clone()).collect();
+    let profiles = config.agents.profiles().into_iter();
+    named.extend(profiles.map(|profile| home.path().join(profile.settings.workspace)));
     let paths = |list: Vec<Folder>| list.into_iter().filter_map(|folder| folder.real).collect();
     let mut hide = vec![context.config_file()?];
     hide.extend(loaded.secret_files.iter().cloned());
@@ -60,6 +64,7 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
         home: Some(home.path().to_owned()),
         hide,
         links,
+        named,
         account_home: account::own().map(|account| account.home),
         root: Some(home.state().join("root")),
         empty_home: Some(home.state().join("empty")),

@@ -14,7 +14,8 @@ pub use rules::PROGRAMS;
 pub use temporary::{PREFIX as TEMPORARY, remove_leftovers};
 
 use std::convert::Infallible;
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
@@ -29,7 +30,7 @@ use super::policy::{Bounds, ChildTask, Policy, Step};
 use super::policy::{HOOKED, Hooks};
 use crate::limits::confine as bounds;
 use crate::sys::process::{self, Alone, Fork, Signals};
-use crate::sys::{descriptor, namespaces, pty, seccomp};
+use crate::sys::{at, descriptor, namespaces, pty, seccomp};
 use gate::Gate;
 use supervise::{Ceiling, Failure, Status, Watch, While};
 
@@ -53,9 +54,29 @@ pub fn main() -> ! {
 /// The proof that a fork is safe, and the control group of the command.
 type Starting = (Alone, Option<OwnedFd>);
 
+/// Makes this process and all that it starts go before the gateway when memory runs out. Raising the number needs no
+/// right, but later the file is not this account's, or is read-only. Returns the file, which lowers it again.
+fn raise_oom_score() -> Option<File> {
+    let mut file = File::options()
+        .write(true)
+        .open("/proc/self/oom_score_adj")
+        .ok()?;
+    file.write_all(bounds::OOM_SCORE.as_bytes()).ok()?;
+    Some(file)
+}
+
+/// Lets the command go before its supervisor, which has to end what the command leaves.
+fn lower_oom_score(file: Option<File>) {
+    if let Some(mut file) = file {
+        // Where it stays as it is, the command is the larger one.
+        let _ = file.write_all(bounds::OOM_SCORE_OF_SUPERVISOR.as_bytes());
+    }
+}
+
 fn confine(status: &Status) -> Result<(), Failure> {
     let policy = read_policy().doing("read what to do")?;
     let group = open_group(&policy);
+    let score = raise_oom_score();
     let alone = Alone::prove().doing("start alone")?;
     if !policy.hooks.skips(Step::Descriptors) {
         process::close_on_exec_from(3).doing("close what was open")?;
@@ -69,7 +90,7 @@ fn confine(status: &Status) -> Result<(), Failure> {
     if policy.isolation.own_view() {
         in_namespaces(&policy, status, (alone, group), &signals)
     } else {
-        in_group(&policy, status, (alone, group), &signals)
+        in_group(&policy, status, (alone, group), (&signals, score))
     }
 }
 
@@ -140,6 +161,13 @@ fn first_process(
         namespaces::loopback_up().doing("switch the loopback on")?;
     }
     root::enter(policy, status)?;
+    if policy.task == ChildTask::Interactive {
+        // Its supervisor sees there how much memory they hold.
+        for folder in policy.in_memory() {
+            let held = at::open_root(Path::new(folder)).doing("open a folder in memory")?;
+            descriptor::send(rustix::stdio::stdin(), held).doing("hand a folder over")?;
+        }
+    }
     let temporary = Path::new("/tmp");
     let gated = has_gate(policy, status);
     let (ours, theirs) = UnixStream::pair().doing("connect with the command")?;
@@ -189,7 +217,7 @@ fn in_group(
     policy: &Policy,
     status: &Status,
     starting: Starting,
-    signals: &Signals,
+    (signals, score): (&Signals, Option<File>),
 ) -> Result<(), Failure> {
     process::set_undumpable().doing("close its memory")?;
     process::adopt_orphans().doing("adopt orphans")?;
@@ -202,6 +230,7 @@ fn in_group(
             command(policy, status, &temporary, gated, theirs).map(|never| match never {})
         }
         Fork::Parent(main) => {
+            lower_oom_score(score);
             drop(theirs);
             let asks = gated || rules::asks_before_signals(policy);
             if asks {
@@ -337,7 +366,7 @@ fn connect_shell(input: &OwnedFd) -> io::Result<()> {
 }
 
 fn open_null() -> io::Result<OwnedFd> {
-    Ok(std::fs::File::open("/dev/null")?.into())
+    Ok(File::open("/dev/null")?.into())
 }
 
 /// Takes the policy off the pipe and not one byte more: what follows is the command's input.
@@ -380,7 +409,5 @@ fn set_limits(limits: &Bounds) -> io::Result<()> {
     )?;
     // The daemon and the supervisor come first where there is little to share.
     rustix::process::nice(bounds::NICENESS)?;
-    // When memory runs out, this goes before the daemon. Raising it needs no right.
-    let _ = std::fs::write("/proc/self/oom_score_adj", bounds::OOM_SCORE);
     Ok(())
 }

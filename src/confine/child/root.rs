@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::mount::MountFlags;
 
-use super::rules as view;
+use super::rules::{self as view, replaced};
 use super::supervise::{Failure, Status, While};
 use crate::confine::policy::Policy;
 use crate::limits::confine as bounds;
@@ -29,6 +29,12 @@ const WRITE: Without = Without {
     writing: false,
     devices: true,
 };
+
+/// The folder for temporary files that are kept longer. In a view of its own it is the same as /tmp.
+const OTHER_TEMPORARY: &str = "/var/tmp";
+
+/// Folders that every view has of its own.
+const OWN: [&str; 2] = ["/dev", "/proc"];
 
 /// Where there is what stands for hidden paths.
 const COVERS: &str = "/dev/.hidden";
@@ -52,14 +58,12 @@ pub fn enter(policy: &Policy, status: &Status) -> Result<(), Failure> {
     let changes = changes(policy).doing("open a folder of the policy")?;
     // A full or read-only disk, or one with other names on it, is no reason not to run.
     let disk = prepare(policy, &shown, &changes).ok();
-    let stage = Stage::new(policy.whole, disk).doing("mount a new root")?;
+    let stage = Stage::new(policy, disk).doing("mount a new root")?;
     for one in &shown {
         stage.show(one).doing("show the system's folders")?;
     }
-    stage
-        .make_links(policy.whole)
-        .doing("make the system's links")?;
-    stage.make_devices(policy.whole).doing("make devices")?;
+    stage.make_links(policy).doing("make the system's links")?;
+    stage.make_devices(policy).doing("make devices")?;
     stage.make_temporary(policy).doing("make /tmp")?;
     if let Err(error) = stage.make_processes() {
         // Where parts of /proc are covered, as in many containers, the kernel gives no new one.
@@ -71,8 +75,12 @@ pub fn enter(policy: &Policy, status: &Status) -> Result<(), Failure> {
     for (path, change) in &changes {
         match change {
             Change::Show(one) => stage.show(one).doing("show a folder of the policy")?,
-            Change::Protect => stage.protect(policy, path).doing("protect a path")?,
-            Change::Hide => stage.hide(policy, path).doing("hide a path")?,
+            Change::Protect(inode) => {
+                let done = stage.protect(policy, path, *inode);
+                done.doing("protect a path")?;
+            }
+            Change::Hide(inode) => stage.hide(policy, path, *inode).doing("hide a path")?,
+            Change::Fix => stage.fix(policy, path).doing("fix a link")?,
         }
     }
     if policy.whole {
@@ -90,8 +98,12 @@ pub fn enter(policy: &Policy, status: &Status) -> Result<(), Failure> {
 /// What the policy changes at a path.
 enum Change {
     Show(Mounted),
-    Protect,
-    Hide,
+    /// By device and inode.
+    Protect((u64, u64)),
+    /// By device and inode.
+    Hide((u64, u64)),
+    /// A link keeps its name.
+    Fix,
 }
 
 /// All that the policy changes. A folder comes before what is in it, so that what is said of the
@@ -103,18 +115,12 @@ fn changes(policy: &Policy) -> io::Result<Vec<(&Path, Change)>> {
             changes.push((path.as_path(), Change::Show(grant(path, without)?)));
         }
     }
-    changes.extend(
-        policy
-            .protect
-            .iter()
-            .map(|path| (path.as_path(), Change::Protect)),
-    );
-    changes.extend(
-        policy
-            .hide
-            .iter()
-            .map(|path| (path.as_path(), Change::Hide)),
-    );
+    let protected = policy.protected();
+    changes.extend(protected.map(|(path, inode)| (path, Change::Protect(inode))));
+    let hidden = policy.hidden();
+    changes.extend(hidden.map(|(path, inode)| (path, Change::Hide(inode))));
+    let fixed = policy.fixed.iter();
+    changes.extend(fixed.map(|link| (link.as_path(), Change::Fix)));
     changes.sort_by_key(|(path, _)| *path);
     Ok(changes)
 }
@@ -193,7 +199,7 @@ fn prepare(policy: &Policy, shown: &[Mounted], changes: &[(&Path, Change)]) -> i
     let root = at::hold_below(path_handle(Path::new("/"))?, &policy.root, None)?;
     let granted = changes.iter().filter_map(|(_, change)| match change {
         Change::Show(one) => Some(one),
-        Change::Protect | Change::Hide => None,
+        Change::Protect(_) | Change::Hide(_) | Change::Fix => None,
     });
     for one in shown.iter().chain(granted) {
         prepare_name(&root, &one.path, one.kind()?)?;
@@ -201,7 +207,10 @@ fn prepare(policy: &Policy, shown: &[Mounted], changes: &[(&Path, Change)]) -> i
     for folder in ["/dev", "/tmp", "/proc"] {
         prepare_name(&root, Path::new(folder), FileType::Directory)?;
     }
-    for (path, target) in system_links() {
+    if holds_files(policy) {
+        prepare_name(&root, Path::new(OTHER_TEMPORARY), FileType::Directory)?;
+    }
+    for (path, target) in system_links(policy) {
         prepare_link(&root, Path::new(path), &target)?;
     }
     for (link, target) in wanted_links(policy) {
@@ -234,13 +243,21 @@ fn prepare_link(root: &OwnedFd, path: &Path, target: &Path) -> io::Result<()> {
     }
 }
 
+/// Whether something of the policy is below /var/tmp. Then it is no link, for nothing is shown below one.
+fn holds_files(policy: &Policy) -> bool {
+    let mut paths = policy.write.iter().chain(&policy.read).chain(&policy.links);
+    paths.any(|path| path.starts_with(OTHER_TEMPORARY))
+}
+
 /// The links of the system's own folders.
-fn system_links() -> Vec<(&'static str, PathBuf)> {
+fn system_links(policy: &Policy) -> Vec<(&'static str, PathBuf)> {
     let programs = view::PROGRAMS.iter();
     let mut links: Vec<_> = programs
         .filter_map(|program| Some((*program, fs::read_link(program).ok()?)))
         .collect();
-    links.push(("/var/tmp", "/tmp".into()));
+    if !holds_files(policy) {
+        links.push((OTHER_TEMPORARY, "/tmp".into()));
+    }
     links.push(("/etc/mtab", "/proc/self/mounts".into()));
     links
 }
@@ -275,15 +292,21 @@ struct Stage {
 
 impl Stage {
     /// An empty root on top of a folder, the prepared one, or the one that there is.
-    fn new(whole: bool, disk: Option<OwnedFd>) -> io::Result<Self> {
+    fn new(policy: &Policy, disk: Option<OwnedFd>) -> io::Result<Self> {
         let mut stage = Self {
             path: "/".into(),
             is_prepared: false,
         };
-        if whole {
+        if policy.whole {
             return Ok(stage);
         }
-        let path = STAGES.iter().map(Path::new).find(|path| path.is_dir());
+        // What is shown with everything in it would have the stage in it too.
+        let is_shown = |path: &Path| {
+            let mut shown = policy.read.iter().chain(&policy.write);
+            shown.any(|shown| path.starts_with(shown))
+        };
+        let mut paths = STAGES.iter().map(Path::new);
+        let path = paths.find(|path| path.is_dir() && !is_shown(path));
         let path = path.ok_or(io::ErrorKind::NotFound)?.to_owned();
         stage.path.clone_from(&path);
         if let Some(disk) = disk
@@ -326,16 +349,16 @@ impl Stage {
         sys::restrict(self.reopen(path)?.as_fd(), without)
     }
 
-    fn make_links(&self, whole: bool) -> io::Result<()> {
-        if whole || self.is_prepared {
+    fn make_links(&self, policy: &Policy) -> io::Result<()> {
+        if policy.whole || self.is_prepared {
             return Ok(());
         }
         fs::create_dir_all(self.at("/var"))?;
-        let mut links = system_links().into_iter();
+        let mut links = system_links(policy).into_iter();
         links.try_for_each(|(path, target)| symlink(target, self.at(path)))
     }
 
-    fn make_devices(&self, whole: bool) -> io::Result<()> {
+    fn make_devices(&self, policy: &Policy) -> io::Result<()> {
         let nodes: Vec<_> = view::DEVICES
             .iter()
             .filter_map(|name| {
@@ -344,7 +367,7 @@ impl Stage {
             })
             .collect();
         let folder = self.at("/dev");
-        if !whole && !self.is_prepared {
+        if !policy.whole && !self.is_prepared {
             fs::create_dir(&folder)?;
         }
         sys::mount_new("tmpfs", &folder, MountFlags::NOEXEC, "mode=0755,size=64k")?;
@@ -361,7 +384,10 @@ impl Stage {
         // A kernel without it only lacks terminals in there.
         let _ = sys::mount_new("devpts", &folder.join("pts"), MountFlags::NOEXEC, terminals);
         fs::create_dir(folder.join("shm"))?;
-        self.scratch("/dev/shm", bounds::SHARED_BYTES)
+        self.scratch(
+            "/dev/shm",
+            bounds::SHARED_BYTES.min(policy.bounds.tmp_bytes),
+        )
     }
 
     fn make_temporary(&self, policy: &Policy) -> io::Result<()> {
@@ -372,7 +398,15 @@ impl Stage {
         if !self.is_prepared {
             fs::create_dir(self.at("/tmp"))?;
         }
-        self.scratch("/tmp", policy.bounds.tmp_bytes)
+        self.scratch("/tmp", policy.bounds.tmp_bytes)?;
+        if !holds_files(policy) {
+            return Ok(());
+        }
+        // The same folder by both names, as with the link.
+        let place = self.at(OTHER_TEMPORARY);
+        fs::create_dir_all(&place)?;
+        let source = path_handle(&self.at("/tmp"))?;
+        sys::bind(source.as_fd(), path_handle(&place)?.as_fd())
     }
 
     /// A folder in memory that everybody may write to, as /tmp is.
@@ -401,21 +435,50 @@ impl Stage {
     }
 
     /// Makes a path read-only that lies in a folder to write.
-    fn protect(&self, policy: &Policy, path: &Path) -> io::Result<()> {
-        if self.reopen(path).is_err() || !self.pin(policy, path)? {
+    fn protect(&self, policy: &Policy, path: &Path, inode: (u64, u64)) -> io::Result<()> {
+        if policy.writable_above(path).is_none() || self.find(policy, path, inode)?.is_none() {
             return Ok(());
         }
-        let place = self.reopen(path)?;
-        self.bind(&place, &place, path, READ)
+        self.pin(policy, path)?;
+        if let Some(place) = self.find(policy, path, inode)? {
+            self.bind(&place, &place, path, READ)?;
+        }
+        Ok(())
+    }
+
+    /// What the policy means by a path; none where it is not in this view. Something else at a path that a command
+    /// could have changed is an error.
+    fn find(&self, policy: &Policy, path: &Path, inode: (u64, u64)) -> io::Result<Option<OwnedFd>> {
+        let mut covered = policy.hide.iter().filter(|above| *above != path);
+        let is_covered = covered.any(|above| path.starts_with(above))
+            || OWN.iter().any(|folder| path.starts_with(folder));
+        match self.reopen(path) {
+            Ok(place) if at::status(&place)?.inode.numbers() == inode => Ok(Some(place)),
+            Ok(place) if policy.writable_above(path).is_none() => Ok(Some(place)),
+            Err(_) if is_covered || policy.writable_above(path).is_none() => Ok(None),
+            _ => Err(replaced(path)),
+        }
+    }
+
+    /// Keeps a link where it is, if it lies in a folder to write: a mount has its name to itself.
+    fn fix(&self, policy: &Policy, link: &Path) -> io::Result<()> {
+        let (Some(above), Some(name)) = (link.parent(), link.file_name()) else {
+            return Ok(());
+        };
+        if !self.pin(policy, link)? {
+            return Ok(());
+        }
+        let place = at::hold(self.reopen(above)?, name)?;
+        if at::status(&place)?.kind != at::Kind::Link {
+            return Err(replaced(link));
+        }
+        sys::bind(place.as_fd(), place.as_fd())
     }
 
     /// Keeps a path where it is, if it lies in a folder to write. The folders on the way are mounted
     /// onto themselves, because only what is a mount cannot be renamed from within.
     fn pin(&self, policy: &Policy, path: &Path) -> io::Result<bool> {
-        let whole = policy.whole.then_some(Path::new("/"));
-        let roots = policy.write.iter().map(PathBuf::as_path).chain(whole);
-        let roots = roots.filter(|root| path.starts_with(root));
-        let Some(root) = roots.max_by_key(|root| root.as_os_str().len()) else {
+        let Some(root) = policy.writable_above(path) else {
             return Ok(false);
         };
         let below = |one: &&Path| one.starts_with(root) && *one != root;
@@ -438,14 +501,15 @@ impl Stage {
 
     /// Puts nothing in the place of a path. A folder of the policy in there is still to be shown, so
     /// there are the folders on the way to it.
-    fn hide(&self, policy: &Policy, path: &Path) -> io::Result<()> {
-        let Ok(place) = self.reopen(path) else {
+    fn hide(&self, policy: &Policy, path: &Path, inode: (u64, u64)) -> io::Result<()> {
+        if self.find(policy, path, inode)?.is_none() {
+            return Ok(());
+        }
+        self.pin(policy, path)?;
+        let Some(place) = self.find(policy, path, inode)? else {
             return Ok(());
         };
         let kind = FileType::from_raw_mode(rustix::fs::fstat(&place)?.st_mode);
-        drop(place);
-        self.pin(policy, path)?;
-        let place = self.reopen(path)?;
         if kind != FileType::Directory {
             let file = path_handle(&self.at(COVERS).join("file"))?;
             return self.bind(&file, &place, path, READ);

@@ -1,6 +1,6 @@
 //! The policy as Landlock's file rights and as the filter's questions.
 
-use crate::confine::policy::{Policy, Step};
+use crate::confine::policy::{ChildTask, Policy, Step};
 use crate::limits::confine as bounds;
 use crate::sys::at::{self, Kind};
 use crate::sys::landlock::{self, Ruleset, Tcp, rights};
@@ -72,14 +72,39 @@ pub fn restrict(policy: &Policy, temporary: &Path, terminal: Option<&Path>) -> i
             }
         }
     }
+    if !own_view {
+        check_inodes(policy)?;
+    }
     rules.restrict_self()
 }
 
+/// Fails when something to protect or to hide was moved while its neighbours got their rights.
+fn check_inodes(policy: &Policy) -> io::Result<()> {
+    let all = policy.protected().chain(policy.hidden());
+    for (path, inode) in all.filter(|(path, _)| policy.writable_above(path).is_some()) {
+        let found = at::hold_below(open(Path::new("/"))?, path, None);
+        let is_same = |found| at::status(found).is_ok_and(|it| it.inode.numbers() == inode);
+        if !found.is_ok_and(is_same) {
+            return Err(replaced(path));
+        }
+    }
+    Ok(())
+}
+
+/// The error for a path that has changed since the policy was made.
+pub fn replaced(path: &Path) -> io::Error {
+    let path = path.display();
+    io::Error::other(format!("{path} was replaced in this moment; try again"))
+}
+
 /// What is taken back from a grant.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Exceptions {
     hidden: Vec<PathBuf>,
     protected: Vec<PathBuf>,
+    /// The same as they are now, whatever their paths.
+    hidden_inodes: Vec<(u64, u64)>,
+    protected_inodes: Vec<(u64, u64)>,
 }
 
 impl Exceptions {
@@ -90,7 +115,10 @@ impl Exceptions {
         }
         let mut except = Self {
             hidden: policy.hide.clone(),
-            protected: policy.protect.clone(),
+            // A link keeps its name where the folder with it gets no new names.
+            protected: [&policy.protect[..], &policy.fixed].concat(),
+            hidden_inodes: policy.hidden().map(|(_, inode)| inode).collect(),
+            protected_inodes: policy.protected().map(|(_, inode)| inode).collect(),
         };
         if policy.whole {
             // A disk holds what is hidden, and root's number alone changes the kernel's settings.
@@ -114,6 +142,7 @@ impl Exceptions {
         Self {
             hidden: within(&self.hidden),
             protected: within(&self.protected),
+            ..self.clone()
         }
     }
 }
@@ -128,13 +157,16 @@ fn grant(
     wanted: u64,
     except: &Exceptions,
 ) -> io::Result<()> {
-    let in_one_of = |paths: &[PathBuf]| paths.iter().any(|one| path.starts_with(one));
+    let inode = at::status(&found)?.inode.numbers();
+    let in_one_of = |paths: &[PathBuf], inodes: &[(u64, u64)]| {
+        inodes.contains(&inode) || paths.iter().any(|one| path.starts_with(one))
+    };
     let above_one_of = |paths: &[PathBuf]| paths.iter().any(|one| one.starts_with(path));
-    if in_one_of(&except.hidden) {
+    if in_one_of(&except.hidden, &except.hidden_inodes) {
         return Ok(());
     }
     let writes = wanted & rights::WRITE_FILE != 0;
-    let wanted = match writes && in_one_of(&except.protected) {
+    let wanted = match writes && in_one_of(&except.protected, &except.protected_inodes) {
         true => rights::READ,
         false => wanted,
     };
@@ -225,7 +257,8 @@ pub fn filter(policy: &Policy, gated: bool) -> seccomp::Filter {
     seccomp::Filter {
         families: families.into_iter().map(|family| family as u32).collect(),
         asks_before_signals: asks_before_signals(policy),
-        shares_machine: !own_view,
+        // A shell that goes on would keep that memory until its end.
+        shares_machine: !own_view || policy.task == ChildTask::Interactive,
         no_truncation: !own_view && isolation.landlock < landlock::TRUNCATE_FROM,
         listening: match (policy.network || !own_view, unix) {
             // Nobody else is in its network.

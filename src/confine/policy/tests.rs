@@ -26,6 +26,8 @@ fn policy(command: &str, paths: Vec<String>, number: u64) -> Policy {
         read: Vec::new(),
         protect: paths,
         hide: vec!["/h".into()],
+        inodes: vec![(number, 5)],
+        fixed: vec!["/f".into()],
         links: vec!["/l".into()],
         environment: vec![("PATH".into(), "/bin".into())],
         bounds: Bounds {

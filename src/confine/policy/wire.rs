@@ -12,7 +12,7 @@ use crate::limits::confine as bounds;
 use crate::sys::pty;
 
 /// Raised whenever the form changes: a daemon may run while its file is replaced by an update.
-const VERSION: u8 = 5;
+const VERSION: u8 = 6;
 
 impl Policy {
     /// The policy as it goes through the pipe, with its length before it.
@@ -58,6 +58,7 @@ impl Policy {
             &self.read,
             &self.protect,
             &self.hide,
+            &self.fixed,
             &self.links,
         ];
         for paths in lists {
@@ -65,6 +66,10 @@ impl Policy {
             paths
                 .iter()
                 .for_each(|path| text(&mut out, path.as_os_str()));
+        }
+        count(&mut out, self.inodes.len());
+        for (device, inode) in &self.inodes {
+            out.extend([*device, *inode].into_iter().flat_map(u64::to_le_bytes));
         }
         count(&mut out, self.environment.len());
         for (name, value) in &self.environment {
@@ -125,7 +130,9 @@ impl Policy {
             read: from.paths()?,
             protect: from.paths()?,
             hide: from.paths()?,
+            fixed: from.paths()?,
             links: from.paths()?,
+            inodes: from.list(|from| Some((from.number()?, from.number()?)))?,
             environment: from.list(|from| Some((from.text()?, from.text()?)))?,
             root: from.text()?.into(),
             group: from.text()?.into(),

@@ -13,7 +13,8 @@ use crate::clock::Stopwatch;
 use crate::confine::OutputChunk;
 use crate::limits::confine as bounds;
 use crate::limits::confine::shell::{
-    LISTED_PROCESSES, STOP_LOOK, STOP_STEPS, UNREAD_BYTES, UNREAD_PACE, UNREAD_PACE_BYTES,
+    HELD_BYTES_OF_ALL, HELD_LOOK, LISTED_PROCESSES, STOP_LOOK, STOP_STEPS, UNREAD_BYTES,
+    UNREAD_PACE, UNREAD_PACE_BYTES,
 };
 use crate::sys::process;
 
@@ -38,7 +39,11 @@ impl Shell {
             if left.is_zero() {
                 return None;
             }
-            let read = self.wait("", woken, &mut buffer, left).ok()?;
+            let look = match self.has_background() {
+                true => HELD_LOOK.min(left),
+                false => left,
+            };
+            let read = self.wait("", woken, &mut buffer, look).ok()?;
             self.unread.extend_from_slice(buffer.get(..read.length)?);
             let over = self.unread.len().saturating_sub(UNREAD_BYTES);
             self.unread.drain(..over);
@@ -47,7 +52,7 @@ impl Shell {
             if is_readable(woken.as_fd()) {
                 return Some(self);
             }
-            if !self.is_alive {
+            if !self.is_alive || self.held_bytes() > HELD_BYTES_OF_ALL {
                 return None;
             }
             if self.written > bounds::FLOOD_BYTES {

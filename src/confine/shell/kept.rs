@@ -8,7 +8,9 @@ use rustix::process::Pid;
 
 use super::Shell;
 use crate::clock::Stopwatch;
-use crate::limits::confine::shell::{KEEPER_STACK_BYTES, SHELL_IDLE, SHELLS};
+use crate::limits::confine::shell::{
+    HELD_BYTES, HELD_BYTES_OF_ALL, KEEPER_STACK_BYTES, SHELL_IDLE, SHELLS,
+};
 use crate::sync::Mutex;
 use crate::sys::process;
 
@@ -31,6 +33,8 @@ struct Kept {
     /// Closing it calls the shell back.
     wake: UnixStream,
     supervisor: Pid,
+    /// Bytes of memory in its folders when it was given back.
+    held: u64,
     /// How many processes it has without any in the background.
     own: usize,
     unsandboxed: bool,
@@ -92,6 +96,16 @@ impl Shells {
             Some(shell) => Taken::Kept(Box::new(shell)),
             None => Taken::New,
         }
+    }
+
+    /// Whether a shell holds more memory in its folders than is kept: by itself without anything in the background, or
+    /// together with the others that wait.
+    pub fn holds_too_much(&self, shell: &Shell) -> bool {
+        let held = shell.held_bytes();
+        let places = self.places.lock();
+        let others = places.iter().filter_map(|place| place.kept.as_ref());
+        held + others.map(|kept| kept.held).sum::<u64>() > HELD_BYTES_OF_ALL
+            || held > HELD_BYTES && !shell.has_background()
     }
 
     /// Gives the shell of a chat back after a command.
@@ -199,7 +213,7 @@ impl Kept {
     fn new(shell: Shell, idle: Duration, settings: u64) -> std::io::Result<Self> {
         let (wake, woken) = UnixStream::pair()?;
         let (supervisor, own) = (shell.running.supervisor(), shell.own.len());
-        let unsandboxed = shell.unsandboxed;
+        let (unsandboxed, held) = (shell.unsandboxed, shell.held_bytes());
         let is_frozen_with_others = shell.running.report.grouped;
         let keeper = std::thread::Builder::new()
             .name("shell".to_owned())
@@ -209,6 +223,7 @@ impl Kept {
             keeper,
             wake,
             supervisor,
+            held,
             own,
             unsandboxed,
             is_frozen_with_others,

@@ -68,6 +68,8 @@ pub struct Shell {
     /// All processes before the first command: the supervisors and the shell.
     own: Vec<Pid>,
     view: View,
+    /// Its folders that are memory.
+    in_memory: Vec<OwnedFd>,
     unsandboxed: bool,
     report: Vec<u8>,
     /// What programs in the background wrote between two commands.
@@ -136,6 +138,8 @@ impl Exec {
         let _ = (&control).write_all(&policy.encode());
         let copy = input.try_clone().map_err(broken())?;
         let _ = crate::sys::descriptor::send(&control, copy);
+        let folders = policy.in_memory().iter();
+        let in_memory = folders.map_while(|_| receive(&control, cancel)).collect();
         let mut shell = Shell {
             running: Running::following(spawned)?,
             control,
@@ -143,6 +147,7 @@ impl Exec {
             process: None,
             own: Vec::new(),
             view: View::new(&policy, self.settings.account_home.as_deref()),
+            in_memory,
             unsandboxed: command.unsandboxed,
             report: Vec::new(),
             unread: Vec::new(),
@@ -447,10 +452,35 @@ impl Shell {
         (folder.is_absolute() && !is_gone).then_some(folder)
     }
 
+    /// Bytes of memory in its /tmp and /dev/shm.
+    pub fn held_bytes(&self) -> u64 {
+        let held = self.in_memory.iter().filter_map(|folder| {
+            let found = rustix::fs::fstatvfs(folder).ok()?;
+            Some(found.f_blocks.saturating_sub(found.f_bfree) * found.f_frsize)
+        });
+        held.sum()
+    }
+
+    /// Whether programs run in the background.
+    pub fn has_background(&self) -> bool {
+        !self.processes_since(&[]).is_empty()
+    }
+
     /// Whether it runs outside the sandbox.
     pub fn is_unsandboxed(&self) -> bool {
         self.unsandboxed
     }
+}
+
+/// A folder that the child hands over before it becomes the shell; `None` when it ends instead.
+fn receive(from: &UnixStream, cancel: &Cancel) -> Option<OwnedFd> {
+    let watch = Stopwatch::start();
+    while watch.elapsed() < bounds::START_TIME && !cancel.is_cancelled() {
+        if let [true] = process::readable([from.as_fd()], Some(STOP_LOOK)).ok()? {
+            return crate::sys::descriptor::receive(from).ok()?;
+        }
+    }
+    None
 }
 
 fn new_key() -> Result<String> {

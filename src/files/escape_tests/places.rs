@@ -1,5 +1,6 @@
 //! Folders that are mounted elsewhere, moved, made later or reached by a link of the configuration.
 
+use std::ffi::OsStr;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -257,6 +258,84 @@ fn links_of_the_configuration_are_followed_where_tools_could_not_have_made_them(
             perform(&workspace, Look, Path::new("x")).unwrap(),
             "appendedappended"
         );
+    }
+}
+
+/// How a path of the configuration goes through links: the links with what is written in them, and the path.
+const BY_LINKS: [(&[(&str, &str)], &str); 6] = [
+    (&[("p", "real")], "p"),
+    (&[("p", "@/real")], "p"),
+    (&[("p", "real/data")], "p"),
+    (&[("p", "real")], "p/data"),
+    (&[("p", "q"), ("q", "@/a/r"), ("a/r", "../real")], "p"),
+    (&[("p", "later")], "p"),
+];
+
+#[test]
+fn what_the_configuration_names_by_a_link_is_not_changed_and_the_link_is_not_replaced() {
+    for (links, named) in BY_LINKS {
+        for (read_only, resolver) in [true, false].into_iter().zip(BOTH) {
+            let top = tempfile::tempdir().unwrap();
+            let w = top.path().join("home/workspace");
+            std::fs::create_dir_all(w.join("real/deep")).unwrap();
+            std::fs::create_dir_all(w.join("a")).unwrap();
+            std::fs::create_dir_all(w.join("other")).unwrap();
+            std::fs::write(w.join("real/data"), "plain").unwrap();
+            std::fs::write(w.join("real/deep/data"), "plain").unwrap();
+            for (link, target) in links {
+                let target = target.replace('@', &text(&w));
+                symlink(target, w.join(link)).unwrap();
+            }
+            let tools = match read_only {
+                true => Tools {
+                    read_only_paths: vec![named.to_owned()],
+                    ..Tools::default()
+                },
+                false => Tools {
+                    protected_paths: vec![named.to_owned()],
+                    ..Tools::default()
+                },
+            };
+            let workspace = open(&top.path().join("home"), tools, resolver).unwrap();
+            let is_later = links[0].1 == "later";
+            let paths = match is_later {
+                true => ["p", "later", "later/new"],
+                false => ["p", "p/data", "real/data"],
+            };
+            for path in paths {
+                for operation in CHANGES.iter().chain(CREATES) {
+                    let made = perform(&workspace, *operation, Path::new(path));
+                    assert!(made.is_err(), "{operation:?} {path} by {named}");
+                }
+            }
+            let (data, aside) = (Path::new("real/data"), Path::new("aside"));
+            if !is_later {
+                assert!(workspace.rename(data, aside).is_err(), "{named}");
+                std::fs::write(w.join("mine"), "mine").unwrap();
+                assert!(
+                    workspace.rename(Path::new("mine"), data).is_err(),
+                    "{named}"
+                );
+                for folder in ["real", "a"]
+                    .into_iter()
+                    .filter(|folder| *folder == "real" || links.len() > 1)
+                {
+                    let moved = workspace.move_folder(Path::new(folder), OsStr::new("away"));
+                    assert!(moved.is_err(), "{folder} of {named}");
+                    let swapped = workspace.move_folder(Path::new("other"), OsStr::new(folder));
+                    assert!(swapped.is_err(), "{folder} of {named}");
+                }
+            }
+            for (link, _) in links {
+                assert!(
+                    workspace.remove_folder(Path::new(link)).is_err(),
+                    "{link} of {named}"
+                );
+                assert!(w.join(link).symlink_metadata().unwrap().is_symlink());
+            }
+            assert_eq!(std::fs::read_to_string(w.join(data)).unwrap(), "plain");
+            perform(&workspace, Write, Path::new("beside")).unwrap();
+        }
     }
 }
 

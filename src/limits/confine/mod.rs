@@ -21,6 +21,8 @@ pub const SHEBANG_BYTES: u64 = 256;
 pub const FOLDERS_NAMED: usize = 3;
 /// What is added to a command's chance to be killed when memory runs out (0 to 1000).
 pub const OOM_SCORE: &str = "700";
+/// The same for the supervisor of a command that shares the machine's processes.
+pub const OOM_SCORE_OF_SUPERVISOR: &str = "400";
 /// How much a command stands back when the processor is busy (0 to 19).
 pub const NICENESS: i32 = 5;
 /// Connections of a command that are being made at a time, each by a process of its own; further ones
@@ -38,6 +40,8 @@ pub const TASKS_GROWTH: u64 = 16;
 pub const SWEEPS: usize = 100;
 /// Wait between two such rounds, for the killed ones to be gone.
 pub const SWEEP_PAUSE: Duration = Duration::from_millis(5);
+/// How often is looked where protected paths are, while they change places with others.
+pub const LOOKS: usize = 8;
 /// Neighbours of a protected path that get their rights one by one.
 pub const NEIGHBOURS: usize = 4096;
 /// Bytes of a command's root folder, which holds names only.
@@ -50,8 +54,10 @@ pub const CPU_SECONDS: u64 = 3600;
 pub const MEMORY_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 /// Bytes of one file that a command writes: an image of a system fits, a full card is far.
 pub const FILE_BYTES: u64 = 4 * 1024 * 1024 * 1024;
-/// Bytes of a command's /tmp, which is memory as far as it is used.
+/// Most bytes of a command's /tmp, which is memory as far as it is used.
 pub const TMP_BYTES: u64 = 256 * 1024 * 1024;
+/// The share of the machine's memory that it may be where that is less: one part of so many. The same for /dev/shm.
+pub const TMP_PARTS: u64 = 8;
 /// Processes and threads of a command; a parallel build has fifty.
 pub const PROCESSES: u64 = 512;
 /// Open files of each process.

@@ -17,6 +17,13 @@ pub const SEQUENCE_NUMBERS: usize = 16;
 pub const SHELLS: usize = 4;
 /// A shell that gets no command for this time is ended.
 pub const SHELL_IDLE: Duration = Duration::from_mins(30);
+/// Bytes in a shell's /tmp and /dev/shm that are kept until its next command. They are memory, so a shell with more is
+/// ended, unless it has programs in the background.
+pub const HELD_BYTES: u64 = 16 * 1024 * 1024;
+/// The same for the shells of all chats together, with whatever runs in them.
+pub const HELD_BYTES_OF_ALL: u64 = 128 * 1024 * 1024;
+/// How often that is looked at while programs run in the background.
+pub const HELD_LOOK: Duration = Duration::from_secs(10);
 /// Bytes of a line for a shell; messages of every channel are shorter.
 pub const LINE_BYTES: usize = 64 * 1024;
 /// Bytes of output that programs in the background write between two commands; older ones are dropped.

@@ -63,6 +63,7 @@ impl Launcher for Sandboxed {
                 folder: &expanded(&server.cwd, &self.workspace, user_home)?,
                 write: real(folders.write),
                 read: real(folders.read),
+                protect: folders.protect,
                 environment: environment.collect(),
                 network: server.network,
             },

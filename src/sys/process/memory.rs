@@ -42,6 +42,13 @@ pub fn page_bytes() -> u64 {
     u64::try_from(page).unwrap_or(4096)
 }
 
+/// The bytes of memory that this machine has; all that can be counted where it cannot be read.
+pub fn memory_of_machine() -> u64 {
+    // SAFETY: sysconf(3) only reads.
+    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
+    u64::try_from(pages).map_or(u64::MAX, |pages| pages.saturating_mul(page_bytes()))
+}
+
 /// Returns the whole pages between two addresses of a stack. If that fails they are kept, which does
 /// no harm.
 fn give_back(start: usize, end: usize) {

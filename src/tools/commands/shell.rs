@@ -288,7 +288,9 @@ impl Commands {
         if opened.is_new && last.is_some_and(|last| !last.is_told) {
             about.push(texts::shell_is_new(language).to_owned());
         }
-        let is_alive = outcome.as_ref().is_ok_and(|outcome| outcome.is_alive);
+        let went_on = outcome.as_ref().is_ok_and(|outcome| outcome.is_alive);
+        let is_full = went_on && self.shells.holds_too_much(&opened.shell);
+        let is_alive = went_on && !is_full;
         let ended_itself = matches!(
             outcome,
             Ok(ShellOutcome {
@@ -302,12 +304,13 @@ impl Commands {
                 drop(opened.shell);
                 self.shells.give_up(session);
                 about.push(match ended_itself {
+                    _ if is_full => texts::shell_was_full(language).to_owned(),
                     true => texts::shell_has_ended(language).to_owned(),
                     false => texts::shell_was_lost(language).to_owned(),
                 });
             }
         }
-        let next = match is_alive || !ended_itself {
+        let next = match is_alive || is_full || !ended_itself {
             true => folder.map(|path| LastFolder {
                 path,
                 is_told: !is_alive,

@@ -164,6 +164,13 @@ texts! {
          functions are gone.",
         "shell 也一并结束了。下一条命令会在同一文件夹中启动新的 shell；变量和函数已不存在。",
     }
+    /// Its /tmp and /dev/shm held too much memory.
+    pub(super) fn shell_was_full() {
+        "The files in the shell's /tmp and /dev/shm used too much memory, so the shell was ended and they are gone. The \
+         next command starts a new one in the same folder; keep large files in the workspace.",
+        "shell 的 /tmp 和 /dev/shm 中的文件占用内存过多，因此 shell 已结束，这些文件也已删除。下一条命令会在同一文件夹中启动新的 \
+         shell；大文件请放在工作区。",
+    }
     /// A command ran beside another one and has changed its folder.
     pub(super) fn shell_beside() {
         "Another command is still running in this chat's shell. This one ran beside it, so the shell stays in \
