@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::Agent;
+use super::commands::describe_changed;
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
 use crate::chat::{InputAnswer, InputRequest, SendRequest, SpawnRequest};
 use crate::error::{Error, Result};
+use crate::language::Language;
 use crate::message::Envelope;
 
 /// What happens during a turn. Events are for display only and may be dropped.
@@ -90,6 +92,12 @@ pub trait TurnHost {
     /// which the turn is recognised after a kill; `None` for an error.
     fn close(&mut self, _text: &str, _journal: Option<u64>) -> Result<()> {
         Ok(())
+    }
+
+    /// The turn, which was an owner's, has changed files that stand in prompts: their paths.
+    fn prompt_changed(&mut self, paths: &[String]) {
+        let text = describe_changed(paths, Language::English);
+        self.on_event(TurnEvent::Notice(&text));
     }
 
     /// Takes what the model had said of an answer that a person has stopped. It is for display only.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::Agent;
 use crate::error::Result;
+use crate::files::PromptPlaces;
 use crate::limits::agent::{INTRODUCTION_BYTES, INTRODUCTION_TURNS};
 use crate::sys::file::read_beginning;
 
@@ -65,7 +66,12 @@ impl Agent {
     }
 
     fn end_introduction(&self) -> Result<()> {
-        self.toolbox.workspace().remove(Path::new(FILE))?;
+        let workspace = self.toolbox.workspace();
+        // A command that runs for someone else could make it again.
+        if PromptPlaces::are_kept(workspace.path()) {
+            return Ok(());
+        }
+        workspace.remove(Path::new(FILE))?;
         self.first_turns.clear()
     }
 

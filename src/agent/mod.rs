@@ -16,6 +16,7 @@ pub mod turn;
 
 use std::time::Duration;
 
+use crate::access::Role;
 use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::config::schema::{AgentDefaults, Limits};
@@ -25,7 +26,7 @@ use crate::language::Language;
 use crate::message::{Address, Envelope, SessionKey};
 use crate::provider::table::OFFLINE;
 use crate::session::Session;
-use crate::state::{FirstTurns, Learned, ModelChoices, TokenUsage};
+use crate::state::{FirstTurns, Learned, ModelChoices, PromptChanges, TokenUsage};
 use crate::tools::Toolbox;
 
 use context::HostInfo;
@@ -80,6 +81,8 @@ pub struct Agent {
     limits: Limits,
     stream: bool,
     label: Option<String>,
+    /// Keeps the files of the prompt as they were before a change.
+    changes: Option<PromptChanges>,
 }
 
 impl Agent {
@@ -98,7 +101,44 @@ impl Agent {
             limits: parts.limits,
             stream: parts.stream,
             label: parts.label,
+            changes: None,
         })
+    }
+
+    /// Keeps the files of the prompt as they were before a change, and names what a turn has changed.
+    #[must_use]
+    pub fn with_changes(mut self, changes: PromptChanges) -> Self {
+        self.changes = Some(changes);
+        self
+    }
+
+    /// Takes a file that the program itself has written as known.
+    fn pass_change(&self, path: &str) {
+        let changes = self.changes.as_ref();
+        let passed = changes.map(|changes| changes.pass(self.toolbox.workspace(), path));
+        if let Some(Err(error)) = passed {
+            tracing::warn!("failed to note that {path} was changed: {error}");
+        }
+    }
+
+    /// Begins to look for changes in a turn of an owner: others make none.
+    fn watch_changes(
+        &self,
+        session: &Session,
+        message: Option<&Envelope>,
+    ) -> Option<&PromptChanges> {
+        let role = message.map_or(Role::Owner, |message| message.role);
+        let goes_on = session.is_unfinished();
+        let role = if goes_on {
+            role.min(session.last_role())
+        } else {
+            role
+        };
+        let changes = self.changes.as_ref().filter(|_| role == Role::Owner)?;
+        if let Err(error) = changes.begin_turn(self.toolbox.workspace(), goes_on) {
+            tracing::warn!("failed to look for changes of the prompt's files: {error}");
+        }
+        Some(changes)
     }
 
     /// Whether the offline helper answers in a chat because no model is connected, rather than because
@@ -165,6 +205,7 @@ impl Agent {
         if is_talk && !models.primary().is_offline() {
             self.count_introduction();
         }
+        let watched = self.watch_changes(session, message);
         let run = run::Run::new(self, &models, session, (message, &options), (host, cancel));
         let report = run.drive(message);
         if let (Ok(report), true) = (&report, is_talk) {
@@ -172,6 +213,16 @@ impl Agent {
         }
         if is_talk {
             self.finish_introduction();
+        }
+        match watched.map(|changes| changes.end_turn(self.toolbox.workspace())) {
+            Some(Ok(paths)) if !paths.is_empty() => {
+                self.toolbox.prompt_changed(&paths);
+                host.prompt_changed(&paths);
+            }
+            Some(Err(error)) => {
+                tracing::warn!("failed to look for changes of the prompt's files: {error}");
+            }
+            _ => {}
         }
         self.ledger.sync();
         report

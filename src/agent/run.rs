@@ -86,7 +86,12 @@ impl<'a> Run<'a> {
         (host, cancel): (&'a mut dyn TurnHost, &'a Cancel),
     ) -> Self {
         let is_subagent = options.is_subagent;
-        let role = message.map_or_else(|| session.last_role(), |message| message.role);
+        // A turn that goes on has the words of all who have written in it.
+        let role = match message {
+            Some(message) if session.is_unfinished() => message.role.min(session.last_role()),
+            Some(message) => message.role,
+            None => session.last_role(),
+        };
         let system = match (is_subagent, role) {
             (_, Role::Guest) => context::guest_prompt(),
             (true, _) => context::subagent_prompt(&agent.host_info),
@@ -192,6 +197,7 @@ impl<'a> Run<'a> {
     /// Journals the message, once: one that was accepted before a power cut may come again although the
     /// session has it.
     fn journal(&mut self, message: &Envelope) -> Result<()> {
+        self.role = self.role.min(message.role);
         if !self.session.holds(&message.id) {
             let mut entry = Entry::new(EntryKind::Person, message_text(message));
             entry.origin = Some(message.id.clone()).filter(|id| !id.is_empty());

@@ -77,6 +77,10 @@ impl Agent {
 struct InlineHost<'a>(&'a mut dyn TurnHost);
 
 impl TurnHost for InlineHost<'_> {
+    fn prompt_changed(&mut self, paths: &[String]) {
+        self.0.prompt_changed(paths);
+    }
+
     fn options(&self) -> TurnOptions {
         TurnOptions {
             is_subagent: true,

@@ -47,6 +47,26 @@ texts! {
         "Show what is remembered, or search it: /memory WORDS",
         "显示记住的内容，或搜索：/memory 关键词",
     }
+    pub fn help_diff() {
+        "Show the last change of a file in the prompt: /diff FILE",
+        "显示提示文件的最近一次更改：/diff 文件",
+    }
+    pub fn help_undo() {
+        "Take that change back: /undo FILE",
+        "撤销该更改：/undo 文件",
+    }
+    pub fn no_change() {
+        "No change is known.",
+        "没有已知的更改。",
+    }
+    pub fn undone(path) {
+        "{path} is as it was before. Send /undo again to bring the change back.",
+        "{path} 已恢复到之前的版本。再次发送 /undo 可恢复该更改。",
+    }
+    pub fn prompt_changed(files) {
+        "Changed: {files}. See /diff, or take it back with /undo.",
+        "已更改：{files}。用 /diff 查看，用 /undo 撤销。",
+    }
     pub fn help_think() {
         "How much the model thinks: /think off, low, medium, high or default",
         "模型思考的程度：/think off、low、medium、high 或 default",

@@ -115,6 +115,24 @@ impl Exec {
         })
     }
 
+    /// The same commands, of which none changes these places either.
+    pub fn protecting(&self, places: &[PathBuf]) -> Result<Self> {
+        let mut settings = self.settings.clone();
+        settings.protect.extend_from_slice(places);
+        Ok(Self {
+            home: match &settings.home {
+                Some(path) => hidden::Home::hold(path)?,
+                None => None,
+            },
+            settings,
+            isolation: Mutex::new(*self.isolation.lock()),
+            hold: Arc::clone(&self.hold),
+            hooks: self.hooks,
+            #[cfg(feature = "test-hooks")]
+            landlock: self.landlock,
+        })
+    }
+
     /// Shares its changes of files with others.
     #[must_use]
     pub fn sharing(mut self, hold: Arc<Hold>) -> Self {
@@ -141,6 +159,11 @@ impl Exec {
     pub fn with_landlock_at_most(mut self, version: u32) -> Self {
         self.landlock = version;
         self
+    }
+
+    /// The folder that commands work in: its real path.
+    pub fn workspace(&self) -> &Path {
+        &self.settings.workspace
     }
 
     /// The environment of commands in the sandbox.

@@ -1,6 +1,6 @@
 //! Commands in the background: started, read, written to, killed.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
@@ -324,10 +324,19 @@ impl Sessions {
 
     /// Kills all commands of an owner and waits until they are gone. Returns those that were running.
     pub fn end_of(&self, owner: &str) -> Vec<String> {
+        self.end_where(|session| session.owner == owner)
+    }
+
+    /// Kills the commands with these numbers and waits until they are gone.
+    pub fn end_these(&self, ids: &BTreeSet<u32>) {
+        self.end_where(|session| ids.contains(&session.id));
+    }
+
+    fn end_where(&self, is_ending: impl Fn(&Session) -> bool) -> Vec<String> {
         let mut inner = self.lock();
         let (ending, staying): (Vec<Session>, _) = std::mem::take(&mut inner.sessions)
             .into_iter()
-            .partition(|session| session.owner == owner);
+            .partition(is_ending);
         inner.sessions = staying;
         drop(inner);
         let was_running = |session: &&Session| session.shared().end.is_none();

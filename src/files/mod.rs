@@ -7,6 +7,7 @@
 
 mod folders;
 pub mod gzip;
+mod kept;
 mod roots;
 pub mod tar;
 mod walk;
@@ -20,6 +21,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::config::schema::Tools;
 use crate::error::{Error, Result};
@@ -28,9 +30,27 @@ use crate::sys::at::{self, Kind, Status, Use};
 use crate::sys::beneath::Resolver;
 use crate::sys::{file, mounts};
 
+pub use kept::PromptPlaces;
 pub use roots::Places;
-use roots::{Failure, Intent, Mark, Place, Root, Roots, Rule};
+use roots::{Failure, Guard, Intent, Mark, Place, Protection, Root, Roots, Rule};
 pub use walk::{Found, Next, Walked};
+
+/// Files and folders of the workspace that make up the prompt, or tell the agent what to do. What is done for
+/// someone who is not an owner leaves them as they are.
+pub const PROMPT_PLACES: [&str; 12] = [
+    "AGENT.md",
+    "AGENTS.md",
+    "BOOTSTRAP.md",
+    "HEARTBEAT.md",
+    "IDENTITY.md",
+    "MEMORY.md",
+    "SOUL.md",
+    "TOOLS.md",
+    "USER.md",
+    "memory",
+    "skills",
+    "tools",
+];
 
 /// The name of a folder within itself.
 fn itself() -> &'static OsStr {
@@ -47,8 +67,18 @@ struct Spot {
 /// The folders that tools may use. Paths are absolute, or relative to the workspace.
 #[derive(Debug)]
 pub struct Workspace {
+    folders: Arc<Opened>,
+    /// Whether [`PROMPT_PLACES`] are only read.
+    keeps_prompt: bool,
+}
+
+/// The folders, which views of a workspace share.
+#[derive(Debug)]
+struct Opened {
     path: PathBuf,
     roots: Roots,
+    /// [`PROMPT_PLACES`].
+    kept: Vec<Guard>,
     restricted: bool,
     resolver: Resolver,
 }
@@ -58,21 +88,34 @@ impl Workspace {
     /// out; a folder that cannot be given to them is an [`Error::Config`].
     pub fn open(places: &Places<'_>, tools: &Tools, resolver: Resolver) -> Result<Self> {
         Ok(Self {
-            path: places.workspace.to_owned(),
-            roots: Roots::open(places, tools)?,
-            restricted: tools.restrict_to_workspace,
-            resolver,
+            folders: Arc::new(Opened {
+                path: places.workspace.to_owned(),
+                roots: Roots::open(places, tools)?,
+                kept: guard_prompt(places.workspace)?,
+                restricted: tools.restrict_to_workspace,
+                resolver,
+            }),
+            keeps_prompt: false,
         })
+    }
+
+    /// The same folders, of which [`PROMPT_PLACES`] are only read: for what is done for someone who is not an
+    /// owner.
+    pub fn keeping_prompt(&self) -> Self {
+        Self {
+            folders: Arc::clone(&self.folders),
+            keeps_prompt: true,
+        }
     }
 
     /// The folder the agent works in.
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.folders.path
     }
 
     /// The folders, for people and the model: `workspace /x, /data, /doc (read only)`.
     pub fn folders(&self) -> &str {
-        &self.roots.described
+        &self.folders.roots.described
     }
 
     /// What the model is told when a path was refused, beyond what the error says.
@@ -242,8 +285,8 @@ impl Workspace {
         }
         let mut outcome = Err(Rule::Outside.into());
         if !bytes.contains(&0) {
-            let absolute = self.path.join(path);
-            for root in &self.roots.roots {
+            let absolute = self.folders.path.join(path);
+            for root in &self.folders.roots.roots {
                 if let Some(rest) = root.rest_of(&absolute) {
                     outcome = act(root, rest);
                     if !matches!(outcome, Err(Failure::Rule(Rule::Outside))) {
@@ -264,9 +307,10 @@ impl Workspace {
                 Some(name) => (path.parent().unwrap_or(Path::new("")), name),
                 None => (path.as_path(), itself()),
             };
-            let folder = self
-                .resolver
-                .open_folder(root.handle.as_fd(), above, root.scope)?;
+            let folder =
+                self.folders
+                    .resolver
+                    .open_folder(root.handle.as_fd(), above, root.scope)?;
             if at::is_kernel_view(&folder)? {
                 return Err(Rule::Outside.into());
             }
@@ -300,9 +344,10 @@ impl Workspace {
         let mut reached = PathBuf::new();
         for component in path.components() {
             reached.push(component);
-            let opened = self
-                .resolver
-                .open_folder(root.handle.as_fd(), &reached, root.scope);
+            let opened =
+                self.folders
+                    .resolver
+                    .open_folder(root.handle.as_fd(), &reached, root.scope);
             match opened {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     let spot = self.locate(root, &reached, Intent::Write)?;
@@ -337,7 +382,7 @@ impl Workspace {
     /// Only regular files are opened, and only those that have no other name, which may be outside.
     fn vet(&self, status: &Status) -> Result<(), Failure> {
         match status.kind {
-            Kind::File if self.restricted && status.links > 1 => Err(Rule::Outside.into()),
+            Kind::File if self.folders.restricted && status.links > 1 => Err(Rule::Outside.into()),
             Kind::File => Ok(()),
             Kind::Folder => Err(Failure::System(io::ErrorKind::IsADirectory.into())),
             Kind::Link => Err(Rule::Outside.into()),
@@ -353,8 +398,17 @@ impl Workspace {
         }
     }
 
+    /// What is protected in this view alone.
+    fn kept(&self) -> &[Guard] {
+        match self.keeps_prompt {
+            true => &self.folders.kept,
+            false => &[],
+        }
+    }
+
     fn marks(&self) -> io::Result<Vec<Mark<'_>>> {
-        self.roots.guards.iter().map(roots::Guard::mark).collect()
+        let guards = self.folders.roots.guards.iter().chain(self.kept());
+        guards.map(roots::Guard::mark).collect()
     }
 
     fn permit(
@@ -369,7 +423,7 @@ impl Workspace {
             folder,
             name,
             root: root.inode,
-            workspace: self.roots.workspace,
+            workspace: self.folders.roots.workspace,
         };
         roots::check_place(&self.marks()?, &place, intent)
     }
@@ -385,8 +439,18 @@ impl Workspace {
         if mount == mounts::number_of(from)? {
             return Ok(());
         }
-        self.roots.check_mount(mount, intent)
+        let roots = &self.folders.roots;
+        roots.check_mount(mount, intent, self.kept())
     }
+}
+
+/// Guards the files of the prompt.
+fn guard_prompt(workspace: &Path) -> Result<Vec<Guard>> {
+    let guard = |place: &str| {
+        let place = workspace.join(place);
+        Guard::new(&place, Protection::ReadOnly).map_err(Error::io("protect", &place))
+    };
+    PROMPT_PLACES.into_iter().map(guard).collect()
 }
 
 /// A path in the same folder for a file that takes the place of another one once it is whole.

@@ -195,7 +195,7 @@ impl Roots {
     fn hides_mount_of(&self, root: &Root) -> Result<bool> {
         let checked = mounts::number_of(&root.handle)
             .map_err(Failure::from)
-            .and_then(|mount| self.check_mount(mount, Intent::Read));
+            .and_then(|mount| self.check_mount(mount, Intent::Read, &[]));
         match checked {
             // In a chroot(2) without a mount of its own the table lacks what the root lies on.
             Ok(()) | Err(Failure::Rule(Rule::Outside)) => Ok(false),
@@ -204,9 +204,13 @@ impl Roots {
         }
     }
 
-    /// Refuses a mount that shows what lies within a protected place. What shows the place itself, or a
-    /// folder above it, is told by the inodes on the way down.
-    pub(super) fn check_mount(&self, number: u64, intent: Intent) -> Result<(), Failure> {
+    /// Refuses a mount that shows what lies within a protected place. The place itself is recognised by its inode.
+    pub(super) fn check_mount(
+        &self,
+        number: u64,
+        intent: Intent,
+        kept: &[Guard],
+    ) -> Result<(), Failure> {
         let mounts = Mounts::read()?;
         let Some(origin) = mounts.origin(number) else {
             return Err(Rule::Outside.into());
@@ -215,7 +219,7 @@ impl Roots {
         if let Some(root) = self.roots.iter().find(|root| root.inode == self.workspace) {
             workspace = mounts.location(&root.handle)?;
         }
-        for guard in &self.guards {
+        for guard in self.guards.iter().chain(kept) {
             let Some(rule) = guard.protection.forbids(intent) else {
                 continue;
             };

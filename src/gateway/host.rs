@@ -13,6 +13,7 @@ use super::scheduler::WorkId;
 use super::tasks::{Parent, Task};
 use crate::access::Role;
 use crate::agent::Agent;
+use crate::agent::commands::describe_changed;
 use crate::agent::host::{TurnEvent, TurnHost, TurnOptions};
 use crate::approval::{Answer, Question};
 use crate::bus::Event;
@@ -81,6 +82,8 @@ pub struct ChatHost<'a> {
     job: Option<Arc<JobRun>>,
     /// The task of a subagent that it is.
     task: Option<Arc<Task>>,
+    /// The files of the prompt that it has changed.
+    changed: Vec<String>,
     /// Whether it began with the report of a subagent.
     is_report: bool,
     /// How long it has been running.
@@ -129,6 +132,7 @@ impl<'a> ChatHost<'a> {
             write_failures: WriteFailures::default(),
             job: None,
             task: None,
+            changed: Vec::new(),
             is_report: message.as_ref().is_some_and(is_report),
             watch: Stopwatch::start(),
         }
@@ -171,6 +175,12 @@ impl<'a> ChatHost<'a> {
     /// Where the answer goes.
     pub fn reply(&self) -> &Address {
         &self.reply
+    }
+
+    /// What the chat is told, once the answer is on its way, of files of the prompt that the turn has changed.
+    pub fn describe_changed(&self) -> Option<String> {
+        let is_changed = !self.changed.is_empty();
+        is_changed.then(|| describe_changed(&self.changed, self.language))
     }
 
     /// The messages that the turn was handed and has not put into its journal.
@@ -302,6 +312,12 @@ impl TurnHost for ChatHost<'_> {
         }
         self.progress.lock().on_event(&event);
         self.show();
+    }
+
+    fn prompt_changed(&mut self, paths: &[String]) {
+        let new = paths.iter().filter(|path| !self.changed.contains(path));
+        let new: Vec<String> = new.cloned().collect();
+        self.changed.extend(new);
     }
 
     fn was_asking(&mut self) -> bool {

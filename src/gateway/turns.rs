@@ -38,6 +38,7 @@ impl Gateway {
         if message.is_none() {
             self.interrupted.lock().remove(session);
         }
+        let changed = host.describe_changed();
         let unread = host.into_unread();
         if work.cancel.is_cancelled() {
             // It may have started a command after the /stop ended those that were running.
@@ -46,6 +47,9 @@ impl Gateway {
         match result {
             Ok(_) => self.release(session),
             Err(error) => self.fail_turn(&error, work, &to, message),
+        }
+        if let Some(text) = changed {
+            self.tell(&to, &text);
         }
         // Before the loop starts this session's next turn, which must not find this one's draft.
         if let Some(delivery) = self.delivery(&to) {
@@ -85,8 +89,12 @@ impl Gateway {
         message: Option<&Envelope>,
     ) -> Result<Option<Report>> {
         let mut session = self.open_patiently(host, work, key)?;
-        if message.is_none() {
-            host.set_role(session.last_role());
+        match message {
+            None => host.set_role(session.last_role()),
+            Some(message) if session.is_unfinished() => {
+                host.set_role(message.role.min(session.last_role()));
+            }
+            Some(_) => {}
         }
         let is_known = message.is_none_or(|message| session.holds(&message.id));
         if !session.is_unfinished() && is_known {

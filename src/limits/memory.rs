@@ -68,3 +68,19 @@ pub const TIME_BYTES: usize = 400;
 pub const SHOWN_CHARS: usize = 3000;
 /// Conversations of which `/status` knows how their last consolidation went.
 pub const NOTED_MAX: usize = 32;
+/// Files whose changes are noticed and can be taken back: those that stand in prompts, the skills and the tools.
+pub const CHANGED_FILES: usize = 256;
+/// Bytes of such a file beyond which only the change is noticed, and its text not kept.
+pub const CHANGED_TEXT_BYTES: u64 = 32 * 1024;
+/// Notes of days among them: as many as go into the system prompt.
+pub const CHANGED_NOTES: usize = NOTE_DAYS as usize;
+/// Changes of such files that are kept.
+pub const CHANGES: usize = 40;
+/// Bytes of the earlier texts that are kept with them.
+pub const CHANGES_BYTES: usize = 512 * 1024;
+/// Bytes of the file with the changes that are read: with all texts, in which JSON can make six bytes of one.
+pub const CHANGES_FILE_BYTES: usize = 16 * 1024 * 1024;
+/// Lines of a difference that are shown.
+pub const DIFF_LINES: usize = 120;
+/// Pairs of lines that are compared with each other; beyond them all old lines count as gone.
+pub const DIFF_PAIRS: usize = 250_000;

@@ -8,7 +8,7 @@ use super::{Digest, FACTS, Memory};
 /// What a model made of a part of a conversation and of the facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consolidated {
-    /// What happened, for HISTORY.md. One without a date gets the present one.
+    /// What happened, for HISTORY.md. One without a date gets the present one, and a blank one is left out.
     pub history_entry: String,
     /// The new MEMORY.md. A blank one leaves MEMORY.md as it is.
     pub memory_update: String,
@@ -75,7 +75,9 @@ impl Memory<'_> {
                 break;
             }
         }
-        self.log(&saved.history_entry)?;
+        if !saved.history_entry.trim().is_empty() {
+            self.log(&saved.history_entry)?;
+        }
         Ok(Saved::Done)
     }
 }

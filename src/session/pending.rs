@@ -9,6 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::Role;
 use crate::append_log::{Durability, Lines, Tail};
 use crate::chat::{Entry, EntryKind};
 use crate::error::{Error, Result};
@@ -68,7 +69,8 @@ pub struct Range {
     pub anchor: u64,
     /// Bytes from that line to the end of the range.
     pub bytes: u64,
-    /// Its entries. Results of tools and the arguments of calls are shortened.
+    /// Its entries but for what guests said and what they were answered: that is not remembered. Results of tools
+    /// and the arguments of calls are shortened.
     pub entries: Vec<Entry>,
     /// The summary that the model gets in front of the window.
     pub earlier_summary: Option<String>,
@@ -282,7 +284,9 @@ fn read_range(
     reader.seek(SeekFrom::Start(begin))?;
     let mut lines = Lines::new(reader);
     let mut entries: Vec<Entry> = Vec::new();
-    let (mut bytes, mut skipped, mut has_ended) = (0, 0, false);
+    // Where turns begin among them.
+    let mut begins = Vec::new();
+    let (mut bytes, mut skipped, mut has_ended) = (0, 0, true);
     // The end of the last whole turn: its place, and how many entries there were.
     let mut whole: Option<(u64, usize)> = None;
     let mut place = begin;
@@ -298,6 +302,9 @@ fn read_range(
             Some(Line::Entry(mut entry)) => {
                 if has_ended && !entries.is_empty() {
                     whole = Some((line_begin, entries.len()));
+                }
+                if has_ended {
+                    begins.push(entries.len());
                 }
                 has_ended = closes_turn(&entry) && is_before_person(file, place)?;
                 conversation::shorten(&mut entry, true);
@@ -330,10 +337,32 @@ fn read_range(
     Ok(Range {
         anchor,
         bytes: place.min(end) - begin,
-        entries,
+        entries: without_guests(entries, &begins),
         earlier_summary,
         is_all,
     })
+}
+
+/// The entries without those of guests, and without all answers in a turn in which a guest spoke. `begins` says where
+/// turns begin.
+fn without_guests(entries: Vec<Entry>, begins: &[usize]) -> Vec<Entry> {
+    let mut kept = Vec::with_capacity(entries.len());
+    let mut turn: Vec<Entry> = Vec::new();
+    let mut end_turn = |turn: &mut Vec<Entry>| {
+        let is_guest = |entry: &Entry| entry.person == Role::Guest;
+        if turn.iter().any(is_guest) {
+            turn.retain(|entry| entry.kind == EntryKind::Person && !is_guest(entry));
+        }
+        kept.append(turn);
+    };
+    for (index, entry) in entries.into_iter().enumerate() {
+        if begins.contains(&index) {
+            end_turn(&mut turn);
+        }
+        turn.push(entry);
+    }
+    end_turn(&mut turn);
+    kept
 }
 
 /// Whether the line at a place is a person's: a journal of nanobot's has no ends of turns.

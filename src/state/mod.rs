@@ -2,6 +2,7 @@
 
 pub mod approvals;
 pub mod audit;
+pub mod changes;
 pub mod chats;
 pub mod file;
 pub mod languages;
@@ -15,6 +16,7 @@ pub mod usage;
 pub use approvals::Approvals;
 pub use approvals::tools::{ToolApproval, ToolApprovals};
 pub use audit::Audit;
+pub use changes::PromptChanges;
 pub use chats::questions::OpenQuestions;
 pub use chats::secrets::{AskedSecret, AskedSecrets};
 pub use chats::shells::ShellMemory;

@@ -187,6 +187,8 @@ pub fn has_tool(role: Role, name: &str) -> bool {
 /// The tools, ready for use. Calls may run at the same time.
 pub struct Toolbox {
     workspace: Workspace,
+    /// The same for someone who is not an owner.
+    keeping: Workspace,
     commands: Option<Arc<Commands>>,
     results: Results,
     eraser: Eraser,
@@ -207,6 +209,7 @@ impl Toolbox {
             registry.add_built_in(spec, Box::new(run));
         }
         Self {
+            keeping: workspace.keeping_prompt(),
             workspace,
             commands: None,
             results: Results::new(max_chars, clock),
@@ -329,6 +332,21 @@ impl Toolbox {
         commands.map_or_else(Vec::new, |commands| commands.end_of(session))
     }
 
+    /// Takes note that an owner has changed files of the prompt: what runs for others, and could change the new ones,
+    /// ends. Blocks until it is gone.
+    pub fn prompt_changed(&self, paths: &[String]) {
+        // A folder is protected with all that is in it.
+        if paths.iter().all(|path| path.contains('/')) {
+            return;
+        }
+        if let Some(commands) = &self.commands {
+            commands.end_lesser();
+        }
+        if let Some(mcp) = &self.mcp {
+            mcp.servers().stop_all();
+        }
+    }
+
     /// Ends the background commands of all sessions, and the programs of servers. Blocks until they are
     /// gone.
     pub fn end_all(&self) {
@@ -382,6 +400,14 @@ impl Toolbox {
         &self.workspace
     }
 
+    /// The same for someone with a role: only owners change the files of the prompt.
+    fn workspace_of(&self, role: Role) -> &Workspace {
+        match role {
+            Role::Owner => &self.workspace,
+            Role::User | Role::Guest => &self.keeping,
+        }
+    }
+
     /// The skills that the model can use.
     pub fn skills(&self) -> Skills<'_> {
         let environment = self
@@ -430,7 +456,8 @@ impl Toolbox {
             None if names::is_plain(&call.name) => call.name.as_str(),
             None => "call",
         };
-        result.text = self.results.fit(&self.workspace, name, text);
+        let workspace = self.workspace_of(caller.role);
+        result.text = self.results.fit(workspace, name, text);
         result
     }
 
@@ -479,7 +506,7 @@ impl Toolbox {
 
     fn context<'a>(&'a self, caller: &'a Caller<'a>) -> Context<'a> {
         Context {
-            workspace: &self.workspace,
+            workspace: self.workspace_of(caller.role),
             caller,
             results: &self.results,
             eraser: &self.eraser,

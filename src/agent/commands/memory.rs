@@ -1,11 +1,12 @@
-//! `/memory`: what is remembered, and the search in it.
+//! `/memory`: what is remembered, and the search in it; `/diff` and `/undo`: the last change of a file of the prompt.
 
 use std::fmt::Write;
 
 use crate::agent::{Agent, texts};
 use crate::error::Result;
+use crate::language::Language;
 use crate::limits::memory::SHOWN_CHARS;
-use crate::markup::plain;
+use crate::markup::{code_block, inline_code, plain};
 use crate::memory::Memory;
 use crate::memory::search::Query;
 use crate::text::{ends_of, reveal};
@@ -74,4 +75,40 @@ impl Agent {
         });
         Ok(lines.collect::<Vec<_>>().join("\n"))
     }
+}
+
+impl Agent {
+    /// What the last change was, of the named file or of any.
+    pub(super) fn show_change(&self, invocation: &Invocation<'_>) -> Result<String> {
+        let (file, language) = (invocation.command.argument, invocation.language);
+        let workspace = self.toolbox.workspace();
+        let changes = self.changes.as_ref();
+        let found = changes.map(|changes| changes.diff(workspace, file));
+        Ok(match found.transpose()?.flatten() {
+            Some((path, diff)) => {
+                let diff = self.toolbox.cleaned(&diff);
+                let shown = code_block(&reveal(&diff), "diff");
+                format!("{}\n\n{shown}", inline_code(&path))
+            }
+            None => texts::no_change(language).to_owned(),
+        })
+    }
+
+    /// Takes the last change back, of the named file or of any.
+    pub(super) fn undo_change(&self, invocation: &Invocation<'_>) -> Result<String> {
+        let (file, language) = (invocation.command.argument, invocation.language);
+        let workspace = self.toolbox.workspace();
+        let changes = self.changes.as_ref();
+        let undone = changes.map(|changes| changes.undo(workspace, file));
+        Ok(match undone.transpose()?.flatten() {
+            Some(path) => texts::undone(language, &inline_code(&path)),
+            None => texts::no_change(language).to_owned(),
+        })
+    }
+}
+
+/// What a chat is told of files of the prompt that a turn has changed.
+pub fn describe_changed(paths: &[String], language: Language) -> String {
+    let files: Vec<String> = paths.iter().map(|path| inline_code(path)).collect();
+    texts::prompt_changed(language, &files.join(texts::comma(language)))
 }

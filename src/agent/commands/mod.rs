@@ -28,6 +28,7 @@ mod think;
 pub mod usage;
 
 pub use compact::{describe_compacted, nothing_to_compact};
+pub use memory::describe_changed;
 pub use table::{
     COMMANDS, Command, Listed, REMINDER_BUTTONS, Reader, Row, Slash, Surface, When, format_help,
     list_commands, may_use, parse, typed_command, unknown_command,
@@ -109,6 +110,8 @@ impl Agent {
             Slash::Model => self.choose_model(invocation)?,
             Slash::Tools => self.list_tools(language),
             Slash::Memory => self.answer_memory(invocation)?,
+            Slash::Diff => self.show_change(invocation)?,
+            Slash::Undo => self.undo_change(invocation)?,
             Slash::Skills => return Ok(Some(self.answer_skills(invocation))),
             Slash::Mcp => return self.answer_mcp(invocation).map(Some),
             Slash::Remind => return self.answer_remind(invocation).map(Some),

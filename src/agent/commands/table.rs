@@ -27,6 +27,10 @@ pub enum Slash {
     Tools,
     /// `/memory`
     Memory,
+    /// `/diff`
+    Diff,
+    /// `/undo`
+    Undo,
     /// `/skills`
     Skills,
     /// `/mcp`
@@ -170,6 +174,8 @@ impl Slash {
             | Self::Approvals
             | Self::Pair
             | Self::Heartbeat
+            | Self::Diff
+            | Self::Undo
             | Self::Retry
             | Self::Restart
             | Self::Update => Role::Owner,
@@ -247,6 +253,8 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Think, &["think", "thinking"], Surface::Everywhere, texts::help_think),
     row(Slash::Tools, &["tools"], Surface::Everywhere, texts::help_tools),
     row(Slash::Memory, &["memory"], Surface::Everywhere, texts::help_memory),
+    row(Slash::Diff, &["diff"], Surface::Everywhere, texts::help_diff),
+    row(Slash::Undo, &["undo"], Surface::Everywhere, texts::help_undo),
     row(Slash::Skills, &["skills", "skill"], Surface::Everywhere, texts::help_skills),
     row(Slash::Mcp, &["mcp"], Surface::Everywhere, texts::help_mcp),
     row(Slash::Remind, &["remind", "reminder", "reminders"], Surface::Everywhere, texts::help_remind),
@@ -382,6 +390,8 @@ impl Command<'_> {
             | Slash::Shutdown
             | Slash::Own => When::Queued,
             Slash::Remind if self.is_reminder_button() => When::AtOnce,
+            // They read and write files.
+            Slash::Diff | Slash::Undo => When::Queued,
             // They write the file of jobs, and talk to what runs them.
             Slash::Cron | Slash::Remind => When::Queued,
             // It writes the file of watches, and looks at what they are about.
@@ -552,7 +562,7 @@ mod tests {
         let everyone = "start help id answer exit";
         let users = "new compact status model think tools memory skills mcp remind cron usage context tasks agents plot ip";
         let owners = "sh in bg history term key get put ls logs svc top wol reboot shutdown own watch approve deny \
-                      approvals pair heartbeat retry restart update";
+                      approvals pair heartbeat diff undo retry restart update";
         let private = "stop";
         let is_in = |list: &str, name: &str| list.split(' ').any(|one| one == name);
         for row in COMMANDS {

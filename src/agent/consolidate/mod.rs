@@ -24,7 +24,7 @@ use crate::limits::agent::consolidation::{
     CHUNK_TOKENS, CHUNK_TOKENS_MIN, FACTS_BYTES_MIN, FRAME_TOKENS, HALVINGS_MAX, WINDOW_PERCENT,
 };
 use crate::limits::memory::IDLE_TURNS;
-use crate::memory::{Facts, Memory, Saved};
+use crate::memory::{FACTS, Facts, Memory, Saved};
 use crate::message::SessionKey;
 use crate::provider;
 use crate::provider::table::OFFLINE;
@@ -119,6 +119,7 @@ impl Agent {
             staged::remove(sessions, &key)?;
             return Ok(None);
         }
+        self.pass_change(FACTS);
         session.remember(&staged.remembered)?;
         staged::reached("remembered");
         staged::remove(sessions, &key)?;
@@ -238,7 +239,11 @@ impl Work<'_> {
             let Some(range) = self.read_part(facts.as_ref())? else {
                 return Ok(None);
             };
-            match self.ask_about(facts.as_ref(), range)? {
+            let asked = match range.entries.is_empty() {
+                true => self.pass_over(&range)?,
+                false => self.ask_about(facts.as_ref(), range)?,
+            };
+            match asked {
                 Asked::Done(done) => return Ok(Some(done)),
                 Asked::Outdated => {
                     // It was another thread or process that has done this part: not asked again.
@@ -286,6 +291,24 @@ impl Work<'_> {
             Why::Window | Why::Asked => UpTo::HalfWindow,
         };
         store::read_pending(self.sessions, self.key, up_to, bytes)
+    }
+
+    /// Notes that a part is done of which nothing is for the memory: guests spoke.
+    fn pass_over(&self, range: &Range) -> Result<Asked> {
+        let nothing = Answer {
+            paragraph: String::new(),
+            facts: String::new(),
+        };
+        let mut staged = self.stage(nothing, None, range);
+        staged.history_entry.clear();
+        staged.remembered.summary = None;
+        Ok(match self.save(staged)? {
+            Some(Saved::Done) => Asked::Done(Consolidation {
+                is_all: range.is_all,
+                ..Consolidation::default()
+            }),
+            _ => Asked::Outdated,
+        })
     }
 
     /// Asks the model until its answer can be used, and saves it. It hears once why an answer cannot be
@@ -426,6 +449,7 @@ impl Work<'_> {
             return saved.map(Some);
         }
         staged::reached("saved");
+        self.agent.pass_change(FACTS);
         staged.is_saved = true;
         staged.write(self.sessions, self.key)?;
         staged::reached("marked");

@@ -116,6 +116,8 @@ pub fn create(
     name: &str,
     now: DateTime<FixedOffset>,
 ) -> Result<(String, File)> {
+    // Its folder may be a link that a command has made.
+    let workspace = workspace.keeping_prompt();
     let date = now.format("%Y%m%d-%H%M%S");
     let name = names::clean_file_name(name);
     let mut number = 1;

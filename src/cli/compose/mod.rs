@@ -27,7 +27,7 @@ use crate::files::{Places, Workspace};
 use crate::http::{Pool, Tls};
 use crate::provider::Models;
 use crate::provider::table::{OFFLINE, known};
-use crate::state::{FirstTurns, Learned, ModelChoices, TokenUsage};
+use crate::state::{FirstTurns, Learned, ModelChoices, PromptChanges, TokenUsage};
 use crate::sys;
 use crate::sys::beneath::Resolver;
 use crate::sys::environment::Environment;
@@ -113,7 +113,8 @@ pub fn agent(
     }
     let connections = options.connections;
     let label = config.agents.profile(Some(&agent)).map(|one| one.label());
-    Agent::new(Parts {
+    let changes = PromptChanges::new(&home.state(), &agent);
+    let made = Agent::new(Parts {
         models: models_for(
             settings.clone(),
             config.providers,
@@ -133,7 +134,8 @@ pub fn agent(
         limits: config.limits,
         stream: options.stream,
         label: label.filter(|_| config.agents.are_several()),
-    })
+    })?;
+    Ok(made.with_changes(changes))
 }
 
 /// The workspace; it is created when it is missing.

@@ -225,6 +225,9 @@ impl Gateway {
         };
         let mut host = ChatHost::new(self, work, &hosted, key, Some(message)).for_task(task);
         let result = self.try_turn(&mut host, work, key, Some(message));
+        if let Some(text) = host.describe_changed() {
+            self.tell(host.reply(), &text);
+        }
         drop(host);
         self.live().agents.end_background(key);
         let prefix = format!("{}_", subagent::CHANNEL);

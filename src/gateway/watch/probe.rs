@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::look::{Before, Tick};
 use super::{Item, Look, built_in};
+use crate::access::Role;
 use crate::approval::Answer;
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
@@ -157,7 +158,8 @@ impl Gateway {
         };
         let caller = Caller {
             session: &owner,
-            role: item.role,
+            // As for a job: no owner is there.
+            role: item.role.min(Role::User),
             message: "",
             cancel: &cancel,
             answer: None,

@@ -3,12 +3,15 @@
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::cancel::Cancel;
 use crate::config::resolve::{Folder, Folders, expanded};
 use crate::config::schema::{McpServer, Tools};
 use crate::confine::{Exec, Served, Service};
 use crate::error::Result;
+use crate::files::PromptPlaces;
+use crate::sync::Mutex;
 
 /// Starts the programs of servers.
 pub trait Launcher: Send + Sync {
@@ -23,6 +26,8 @@ pub trait Launcher: Send + Sync {
 pub struct Sandboxed {
     exec: Exec,
     workspace: PathBuf,
+    /// Keeps the files of the prompt in place, from the first start of a server on.
+    kept: Mutex<Option<Arc<PromptPlaces>>>,
     /// The account's home folder, for `~`.
     user_home: Option<PathBuf>,
     /// Folders that commands may change or read.
@@ -36,6 +41,7 @@ impl Sandboxed {
         Self {
             exec,
             workspace,
+            kept: Mutex::default(),
             user_home,
             allowed_paths: tools.allowed_paths.clone(),
             read_only_paths: tools.read_only_paths.clone(),
@@ -45,6 +51,11 @@ impl Sandboxed {
 
 impl Launcher for Sandboxed {
     fn launch(&self, server: &McpServer, cancel: &Cancel) -> Result<Served> {
+        let mut kept = self.kept.lock();
+        if kept.is_none() {
+            *kept = Some(PromptPlaces::hold(&self.workspace)?);
+        }
+        drop(kept);
         let user_home = self.user_home.as_deref();
         // With the folders of commands: what these can change may have become a link.
         let tools = Tools {

@@ -8,10 +8,12 @@ use std::time::Duration;
 use crate::approval::Question;
 use crate::chat::{Effect, ToolResult, ToolSpec};
 use crate::confine::{
-    End, Outcome, OutputChunk, SessionInfo, SessionStart, Sessions, ShellCommand, UnreadOutput,
+    End, Observer, Outcome, OutputChunk, SessionInfo, SessionStart, Sessions, ShellCommand,
+    UnreadOutput,
 };
 use crate::emulator::keys;
 use crate::error::{Error, Result};
+use crate::files::PromptPlaces;
 use crate::language::Language;
 use crate::limits::tools::SHELL_CHARS;
 use crate::state::audit::Entry;
@@ -54,17 +56,17 @@ impl Tool for Exec {
         };
         if request.is_background {
             let command = request.shell_command();
-            let (owner, observer) = (
-                context.caller.session,
-                commands.observer(entry.clone(), false),
-            );
+            let Caller { session, role, .. } = *context.caller;
+            let (exec, kept) = commands.runner(role, request.unsandboxed)?;
+            let observer = keeping(commands.observer(entry.clone(), false), kept);
             let start = SessionStart {
                 command: &command,
                 terminal: request.on_terminal.then_some(terminal::USUAL_SIZE),
-                owner,
+                owner: session,
             };
-            let started = commands.sessions.start(&commands.exec, &start, observer);
+            let started = commands.sessions.start(exec, &start, observer);
             let id = started.inspect_err(|error| entry.end(&error.to_string()))?;
+            commands.note_lesser(id, role);
             return Ok(ToolResult::new(format!(
                 "Started as session {id}; exec_session reads, writes and kills it."
             )));
@@ -75,11 +77,18 @@ impl Tool for Exec {
                 spool.write(bytes);
             }
         };
-        let cancel = context.caller.cancel;
-        let outcome = commands.run(&request, timeout, cancel, &mut output);
+        let outcome = commands.run(&request, timeout, context.caller, &mut output);
         record_end(&entry, &outcome);
         Ok(render_outcome(context, &outcome?, spool.finish()))
     }
+}
+
+/// The observer of a command, which holds on to this until the command has ended and is forgotten.
+fn keeping(observer: Observer, kept: Option<Arc<PromptPlaces>>) -> Observer {
+    Arc::new(move |event| {
+        let _ = &kept;
+        observer(event)
+    })
 }
 
 fn ask(question: Box<Question>) -> ToolResult {
@@ -265,6 +274,11 @@ impl ExecSession {
     /// Gives a session input, of which a person decides if it runs outside the sandbox.
     fn write(&self, context: &Context<'_>, id: u32, input: &str) -> Result<ToolResult> {
         let owner = context.caller.session;
+        if !self.0.may_write(id, context.caller.role) {
+            return Err(Error::Failed(format!(
+                "session {id} was started for an owner, and this is not done for one: start a session of your own"
+            )));
+        }
         let listed = self.0.sessions.list(owner).into_iter();
         let is_asked = |one: &SessionInfo| one.id == id && one.unsandboxed;
         let answer = match listed.into_iter().find(is_asked) {
@@ -391,13 +405,14 @@ impl Toolbox {
             Permit::Run(entry) => entry,
             Permit::Ask(question) => return Ok(Shell::Ask(question)),
         };
-        let mut spool = Spool::new(&self.results, &self.workspace, &self.eraser, "sh");
+        let workspace = self.workspace_of(caller.role);
+        let mut spool = Spool::new(&self.results, workspace, &self.eraser, "sh");
         let mut output = |chunk: OutputChunk<'_>| match chunk {
             OutputChunk::Fresh(bytes) => watch(bytes),
             OutputChunk::Whole(bytes) => spool.write(bytes),
         };
         let timeout = commands.max_timeout;
-        let outcome = commands.run(&request, timeout, caller.cancel, &mut output);
+        let outcome = commands.run(&request, timeout, caller, &mut output);
         record_end(&entry, &outcome);
         Ok(Shell::Ran(self.shell_result(
             &outcome?,

@@ -3,6 +3,7 @@
 
 pub(super) mod bound;
 mod exec;
+mod lesser;
 mod owner;
 mod permission;
 mod shell;
@@ -21,13 +22,13 @@ use ring::digest::{Context, SHA256};
 
 use crate::access::Role;
 use crate::approval::{AlwaysOption, Answer, Cause, Question};
-use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::config::schema::{ApprovalMode, ExecTool, SandboxChoice, ShellPlace};
 use crate::confine::{
     Exec, Held, Observer, Outcome, Output, SessionEvent, SessionInfo, Sessions, Shells,
 };
 use crate::error::{Error, Result};
+use crate::files::PromptPlaces;
 use crate::language::Language;
 use crate::limits::tools::INPUT_LINE_BYTES;
 use crate::state::audit::{Entry, InputText, Record};
@@ -46,6 +47,7 @@ use risk::Patterns;
 
 pub(super) use exec::{SPECS, tools};
 pub use exec::{Shell, ShellResult, TypedCommand};
+use lesser::Lesser;
 pub use owner::OwnerAction;
 pub use permission::standing::parse_pattern;
 pub use shell::{Attached, Background, Watched};
@@ -55,6 +57,10 @@ pub(super) use tool::ToolRun;
 /// What the command tools share.
 pub struct Commands {
     exec: Exec,
+    /// The same for someone who is not an owner: the files of the prompt stay as they are.
+    keeping: Exec,
+    workspace: PathBuf,
+    lesser: Arc<Lesser>,
     sessions: Arc<Sessions>,
     /// The shells of the chats.
     shells: Arc<Shells>,
@@ -92,8 +98,12 @@ pub struct Records {
 impl Commands {
     /// Fails when a configured pattern is invalid.
     pub fn new(exec: Exec, config: &ExecTool, records: Records) -> Result<Self> {
+        let workspace = exec.workspace().to_owned();
         Ok(Self {
             settings: shell::hash_settings(&exec),
+            keeping: exec.protecting(&PromptPlaces::paths(&workspace))?,
+            workspace,
+            lesser: Arc::default(),
             exec,
             sessions: Arc::default(),
             shells: Arc::default(),
@@ -118,6 +128,7 @@ impl Commands {
     /// Goes on with the running commands of other settings, which these replace.
     pub fn continuing(mut self, earlier: &Self) -> Self {
         self.sessions = Arc::clone(&earlier.sessions);
+        self.lesser = Arc::clone(&earlier.lesser);
         self.shells = Arc::clone(&earlier.shells);
         self.allowances = Arc::clone(&earlier.allowances);
         self
@@ -306,11 +317,11 @@ impl Commands {
         &self,
         request: &Request,
         timeout: Duration,
-        cancel: &Cancel,
+        caller: &Caller<'_>,
         output: Output<'_>,
     ) -> Result<Outcome> {
-        self.exec
-            .run(&request.shell_command(), timeout, cancel, output)
+        let (exec, _kept) = self.runner(caller.role, request.unsandboxed)?;
+        exec.run(&request.shell_command(), timeout, caller.cancel, output)
     }
 
     /// Decides about input for a command outside the sandbox. `Always` holds until the command ends.

@@ -68,7 +68,7 @@ impl Toolbox {
             OutputChunk::Whole(bytes) => spool.write(bytes),
         };
         let time = action.time.unwrap_or(commands.max_timeout);
-        let outcome = commands.run(&request, time, caller.cancel, &mut output);
+        let outcome = commands.run(&request, time, caller, &mut output);
         record_end(&entry, &outcome);
         Ok(self.shell_result(&outcome?, spool.finish(), language))
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::exec::record_end;
 use super::{Commands, Folder, Permit, Request, Shell, ShellResult, TypedCommand, Uses, texts};
+use crate::access::Role;
 use crate::cancel::Cancel;
 use crate::confine::{
     End, Exec, Outcome, OutputChunk, Shell as LongShell, ShellCommand, ShellInput, ShellLine,
@@ -77,6 +78,11 @@ impl Toolbox {
             .commands
             .as_ref()
             .ok_or_else(|| Error::Failed(texts::turned_off(typed.language).to_owned()))?;
+        // The chat's shell has an owner's rights.
+        if caller.role < Role::Owner {
+            let watch = &mut |bytes: &[u8]| (attached.watch)(Watched::Output(bytes));
+            return self.shell(typed, caller, watch);
+        }
         let last = commands.memory.folder(caller.session);
         let folder = last.as_ref().map(|last| last.path.as_path());
         let unsandboxed = typed.unsandboxed || commands.is_shell_outside;

@@ -77,8 +77,8 @@ impl Commands {
         let timeout = run.seconds.map_or(self.timeout, Duration::from_secs);
         let timeout = timeout.min(self.max_timeout);
         let outcome = self
-            .exec
-            .run_with(&invocation, timeout, caller.cancel, output);
+            .runner(caller.role, false)
+            .and_then(|(exec, _kept)| exec.run_with(&invocation, timeout, caller.cancel, output));
         exec::record_end(&entry, &outcome);
         outcome
     }

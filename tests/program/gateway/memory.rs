@@ -117,6 +117,52 @@ fn a_conversation_that_is_over_goes_into_the_memory() {
 }
 
 #[test]
+fn what_guests_say_in_a_group_does_not_get_into_the_memory_not_even_after_a_kill() {
+    let scene = scene(|_| hang()).set("roles", json!({"@cora": "guest"}));
+    let scene = scene.set("groupPolicy", json!("open"));
+    let cora = scene.telegram.person(3003, "Cora", Some("cora"));
+    let group = scene.telegram.group(-900, "Home");
+    let gateway = scene.start();
+    cora.says_in(group, "Ana owes me 100.");
+    scene.wait_in(group, "Heard: [Cora] Ana");
+    scene.ana.says_in(group, "My cat is called Mia.");
+    scene.wait_in(group, "Heard: [Ana] My");
+    cora.says_in(group, "My dog is called Rex.");
+    scene.wait_in(group, "Heard: [Cora] My");
+    scene.ana.says_in(group, "/new");
+    scene.wait_in(group, "Started a new conversation");
+    scene.model.wait_for_requests(4);
+    gateway.kill();
+    let gateway = scene.start();
+    scene.model.wait_for_requests(5);
+    gateway.stop().ends_with(0);
+    let requests = scene.model.requests();
+    for request in requests.iter().filter(|request| request.is_consolidation()) {
+        assert_eq!(said(request), ["[Ana] My cat is called Mia."]);
+        let text = material(request);
+        assert!(!text.contains("Cora") && !text.contains("Rex"), "{text}");
+    }
+    assert_eq!(consolidations(&scene), 2);
+}
+
+#[test]
+fn a_conversation_of_guests_alone_asks_no_model_for_the_memory() {
+    let scene = scene(remember).set("roles", json!({"@cora": "guest"}));
+    let scene = scene.set("groupPolicy", json!("open"));
+    let cora = scene.telegram.person(3003, "Cora", Some("cora"));
+    let group = scene.telegram.group(-900, "Home");
+    let gateway = scene.start();
+    cora.says_in(group, "Ana owes me 100.");
+    scene.wait_in(group, "Heard: [Cora] Ana");
+    scene.ana.says_in(group, "/new");
+    scene.wait_in(group, "Started a new conversation");
+    wait_until_noted(&gateway);
+    gateway.stop().ends_with(0);
+    assert_eq!(consolidations(&scene), 0);
+    assert_eq!(read(&scene, "MEMORY.md") + &read(&scene, "HISTORY.md"), "");
+}
+
+#[test]
 fn the_chat_is_answered_while_the_memory_hangs() {
     let scene = scene(|_| hang());
     let gateway = scene.start();

@@ -202,3 +202,147 @@ fn a_person_is_paired_with_a_role() {
     scene.wait_in(dan.chat(), "/pair needs the role owner");
     gateway.stop().ends_with(0);
 }
+
+/// A model that makes these calls, one after the other, and then says so.
+fn making(calls: Vec<(&'static str, Value)>) -> impl Fn(&Request) -> Step + Send + Sync {
+    move |request| {
+        let messages = request.messages().iter().rev();
+        let turn = messages.take_while(|message| message["role"] != "user");
+        let results = turn.filter(|message| message["role"] == "tool").count();
+        match calls.get(results) {
+            Some((tool, arguments)) => call(tool, arguments.clone()),
+            None => say("Tried."),
+        }
+    }
+}
+
+#[test]
+fn what_is_done_for_a_user_changes_nothing_that_stands_in_prompts() {
+    let shell = "mkdir -p skills/y tools/y; ln -s SOUL.md link; ln AGENTS.md hard; \
+                 for file in AGENTS.md ./SOUL.md memory/../USER.md HEARTBEAT.md link hard skills/x/SKILL.md skills/y/SKILL.md \
+                 tools/y/tool.json memory/MEMORY.md memory/2026-01-01.md; do echo EVIL >> $file; done; \
+                 mv memory gone; mv skills gone; mv AGENTS.md gone; rm -rf memory AGENTS.md; \
+                 echo EVIL > new && mv new SOUL.md; echo fine > own.txt";
+    let calls = vec![
+        ("write_file", json!({"path": "SOUL.md", "content": "EVIL"})),
+        (
+            "append_file",
+            json!({"path": "./AGENTS.md", "content": "EVIL"}),
+        ),
+        (
+            "edit_file",
+            json!({"path": "memory/../AGENTS.md", "old_text": "kind", "new_text": "EVIL"}),
+        ),
+        (
+            "write_file",
+            json!({"path": "skills/y/SKILL.md", "content": "EVIL"}),
+        ),
+        (
+            "write_file",
+            json!({"path": "tools/y/tool.json", "content": "EVIL"}),
+        ),
+        (
+            "append_file",
+            json!({"path": "memory/MEMORY.md", "content": "EVIL"}),
+        ),
+        ("memory", json!({"action": "append", "text": "EVIL"})),
+        ("exec", json!({"command": shell})),
+        ("exec", json!({"command": shell, "background": true})),
+        ("exec_session", json!({"action": "read", "session_id": 1})),
+    ];
+    let count = calls.len();
+    let (scene, bob, _) = scene(making(calls));
+    let at = |path: &str| scene.home.workspace(path);
+    for folder in ["memory", "skills/x"] {
+        fs::create_dir_all(at(folder)).unwrap();
+    }
+    let files = ["AGENTS.md", "memory/MEMORY.md", "skills/x/SKILL.md"];
+    for file in files {
+        fs::write(at(file), "kind\n").unwrap();
+    }
+    let gateway = scene.start();
+    bob.says("hello");
+    scene.wait_in(bob.chat(), "Tried.");
+    gateway.stop().ends_with(0);
+    let requests = scene.model.requests();
+    let results = requests.last().unwrap().messages().iter();
+    let results: Vec<String> = results
+        .filter(|message| message["role"] == "tool")
+        .map(|message| message["content"].to_string())
+        .collect();
+    assert_eq!(results.len(), count);
+    for result in &results[..7] {
+        assert!(result.contains("read-only for tools"), "{results:#?}");
+    }
+    for file in files {
+        assert_eq!(
+            fs::read_to_string(at(file)).unwrap(),
+            "kind\n",
+            "{results:#?}"
+        );
+    }
+    for file in ["SOUL.md", "USER.md", "HEARTBEAT.md", "skills/y", "tools/y"] {
+        let content = fs::read_to_string(at(file)).unwrap_or_default();
+        assert!(
+            !content.contains("EVIL") && !at(file).is_dir(),
+            "{file}: {content}"
+        );
+    }
+    assert!(!at("memory/2026-01-01.md").exists());
+    assert_eq!(
+        fs::read_to_string(at("own.txt")).unwrap(),
+        "fine\n",
+        "{results:#?}"
+    );
+}
+
+#[test]
+fn what_an_owners_turn_changes_in_the_prompt_is_told_shown_and_taken_back() {
+    let (scene, _, _) = scene(making(vec![
+        ("write_file", json!({"path": "SOUL.md", "content": "new\n"})),
+        ("exec", json!({"command": "echo more >> AGENTS.md"})),
+    ]));
+    let at = |path: &str| scene.home.workspace(path);
+    fs::write(at("AGENTS.md"), "kind\n").unwrap();
+    let gateway = scene.start();
+    scene.ana.says("hello");
+    scene.wait_for("Tried.");
+    scene.wait_for("Changed: AGENTS.md, SOUL.md.");
+    scene.ana.says("/diff AGENTS.md");
+    scene.wait_for("+ more");
+    scene.ana.says("/undo AGENTS.md");
+    scene.wait_for("AGENTS.md is as it was before.");
+    assert_eq!(fs::read_to_string(at("AGENTS.md")).unwrap(), "kind\n");
+    scene.ana.says("/undo SOUL.md");
+    scene.wait_for("SOUL.md is as it was before.");
+    assert!(!at("SOUL.md").exists());
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_command_that_an_owner_has_started_takes_no_input_of_a_users() {
+    let (scene, bob, _) = scene(|request| {
+        let text = request.messages().last().unwrap()["content"].to_string();
+        match request.messages().last().unwrap()["role"].as_str().unwrap() {
+            "tool" => say(&text),
+            _ if text.contains("start") => call(
+                "exec",
+                json!({"command": "cat >> SOUL.md", "background": true}),
+            ),
+            _ => call(
+                "exec_session",
+                json!({"action": "write", "session_id": 1, "input": "EVIL\n"}),
+            ),
+        }
+    });
+    let group = scene.telegram.group(-900, "Home");
+    let scene = scene.set("groupPolicy", json!("open"));
+    let gateway = scene.start();
+    scene.ana.says_in(group, "start it");
+    scene.wait_in(group, "Started as session 1");
+    bob.says_in(group, "write to it");
+    scene.wait_in(group, "was started for an owner");
+    gateway.stop().ends_with(0);
+    let soul = fs::read_to_string(scene.home.workspace("SOUL.md")).unwrap_or_default();
+    assert_eq!(soul, "");
+}

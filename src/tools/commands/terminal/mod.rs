@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::access::Role;
 use crate::approval::Question;
 use crate::confine::{Terminal, TerminalRequest};
 use crate::emulator::keys::BadKeys;
@@ -87,6 +88,9 @@ impl Toolbox {
             Permit::Run(entry) => entry,
             Permit::Ask(question) => return Ok(TerminalStart::Ask(question)),
         };
+        if caller.role < Role::Owner {
+            return Err(Error::Failed(texts::denied(typed.language).to_owned()));
+        }
         let terminal = commands.exec.open_terminal(
             &TerminalRequest {
                 command: request.shell_command(),

@@ -1,0 +1,71 @@
+use std::fs;
+
+use super::*;
+use crate::config::schema::Tools;
+use crate::files::Places;
+use crate::sys::beneath::Resolver;
+
+fn open(path: &Path) -> Workspace {
+    let places = Places {
+        workspace: path,
+        hidden: &[],
+        user_home: None,
+    };
+    Workspace::open(&places, &Tools::default(), Resolver::detect()).unwrap()
+}
+
+#[test]
+fn what_a_turn_changes_is_named_shown_and_taken_back() {
+    let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let at = |path: &str| folder.path().join(path);
+    fs::write(at("SOUL.md"), "kind\n").unwrap();
+    let workspace = open(folder.path());
+    let changes = || PromptChanges::new(state.path(), MAIN);
+    let first = changes();
+    first.begin_turn(&workspace, false).unwrap();
+    assert_eq!(first.end_turn(&workspace).unwrap(), [""; 0]);
+    // By hand, between turns.
+    fs::write(at("USER.md"), "Ana\n").unwrap();
+    first.begin_turn(&workspace, false).unwrap();
+    fs::write(at("SOUL.md"), "kind\nevil\n").unwrap();
+    fs::create_dir_all(at("skills/x")).unwrap();
+    fs::write(at("skills/x/SKILL.md"), "new\n").unwrap();
+    fs::create_dir_all(at("memory")).unwrap();
+    fs::write(at("memory/2026-11-27.md"), "- noted\n").unwrap();
+    fs::write(at("notes.md"), "other\n").unwrap();
+    // It was killed, and goes on.
+    let second = changes();
+    second.begin_turn(&workspace, true).unwrap();
+    let named = second.end_turn(&workspace).unwrap();
+    assert_eq!(named, ["SOUL.md", "skills/x/SKILL.md"]);
+    let (path, diff) = second.diff(&workspace, "SOUL.md").unwrap().unwrap();
+    assert_eq!(
+        (path.as_str(), diff.as_str()),
+        ("SOUL.md", "@@ line 2 @@\n  kind\n+ evil")
+    );
+    assert_eq!(
+        second.undo(&workspace, "./SOUL.md").unwrap().as_deref(),
+        Some("SOUL.md")
+    );
+    assert_eq!(fs::read_to_string(at("SOUL.md")).unwrap(), "kind\n");
+    second.undo(&workspace, "SKILL.md").unwrap();
+    assert!(!at("skills/x/SKILL.md").exists());
+    // What was taken back can be brought back.
+    second.undo(&workspace, "SOUL.md").unwrap();
+    assert_eq!(fs::read_to_string(at("SOUL.md")).unwrap(), "kind\nevil\n");
+    assert_eq!(second.undo(&workspace, "notes.md").unwrap(), None);
+}
+
+#[test]
+fn the_versions_are_bounded() {
+    let mut kept = Kept::default();
+    for number in 0..3 * CHANGES {
+        kept.changes.push(Change {
+            path: format!("{number}"),
+            before: Some(Content::Text("x".repeat(CHANGES_BYTES / 8))),
+        });
+        kept.prune();
+    }
+    assert_eq!(kept.changes.len(), 8);
+    assert_eq!(kept.changes[7].path, (3 * CHANGES - 1).to_string());
+}
