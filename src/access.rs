@@ -147,7 +147,9 @@ impl Rules {
     fn names(&self, person: &Person<'_>) -> bool {
         self.allow_from.iter().any(|entry| {
             let entry = entry.trim();
-            is_name(entry, person.username) || !person.id.is_empty() && entry == person.id
+            // The entry for everyone makes no owner of someone whose id is written like it.
+            let is_id = !person.id.is_empty() && entry != "*" && entry == person.id;
+            is_name(entry, person.username) || is_id
         })
     }
 }
@@ -192,6 +194,7 @@ mod tests {
         assert_eq!(role(&["@"], "1", ""), None, "an empty name is of no one");
         assert_eq!(role(&["*"], "1", ""), Some(Role::User), "let in by * alone");
         assert_eq!(role(&["*", "1"], "1", ""), Some(Role::Owner));
+        assert_eq!(role(&["*"], "*", "*"), Some(Role::User), "an id like *");
     }
 
     #[test]

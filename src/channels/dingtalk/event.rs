@@ -36,10 +36,26 @@ pub fn read(data: &str, frame: &str, policy: GroupPolicy) -> Option<Incoming> {
     };
     let id = [string(&data["msgId"]), frame];
     let id = id.into_iter().find(|id| is_id(id))?;
-    let is_group = string(&data["conversationType"]) == "2";
-    let staff = string(&data["senderStaffId"]);
-    let person = [staff, string(&data["senderId"])];
-    let person = person.into_iter().find(|id| is_id(id))?;
+    let is_group = match string(&data["conversationType"]) {
+        "1" => false,
+        "2" => true,
+        _ => return None,
+    };
+    let sender = string(&data["senderId"]);
+    if !sender.is_empty() && sender == string(&data["chatbotUserId"]) {
+        return None;
+    }
+    // The staff ids of another organisation are given by others.
+    let staff = match is_foreign(&data) {
+        true => "",
+        false => string(&data["senderStaffId"]),
+    };
+    let person = match staff {
+        // Such an id is never written like a staff id.
+        "" => Some(sender).filter(|id| id.starts_with('$')),
+        staff => Some(staff),
+    };
+    let person = person.filter(|id| is_id(id))?;
     let place = match is_group {
         true => Place::group(string(&data["conversationId"])),
         false => Place::person(staff),
@@ -81,6 +97,11 @@ pub fn read(data: &str, frame: &str, policy: GroupPolicy) -> Option<Incoming> {
         },
         username: String::new(),
     })
+}
+
+fn is_foreign(data: &Value) -> bool {
+    let organisations = [&data["senderCorpId"], &data["chatbotCorpId"]].map(string);
+    matches!(organisations, [theirs, ours] if !theirs.is_empty() && !ours.is_empty() && theirs != ours)
 }
 
 fn is_for_us(data: &Value, policy: GroupPolicy) -> bool {
@@ -263,6 +284,48 @@ mod tests {
         assert_eq!(outer.sender().unwrap().id, "$:LWCP_v1:$ab");
         assert_eq!(envelope(json!({"senderStaffId": ""})), None);
         assert_eq!(envelope(json!({"msgId": ""})).unwrap().id, "dingtalk:frame");
+    }
+
+    #[test]
+    fn a_forged_message_makes_no_one_of_anyone() {
+        let group = |more: Value| {
+            let mut all = json!({"conversationType": "2", "isInAtList": true});
+            for (name, value) in more.as_object().unwrap() {
+                all[name] = value.clone();
+            }
+            envelope(all)
+        };
+        for forged in [
+            // Our own message, as an echo.
+            json!({"senderId": "$:LWCP_v1:$bot"}),
+            json!({"senderStaffId": "", "senderId": "manager1"}),
+            json!({"senderStaffId": "manager1\n"}),
+            json!({"senderStaffId": " manager1"}),
+            json!({"senderStaffId": "a".repeat(900)}),
+            json!({"senderStaffId": null, "senderId": null}),
+            json!({"senderStaffId": null, "senderId": ["$:x"]}),
+        ] {
+            assert_eq!(group(forged.clone()), None, "{forged}");
+        }
+        for kind in [
+            json!(null),
+            json!(""),
+            json!("3"),
+            json!("02"),
+            json!([2]),
+            json!(" 1"),
+        ] {
+            assert_eq!(envelope(json!({"conversationType": kind})), None, "{kind}");
+        }
+        // A staff id counts in its own organisation only.
+        let foreign = json!({"senderCorpId": "ding2", "chatbotCorpId": "ding1"});
+        assert_eq!(envelope(foreign.clone()), None);
+        assert_eq!(
+            group(foreign).unwrap().sender().unwrap().id,
+            "$:LWCP_v1:$ab"
+        );
+        let own = json!({"senderCorpId": "ding1", "chatbotCorpId": "ding1"});
+        assert_eq!(group(own).unwrap().sender().unwrap().id, "manager1");
     }
 
     #[test]

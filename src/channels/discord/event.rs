@@ -6,7 +6,7 @@ use super::types::{Attachment, Interaction, Member, Message, User, VOICE, is_thr
 use crate::channels::intake::Incoming;
 use crate::channels::names;
 use crate::config::schema::GroupPolicy;
-use crate::json;
+use crate::json::{self, Members};
 use crate::language::Language;
 use crate::limits::channels::{JSON_LEVELS_MAX, QUOTE_CHARS};
 use crate::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
@@ -48,6 +48,7 @@ impl Reader<'_> {
     /// What an event of a kind means.
     pub fn read(&self, kind: &str, data: &str) -> Meaning {
         let meaning = match kind {
+            _ if !has_objects(data) => Ok(None),
             "MESSAGE_CREATE" => parse(data).map(|message| self.message(&message)),
             "MESSAGE_UPDATE" => parse(data).map(|message| self.edited(&message)),
             "INTERACTION_CREATE" => parse(data).map(|interaction| self.interaction(interaction)),
@@ -96,7 +97,7 @@ impl Reader<'_> {
         let author = &message.author;
         let is_person = !author.bot && message.webhook_id.is_none() && author.id != self.me.id;
         snowflake(&author.id).filter(|_| is_person && WRITTEN.contains(&message.kind))?;
-        let is_group = message.guild_id.is_some();
+        let is_group = message.is_in_group();
         if is_group && !self.is_for_us(message) {
             return None;
         }
@@ -128,7 +129,7 @@ impl Reader<'_> {
                     language: Language::of_text(&message.content),
                     // Messages do not name the channel of their thread.
                     thread_of: message.is_in_thread().then(String::new),
-                    ..sender(author, &message.member)
+                    ..sender(author, message.member.as_ref())
                 },
                 &text,
             )
@@ -199,7 +200,7 @@ impl Reader<'_> {
         let who = match answered.author.id == self.me.id {
             // Names contain no brackets.
             true => "[you]".to_owned(),
-            false => display_name(&answered.author, &answered.member),
+            false => display_name(&answered.author, answered.member.as_ref()),
         };
         let what = match names_for_mentions(&answered.content, &answered.mentions).trim() {
             "" if answered.attachments.is_empty() => describe_content(answered),
@@ -215,14 +216,18 @@ impl Reader<'_> {
     fn interaction(&self, interaction: Interaction) -> Option<Meaning> {
         snowflake(&interaction.id)?;
         let address = address(&interaction.channel_id)?;
+        let is_group = interaction.guild_id.is_some() || interaction.member.is_some();
         let member = interaction.member.unwrap_or_default();
-        let user = interaction.user.or_else(|| member.user.clone())?;
-        snowflake(&user.id).filter(|_| !user.bot)?;
-        let is_group = interaction.guild_id.is_some();
+        // In a server it is the member, and in private the user: never another one beside.
+        let user = match (interaction.user, member.user.clone()) {
+            (Some(user), Some(other)) if user.id != other.id => return None,
+            (user, other) => other.or(user)?,
+        };
+        snowflake(&user.id).filter(|_| !user.bot && user.id != self.me.id)?;
         let sender = Sender {
             language: Language::from_tag(&interaction.locale),
             thread_of: is_thread(interaction.channel.kind).then_some(interaction.channel.parent_id),
-            ..sender(&user, &member)
+            ..sender(&user, Some(&member))
         };
         let id = format!("{NAME}:{}", interaction.id);
         let incoming = match interaction.kind {
@@ -281,6 +286,19 @@ fn pressed(message: &Message) -> PressedMessage {
     }
 }
 
+/// Whether what says who and where are objects. The reader of a structure takes a list for one, too.
+fn has_objects(data: &str) -> bool {
+    let is_object = |members: &Members<'_>, name: &str| {
+        members
+            .raw(name)
+            .is_none_or(|raw| raw.get().starts_with('{'))
+    };
+    Members::read(data).is_some_and(|members| {
+        let mut all = ["author", "member", "user", "channel", "data", "message"].iter();
+        all.all(|name| is_object(&members, name)) && is_object(&members.members("member"), "user")
+    })
+}
+
 fn parse<T: serde::de::DeserializeOwned>(data: &str) -> serde_json::Result<T> {
     json::lenient_from_str_within(data, JSON_LEVELS_MAX)
 }
@@ -290,7 +308,7 @@ fn address(channel: &str) -> Option<Address> {
     snowflake(channel).map(|_| Address::new(NAME, channel))
 }
 
-fn sender(user: &User, member: &Member) -> Sender {
+fn sender(user: &User, member: Option<&Member>) -> Sender {
     Sender {
         id: user.id.clone(),
         name: display_name(user, member),
@@ -301,9 +319,10 @@ fn sender(user: &User, member: &Member) -> Sender {
 }
 
 /// The name that people see, on one line.
-fn display_name(user: &User, member: &Member) -> String {
-    let names = [&member.nick, &user.global_name, &user.username];
-    let mut cleaned = names.into_iter().map(|name| names::clean_name(name));
+fn display_name(user: &User, member: Option<&Member>) -> String {
+    let nick = member.map(|member| &member.nick);
+    let names = nick.into_iter().chain([&user.global_name, &user.username]);
+    let mut cleaned = names.map(|name| names::clean_name(name));
     cleaned.find(|name| !name.is_empty()).unwrap_or_default()
 }
 
@@ -337,7 +356,7 @@ fn named(inside: &str, mentions: &[User]) -> Option<String> {
     if let Some(id) = inside.strip_prefix('@') {
         let id = id.strip_prefix('!').unwrap_or(id);
         let user = mentions.iter().find(|user| user.id == id)?;
-        return Some(format!("@{}", display_name(user, &Member::default())));
+        return Some(format!("@{}", display_name(user, None)));
     }
     let emoji = inside
         .strip_prefix("a:")

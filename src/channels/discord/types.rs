@@ -21,9 +21,8 @@ pub struct Message {
     /// Who wrote it.
     #[serde(deserialize_with = "or_default")]
     pub author: User,
-    /// Their membership of the server.
-    #[serde(deserialize_with = "or_default")]
-    pub member: Member,
+    /// Their membership of the server; `None` in private chats.
+    pub member: Option<Member>,
     /// Set when a program wrote it through a webhook.
     pub webhook_id: Option<IgnoredAny>,
     /// The text.
@@ -64,6 +63,12 @@ impl Message {
         !self.message_snapshots.is_empty() || self.message_reference.kind == 1
     }
 
+    /// Whether others can read it. Whatever hints at a server counts: in a group people may do less.
+    pub fn is_in_group(&self) -> bool {
+        let is_private = self.channel_type.is_none_or(|kind| kind == PRIVATE);
+        self.guild_id.is_some() || self.member.is_some() || !is_private
+    }
+
     /// Whether it is in a thread. Where Discord does not name the kind of the channel, only messages in threads
     /// have a position.
     pub fn is_in_thread(&self) -> bool {
@@ -79,6 +84,9 @@ pub struct Reference {
     #[serde(rename = "type", deserialize_with = "or_default")]
     pub kind: u64,
 }
+
+/// The kind of a private chat with one person.
+pub const PRIVATE: u64 = 1;
 
 /// Whether a channel of this kind is a thread.
 pub fn is_thread(kind: u64) -> bool {
@@ -242,9 +250,10 @@ pub struct Channel {
     pub last_message_id: String,
 }
 
-/// An id as a number, which grows with time. `None` for anything else.
+/// An id as a number, which grows with time. `None` for anything else, also for a number that is not written as Discord
+/// writes it: two texts are never the same id.
 pub fn snowflake(id: &str) -> Option<i64> {
-    let is_number = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = !id.starts_with('0') && id.bytes().all(|byte| byte.is_ascii_digit());
     id.parse().ok().filter(|_| is_number)
 }
 

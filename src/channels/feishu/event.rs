@@ -57,6 +57,8 @@ pub struct Answered {
 pub struct Reader<'a> {
     /// The bot's id.
     pub me: &'a str,
+    /// The id of the app.
+    pub app: &'a str,
     /// Which messages in groups are for it.
     pub policy: GroupPolicy,
     /// Whether texts of a person, by their id, are awaited in a chat.
@@ -71,6 +73,11 @@ impl Reader<'_> {
             tracing::warn!(bytes = payload.len(), "ignored an unexpected event");
             return Meaning::Nothing;
         };
+        let app = string(&event["header"]["app_id"]);
+        if !app.is_empty() && app != self.app {
+            tracing::warn!("ignored an event of another app");
+            return Meaning::Nothing;
+        }
         let id = string(&event["header"]["event_id"]);
         let meaning = match string(&event["header"]["event_type"]) {
             "im.message.receive_v1" => self.message(&event["event"]),

@@ -247,6 +247,7 @@ impl<'a> Receiver<'a> {
         let intake = self.parts.intake.clone();
         let reader = Reader {
             me: &self.me,
+            app: self.parts.feishu.parts.bot.text("appId"),
             policy: self.parts.feishu.parts.bot.group_policy,
             awaits: &|chat, person| intake.is_awaited(chat, person),
         };

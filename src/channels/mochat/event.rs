@@ -32,7 +32,8 @@ impl Reader<'_> {
     /// the panel, where the message does not name it.
     pub fn read(&self, target: &str, message: &Value, group: &str) -> Option<Incoming> {
         let text_of = |name: &str| message[name].as_str().unwrap_or_default().trim();
-        let author = Some(text_of("author")).filter(|id| is_id(id))?;
+        // Without its spaces it would be another one's.
+        let author = message["author"].as_str().filter(|id| is_id(id))?;
         let id = Some(text_of("messageId")).filter(|id| is_id(id))?;
         if author == self.me {
             return None;
@@ -226,6 +227,27 @@ mod tests {
         let card = json!({"messageId": "m", "author": "ana", "content": {"type": "card"}});
         let card = read("session_1", &card).unwrap();
         assert_eq!(card.text, "[forwarded]\n{\"type\":\"card\"}");
+    }
+
+    #[test]
+    fn a_forged_message_makes_no_one_of_anyone() {
+        for author in [
+            json!(null),
+            json!(""),
+            json!("*"),
+            json!(" ana"),
+            json!("ana\n"),
+            json!("ana\u{0}"),
+            json!(["ana"]),
+            json!({"id": "ana"}),
+            json!("a/../b"),
+            json!("\u{661}"),
+            json!("a".repeat(900)),
+            json!("agent9"),
+        ] {
+            let message = json!({"messageId": "m", "author": author, "content": "x"});
+            assert_eq!(read("session_1", &message), None, "{message}");
+        }
     }
 
     #[test]

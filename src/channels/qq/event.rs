@@ -67,6 +67,12 @@ fn id(value: &Value) -> Option<&str> {
     value.as_str().filter(|id| is_id(id))
 }
 
+/// The first id that is named. One that is odd is not passed over for the next.
+fn first_id<'a>(values: [&'a Value; 2]) -> Option<&'a str> {
+    let mut named = values.into_iter().filter(|value| !value.is_null());
+    id(named.next()?)
+}
+
 fn message(kind: &str, data: &Value, me: &str, policy: GroupPolicy) -> Option<Meaning> {
     // It is sent back as it is, and is in no path.
     let message = data["id"].as_str();
@@ -74,18 +80,19 @@ fn message(kind: &str, data: &Value, me: &str, policy: GroupPolicy) -> Option<Me
     let author = &data["author"];
     let (place, person) = match kind {
         "C2C_MESSAGE_CREATE" => {
-            let person = id(&author["user_openid"]).or_else(|| id(&author["id"]))?;
+            let person = first_id([&author["user_openid"], &author["id"]])?;
             (Place::Person(person), person)
         }
         "GROUP_AT_MESSAGE_CREATE" => {
-            let group = id(&data["group_openid"]).or_else(|| id(&data["group_id"]))?;
-            let person = id(&author["member_openid"]).or_else(|| id(&author["id"]))?;
+            let group = first_id([&data["group_openid"], &data["group_id"]])?;
+            let person = first_id([&author["member_openid"], &author["id"]])?;
             (Place::Group(group), person)
         }
         "AT_MESSAGE_CREATE" => (Place::Channel(id(&data["channel_id"])?), id(&author["id"])?),
         _ => (Place::Direct(id(&data["guild_id"])?), id(&author["id"])?),
     };
-    let is_own = json::to_flag(&author["bot"]) == Some(true) || person == me;
+    let is_us = !me.is_empty() && (person == me || author["id"].as_str() == Some(me));
+    let is_own = json::to_flag(&author["bot"]) == Some(true) || is_us;
     if is_own || place.is_group() && policy == GroupPolicy::Off {
         return None;
     }
@@ -322,6 +329,35 @@ mod tests {
             read(kind, group, "", GroupPolicy::Mention),
             Meaning::Nothing
         );
+    }
+
+    #[test]
+    fn a_forged_message_makes_no_one_of_anyone() {
+        let kind = "C2C_MESSAGE_CREATE";
+        for author in [
+            json!(null),
+            json!("ANA"),
+            json!({}),
+            json!({"user_openid": ["ANA"], "id": "BOB"}),
+            json!({"user_openid": "../x", "id": "BOB"}),
+            json!({"user_openid": "", "id": "BOB"}),
+            json!({"user_openid": "*"}),
+            json!({"user_openid": " ANA"}),
+            json!({"user_openid": "ANA\n"}),
+            json!({"user_openid": "A".repeat(900)}),
+            json!({"user_openid": "ANA", "id": "99"}),
+            json!({"user_openid": "ANA", "bot": 1}),
+        ] {
+            let data = json!({"id": "m", "content": "x", "author": author});
+            assert_eq!(envelope(kind, &data), None, "{data}");
+        }
+        for data in [
+            json!({"id": "m", "content": "x", "group_openid": {}, "group_id": "G", "author": {"member_openid": "M"}}),
+            json!({"id": "m", "content": "x", "group_openid": "G", "author": {"member_openid": "a b", "id": "M"}}),
+            json!({"id": "m", "content": "x", "author": {"member_openid": "M"}}),
+        ] {
+            assert_eq!(envelope("GROUP_AT_MESSAGE_CREATE", &data), None, "{data}");
+        }
     }
 
     #[test]

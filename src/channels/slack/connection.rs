@@ -127,6 +127,7 @@ pub(super) fn identify(api: &Api) -> Sent<Me> {
             .filter(|id| is_id(id))
             .ok_or_else(unexpected)?,
         name: text_of(&reply, "user").unwrap_or_default(),
+        team: text_of(&reply, "team_id").unwrap_or_default(),
     })
 }
 

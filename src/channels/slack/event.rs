@@ -29,6 +29,8 @@ pub struct Me {
     pub user: String,
     /// The name that people see.
     pub name: String,
+    /// The id of the workspace that it is installed in; empty when Slack has not said.
+    pub team: String,
 }
 
 /// A person as Slack knows them.
@@ -73,7 +75,11 @@ pub struct Reader<'a> {
 impl Reader<'_> {
     /// What an event means; `None` for nothing.
     pub fn event(&self, payload: &str) -> Option<Incoming> {
-        let event = Members::read(payload)?.members("event");
+        let payload = Members::read(payload)?;
+        if !self.is_event_for_us(&payload) {
+            return None;
+        }
+        let event = payload.members("event");
         let is_mention = match event.text("type")?.as_str() {
             "app_mention" => true,
             "message" => false,
@@ -84,6 +90,30 @@ impl Reader<'_> {
             return self.changed(&chat, &event);
         }
         self.message(&chat, &event, is_mention)
+    }
+
+    /// Whether something of this workspace is ours; also where that is not said, or the app is a whole organisation's.
+    fn is_of_our_team(&self, team: &str) -> bool {
+        team.is_empty() || !self.me.team.starts_with('T') || team == self.me.team
+    }
+
+    /// Whether an event is for the app as it is installed in our workspace. In a channel that is shared the event can
+    /// be of another one.
+    fn is_event_for_us(&self, payload: &Members<'_>) -> bool {
+        let installed = payload.list("authorizations").unwrap_or_default();
+        let installed = installed
+            .into_iter()
+            .filter_map(|raw| Members::read(raw.get()));
+        let teams = installed.map(|one| one.text_or_empty("team_id"));
+        let mut teams = teams.chain([payload.text_or_empty("team_id")]);
+        teams.any(|team| self.is_of_our_team(&team))
+    }
+
+    /// Whether a person is of another workspace, with which a channel is shared. Names there are given by others.
+    fn is_foreign(&self, of: &Members<'_>) -> bool {
+        let teams =
+            ["user_team", "source_team", "team", "team_id"].map(|name| of.text_or_empty(name));
+        !teams.iter().all(|team| self.is_of_our_team(team))
     }
 
     /// A message in a chat, also one that was fetched because its event was missed.
@@ -118,7 +148,8 @@ impl Reader<'_> {
         let ts = message.text("ts")?;
         let number = micros(&ts).filter(|_| is_id(chat))?;
         let user = message.text("user").filter(|user| is_id(user))?;
-        let is_person = message.raw("bot_id").is_none() && user != self.me.user;
+        let is_bot = ["bot_id", "bot_profile"].map(|name| message.raw(name).is_some());
+        let is_person = is_bot == [false; 2] && user != self.me.user;
         let subtype = message.text_or_empty("subtype");
         if !is_person || !WRITTEN.contains(&subtype.as_str()) {
             return None;
@@ -152,7 +183,10 @@ impl Reader<'_> {
                 return None;
             }
         }
-        let known = (self.person)(&user).unwrap_or_default();
+        let mut known = (self.person)(&user).unwrap_or_default();
+        if self.is_foreign(message) {
+            known.username.clear();
+        }
         let language = match known.locale.as_str() {
             "" => Language::of_text(&raw),
             locale => Language::from_tag(locale),
@@ -261,7 +295,8 @@ impl Reader<'_> {
     /// What a pressed button means.
     pub fn press(&self, payload: &str) -> Option<Incoming> {
         let payload = Members::read(payload)?;
-        if payload.text("type")? != "block_actions" {
+        let team = payload.members("team").text_or_empty("id");
+        if payload.text("type")? != "block_actions" || !self.is_of_our_team(&team) {
             return None;
         }
         let actions = payload.list("actions")?;
@@ -302,10 +337,13 @@ impl Reader<'_> {
 
     /// The person in a press.
     fn presser(&self, user: &Members<'_>) -> Option<(Sender, String)> {
-        let id = user.text("id").filter(|id| is_id(id))?;
+        let id = user
+            .text("id")
+            .filter(|id| is_id(id) && *id != self.me.user)?;
         let known = (self.person)(&id).unwrap_or_default();
         let said = user.text("username").or_else(|| user.text("name"));
         let username = match known.username.as_str() {
+            _ if self.is_foreign(user) => String::new(),
             "" => said.unwrap_or_default(),
             username => username.to_owned(),
         };
@@ -325,6 +363,8 @@ impl Reader<'_> {
     /// What a slash command means. The app's own name stands before the name of a command: `/peacrab sh df`.
     pub fn command(&self, payload: &str) -> Option<Incoming> {
         let payload = Members::read(payload)?;
+        self.is_of_our_team(&payload.text_or_empty("team_id"))
+            .then_some(())?;
         let chat = payload.text("channel_id").filter(|chat| is_id(chat))?;
         let trigger = payload.text("trigger_id");
         let trigger = trigger.filter(|id| !id.is_empty() && id.len() <= TOKEN_BYTES)?;

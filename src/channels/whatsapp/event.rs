@@ -7,7 +7,6 @@
 use super::NAME;
 use super::frame::{GROUP, Message};
 use crate::channels::intake::{Incoming, relayed};
-use crate::channels::names;
 use crate::config::schema::GroupPolicy;
 use crate::language::Language;
 use crate::message::{Address, Envelope, Media, RemoteFile, Sender};
@@ -16,6 +15,8 @@ use crate::message::{Address, Envelope, Media, RemoteFile, Sender};
 const VOICE: &str = "[Voice Message]";
 /// How the addresses of people end, by their phone number.
 const PHONE: &str = "@s.whatsapp.net";
+/// How they end where WhatsApp hides it.
+const HIDDEN: &str = "@lid";
 
 /// Reads messages for a bot that is configured like this.
 #[derive(Clone, Copy)]
@@ -39,7 +40,7 @@ impl Reader<'_> {
         let address = Address::new(NAME, &encode(&message.chat));
         let id = match message.is_group {
             true => message.chat.clone(),
-            false => person(message),
+            false => person(message)?,
         };
         if message.is_group && !self.is_for_us(message, &address, &id) {
             return None;
@@ -145,12 +146,26 @@ fn phone(message: &Message) -> Option<&str> {
     digits.find(|digits| is_number(digits))
 }
 
-fn person(message: &Message) -> String {
-    let user = match phone(message) {
-        Some(phone) => phone,
-        None => user(message.chat.split('@').next().unwrap_or_default()),
+/// The id of a person; `None` for an address that is neither a phone number's nor the number that stands for one, or
+/// when two phone numbers are told.
+fn person(message: &Message) -> Option<String> {
+    let number = |jid: &str, server: &str| {
+        let user = user(jid.strip_suffix(server)?);
+        is_number(user).then(|| user.to_owned())
     };
-    names::clean_name(user)
+    let own = number(&message.chat, PHONE);
+    let told = match message.phone.as_str() {
+        "" => None,
+        jid => Some(number(jid, PHONE)?),
+    };
+    match (own, told) {
+        (Some(own), Some(told)) if own != told => None,
+        (Some(phone), _) => Some(phone),
+        (None, told) => {
+            let hidden = number(&message.chat, HIDDEN)?;
+            Some(told.unwrap_or(hidden))
+        }
+    }
 }
 
 /// A user without the number of the device.
@@ -262,6 +277,32 @@ mod tests {
             assert_eq!(envelope.address().to_string(), address);
             assert_eq!(decode(&envelope.address().chat).unwrap(), chat);
             assert!(!envelope.is_group && envelope.text == "hi");
+        }
+    }
+
+    #[test]
+    fn no_other_address_stands_for_a_phone_number() {
+        for (chat, phone) in [
+            ("4179@c.us", ""),
+            ("4179@example", ""),
+            ("4179", ""),
+            ("@lid", ""),
+            ("*@lid", ""),
+            ("+4179@s.whatsapp.net", ""),
+            ("41 79@s.whatsapp.net", ""),
+            ("\u{664}\u{661}@s.whatsapp.net", ""),
+            ("ana@s.whatsapp.net", ""),
+            ("4188@s.whatsapp.net", "4179@s.whatsapp.net"),
+            ("77@lid", "4179@lid"),
+            ("77@lid", "4179"),
+            ("77@lid", "4179@s.whatsapp.net@lid"),
+            ("x@example", "4179@s.whatsapp.net"),
+        ] {
+            let message = Message {
+                phone: phone.to_owned(),
+                ..says(chat, "hi")
+            };
+            assert_eq!(read(&message, GroupPolicy::Open), None, "{chat} {phone}");
         }
     }
 

@@ -92,8 +92,9 @@ pub fn read(text: &str) -> Frame {
 
 fn message(frame: &Value) -> Option<Message> {
     let short = |name: &str| {
-        let text = frame[name].as_str().unwrap_or_default().trim();
-        (text.len() <= ID_BYTES).then(|| text.to_owned())
+        let text = frame[name].as_str().unwrap_or_default();
+        // Cut, it would be another one's.
+        (text.len() <= ID_BYTES && text.trim() == text).then(|| text.to_owned())
     };
     let chat = short("sender").filter(|chat| !chat.is_empty())?;
     let content = frame["content"].as_str().unwrap_or_default();

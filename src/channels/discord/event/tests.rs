@@ -354,3 +354,136 @@ fn an_event_that_is_nested_deeply_is_ignored() {
         assert_eq!(read.unwrap().join().unwrap(), is_read, "{levels}");
     }
 }
+
+/// Each line is a message that is not as Discord sends it, and what becomes of it: nothing, or a message in a group or in
+/// private by someone with this id.
+#[test]
+fn a_forged_message_makes_no_one_of_anyone_and_no_private_chat_of_a_server() {
+    let long = "9".repeat(400);
+    let nothing = [
+        json!({"author": null}),
+        json!({"author": {}}),
+        json!({"author": {"username": "ann"}}),
+        json!({"author": "12"}),
+        json!({"author": [12]}),
+        json!({"author": {"id": {"id": "12"}}}),
+        json!({"author": {"id": "*", "username": "*"}}),
+        json!({"author": {"id": "012"}}),
+        json!({"author": {"id": " 12"}}),
+        json!({"author": {"id": "12\n"}}),
+        json!({"author": {"id": "12\u{0}"}}),
+        json!({"author": {"id": "+12"}}),
+        json!({"author": {"id": "-12"}}),
+        json!({"author": {"id": "\u{661}\u{662}"}}),
+        json!({"author": {"id": "1/../12"}}),
+        json!({"author": {"id": long}}),
+        json!({"author": {"id": "900", "username": "pea"}}),
+        json!({"author": {"id": "12", "bot": true}}),
+        json!({"webhook_id": "12"}),
+        json!({"webhook_id": {}}),
+        json!({"webhook_id": 0}),
+        json!({"type": 20}),
+        json!({"id": "../1001"}),
+        json!({"id": "01001"}),
+        json!({"channel_id": "../../users/@me"}),
+        json!({"channel_id": "55:66"}),
+        json!({"channel_id": ""}),
+        // In a server without a mention, also where the server is not named.
+        json!({"guild_id": "7"}),
+        json!({"guild_id": ""}),
+        json!({"channel_type": 0}),
+        json!({"channel_type": 3}),
+        json!({"channel_type": 11}),
+        json!({"member": {"nick": "Ann"}}),
+    ];
+    for changes in nothing {
+        assert_eq!(envelope(changes.clone()), None, "{changes}");
+    }
+    for (changes, is_group) in [
+        (json!({"channel_type": 1}), false),
+        (
+            json!({"channel_type": null, "member": null, "guild_id": null}),
+            false,
+        ),
+        (json!({"channel_type": 0, "mentions": mention()}), true),
+        (json!({"member": {}, "mentions": mention()}), true),
+        (
+            json!({"channel_type": 1, "guild_id": "7", "mentions": mention()}),
+            true,
+        ),
+    ] {
+        let it = envelope(changes.clone()).unwrap();
+        assert_eq!(
+            (it.is_group, &*it.sender().unwrap().id),
+            (is_group, "12"),
+            "{changes}"
+        );
+    }
+    // The event of an edit is read like the message.
+    for changes in [
+        json!({"author": {"id": "900"}}),
+        json!({"webhook_id": "1"}),
+        json!({"author": {}}),
+    ] {
+        let mut edit = message(changes);
+        edit["edited_timestamp"] = json!("2026-01-01");
+        edit["content"] = json!("/sh reboot");
+        assert_eq!(
+            read_as("MESSAGE_UPDATE", &edit, GroupPolicy::Open),
+            Meaning::Nothing,
+            "{edit}"
+        );
+    }
+}
+
+#[test]
+fn a_forged_press_is_no_one_elses() {
+    let press = |changes: Value| {
+        let mut press = json!({
+            "id": "77", "type": 3, "token": "t", "channel_id": "55", "data": {"custom_id": "x"},
+            "message": {"id": "1"}, "user": {"id": "12", "username": "ann"},
+        });
+        for (name, value) in changes.as_object().unwrap() {
+            press[name] = value.clone();
+        }
+        match read_as("INTERACTION_CREATE", &press, GroupPolicy::Mention) {
+            Meaning::Interaction {
+                incoming:
+                    Incoming::Pressed {
+                        sender, is_group, ..
+                    },
+                ..
+            } => Some((sender.id, is_group)),
+            Meaning::Nothing => None,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(press(json!({})), Some(("12".to_owned(), false)));
+    let member = |id: &str| json!({"user": {"id": id, "username": "bob"}});
+    for (changes, expected) in [
+        (
+            json!({"user": null, "member": member("13"), "guild_id": "7"}),
+            Some(("13".to_owned(), true)),
+        ),
+        (
+            json!({"user": null, "member": member("13")}),
+            Some(("13".to_owned(), true)),
+        ),
+        (json!({"member": member("13"), "guild_id": "7"}), None),
+        (
+            json!({"member": member("12"), "guild_id": "7"}),
+            Some(("12".to_owned(), true)),
+        ),
+        (json!({"user": null}), None),
+        (json!({"user": ["12"]}), None),
+        (json!({"user": null, "member": {"user": ["12"]}}), None),
+        (json!({"user": {"id": "900"}}), None),
+        (json!({"user": {"id": "12", "bot": true}}), None),
+        (json!({"user": {"id": "012"}}), None),
+        (json!({"user": {"id": "*"}}), None),
+        (json!({"id": "../77"}), None),
+        (json!({"channel_id": "x"}), None),
+    ] {
+        assert_eq!(press(changes.clone()), expected, "{changes}");
+    }
+}

@@ -9,6 +9,7 @@ const ME: &str = "ou_bot";
 fn reader(policy: GroupPolicy) -> Reader<'static> {
     Reader {
         me: ME,
+        app: "cli_1",
         policy,
         awaits: &|_, _| false,
     }
@@ -230,4 +231,60 @@ fn numbers_and_strings_stand_for_each_other() {
     assert_eq!((&*it.id, &*it.text), ("feishu:7", "42"));
     let file = json!({"message_type": "file", "content": "{\"file_key\": 5, \"file_name\": 6}"});
     assert_eq!(envelope(&file).remote_files[0].name, "6");
+}
+
+#[test]
+fn a_forged_event_makes_no_one_of_anyone() {
+    let read = |change: &dyn Fn(&mut Value)| {
+        let mut value: Value = serde_json::from_slice(&event(&json!({}))).unwrap();
+        change(&mut value);
+        reader(GroupPolicy::Open).read(value.to_string().as_bytes())
+    };
+    assert!(matches!(read(&|_| ()), Meaning::Message(_)));
+    assert!(matches!(
+        read(&|it| it["header"]["app_id"] = json!("cli_1")),
+        Meaning::Message(_)
+    ));
+    assert_eq!(
+        read(&|it| it["header"]["app_id"] = json!("cli_2")),
+        Meaning::Nothing
+    );
+    for person in [
+        json!(null),
+        json!(""),
+        json!("*"),
+        json!("ana"),
+        json!(7),
+        json!({"open_id": "ou_ana"}),
+        json!(" ou_ana"),
+        json!("ou_ana\n"),
+        json!("ou_a/../b"),
+        json!("ou_\u{661}x y"),
+        json!(format!("ou_{}", "a".repeat(900))),
+    ] {
+        let forged = read(&|it| it["event"]["sender"]["sender_id"]["open_id"] = person.clone());
+        assert_eq!(forged, Meaning::Nothing, "{person}");
+    }
+    for kind in [json!("app"), json!(null), json!(["user"]), json!("User")] {
+        let forged = read(&|it| it["event"]["sender"]["sender_type"] = kind.clone());
+        assert_eq!(forged, Meaning::Nothing, "{kind}");
+    }
+    // Whatever is not said to be private is a group.
+    for kind in [
+        json!(null),
+        json!("group"),
+        json!("topic"),
+        json!(1),
+        json!("P2P"),
+    ] {
+        match read(&|it| it["event"]["message"]["chat_type"] = kind.clone()) {
+            Meaning::Message(it) => {
+                assert!(
+                    it.envelope.is_group && it.envelope.address().chat == "oc_1",
+                    "{kind}"
+                );
+            }
+            other => panic!("{kind}: {other:?}"),
+        }
+    }
 }

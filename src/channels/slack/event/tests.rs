@@ -24,6 +24,7 @@ fn with<T>(scope: &Scope, read: impl FnOnce(&Reader<'_>) -> T) -> T {
     let me = Me {
         user: "UBOT".to_owned(),
         name: "crab".to_owned(),
+        team: "T1".to_owned(),
     };
     read(&Reader {
         me: &me,
@@ -312,4 +313,105 @@ proptest! {
             let _ = (reader.event(&text), reader.press(&text), reader.command(&text));
         });
     }
+}
+
+#[test]
+fn a_forged_message_makes_no_one_of_anyone() {
+    let changed = |changes: Value| {
+        let mut event = message("D1", "hello");
+        for (name, value) in changes.as_object().unwrap() {
+            event[name] = value.clone();
+        }
+        event_of(&scope(GroupPolicy::Mention), event)
+    };
+    assert!(changed(json!({})).is_some());
+    for changes in [
+        json!({"user": null}),
+        json!({"user": ""}),
+        json!({"user": {"id": "U1"}}),
+        json!({"user": "*"}),
+        json!({"user": "u1"}),
+        json!({"user": " U1"}),
+        json!({"user": "U1\n"}),
+        json!({"user": "U1/../U2"}),
+        json!({"user": "U".repeat(500)}),
+        json!({"user": "UBOT"}),
+        json!({"bot_id": "B1"}),
+        json!({"bot_id": ""}),
+        json!({"bot_profile": {"id": "B1"}}),
+        json!({"subtype": "bot_message"}),
+        json!({"subtype": "channel_join"}),
+        json!({"channel": "../users"}),
+        json!({"channel": ["D1"]}),
+        json!({"ts": "1"}),
+        json!({"ts": "1.000005/../x"}),
+        json!({"ts": null}),
+    ] {
+        assert_eq!(changed(changes.clone()), None, "{changes}");
+    }
+}
+
+#[test]
+fn an_event_of_another_workspace_is_not_ours_and_names_from_there_do_not_count() {
+    let scope = scope(GroupPolicy::Open);
+    let read = |more: Value| {
+        let mut payload = json!({"type": "event_callback", "event": message("D1", "hello")});
+        for (name, value) in more.as_object().unwrap() {
+            payload[name] = value.clone();
+        }
+        with(&scope, |reader| reader.event(&payload.to_string()))
+    };
+    for (more, is_ours) in [
+        (json!({"team_id": "T1"}), true),
+        (json!({}), true),
+        (
+            json!({"team_id": "T2", "authorizations": [{"team_id": "T1"}]}),
+            true,
+        ),
+        (json!({"team_id": "T2"}), false),
+        (
+            json!({"team_id": "T2", "authorizations": [{"team_id": "T3"}]}),
+            false,
+        ),
+    ] {
+        assert_eq!(read(more.clone()).is_some(), is_ours, "{more}");
+    }
+    let name_of = |more: Value| {
+        let mut event = message("D1", "hello");
+        for (name, value) in more.as_object().unwrap() {
+            event[name] = value.clone();
+        }
+        match event_of(&scope, event) {
+            Some(Incoming::Message { username, .. }) => username,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(name_of(json!({"user_team": "T1", "team": "T1"})), "ana");
+    for team in ["user_team", "source_team", "team"] {
+        assert_eq!(name_of(json!({team: "T2"})), "", "{team}");
+    }
+    let press = |more: Value| {
+        let mut payload = json!({
+            "type": "block_actions", "channel": {"id": "D1"}, "user": {"id": "U7", "username": "ana", "team_id": "T1"},
+            "message": {"ts": "1355517523.000005"}, "actions": [{"value": "x", "action_ts": "1.000001"}],
+        });
+        for (name, value) in more.as_object().unwrap() {
+            payload[name] = value.clone();
+        }
+        match with(&scope, |reader| reader.press(&payload.to_string())) {
+            Some(Incoming::Pressed {
+                sender, username, ..
+            }) => Some((sender.id, username)),
+            _ => None,
+        }
+    };
+    let of = |name: &str| Some(("U7".to_owned(), name.to_owned()));
+    assert_eq!(press(json!({})), of("ana"));
+    assert_eq!(press(json!({"team": {"id": "T2"}})), None);
+    assert_eq!(
+        press(json!({"user": {"id": "U7", "username": "ana", "team_id": "T2"}})),
+        of("")
+    );
+    assert_eq!(press(json!({"user": {"id": "UBOT"}})), None);
+    assert_eq!(press(json!({"user": "U7"})), None);
 }
