@@ -14,8 +14,8 @@ from table import KB, kilobytes
 
 # The share of the names in cross/layout/order that the linker has found. Fewer: `make layout`.
 NAMES_PERCENT = 95
-# Beyond the ordered functions. The kernel maps what surrounds a page (64 kB) if it is in the cache.
-COLD_TEXT_BYTES = 128 * KB
+# Beyond the ordered functions: those of C that share a section, and what surrounds them. The kernel maps 64 kB around a page
+COLD_TEXT_BYTES = 256 * KB
 PAGE = 4096
 PRESENT = 1 << 63  # proc_pid_pagemap(5)
 
