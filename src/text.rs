@@ -80,25 +80,39 @@ pub fn without_brackets(text: &str) -> String {
     text.replace('[', "(").replace(']', ")")
 }
 
-/// Whether a character is not seen, or changes how others are seen: controls but for the newline and
-/// the tab, marks of direction, zero-width and filler characters, tags, variation selectors, and line
-/// separators (Unicode's Default_Ignorable_Code_Point, Bidi_Control and Cc).
+/// Default_Ignorable_Code_Point of Unicode 16.0, first and last of each range
+/// (<https://www.unicode.org/Public/16.0.0/ucd/DerivedCoreProperties.txt>), those that are not assigned too.
+const IGNORABLE: [(char, char); 17] = [
+    ('\u{ad}', '\u{ad}'),
+    ('\u{34f}', '\u{34f}'),
+    ('\u{61c}', '\u{61c}'),
+    ('\u{115f}', '\u{1160}'),
+    ('\u{17b4}', '\u{17b5}'),
+    ('\u{180b}', '\u{180f}'),
+    ('\u{200b}', '\u{200f}'),
+    ('\u{202a}', '\u{202e}'),
+    ('\u{2060}', '\u{206f}'),
+    ('\u{3164}', '\u{3164}'),
+    ('\u{fe00}', '\u{fe0f}'),
+    ('\u{feff}', '\u{feff}'),
+    ('\u{ffa0}', '\u{ffa0}'),
+    ('\u{fff0}', '\u{fff8}'),
+    ('\u{1bca0}', '\u{1bca3}'),
+    ('\u{1d173}', '\u{1d17a}'),
+    ('\u{e0000}', '\u{e0fff}'),
+];
+
+/// Whether a character is not seen, or changes how others are seen: [`IGNORABLE`], controls but for the newline and the
+/// tab, line separators, the empty Braille pattern, and marks that only programs read (annotations, hieroglyph and
+/// music format controls).
 pub fn is_invisible(char: char) -> bool {
-    match char {
-        '\n' | '\t' => false,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' => {
-            true
-        }
-        '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
-        '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' => true,
-        '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' => true,
-        '\u{1bca0}'..='\u{1bca3}'
-        | '\u{13430}'..='\u{1345f}'
-        | '\u{1d159}'
-        | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}' => true,
-        _ => char.is_control(),
+    if char.is_ascii() {
+        return char.is_control() && !matches!(char, '\n' | '\t');
     }
+    let is_ignorable = |(first, last): &(char, char)| (*first..=*last).contains(&char);
+    let is_other = matches!(char, '\u{2028}' | '\u{2029}' | '\u{2800}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{13430}'..='\u{1345f}' | '\u{1d159}');
+    is_other || char.is_control() || IGNORABLE.iter().any(is_ignorable)
 }
 
 /// The text with what is invisible spelt out, such as `\u{202e}`: for what a person decides about. So
@@ -200,13 +214,79 @@ fn is_mark(char: char) -> bool {
         | '\u{fe20}'..='\u{fe2f}')
 }
 
+/// A file's name for a person who decides about it: as it looks, and where that may be taken for another name, an equals
+/// sign and the name with every odd character spelt out, such as `pаy.sh = p\u{430}y.sh`.
+pub fn reveal_name(name: &str) -> Cow<'_, str> {
+    let mut spelt = String::with_capacity(name.len() + 16);
+    for part in name.split_inclusive('/') {
+        let bare = part.strip_suffix('/').unwrap_or(part);
+        spell_part(bare, &mut spelt);
+        spelt.push_str(&part[bare.len()..]);
+    }
+    if spelt == name {
+        return Cow::Borrowed(name);
+    }
+    let look = marked(name).filter(|(char, is_hidden)| !is_hidden && !matches!(char, '\n' | '\t'));
+    let look: String = look.map(|(char, _)| char).collect();
+    Cow::Owned(format!("{} = {spelt}", look.trim()))
+}
+
+/// Writes the name of one file or folder with its odd characters spelt out.
+fn spell_part(part: &str, spelt: &mut String) {
+    let is_letter = |char: char| char.is_alphanumeric() || is_mark(char);
+    let begin = part.len() - part.trim_start_matches(' ').len();
+    let end = part.trim_end_matches(' ').len();
+    let (mut at, mut is_false) = (0, false);
+    let mut word_end = 0;
+    let mut before = '\0';
+    for (char, is_hidden) in marked(part) {
+        if is_letter(char) && at >= word_end {
+            let rest = &part[at..];
+            let length = rest.find(|char| !is_letter(char)).unwrap_or(rest.len());
+            let word = &rest[..length];
+            (word_end, is_false) = (at + length, looks_latin(word) || is_all_alike(word));
+        }
+        let is_odd = match char {
+            // Blanks at an end, or behind others, are not seen.
+            ' ' => at < begin || at >= end || before == ' ',
+            '\n' | '\t' => true,
+            char if is_letter(char) => is_hidden || is_false && !char.is_ascii(),
+            char => is_hidden || is_false_sign(char),
+        };
+        match is_odd {
+            true => spelt.extend(char.escape_unicode()),
+            false => spelt.push(char),
+        }
+        at += char.len_utf8();
+        before = char;
+    }
+}
+
+/// Whether a word has only letters of other scripts that look like Latin ones.
+fn is_all_alike(word: &str) -> bool {
+    const ALIKE: &str = "авекмнорстухіѕјһԁԛԝӏАВЕКМНОРСТУХІЅЈҺԀԚԜӀοντυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧօոսցհ";
+    !word.is_empty() && word.chars().all(|char| ALIKE.contains(char))
+}
+
+/// Whether a character looks like a sign that has a meaning in a path or a command line.
+fn is_false_sign(char: char) -> bool {
+    matches!(char,
+        '\u{1c3}' | '\u{2bc}' | '\u{37e}' | '\u{589}' | '\u{5c3}' | '\u{2010}'..='\u{2015}' | '\u{2018}'..='\u{201f}'
+        | '\u{2024}' | '\u{2044}' | '\u{2212}' | '\u{2215}' | '\u{2216}' | '\u{2223}' | '\u{2236}' | '\u{29f5}'
+        | '\u{29f8}' | '\u{29f9}' | '\u{a4f8}' | '\u{a789}' | '\u{fe52}' | '\u{fe68}' | '\u{ff01}'..='\u{ff0f}'
+        | '\u{ff1a}'..='\u{ff20}' | '\u{ff3b}'..='\u{ff40}' | '\u{ff5b}'..='\u{ff5e}')
+}
+
 /// Whether a word has letters that only look like Latin ones: Cyrillic or Greek ones among Latin ones,
 /// or Latin ones of another width or shape.
 pub fn looks_latin(word: &str) -> bool {
     let is_latin = |char: char| char.is_ascii_alphabetic();
-    let is_kin = |char: char| matches!(char, '\u{370}'..='\u{52f}' | '\u{13a0}'..='\u{13ff}');
+    let is_kin = |char: char| {
+        matches!(char, '\u{250}'..='\u{2af}' | '\u{370}'..='\u{587}' | '\u{13a0}'..='\u{13ff}'
+            | '\u{a4d0}'..='\u{a4ff}' | '\u{1d00}'..='\u{1d2b}')
+    };
     let is_shaped = |char: char| {
-        matches!(char, '\u{2100}'..='\u{214f}' | '\u{24b6}'..='\u{24e9}' | '\u{ff21}'..='\u{ff5a}'
+        matches!(char, '\u{2100}'..='\u{214f}' | '\u{2160}'..='\u{217f}' | '\u{24b6}'..='\u{24e9}' | '\u{ff21}'..='\u{ff5a}'
             | '\u{1d400}'..='\u{1d7ff}' | '\u{1f110}'..='\u{1f189}')
     };
     word.contains(is_shaped) || word.contains(is_latin) && word.contains(is_kin)
@@ -358,6 +438,67 @@ mod tests {
             head.len() < 200 && tail.ends_with("rm"),
             "{head:?} {tail:?}"
         );
+    }
+
+    #[test]
+    fn every_ignorable_character_is_invisible() {
+        // As Unicode lists them: DerivedCoreProperties.txt of 16.0, Default_Ignorable_Code_Point.
+        let listed = "AD 34F 61C 115F-1160 17B4-17B5 180B-180D 180E 180F 200B-200F 202A-202E 2060-2064 2065 2066-206F 3164 \
+                      FE00-FE0F FEFF FFA0 FFF0-FFF8 1BCA0-1BCA3 1D173-1D17A E0000 E0001 E0002-E001F E0020-E007F E0080-E00FF \
+                      E0100-E01EF E01F0-E0FFF";
+        let number = |text: &str| u32::from_str_radix(text, 16).unwrap();
+        let mut count = 0;
+        for range in listed.split_whitespace() {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            for char in (number(first)..=number(last)).filter_map(char::from_u32) {
+                count += 1;
+                assert!(is_invisible(char), "{char:?}");
+                let text = format!("a{char}b");
+                assert!(!reveal(&text).contains(char) && !one_line(&text, 9).contains(char));
+                assert!(!reveal_name(&text).contains(char), "{char:?}");
+            }
+        }
+        // The number that Unicode writes below its list.
+        assert_eq!(count, 4174);
+    }
+
+    #[test]
+    fn a_name_that_looks_like_another_is_spelt_out_beside_its_look() {
+        for (name, shown) in [
+            ("b\u{200b}.sh", "b.sh = b\\u{200b}.sh"),
+            ("a\u{202e}hs.txt", "ahs.txt = a\\u{202e}hs.txt"),
+            ("run.sh ", "run.sh = run.sh\\u{20}"),
+            (" run.sh", "run.sh = \\u{20}run.sh"),
+            ("d/ x/run", "d/ x/run = d/\\u{20}x/run"),
+            ("a  b", "a  b = a \\u{20}b"),
+            ("a\u{a0}b", "ab = a\\u{a0}b"),
+            ("a\u{3000}b", "ab = a\\u{3000}b"),
+            ("p\u{430}ypal.sh", "p\u{430}ypal.sh = p\\u{430}ypal.sh"),
+            (
+                "bin/\u{441}\u{443}.sh",
+                "bin/\u{441}\u{443}.sh = bin/\\u{441}\\u{443}.sh",
+            ),
+            ("ru\u{274}.sh", "ru\u{274}.sh = ru\\u{274}.sh"),
+            ("a\u{2215}b", "a\u{2215}b = a\\u{2215}b"),
+            ("run\u{2024}sh", "run\u{2024}sh = run\\u{2024}sh"),
+            ("\u{ff52}un.sh", "\u{ff52}un.sh = \\u{ff52}un.sh"),
+            ("a\nb", "ab = a\\u{a}b"),
+            ("a\u{1b}[2Jb", "a[2Jb = a\\u{1b}[2Jb"),
+        ] {
+            assert_eq!(reveal_name(name), shown, "{name:?}");
+        }
+        for name in [
+            "/w/my file.txt",
+            "Zürich.md",
+            "привет.txt",
+            "设置.sh",
+            "é",
+            "a-b_c.d",
+            "",
+            "/",
+        ] {
+            assert_eq!(reveal_name(name), name);
+        }
     }
 
     #[test]

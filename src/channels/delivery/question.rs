@@ -18,7 +18,9 @@ use crate::limits::channels::{
     SCRIPT_CHARS_MIN, SCRIPT_LINES,
 };
 use crate::markup::{self, Piece};
-use crate::text::{count_hidden, ellipsize_chars, ends_of, grouped, looks_latin, reveal};
+use crate::text::{
+    count_hidden, ellipsize_chars, ends_of, grouped, looks_latin, reveal, reveal_name,
+};
 use crate::tools::commands::texts::describe_risk;
 
 /// A question to the people of a chat.
@@ -154,7 +156,7 @@ fn describe(asked: &ChatQuestion, room: usize) -> (String, bool) {
         let person = short(&question.asked_for, QUESTION_NAME_CHARS);
         let _ = write!(text, "\n{}", texts::asked_for(language, &person));
     }
-    let folder = short(&question.folder, room);
+    let folder = short(&reveal_name(&question.folder), room);
     let _ = write!(text, "\n{}", texts::folder(language, &folder));
     write_warnings(&mut text, asked, room);
     match &question.cause {
@@ -209,12 +211,14 @@ fn write_warnings(text: &mut String, asked: &ChatQuestion, room: usize) {
         .split(|c| !is_part(c))
         .find(|word| looks_latin(word))
     {
-        let word = short(word, QUESTION_NAME_CHARS);
+        let word = short(&reveal_name(word), QUESTION_NAME_CHARS);
         warn(texts::lookalike(language, &word));
     }
     if !influences.is_empty() {
         let names = influences.iter().take(QUESTION_NAMES);
-        let names: Vec<String> = names.map(|name| short(name, QUESTION_NAME_CHARS)).collect();
+        let names: Vec<String> = names
+            .map(|name| short(&reveal_name(name), QUESTION_NAME_CHARS))
+            .collect();
         let names = names.join(", ");
         warn(texts::influences(
             language,
@@ -225,7 +229,7 @@ fn write_warnings(text: &mut String, asked: &ChatQuestion, room: usize) {
         ));
     }
     for script in scripts.iter().take(QUESTION_NAMES) {
-        let name = short(&script.path, QUESTION_NAME_CHARS);
+        let name = short(&reveal_name(&script.path), QUESTION_NAME_CHARS);
         let bytes = grouped(usize::try_from(script.bytes).unwrap_or(usize::MAX));
         let name = match script.is_missing {
             true => texts::missing_script(language, &name),

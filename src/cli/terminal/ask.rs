@@ -16,7 +16,7 @@ use crate::language::Language;
 use crate::limits::agent::ANSWER_TIME;
 use crate::limits::cancel::POLL;
 use crate::limits::cli::{ANSWER_BYTES, COMMAND_CHARS, COMMAND_LINES, LINE_CHARS};
-use crate::text::{count_hidden, ends_of, grouped, reveal};
+use crate::text::{count_hidden, ends_of, grouped, looks_latin, reveal, reveal_name};
 use crate::tools::commands::texts::describe_risk;
 
 /// Shows the question and waits for y, a or n. Anything else denies it, and so does no answer in time.
@@ -100,6 +100,13 @@ fn describe(question: &Question) -> String {
         0 => {}
         count => text += &format!("  {}\n", describe_hidden(Language::English, count)),
     }
+    let mut words = question.command.split(|char: char| !char.is_alphanumeric());
+    if let Some(word) = words.find(|word| looks_latin(word)) {
+        text += &format!(
+            "  ⚠ It contains letters that only look like Latin ones: {}\n",
+            on_line(&reveal_name(word))
+        );
+    }
     match &question.cause {
         Cause::Risk(risk) => {
             let what = describe_risk(Language::English, *risk);
@@ -112,7 +119,7 @@ fn describe(question: &Question) -> String {
         let names = influences
             .iter()
             .take(COMMAND_LINES.0)
-            .map(|name| on_line(name));
+            .map(|name| on_line(&reveal_name(name)));
         let names = names.collect::<Vec<_>>().join(", ");
         text += "  ⚠ The agent can change files here that this command may run: ";
         text += &format!("{names}\n");
@@ -121,7 +128,10 @@ fn describe(question: &Question) -> String {
         let head = reveal(&script.head);
         let head =
             ends_of(&head, LINE_CHARS, (COMMAND_LINES.1, 0)).map_or(&*head, |(head, ..)| head);
-        let (path, head) = (on_line(&script.path), indented(head.trim_end()));
+        let (path, head) = (
+            on_line(&reveal_name(&script.path)),
+            indented(head.trim_end()),
+        );
         text += &match script.is_missing {
             true => format!("  {path} (does not exist yet)\n"),
             false => format!("  {path} ({} bytes):\n{head}\n", script.bytes),
@@ -134,7 +144,7 @@ fn describe(question: &Question) -> String {
     };
     text += &format!(
         "  folder  {}\n  {label}  {}\n\n{}",
-        on_line(folder),
+        on_line(&reveal_name(folder)),
         on_line(reason),
         choices(question, ends.is_some()),
     );
@@ -272,7 +282,7 @@ mod tests {
             "⚠ Invisible characters: 2, shown",
             "⚠ Careful: it would shut the board down or restart it.",
             "Run it? [y] once  [s]",
-            "may run: .git, Make\\u{1b}file\n",
+            "may run: .git, Makefile = Make\\u{1b}file\n",
             "  a.sh (7 bytes):\n    echo a\n",
             "[s] show all of it",
         ] {

@@ -1,5 +1,7 @@
 //! Names of hosts that are not in ASCII, as resolvers want them (RFC 3492, RFC 5890). Pure.
 
+use crate::text::is_invisible;
+
 /// Bytes of a label and of a name (RFC 1035, section 2.3.4).
 const LABEL_BYTES: usize = 63;
 const NAME_BYTES: usize = 253;
@@ -17,11 +19,7 @@ const FIRST: u32 = 0x80;
 /// has characters that nobody sees. Characters that only look different, such as those of full width, are not mapped:
 /// such a name is another one, which does not exist.
 pub fn name_in_ascii(name: &str) -> Option<String> {
-    let is_hidden = |char: char| {
-        char.is_control()
-            || char.is_whitespace()
-            || matches!(char, '\u{ad}' | '\u{feff}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-    };
+    let is_hidden = |char: char| is_invisible(char) || char.is_whitespace();
     if name.len() > 4 * NAME_BYTES || name.contains(is_hidden) {
         return None;
     }

@@ -120,7 +120,7 @@ fn what_is_invisible_is_spelt_out_and_counted() {
     let asked = text(&question, None);
     for part in [
         "rm \\u{202e}-rf\\u{200b} \\u{e0041}/\\u{a0}x",
-        "Folder: `/w\\u{202d}`",
+        "Folder: `/w = /w\\u{202d}`",
         "`tidy\\u{2066}`",
         "⚠ Invisible characters: 6, shown as `\\u{…}`.",
     ] {
@@ -129,7 +129,7 @@ fn what_is_invisible_is_spelt_out_and_counted() {
     assert!(!asked.contains(crate::text::is_invisible), "{asked}");
     let asked = text(&question_of("p\u{430}ypal"), None);
     assert!(
-        asked.contains("only look like Latin ones: `p\u{430}ypal`."),
+        asked.contains("only look like Latin ones: `p\u{430}ypal = p\\u{430}ypal`."),
         "{asked}"
     );
     assert!(!text(&question_of("echo ok; ls Zürich"), None).contains('⚠'));
