@@ -119,7 +119,7 @@ texts! {
         "Commands that are always allowed here: /approvals [remove NUMBER]",
         "此处始终允许的命令：/approvals [remove 编号]",
     }
-    pub fn help_pair() { "Give someone access: /pair CODE", "授予他人访问权限：/pair 配对码" }
+    pub fn help_pair() { "Give someone access: /pair CODE, or invite them: /pair invite [ROLE]", "授予他人访问权限：/pair 配对码；或邀请对方：/pair invite [角色]" }
     pub fn help_id() { "Show the ids of this chat and of you", "显示此聊天和你的 ID" }
     pub fn help_heartbeat() {
         "Show the heartbeat, or turn it on or off; now looks at HEARTBEAT.md",
@@ -437,6 +437,8 @@ texts! {
         "The model returned an empty answer twice. Try again or rephrase.",
         "模型两次都没有给出回答。请重试或换个说法。",
     }
+    /// In place of an answer of which nothing is seen.
+    pub fn nothing_shown() { "(empty answer)", "（空回答）" }
     pub fn filtered() {
         "The provider's content filter refused the answer. Rephrase, or use another model.",
         "服务商的内容过滤器拒绝了回答。请换个说法，或使用其他模型。",

@@ -254,10 +254,21 @@ texts! {
         "{person} is now paired on {channel}, as a {role}.",
         "{person} 已在 {channel} 上配对，角色为 {role}。",
     }
+    /// An invitation for a person who gets this role.
+    pub fn invited(code, role, minutes) {
+        "Send this to the person: within {minutes} minutes, they write to me in a private chat\n`/pair {code}`\nand are \
+         paired as {role}. It works once, on every channel.",
+        "请将以下内容发给对方：在 {minutes} 分钟内私聊我发送\n`/pair {code}`\n即以 {role} 身份配对。仅可使用一次，适用于所有渠道。",
+    }
+    /// To an owner who asks for an invitation in a group.
+    pub fn invite_in_private() {
+        "Anyone in this group could use the invitation. Write `/pair invite` to me in a private chat",
+        "群里的任何人都能使用该邀请。请私聊我发送 `/pair invite`",
+    }
     /// The usage of `/pair`.
     pub fn pair_usage() {
-        "Add the code that the other person was given, for example `/pair ABCD2345` (an owner), `/pair ABCD2345 user` or `/pair ABCD2345 guest`",
-        "请加上对方收到的配对码，例如 `/pair ABCD2345`（所有者）、`/pair ABCD2345 user` 或 `/pair ABCD2345 guest`",
+        "Add the code that the other person was given, for example `/pair ABCD2345` (an owner), `/pair ABCD2345 user` or `/pair ABCD2345 guest`, or invite someone: `/pair invite user`",
+        "请加上对方收到的配对码，例如 `/pair ABCD2345`（所有者）、`/pair ABCD2345 user` 或 `/pair ABCD2345 guest`；也可以邀请他人：`/pair invite user`",
     }
     fn unknown_code(code) {
         "Unknown or expired pairing code {code}. Send the bot any message to get a new one.",

@@ -405,7 +405,7 @@ pub mod state {
     pub const PAIRING_VALID_SECS: i64 = 10 * 60;
     /// Seconds for which a code is remembered, so that an expired one can be called so.
     pub const PAIRING_KEPT_SECS: i64 = 60 * 60;
-    /// Codes of strangers that are valid at a time: a crowd fills no disk.
+    /// Codes of strangers that are valid at a time on one channel: a crowd fills no disk.
     pub const PAIRING_OFFERS: usize = 64;
     /// Invitations that are valid at a time.
     pub const PAIRING_INVITES: usize = 4;

@@ -4,10 +4,10 @@
 //! An unknown sender gets a code and tells it to the owner, who confirms it. The file is read for every
 //! decision: another process may have confirmed one.
 //!
-//! A code that was given out keeps its place as long as it is valid, however many unknown senders write;
-//! while all places are taken, others get none. So that a crowd cannot keep the owner's friends out, it
-//! also works the other way round: the owner creates an invitation on the board, and the person who sends it to
-//! the bot is paired.
+//! A channel has a number of places for codes: whoever writes there when all are taken gets that of the one who has
+//! waited longest. A crowd on one channel takes no place of another. It could keep people out only by being faster than
+//! the owner, so it also works the other way round: the owner creates an invitation, and the person who sends it to the
+//! bot is paired.
 
 use std::path::Path;
 
@@ -161,7 +161,7 @@ impl Pairing {
     }
 
     /// Creates a code for an unknown sender who wrote in a chat; `None` when none is due: the person is
-    /// paired, has one that is valid, or too many others have one that is valid.
+    /// paired, or has one that is valid. Of too many on the channel the oldest is dropped.
     pub fn offer(&self, chat: &Address, sender: &Sender) -> Result<Option<String>> {
         let channel = chat.channel.as_str();
         let now = self.clock.now().timestamp();
@@ -174,17 +174,16 @@ impl Pairing {
                     || offer.is_within(PAIRING_KEPT_SECS, now) && !is(offer, channel, &sender.id)
             });
             let has_one = offers.iter().any(|offer| is(offer, channel, &sender.id));
-            if offers.len() >= PAIRING_OFFERS
-                && offers
-                    .first()
-                    .is_some_and(|oldest| !oldest.is_within(PAIRING_VALID_SECS, now))
-                && !has_one
-            {
-                offers.remove(0);
-            }
-            let is_crowded = offers.len() >= PAIRING_OFFERS || sender.id.len() > SENDER_ID_BYTES;
-            if has_one || is_crowded || known.has(channel, &sender.id) {
+            let is_odd = sender.id.len() > SENDER_ID_BYTES;
+            if has_one || is_odd || known.has(channel, &sender.id) {
                 return Ok(None);
+            }
+            let offers = &mut known.offers;
+            let here = offers.iter().filter(|offer| offer.channel == channel);
+            if here.count() >= PAIRING_OFFERS
+                && let Some(oldest) = offers.iter().position(|offer| offer.channel == channel)
+            {
+                offers.remove(oldest);
             }
             let code = new_code()?;
             known.offers.push(Offer {
@@ -469,7 +468,8 @@ mod tests {
             offered += usize::from(pairing.offer(&chat(), &stranger).unwrap().is_some());
             place.pass(1);
         }
-        assert_eq!(offered, PAIRING_OFFERS);
+        assert_eq!(offered, 2 * PAIRING_OFFERS);
+        assert_eq!(pairing.list().unwrap().offers.len(), PAIRING_OFFERS);
         let length = std::fs::metadata(place.folder.path().join("pairing.json"))
             .unwrap()
             .len();
@@ -501,25 +501,20 @@ mod tests {
             }
             codes
         };
-        // A code that was given out stays as long as it is valid.
+        // Each of them gets a code, which takes the place of the oldest one of the same channel.
+        let elsewhere = Address::new("discord", "7");
+        let other = pairing.offer(&elsewhere, &sender("7")).unwrap().unwrap();
         let code = pairing.offer(&chat(), &sender("early")).unwrap().unwrap();
-        assert_eq!(crowd(0..500), PAIRING_OFFERS - 1);
-        place.pass(PAIRING_VALID_SECS - 1);
-        assert_eq!(crowd(500..1000), 0);
-        assert_eq!(
-            pairing
-                .confirm(&code, Role::Owner)
-                .unwrap()
-                .unwrap()
-                .sender
-                .id,
-            "early"
-        );
-        // The crowd's codes make room when they expire, not an hour later.
-        place.pass(1);
-        assert!(pairing.offer(&chat(), &sender("late")).unwrap().is_some());
-        assert_eq!(crowd(0..1000), PAIRING_OFFERS - 1);
-        assert_eq!(pairing.offer(&chat(), &sender("last")).unwrap(), None);
+        assert_eq!(crowd(0..500), 500);
+        let unknown = Err(Rejected::Unknown(code.clone()));
+        assert_eq!(pairing.confirm(&code, Role::Owner).unwrap(), unknown);
+        let again = pairing.offer(&chat(), &sender("early")).unwrap().unwrap();
+        crowd(500..500 + PAIRING_OFFERS as u32 - 1);
+        for (code, id) in [(&again, "early"), (&other, "7")] {
+            let paired = pairing.confirm(code, Role::Owner).unwrap().unwrap();
+            assert_eq!(paired.sender.id, id);
+        }
+        assert!(pairing.list().unwrap().offers.len() <= PAIRING_OFFERS);
         // An invited person needs none.
         let invitation = pairing.invite(Role::Owner).unwrap();
         crowd(0..1000);

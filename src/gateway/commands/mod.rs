@@ -2,6 +2,7 @@
 //! (`agent::commands`); here is what only chats have.
 
 mod agents;
+mod pair;
 pub mod texts;
 mod update;
 
@@ -12,7 +13,6 @@ use super::board::{is_board_command, plot_buttons};
 use super::host::Work;
 use super::scheduler::{RefusalReason, Stopped};
 use super::{Gateway, spawn};
-use crate::access::Role;
 use crate::agent::commands::{
     self, Command, CommandAnswer, Invocation, Reader, Slash, Surface, describe_ended,
 };
@@ -21,15 +21,11 @@ use crate::bus::Event;
 use crate::cancel::Cancel;
 use crate::channels::adapter::MenuEntry;
 use crate::channels::delivery::Delivery;
-use crate::channels::names::title;
-use crate::channels::texts::{describe_paired, describe_rejection, pair_usage, welcome};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::language::Language;
 use crate::limits::gateway::{COMMAND_CHARS, COMMANDS_WAITING_MAX, REFUSED_CHARS, WAITING_MAX};
-use crate::limits::state::PAIRING_CODE_LETTERS;
 use crate::markup::{inline_code, plain};
 use crate::message::{Address, Envelope, OutgoingMessage, SessionKey};
-use crate::state::pairing::Paired;
 use crate::text::{one_line, truncate_chars};
 
 use texts::format_error;
@@ -272,7 +268,7 @@ impl Gateway {
             }
             Slash::Key => self.answer_key(message),
             Slash::Id => describe_ids(message),
-            Slash::Pair => self.answer_pair(command.argument, language)?,
+            Slash::Pair => self.answer_pair(message, command.argument)?,
             Slash::Restart => {
                 self.note_restart(&to, language);
                 texts::restarting(language).to_owned()
@@ -324,56 +320,6 @@ impl Gateway {
         if let Err(error) = self.parts.restarts.add(to, language) {
             tracing::warn!(chat = %to, "failed to note who asked for a restart: {error}");
         }
-    }
-
-    /// Answers `/pair CODE`.
-    fn answer_pair(&self, argument: &str, language: Language) -> Result<String> {
-        // A code may be typed with spaces.
-        let (code, role) = match argument.rsplit_once(char::is_whitespace) {
-            Some((code, name)) => match Role::parse(name) {
-                Some(role) => (code, role),
-                // A whole code, and a role that there is not.
-                None if code.len() >= PAIRING_CODE_LETTERS => {
-                    return Err(Error::Usage(pair_usage(language).to_owned()));
-                }
-                None => (argument, Role::Owner),
-            },
-            None => (argument, Role::Owner),
-        };
-        if code.is_empty() || Role::parse(code).is_some() {
-            return Err(Error::Usage(pair_usage(language).to_owned()));
-        }
-        let one = self.pair(code, role, language)?;
-        // As code, a name is neither markup nor a link.
-        let (name, id) = (&one.sender.name, &one.sender.id);
-        let person = format!("{} ({})", inline_code(name), inline_code(id));
-        Ok(describe_paired(
-            language,
-            &person,
-            &title(&one.channel),
-            role,
-        ))
-    }
-
-    /// Pairs the person who was given this code, and tells them. An error is in this language.
-    pub(super) fn pair(&self, code: &str, role: Role, language: Language) -> Result<Paired> {
-        let paired = self
-            .parts
-            .pairing
-            .confirm(code, role)?
-            .map_err(|rejected| Error::Usage(describe_rejection(language, &rejected)))?;
-        let (sender, channel) = (&paired.sender.id, &paired.channel);
-        tracing::info!(sender, channel, "paired by a code");
-        let chat = paired.private_chat();
-        self.tell(&chat, welcome(paired.sender.language));
-        // From now on there is a chat to send to. A user takes it from no one.
-        if role < Role::User || role < Role::Owner && self.parts.recent.get().is_some() {
-            return Ok(paired);
-        }
-        if self.parts.recent.note(&chat) {
-            self.save_chats();
-        }
-        Ok(paired)
     }
 
     /// The status of the conversation, the gateway and the board. `agent` has a line for each fact.

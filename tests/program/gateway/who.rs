@@ -45,6 +45,45 @@ fn a_stranger_gets_one_code_and_with_it_is_let_in() {
     assert_eq!(scene.model.requests().len(), 1);
 }
 
+/// More strangers than a channel has places for codes, and an invitation that an owner makes in the chat.
+#[test]
+fn an_invitation_pairs_while_strangers_take_all_codes() {
+    let scene = Scene::playing([say("Hello, Bob.")]);
+    let gateway = scene.start();
+    let mut last = None;
+    for number in 0..70 {
+        let stranger = scene.telegram.person(5000 + number, "Eve", None);
+        last = Some(stranger.says("hello?"));
+    }
+    scene.telegram.wait_for_offset(last.unwrap().update);
+    scene.ana.says("/pair invite nobody");
+    scene.wait_for("for example");
+    scene.ana.says("/pair invite user");
+    let told = scene.wait_for("It works once");
+    let code = code(&told.text);
+    let group = scene.telegram.group(-1_005, "Home");
+    scene
+        .ana
+        .says_in(group, &format!("@{BOT_NAME} /pair invite"));
+    scene.wait_in(group, "in a private chat");
+    let bob = scene.telegram.person(2002, "Bob", None);
+    bob.says(&format!("/pair {}", code.to_lowercase()));
+    scene.wait_in(bob.chat(), "You're paired");
+    bob.says("hello");
+    scene.wait_in(bob.chat(), "Hello, Bob.");
+    let other = scene.telegram.person(2003, "Zoe", None);
+    let again = other.says(&format!("/pair {code}"));
+    scene.telegram.wait_for_offset(again.update);
+    let texts = scene.texts_in(other.chat());
+    assert!(
+        !texts.iter().any(|text| text.contains("You're paired")),
+        "{texts:?}"
+    );
+    gateway.stop().ends_with(0);
+    let file = fs::read_to_string(scene.home.path().join("state/pairing.json")).unwrap();
+    assert!(file.contains(r#""role": "user""#), "{file}");
+}
+
 #[test]
 fn a_person_who_is_paired_while_no_gateway_runs_is_welcomed_by_the_next() {
     let scene = Scene::playing([]);
