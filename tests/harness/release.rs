@@ -14,6 +14,7 @@ use ring::digest::{SHA256, digest};
 use ring::signature::{Ed25519KeyPair, KeyPair};
 
 use crate::harness::program::PEACRAB;
+use crate::harness::wait_until;
 
 /// The variable with the public key, in a build for tests.
 pub const KEY_VARIABLE: &str = "PEACRAB_TEST_UPDATE_KEY";
@@ -133,7 +134,7 @@ pub fn name(version: &str, architecture: &str) -> String {
     format!("peacrab-{version}-{architecture}")
 }
 
-/// Answers one request. A file `NAME.torn` is sent as the beginning of NAME, without its end; one called
+/// Answers one request. While there is a file `NAME.held`, it waits, and writes `NAME.asked`. A file `NAME.torn` is sent as the beginning of NAME, without its end; one called
 /// `NAME.silent` means that nothing is ever sent. The folder `moved` redirects to the release.
 fn answer(mut stream: &TcpStream, folder: &Path) {
     let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
@@ -144,6 +145,10 @@ fn answer(mut stream: &TcpStream, folder: &Path) {
     let beside = |ending: &str| folder.join(format!("{name}.{ending}"));
     if head == 0 || beside("silent").exists() {
         thread::park();
+    }
+    if beside("held").exists() {
+        fs::write(beside("asked"), "").unwrap();
+        wait_until("the release of a file", || !beside("held").exists());
     }
     if path.starts_with("/moved/") {
         let head = format!("HTTP/1.1 302 Found\r\nLocation: /peacrab/{name}\r\n");

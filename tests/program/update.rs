@@ -4,12 +4,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
 use crate::disk::{IN_OWN_MOUNTS, has_mounts_of_its_own};
 use crate::harness::home::Home;
 use crate::harness::program::{Output, PEACRAB, Program};
 use crate::harness::release::{KEY_VARIABLE, Release, architecture, name};
-use crate::harness::{executable, feature};
+use crate::harness::{executable, feature, wait_until};
 
 const OWN: &str = env!("CARGO_PKG_VERSION");
 
@@ -285,6 +286,29 @@ fn an_older_version_is_installed_only_when_that_is_said() {
     let older = installed.update(&home, &release, &["--allow-older", "--from", folder]);
     older.run().ends_with(0);
     assert_eq!(installed.version(), "peacrab 0.0.9");
+}
+
+/// An update that was asked for before another one has put a newer version in place does not go back.
+#[test]
+fn of_two_updates_at_once_the_newer_stays() {
+    let (home, installed) = (Home::new(), Installed::new());
+    let slow = Release::of_script("9.9.8", "#!/bin/sh\necho peacrab 9.9.8\n");
+    let held = slow.path("SHA256SUMS.sig.held");
+    fs::write(&held, "").unwrap();
+    let url = slow.serve();
+    thread::scope(|scope| {
+        let update = installed.update(&home, &slow, &["--from", &url]);
+        let first = scope.spawn(move || update.run());
+        wait_until("the first update", || {
+            slow.path("SHA256SUMS.sig.asked").exists()
+        });
+        let fast = Release::of_script("9.9.9", NEW);
+        installed.update_from(&home, &fast).ends_with(0);
+        fs::remove_file(held).unwrap();
+        let first = first.join().unwrap().ends_with(1);
+        first.complains_of(&["9.9.8 is not newer than 9.9.9"]);
+    });
+    assert_eq!(installed.version(), "peacrab 9.9.9");
 }
 
 #[test]

@@ -95,6 +95,9 @@ fn update(context: &Context, arguments: &Arguments, cancel: &Cancel) -> Result<(
         }
     };
     let installed = Installed::lock(&program)?;
+    if !arguments.allow_older {
+        check_newer(&installed, version)?;
+    }
     fetch(&installed, &release, &progress)?;
     if std::io::stderr().is_terminal() {
         print::raw_error("\n");
@@ -116,6 +119,7 @@ fn install_staged(context: &Context) -> Result<()> {
             return Err(Error::Failed(texts::not_newer(version, own)).into());
         }
         let installed = Installed::lock(&unpackaged()?)?;
+        check_newer(&installed, version)?;
         fetch(&installed, &release, &|_| ())?;
         put(context, &installed, version)
     };
@@ -132,6 +136,15 @@ fn install_staged(context: &Context) -> Result<()> {
         let _ = control::ask(&home.control(), &request);
     }
     done.map_err(Error::from)
+}
+
+/// Fails when another update has put a version in place meanwhile than that of this process, and the new one is not
+/// newer than that. A program that does not run may be replaced by any.
+fn check_newer(installed: &Installed, version: Version) -> Result<()> {
+    match check_program(installed.path(), None) {
+        Ok(now) if version <= now => Err(Error::Failed(texts::not_newer(version, now))),
+        _ => Ok(()),
+    }
 }
 
 /// Exchanges the program and the one before.

@@ -60,6 +60,14 @@ pub fn value_of(address: &str, name: &str) -> Option<String> {
     Some(unescape(value))
 }
 
+/// How often a name is in the query of an address.
+pub fn count_of(address: &str, name: &str) -> usize {
+    let query = address.split_once('?').map_or(address, |(_, query)| query);
+    let query = query.split('#').next().unwrap_or_default();
+    let names = query.split('&').filter_map(|pair| pair.split('=').next());
+    names.filter(|one| unescape(one) == name).count()
+}
+
 fn unescape(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -10,6 +10,7 @@ use super::web::{Found, Web};
 use super::{Challenge, form, metadata, refusal, token};
 use crate::cancel::Cancel;
 use crate::error::Result;
+use crate::http::address::origin;
 use crate::limits::mcp::http::{HEADER_BYTES, SCOPE_BYTES};
 use crate::mcp::http::HttpParts;
 use crate::sys::random;
@@ -123,6 +124,11 @@ impl Login {
         let web = Web::new(&self.parts, cancel)?;
         let address = address.trim();
         let value = |name: &str| form::value_of(address, name);
+        // Of two values, the browser and the servers on its way may each have meant another one (RFC 6749, section 3.1).
+        let names = ["state", "iss", "error", "code"];
+        if names.iter().any(|name| form::count_of(address, name) > 1) {
+            return Err(web.fault("the address contains a value twice"));
+        }
         if value("state").as_deref() != Some(&self.state) {
             return Err(web.fault(
                 "this is not the address at which this login ended. It begins with the address of this \
@@ -239,6 +245,10 @@ fn client(
 ) -> Result<Registered> {
     let (id, issuer) = (&parts.server.client_id, &found.issuer);
     let is_document = id.starts_with("https://");
+    // A secret goes to no other server than the one that it was meant for, even if the issuer names another now.
+    let is_moved = !before.issuer.is_empty()
+        && (before.issuer != issuer.issuer
+            || origin(&before.token_endpoint) != origin(&issuer.token_endpoint));
     let named = |method: &str| Registered {
         id: id.clone(),
         secret: String::new(),
@@ -249,11 +259,10 @@ fn client(
         return Ok(named("none"));
     }
     if !id.is_empty() && !is_document {
-        let is_moved = !before.issuer.is_empty() && before.issuer != issuer.issuer;
         if before.client.id == *id && is_moved {
             return Err(web.fault(
-                "its authorization server is another one than before, where the configured clientId is \
-                 not known. Log out, and set a clientId of the new one",
+                "its authorization server, or where that gives out tokens, is another one than before, where the \
+                 configured clientId may not be known. Log out, and set a clientId of the new one",
             ));
         }
         let secret = &parts.server.client_secret;
@@ -265,7 +274,7 @@ fn client(
         return Ok(named(method));
     }
     let known = &before.client;
-    if before.issuer == issuer.issuer && known.redirect == redirect && !known.id.is_empty() {
+    if !is_moved && known.redirect == redirect && !known.id.is_empty() {
         return Ok(known.clone());
     }
     register(web, found, redirect)

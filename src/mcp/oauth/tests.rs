@@ -489,6 +489,14 @@ fn only_the_end_of_this_login_ends_it() {
             "access_denied: No",
         ),
         ("state=STATE&iss=ISS", "contains no code"),
+        ("code=c&state=STATE&iss=ISS&state=STATE", "a value twice"),
+        ("state=other&code=c&state=STATE&iss=ISS", "a value twice"),
+        ("code=c&code=evil&state=STATE&iss=ISS", "a value twice"),
+        (
+            "code=c&state=STATE&iss=https%3A%2F%2Fevil.example&iss=ISS",
+            "a value twice",
+        ),
+        ("code=c&state=STATE&%69ss=evil&iss=ISS", "a value twice"),
     ] {
         let mut login = site.begin().unwrap();
         let state = form::value_of(login.url(), "state").unwrap();
@@ -508,6 +516,38 @@ fn only_the_end_of_this_login_ends_it() {
         assert!(!login.is_used(), "another address may be the right one");
         assert_eq!(site.asked(), Vec::<String>::new(), "nothing was sent");
     }
+}
+
+/// An issuer that gives out tokens elsewhere than before gets neither the secret nor the client that it had.
+#[test]
+fn a_secret_goes_to_no_other_place_than_before() {
+    let is_moved = Arc::new(AtomicI64::new(0));
+    let moved = is_moved.clone();
+    let mut site = Site::new(move |path, mut document| {
+        if path.contains("well-known") && moved.load(Ordering::Relaxed) > 0 {
+            document["token_endpoint"] = json!("http://127.0.0.2:9/token");
+        }
+        document
+    });
+    let registered = |site: &Site| {
+        let asked = site.asked();
+        asked.iter().any(|one| one.starts_with("POST /register"))
+    };
+    site.log_in();
+    assert!(registered(&site));
+    site.begin().unwrap();
+    assert!(!registered(&site), "it is known there");
+    is_moved.store(1, Ordering::Relaxed);
+    site.begin().unwrap();
+    assert!(registered(&site), "it is not known at the other place");
+
+    is_moved.store(0, Ordering::Relaxed);
+    site.parts.server.client_id = "own".to_owned();
+    site.parts.server.client_secret = Secret::new("canary");
+    site.log_in();
+    is_moved.store(1, Ordering::Relaxed);
+    let error = site.begin().map(drop).unwrap_err().to_string();
+    assert!(error.contains("where that gives out tokens"), "{error}");
 }
 
 #[test]
