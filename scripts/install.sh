@@ -226,6 +226,8 @@ locate() {
         case ${from##*/} in peacrab-[0-9]*-*) file=${from##*/} base=${from%/*} ;; esac
         case $no_signature$from in
         yeshttp://*) fail "Without a signature, the address must begin with https://." ;;
+        # The others follow a redirect to http.
+        yeshttps://*) have curl || fail "Without a signature, downloads need curl. Install it, or leave --no-signature out." ;;
         esac
         ;;
     *://*) misused "--from takes a folder, a file, or an address with https:// or http://" ;;
@@ -279,7 +281,7 @@ unpack() {
     case $file in
     *.tar.gz)
         mkdir "$scratch/unpacked"
-        gzip -dc "$program" | (cd "$scratch/unpacked" && tar -xf -) || fail "Cannot unpack $file."
+        gzip -dc "$program" | (cd "$scratch/unpacked" && tar -xof -) || fail "Cannot unpack $file."
         extras=$scratch/unpacked/${file%.tar.gz}
         program=$extras/peacrab
         [ -f "$program" ] || fail "There is no program in $file."
@@ -349,6 +351,8 @@ stage() {
     mkdir -p "$bin" || fail "Cannot create $bin."
     lock
     staged=$bin/.peacrab.new
+    # A link there would be followed.
+    rm -f "$staged"
     if ! cp "$program" "$staged" || ! chmod 755 "$staged"; then
         fail "Cannot write to $bin. Is there enough space? Nothing was installed."
     fi

@@ -292,6 +292,13 @@ class Stories:
         self.put("foreign", "opt/foreign")
         self.refuse("foreign", "does not run on this board", options=("--key", "/opt/key.pem", "--no-service"))
 
+    def test_a_link_in_the_place_of_the_new_program_is_not_followed(self):
+        self.root.write("etc/other", "mine")
+        self.root.write("usr/local/bin/x", "")
+        (self.root.path / "usr/local/bin/.peacrab.new").symlink_to("/etc/other")
+        self.install("real", "--no-service").ends_with(0)
+        self.assertEqual(self.root.read("etc/other"), "mine")
+
     def test_a_full_disk_changes_nothing(self):
         self.install("newer", "--no-service").ends_with(0)
         mount = ["/bin/mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", "/usr/local/bin"]
@@ -357,6 +364,11 @@ class Stories:
         self.root.install(*options).ends_with(1, "Install curl or wget")
         self.root.install("--from", server.address, "--no-signature").ends_with(1, "must begin with https")
         self.assertNotIn("release-key.pem", server.asked)
+
+    def test_without_a_signature_only_curl_downloads(self):
+        # The others follow a redirect to http, or do not check who answers.
+        self.root.remove_program("curl")
+        self.root.install("--from", "https://127.0.0.1:1", "--no-signature").ends_with(1, "downloads need curl")
 
     def test_a_folder_on_a_server_may_have_a_name_like_a_file(self):
         server = Server(release("real").parent)
