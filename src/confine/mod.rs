@@ -427,15 +427,10 @@ impl Exec {
             system_calls: seccomp::available(),
         };
         let task = ChildTask::Shell(":".into());
-        let mut policy = self.policy(isolation, task, Path::new("/"))?;
-        // A folder that a command has swapped for a link must not look like a kernel without them.
-        policy.inodes.drain(..policy.protect.len());
-        for paths in [
-            &mut policy.write,
-            &mut policy.read,
-            &mut policy.protect,
-            &mut policy.fixed,
-        ] {
+        // A path that a command has swapped for another one must not look like a kernel without them: there is none.
+        let mut policy = self.policy(Isolation::default(), task, Path::new("/"))?;
+        policy.isolation = isolation;
+        for paths in [&mut policy.write, &mut policy.read] {
             paths.clear();
         }
         let mut running = self.start(&policy)?;
