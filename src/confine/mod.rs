@@ -124,6 +124,8 @@ impl Exec {
                 Some(path) => hidden::Home::hold(path)?,
                 None => None,
             },
+            protect: Pinned::all(&settings.protect),
+            hide: Pinned::all(&settings.hide),
             settings,
             isolation: Mutex::new(*self.isolation.lock()),
             hold: Arc::clone(&self.hold),
