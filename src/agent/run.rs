@@ -17,6 +17,7 @@ use crate::error::{Error, Fault, Result};
 use crate::language::Language;
 use crate::limits::agent::{MESSAGE_BYTES, OVERFLOW_RETRIES, subagent};
 use crate::limits::chat::{CALLS_KEPT_PER_REPLY, CALLS_PER_REPLY};
+use crate::markup;
 use crate::message::{Envelope, Media};
 use crate::provider::{self, Answer, Models, Progress};
 use crate::session::conversation::{
@@ -537,6 +538,12 @@ impl<'a> Run<'a> {
     fn end(&mut self, ending: Ending) -> Result<Outcome> {
         let mut closing = self.closing.take();
         if ending == Ending::Answered {
+            if markup::shows_nothing(&self.report.full_text()) {
+                // The journal keeps what the model has written.
+                let notice = texts::nothing_shown(self.language);
+                self.host.on_event(TurnEvent::Bounded(notice));
+                notice.clone_into(&mut self.report.text);
+            }
             self.finish(closing, TurnEnd::Answered)?;
             return Ok(Outcome::Answered);
         }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::text::is_invisible;
+
 /// One aspect of a style. Those up to [`Level::Pre`] nest in this order, outermost first; the others
 /// only describe a stretch. The order is the one in which a quote or a link is never cut by what it
 /// contains: bold around half a link is.
@@ -191,10 +193,7 @@ impl Document {
 pub fn is_blank(text: &str) -> bool {
     text.chars().all(|c| {
         c.is_whitespace()
-            || c.is_control()
-            || matches!(c,
-                '\u{ad}' | '\u{30a}' | '\u{333}' | '\u{33f}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
-                | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{feff}'
-                | '\u{fffc}' | '\u{e0000}'..='\u{e007f}')
+            || is_invisible(c)
+            || matches!(c, '\u{30a}' | '\u{333}' | '\u{33f}' | '\u{fffc}')
     })
 }

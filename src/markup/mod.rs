@@ -130,6 +130,22 @@ pub fn inline_text(text: &str) -> String {
     reveal(&text.replace(char::is_control, " ")).into_owned()
 }
 
+/// Whether nothing is seen of a text in Markdown: it has only comments, invisible characters or empty blocks.
+pub fn shows_nothing(markdown: &str) -> bool {
+    is_blank(&without_comments(parse::parse(markdown, &|_| true).text()))
+}
+
+fn without_comments(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("<!--") {
+        out.push_str(before);
+        // One that does not end goes on to the end.
+        rest = after.split_once("-->").map_or("", |(_, rest)| rest);
+    }
+    out + rest
+}
+
 /// The text with what could be markup, or break its line, taken literally.
 pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::chat::{Effect, SendRequest, ToolResult, ToolSpec};
 use crate::error::{Error, Result};
 use crate::limits::tools::{BUTTON_CHARS, BUTTON_ROWS, BUTTONS_IN_ROW, FILES_SENT};
+use crate::markup::shows_nothing;
 use crate::message::Address;
 
 use crate::text::{looks_latin, one_line};
@@ -28,12 +29,13 @@ pub(super) fn message(context: &Context<'_>, arguments: &Arguments) -> Result<To
     let content = arguments.text("content", "the words; may be empty when there are files")?;
     let files = arguments.texts("media", "a list of paths")?;
     let buttons = buttons(arguments)?;
-    if content.trim().is_empty() && files.is_empty() {
+    let is_blank = shows_nothing(&content);
+    if is_blank && files.is_empty() {
         return Err(Error::Failed(
-            "there is nothing to send: content is empty and media names no file".to_owned(),
+            "there is nothing to send: content shows nothing and media names no file".to_owned(),
         ));
     }
-    if content.trim().is_empty() && !buttons.is_empty() {
+    if is_blank && !buttons.is_empty() {
         return Err(Error::Failed(
             "buttons need words above them: say in content what to choose".to_owned(),
         ));

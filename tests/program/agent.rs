@@ -317,6 +317,21 @@ fn anthropics_format_has_its_headers_and_its_system_prompt() {
 }
 
 #[test]
+fn an_answer_that_shows_nothing_is_said_to_be_empty() {
+    for answer in ["<!-- done -->", "\u{200b}\u{2060}", "```\n```", "\u{3164}"] {
+        let model = Model::playing([say(answer), say(answer)]);
+        let home = Home::with_model(&model);
+        let output = Program::new(&home).args(["agent", "-m", "hi"]).run();
+        assert_eq!(output.ends_with(0).stdout, "(empty answer)\n", "{answer:?}");
+        let output = Program::new(&home)
+            .args(["agent", "--json", "-m", "hi"])
+            .run();
+        let read: Value = serde_json::from_str(&output.ends_with(0).stdout).unwrap();
+        assert_eq!(read["text"], "(empty answer)", "{answer:?}");
+    }
+}
+
+#[test]
 fn json_output_is_one_object_with_the_tools_and_the_cost() {
     let model = Model::playing([call("list_dir", json!({"path": "."})), say("one file")]);
     let home = Home::with_model(&model);

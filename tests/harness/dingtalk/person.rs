@@ -28,6 +28,12 @@ impl Person {
         self.tell(Some(group), "text", text)
     }
 
+    /// Forwards what somebody else has written.
+    pub fn forwards(&self, text: &str) -> String {
+        let content = json!({"content": {"chatRecord": text}});
+        self.tell(None, "chatRecord", content)
+    }
+
     /// Replies to a message of the robot's.
     pub fn replies(&self, quoted: &str, text: &str) -> String {
         let replied = json!({

@@ -72,6 +72,13 @@ impl Person {
         self.says_in(place, &format!("<@{BOT_ID}> {text}"))
     }
 
+    /// Forwards what somebody else has written.
+    pub fn forwards_in(&self, place: Place, text: &str) -> Said {
+        self.post(place, |_, message| {
+            message.forwarded = Some(text.to_owned());
+        })
+    }
+
     /// Replies to a message.
     pub fn replies(&self, place: Place, to: u64, text: &str) -> Said {
         self.post(place, |_, message| {

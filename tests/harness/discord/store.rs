@@ -55,6 +55,8 @@ pub struct Message {
     pub(super) written: String,
     pub(super) edited: Option<String>,
     pub(super) is_gone: bool,
+    /// What it forwards.
+    pub(super) forwarded: Option<String>,
 }
 
 /// A file that was sent in a channel.
@@ -169,6 +171,7 @@ impl Store {
             written: now(),
             edited: None,
             is_gone: false,
+            forwarded: None,
         }
     }
 
@@ -340,6 +343,13 @@ impl Store {
                 replied.reply_to = None;
                 self.json(&replied)
             });
+        }
+        if let Some(text) = &message.forwarded {
+            json["message_reference"] = json!({"type": 1, "message_id": "5", "channel_id": "6"});
+            json["message_snapshots"] = json!([{"message": {
+                "content": text, "mentions": [], "attachments": [], "embeds": [], "type": 0, "flags": 0,
+                "timestamp": message.written, "edited_timestamp": null,
+            }}]);
         }
         json
     }

@@ -49,6 +49,8 @@ struct Place {
     parent: Option<String>,
     thread: Option<String>,
     mentions: Vec<String>,
+    /// Whether it is one of the messages that were forwarded.
+    is_forwarded: bool,
 }
 
 impl Person {
@@ -90,6 +92,15 @@ impl Person {
         self.writes(chat, &format!("@_user_1 {text} @_user_2"), place)
     }
 
+    /// Forwards what somebody else has written.
+    pub fn forwards_in(&self, chat: &Chat, text: &str) -> String {
+        let place = Place {
+            is_forwarded: true,
+            ..Place::default()
+        };
+        self.writes(chat, text, place)
+    }
+
     /// Replies to a message.
     pub fn replies(&self, chat: &Chat, to: &str, text: &str) -> String {
         let place = Place {
@@ -105,6 +116,7 @@ impl Person {
             parent: Some(root.to_owned()),
             thread: Some(root.to_owned()),
             mentions: vec![BOT.to_owned()],
+            is_forwarded: false,
         };
         self.writes(chat, &format!("@_user_1 {text}"), place)
     }
@@ -233,6 +245,9 @@ impl Person {
         let list = state.store.mentions(&mentions, true);
         if list.as_array().is_some_and(|list| !list.is_empty()) {
             message["mentions"] = list;
+        }
+        if place.is_forwarded {
+            message["upper_message_id"] = json!("om_other");
         }
         if let Some(parent) = &place.parent {
             message["parent_id"] = json!(parent);

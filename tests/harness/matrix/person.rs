@@ -58,6 +58,13 @@ impl Person {
         self.posts(room, content)
     }
 
+    /// Forwards what somebody else has written, as MSC2723 marks it.
+    pub fn forwards_in(&self, room: &str, text: &str) -> String {
+        let mut content = text_of(text);
+        content["m.forwarded"] = json!({"event_id": "$other", "room_id": "!other:example.org", "sender": "@eve:example.org"});
+        self.posts(room, content)
+    }
+
     /// Replies to a message, which the client mentions as well.
     pub fn replies(&self, room: &str, to: &str, text: &str) -> String {
         let mut content = text_of(text);

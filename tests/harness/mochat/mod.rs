@@ -87,6 +87,17 @@ impl MoChat {
         self.says_at(author, chat, text, now_ms())
     }
 
+    /// Forwards what somebody else has written.
+    pub fn forwards(&self, author: &str, chat: &str, text: &str) -> String {
+        self.server.change(|state| {
+            let id = state.add(author, chat, text, now_ms());
+            if let Some((_, _, message)) = state.messages.last_mut() {
+                message["meta"] = json!({"forwardedFrom": "eve"});
+            }
+            id
+        })
+    }
+
     /// The same at a time, in milliseconds since 1970.
     pub fn says_at(&self, author: &str, chat: &str, text: &str, at: i64) -> String {
         self.server

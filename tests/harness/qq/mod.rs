@@ -323,6 +323,19 @@ impl Person {
 
     /// The same with files: their names, kinds and bytes.
     pub fn sends(&self, text: &str, files: &[(&str, &str, &[u8])]) -> String {
+        self.tells(text, files, None)
+    }
+
+    /// Forwards what somebody else has written.
+    pub fn forwards(&self, text: &str) -> String {
+        self.tells(
+            text,
+            &[],
+            Some(json!([{"content": text, "author": {"id": "EVE"}}])),
+        )
+    }
+
+    fn tells(&self, text: &str, files: &[(&str, &str, &[u8])], elements: Option<Value>) -> String {
         self.server.change(|state| {
             let id = state.next_id();
             let attachments: Vec<Value> = files
@@ -331,6 +344,10 @@ impl Person {
                 .collect();
             let mut event =
                 json!({"id": id, "content": text, "timestamp": "2026-01-01T00:00:00+08:00"});
+            if let Some(elements) = &elements {
+                event["message_type"] = json!(102);
+                event["msg_elements"] = elements.clone();
+            }
             if !attachments.is_empty() {
                 event["attachments"] = json!(attachments);
             }

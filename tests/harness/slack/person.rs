@@ -46,6 +46,14 @@ impl Person {
         self.post(place, |_, message| message.says(&text))
     }
 
+    /// Forwards what somebody else has written.
+    pub fn forwards_in(&self, place: &Place, text: &str) -> Said {
+        self.post(place, |_, message| {
+            message.says("");
+            message.shared = Some(escape(text));
+        })
+    }
+
     /// The same, with a mention of the app.
     pub fn mentions_in(&self, place: &Place, text: &str) -> Said {
         let text = format!("<@{BOT_ID}> {}", escape(text));

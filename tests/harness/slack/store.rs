@@ -93,6 +93,8 @@ pub struct Message {
     pub(super) from: Option<String>,
     pub(super) edited: Option<String>,
     pub(super) is_gone: bool,
+    /// What it shares of others.
+    pub(super) shared: Option<String>,
 }
 
 impl Message {
@@ -197,6 +199,7 @@ impl Store {
             from: from.map(str::to_owned),
             edited: None,
             is_gone: false,
+            shared: None,
         }
     }
 
@@ -235,6 +238,12 @@ impl Store {
         }
         if let Some(edited) = &message.edited {
             json["edited"] = json!({"user": user, "ts": edited});
+        }
+        if let Some(text) = &message.shared {
+            json["attachments"] = json!([{
+                "is_share": true, "is_msg_unfurl": true, "text": text, "author_name": "Eve", "id": 1,
+                "from_url": "https://harbour.slack.com/archives/C1/p1", "mrkdwn_in": ["text"],
+            }]);
         }
         if has_metadata && message.metadata.is_object() {
             json["metadata"] = message.metadata.clone();

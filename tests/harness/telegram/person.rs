@@ -129,6 +129,14 @@ impl Person {
         self.post(place, |_, message| text.clone_into(&mut message.text))
     }
 
+    /// Forwards what somebody else has written.
+    pub fn forwards_in(&self, place: Place, text: &str) -> Said {
+        self.post(place, |_, message| {
+            text.clone_into(&mut message.text);
+            message.is_forwarded = true;
+        })
+    }
+
     /// Replies to a message.
     pub fn replies(&self, place: Place, to: i64, text: &str) -> Said {
         self.post(place, |_, message| {

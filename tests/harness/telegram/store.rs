@@ -40,6 +40,8 @@ pub struct Message {
     /// Its author; `None` for the bot.
     pub(super) from: Option<i64>,
     pub(super) location: Option<(f64, f64)>,
+    /// Whether somebody else has written it.
+    pub(super) is_forwarded: bool,
     pub(super) album: Option<String>,
     /// A service message that opened a topic of this name.
     pub(super) opened_topic: Option<String>,
@@ -173,6 +175,10 @@ impl Store {
             replied.reply_to = None;
             json["reply_to_message"] = self.json(&replied);
         }
+        if message.is_forwarded {
+            json["forward_origin"] =
+                json!({"type": "hidden_user", "sender_user_name": "Eve", "date": unix_time()});
+        }
         if let Some(file) = &message.file {
             json[file.media.name()] = file.json();
         }
@@ -221,6 +227,7 @@ impl Message {
             file: None,
             reactions: Vec::new(),
             from,
+            is_forwarded: false,
             location: None,
             album: None,
             opened_topic: None,

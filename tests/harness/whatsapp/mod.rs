@@ -221,14 +221,27 @@ impl Person {
         self.says_at(text, json!(server::now()))
     }
 
+    /// Forwards what somebody else has written, as a bridge tells it that passes WhatsApp's mark on.
+    pub fn forwards(&self, text: &str) -> Value {
+        let mark = json!({"contextInfo": {"isForwarded": true, "forwardingScore": 1}});
+        self.tells(text, json!(server::now()), mark)
+    }
+
     /// The same, written at a time that is given as the bridge gives it.
     pub fn says_at(&self, text: &str, time: Value) -> Value {
+        self.tells(text, time, json!({}))
+    }
+
+    fn tells(&self, text: &str, time: Value, more: Value) -> Value {
         self.server.change(|state| {
             state.told += 1;
-            let frame = json!({
+            let mut frame = json!({
                 "type": "message", "id": format!("3EB0{:016X}", state.told), "sender": self.jid, "pn": self.phone,
                 "content": text, "timestamp": time, "isGroup": self.jid.ends_with("@g.us"),
             });
+            for (name, value) in more.as_object().unwrap() {
+                frame[name] = value.clone();
+            }
             match state.is_connected {
                 true => state.broadcast(&frame),
                 false => state.kept.push(frame.clone()),

@@ -73,6 +73,10 @@ impl super::Service for Service {
         }
     }
 
+    fn forwards(&self, who: Who, _: Place, text: &str) {
+        self.person(who).forwards(text);
+    }
+
     fn sends_file(&self, who: Who, _: Place, _: &str, file: (&str, &[u8])) {
         self.person(who).sends("file", "", file);
     }

@@ -75,6 +75,10 @@ impl super::Service for Service {
         said.message.to_string()
     }
 
+    fn forwards(&self, who: Who, place: Place, text: &str) {
+        self.person(who).forwards_in(self.channel(place), text);
+    }
+
     fn sends_file(&self, who: Who, place: Place, text: &str, (name, content): (&str, &[u8])) {
         let upload = Upload::new(name, "text/plain", content);
         self.person(who)

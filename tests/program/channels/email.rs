@@ -32,8 +32,12 @@ impl Service {
         let root = threads.get(person.address()).cloned();
         let newest = self.mail.sent(person.address()).pop();
         let answers = root.into_iter().chain(newest.map(|mail| mail.id));
+        let subject = match letter.subject.as_str() {
+            "" => "hello".to_owned(),
+            subject => subject.to_owned(),
+        };
         let id = person.sends(&Letter {
-            subject: "hello".to_owned(),
+            subject,
             answers: answers.collect(),
             ..letter
         });
@@ -104,6 +108,17 @@ impl super::Service for Service {
 
     fn mentions(&self, who: Who, place: Place, text: &str) -> String {
         self.says(who, place, text)
+    }
+
+    fn forwards(&self, who: Who, _: Place, text: &str) {
+        self.write(
+            who,
+            Letter {
+                subject: "Fwd: hello".to_owned(),
+                text: text.to_owned(),
+                ..Letter::default()
+            },
+        );
     }
 
     fn sends_file(&self, who: Who, _: Place, text: &str, (name, content): (&str, &[u8])) {

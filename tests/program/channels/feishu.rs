@@ -78,6 +78,10 @@ impl super::Service for Service {
         self.person(who).mentions_in(&self.chat(place), text)
     }
 
+    fn forwards(&self, who: Who, place: Place, text: &str) {
+        self.person(who).forwards_in(&self.chat(place), text);
+    }
+
     fn sends_file(&self, who: Who, place: Place, _: &str, (name, content): (&str, &[u8])) {
         let upload = Upload::file(name, content);
         self.person(who).sends_in(&self.chat(place), &upload);

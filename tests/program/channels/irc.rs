@@ -40,6 +40,10 @@ impl super::Service for Service {
     fn lacks() -> &'static [(&'static str, &'static str)] {
         &[
             ("file_in", "IRC carries no files, in neither direction"),
+            (
+                "a_forward_is_no_command",
+                "IRC has no forwards: a person can only type again what others have written",
+            ),
             ("edit", "messages of IRC cannot be edited"),
             (
                 "kills",
@@ -87,6 +91,10 @@ impl super::Service for Service {
 
     fn mentions(&self, who: Who, place: Place, text: &str) -> String {
         self.says(who, place, &format!("{NICK}: {text}"))
+    }
+
+    fn forwards(&self, _: Who, _: Place, _: &str) {
+        unreachable!("IRC has no forwards")
     }
 
     fn sends_file(&self, _: Who, _: Place, _: &str, _: (&str, &[u8])) {

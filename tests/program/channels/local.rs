@@ -87,6 +87,12 @@ impl super::Service for Service {
         self.says(who, place, text)
     }
 
+    fn forwards(&self, who: Who, place: Place, text: &str) {
+        self.program.says(json!({
+            "type": "message", "chat": chat(place), "from": from(who), "text": text, "forwarded": true,
+        }));
+    }
+
     fn sends_file(&self, who: Who, place: Place, text: &str, (name, content): (&str, &[u8])) {
         let path = self.program.file(name, content);
         self.program.says(json!({

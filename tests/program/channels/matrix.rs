@@ -64,6 +64,10 @@ impl super::Service for Service {
         self.person(who).mentions_in(self.room(place), text)
     }
 
+    fn forwards(&self, who: Who, place: Place, text: &str) {
+        self.person(who).forwards_in(self.room(place), text);
+    }
+
     fn sends_file(&self, who: Who, place: Place, text: &str, (name, content): (&str, &[u8])) {
         let file = (name, "text/plain");
         self.person(who)

@@ -72,6 +72,10 @@ impl super::Service for Service {
         self.says(who, place, &format!("<@agent9> {text}"))
     }
 
+    fn forwards(&self, who: Who, place: Place, text: &str) {
+        self.server.forwards(name(who), chat(place), text);
+    }
+
     fn sends_file(&self, _: Who, _: Place, _: &str, _: (&str, &[u8])) {
         unreachable!("MoChat delivers no files")
     }

@@ -112,6 +112,9 @@ pub trait Service: Sized {
     /// The same, naming the bot.
     fn mentions(&self, who: Who, place: Place, text: &str) -> String;
 
+    /// Somebody passes on in private what somebody else has written.
+    fn forwards(&self, who: Who, place: Place, text: &str);
+
     /// Somebody sends a file with a text; an empty one where it has none.
     fn sends_file(&self, who: Who, place: Place, text: &str, file: (&str, &[u8]));
 
@@ -275,7 +278,7 @@ macro_rules! table {
             }
 
             table!(@stories code_and_tables, sh, mention_in_group, edit, outage_of_ten_minutes, kills, stranger,
-                limited_catch_up);
+                a_forward_is_no_command, empty_answer, limited_catch_up);
         })+
     };
     (@stories $($story:ident),+) => {

@@ -79,6 +79,10 @@ impl super::Service for Service {
         self.at(who, place).says(text)
     }
 
+    fn forwards(&self, who: Who, place: Place, text: &str) {
+        self.at(who, place).forwards(text);
+    }
+
     fn sends_file(&self, who: Who, place: Place, text: &str, (name, content): (&str, &[u8])) {
         self.at(who, place).sends(text, &[(name, "file", content)]);
     }

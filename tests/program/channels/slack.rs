@@ -77,6 +77,10 @@ impl super::Service for Service {
         self.person(who).mentions_in(&self.chat(place), text).ts
     }
 
+    fn forwards(&self, who: Who, place: Place, text: &str) {
+        self.person(who).forwards_in(&self.chat(place), text);
+    }
+
     fn sends_file(&self, who: Who, place: Place, text: &str, (name, content): (&str, &[u8])) {
         let file = (name, "text/plain", content.to_vec());
         self.person(who).sends_in(&self.chat(place), text, file);

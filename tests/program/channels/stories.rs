@@ -3,14 +3,16 @@
 use std::fs;
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::{HERE, Place, Scene, Service, Who};
 use crate::harness::clock::Turned;
 use crate::harness::gateway::Gateway;
-use crate::harness::model::{Gate, Model, Request, say};
+use crate::harness::model::{Gate, Model, Request, call, say};
 use crate::harness::wait_until;
 
 /// Their names.
-pub const NAMES: [&str; 8] = [
+pub const NAMES: [&str; 10] = [
     "code_and_tables",
     "sh",
     "mention_in_group",
@@ -18,6 +20,8 @@ pub const NAMES: [&str; 8] = [
     "outage_of_ten_minutes",
     "kills",
     "stranger",
+    "a_forward_is_no_command",
+    "empty_answer",
     "limited_catch_up",
 ];
 
@@ -224,6 +228,97 @@ pub fn stranger<S: Service>() {
     gateway.stop().ends_with(0);
     assert_eq!(scene.model.requests().len(), 1);
     assert!(!scene.texts(there).iter().any(|text| text.contains("uid=")));
+}
+
+/// What a person passes on is for the model: no command, no answer to a question and no pairing code.
+pub fn a_forward_is_no_command<S: Service>() {
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("log");
+    let command = format!("echo one >> {}", file.display());
+    let scene = Scene::<S>::with(Model::answering(move |request| {
+        let newest = request.messages().last().unwrap();
+        match newest["role"] == "user" && newest["content"].to_string().contains("log it") {
+            true => call(
+                "exec",
+                json!({"command": command, "escalate": true, "reason": "to log"}),
+            ),
+            false => say("Read."),
+        }
+    }));
+    scene.service.forgives_haste();
+    let gateway = scene.start();
+    for text in ["/sh echo $((6 * 7)).", "!sh echo $((6 * 7))."] {
+        let asked = scene.model.requests().len();
+        scene.service.forwards(Who::Ana, HERE, text);
+        scene.model.wait_for_requests(asked + 1);
+        assert!(
+            scene.asked(asked).contains("sh echo"),
+            "{}",
+            scene.asked(asked)
+        );
+    }
+
+    scene.service.says(Who::Ana, HERE, "log it");
+    let question = scene.wait_for_any(HERE, "the question", |shown| {
+        shown.text.contains("echo one") && shown.text.contains("outside the sandbox")
+    });
+    let code = question.text.split_once("/approve ").map(|(_, rest)| rest);
+    let code = code.map(|rest| rest.chars().take_while(char::is_ascii_digit).collect());
+    let code: String = code.unwrap_or_default();
+    for text in ["1", "yes", "/approve", &format!("/approve {code}")] {
+        scene.service.forwards(Who::Ana, HERE, text);
+    }
+    scene.service.presses(Who::Ana, HERE, "Deny");
+    let audit = scene.home.path().join("audit.jsonl");
+    wait_until("the answer", || {
+        fs::read_to_string(&audit).is_ok_and(|audit| audit.contains("denied"))
+    });
+
+    if S::lacks().iter().any(|(name, _)| *name == "stranger") {
+        gateway.stop().ends_with(0);
+        let texts = scene.texts(HERE).join("\n");
+        return assert!(!texts.contains("42.") && !file.exists(), "{texts}");
+    }
+    let there = Place::Private(Who::Stranger);
+    scene.service.says(Who::Stranger, there, "hello?");
+    let told = scene.wait_for(there, "/pair").text;
+    let (_, rest) = told.split_once("/pair ").unwrap();
+    let code: String = rest
+        .chars()
+        .take_while(char::is_ascii_alphanumeric)
+        .collect();
+    let pair = format!("/pair {code}");
+    scene.service.forwards(Who::Ana, HERE, &pair);
+    wait_until("the forward", || {
+        let requests = scene.model.requests();
+        let mut all = requests.iter().flat_map(|request| request.messages());
+        all.any(|message| {
+            message["role"] == "user" && message["content"].to_string().contains(&pair)
+        })
+    });
+    assert!(
+        !scene
+            .texts(there)
+            .iter()
+            .any(|text| text.contains("You're paired"))
+    );
+    scene.service.says(Who::Ana, HERE, &pair);
+    scene.wait_for(there, "You're paired");
+    gateway.stop().ends_with(0);
+    let texts = scene.texts(HERE).join("\n");
+    assert!(!texts.contains("42.") && !file.exists(), "{texts}");
+    assert_eq!(texts.matches("is now paired").count(), 1, "{texts}");
+}
+
+/// An answer of which nothing is seen is said to be empty.
+pub fn empty_answer<S: Service>() {
+    let scene = Scene::<S>::playing([say("<!-- nothing to say -->"), say("Not empty.")]);
+    let gateway = scene.start();
+    scene.service.says(Who::Ana, HERE, "anything?");
+    scene.wait_for(HERE, "(empty answer)");
+    scene.service.says(Who::Ana, HERE, "and now?");
+    scene.wait_for(HERE, "Not empty.");
+    gateway.stop().ends_with(0);
 }
 
 /// What was written while the gateway was off is answered, although the channel limits the questions for it, a newer

@@ -64,6 +64,10 @@ impl super::Service for Service {
         self.says(who, place, &format!("@{BOT_NAME} {text}"))
     }
 
+    fn forwards(&self, who: Who, place: Place, text: &str) {
+        self.person(who).forwards_in(self.chat(place), text);
+    }
+
     fn sends_file(&self, who: Who, place: Place, text: &str, (name, content): (&str, &[u8])) {
         let upload = Upload::new(Media::Document, name, content).caption(text);
         self.person(who).sends_in(self.chat(place), upload);

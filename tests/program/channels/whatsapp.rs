@@ -81,6 +81,11 @@ impl super::Service for Service {
         self.says(who, place, &format!("crab, {text}"))
     }
 
+    fn forwards(&self, _: Who, place: Place, text: &str) {
+        self.server.wait_for_clients(1);
+        self.chat(place).forwards(text);
+    }
+
     fn sends_file(&self, _: Who, _: Place, _: &str, _: (&str, &[u8])) {
         unreachable!("the bridge delivers no files")
     }
