@@ -346,7 +346,12 @@ impl Stage {
         without: Without,
     ) -> io::Result<()> {
         sys::bind(source.as_fd(), place.as_fd())?;
-        sys::restrict(self.reopen(path)?.as_fd(), without)
+        let shown = self.reopen(path)?;
+        // The rights are not to be taken from something else that has the path by now.
+        if at::status(&shown)?.inode != at::status(source)?.inode {
+            return Err(replaced(path));
+        }
+        sys::restrict(shown.as_fd(), without)
     }
 
     fn make_links(&self, policy: &Policy) -> io::Result<()> {
