@@ -127,13 +127,8 @@ impl Agent {
         session: &Session,
         message: Option<&Envelope>,
     ) -> Option<&PromptChanges> {
-        let role = message.map_or(Role::Owner, |message| message.role);
+        let role = session.role_with(message.map(|message| message.role));
         let goes_on = session.is_unfinished();
-        let role = if goes_on {
-            role.min(session.last_role())
-        } else {
-            role
-        };
         let changes = self.changes.as_ref().filter(|_| role == Role::Owner)?;
         if let Err(error) = changes.begin_turn(self.toolbox.workspace(), goes_on) {
             tracing::warn!("failed to look for changes of the prompt's files: {error}");

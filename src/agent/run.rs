@@ -87,12 +87,7 @@ impl<'a> Run<'a> {
         (host, cancel): (&'a mut dyn TurnHost, &'a Cancel),
     ) -> Self {
         let is_subagent = options.is_subagent;
-        // A turn that goes on has the words of all who have written in it.
-        let role = match message {
-            Some(message) if session.is_unfinished() => message.role.min(session.last_role()),
-            Some(message) => message.role,
-            None => session.last_role(),
-        };
+        let role = session.role_with(message.map(|message| message.role));
         let system = match (is_subagent, role) {
             (_, Role::Guest) => context::guest_prompt(),
             (true, _) => context::subagent_prompt(&agent.host_info),

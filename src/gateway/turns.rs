@@ -89,13 +89,7 @@ impl Gateway {
         message: Option<&Envelope>,
     ) -> Result<Option<Report>> {
         let mut session = self.open_patiently(host, work, key)?;
-        match message {
-            None => host.set_role(session.last_role()),
-            Some(message) if session.is_unfinished() => {
-                host.set_role(message.role.min(session.last_role()));
-            }
-            Some(_) => {}
-        }
+        host.set_role(session.role_with(message.map(|message| message.role)));
         let is_known = message.is_none_or(|message| session.holds(&message.id));
         if !session.is_unfinished() && is_known {
             // A power cut has taken the note that the session has the message. A task stays until its

@@ -177,6 +177,16 @@ impl Session {
         self.conversation.last_role()
     }
 
+    /// The role of a turn with a message whose sender has this role. In a turn that goes on it is the least of all who have
+    /// written in it.
+    pub fn role_with(&self, sender: Option<Role>) -> Role {
+        match sender {
+            Some(role) if !self.unfinished => role,
+            Some(role) => role.min(self.last_role()),
+            None => self.last_role(),
+        }
+    }
+
     /// The id of the last message that an entry was made from.
     pub fn last_origin(&self) -> Option<&str> {
         self.conversation.last_origin()

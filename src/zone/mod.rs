@@ -7,6 +7,7 @@ mod rule;
 #[cfg(test)]
 mod tests;
 
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,7 +15,6 @@ use chrono::{DateTime, FixedOffset, NaiveDateTime, TimeZone, Utc};
 
 use crate::clock;
 use crate::limits::zone::{FILE_BYTES, NAME_BYTES};
-use crate::sys::file::read_beginning;
 
 use file::Data;
 use rule::Rule;
@@ -267,8 +267,9 @@ fn is_name(name: &str) -> bool {
 }
 
 fn read_bytes(path: impl AsRef<Path>) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
     let file = std::fs::File::open(path).ok()?;
-    let bytes = read_beginning(&file, FILE_BYTES + 1).ok()?;
+    file.take(FILE_BYTES + 1).read_to_end(&mut bytes).ok()?;
     u64::try_from(bytes.len())
         .is_ok_and(|length| length <= FILE_BYTES)
         .then_some(bytes)
