@@ -304,6 +304,7 @@ pub fn a_forward_is_no_command<S: Service>() {
     );
     scene.service.says(Who::Ana, HERE, &pair);
     scene.wait_for(there, "You're paired");
+    scene.wait_for(HERE, "is now paired");
     gateway.stop().ends_with(0);
     let texts = scene.texts(HERE).join("\n");
     assert!(!texts.contains("42.") && !file.exists(), "{texts}");

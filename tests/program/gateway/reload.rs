@@ -109,7 +109,7 @@ fn a_hangup_reloads_in_a_terminal_that_is_still_there() {
     // The shell keeps the terminal, and tells the gateway's process.
     let line = "echo \"process $$\" >pid; exec \"$PEACRAB\" gateway";
     let mut terminal = Terminal::start_shell(&scene.home, line);
-    scene.telegram.wait_for_calls("getUpdates", 1);
+    terminal.wait_for("ready");
     let id = std::fs::read_to_string(scene.home.path().join("pid")).unwrap();
     let id = id.trim().strip_prefix("process ").unwrap().parse().unwrap();
     let process = Pid::from_raw(id).unwrap();
