@@ -126,14 +126,27 @@ impl Agent {
         &self,
         session: &Session,
         message: Option<&Envelope>,
+        host: &mut dyn TurnHost,
     ) -> Option<&PromptChanges> {
         let role = session.role_with(message.map(|message| message.role));
         let goes_on = session.is_unfinished();
         let changes = self.changes.as_ref().filter(|_| role == Role::Owner)?;
-        if let Err(error) = changes.begin_turn(self.toolbox.workspace(), goes_on) {
-            tracing::warn!("failed to look for changes of the prompt's files: {error}");
-        }
+        self.tell_changes(changes.begin_turn(self.toolbox.workspace(), goes_on), host);
         Some(changes)
+    }
+
+    /// Has what could change the changed files ended, and the person told.
+    fn tell_changes(&self, changed: Result<Vec<String>>, host: &mut dyn TurnHost) {
+        match changed {
+            Ok(paths) if paths.is_empty() => {}
+            Ok(paths) => {
+                self.toolbox.prompt_changed();
+                host.prompt_changed(&paths);
+            }
+            Err(error) => {
+                tracing::warn!("failed to look for changes of the prompt's files: {error}");
+            }
+        }
     }
 
     /// Whether the offline helper answers in a chat because no model is connected, rather than because
@@ -200,7 +213,7 @@ impl Agent {
         if is_talk && !models.primary().is_offline() {
             self.count_introduction();
         }
-        let watched = self.watch_changes(session, message);
+        let watched = self.watch_changes(session, message, host);
         let run = run::Run::new(self, &models, session, (message, &options), (host, cancel));
         let report = run.drive(message);
         if let (Ok(report), true) = (&report, is_talk) {
@@ -209,15 +222,8 @@ impl Agent {
         if is_talk {
             self.finish_introduction();
         }
-        match watched.map(|changes| changes.end_turn(self.toolbox.workspace())) {
-            Some(Ok(paths)) if !paths.is_empty() => {
-                self.toolbox.prompt_changed(&paths);
-                host.prompt_changed(&paths);
-            }
-            Some(Err(error)) => {
-                tracing::warn!("failed to look for changes of the prompt's files: {error}");
-            }
-            _ => {}
+        if let Some(changes) = watched {
+            self.tell_changes(changes.end_turn(self.toolbox.workspace()), host);
         }
         self.ledger.sync();
         report

@@ -327,6 +327,17 @@ impl Sessions {
         self.end_where(|session| session.owner == owner)
     }
 
+    /// The numbers of all that have not been forgotten.
+    pub fn ids(&self) -> impl Iterator<Item = u32> + use<> {
+        let ids: Vec<u32> = self
+            .lock()
+            .sessions
+            .iter()
+            .map(|session| session.id)
+            .collect();
+        ids.into_iter()
+    }
+
     /// Kills the commands with these numbers and waits until they are gone.
     pub fn end_these(&self, ids: &BTreeSet<u32>) {
         self.end_where(|session| ids.contains(&session.id));

@@ -72,10 +72,10 @@ impl PromptPlaces {
                 Err(error) => return Err(Error::io("read", &path)(error)),
             }
             match make(&path) {
-                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                    return Err(Error::io("make", &path)(error));
-                }
-                _ => made.push(path),
+                Ok(()) => made.push(path),
+                // Someone else's, which stays.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::io("make", &path)(error)),
             }
         }
         Ok(())

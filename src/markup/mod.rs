@@ -130,18 +130,23 @@ pub fn inline_text(text: &str) -> String {
     reveal(&text.replace(char::is_control, " ")).into_owned()
 }
 
-/// Whether nothing is seen of a text in Markdown: it has only comments, invisible characters or empty blocks.
+/// Whether nothing is seen of a text in Markdown: it has only comments, invisible characters or empty blocks. A comment
+/// in code is code.
 pub fn shows_nothing(markdown: &str) -> bool {
-    is_blank(&without_comments(parse::parse(markdown, &|_| true).text()))
+    let document = parse::parse(markdown, &|_| true);
+    let text = document.text();
+    is_blank(text) || !markdown.contains(['`', '~']) && is_blank(&without_comments(text))
 }
 
 fn without_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("<!--") {
+        let Some((_, after)) = after.split_once("-->") else {
+            break;
+        };
         out.push_str(before);
-        // One that does not end goes on to the end.
-        rest = after.split_once("-->").map_or("", |(_, rest)| rest);
+        rest = after;
     }
     out + rest
 }

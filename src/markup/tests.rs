@@ -103,3 +103,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_answer_of_which_nothing_is_seen_is_told_from_one_that_shows_code() {
+    for nothing in [
+        "",
+        " \n",
+        "<!-- a -->",
+        "a<!-- b",
+        "\u{200b}",
+        "```\n```",
+        "<!-- a --> <!-- b -->\n",
+    ] {
+        let is_nothing = !nothing.starts_with('a');
+        assert_eq!(shows_nothing(nothing), is_nothing, "{nothing:?}");
+    }
+    for something in [
+        "```html\n<!-- a -->\n```",
+        "`<!--` begins a comment",
+        "`<!-- a -->`",
+        "<!-- a --> b",
+    ] {
+        assert!(!shows_nothing(something), "{something:?}");
+    }
+}

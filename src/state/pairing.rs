@@ -4,10 +4,9 @@
 //! An unknown sender gets a code and tells it to the owner, who confirms it. The file is read for every
 //! decision: another process may have confirmed one.
 //!
-//! A channel has a number of places for codes: whoever writes there when all are taken gets that of the one who has
-//! waited longest. A crowd on one channel takes no place of another. It could keep people out only by being faster than
-//! the owner, so it also works the other way round: the owner creates an invitation, and the person who sends it to the
-//! bot is paired.
+//! A channel has a number of places for codes, so a crowd on one takes no place of another. A code holds its place for
+//! some minutes; when all are taken, the oldest gives way after that. As a crowd could take all of them, it also works
+//! the other way round: the owner creates an invitation, and the person who sends it to the bot is paired.
 
 use std::path::Path;
 
@@ -17,8 +16,8 @@ use crate::access::Role;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::limits::state::{
-    PAIRED, PAIRING_CODE_LETTERS, PAIRING_FILE_BYTES, PAIRING_INVITES, PAIRING_KEPT_SECS,
-    PAIRING_OFFERS, PAIRING_VALID_SECS, SENDER_ID_BYTES, SENDER_NAME_CHARS,
+    PAIRED, PAIRING_CODE_LETTERS, PAIRING_FILE_BYTES, PAIRING_HELD_SECS, PAIRING_INVITES,
+    PAIRING_KEPT_SECS, PAIRING_OFFERS, PAIRING_VALID_SECS, SENDER_ID_BYTES, SENDER_NAME_CHARS,
 };
 use crate::message::{Address, Sender};
 use crate::sys;
@@ -161,7 +160,7 @@ impl Pairing {
     }
 
     /// Creates a code for an unknown sender who wrote in a chat; `None` when none is due: the person is
-    /// paired, or has one that is valid. Of too many on the channel the oldest is dropped.
+    /// paired, has one that is valid, or all places of the channel are held.
     pub fn offer(&self, chat: &Address, sender: &Sender) -> Result<Option<String>> {
         let channel = chat.channel.as_str();
         let now = self.clock.now().timestamp();
@@ -183,6 +182,9 @@ impl Pairing {
             if here.count() >= PAIRING_OFFERS
                 && let Some(oldest) = offers.iter().position(|offer| offer.channel == channel)
             {
+                if offers[oldest].is_within(PAIRING_HELD_SECS, now) {
+                    return Ok(None);
+                }
                 offers.remove(oldest);
             }
             let code = new_code()?;
@@ -468,7 +470,7 @@ mod tests {
             offered += usize::from(pairing.offer(&chat(), &stranger).unwrap().is_some());
             place.pass(1);
         }
-        assert_eq!(offered, 2 * PAIRING_OFFERS);
+        assert_eq!(offered, PAIRING_OFFERS);
         assert_eq!(pairing.list().unwrap().offers.len(), PAIRING_OFFERS);
         let length = std::fs::metadata(place.folder.path().join("pairing.json"))
             .unwrap()
@@ -501,15 +503,18 @@ mod tests {
             }
             codes
         };
-        // Each of them gets a code, which takes the place of the oldest one of the same channel.
+        // Of a code that was just given out nobody takes the place.
         let elsewhere = Address::new("discord", "7");
         let other = pairing.offer(&elsewhere, &sender("7")).unwrap().unwrap();
         let code = pairing.offer(&chat(), &sender("early")).unwrap().unwrap();
-        assert_eq!(crowd(0..500), 500);
+        assert_eq!(crowd(0..500), PAIRING_OFFERS - 1);
+        // The oldest one of the same channel gives way later.
+        place.pass(PAIRING_HELD_SECS);
+        assert_eq!(crowd(500..501), 1);
         let unknown = Err(Rejected::Unknown(code.clone()));
         assert_eq!(pairing.confirm(&code, Role::Owner).unwrap(), unknown);
         let again = pairing.offer(&chat(), &sender("early")).unwrap().unwrap();
-        crowd(500..500 + PAIRING_OFFERS as u32 - 1);
+        crowd(501..501 + PAIRING_OFFERS as u32);
         for (code, id) in [(&again, "early"), (&other, "7")] {
             let paired = pairing.confirm(code, Role::Owner).unwrap().unwrap();
             assert_eq!(paired.sender.id, id);

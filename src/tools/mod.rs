@@ -334,11 +334,7 @@ impl Toolbox {
 
     /// Takes note that an owner has changed files of the prompt: what runs for others, and could change the new ones,
     /// ends. Blocks until it is gone.
-    pub fn prompt_changed(&self, paths: &[String]) {
-        // A folder is protected with all that is in it.
-        if paths.iter().all(|path| path.contains('/')) {
-            return;
-        }
+    pub fn prompt_changed(&self) {
         if let Some(commands) = &self.commands {
             commands.end_lesser();
         }

@@ -101,7 +101,10 @@ impl Agent {
         let changes = self.changes.as_ref();
         let undone = changes.map(|changes| changes.undo(workspace, file));
         Ok(match undone.transpose()?.flatten() {
-            Some(path) => texts::undone(language, &inline_code(&path)),
+            Some(path) => {
+                self.toolbox.prompt_changed();
+                texts::undone(language, &inline_code(&path))
+            }
             None => texts::no_change(language).to_owned(),
         })
     }

@@ -154,9 +154,12 @@ fn person(message: &Message) -> Option<String> {
         is_number(user).then(|| user.to_owned())
     };
     let own = number(&message.chat, PHONE);
-    let told = match message.phone.as_str() {
-        "" => None,
-        jid => Some(number(jid, PHONE)?),
+    let told = match number(&message.phone, PHONE) {
+        None if message.phone.is_empty() => None,
+        // The bridge names the other address, which for a phone number is the one that hides it.
+        None if own.is_some() && number(&message.phone, HIDDEN).is_some() => None,
+        None => return None,
+        told => told,
     };
     match (own, told) {
         (Some(own), Some(told)) if own != told => None,
@@ -261,6 +264,7 @@ mod tests {
                 "whatsapp:77@lid",
             ),
             ("77@lid", "", "77", "whatsapp:77@lid"),
+            ("4179@s.whatsapp.net", "77@lid", "4179", "whatsapp:4179"),
             (
                 "4179:3@s.whatsapp.net",
                 "",

@@ -51,11 +51,9 @@ impl Sandboxed {
 
 impl Launcher for Sandboxed {
     fn launch(&self, server: &McpServer, cancel: &Cancel) -> Result<Served> {
-        let mut kept = self.kept.lock();
-        if kept.is_none() {
-            *kept = Some(PromptPlaces::hold(&self.workspace)?);
-        }
-        drop(kept);
+        // At each start: what was there at the last one may be missing now.
+        let kept = PromptPlaces::hold(&self.workspace)?;
+        *self.kept.lock() = Some(kept);
         let user_home = self.user_home.as_deref();
         // With the folders of commands: what these can change may have become a link.
         let tools = Tools {

@@ -78,15 +78,15 @@ impl PromptChanges {
         }
     }
 
-    /// A turn of an owner begins: what was changed before, by hand, is known. A turn that goes on after a kill has
-    /// begun before.
-    pub fn begin_turn(&self, workspace: &Workspace, goes_on: bool) -> Result<()> {
+    /// A turn of an owner begins. Returns the paths of what was changed since the last one, by hand or by a command that
+    /// a person has typed. A turn that goes on after a kill has begun before.
+    pub fn begin_turn(&self, workspace: &Workspace, goes_on: bool) -> Result<Vec<String>> {
         let mut turns = self.turns.lock();
         *turns += 1;
-        if *turns == 1 && !goes_on {
-            self.look(workspace)?;
+        match *turns == 1 && !goes_on {
+            true => self.look(workspace),
+            false => Ok(Vec::new()),
         }
-        Ok(())
     }
 
     /// The turn has ended. Returns the paths of the files that have changed.
@@ -115,10 +115,18 @@ impl PromptChanges {
                 return Ok(Vec::new());
             };
             let paths: BTreeSet<&String> = known.keys().chain(now.keys()).collect();
+            let is_cut = known.len().max(now.len()) >= CHANGED_FILES;
             let mut changed = Vec::new();
             for path in paths {
                 let (before, after) = (known.get(path), now.get(path));
                 if before == after {
+                    continue;
+                }
+                // Days go out of what is looked at, files may when there are too many, and the first conversation
+                // ends.
+                let is_passing = is_note(path) || path == BOOTSTRAP;
+                if is_passing && after.is_none() || is_cut && (before.is_none() || after.is_none())
+                {
                     continue;
                 }
                 kept.changes.push(Change {
@@ -212,11 +220,15 @@ fn is_noted(path: &str, before: Option<&Content>, after: Option<&Content>) -> bo
         Some(Content::Other(..)) => return false,
         None => "",
     };
-    let is_note = path.strip_prefix("memory/").is_some_and(is_date);
     let Some(Content::Text(after)) = after else {
         return false;
     };
-    is_note && after.starts_with(before)
+    is_note(path) && after.starts_with(before)
+}
+
+/// Whether a path is that of the notes of a day.
+fn is_note(path: &str) -> bool {
+    path.strip_prefix("memory/").is_some_and(is_date)
 }
 
 /// Whether a name is that of the notes of a day, such as `2026-11-27.md`.
@@ -244,7 +256,7 @@ fn scan(workspace: &Workspace) -> BTreeMap<String, Content> {
             folder => format!("{folder}/{name}"),
         };
         let is_meant = match folder {
-            "." => PROMPT_PLACES.contains(&name) && name != BOOTSTRAP,
+            "." => PROMPT_PLACES.contains(&name),
             MEMORY => path == FACTS || is_date(name),
             _ => true,
         };

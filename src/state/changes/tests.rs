@@ -26,7 +26,7 @@ fn what_a_turn_changes_is_named_shown_and_taken_back() {
     assert_eq!(first.end_turn(&workspace).unwrap(), [""; 0]);
     // By hand, between turns.
     fs::write(at("USER.md"), "Ana\n").unwrap();
-    first.begin_turn(&workspace, false).unwrap();
+    assert_eq!(first.begin_turn(&workspace, false).unwrap(), ["USER.md"]);
     fs::write(at("SOUL.md"), "kind\nevil\n").unwrap();
     fs::create_dir_all(at("skills/x")).unwrap();
     fs::write(at("skills/x/SKILL.md"), "new\n").unwrap();
@@ -54,6 +54,30 @@ fn what_a_turn_changes_is_named_shown_and_taken_back() {
     second.undo(&workspace, "SOUL.md").unwrap();
     assert_eq!(fs::read_to_string(at("SOUL.md")).unwrap(), "kind\nevil\n");
     assert_eq!(second.undo(&workspace, "notes.md").unwrap(), None);
+}
+
+#[test]
+fn a_day_that_is_looked_at_no_longer_has_not_changed() {
+    let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let at = |path: &str| folder.path().join(path);
+    fs::create_dir(at("memory")).unwrap();
+    let workspace = open(folder.path());
+    let changes = PromptChanges::new(state.path(), MAIN);
+    for day in 10..10 + CHANGED_NOTES {
+        fs::write(at(&format!("memory/2026-11-{day}.md")), "- noted\n").unwrap();
+    }
+    fs::write(at("BOOTSTRAP.md"), "Ask.\n").unwrap();
+    changes.begin_turn(&workspace, false).unwrap();
+    fs::write(at("memory/2026-11-28.md"), "- noted\n").unwrap();
+    fs::write(at("BOOTSTRAP.md"), "Ask, and EVIL.\n").unwrap();
+    assert_eq!(changes.end_turn(&workspace).unwrap(), ["BOOTSTRAP.md"]);
+    fs::write(at("memory/2026-11-10.md"), "- by hand\n").unwrap();
+    fs::remove_file(at("BOOTSTRAP.md")).unwrap();
+    assert_eq!(
+        changes.undo(&workspace, "memory/2026-11-10.md").unwrap(),
+        None
+    );
+    assert_eq!(changes.begin_turn(&workspace, false).unwrap(), [""; 0]);
 }
 
 #[test]

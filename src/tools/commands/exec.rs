@@ -64,9 +64,9 @@ impl Tool for Exec {
                 terminal: request.on_terminal.then_some(terminal::USUAL_SIZE),
                 owner: session,
             };
-            let started = commands.sessions.start(exec, &start, observer);
+            let begin = || commands.sessions.start(exec, &start, observer);
+            let started = commands.start_for(role, begin);
             let id = started.inspect_err(|error| entry.end(&error.to_string()))?;
-            commands.note_lesser(id, role);
             return Ok(ToolResult::new(format!(
                 "Started as session {id}; exec_session reads, writes and kills it."
             )));

@@ -320,8 +320,9 @@ impl Commands {
         caller: &Caller<'_>,
         output: Output<'_>,
     ) -> Result<Outcome> {
-        let (exec, _kept) = self.runner(caller.role, request.unsandboxed)?;
-        exec.run(&request.shell_command(), timeout, caller.cancel, output)
+        self.run_for(caller, request.unsandboxed, |exec, cancel| {
+            exec.run(&request.shell_command(), timeout, cancel, output)
+        })
     }
 
     /// Decides about input for a command outside the sandbox. `Always` holds until the command ends.

@@ -76,9 +76,9 @@ impl Commands {
         };
         let timeout = run.seconds.map_or(self.timeout, Duration::from_secs);
         let timeout = timeout.min(self.max_timeout);
-        let outcome = self
-            .runner(caller.role, false)
-            .and_then(|(exec, _kept)| exec.run_with(&invocation, timeout, caller.cancel, output));
+        let outcome = self.run_for(caller, false, |exec, cancel| {
+            exec.run_with(&invocation, timeout, cancel, output)
+        });
         exec::record_end(&entry, &outcome);
         outcome
     }

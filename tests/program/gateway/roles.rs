@@ -346,3 +346,35 @@ fn a_command_that_an_owner_has_started_takes_no_input_of_a_users() {
     let soul = fs::read_to_string(scene.home.workspace("SOUL.md")).unwrap_or_default();
     assert_eq!(soul, "");
 }
+
+#[test]
+fn a_command_for_a_user_ends_when_an_owner_has_changed_the_prompt() {
+    let (scene, bob, _) = scene(|request| {
+        let last = request.messages().last().unwrap();
+        let text = last["content"].to_string();
+        match last["role"].as_str().unwrap() {
+            "tool" => say(&text),
+            _ if text.contains("wait") => call(
+                "exec",
+                json!({"command": "echo begun > begun; sleep 60; echo EVIL > AGENTS.md"}),
+            ),
+            _ => call(
+                "write_file",
+                json!({"path": "AGENTS.md", "content": "new\n"}),
+            ),
+        }
+    });
+    let at = |path: &str| scene.home.workspace(path);
+    fs::write(at("AGENTS.md"), "kind\n").unwrap();
+    let gateway = scene.start();
+    bob.says("wait");
+    wait_until("the command", || at("begun").exists());
+    scene.ana.says("change it");
+    scene.wait_for("Changed: AGENTS.md.");
+    scene.wait_in(
+        bob.chat(),
+        "an owner has changed files of the prompt meanwhile",
+    );
+    gateway.stop().ends_with(0);
+    assert_eq!(fs::read_to_string(at("AGENTS.md")).unwrap(), "new\n");
+}

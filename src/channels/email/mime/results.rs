@@ -28,6 +28,9 @@ pub struct Method {
     pub properties: Vec<(String, String)>,
 }
 
+/// The methods of which the result counts.
+const CHECKS: [&str; 3] = ["dkim", "spf", "dmarc"];
+
 /// The version of the field that is understood.
 const VERSION: u32 = 1;
 
@@ -95,7 +98,11 @@ impl Cursor<'_> {
             false => VERSION,
         };
         self.equals()?;
-        let result = self.keyword()?;
+        // Some servers write what they know beside the checks as if it were one: `client-ip=192.0.2.1`.
+        let result = match CHECKS.contains(&name.as_str()) {
+            true => self.keyword()?,
+            false => self.run(is_value)?.to_ascii_lowercase(),
+        };
         let mut properties = Vec::new();
         loop {
             let is_apart = self.skip()?;
@@ -185,7 +192,7 @@ impl Cursor<'_> {
     }
 
     /// Passes white space and comments, which may have others in them. Whether there were any; `None` for a comment
-    /// that does not end.
+    /// that does not end, or in which a quotation mark is open: servers copy senders into comments, and one could end it.
     fn skip(&mut self) -> Option<bool> {
         let before = self.0.len();
         loop {
@@ -193,14 +200,15 @@ impl Cursor<'_> {
             if !self.0.starts_with('(') {
                 return Some(self.0.len() < before);
             }
-            let mut depth = 0_usize;
+            let (mut depth, mut is_quoted) = (0_usize, false);
             let mut chars = self.0.chars();
             loop {
                 match chars.next()? {
                     '(' => depth += 1,
                     ')' => depth -= 1,
+                    '"' => is_quoted = !is_quoted,
                     '\\' => {
-                        chars.next().filter(|char| is_text(*char))?;
+                        chars.next().filter(|char| is_text(*char) && *char != '"')?;
                     }
                     char if is_text(char) => {}
                     _ => return None,
@@ -208,6 +216,9 @@ impl Cursor<'_> {
                 if depth == 0 {
                     break;
                 }
+            }
+            if is_quoted {
+                return None;
             }
             self.0 = chars.as_str();
         }

@@ -18,12 +18,14 @@ pub enum Servers {
 }
 
 /// Well-known providers: the end of the IMAP server's name, and the domain of what receives mails for it.
-const PROVIDERS: [(&str, &str); 5] = [
+const PROVIDERS: [(&str, &str); 6] = [
     ("gmail.com", "mx.google.com"),
     ("googlemail.com", "mx.google.com"),
     ("fastmail.com", "messagingengine.com"),
-    ("mail.me.com", "icloud.com"),
+    // Each check has a field and a server of its own, and that of BIMI is above the others.
+    ("mail.me.com", "dmarc.icloud.com"),
     ("aol.com", "yahoo.com"),
+    ("yahoo.com", "yahoo.com"),
 ];
 
 impl Servers {
@@ -96,20 +98,30 @@ pub fn judge(headers: &Headers, servers: &Servers, from: &str) -> Trust {
     Trust::Unknown(first)
 }
 
-/// Whether a field says that the domain of the From field sent the mail. DMARC decides where it came to a result; else
-/// a signature or the envelope's sender has to be of the same domain.
+/// Results of DMARC that say nothing: the domain has no record, or it was not checked.
+const NO_RESULT: [&str; 3] = ["none", "unknown", "skipped"];
+
+/// Whether a field says that the domain of the From field sent the mail. DMARC decides where it came to a result about
+/// that; else a signature or the envelope's sender has to be of the same domain.
 fn confirms(results: &Results, from: &str) -> bool {
-    let mut dmarc = results
-        .methods
+    if results.methods.iter().any(echoes_a_field) {
+        return false;
+    }
+    let is_result =
+        |method: &&Method| method.name == "dmarc" && !NO_RESULT.contains(&method.result.as_str());
+    let dmarc: Vec<&Method> = results.methods.iter().filter(is_result).collect();
+    if !dmarc.iter().all(|method| has_passed(method)) {
+        return false;
+    }
+    let mut about_from = dmarc
         .iter()
-        .filter(|method| method.name == "dmarc" && method.result != "none")
+        .filter(|method| has_property(method, "header.from"))
         .peekable();
-    if dmarc.peek().is_some() {
-        return dmarc.all(|method| {
-            has_passed(method)
-                && property(method, "header.from")
-                    .and_then(domain_of)
-                    .is_some_and(|domain| domain == from)
+    if about_from.peek().is_some() {
+        return about_from.all(|method| {
+            property(method, "header.from")
+                .and_then(domain_of)
+                .is_some_and(|domain| is_aligned(from, &domain))
         });
     }
     let mut passed = results.methods.iter().filter(|method| has_passed(method));
@@ -122,8 +134,18 @@ fn confirms(results: &Results, from: &str) -> bool {
     })
 }
 
+/// Whether a value could end a comment or a method: the server may have written the same words where they do.
+fn echoes_a_field(method: &Method) -> bool {
+    let mut values = method.properties.iter();
+    values.any(|(name, value)| name != "reason" && value.contains(['(', ')', ';']))
+}
+
 fn has_passed(method: &Method) -> bool {
     method.result == "pass" && method.version == 1
+}
+
+fn has_property(method: &Method, name: &str) -> bool {
+    method.properties.iter().any(|(known, _)| known == name)
 }
 
 /// The value of a property; `None` also for one that is there twice: neither is for us to choose.
@@ -137,7 +159,7 @@ fn property<'a>(method: &'a Method, name: &str) -> Option<&'a str> {
 
 /// The domain that signed a mail. That of the identity has to be within it (RFC 6376, section 3.5).
 fn signer(method: &Method) -> Option<String> {
-    let has = |name: &str| method.properties.iter().any(|(known, _)| known == name);
+    let has = |name: &str| has_property(method, name);
     let read = |name: &str| property(method, name).and_then(domain_of);
     match (has("header.d"), has("header.i")) {
         (true, true) => {
@@ -151,6 +173,10 @@ fn signer(method: &Method) -> Option<String> {
 
 /// The domain of an address or of a domain, in lower case and ASCII.
 fn domain_of(value: &str) -> Option<String> {
+    let bare = value
+        .strip_prefix('<')
+        .and_then(|rest| rest.strip_suffix('>'));
+    let value = bare.unwrap_or(value);
     let domain = value.rsplit_once('@').map_or(value, |(_, domain)| domain);
     let domain = name_in_ascii(domain)?;
     is_domain(&domain).then_some(domain)

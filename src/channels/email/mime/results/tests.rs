@@ -64,6 +64,13 @@ fn what_providers_write_is_read() {
          header.from=victim.test;",
         "mx.home.test (amavisd-new); dkim=pass (1024-bit key) header.d=victim.test; spf=none smtp.mailfrom=<>",
         "mx.home.test; dmarc=none header.from=victim.test; spf=pass smtp.mailfrom=prvs=1=a@victim.test",
+        "mx.home.test; spf=pass (spfCheck: domain of victim.test designates 1.2.3.4 as permitted sender) \
+         client-ip=1.2.3.4; envelope-from=x@victim.test; helo=mail.victim.test; dkim=pass header.i=@victim.test; \
+         dmarc=pass header.from=victim.test;",
+        "mx.home.test; dkim=pass (signature verified) header.i=@victim.test; spf=Pass smtp.mailfrom=a@victim.test; \
+         dmarc=pass (p=reject dis=none) d=victim.test",
+        "mx.home.test; dkim=none; spf=pass (mx.home.test: domain of \"a b\"@victim.test designates 1.2.3.4 as permitted \
+         sender) smtp.mailfrom=\"a b\"@victim.test; dmarc=pass header.from=<ana@victim.test>",
     ] {
         assert!(is_confirmed(field), "{field}");
     }
@@ -168,6 +175,13 @@ fn what_is_written_into_a_value_confirms_no_other_domain() {
         "spf=pass (dkim=pass header.d=victim.test) smtp.mailfrom=evil.test",
         "spf=pass (\\) ; dkim=pass header.d=victim.test; x=(y) smtp.mailfrom=evil.test",
         "spf=pass smtp.mailfrom=vıctim.test",
+        // What a server writes that copies the envelope's sender into a comment as it is.
+        "spf=pass (domain of \"x) smtp.mailfrom=q; dkim=pass header.d=victim.test; y=z (@evil.test\" is permitted) \
+         smtp.mailfrom=\"x) smtp.mailfrom=q; dkim=pass header.d=victim.test; y=z (@evil.test\"",
+        "spf=pass (domain of \"x) smtp.mailfrom=q; dkim=pass header.d=victim.test; y=z (\"@evil.test is permitted) \
+         smtp.mailfrom=\"x) smtp.mailfrom=q; dkim=pass header.d=victim.test; y=z (\"@evil.test",
+        "spf=pass (domain of \\\"x) smtp.mailfrom=q; dkim=pass header.d=victim.test; y=z (\\\"@evil.test is permitted) \
+         smtp.mailfrom=evil.test",
     ] {
         assert!(
             !is_confirmed(&format!("mx.home.test; {methods}")),
@@ -183,6 +197,11 @@ fn dmarc_decides_where_it_came_to_a_result() {
         ("dmarc=pass header.from=victim.test", true),
         ("dmarc=pass header.from=Victim.TEST", true),
         ("dmarc=none header.from=victim.test", true),
+        ("dmarc=unknown header.from=victim.test", true),
+        ("dmarc=skipped", true),
+        ("dmarc=pass d=evil.test", true),
+        ("dmarc=pass header.from=<ana@victim.test>", true),
+        ("dmarc=pass header.from=test", false),
         ("dmarc=fail header.from=victim.test", false),
         (
             "dmarc=fail (p=none dis=none) header.from=victim.test",
@@ -211,6 +230,13 @@ fn dmarc_decides_where_it_came_to_a_result() {
 }
 
 #[test]
+fn a_domain_that_passed_speaks_for_those_below_it() {
+    let field = "mx.home.test; dmarc=pass header.from=victim.test";
+    assert_eq!(trust(&[field], "ana@news.victim.test"), Trust::Confirmed);
+    assert_eq!(trust(&[field], "ana@evilvictim.test"), Trust::Denied);
+}
+
+#[test]
 fn names_are_compared_in_one_form() {
     for (domain, from, is_right) in [
         ("bücher.test", "ana@xn--bcher-kva.test", true),
@@ -236,7 +262,7 @@ fn names_are_compared_in_one_form() {
 
 /// White space and comments as RFC 5322 has them, of which each has at least one.
 fn apart() -> impl Strategy<Value = String> {
-    let comment = r#"\(([a-z;="@.]|\\[()\\"]|\([a-z;=]*\))*\)"#;
+    let comment = r#"\(([a-z;=@.]|"[a-z;=@.]*"|\\[()\\]|\([a-z;=]*\))*\)"#;
     proptest::collection::vec(
         prop_oneof![Just(" ".to_owned()), Just("\r\n\t".to_owned()), comment],
         1..4,
