@@ -115,9 +115,10 @@ impl Running {
         self.child.id()
     }
 
-    /// Ends it like a power cut: SIGKILL.
+    /// Ends it like a power cut: SIGKILL. It is gone then, and so are its locks.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     /// Waits for its end.

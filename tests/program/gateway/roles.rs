@@ -8,6 +8,7 @@ use super::scene::Scene;
 use crate::harness::model::{Request, Step, call, say};
 use crate::harness::program::Program;
 use crate::harness::telegram::Person;
+use crate::harness::wait_until;
 
 /// A home of Ana's with Bob as a user and Cora as a guest.
 fn scene(answer: impl Fn(&Request) -> Step + Send + Sync + 'static) -> (Scene, Person, Person) {
