@@ -130,14 +130,14 @@ fn the_memory_that_a_shell_keeps_is_counted() {
             shell.held_bytes()
         );
         assert!(!shells.holds_too_much(&shell), "{mode}");
-        run(&mut shell, "head -c 9000000 /dev/zero > /tmp/y");
+        run(&mut shell, "head -c 40000000 /dev/zero > /tmp/y");
         assert!(shells.holds_too_much(&shell), "{mode}");
         run(&mut shell, "rm /tmp/x /tmp/y");
         assert!(!shells.holds_too_much(&shell), "{mode}");
         // What is removed and still open is memory all the same.
         run(
             &mut shell,
-            "exec 5> /tmp/z; head -c 30000000 /dev/zero >&5; rm /tmp/z",
+            "exec 5> /tmp/z; head -c 52000000 /dev/zero >&5; rm /tmp/z",
         );
         assert!(shells.holds_too_much(&shell), "{mode}");
         run(&mut shell, "exec 5>&-");

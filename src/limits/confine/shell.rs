@@ -19,7 +19,7 @@ pub const SHELLS: usize = 4;
 pub const SHELL_IDLE: Duration = Duration::from_mins(30);
 /// Bytes in a shell's /tmp and /dev/shm that are kept until its next command. They are memory, so a shell with more is
 /// ended, unless it has programs in the background.
-pub const HELD_BYTES: u64 = 16 * 1024 * 1024;
+pub const HELD_BYTES: u64 = 48 * 1024 * 1024;
 /// The same for the shells of all chats together, with whatever runs in them.
 pub const HELD_BYTES_OF_ALL: u64 = 128 * 1024 * 1024;
 /// How often that is looked at while programs run in the background.
