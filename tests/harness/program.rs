@@ -173,6 +173,9 @@ pub fn clean(command: &mut Command, home: &Home) {
 
 /// Waits for the end of a child, and kills it after a time limit.
 pub fn wait(child: &mut Child) -> ExitStatus {
+    if let Some(status) = child.try_wait().unwrap() {
+        return status;
+    }
     let pid = Pid::from_child(child);
     let handle = pidfd_open(pid, PidfdFlags::empty()).unwrap();
     let patience = Timespec::try_from(PATIENCE).unwrap();
