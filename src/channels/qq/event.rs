@@ -68,7 +68,7 @@ fn id(value: &Value) -> Option<&str> {
 }
 
 /// The first id that is named. One that is odd is not passed over for the next.
-fn first_id<'a>(values: [&'a Value; 2]) -> Option<&'a str> {
+fn first_id(values: [&Value; 2]) -> Option<&str> {
     let mut named = values.into_iter().filter(|value| !value.is_null());
     id(named.next()?)
 }
