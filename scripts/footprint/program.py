@@ -145,7 +145,9 @@ class Program:
             return written_and_synced(Path(logs), self.home)
 
     def calls(self, arguments):
-        """The number of system calls of all threads, as strace(1) sees them."""
+        """The number of system calls of all threads, as strace(1) sees them. Skills look for programs in PATH, so that is
+        the same everywhere."""
+        self.environment["PATH"] = "/usr/local/bin:/usr/bin:/bin"
         with tempfile.TemporaryDirectory() as logs:
             self.run(arguments, ["strace", "-ff", "-s", "0", "-o", str(Path(logs) / "thread")])
             lines = [line for log in Path(logs).iterdir() for line in log.read_text().splitlines()]
