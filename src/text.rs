@@ -102,7 +102,7 @@ const IGNORABLE: [(char, char); 17] = [
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
-/// Whether a character is not seen, or changes how others are seen: [`IGNORABLE`], controls but for the newline and the
+/// Whether a character is not seen, or changes how others are seen: what Unicode calls default-ignorable, controls but for the newline and the
 /// tab, line separators, the empty Braille pattern, and marks that only programs read (annotations, hieroglyph and
 /// music format controls).
 pub fn is_invisible(char: char) -> bool {
