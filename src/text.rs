@@ -102,9 +102,9 @@ const IGNORABLE: [(char, char); 17] = [
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
-/// Whether a character is not seen, or changes how others are seen: what Unicode calls default-ignorable, controls but for the newline and the
-/// tab, line separators, the empty Braille pattern, and marks that only programs read (annotations, hieroglyph and
-/// music format controls).
+/// Whether a character is not seen, or changes how others are seen: what Unicode calls default-ignorable, controls but for
+/// the newline and the tab, line separators, the empty Braille pattern, and marks that only programs read (annotations,
+/// hieroglyph and music format controls).
 pub fn is_invisible(char: char) -> bool {
     if char.is_ascii() {
         return char.is_control() && !matches!(char, '\n' | '\t');
