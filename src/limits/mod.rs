@@ -407,7 +407,7 @@ pub mod state {
     pub const PAIRING_KEPT_SECS: i64 = 60 * 60;
     /// Codes of strangers that are valid at a time on one channel: a crowd fills no disk.
     pub const PAIRING_OFFERS: usize = 64;
-    /// Seconds for which a code keeps its place, whoever writes: a crowd makes the card write a few times a minute.
+    /// Seconds for which a code keeps its place: a crowd makes the card write a few times a minute.
     pub const PAIRING_HELD_SECS: i64 = 5 * 60;
     /// Invitations that are valid at a time.
     pub const PAIRING_INVITES: usize = 4;

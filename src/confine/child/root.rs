@@ -451,7 +451,7 @@ impl Stage {
         Ok(())
     }
 
-    /// What the policy means by a path; none where it is not in this view. Something else at a path that a command
+    /// The path that the policy means; `None` when it is not in this view. Something else at a path that a command
     /// could have changed is an error.
     fn find(&self, policy: &Policy, path: &Path, inode: (u64, u64)) -> io::Result<Option<OwnedFd>> {
         let mut covered = policy.hide.iter().filter(|above| *above != path);
@@ -465,7 +465,7 @@ impl Stage {
         }
     }
 
-    /// Keeps a link where it is, if it lies in a folder to write: a mount has its name to itself.
+    /// Keeps a link where it is, if it is in a folder to write: a mount has its name to itself.
     fn fix(&self, policy: &Policy, link: &Path) -> io::Result<()> {
         let (Some(above), Some(name)) = (link.parent(), link.file_name()) else {
             return Ok(());
