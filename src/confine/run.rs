@@ -263,8 +263,8 @@ impl Drop for Running {
         self.terminate();
         let watch = Stopwatch::start();
         let mut buffer = [0; bounds::STATUS_BYTES];
-        while watch.elapsed() < bounds::KILL_GRACE {
-            let left = bounds::KILL_GRACE.saturating_sub(watch.elapsed());
+        while watch.elapsed() < bounds::KILL_TIME {
+            let left = bounds::KILL_TIME.saturating_sub(watch.elapsed());
             match self.read_pipes(&mut buffer, left) {
                 Ok(event) if !event.closed => {}
                 _ => break,

@@ -24,6 +24,8 @@ const PYTHON: &str = "import ctypes,os;c=ctypes.CDLL(None,use_errno=True);e=ctyp
     o=lambda x:x and print(\"GOT-OUT\")";
 /// Time limit of a command, in seconds.
 const TIMEOUT_S: u64 = 2;
+/// Time in which what was killed is gone, in seconds, on a busy machine.
+const END_S: u64 = 10;
 /// The variable with the factor for all time limits: an emulated board is slow.
 const SLOWNESS: &str = "PEACRAB_TEST_SLOWNESS";
 
@@ -176,7 +178,9 @@ impl World {
     /// Describes the effects of a command that has ended, began then and has written this.
     pub fn judge(&mut self, output: &str, started: Instant) -> Vec<String> {
         let mut damage = Vec::new();
-        if started.elapsed() > seconds(TIMEOUT_S + 4) {
+        if started.elapsed()
+            > seconds(TIMEOUT_S) + peacrab::limits::confine::KILL_GRACE + seconds(END_S)
+        {
             damage.push(format!("it took {:?}", started.elapsed()));
         }
         // Newer versions of Python quote the command, indented, when it fails.
@@ -227,30 +231,36 @@ impl World {
         damage.extend(self.survivors());
     }
 
-    /// Processes that have the workspace as their home, like every child of a command, and those
-    /// that have emptied their environment and name a place of this world.
+    /// What of a command lives on, although everything that was killed has had time to be gone. It is killed, so that it
+    /// does not disturb the next one.
     fn survivors(&self) -> Option<String> {
+        let started = Instant::now();
+        let mut found = self.processes();
+        while !found.is_empty() && started.elapsed() < seconds(END_S) {
+            std::thread::sleep(Duration::from_millis(20));
+            found = self.processes();
+        }
+        for (pid, _) in &found {
+            let _ = Command::new("kill").args(["-9", pid]).status();
+        }
+        (!found.is_empty()).then(|| format!("these live on: {found:?}"))
+    }
+
+    /// Processes that have the workspace as their home, like every child of a command, and those that have emptied their
+    /// environment and name a place of this world: their numbers and command lines.
+    fn processes(&self) -> Vec<(String, String)> {
         let mark = format!("HOME={}\0", self.workspace().display());
         let place = self.at("outside").display().to_string();
-        let names: Vec<String> = fs::read_dir("/proc")
-            .unwrap()
-            .flatten()
-            .filter(|entry| {
-                let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-                let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-                contains(&environment, mark.as_bytes()) || contains(&line, place.as_bytes())
-            })
-            .map(|entry| {
-                let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-                // It must not disturb the next test.
-                let _ = Command::new("kill")
-                    .arg("-9")
-                    .arg(entry.file_name())
-                    .status();
-                String::from_utf8_lossy(&line).replace('\0', " ")
-            })
-            .collect();
-        (!names.is_empty()).then(|| format!("these live on: {names:?}"))
+        let entries = fs::read_dir("/proc").unwrap().flatten();
+        let found = entries.filter_map(|entry| {
+            let read = |name| fs::read(entry.path().join(name)).unwrap_or_default();
+            let line = read("cmdline");
+            let is_ours =
+                contains(&read("environ"), mark.as_bytes()) || contains(&line, place.as_bytes());
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            is_ours.then(|| (entry.file_name().to_string_lossy().into_owned(), line))
+        });
+        found.collect()
     }
 
     /// Everything outside the writable folders, with its content, and what all processes

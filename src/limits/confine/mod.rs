@@ -78,6 +78,9 @@ pub const PIPE_BYTES: usize = 8 * 1024;
 pub const STATUS_BYTES: usize = 512;
 /// How long a supervisor may take to kill everything before it is killed itself.
 pub const KILL_GRACE: Duration = Duration::from_secs(2);
+/// How long what was killed may take to be gone, on a board that is very busy. With [`KILL_GRACE`] before it this is less
+/// than a gateway has to stop.
+pub const KILL_TIME: Duration = Duration::from_secs(5);
 /// How long a command may take until it is confined, on a board that is very busy with something else. Only for waits that a
 /// stop ends; others have [`TRY_TIME`].
 pub const START_TIME: Duration = Duration::from_mins(1);
