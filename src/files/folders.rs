@@ -8,6 +8,7 @@ use std::path::Path;
 use crate::error::Result;
 use crate::limits::files::{FOLDER_NAMES, WALK_DEPTH};
 use crate::sys::at::{self, Kind};
+use crate::sys::mounts;
 
 use super::Workspace;
 use super::roots::{self, Failure, Intent};
@@ -18,12 +19,12 @@ impl Workspace {
     pub fn move_folder(&self, from: &Path, to: &OsStr) -> Result<()> {
         self.access("rename", from, |root, rest| {
             self.needs_writable(root)?;
-            let from = self.locate(root, rest, Intent::Write)?;
             let marks = self.marks()?;
-            roots::check_within(&marks, at::status_at(&from.folder, &from.name)?.inode)?;
+            let from = self.locate(root, rest, Intent::Write, &marks)?;
+            roots::check_within(&marks, from.status()?.inode)?;
             let above = rest.parent().unwrap_or(Path::new(""));
-            let target = self.locate(root, &above.join(to), Intent::Write)?;
-            let exchanges = match at::status_if_any(&target.folder, &target.name)? {
+            let target = self.locate(root, &above.join(to), Intent::Write, &marks)?;
+            let exchanges = match &target.found {
                 None => false,
                 Some(status) if status.kind == Kind::Folder => {
                     roots::check_within(&marks, status.inode)?;
@@ -46,19 +47,18 @@ impl Workspace {
     pub fn remove_folder(&self, path: &Path) -> Result<()> {
         self.access("remove", path, |root, rest| {
             self.needs_writable(root)?;
-            let above = self.locate(root, rest.parent().unwrap_or(Path::new("")), Intent::Write)?;
+            let marks = self.marks()?;
+            let above = rest.parent().unwrap_or(Path::new(""));
+            let above = self.locate(root, above, Intent::Write, &marks)?;
             let name = rest
                 .file_name()
                 .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
             let folder = at::open_folder(&above.folder, &above.name)?;
-            self.permit(root, folder.as_fd(), name, Intent::Write)?;
-            roots::check_thing(
-                &self.marks()?,
-                at::status_at(&folder, name)?.inode,
-                Intent::Write,
-            )?;
-            if at::status_at(&folder, name)?.kind == Kind::Folder {
-                self.locate(root, rest, Intent::Write)?;
+            self.permit(root, (folder.as_fd(), name), Intent::Write, &marks)?;
+            let status = at::status_at(&folder, name)?;
+            roots::check_thing(&marks, status.inode, Intent::Write)?;
+            if status.kind == Kind::Folder {
+                self.locate(root, rest, Intent::Write, &marks)?;
                 self.empty(at::open_folder(&folder, name)?)?;
                 at::remove_folder(&folder, name)?;
             } else {
@@ -88,7 +88,7 @@ impl Workspace {
                     return Err(Failure::System(io::Error::other("it is nested too deeply")));
                 }
                 let next = at::open_folder(folder, &name)?;
-                self.cross(folder.as_fd(), next.as_fd(), Intent::Write)?;
+                self.cross(mounts::number_of(folder)?, next.as_fd(), Intent::Write)?;
                 open.push((next, name));
             } else if let Some((_, name)) = open.pop()
                 && let Some((above, _)) = open.last()

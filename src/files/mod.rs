@@ -21,7 +21,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::config::schema::Tools;
 use crate::error::{Error, Result};
@@ -60,8 +60,20 @@ fn itself() -> &'static OsStr {
 /// A name in a folder that is held open: where a path leads when every link is followed.
 struct Spot {
     folder: OwnedFd,
+    /// The mount of the folder.
+    mount: u64,
     /// One component; `.` is the folder itself.
     name: OsString,
+    /// What had this name when it was looked at, if anything.
+    found: Option<Status>,
+}
+
+impl Spot {
+    fn status(&self) -> io::Result<&Status> {
+        self.found
+            .as_ref()
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
 }
 
 /// The folders that tools may use. Paths are absolute, or relative to the workspace.
@@ -77,8 +89,8 @@ pub struct Workspace {
 struct Opened {
     path: PathBuf,
     roots: Roots,
-    /// [`PROMPT_PLACES`].
-    kept: Vec<Guard>,
+    /// [`PROMPT_PLACES`], from when something is first done for someone who is not an owner.
+    kept: OnceLock<Vec<Guard>>,
     restricted: bool,
     resolver: Resolver,
 }
@@ -91,7 +103,7 @@ impl Workspace {
             folders: Arc::new(Opened {
                 path: places.workspace.to_owned(),
                 roots: Roots::open(places, tools)?,
-                kept: guard_prompt(places.workspace)?,
+                kept: OnceLock::new(),
                 restricted: tools.restrict_to_workspace,
                 resolver,
             }),
@@ -130,8 +142,9 @@ impl Workspace {
     /// Opens a regular file to be read.
     pub fn open_read(&self, path: &Path) -> Result<File> {
         self.access("read", path, |root, rest| {
-            let spot = self.locate(root, rest, Intent::Read)?;
-            self.open_file(&spot, Use::Read, &self.marks()?)
+            let marks = self.marks()?;
+            let spot = self.locate(root, rest, Intent::Read, &marks)?;
+            self.open_file(&spot, Use::Read, &marks)
         })
     }
 
@@ -139,12 +152,13 @@ impl Workspace {
     /// is the old content or the new. The file keeps its permissions.
     pub fn write(&self, path: &Path, content: &[u8]) -> Result<()> {
         self.access("write", path, |root, rest| {
-            let spot = self.locate_or_make(root, rest)?;
-            let mode = match at::status_if_any(&spot.folder, &spot.name)? {
+            let marks = self.marks()?;
+            let spot = self.locate_or_make(root, rest, &marks)?;
+            let mode = match &spot.found {
                 Some(before) => {
-                    self.vet(&before)?;
-                    roots::check_thing(&self.marks()?, before.inode, Intent::Write)?;
-                    writable_mode(&before)?
+                    self.vet(before)?;
+                    roots::check_thing(&marks, before.inode, Intent::Write)?;
+                    writable_mode(before)?
                 }
                 None => at::new_file_mode(),
             };
@@ -156,12 +170,13 @@ impl Workspace {
     /// Adds to a file's end and forces it to the disk; makes the file and the folders it is in.
     pub fn append(&self, path: &Path, content: &[u8]) -> Result<()> {
         self.access("append to", path, |root, rest| {
-            let spot = self.locate_or_make(root, rest)?;
-            let is_new = at::status_if_any(&spot.folder, &spot.name)?.is_none();
+            let marks = self.marks()?;
+            let spot = self.locate_or_make(root, rest, &marks)?;
+            let is_new = spot.found.is_none();
             let mut file = if is_new {
                 at::open_file(&spot.folder, &spot.name, Use::Create)?
             } else {
-                self.open_file(&spot, Use::Append, &self.marks()?)?
+                self.open_file(&spot, Use::Append, &marks)?
             };
             let before = at::status(&file)?.size;
             let added = file.write_all(content).and_then(|()| file.sync_all());
@@ -183,7 +198,7 @@ impl Workspace {
     /// Makes a new file, empty and open to be written, and the folders it is in.
     pub fn create(&self, path: &Path) -> Result<File> {
         self.access("make", path, |root, rest| {
-            let spot = self.locate_or_make(root, rest)?;
+            let spot = self.locate_or_make(root, rest, &self.marks()?)?;
             Ok(at::open_file(&spot.folder, &spot.name, Use::Create)?)
         })
     }
@@ -192,10 +207,7 @@ impl Workspace {
     pub fn remove(&self, path: &Path) -> Result<()> {
         self.access("remove", path, |root, rest| {
             self.needs_writable(root)?;
-            let spot = self.locate(root, rest, Intent::Write)?;
-            let status = at::status_at(&spot.folder, &spot.name)?;
-            self.vet(&status)?;
-            roots::check_thing(&self.marks()?, status.inode, Intent::Write)?;
+            let spot = self.locate_file(root, rest)?;
             Ok(at::remove_file(&spot.folder, &spot.name)?)
         })
     }
@@ -205,19 +217,16 @@ impl Workspace {
     pub fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         let renamed = self.access("rename", from, |root, rest| {
             self.needs_writable(root)?;
-            let spot = self.locate(root, rest, Intent::Write)?;
-            let status = at::status_at(&spot.folder, &spot.name)?;
-            self.vet(&status)?;
-            roots::check_thing(&self.marks()?, status.inode, Intent::Write)?;
-            Ok(spot)
+            self.locate_file(root, rest)
         });
         let from_spot = renamed?;
         let is_elsewhere = self.access("write", to, |root, rest| {
-            let spot = self.locate_or_make(root, rest)?;
-            if let Some(before) = at::status_if_any(&spot.folder, &spot.name)? {
-                self.vet(&before)?;
-                roots::check_thing(&self.marks()?, before.inode, Intent::Write)?;
-                writable_mode(&before)?;
+            let marks = self.marks()?;
+            let spot = self.locate_or_make(root, rest, &marks)?;
+            if let Some(before) = &spot.found {
+                self.vet(before)?;
+                roots::check_thing(&marks, before.inode, Intent::Write)?;
+                writable_mode(before)?;
             }
             let (folder, name) = (&from_spot.folder, &from_spot.name);
             // A handle that only names a folder cannot be synchronised.
@@ -250,21 +259,22 @@ impl Workspace {
     /// What a path is, links followed: a file, a folder, or something that no tool opens.
     pub fn kind(&self, path: &Path) -> Result<Kind> {
         self.access("read", path, |root, rest| {
-            let spot = self.locate(root, rest, Intent::Read)?;
-            Ok(at::status_at(&spot.folder, &spot.name)?.kind)
+            let spot = self.locate(root, rest, Intent::Read, &self.marks()?)?;
+            Ok(spot.status()?.kind)
         })
     }
 
     /// Opens a folder to be listed, with the protected places that may lie in it.
     fn open_listing(&self, path: &Path) -> Result<(OwnedFd, Vec<Mark<'_>>)> {
         self.access("list", path, |root, rest| {
-            let spot = self.locate(root, rest, Intent::Read)?;
+            let marks = self.marks()?;
+            let spot = self.locate(root, rest, Intent::Read, &marks)?;
             let folder = at::open_folder(&spot.folder, &spot.name)?;
             if at::is_kernel_view(&folder)? {
                 return Err(Rule::Outside.into());
             }
-            self.permit(root, folder.as_fd(), itself(), Intent::Read)?;
-            Ok((folder, self.marks()?))
+            self.permit(root, (folder.as_fd(), itself()), Intent::Read, &marks)?;
+            Ok((folder, marks))
         })
     }
 
@@ -300,7 +310,13 @@ impl Workspace {
 
     /// Follows a path beneath its root to a name that is not a link and does not lie in a place that
     /// is protected against the intent.
-    fn locate(&self, root: &Root, path: &Path, intent: Intent) -> Result<Spot, Failure> {
+    fn locate(
+        &self,
+        root: &Root,
+        path: &Path,
+        intent: Intent,
+        marks: &[Mark<'_>],
+    ) -> Result<Spot, Failure> {
         let mut path = path.to_owned();
         for _ in 0..=LINKS {
             let (above, name) = match path.file_name() {
@@ -318,29 +334,48 @@ impl Workspace {
                 Some(status) if status.kind == Kind::Link => {
                     path = above.join(at::read_link(&folder, name)?);
                 }
-                _ => {
-                    self.permit(root, folder.as_fd(), name, intent)?;
-                    let name = name.to_owned();
-                    return Ok(Spot { folder, name });
+                found => {
+                    let mount = self.permit(root, (folder.as_fd(), name), intent, marks)?;
+                    return Ok(Spot {
+                        name: name.to_owned(),
+                        folder,
+                        mount,
+                        found,
+                    });
                 }
             }
         }
         Err(Rule::Outside.into())
     }
 
+    /// Like [`Workspace::locate`], a regular file that may be removed.
+    fn locate_file(&self, root: &Root, path: &Path) -> Result<Spot, Failure> {
+        let marks = self.marks()?;
+        let spot = self.locate(root, path, Intent::Write, &marks)?;
+        let status = spot.status()?;
+        self.vet(status)?;
+        roots::check_thing(&marks, status.inode, Intent::Write)?;
+        Ok(spot)
+    }
+
     /// Like [`Workspace::locate`], to write; makes the folders that are missing.
-    fn locate_or_make(&self, root: &Root, path: &Path) -> Result<Spot, Failure> {
+    fn locate_or_make(
+        &self,
+        root: &Root,
+        path: &Path,
+        marks: &[Mark<'_>],
+    ) -> Result<Spot, Failure> {
         self.needs_writable(root)?;
-        match self.locate(root, path, Intent::Write) {
+        match self.locate(root, path, Intent::Write, marks) {
             Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => {
-                self.make_folders(root, path.parent().unwrap_or(Path::new("")))?;
-                self.locate(root, path, Intent::Write)
+                self.make_folders(root, path.parent().unwrap_or(Path::new("")), marks)?;
+                self.locate(root, path, Intent::Write, marks)
             }
             located => located,
         }
     }
 
-    fn make_folders(&self, root: &Root, path: &Path) -> Result<(), Failure> {
+    fn make_folders(&self, root: &Root, path: &Path, marks: &[Mark<'_>]) -> Result<(), Failure> {
         let mut reached = PathBuf::new();
         for component in path.components() {
             reached.push(component);
@@ -350,7 +385,7 @@ impl Workspace {
                     .open_folder(root.handle.as_fd(), &reached, root.scope);
             match opened {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    let spot = self.locate(root, &reached, Intent::Write)?;
+                    let spot = self.locate(root, &reached, Intent::Write, marks)?;
                     at::make_folder(&spot.folder, &spot.name)?;
                     at::sync_names(&spot.folder)?;
                 }
@@ -360,21 +395,22 @@ impl Workspace {
         Ok(())
     }
 
-    /// Opens the file at a spot. What it is is looked at before, because opening a FIFO or a device
-    /// does something already, and again afterwards, because that is what will be used.
+    /// Opens the file at a spot. What it was counts before, because opening a FIFO or a device does something already,
+    /// and what it is counts afterwards, because that is what will be used.
     fn open_file(&self, spot: &Spot, purpose: Use, marks: &[Mark<'_>]) -> Result<File, Failure> {
-        self.vet(&at::status_at(&spot.folder, &spot.name)?)?;
+        self.vet(spot.status()?)?;
         let file = at::open_file(&spot.folder, &spot.name, purpose)?;
         let status = at::status(&file)?;
         self.vet(&status)?;
-        if at::is_kernel_view(&file)? {
-            return Err(Rule::Outside.into());
-        }
         let intent = match purpose {
             Use::Read => Intent::Read,
             Use::Append | Use::Create => Intent::Write,
         };
-        self.cross(spot.folder.as_fd(), file.as_fd(), intent)?;
+        // On the folder's mount it is on the folder's file system.
+        let mount = self.cross(spot.mount, file.as_fd(), intent)?;
+        if mount != spot.mount && at::is_kernel_view(&file)? {
+            return Err(Rule::Outside.into());
+        }
         roots::check_thing(marks, status.inode, intent)?;
         Ok(file)
     }
@@ -399,57 +435,55 @@ impl Workspace {
     }
 
     /// What is protected in this view alone.
-    fn kept(&self) -> &[Guard] {
-        match self.keeps_prompt {
-            true => &self.folders.kept,
-            false => &[],
+    fn kept(&self) -> io::Result<&[Guard]> {
+        if !self.keeps_prompt {
+            return Ok(&[]);
         }
+        if let Some(kept) = self.folders.kept.get() {
+            return Ok(kept);
+        }
+        let kept = guard_prompt(&self.folders.path)?;
+        Ok(self.folders.kept.get_or_init(|| kept))
     }
 
     fn marks(&self) -> io::Result<Vec<Mark<'_>>> {
-        let guards = self.folders.roots.guards.iter().chain(self.kept());
+        let guards = self.folders.roots.guards.iter().chain(self.kept()?);
         guards.map(roots::Guard::mark).collect()
     }
 
+    /// Refuses a name in a folder that is protected or has left the root. Returns the mount of the folder.
     fn permit(
         &self,
         root: &Root,
-        folder: BorrowedFd<'_>,
-        name: &OsStr,
+        (folder, name): (BorrowedFd<'_>, &OsStr),
         intent: Intent,
-    ) -> Result<(), Failure> {
-        self.cross(root.handle.as_fd(), folder, intent)?;
+        marks: &[Mark<'_>],
+    ) -> Result<u64, Failure> {
+        let mount = self.cross(root.mount, folder, intent)?;
         let place = Place {
             folder,
             name,
             root: root.inode,
             workspace: self.folders.roots.workspace,
         };
-        roots::check_place(&self.marks()?, &place, intent)
+        roots::check_place(marks, &place, intent)?;
+        Ok(mount)
     }
 
-    /// Refuses to go on to a mount that shows what is protected elsewhere.
-    fn cross(
-        &self,
-        from: BorrowedFd<'_>,
-        to: BorrowedFd<'_>,
-        intent: Intent,
-    ) -> Result<(), Failure> {
+    /// Refuses to go on from one mount to another one that shows what is protected elsewhere. Returns the latter.
+    fn cross(&self, from: u64, to: BorrowedFd<'_>, intent: Intent) -> Result<u64, Failure> {
         let mount = mounts::number_of(to)?;
-        if mount == mounts::number_of(from)? {
-            return Ok(());
+        if mount != from {
+            let roots = &self.folders.roots;
+            roots.check_mount(mount, intent, self.kept()?)?;
         }
-        let roots = &self.folders.roots;
-        roots.check_mount(mount, intent, self.kept())
+        Ok(mount)
     }
 }
 
 /// Guards the files of the prompt.
-fn guard_prompt(workspace: &Path) -> Result<Vec<Guard>> {
-    let guard = |place: &str| {
-        let place = workspace.join(place);
-        Guard::new(&place, Protection::ReadOnly).map_err(Error::io("protect", &place))
-    };
+fn guard_prompt(workspace: &Path) -> io::Result<Vec<Guard>> {
+    let guard = |place| Guard::new(&workspace.join(place), Protection::ReadOnly);
     PROMPT_PLACES.into_iter().map(guard).collect()
 }
 

@@ -33,6 +33,8 @@ pub(super) struct Root {
     /// The same without links.
     canonical: PathBuf,
     pub(super) handle: OwnedFd,
+    /// The mount that it is on.
+    pub(super) mount: u64,
     pub(super) inode: Inode,
     pub(super) writable: bool,
     pub(super) scope: Scope,
@@ -49,6 +51,7 @@ impl Root {
         Ok(Self {
             shown: shown.to_owned(),
             inode: status.inode,
+            mount: mounts::number_of(&handle)?,
             canonical: real.to_owned(),
             handle,
             writable,
@@ -193,10 +196,7 @@ impl Roots {
 
     /// Whether a root is a mount of something within the home, which lies elsewhere by its path.
     fn hides_mount_of(&self, root: &Root) -> Result<bool> {
-        let checked = mounts::number_of(&root.handle)
-            .map_err(Failure::from)
-            .and_then(|mount| self.check_mount(mount, Intent::Read, &[]));
-        match checked {
+        match self.check_mount(root.mount, Intent::Read, &[]) {
             // In a chroot(2) without a mount of its own the table lacks what the root lies on.
             Ok(()) | Err(Failure::Rule(Rule::Outside)) => Ok(false),
             Err(Failure::Rule(_)) => Ok(true),
@@ -255,10 +255,11 @@ impl Roots {
     }
 
     fn guard(&mut self, place: &Path, protection: Protection) -> Result<()> {
-        let guard = Guard::new(place, protection).map_err(Error::io("protect", place))?;
-        self.guards.push(guard);
+        let (real, links) = beneath::links_on_the_way(place);
+        let guard = Guard::of_real(real.as_deref().unwrap_or(place), protection);
+        self.guards
+            .push(guard.map_err(Error::io("protect", place))?);
         // Nothing is put in the place of a link that leads there.
-        let links = beneath::links_on_the_way(place);
         let guards = links.iter().filter_map(|link| Guard::of_link(link).ok());
         self.guards.extend(guards);
         Ok(())
@@ -318,23 +319,23 @@ impl Guard {
     pub(super) fn new(place: &Path, protection: Protection) -> io::Result<Self> {
         // Without links, also where the last one leads to what does not exist yet.
         let real = beneath::real_path(place, &[]);
-        let place = real.as_deref().unwrap_or(place);
-        let mut existing = place;
-        let mut name = OsStr::new(".");
-        let canonical = loop {
-            match (existing.canonicalize(), existing.parent()) {
+        Self::of_real(real.as_deref().unwrap_or(place), protection)
+    }
+
+    /// Guards a place by its path without links.
+    fn of_real(place: &Path, protection: Protection) -> io::Result<Self> {
+        let mut name = place.file_name().unwrap_or(OsStr::new("."));
+        let mut above = place.parent().unwrap_or(place);
+        let folder = loop {
+            match (at::open_root(above), above.parent()) {
                 (Err(error), Some(parent)) if is_out_of_sight(&error) => {
-                    name = existing.file_name().unwrap_or(name);
-                    existing = parent;
+                    name = above.file_name().unwrap_or(name);
+                    above = parent;
                 }
-                (canonical, _) => break canonical?,
+                (folder, _) => break folder?,
             }
         };
-        let (parent, name) = match (canonical.parent(), canonical.file_name()) {
-            (Some(parent), Some(own)) if existing == place => (parent, own),
-            _ => (canonical.as_path(), name),
-        };
-        Self::of_name(at::open_root(parent)?, name, protection)
+        Self::of_name(folder, name, protection)
     }
 
     /// Guards the name of a link; what it leads to has a guard of its own.
@@ -439,7 +440,7 @@ pub(super) fn check_place(
     let folder = at::status(place.folder)?.inode;
     refuse(marks, intent, |mark| mark.is_name(folder, place.name))?;
     let mut in_workspace = false;
-    let reached = climb(place.folder, |here| {
+    let reached = climb((place.folder, folder), |here| {
         in_workspace |= here == place.workspace;
         refuse(marks, intent, |mark| {
             let exempt = in_workspace && mark.guard.protection == Protection::Hidden;
@@ -457,15 +458,14 @@ pub(super) fn check_place(
 
 /// Whether a folder is the root or lies beneath it.
 fn lies_beneath(folder: BorrowedFd<'_>, root: Inode) -> io::Result<bool> {
-    climb(folder, |here| Ok(here == root))
+    climb((folder, at::status(folder)?.inode), |here| Ok(here == root))
 }
 
 /// Goes from a folder up to the top of the file system until `found` says true. False at the top.
 fn climb<E: From<io::Error>>(
-    folder: BorrowedFd<'_>,
+    (folder, mut here): (BorrowedFd<'_>, Inode),
     mut found: impl FnMut(Inode) -> Result<bool, E>,
 ) -> Result<bool, E> {
-    let mut here = at::status(folder)?.inode;
     let mut held: Option<OwnedFd> = None;
     loop {
         if found(here)? {

@@ -5,9 +5,10 @@ use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits::files::{FOLDER_NAMES, WALK_DEPTH, WALK_NAMES};
 use crate::sys::at::{self, Kind, Status, Use};
+use crate::sys::mounts;
 
 use super::roots::{Intent, Mark};
 use super::{Spot, Workspace};
@@ -57,6 +58,7 @@ impl Workspace {
     /// and views into the kernel are passed over.
     pub fn walk(&self, path: &Path, visit: &mut dyn FnMut(&Found<'_>) -> Next) -> Result<Walked> {
         let (folder, marks) = self.open_listing(path)?;
+        let mount = mounts::number_of(&folder).map_err(Error::io("list", path))?;
         let mut walk = Walk {
             workspace: self,
             marks,
@@ -64,7 +66,7 @@ impl Workspace {
             seen: 0,
             walked: Walked::default(),
         };
-        walk.folder(folder, &mut PathBuf::new(), 0);
+        walk.folder((folder, mount), &mut PathBuf::new(), 0);
         Ok(walk.walked)
     }
 }
@@ -79,7 +81,12 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// True when the walk goes on.
-    fn folder(&mut self, folder: OwnedFd, path: &mut PathBuf, depth: usize) -> bool {
+    fn folder(
+        &mut self,
+        (folder, mount): (OwnedFd, u64),
+        path: &mut PathBuf,
+        depth: usize,
+    ) -> bool {
         if depth == WALK_DEPTH {
             self.walked.cut = true;
             return true;
@@ -92,7 +99,9 @@ impl Walk<'_> {
         names.sort_unstable();
         let mut spot = Spot {
             folder,
+            mount,
             name: OsString::new(),
+            found: None,
         };
         for name in names {
             if self.seen == WALK_NAMES {
@@ -102,7 +111,7 @@ impl Walk<'_> {
             self.seen += 1;
             path.push(&name);
             spot.name = name;
-            let goes_on = self.name(&spot, path, depth);
+            let goes_on = self.name(&mut spot, path, depth);
             path.pop();
             if !goes_on {
                 return false;
@@ -111,11 +120,12 @@ impl Walk<'_> {
         true
     }
 
-    fn name(&mut self, spot: &Spot, path: &mut PathBuf, depth: usize) -> bool {
+    fn name(&mut self, spot: &mut Spot, path: &mut PathBuf, depth: usize) -> bool {
         // A name that was removed meanwhile is not there.
         let Ok(status) = at::status_at(&spot.folder, &spot.name) else {
             return true;
         };
+        spot.found = Some(status);
         if self.hides(spot, &status) {
             return true;
         }
@@ -142,11 +152,13 @@ impl Walk<'_> {
         let is_hidden = opened.is_ok_and(|status| self.hides(spot, &status));
         let crossed = self
             .workspace
-            .cross(spot.folder.as_fd(), folder.as_fd(), Intent::Read);
-        if is_hidden || crossed.is_err() || at::is_kernel_view(&folder).unwrap_or(true) {
-            return true;
+            .cross(spot.mount, folder.as_fd(), Intent::Read);
+        match crossed {
+            Ok(mount) if !is_hidden && !at::is_kernel_view(&folder).unwrap_or(true) => {
+                self.folder((folder, mount), path, depth + 1)
+            }
+            _ => true,
         }
-        self.folder(folder, path, depth + 1)
     }
 
     fn hides(&self, spot: &Spot, status: &Status) -> bool {

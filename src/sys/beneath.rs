@@ -159,12 +159,11 @@ pub fn real_path(path: &Path, changeable: &[PathBuf]) -> io::Result<PathBuf> {
     follow_links(path, changeable, &mut Vec::new())
 }
 
-/// The links on the way to a path, by their own real paths; up to the limit where they lead in circles.
-pub fn links_on_the_way(path: &Path) -> Vec<PathBuf> {
+/// The path without links as in [`real_path`], and the links on the way to it, by their own real paths; those that were
+/// passed before the limit where they lead in circles.
+pub fn links_on_the_way(path: &Path) -> (io::Result<PathBuf>, Vec<PathBuf>) {
     let mut links = Vec::new();
-    // What was passed before a circle is known all the same.
-    let _ = follow_links(path, &[], &mut links);
-    links
+    (follow_links(path, &[], &mut links), links)
 }
 
 fn follow_links(

@@ -85,6 +85,11 @@ pub fn private_folder(path: &Path) -> Result<()> {
 /// Opens a file as the options say, never waiting for it: what is no regular file, such as a pipe, a
 /// socket, a device or a folder, is an error. Links are followed.
 pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    open_sized(path, options).map(|(file, _)| file)
+}
+
+/// See [`open_regular`]; with the file's size.
+fn open_sized(path: &Path, options: &mut OpenOptions) -> io::Result<(File, u64)> {
     let irregular = || io::Error::other("it is not a regular file");
     // A pipe without a reader or writer would be waited for (open(2), O_NONBLOCK).
     let file = match options.custom_flags(libc::O_NONBLOCK).open(path) {
@@ -93,8 +98,9 @@ pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> 
         }
         opened => opened?,
     };
-    match file.metadata()?.is_file() {
-        true => Ok(file),
+    let found = file.metadata()?;
+    match found.is_file() {
+        true => Ok((file, found.len())),
         false => Err(irregular()),
     }
 }
@@ -106,8 +112,8 @@ pub fn open_to_read(path: &Path) -> io::Result<File> {
 
 /// Reads a regular file of at most `limit` bytes.
 pub fn read_at_most(path: &Path, limit: usize) -> Result<Vec<u8>> {
-    let content = open_to_read(path)
-        .and_then(|file| read_beginning(&file, limit as u64 + 1))
+    let content = open_sized(path, OpenOptions::new().read(true))
+        .and_then(|(file, size)| read_sized(&file, size, limit as u64 + 1))
         .map_err(Error::io("read", path))?;
     if content.len() > limit {
         return Err(Error::TooLarge {
@@ -118,15 +124,30 @@ pub fn read_at_most(path: &Path, limit: usize) -> Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Reads at most `limit` bytes from where a file is, in one call where its size is known.
+/// Reads at most `limit` bytes from the beginning of a file, in one call where its size is known.
 pub fn read_beginning(file: &File, limit: u64) -> io::Result<Vec<u8>> {
-    // Files of /proc have no size. One byte more shows the end.
-    let size = match file.metadata()?.len() {
-        0 => UNKNOWN_SIZE,
-        size => size + 1,
-    };
-    let mut content = Vec::with_capacity(usize::try_from(size.min(limit)).unwrap_or(0));
-    file.take(limit).read_to_end(&mut content)?;
+    read_sized(file, file.metadata()?.len(), limit)
+}
+
+/// See [`read_beginning`]; with the size that the file has just had.
+pub fn read_sized(mut file: &File, size: u64, limit: u64) -> io::Result<Vec<u8>> {
+    // Files of /proc have no size.
+    let expected = if size == 0 { UNKNOWN_SIZE } else { size };
+    let length = usize::try_from(expected.min(limit)).unwrap_or(0);
+    let mut content = vec![0; length];
+    let mut filled = 0;
+    while let Some(rest) = content.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match file.read(rest) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    content.truncate(filled);
+    if size == 0 && filled == length {
+        file.take(limit - filled as u64).read_to_end(&mut content)?;
+    }
     Ok(content)
 }
 

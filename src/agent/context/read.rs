@@ -11,7 +11,7 @@ use crate::limits::agent::{
 use crate::limits::memory::{FACTS_BYTES, NOTE_BYTES};
 use crate::memory::{self, Memory};
 use crate::skills::Skill;
-use crate::sys::file::read_beginning;
+use crate::sys::file::read_sized;
 use crate::text::ellipsize_chars;
 
 use super::prompt::{Part, Prompt};
@@ -43,7 +43,7 @@ impl Agent {
         let file = self.toolbox.workspace().open_read(Path::new(name)).ok()?;
         let bytes = file.metadata().ok()?.len();
         // More than the budget: where a secret is cut, its half is not recognised.
-        let content = read_beginning(&file, (budget + PROMPT_MARGIN_BYTES) as u64).ok()?;
+        let content = read_sized(&file, bytes, (budget + PROMPT_MARGIN_BYTES) as u64).ok()?;
         let unread = bytes.saturating_sub(content.len() as u64);
         let content = String::from_utf8_lossy(&content);
         let unread = usize::try_from(unread).unwrap_or(usize::MAX);

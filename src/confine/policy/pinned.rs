@@ -115,7 +115,7 @@ impl Settings {
         );
         let links = named
             .chain(&self.home)
-            .flat_map(|path: &PathBuf| links_on_the_way(Path::new(path)));
+            .flat_map(|path: &PathBuf| links_on_the_way(path).1);
         let mut links: Vec<PathBuf> = links.filter(changeable).collect();
         links.sort_unstable();
         links.dedup();

@@ -3,7 +3,6 @@
 mod diff;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +16,7 @@ use crate::limits::memory::{
 };
 use crate::sync::Mutex;
 use crate::sys::at::Kind;
+use crate::sys::file::read_sized;
 
 /// The folder of the facts and of the notes of a day.
 const MEMORY: &str = "memory";
@@ -289,11 +289,7 @@ fn read(entry: &Found<'_>) -> Option<Content> {
     if entry.status.size > CHANGED_TEXT_BYTES {
         return Some(other);
     }
-    let mut content = Vec::new();
-    let file = entry.open().ok()?;
-    file.take(CHANGED_TEXT_BYTES)
-        .read_to_end(&mut content)
-        .ok()?;
+    let content = read_sized(&entry.open().ok()?, entry.status.size, CHANGED_TEXT_BYTES).ok()?;
     match String::from_utf8(content) {
         // One that is kept for a command says nothing.
         Ok(text) if text.trim().is_empty() => None,

@@ -2,13 +2,16 @@
 //! (proc_pid_mountinfo(5)).
 
 use std::ffi::OsString;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, StatxFlags};
+
+/// Room for the table of most machines.
+const TABLE_BYTES: usize = 4096;
 
 /// A place within a file system, whatever it is mounted on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +40,9 @@ pub struct Mounts(Vec<Mount>);
 impl Mounts {
     /// Reads the table as it is now.
     pub fn read() -> io::Result<Self> {
-        let table = fs::read("/proc/self/mountinfo")?;
+        // A file of /proc has no size by which std could read it at once.
+        let mut table = Vec::with_capacity(TABLE_BYTES);
+        File::open("/proc/self/mountinfo")?.read_to_end(&mut table)?;
         let lines = table.split(|byte| *byte == b'\n');
         Ok(Self(lines.filter_map(mount).collect()))
     }
