@@ -394,6 +394,9 @@ pub struct Usage {
     /// Of the requests, those whose price is not known.
     #[serde(skip_serializing_if = "is_zero")]
     pub unpriced: u64,
+    /// What those count as for the limit of a day, in billionths of a US dollar.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub assumed: u64,
 }
 
 #[expect(
@@ -415,6 +418,7 @@ impl Usage {
         add(&mut self.requests, other.requests);
         add(&mut self.cost, other.cost);
         add(&mut self.unpriced, other.unpriced);
+        add(&mut self.assumed, other.assumed);
     }
 
     /// The cost in US dollars; `None` when no price is known. It is a part of the cost where some

@@ -386,6 +386,13 @@ texts! {
          to set it.",
         "部分请求的价格未知。运行 `peacrab config explain providers.NAME.prices` 查看如何设置。",
     }
+    /// `assumed` in dollars.
+    pub fn counts_as_dearest(assumed) {
+        "Requests without a known price count as {assumed} today, as much as the dearest model in the list would have \
+         cost; `peacrab config explain providers.NAME.prices` tells how to set the price.",
+        "价格未知的请求今日按列表中最贵的模型计为 {assumed}；\
+         运行 `peacrab config explain providers.NAME.prices` 查看如何设置价格。",
+    }
     /// `about`: where the price comes from.
     pub fn price(input, output, about) {
         "Price: ${input} in, ${output} out per million tokens ({about})",

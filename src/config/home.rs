@@ -111,9 +111,15 @@ impl Home {
         let device = |path: &Path| Some(path.metadata().ok()?.dev());
         let own = device(self.path());
         let entries = std::fs::read_dir(self.path()).into_iter().flatten();
-        let real = entries
-            .flatten()
-            .filter_map(|entry| entry.path().canonicalize().ok());
+        let real = entries.flatten().filter_map(|entry| {
+            let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+            let path = entry.path();
+            if is_link {
+                path.canonicalize().ok()
+            } else {
+                Some(path)
+            }
+        });
         let is_elsewhere = |path: &PathBuf| {
             !workspace.starts_with(path)
                 && (path.parent() != Some(self.path()) || device(path) != own)

@@ -258,7 +258,7 @@ impl Storage {
 pub struct Limits {
     /// Tokens a day over all models; 0: no limit.
     pub tokens_per_day: u64,
-    /// US dollars a day over all models, as far as their prices are known; 0: no limit.
+    /// US dollars a day over all models; 0: no limit.
     pub usd_per_day: f64,
 }
 

@@ -167,7 +167,7 @@ static BEHIND: &[Key] = &[
     key("storage.journalMaxMb", Whole(1, 10_000), "4", "Maximum size of one conversation's file, in megabytes. Beyond that, the part that is no longer sent to the model moves to sessions/archive."),
     key("storage.archiveMaxMb", Whole(0, 1_000_000), "64", "Maximum size of sessions/archive, in megabytes, over all conversations. Beyond that the oldest files are deleted. 0 keeps no archive."),
     key("limits.tokensPerDay", Whole(0, u64::MAX), "0", "Maximum tokens per day over all models. Beyond that, requests are refused until midnight. 0: no limit."),
-    key("limits.usdPerDay", Real(0.0, 1_000_000.0), "0", "Maximum cost per day over all models, in US dollars. Beyond that, requests are refused until midnight. A request whose price is not known counts as free. 0: no limit."),
+    key("limits.usdPerDay", Real(0.0, 1_000_000.0), "0", "Maximum cost per day over all models, in US dollars. Beyond that, requests are refused until midnight. A request whose price is not known counts as much as the dearest model of its provider that Peacrab knows; providers.*.prices sets the price. 0: no limit."),
     key("cron.enabled", Flag, "true", "Run scheduled jobs and reminders when `peacrab gateway` runs."),
     key("cron.quietHours", Kind::QuietHours, r#""""#, "When chats are left alone, such as 22:00-07:00. Reminders wait until the end; the results of other jobs come without a sound, and the heartbeat pauses. Empty: never."),
     key("cron.tz", Text, r#""""#, "Time zone of scheduled jobs that name none, and of the quiet hours, such as Europe/Zurich. Empty: as in agents.defaults.timezone."),

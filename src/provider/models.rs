@@ -151,6 +151,16 @@ impl Models {
         PriceKnown::of_model(&primary.route, &primary.state().model)
     }
 
+    /// The models whose price is not known.
+    pub fn unpriced(&self) -> Vec<String> {
+        let is_unpriced = |candidate: &&Candidate| {
+            let known = PriceKnown::of_model(&candidate.route, &candidate.state().model);
+            known == PriceKnown::No && !candidate.route.is_offline()
+        };
+        let found = self.candidates.iter().filter(is_unpriced);
+        found.map(Candidate::name).collect()
+    }
+
     /// The models' names as people write them, the primary one first.
     pub fn names(&self) -> Vec<String> {
         self.candidates.iter().map(Candidate::name).collect()

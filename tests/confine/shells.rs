@@ -316,7 +316,7 @@ fn shells_are_kept_for_each_chat_and_the_longest_idle_goes_first() {
     shells.give_back("b", *shell, 1);
     let runs = || shells.look("b", |shell| !shell.background().is_empty());
     let started = Instant::now();
-    while runs() == Some(true) && started.elapsed() < seconds(10) {
+    while runs() == Some(true) && started.elapsed() < seconds(40) {
         std::thread::yield_now();
     }
     assert_eq!(
@@ -363,7 +363,7 @@ fn shells_are_kept_for_each_chat_and_the_longest_idle_goes_first() {
             Taken::Busy => panic!("nothing runs in it"),
         }
         std::thread::sleep(Duration::from_millis(100));
-        assert!(started.elapsed() < seconds(10));
+        assert!(started.elapsed() < seconds(40));
     }
 }
 

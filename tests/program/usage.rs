@@ -83,6 +83,31 @@ fn the_cost_of_a_day_is_bounded() {
 }
 
 #[test]
+fn a_model_without_a_known_price_counts_as_the_dearest_for_the_limit_of_a_day() {
+    let model = Model::answering(|_| say("done"));
+    let mut home = Home::with_model(&model);
+    let output = run(&home, &["config", "set", "limits.usdPerDay", "0.001"]);
+    output.complains_of(&["the price of fake/", "providers.NAME.prices"]);
+    ask(&home, "one").ends_with(0);
+    let output = ask(&home, "two").ends_with(1);
+    output.complains_of(&["Daily cost limit reached", "without a known price"]);
+    assert_eq!(model.requests().len(), 1);
+    let total = &usage(&home)["total"];
+    assert_eq!(total["unpriced"], json!(1));
+    assert_eq!(
+        total["cost"],
+        Value::Null,
+        "what is assumed is not shown as what it cost"
+    );
+    let report = run(&home, &["doctor"]).stdout;
+    assert!(report.contains("the price of fake/"), "{report}");
+    home.set("/providers/fake/prices", prices());
+    home.set("/limits", json!({"usdPerDay": 0.001}));
+    let checked = run(&home, &["config", "check"]).ends_with(0);
+    assert!(!checked.stderr.contains("the price of"), "{checked:#?}");
+}
+
+#[test]
 fn a_wrong_price_is_named_by_its_path() {
     let model = Model::playing([]);
     let mut home = Home::with_model(&model);

@@ -6,7 +6,7 @@ use chrono::{Days, NaiveDate};
 
 use crate::agent::run::Report;
 use crate::agent::{Agent, texts};
-use crate::chat::Usage;
+use crate::chat::{NANODOLLARS, Usage};
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::markup::inline_code;
@@ -51,6 +51,11 @@ impl Agent {
         for note in price_notes(&models, language) {
             let _ = write!(text, "\n\n{note}");
         }
+        if self.limits.usd_per_day > 0.0
+            && let Some(note) = note_of_assumed(self.ledger.counts().today(), language)
+        {
+            let _ = write!(text, "\n\n{note}");
+        }
         text
     }
 
@@ -66,10 +71,13 @@ impl Agent {
             let text = texts::too_many_tokens(language, &used, &tokens);
             return Err(Error::Failed(text));
         }
-        let spent = today.dollars().unwrap_or(0.0);
+        let spent = today.cost.saturating_add(today.assumed) as f64 / NANODOLLARS;
         if dollars > 0.0 && spent >= dollars {
             let (spent, limit) = (format_dollars(spent), format_dollars(dollars));
-            let text = texts::too_expensive(language, &spent, &limit);
+            let mut text = texts::too_expensive(language, &spent, &limit);
+            if let Some(note) = note_of_assumed(today, language) {
+                let _ = write!(text, " {note}");
+            }
             return Err(Error::Failed(text));
         }
         Ok(())
@@ -141,6 +149,12 @@ pub fn price_notes(models: &ByModel, language: Language) -> Vec<String> {
         notes.push(texts::how_to_set_prices(language).to_owned());
     }
     notes
+}
+
+/// What requests without a known price count as for the limit of the day, if there were any.
+fn note_of_assumed(today: Usage, language: Language) -> Option<String> {
+    let assumed = format_dollars(today.assumed as f64 / NANODOLLARS);
+    (today.assumed > 0).then(|| texts::counts_as_dearest(language, &assumed))
 }
 
 /// The price of the first of the models, as a line; `None` when only the offline helper answers.

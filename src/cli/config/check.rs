@@ -41,6 +41,11 @@ pub fn check_start(context: &Context, loaded: &Loaded) -> Result<Vec<String>> {
                 warnings.push(warning);
             }
         }
+        if config.limits.usd_per_day > 0.0 {
+            let unpriced = models.unpriced();
+            let unpriced = unpriced.iter().map(|model| texts::no_price(model));
+            warnings.extend(unpriced);
+        }
     }
     Ok(warnings)
 }

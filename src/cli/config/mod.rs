@@ -2,7 +2,7 @@
 
 pub(super) mod change;
 mod check;
-mod texts;
+pub(super) mod texts;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -82,6 +82,14 @@ pub fn no_api_key(provider: &str, variable: &str) -> String {
     format!("{provider} has no API key. Set {variable} or providers.{provider}.apiKey")
 }
 
+/// A limit in dollars, and a model whose price is not known.
+pub fn no_price(model: &str) -> String {
+    format!(
+        "limits.usdPerDay: the price of {model} is not known, so it counts as much as the dearest model of its provider \
+         that is known. peacrab config explain providers.NAME.prices tells how to set it"
+    )
+}
+
 /// The running gateway goes on with the old value.
 pub fn restart_needed(command: Option<&str>) -> String {
     match command {

@@ -12,6 +12,7 @@ use crate::chat::Fault;
 use crate::cli::Context;
 use crate::cli::channels::check_settings;
 use crate::cli::compose::{self, models_of, who_answers};
+use crate::cli::config::texts;
 use crate::config::Loaded;
 use crate::config::channels::Bot;
 use crate::error::{Error, Result};
@@ -59,6 +60,9 @@ pub fn prepare(
         Ok(models) => {
             let route = models.primary().clone();
             report.add(keys(&route, who_answers(&models)))?;
+            if loaded.config.limits.usd_per_day > 0.0 {
+                report.add(prices(&models.unpriced()))?;
+            }
             Some(route).filter(|route| route.provider != OFFLINE && !lacks_key(route))
         }
         Err(error) => {
@@ -193,6 +197,15 @@ impl Examination {
             }
             Err(failure) => Row::failed(service.name, failure.to_string()),
         })
+    }
+}
+
+/// Whether the limit of a day knows what the models cost.
+fn prices(unpriced: &[String]) -> Row {
+    let known = "limits.usdPerDay knows the prices of all models";
+    match unpriced {
+        [] => Row::ok("prices", known),
+        [model, ..] => Row::warning("prices", texts::no_price(model)),
     }
 }
 

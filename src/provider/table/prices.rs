@@ -163,19 +163,34 @@ impl PriceKnown {
 pub fn charge(route: &Route, model: &str, usage: Usage) -> Usage {
     let known = PriceKnown::of_model(route, model);
     let reported = Some(usage.cost).filter(|cost| *cost > 0 && route.provider == "openrouter");
-    let cost = match (known, known.price()) {
+    let charged = match (known, known.price()) {
         (PriceKnown::Listed(price), _) => {
             Some(cost(price, usage, tier(&route.provider, model, usage)))
         }
         (_, Some(price)) => Some(cost(price, usage, (1.0, 1.0))),
         (_, None) => reported,
     };
+    let assumed = match charged {
+        Some(_) => 0,
+        None => cost(dearest(&route.provider), usage, (1.0, 1.0)),
+    };
     Usage {
         requests: 1,
-        cost: cost.unwrap_or(0),
-        unpriced: u64::from(cost.is_none()),
+        cost: charged.unwrap_or(0),
+        unpriced: u64::from(charged.is_none()),
+        assumed,
         ..usage
     }
+}
+
+/// The price of the dearest model of a provider in the table, else of all providers: what a model counts as whose price is
+/// not known.
+fn dearest(provider: &str) -> Price {
+    let of_provider = PRICES.iter().find(|(name, _)| *name == provider);
+    let rows = of_provider.map_or(PRICES, std::slice::from_ref);
+    let rows = rows.iter().flat_map(|(_, rows)| *rows);
+    let row = rows.max_by(|one, other| one.3.total_cmp(&other.3));
+    row.map_or_else(Price::default, |row| price_of(*row))
 }
 
 /// Billionths of a dollar. `factors`: those of the input and of the output.
