@@ -77,7 +77,7 @@ pub struct Image {
 }
 
 /// What the model thought before it answered. It goes back within the same turn where the API asks for
-/// it, and never to the person or into the saved history.
+/// it, and never to the person. Only what is sealed is saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reasoning {
     /// Plain reasoning text (`reasoning_content`, `reasoning`, `<think>`).
@@ -91,6 +91,20 @@ pub enum Reasoning {
     },
     /// An Anthropic block whose text is encrypted; it goes back as it came.
     Redacted(String),
+    /// An encrypted item of OpenAI's Responses API. The server keeps nothing of it, so the journal does.
+    Sealed(Sealed),
+}
+
+/// Reasoning that only its own model can read, at its place in the reply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sealed {
+    /// The provider and the model that it came from, such as `openai/gpt-6.1-sol`.
+    pub model: String,
+    /// How many of the reply's other items come before it: the text, if there is any, and the calls.
+    #[serde(default)]
+    pub place: usize,
+    /// The item as JSON, as it goes back.
+    pub item: String,
 }
 
 /// One entry of a conversation.
@@ -108,7 +122,7 @@ pub struct Entry {
     pub tool_call_id: Option<String>,
     /// For a tool's entry: the tool.
     pub name: Option<String>,
-    /// The assistant's reasoning. Never saved.
+    /// The assistant's reasoning.
     pub reasoning: Vec<Reasoning>,
     /// When it was said, where that is known.
     pub timestamp: Option<DateTime<FixedOffset>>,
@@ -138,6 +152,21 @@ impl Entry {
     /// The role that a model is given for it.
     pub fn role(&self) -> Role {
         self.kind.role()
+    }
+
+    /// Its reasoning that only its own model can read.
+    pub fn sealed(&self) -> impl Iterator<Item = &Sealed> {
+        self.reasoning
+            .iter()
+            .filter_map(|reasoning| match reasoning {
+                Reasoning::Sealed(sealed) => Some(sealed),
+                _ => None,
+            })
+    }
+
+    /// Bytes of that reasoning.
+    pub fn sealed_bytes(&self) -> usize {
+        self.sealed().map(|sealed| sealed.item.len()).sum()
     }
 
     /// The entry of a reply: its text, its calls, and the reasoning that goes back with them.
@@ -337,6 +366,9 @@ pub struct Request<'a> {
     pub reasoning_effort: Option<ReasoningEffort>,
     /// Whether the answer should come in pieces.
     pub stream: bool,
+    /// What the requests of a conversation have in common, for the provider's cache; it says nothing about
+    /// the person.
+    pub cache_key: Option<&'a str>,
 }
 
 impl Request<'_> {
@@ -349,7 +381,7 @@ impl Request<'_> {
             let calls: usize = calls.map(|call| call.arguments.len() + FRAME).sum();
             let images = entry.images.iter();
             let images: usize = images.map(|image| image.base64.len() + FRAME).sum();
-            entry.content.len() + calls + images + FRAME
+            entry.content.len() + calls + images + entry.sealed_bytes() + FRAME
         };
         let tool = |tool: &ToolSpec| tool.bytes() + FRAME;
         let entries: usize = self.entries.iter().map(entry).sum();

@@ -225,11 +225,6 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn tokens_used(&self) -> u64 {
-        let usage = &self.report.usage;
-        usage.input.saturating_add(usage.output)
-    }
-
     fn steps(&mut self) -> Result<Ending> {
         let mut decision = self.turn.begin();
         let mut reply = Reply::default();
@@ -299,6 +294,7 @@ impl<'a> Run<'a> {
     /// Asks with what fits into the budget; `tokens` becomes the size of the conversation in the request.
     fn ask_once(&mut self, tokens: &mut usize) -> Result<Reply> {
         let settings = &self.agent.settings;
+        let cache_key = self.session.cache_key();
         let fitted = self.session.fit(self.budget.history, &self.facts);
         *tokens = fitted.tokens;
         let estimated = fitted.tokens + self.budget.fixed;
@@ -320,6 +316,7 @@ impl<'a> Run<'a> {
             temperature: settings.temperature,
             reasoning_effort: self.effort,
             stream: self.agent.stream,
+            cache_key: cache_key.as_deref(),
         };
         self.partial.clear();
         let (host, partial) = (&mut *self.host, &mut self.partial);

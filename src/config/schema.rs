@@ -151,6 +151,19 @@ pub enum ApiType {
     Offline,
 }
 
+/// Which of OpenAI's two APIs an endpoint is asked with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OpenAiApi {
+    /// The one that the model needs, as far as is known.
+    #[default]
+    Auto,
+    /// Chat completions.
+    Chat,
+    /// Responses.
+    Responses,
+}
+
 /// `providers.<name>`
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -161,6 +174,8 @@ pub struct Provider {
     pub api_base: String,
     /// The wire format.
     pub api_type: ApiType,
+    /// Which API of OpenAI's format.
+    pub api: OpenAiApi,
     /// Headers added to each request. Their values count as secrets.
     pub extra_headers: BTreeMap<String, Secret>,
     /// Members added to each request's body.
@@ -197,6 +212,7 @@ impl Default for Provider {
             api_key: Secret::default(),
             api_base: String::new(),
             api_type: ApiType::Auto,
+            api: OpenAiApi::Auto,
             extra_headers: BTreeMap::new(),
             extra_body: serde_json::Map::new(),
             proxy: None,

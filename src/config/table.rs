@@ -106,6 +106,7 @@ static FRONT: &[Key] = &[
     key("providers.*.apiKey", Kind::Secret, r#""""#, "API key. ${NAME} reads it from the environment, file:PATH from a file. Empty: the provider's own variable, such as OPENAI_API_KEY."),
     key("providers.*.apiBase", Url, r#""""#, "Base URL of the API. Empty: the provider's own. With a base URL, any provider name works and is taken as OpenAI-compatible."),
     key("providers.*.apiType", Choice(&["auto", "openai", "anthropic", "offline"]), r#""auto""#, "API format. auto uses the format of a known provider, otherwise openai."),
+    key("providers.*.api", Choice(&["auto", "chat", "responses"]), r#""auto""#, "Which API of the openai format: chat (/chat/completions) or responses (/responses), which has tools with reasoning for newer OpenAI models. auto uses what the model needs, and what the server turns out to have."),
     key("providers.*.extraHeaders", Secrets, "{}", "HTTP headers to add to every request."),
     key("providers.*.extraBody", Object, "{}", "JSON members to add to the body of every request."),
     key("providers.*.proxy", Kind::Secret, "null", "URL of a proxy. null uses HTTPS_PROXY and the like from the environment.").or_null(),

@@ -26,7 +26,9 @@ pub const BREAKER_FAILURES: u32 = 3;
 /// How long a failing model is left alone.
 pub const BREAKER_REST: Duration = Duration::from_secs(60);
 /// Parameters that may be changed one after the other because a server rejects them.
-pub const LEARNINGS: u32 = 3;
+pub const LEARNINGS: u32 = 5;
+/// Tokens of an answer below which OpenAI's Responses API refuses the request.
+pub const OUTPUT_TOKENS_MIN: u32 = 16;
 /// Smaller numbers in a complaint about `max_tokens` are not the most that a model accepts.
 pub const LEARNED_TOKENS_MIN: u32 = 512;
 /// Time in which a server on this machine has to list its models to be taken for one.

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use super::classify::{Failure, classify, classify_stated, page_title};
 use super::quirks::Quirks;
 use super::route::Route;
-use super::table::Format;
+use super::table::{Api, Format};
 use super::wire::Stage;
 use super::wire::body::Target;
 use super::{anthropic, openai};
@@ -16,6 +16,7 @@ use crate::http::sse::{Event, Parser};
 use crate::http::{Body, Client, error_of};
 use crate::json::{self, Members};
 use crate::limits;
+use openai::responses;
 
 mod progress;
 
@@ -82,6 +83,7 @@ impl Call<'_> {
     ) -> Result<Reply, NoAnswer> {
         let target = Target {
             model: self.model,
+            provider: &self.route.provider,
             quirks: self.quirks,
             extra_body: &self.route.extra_body,
         };
@@ -101,10 +103,20 @@ impl Call<'_> {
                         has_called: self.has_called,
                     });
                 }
-                (
-                    openai::encode::encode(request, &target),
-                    Decoder::OpenAi(Box::new(decoder)),
-                )
+                match self.quirks.api {
+                    Api::Responses => {
+                        let whose = (target.provider, target.model);
+                        let decoder = responses::decode::Decoder::new(decoder, whose);
+                        (
+                            responses::encode::encode(request, &target),
+                            Decoder::Responses(Box::new(decoder)),
+                        )
+                    }
+                    Api::Chat | Api::OnlyChat => (
+                        openai::encode::encode(request, &target),
+                        Decoder::OpenAi(Box::new(decoder)),
+                    ),
+                }
             }
         };
         let body = body.map_err(|error| {
@@ -112,7 +124,9 @@ impl Call<'_> {
         })?;
         let mut headers = headers(self.route);
         headers.push(("content-type", "application/json"));
-        let posted = self.client.post(&self.route.url(), &headers, &body);
+        let posted = self
+            .client
+            .post(&self.route.url(self.quirks.api), &headers, &body);
         // Free it: the request may be large, and the answer takes a while.
         drop(body);
         let body = posted
@@ -167,6 +181,7 @@ pub(super) fn before_the_answer(error: Error) -> NoAnswer {
 enum Decoder<'a> {
     OpenAi(Box<openai::decode::Decoder<'a>>),
     Anthropic(anthropic::decode::Decoder),
+    Responses(Box<responses::decode::Decoder<'a>>),
 }
 
 impl Decoder<'_> {
@@ -181,6 +196,7 @@ impl Decoder<'_> {
         match self {
             Self::OpenAi(decoder) => decoder.event(data, show),
             Self::Anthropic(decoder) => decoder.event(data, show),
+            Self::Responses(decoder) => decoder.event(data, show),
         }
     }
 
@@ -189,6 +205,7 @@ impl Decoder<'_> {
         match self {
             Self::OpenAi(decoder) => decoder.size(),
             Self::Anthropic(decoder) => decoder.size(),
+            Self::Responses(decoder) => decoder.size(),
         }
     }
 
@@ -196,6 +213,7 @@ impl Decoder<'_> {
         match self {
             Self::OpenAi(decoder) => decoder.stage(),
             Self::Anthropic(decoder) => decoder.stage(),
+            Self::Responses(decoder) => decoder.stage(),
         }
     }
 
@@ -203,6 +221,7 @@ impl Decoder<'_> {
         match self {
             Self::OpenAi(decoder) => decoder.whole(json),
             Self::Anthropic(decoder) => decoder.whole(json),
+            Self::Responses(decoder) => decoder.whole(json),
         }
     }
 
@@ -210,6 +229,7 @@ impl Decoder<'_> {
         match self {
             Self::OpenAi(decoder) => decoder.finish(show),
             Self::Anthropic(decoder) => decoder.finish(),
+            Self::Responses(decoder) => decoder.finish(show),
         }
     }
 }

@@ -205,6 +205,9 @@ const FILTER: &[&str] = &[
     "sensitive content",
     "prohibited_content",
     "blocked by safety",
+    "invalid_prompt",
+    "bio_policy",
+    "policy_violation",
     "敏感",
 ];
 const KEY: &[&str] = &[
@@ -237,6 +240,9 @@ const REQUEST: &[&str] = &[
     "invalid request",
     "bad_request",
     "invalid_argument",
+    "invalid_image",
+    "invalid_base64_image",
+    "image_",
 ];
 
 fn parse_statement(body: &str) -> Statement {

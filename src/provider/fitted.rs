@@ -20,10 +20,12 @@ fn encode(entries: &[&Entry], stable: usize, provider: &str, format: Format) -> 
         temperature: None,
         reasoning_effort: None,
         stream: false,
+        cache_key: None,
     };
     let extra_body = Map::new();
     let target = Target {
         model: "m",
+        provider,
         quirks: Quirks::of_name(provider, format, "m"),
         extra_body: &extra_body,
     };

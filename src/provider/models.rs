@@ -8,8 +8,8 @@ use super::offers::{self, ListError};
 use super::quirks::{Quirks, ThinkingControl};
 use super::retry::CircuitBreaker;
 use super::route::{Route, Sources};
-use super::table::known;
 use super::table::prices::PriceKnown;
+use super::table::{Api, known};
 use super::turn::Turn;
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
@@ -208,7 +208,7 @@ impl Models {
 
     /// A client for a route, with the connection of an earlier turn where one is open.
     pub(super) fn client(&self, route: &Route, cancel: &Cancel) -> Result<PooledClient> {
-        let key = format!("{} {}", route.provider, route.url());
+        let key = format!("{} {}", route.provider, route.url(Api::Chat));
         self.connections.client(&key, settings(route), cancel)
     }
 }

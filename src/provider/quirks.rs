@@ -1,8 +1,10 @@
 //! How the API of a model differs from the others: known by its name, or learned when it rejects a
 //! request.
 
+use super::classify::Failure;
 use super::route::Route;
-use super::table::Format;
+use super::table::{Api, Format};
+use crate::chat::Fault;
 use crate::limits::provider::LEARNED_TOKENS_MIN;
 
 /// What to do with a requested reasoning effort.
@@ -31,6 +33,14 @@ pub enum Thoughts {
 /// How the API of a model differs from the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quirks {
+    /// OpenAI: which of its APIs is asked.
+    pub api: Api,
+    /// Responses: encrypted reasoning is asked for, and goes back.
+    pub sealed: bool,
+    /// Responses: a key for the cache is accepted.
+    pub cache_key: bool,
+    /// Responses: the assistant's messages say whether it went on.
+    pub phases: bool,
     /// OpenAI: the bound is called `max_completion_tokens`.
     pub completion_tokens: bool,
     /// The largest bound that the API accepts, as far as is known.
@@ -75,6 +85,7 @@ impl Quirks {
     pub fn of_model(route: &Route, model: &str) -> Self {
         let by_name = Self::of_name(&route.provider, route.format, model);
         Self {
+            api: route.api(by_name.api),
             sees: route.images.unwrap_or(by_name.sees),
             ..by_name
         }
@@ -87,7 +98,15 @@ impl Quirks {
         let reasons = is_openai_reasoning(bare);
         let is_kimi = bare.starts_with("kimi");
         let claude = bare.starts_with("claude").then(|| claude_version(bare));
+        let needs_responses = provider == "openai" && has_tools_without_reasoning(bare);
         Self {
+            api: match needs_responses {
+                true => Api::Responses,
+                false => Api::Chat,
+            },
+            sealed: !is_older_gpt(bare),
+            cache_key: true,
+            phases: needs_responses,
             completion_tokens: reasons,
             max_tokens: u32::MAX,
             // https://platform.claude.com/docs/en/models/sonnet-5/migration-guide; Kimi's is fixed.
@@ -107,7 +126,9 @@ impl Quirks {
             short_ids: provider == "mistral",
             adaptive: claude.is_some_and(|version| version >= (4, 6)),
             thinking: format == Format::Anthropic && claude.is_none_or(|version| version >= (3, 7)),
-            always_thinks: reasons && gpt_version(bare).is_none_or(|version| version < (5, 1))
+            always_thinks: reasons
+                && (gpt_version(bare).is_none_or(|version| version < (5, 1))
+                    || bare.contains("astra"))
                 || claude.is_some_and(|version| always_thinks(bare, version)),
         }
     }
@@ -118,10 +139,27 @@ impl Quirks {
         match self.effort {
             _ if is_anthropic && !self.thinking => ThinkingControl::Never,
             Effort::Never if !is_anthropic => ThinkingControl::Never,
-            Effort::NoneWithTools if !is_anthropic => ThinkingControl::NotWithTools,
+            Effort::NoneWithTools if !is_anthropic && self.api != Api::Responses => {
+                ThinkingControl::NotWithTools
+            }
             _ if self.always_thinks => ThinkingControl::AlwaysThinks,
             _ => ThinkingControl::Free,
         }
+    }
+
+    /// Learns from a failure, before the same request is sent again. False when there is nothing to change.
+    ///
+    /// A server that has no Responses API says 404, and so may one that has not the model: then chat
+    /// completions say so, too.
+    pub fn learn_from(&mut self, failure: &Failure, route: &Route, max_tokens: u32) -> bool {
+        let is_missing = failure.fault == Fault::Unknown;
+        if self.api == Api::Responses && is_missing && !route.is_official() {
+            self.api = Api::OnlyChat;
+            return true;
+        }
+        let names_api = failure.reason.contains("v1/responses");
+        (failure.fault == Fault::Request || is_missing && names_api)
+            && self.learn(&failure.reason, max_tokens)
     }
 
     /// Learns from the reason that an API gave for rejecting a request of at most `max_tokens`: changes
@@ -129,7 +167,9 @@ impl Quirks {
     pub fn learn(&mut self, reason: &str, max_tokens: u32) -> bool {
         let before = *self;
         let reason = reason.to_lowercase();
-        if let Some(most) = named_bound(&reason, max_tokens.min(self.max_tokens)) {
+        if reason.contains("v1/responses") && self.api == Api::Chat {
+            self.api = Api::Responses;
+        } else if let Some(most) = named_bound(&reason, max_tokens.min(self.max_tokens)) {
             self.max_tokens = most;
         } else if reason.contains("max_completion_tokens") {
             self.completion_tokens = !self.completion_tokens;
@@ -138,6 +178,10 @@ impl Quirks {
                 Effort::Asked if reason.contains("none") => Effort::NoneWithTools,
                 _ => Effort::Never,
             };
+        } else if reason.contains("encrypted") {
+            self.sealed = false;
+        } else if reason.contains("prompt_cache_key") {
+            self.cache_key = false;
         } else if reason.contains("temperature") {
             self.temperature = false;
         } else if reason.contains("stream_options") {
@@ -160,6 +204,7 @@ fn named_bound(reason: &str, asked: u32) -> Option<u32> {
     let is_about_it = [
         "max_tokens",
         "max_completion_tokens",
+        "max_output_tokens",
         "output tokens",
         "completion tokens",
     ]
@@ -312,192 +357,4 @@ fn sees(model: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn of(provider: &str, model: &str) -> Quirks {
-        let format = if provider == "anthropic" {
-            Format::Anthropic
-        } else {
-            Format::OpenAi
-        };
-        Quirks::of_name(provider, format, model)
-    }
-
-    #[test]
-    fn the_o_series_and_gpt_5_take_completion_tokens_and_no_temperature() {
-        for (model, expected) in [
-            ("gpt-5", true),
-            ("gpt-5.2-pro", true),
-            ("gpt-6-sol", true),
-            ("o1", true),
-            ("o3-mini", true),
-            ("o4-mini-2025-04-16", true),
-            ("gpt-4o", false),
-            ("gpt-4.1-mini", false),
-            ("gpt-3.5-turbo", false),
-            ("gpt-oss-120b", false),
-            ("gpt-5-chat-latest", false),
-            ("olmo-3", false),
-        ] {
-            let quirks = of("openai", model);
-            assert_eq!(quirks.completion_tokens, expected, "{model}");
-            assert_eq!(quirks.temperature, !expected, "{model}");
-        }
-        assert!(of("openrouter", "openai/gpt-5").completion_tokens);
-    }
-
-    #[test]
-    fn newer_gpt_models_have_tools_only_without_reasoning() {
-        let effort = |provider, model| of(provider, model).effort;
-        assert_eq!(effort("openai", "gpt-5.6-terra"), Effort::NoneWithTools);
-        assert_eq!(effort("openai", "gpt-6-sol"), Effort::NoneWithTools);
-        assert_eq!(effort("openai", "gpt-5.2"), Effort::Asked);
-        assert_eq!(effort("openrouter", "openai/gpt-6-sol"), Effort::Asked);
-    }
-
-    #[test]
-    fn claude_takes_a_temperature_until_4_6_and_thinks_adaptively_from_then_on() {
-        for (model, temperature, adaptive) in [
-            ("claude-3-5-haiku-20241022", true, false),
-            ("claude-sonnet-4-20250514", true, false),
-            ("claude-opus-4-5", true, false),
-            ("claude-sonnet-4-6", true, true),
-            ("claude-opus-4-7", false, true),
-            ("claude-haiku-5-5", false, true),
-            ("claude-sonnet-5", false, true),
-            ("claude-mythos-preview", false, true),
-        ] {
-            let quirks = of("anthropic", model);
-            assert_eq!(quirks.temperature, temperature, "{model}");
-            assert_eq!(quirks.adaptive, adaptive, "{model}");
-        }
-        assert!(!of("openrouter", "anthropic/claude-opus-4.7").temperature);
-        assert!(!of("anthropic", "deepseek-v4-pro").adaptive);
-    }
-
-    #[test]
-    fn it_is_known_which_models_think() {
-        use ThinkingControl::{AlwaysThinks, Free, Never, NotWithTools};
-        for (provider, model, expected) in [
-            ("openai", "gpt-4o", Never),
-            ("openai", "gpt-5", AlwaysThinks),
-            ("openai", "o3", AlwaysThinks),
-            ("openai", "gpt-5.1", Free),
-            ("openai", "gpt-6-sol", NotWithTools),
-            ("anthropic", "claude-3-5-haiku-20241022", Never),
-            ("anthropic", "claude-sonnet-4-5", Free),
-            ("anthropic", "claude-opus-5-5", AlwaysThinks),
-            ("anthropic", "claude-opus-5", Free),
-            ("house", "qwen3", Free),
-        ] {
-            let format = match provider {
-                "anthropic" => Format::Anthropic,
-                _ => Format::OpenAi,
-            };
-            let control = of(provider, model).thinking_control(format);
-            assert_eq!(control, expected, "{model}");
-        }
-    }
-
-    #[test]
-    fn images_go_only_to_models_that_see() {
-        let seeing = [
-            "gpt-4o-mini",
-            "gpt-6-sol",
-            "o3",
-            "claude-sonnet-5",
-            "anthropic/claude-3-haiku",
-            "gemini-flash-latest",
-            "qwen2.5vl:7b",
-            "Qwen/Qwen3-VL-8B",
-            "llama3.2-vision",
-            "glm-4.5v",
-            "kimi-k3",
-            "openrouter/auto",
-            "pixtral-12b",
-        ];
-        let blind = [
-            "gpt-3.5-turbo",
-            "o3-mini",
-            "o1-mini",
-            "deepseek-chat",
-            "deepseek-v4-pro",
-            "llama-3.3-70b-versatile",
-            "qwen3:8b",
-            "glm-4.7",
-            "openai/gpt-oss-120b",
-            "codestral-latest",
-            "",
-        ];
-        assert!(seeing.iter().all(|model| of("x", model).sees), "{seeing:?}");
-        assert!(!blind.iter().any(|model| of("x", model).sees), "{blind:?}");
-    }
-
-    #[test]
-    fn reasoning_goes_back_only_where_it_is_wanted() {
-        let thoughts = |provider, model| of(provider, model).thoughts;
-        assert_eq!(thoughts("deepseek", "deepseek-flash"), Thoughts::Sent(""));
-        assert_eq!(
-            thoughts("siliconflow", "deepseek-ai/DeepSeek-V3.2"),
-            Thoughts::Sent("")
-        );
-        assert_eq!(thoughts("moonshot", "kimi-k3"), Thoughts::Sent("tool call"));
-        assert_eq!(thoughts("groq", "deepseek-r1"), Thoughts::Dropped);
-        assert_eq!(thoughts("openai", "gpt-6-sol"), Thoughts::Dropped);
-        assert!(of("gemini", "gemini-flash-latest").signatures);
-        assert!(!of("gemini", "gemini-2.5-pro").signatures);
-        assert!(!of("openrouter", "google/gemini-3-pro").signatures);
-        assert!(of("mistral", "mistral-medium-latest").short_ids);
-    }
-
-    #[test]
-    fn a_refused_parameter_is_given_up_once() {
-        let mut quirks = of("house", "some-model");
-        for said in [
-            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-            "`temperature` is deprecated for this model.",
-            "body.stream_options: Extra inputs are not permitted",
-            "Function tools with reasoning_effort are not supported for gpt-5.6-luna in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.",
-            "Unrecognized request argument supplied: reasoning_effort",
-            "\"thinking.type.enabled\" is not supported for this model. Use \"thinking.type.adaptive\".",
-        ] {
-            assert!(quirks.learn(said, 8192), "{said}");
-        }
-        assert!(quirks.completion_tokens && !quirks.temperature && !quirks.usage_option);
-        assert!(quirks.adaptive);
-        assert_eq!(quirks.effort, Effort::Never);
-        assert!(!quirks.learn("`temperature` is deprecated for this model.", 8192));
-        assert!(!quirks.learn("the moon is in the wrong quarter", 8192));
-        let mut seeing = of("house", "gpt-4o");
-        assert!(!seeing.learn("image exceeds 5 MB maximum", 8192));
-        assert!(seeing.learn("unknown variant `image_url`, expected `text`", 8192));
-        assert!(!seeing.sees);
-    }
-
-    #[test]
-    fn a_smaller_bound_is_learned_from_the_number_that_is_named() {
-        for (said, most) in [
-            (
-                "max_tokens is too large: 8192. This model supports at most 4096 completion tokens",
-                4096,
-            ),
-            (
-                "max_tokens: 8192 > 4096, which is the maximum allowed number of output tokens for claude-3-haiku-20240307",
-                4096,
-            ),
-            (
-                "Invalid max_tokens value, the valid range of max_tokens is [1, 8000]",
-                8000,
-            ),
-            ("gpt-4-0613 supports at most 4096 completion tokens", 4096),
-        ] {
-            let mut quirks = of("house", "some-model");
-            assert!(quirks.learn(said, 8192), "{said}");
-            assert_eq!(quirks.max_tokens, most, "{said}");
-            assert!(!quirks.completion_tokens);
-            assert!(!quirks.learn(said, 8192), "{said}");
-        }
-        assert!(!of("house", "m").learn("max_tokens must be positive (HTTP status 400)", 300));
-    }
-}
+mod tests;

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::table::{Format, Known, OFFLINE, PROVIDERS, Prefix, find, known, list_names, nearest};
+use super::table::{
+    Api, Format, Known, OFFLINE, PROVIDERS, Prefix, find, known, list_names, nearest,
+};
 use crate::config::check::safe_path;
-use crate::config::schema::{ApiType, Price, Provider};
+use crate::config::schema::{ApiType, OpenAiApi, Price, Provider};
 use crate::error::{Error, Result};
 use crate::secret::Secret;
 
@@ -21,6 +23,8 @@ pub struct Route {
     pub base: String,
     /// The wire format.
     pub format: Format,
+    /// Which API of OpenAI's format, as the configuration says.
+    pub api: OpenAiApi,
     /// The key; may be empty.
     pub key: Secret,
     /// The key as the value of OpenAI's `Authorization` header; empty without a key.
@@ -204,6 +208,7 @@ impl Sources<'_> {
             provider: name.to_owned(),
             base: base.to_owned(),
             format: format(configured.api_type, row),
+            api: configured.api,
             key,
             bearer,
             needs_key: base == own_base && row.is_some_and(|row| !row.variables.is_empty()),
@@ -253,8 +258,8 @@ impl Route {
 
     /// The address of the server's list of models.
     pub fn models_url(&self) -> String {
-        let url = self.url();
-        let base = ["/chat/completions", "/messages"]
+        let url = self.url(Api::Chat);
+        let base = [CHAT, "/messages"]
             .iter()
             .find_map(|path| url.strip_suffix(path))
             .unwrap_or(&url);
@@ -274,10 +279,21 @@ impl Route {
     /// Whether it leads to a provider of the table in the cloud, by the endpoint's host: those understand
     /// the models that they serve.
     pub fn is_official(&self) -> bool {
-        let host = |base: &str| base.split('/').nth(2).unwrap_or_default().to_lowercase();
         let own = host(&self.base);
         let cloud = PROVIDERS.iter().filter(|row| !row.variables.is_empty());
         cloud.into_iter().any(|row| host(row.base) == own)
+    }
+
+    /// The API that a model is asked with at first; `by_name` is what its name says.
+    pub fn api(&self, by_name: Api) -> Api {
+        let is_own = known(&self.provider).is_some_and(|row| host(row.base) == host(&self.base));
+        match self.api {
+            OpenAiApi::Chat => Api::OnlyChat,
+            OpenAiApi::Responses => Api::Responses,
+            OpenAiApi::Auto if self.base.ends_with(RESPONSES) => Api::Responses,
+            OpenAiApi::Auto if is_own => by_name,
+            OpenAiApi::Auto => Api::Chat,
+        }
     }
 
     /// Whether requests have secret headers.
@@ -286,14 +302,16 @@ impl Route {
     }
 
     /// The URL that requests are posted to. An `apiBase` that is the full URL already is kept.
-    pub fn url(&self) -> String {
-        let (path, version) = match self.format {
-            Format::Anthropic => ("/messages", "/v1"),
-            _ => ("/chat/completions", ""),
+    pub fn url(&self, api: Api) -> String {
+        let (path, version, other) = match (self.format, api) {
+            (Format::Anthropic, _) => ("/messages", "/v1", ""),
+            (_, Api::Responses) => (RESPONSES, "", CHAT),
+            _ => (CHAT, "", RESPONSES),
         };
         let base = &self.base;
+        let base = base.strip_suffix(other).unwrap_or(base);
         if base.ends_with(path) {
-            base.clone()
+            base.to_owned()
         } else if base.ends_with("/v1") {
             format!("{base}{path}")
         } else {
@@ -310,6 +328,15 @@ impl Route {
         };
         sources.route(row.name, "")
     }
+}
+
+/// The paths of OpenAI's two APIs.
+const CHAT: &str = "/chat/completions";
+const RESPONSES: &str = "/responses";
+
+/// The host of a URL, in lower case.
+fn host(url: &str) -> String {
+    url.split('/').nth(2).unwrap_or_default().to_lowercase()
 }
 
 /// The provider whose models have names that begin like this one.

@@ -15,6 +15,17 @@ pub enum Format {
     Offline,
 }
 
+/// Which of OpenAI's two APIs a server is asked with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Api {
+    /// Chat completions, until the server says that a model needs the other one.
+    Chat,
+    /// Chat completions: the configuration says so, or the server has nothing else.
+    OnlyChat,
+    /// Responses.
+    Responses,
+}
+
 /// What happens to the provider's own name at the beginning of a model's, as in `groq/…`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefix {

@@ -191,12 +191,11 @@ impl<'a> Turn<'a> {
                 has_failed_call = true;
                 continue;
             }
-            let is_refused = failure.fault == Fault::Request && learned < LEARNINGS;
             let learn = || {
-                let mut state = candidate.state();
-                state.quirks.learn(&failure.reason, request.max_tokens)
+                let quirks = &mut candidate.state().quirks;
+                quirks.learn_from(&failure, &candidate.route, request.max_tokens)
             };
-            if is_refused && learn() {
+            if learned < LEARNINGS && learn() {
                 learned += 1;
                 continue;
             }

@@ -313,7 +313,7 @@ impl Conversation {
         }
     }
 
-    /// Forgets what only the running turn needs and no journal has: reasoning, images, signatures.
+    /// Forgets what only the running turn needs: reasoning, images, signatures.
     pub fn end_turn(&mut self) {
         for held in &mut self.entries {
             let entry = &mut held.entry;
@@ -453,7 +453,7 @@ pub(super) fn bytes_of(entry: &Entry) -> usize {
     let calls: usize = calls
         .map(|call| call.name.len() + call.arguments.len() + FRAME)
         .sum();
-    entry.content.len() + calls + entry.images.len() * IMAGE_WEIGHT + FRAME
+    entry.content.len() + calls + entry.sealed_bytes() + entry.images.len() * IMAGE_WEIGHT + FRAME
 }
 
 fn weigh(entry: &Entry) -> Weight {
@@ -469,12 +469,16 @@ pub fn tokens_of(entry: &Entry) -> usize {
     const FRAME: usize = 5;
     /// The id of a call and of its result.
     const ID: usize = 12;
+    /// Encrypted and in base64.
+    const SEALED_BYTES_PER_TOKEN: usize = 6;
     let calls = entry.tool_calls.iter();
     let calls: usize = calls
         .map(|call| tokens::estimate(&call.name) + tokens::estimate(&call.arguments) + ID)
         .sum();
     let id = entry.tool_call_id.as_ref().map_or(0, |_| ID);
-    tokens::estimate(&entry.content) + calls + id + entry.images.len() * IMAGE_TOKENS + FRAME
+    let sealed = entry.sealed_bytes() / SEALED_BYTES_PER_TOKEN;
+    let images = entry.images.len() * IMAGE_TOKENS;
+    tokens::estimate(&entry.content) + calls + id + sealed + images + FRAME
 }
 
 /// Shortens a tool's result, or the arguments of calls when `calls` says so. Returns whether it did.
@@ -489,6 +493,10 @@ pub(super) fn shorten(entry: &mut Entry, calls: bool) -> bool {
         }
     }
     if calls {
+        if entry.sealed_bytes() > SHORT_MIN_BYTES {
+            entry.reasoning.clear();
+            is_shorter = true;
+        }
         for call in &mut entry.tool_calls {
             if call.arguments.len() > SHORT_MIN_BYTES {
                 call.arguments = cut_arguments(&call.arguments, SHORT_HEAD_BYTES).into_owned();

@@ -135,6 +135,11 @@ impl Session {
         &self.chat
     }
 
+    /// What its requests have in common: see [`store::cache_key`].
+    pub fn cache_key(&self) -> Option<String> {
+        store::cache_key(self.log.path())
+    }
+
     /// The repairs made when it was opened, as sentences for people.
     pub fn repairs(&self) -> &[String] {
         &self.repairs

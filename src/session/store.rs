@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, FixedOffset};
+use ring::digest::{SHA256, digest};
 
 use crate::append_log::{Lines, Tail};
 use crate::chat::EntryKind;
@@ -359,6 +360,21 @@ fn key_of(file: &File) -> std::io::Result<Option<String>> {
         _ => None,
     })
 }
+
+/// What tells a journal from all others and says nothing of the person: a hash of its first line, in which
+/// the moment stands at which it was begun. `None` before that.
+pub fn cache_key(path: &Path) -> Option<String> {
+    let file = sys::file::open_to_read(path).ok()?;
+    let mut first = Vec::new();
+    let begin = BufReader::new(file.take(LINE_BYTES as u64)).read_until(b'\n', &mut first);
+    let hash = digest(&SHA256, &first);
+    let bytes = hash.as_ref().iter().take(CACHE_KEY_BYTES);
+    let key = bytes.map(|byte| format!("{byte:02x}")).collect();
+    begin.is_ok_and(|length| length > 0).then_some(key)
+}
+
+/// Bytes of the hash that make a [`cache_key`].
+const CACHE_KEY_BYTES: usize = 16;
 
 /// The journal's chat when its last turn has not ended: entries follow the last end of a turn.
 fn is_unfinished(path: &Path) -> std::io::Result<Option<SessionKey>> {

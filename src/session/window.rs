@@ -100,6 +100,10 @@ impl Reading {
         if is_answer && self.found.last().is_some_and(is_person) {
             self.begin_turn();
         }
+        if self.turns_found > 0 || !is_unfinished {
+            // Only a turn that goes on needs it.
+            entry.reasoning.clear();
+        }
         let is_begun = self.found.last().is_some_and(|later| later.begins_turn);
         let is_enough =
             is_begun && self.turns_found >= self.turns.saturating_add(usize::from(is_unfinished));

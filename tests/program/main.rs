@@ -56,6 +56,7 @@ mod outside;
 mod places;
 mod prompt;
 mod release_key;
+mod responses;
 mod secrets;
 mod service;
 mod skills;

@@ -395,6 +395,7 @@ impl Work<'_> {
             // It is not worth long thoughts.
             reasoning_effort: settings.reasoning_effort.map(|_| ReasoningEffort::Low),
             stream: self.agent.stream,
+            cache_key: None,
         };
         let answer = self.models.ask(&request, &mut |_| {})?;
         if let Some(failure) = answer.failure {

@@ -107,6 +107,7 @@ impl Run<'_> {
             temperature: settings.temperature,
             reasoning_effort: None,
             stream: false,
+            cache_key: None,
         };
         let answer = self.models.ask(&request, &mut |_| ())?;
         if answer.failure.is_some() {

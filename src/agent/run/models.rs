@@ -17,6 +17,12 @@ impl Run<'_> {
         has_another
     }
 
+    /// Tokens that the turn has used.
+    pub(super) fn tokens_used(&self) -> u64 {
+        let usage = &self.report.usage;
+        usage.input.saturating_add(usage.output)
+    }
+
     /// Plans for the model that is asked next, when that is another than before.
     pub(super) fn follow_model(&mut self) {
         let name = self.models.model_name();

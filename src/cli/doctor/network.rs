@@ -114,7 +114,7 @@ impl Examination {
     /// Runs one check after the other. [`Error::Stopped`] when the token is raised.
     pub fn run(self, report: &mut Report, cancel: &Cancel) -> Result<()> {
         if let Some(route) = &self.route {
-            let url = route.url();
+            let url = route.url(crate::provider::table::Api::Chat);
             let proxy = self.proxy || route.proxy.is_some();
             if self.name_is_known(&url, proxy, report, cancel)? {
                 report.add(self.model(route, cancel)?)?;

@@ -1,18 +1,14 @@
 //! An answer in Anthropic's format, whole or as a stream of events
 //! (<https://docs.claude.com/en/docs/build-with-claude/streaming>).
 
-use std::borrow::Cow;
-
-use serde_json::value::RawValue;
-
 use crate::chat::{Fault, Reasoning, Reply, StopReason, ToolCall, Usage};
-use crate::json::{self, Halves, Members};
+use crate::json::{Halves, Members};
 use crate::limits::provider::REPLY_BYTES;
 use crate::provider::classify::aside::{Aside, is_stated};
 use crate::provider::classify::{Failure, classify_stated};
-use crate::provider::wire::Stage;
 use crate::provider::wire::calls::with_own_ids;
 use crate::provider::wire::written::text_or_json;
+use crate::provider::wire::{Stage, mended, parse};
 
 /// Puts an answer together, event by event.
 pub struct Decoder {
@@ -107,7 +103,7 @@ impl Decoder {
         if !data.starts_with('{') {
             return self.aside.note(data);
         }
-        let data = &*read(data);
+        let data = &*mended(data);
         let event: Members<'_> = parse(data)?;
         let index = event.number("index").unwrap_or(0);
         match event.text_or_empty("type").as_str() {
@@ -140,7 +136,7 @@ impl Decoder {
 
     /// Takes an answer that came whole.
     pub fn whole(mut self, json: &str) -> Result<Reply, Failure> {
-        let json = &*read(json);
+        let json = &*mended(json);
         let message: Members<'_> = parse(json)?;
         if message.text("type").as_deref() == Some("error") || is_stated(&message.value("error")) {
             return Err(classify_stated(json));
@@ -191,7 +187,7 @@ impl Decoder {
             let thoughts = std::mem::take(&mut reply.reasoning).into_iter();
             let thoughts = thoughts.filter_map(|thought| match thought {
                 Reasoning::Text(text) | Reasoning::Signed { text, .. } => Some(text),
-                Reasoning::Redacted(_) => None,
+                Reasoning::Redacted(_) | Reasoning::Sealed(_) => None,
             });
             reply.text = thoughts.collect::<Vec<_>>().join("\n\n");
         }
@@ -297,23 +293,6 @@ impl Decoder {
         }
         Ok(())
     }
-}
-
-/// Mends what strict readers refuse.
-fn read(json: &str) -> Cow<'_, str> {
-    // Nearly all events are JSON, and are not looked through.
-    match json::envelope_from_str::<&RawValue>(json) {
-        Ok(_) => Cow::Borrowed(json),
-        Err(_) => json::mend_all(json),
-    }
-}
-
-fn parse(json: &str) -> Result<Members<'_>, Failure> {
-    json::envelope_from_str(json).map_err(broken)
-}
-
-fn broken(error: serde_json::Error) -> Failure {
-    Failure::new(Fault::Garbage, format!("broken JSON: {error}"))
 }
 
 impl Block {

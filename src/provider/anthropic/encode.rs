@@ -6,12 +6,13 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::chat::{Entry, EntryKind, Reasoning, ReasoningEffort, Request, Role, ToolSpec};
-use crate::limits::provider::{CACHE_REACH, THINKING_HIGH, THINKING_LOW, THINKING_MEDIUM};
+use crate::limits::provider::CACHE_REACH;
 use crate::provider::quirks::Quirks;
 use crate::provider::wire::body::{Body, Target};
 use crate::provider::wire::entries::{
     Part, Shown, arguments, parameters, parts, plain_id, running_turn,
 };
+use crate::provider::wire::thinking_tokens;
 
 /// Writes the body of a request.
 pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<Vec<u8>> {
@@ -22,7 +23,7 @@ pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<
     };
     let is_off = wanted == Some(ReasoningEffort::Off);
     let effort = wanted.filter(|_| !is_off && may_think(request, quirks));
-    let budget = effort.filter(|_| !quirks.adaptive).map(budget);
+    let budget = effort.filter(|_| !quirks.adaptive).map(thinking_tokens);
     let mut body = Body::new(target.extra_body, request.about_bytes());
     body.put("model", &target.model)?;
     // The budget is part of the bound, and the answer should not be shorter for it.
@@ -76,15 +77,7 @@ fn may_think(request: &Request<'_>, quirks: Quirks) -> bool {
 }
 
 fn is_signed(reasoning: &Reasoning) -> bool {
-    !matches!(reasoning, Reasoning::Text(_))
-}
-
-fn budget(effort: ReasoningEffort) -> u32 {
-    match effort {
-        ReasoningEffort::Off | ReasoningEffort::Low => THINKING_LOW,
-        ReasoningEffort::Medium => THINKING_MEDIUM,
-        ReasoningEffort::High => THINKING_HIGH,
-    }
+    matches!(reasoning, Reasoning::Signed { .. } | Reasoning::Redacted(_))
 }
 
 #[derive(Serialize)]
@@ -309,7 +302,7 @@ fn assistant(entry: &Entry, quirks: Quirks, is_running: bool) -> Vec<Block<'_>> 
         .iter()
         .filter(|_| is_running && quirks.thinking);
     let thinking = reasoning.filter_map(|reasoning| match reasoning {
-        Reasoning::Text(_) => None,
+        Reasoning::Text(_) | Reasoning::Sealed(_) => None,
         Reasoning::Signed { text, signature } => Some(Kind::Thinking {
             thinking: text,
             signature,

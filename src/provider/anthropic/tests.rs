@@ -16,6 +16,7 @@ use crate::provider::wire::example::{call, conversation, request};
 fn encoded(request: &Request<'_>, model: &str) -> String {
     let target = Target {
         model,
+        provider: "anthropic",
         quirks: Quirks::of_name("anthropic", Format::Anthropic, model),
         extra_body: &Map::new(),
     };

@@ -43,6 +43,7 @@ fn answer_to(entries: &[Entry], names: &[&'static str]) -> Reply {
         temperature: None,
         reasoning_effort: None,
         stream: false,
+        cache_key: None,
     };
     reply(&request, 7)
 }

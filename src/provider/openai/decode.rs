@@ -43,16 +43,16 @@ pub struct Decoder<'a> {
     tokens: Option<Tokens>,
     /// The server, where it is no official API.
     server: Option<Server<'a>>,
-    reply: Reply,
+    pub(super) reply: Reply,
     /// A server's text as it came, which may turn out to be reasoning.
     unsure: String,
-    reasoning: String,
+    pub(super) reasoning: String,
     calls: Calls,
     halves: Strings,
     /// Bytes of text, reasoning and arguments so far.
     size: usize,
-    stage: Stage,
-    aside: Aside,
+    pub(super) stage: Stage,
+    pub(super) aside: Aside,
 }
 
 /// A server that may not understand the template of the model it serves.
@@ -390,7 +390,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Says what of a piece is text for the person.
-    fn part(&mut self, piece: &str, show: &mut dyn FnMut(&str)) {
+    pub(super) fn part(&mut self, piece: &str, show: &mut dyn FnMut(&str)) {
         let text = self.think.push(piece);
         self.take_back();
         if self.server.is_some() {
@@ -454,6 +454,11 @@ impl<'a> Decoder<'a> {
         self.grow(grown)
     }
 
+    /// Adds a call that is whole, and whose size is counted.
+    pub(super) fn push_call(&mut self, call: Piece) {
+        self.calls.push(call, self.tools);
+    }
+
     fn end(&mut self, reason: &str) -> Result<(), Failure> {
         let stop = match reason.to_lowercase().as_str() {
             "" | "null" | "none" => return Ok(()),
@@ -487,7 +492,7 @@ impl<'a> Decoder<'a> {
         self.size
     }
 
-    fn grow(&mut self, bytes: usize) -> Result<(), Failure> {
+    pub(super) fn grow(&mut self, bytes: usize) -> Result<(), Failure> {
         self.size += bytes;
         if self.size > REPLY_BYTES {
             let reason = format!("an answer of more than {REPLY_BYTES} bytes");
@@ -526,16 +531,20 @@ fn is_said(raw: &RawValue) -> bool {
     raw.get().starts_with(['"', '[']) && !matches!(raw.get(), "\"\"" | "[]")
 }
 
-fn usage(usage: &Members<'_>) -> Usage {
-    let details = usage.members("prompt_tokens_details");
+/// The usage, as either of OpenAI's APIs tells it.
+pub(super) fn usage(usage: &Members<'_>) -> Usage {
+    let either = |names: [&str; 2]| names.iter().find_map(|name| usage.number(name));
+    let details = ["prompt_tokens_details", "input_tokens_details"];
+    let details = details.iter().find(|name| usage.raw(name).is_some());
+    let details = details.map(|name| usage.members(name)).unwrap_or_default();
     // DeepSeek has a name of its own for cached tokens.
     let cached = details.number("cached_tokens");
     let cached = cached.or_else(|| usage.number("prompt_cache_hit_tokens"));
     // OpenRouter: what the request cost, in dollars.
     let cost = json::to_text(&usage.value("cost")).and_then(|cost| cost.parse::<f64>().ok());
     Usage {
-        input: usage.number("prompt_tokens").unwrap_or(0),
-        output: usage.number("completion_tokens").unwrap_or(0),
+        input: either(["prompt_tokens", "input_tokens"]).unwrap_or(0),
+        output: either(["completion_tokens", "output_tokens"]).unwrap_or(0),
         cached: cached.unwrap_or(0),
         written: details.number("cache_write_tokens").unwrap_or(0),
         cost: (cost.unwrap_or(0.0) * NANODOLLARS).round() as u64,

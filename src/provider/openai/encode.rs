@@ -52,12 +52,17 @@ fn effort(request: &Request<'_>, quirks: Quirks) -> Option<&'static str> {
     match quirks.effort {
         Effort::NoneWithTools if !request.tools.is_empty() => Some("none"),
         Effort::Never => None,
-        _ => request.reasoning_effort.map(|effort| match effort {
-            ReasoningEffort::Off if quirks.always_thinks => ReasoningEffort::Low.as_str(),
-            ReasoningEffort::Off => "none",
-            effort => effort.as_str(),
-        }),
+        _ => asked_effort(request, quirks),
     }
+}
+
+/// The effort as it is sent.
+pub(super) fn asked_effort(request: &Request<'_>, quirks: Quirks) -> Option<&'static str> {
+    request.reasoning_effort.map(|effort| match effort {
+        ReasoningEffort::Off if quirks.always_thinks => ReasoningEffort::Low.as_str(),
+        ReasoningEffort::Off => "none",
+        effort => effort.as_str(),
+    })
 }
 
 #[derive(Serialize)]
@@ -133,7 +138,8 @@ struct CalledFunction<'a> {
     arguments: Cow<'a, RawValue>,
 }
 
-fn as_text<S: Serializer>(json: &RawValue, serializer: S) -> Result<S::Ok, S::Error> {
+/// Writes JSON as a JSON text.
+pub(super) fn as_text<S: Serializer>(json: &RawValue, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(json.get())
 }
 

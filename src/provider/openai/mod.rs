@@ -3,6 +3,7 @@
 
 pub mod decode;
 pub mod encode;
+pub mod responses;
 
 #[cfg(test)]
 mod tests;

@@ -20,6 +20,7 @@ use crate::provider::wire::example::{TOOLS, call, conversation, request};
 fn encoded(request: &Request<'_>, provider: &str, model: &str) -> String {
     let target = Target {
         model,
+        provider,
         quirks: Quirks::of_name(provider, Format::OpenAi, model),
         extra_body: &Map::new(),
     };

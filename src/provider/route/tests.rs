@@ -194,7 +194,12 @@ fn an_unknown_name_with_a_base_is_openai_compatible() {
         ),
     ] {
         let route = choose("", provider, model, providers).unwrap();
-        let chosen = format!("{} {} {}", route.provider, route.model, route.url());
+        let chosen = format!(
+            "{} {} {}",
+            route.provider,
+            route.model,
+            route.url(Api::Chat)
+        );
         assert_eq!(chosen, expected);
         assert!(!route.needs_key);
     }
@@ -236,7 +241,7 @@ fn a_base_of_ones_own_needs_no_key_and_may_be_the_whole_address() {
         ),
     ] {
         let route = route(base, name);
-        assert_eq!(route.url(), expected);
+        assert_eq!(route.url(Api::Chat), expected);
         assert!(!route.needs_key);
     }
     assert!(choose("", "openai", "m", "{}").unwrap().needs_key);
@@ -247,7 +252,10 @@ fn a_local_server_counts_as_configured_only_where_it_is_mentioned() {
     assert!(choose("", "auto", "", "{}").unwrap().is_offline());
     let route = choose("", "auto", "", r#"{"ollama": {}}"#).unwrap();
     assert_eq!(route.provider, "ollama");
-    assert_eq!(route.url(), "http://127.0.0.1:11434/v1/chat/completions");
+    assert_eq!(
+        route.url(Api::Chat),
+        "http://127.0.0.1:11434/v1/chat/completions"
+    );
 }
 
 #[test]

@@ -134,6 +134,7 @@ fn question(entries: &[Entry]) -> Request<'_> {
         temperature: Some(0.5),
         reasoning_effort: None,
         stream: true,
+        cache_key: None,
     }
 }
 

@@ -11,6 +11,8 @@ use super::super::quirks::Quirks;
 pub struct Target<'a> {
     /// The model's name.
     pub model: &'a str,
+    /// The provider's name.
+    pub provider: &'a str,
     /// How its API differs.
     pub quirks: Quirks,
     /// Members that the configuration adds; they win over ours.

@@ -114,6 +114,16 @@ pub fn plain_id(id: &str) -> Cow<'_, str> {
     Cow::Owned(id.replace(|letter| !is_plain(letter), "_"))
 }
 
+/// A call's id as OpenAI's Responses API takes it. Longer ones are hashed.
+pub fn bounded_id(id: &str) -> Cow<'_, str> {
+    /// <https://developers.openai.com/api/reference/resources/responses>
+    const CHARS: usize = 64;
+    match id.chars().count() <= CHARS {
+        true => Cow::Borrowed(id),
+        false => short_id(id),
+    }
+}
+
 /// A call's id as Mistral takes it: nine letters or digits. Others are hashed (FNV-1a).
 pub fn short_id(id: &str) -> Cow<'_, str> {
     if id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {

@@ -71,5 +71,6 @@ pub fn request(entries: &[Entry]) -> Request<'_> {
         temperature: Some(0.5),
         reasoning_effort: None,
         stream: true,
+        cache_key: None,
     }
 }

@@ -1,4 +1,4 @@
-//! What both wire formats share. All pure.
+//! What the wire formats share. All pure.
 
 pub mod body;
 pub mod calls;
@@ -9,6 +9,15 @@ pub mod template;
 pub mod think;
 pub mod tokens;
 pub mod written;
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use crate::chat::{Fault, ReasoningEffort};
+use crate::json::{self, Members};
+use crate::limits::provider::{THINKING_HIGH, THINKING_LOW, THINKING_MEDIUM};
+use crate::provider::classify::Failure;
 
 #[cfg(test)]
 pub mod example;
@@ -22,4 +31,28 @@ pub enum Stage {
     Ended,
     /// Nothing follows.
     Over,
+}
+
+/// Mends what strict readers refuse.
+pub fn mended(json: &str) -> Cow<'_, str> {
+    // Nearly all events are JSON, and are not looked through.
+    match json::envelope_from_str::<&RawValue>(json) {
+        Ok(_) => Cow::Borrowed(json),
+        Err(_) => json::mend_all(json),
+    }
+}
+
+/// Reads the members of an event or of a whole answer.
+pub fn parse(json: &str) -> Result<Members<'_>, Failure> {
+    let broken = |error| Failure::new(Fault::Garbage, format!("broken JSON: {error}"));
+    json::envelope_from_str(json).map_err(broken)
+}
+
+/// Tokens that thoughts may need beside the answer.
+pub fn thinking_tokens(effort: ReasoningEffort) -> u32 {
+    match effort {
+        ReasoningEffort::Off | ReasoningEffort::Low => THINKING_LOW,
+        ReasoningEffort::Medium => THINKING_MEDIUM,
+        ReasoningEffort::High => THINKING_HIGH,
+    }
 }

@@ -1,10 +1,11 @@
 //! A model server that plays a script, records its requests, and is as strict as the real
-//! ones. It speaks OpenAI chat completions and Anthropic messages, streamed and whole, by the
+//! ones. It speaks OpenAI chat completions and responses and Anthropic messages, streamed and whole, by the
 //! request's path and its `stream` member.
 
 mod anthropic;
 mod openai;
 mod play;
+mod responses;
 mod script;
 
 use std::collections::VecDeque;
@@ -40,6 +41,8 @@ pub enum Format {
     OpenAi,
     /// Messages.
     Anthropic,
+    /// OpenAI's responses.
+    Responses,
 }
 
 /// A request to the server.
@@ -69,7 +72,11 @@ impl Request {
 
     /// The conversation.
     pub fn messages(&self) -> &[Value] {
-        self.body["messages"].as_array().map_or(&[], Vec::as_slice)
+        let messages = match self.format {
+            Format::Responses => &self.body["input"],
+            _ => &self.body["messages"],
+        };
+        messages.as_array().map_or(&[], Vec::as_slice)
     }
 
     /// The last message as JSON: a tool's result, if the model has called one.
@@ -101,6 +108,8 @@ struct Shared {
     seen: Mutex<Seen>,
     arrived: Condvar,
     stopping: AtomicBool,
+    /// Whether its refusals are what is tested.
+    may_refuse: AtomicBool,
 }
 
 /// What the server says when it is asked for its models.
@@ -133,6 +142,14 @@ impl Model {
         Self::start(in_order(script), true, false)
     }
 
+    /// The same, and it refuses what OpenAI refuses to its newer models, beside the script.
+    pub fn playing_as_openai(script: impl IntoIterator<Item = Step>) -> Self {
+        let script = in_order(script);
+        let answer =
+            move |request: &Request| responses::refusal(request).or_else(|| script(request));
+        Self::start(Box::new(answer), true, false)
+    }
+
     /// The same, with TLS.
     pub fn playing_with_tls(script: impl IntoIterator<Item = Step>) -> Self {
         Self::start(in_order(script), true, true)
@@ -141,6 +158,13 @@ impl Model {
     /// A server that answers each request with a function of the request.
     pub fn answering(answer: impl Fn(&Request) -> Step + Send + Sync + 'static) -> Self {
         Self::start(Box::new(move |request| Some(answer(request))), false, false)
+    }
+
+    /// The same, and requests that a real API would refuse are refused, and no fault of the test.
+    pub fn refusing(answer: impl Fn(&Request) -> Step + Send + Sync + 'static) -> Self {
+        let model = Self::answering(answer);
+        model.shared.may_refuse.store(true, Ordering::SeqCst);
+        model
     }
 
     /// It says how many messages of people it has seen in the conversation, and the last word of the last one: `2 so
@@ -171,6 +195,7 @@ impl Model {
             seen: Mutex::default(),
             arrived: Condvar::new(),
             stopping: AtomicBool::new(false),
+            may_refuse: AtomicBool::new(false),
         });
         let accepting = Arc::clone(&shared);
         let port = Arc::clone(&listener);
@@ -261,7 +286,7 @@ impl Drop for Model {
         for socket in &seen.sockets {
             let _ = socket.shutdown(Shutdown::Both);
         }
-        if !thread::panicking() {
+        if !thread::panicking() && !self.shared.may_refuse.load(Ordering::SeqCst) {
             assert!(
                 seen.complaints.is_empty(),
                 "the model server: {:?}",
@@ -381,6 +406,7 @@ impl Request {
         let format = match raw.path.as_str() {
             path if path.ends_with("/chat/completions") => Format::OpenAi,
             path if path.ends_with("/messages") => Format::Anthropic,
+            path if path.ends_with("/responses") => Format::Responses,
             path => return Err(format!("{} {path}: no such path", raw.method)),
         };
         let body =
@@ -388,6 +414,7 @@ impl Request {
         let complaint = match format {
             Format::OpenAi => openai::complaint(&body),
             Format::Anthropic => anthropic::complaint(&body),
+            Format::Responses => responses::complaint(&body),
         };
         match complaint {
             Some(complaint) => Err(format!("{complaint}: {body}")),

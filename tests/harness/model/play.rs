@@ -8,7 +8,7 @@ use crate::harness::gate::Gate;
 use crate::harness::wire::{self, Connection};
 
 use super::script::{Answer, Step, What};
-use super::{Format, Request, anthropic, openai};
+use super::{Format, Request, anthropic, openai, responses};
 
 /// Plays one step; returns whether the connection stays open.
 pub(super) fn play(
@@ -55,7 +55,7 @@ pub(super) fn play(
         }
         What::Overflow => {
             let body = match request.format {
-                Format::OpenAi => openai::overflow(),
+                Format::OpenAi | Format::Responses => openai::overflow(),
                 Format::Anthropic => anthropic::overflow(),
             };
             wire::respond(connection, 400, &[json_type()], &body.to_string())?;
@@ -88,6 +88,7 @@ fn whole(answer: &Answer, request: &Request, turn: usize) -> Value {
     match request.format {
         Format::OpenAi => openai::whole(answer, model, turn),
         Format::Anthropic => anthropic::whole(answer, model, turn),
+        Format::Responses => responses::whole(answer, model, turn),
     }
 }
 
@@ -96,6 +97,7 @@ fn events(answer: &Answer, request: &Request, turn: usize) -> Vec<String> {
     match request.format {
         Format::OpenAi => openai::events(answer, model, turn),
         Format::Anthropic => anthropic::events(answer, model, turn),
+        Format::Responses => responses::events(answer, model, turn),
     }
 }
 
@@ -107,7 +109,7 @@ impl Format {
     /// An error's body.
     pub(super) fn error(self, message: &str) -> Value {
         match self {
-            Self::OpenAi => openai::error(message),
+            Self::OpenAi | Self::Responses => openai::error(message),
             Self::Anthropic => anthropic::error(message),
         }
     }
