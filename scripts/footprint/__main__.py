@@ -73,10 +73,24 @@ def measure(arguments, binary, surroundings, table):
         turns.measure(program("turns"), model, table)
         search.measure(program("search"), table)
     if arguments.only != "turns":
-        layout.measure(arguments.binary.with_name("peacrab.map"), program("layout"), Telegram(folder), table)
+        map_file = arguments.binary.with_name("peacrab.map")
+        layout.measure(map_file, program("layout"), Telegram(folder), table)
+        measure_dummy(Path(f"{map_file}.dummy"), folder, program("dummy"), table)
         gateway.measure(program("gateway"), Telegram(folder), table)
         servers.measure(program("servers"), Telegram(folder), table)
         remote.measure(program("remote"), Telegram(folder), table)
+
+
+def measure_dummy(binary, folder, program, table):
+    """On a card of its own; nothing where there is none."""
+    if not table.has_card:
+        return
+    (folder / "second").mkdir()
+    card = card_with(folder / "second", binary)
+    try:
+        layout.measure_dummy((program.binary, card.binary), program, Telegram(folder), table)
+    finally:
+        card.remove()
 
 
 if __name__ == "__main__":

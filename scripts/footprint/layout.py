@@ -1,6 +1,7 @@
 """Whether the program's file has what an idle board needs in one place: cross/layout/arrange.py."""
 
 import re
+import statistics
 import struct
 import sys
 import time
@@ -16,6 +17,9 @@ from table import KB, kilobytes
 NAMES_PERCENT = 95
 # Beyond the ordered functions: those of C that share a section, and what surrounds them. The kernel maps 64 kB around a page
 COLD_TEXT_BYTES = 256 * KB
+# What a further channel of 100 kB that is not configured needs: cross/layout/dummy.s.
+DUMMY_BYTES = 4 * KB
+DUMMY_RUNS = 5
 PAGE = 4096
 PRESENT = 1 << 63  # proc_pid_pagemap(5)
 
@@ -53,6 +57,24 @@ def measure(map_file, program, telegram, table):
         time.sleep(SETTLE_TIME)
         cold = text_beyond(gateway.pid, program.binary, max(hot))
     table.gate("text resident beyond the ordered functions, idle", cold, COLD_TEXT_BYTES, kilobytes)
+
+
+def measure_dummy(binaries, program, telegram, table):
+    """Idle resident memory of two programs that only differ in a channel that is not configured: the program on one card and
+    the one with the channel on another one."""
+    resident = {binary: [] for binary in binaries}
+    # The first starts read from the cards, and write what later ones read.
+    for run in range(DUMMY_RUNS + 1):
+        for binary in binaries:
+            program.binary = str(binary)
+            polls = telegram.polls
+            with Gateway(program, telegram) as gateway:
+                telegram.wait_for_poll(polls + 1)
+                time.sleep(SETTLE_TIME)
+                if run:
+                    resident[binary].append(gateway.memory().resident)
+    without, with_dummy = (statistics.median(resident[binary]) for binary in binaries)
+    table.gate("idle with a further channel of 100 kB, more", max(with_dummy - without, 0), DUMMY_BYTES, kilobytes)
 
 
 def text_beyond(pid, binary, address):
