@@ -318,7 +318,7 @@ impl ToolSpec {
 }
 
 /// How hard a reasoning model should think.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReasoningEffort {
     /// None, or as little as the model can.
@@ -329,11 +329,22 @@ pub enum ReasoningEffort {
     Medium,
     /// Slow and thorough.
     High,
+    /// For long work; not every model has it.
+    XHigh,
+    /// As much as the model can; not every model has it.
+    Max,
 }
 
 impl ReasoningEffort {
     /// Every effort, from the least.
-    pub const ALL: [Self; 4] = [Self::Off, Self::Low, Self::Medium, Self::High];
+    pub const ALL: [Self; 6] = [
+        Self::Off,
+        Self::Low,
+        Self::Medium,
+        Self::High,
+        Self::XHigh,
+        Self::Max,
+    ];
 
     /// The word in the configuration, and on the wire except for [`Off`](Self::Off).
     pub fn as_str(self) -> &'static str {
@@ -342,6 +353,8 @@ impl ReasoningEffort {
             Self::Low => "low",
             Self::Medium => "medium",
             Self::High => "high",
+            Self::XHigh => "xhigh",
+            Self::Max => "max",
         }
     }
 }

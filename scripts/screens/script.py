@@ -41,7 +41,7 @@ STEPS = {
 class Connection(model.Connection):
     """Follows the steps of the last question."""
 
-    models = ("gpt-6-sol", "gpt-6-sol-mini")
+    models = ("gpt-6.1-sol", "gpt-6-luna")
     # Called before each step with the question and the number of the step.
     before = staticmethod(lambda question, step: None)
 

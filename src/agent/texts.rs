@@ -68,8 +68,8 @@ texts! {
         "已更改：{files}。用 /diff 查看，用 /undo 撤销。",
     }
     pub fn help_think() {
-        "How much the model thinks: /think off, low, medium, high or default",
-        "模型思考的程度：/think off、low、medium、high 或 default",
+        "How much the model thinks: /think off, low, medium, high, xhigh, max or default",
+        "模型思考的程度：/think off、low、medium、high、xhigh、max 或 default",
     }
     pub fn help_mcp() {
         "List the servers of tools (MCP); /mcp login NAME signs in to one",
@@ -335,12 +335,12 @@ texts! {
     pub fn think_default() { "the model's own default", "模型的默认设置" }
     pub fn think_configured(level) { "{level} (default)", "{level}（默认）" }
     pub fn think_how() {
-        "Change it with /think off, low, medium, high or default.",
-        "用 /think off、low、medium、high 或 default 更改。",
+        "Change it with /think off, low, medium, high, xhigh, max or default.",
+        "用 /think off、low、medium、high、xhigh、max 或 default 更改。",
     }
     pub fn think_unknown(word) {
-        "Unknown level {word}. Use /think off, low, medium, high or default.",
-        "未知的级别 {word}。请用 /think off、low、medium、high 或 default。",
+        "Unknown level {word}. Use /think off, low, medium, high, xhigh, max or default.",
+        "未知的级别 {word}。请用 /think off、low、medium、high、xhigh、max 或 default。",
     }
     pub fn think_never(model) {
         "{model} does not think, so this changes nothing.",

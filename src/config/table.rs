@@ -92,7 +92,7 @@ static FRONT: &[Key] = &[
     key("agents.defaults.maxTokens", Whole(1, 1_000_000), "8192", "Maximum tokens per reply."),
     key("agents.defaults.contextWindowTokens", Whole(1_000, 10_000_000), "128000", "Size of the model's context window, in tokens. Requests are kept within it."),
     key("agents.defaults.temperature", Real(0.0, 2.0), "0.1", "Sampling temperature. null leaves it to the provider.").or_null(),
-    key("agents.defaults.reasoningEffort", Choice(&["off", "low", "medium", "high"]), "null", "How much a reasoning model thinks; /think changes it for one conversation. null leaves it to the provider.").or_null(),
+    key("agents.defaults.reasoningEffort", Choice(&["off", "low", "medium", "high", "xhigh", "max"]), "null", "How much a reasoning model thinks; a model that has no xhigh or max thinks as much as it can. /think changes it for one conversation. null leaves it to the provider.").or_null(),
     key("agents.defaults.maxToolIterations", Whole(1, 1_000), "40", "Maximum steps per turn; after that the agent reports how far it got."),
     key("agents.defaults.memoryWindow", Whole(2, 100_000), "100", "Maximum number of earlier turns (a message and all until its answer) sent with a request."),
     key("agents.defaults.maxToolResultChars", Whole(500, 1_000_000), "16000", "Maximum characters of a tool's result that the model sees. The rest goes to a file in the workspace, which the result names."),

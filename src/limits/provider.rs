@@ -39,6 +39,8 @@ pub const THINKING_LOW: u32 = 1024;
 pub const THINKING_MEDIUM: u32 = 4096;
 /// See [`THINKING_LOW`].
 pub const THINKING_HIGH: u32 = 16_384;
+/// See [`THINKING_LOW`].
+pub const THINKING_MAX: u32 = 32_768;
 /// Characters of one tool's result in an answer of the offline helper.
 pub const OFFLINE_RESULT_CHARS: usize = 4000;
 /// Characters of a provider's name that are compared with those that are known.

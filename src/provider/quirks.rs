@@ -4,7 +4,7 @@
 use super::classify::Failure;
 use super::route::Route;
 use super::table::{Api, Format};
-use crate::chat::Fault;
+use crate::chat::{Fault, ReasoningEffort};
 use crate::limits::provider::LEARNED_TOKENS_MIN;
 
 /// What to do with a requested reasoning effort.
@@ -49,6 +49,8 @@ pub struct Quirks {
     pub temperature: bool,
     /// What to do with the wish for an effort.
     pub effort: Effort,
+    /// The most that is sent of it.
+    pub effort_max: ReasoningEffort,
     /// OpenAI: usage in a stream has to be asked for with `stream_options`.
     pub usage_option: bool,
     /// The model understands images.
@@ -110,8 +112,17 @@ impl Quirks {
             completion_tokens: reasons,
             max_tokens: u32::MAX,
             // https://platform.claude.com/docs/en/models/sonnet-5/migration-guide; Kimi's is fixed.
-            temperature: !reasons && !is_kimi && claude.is_none_or(|version| version < (4, 7)),
+            // Google wants its newer models left at 1 (<https://ai.google.dev/gemini-api/docs/gemini-3>).
+            temperature: !reasons
+                && !is_kimi
+                && !is_newer_gemini(bare)
+                && claude.is_none_or(|version| version < (4, 7)),
+            effort_max: match bare.starts_with("gemini") {
+                true => ReasoningEffort::High,
+                false => ReasoningEffort::Max,
+            },
             effort: match provider {
+                "openai" if bare.contains("astra") => Effort::Asked,
                 "openai" if reasons && has_tools_without_reasoning(bare) => Effort::NoneWithTools,
                 "openai" if is_older_gpt(bare) => Effort::Never,
                 _ => Effort::Asked,
@@ -119,10 +130,7 @@ impl Quirks {
             usage_option: provider != "mistral",
             sees: sees(&model),
             thoughts: thoughts(provider, bare),
-            signatures: model.starts_with("gemini")
-                && !["gemini-1", "gemini-2"]
-                    .iter()
-                    .any(|old| model.starts_with(old)),
+            signatures: is_newer_gemini(&model),
             short_ids: provider == "mistral",
             adaptive: claude.is_some_and(|version| version >= (4, 6)),
             thinking: format == Format::Anthropic && claude.is_none_or(|version| version >= (3, 7)),
@@ -168,12 +176,27 @@ impl Quirks {
         let before = *self;
         let reason = reason.to_lowercase();
         if reason.contains("v1/responses") && self.api == Api::Chat {
-            self.api = Api::Responses;
+            (self.api, self.effort) = (Api::Responses, Effort::Asked);
         } else if let Some(most) = named_bound(&reason, max_tokens.min(self.max_tokens)) {
             self.max_tokens = most;
         } else if reason.contains("max_completion_tokens") {
             self.completion_tokens = !self.completion_tokens;
-        } else if reason.contains("reasoning_effort") || reason.contains("reasoning effort") {
+        } else if let Some(refused) = refused_effort(&reason, self.effort_max) {
+            let below = ReasoningEffort::ALL
+                .into_iter()
+                .rfind(|effort| *effort < refused);
+            match below {
+                Some(below) if below > ReasoningEffort::Off => self.effort_max = below,
+                // `none` is refused, or even the least.
+                None if !self.always_thinks => {
+                    (self.always_thinks, self.effort) = (true, Effort::Asked);
+                }
+                _ => self.effort = Effort::Never,
+            }
+        } else if ["reasoning_effort", "reasoning effort", "reasoning.effort"]
+            .iter()
+            .any(|name| reason.contains(name))
+        {
             self.effort = match self.effort {
                 Effort::Asked if reason.contains("none") => Effort::NoneWithTools,
                 _ => Effort::Never,
@@ -197,6 +220,23 @@ impl Quirks {
         }
         *self != before
     }
+}
+
+/// The effort that a complaint refuses, such as `unsupported value: 'xhigh' is not supported`. Where it only
+/// lists those that there are, it is the first one above the usual three.
+fn refused_effort(reason: &str, most: ReasoningEffort) -> Option<ReasoningEffort> {
+    let value = reason.split_once("value: '").map(|(_, rest)| rest);
+    let value = value.and_then(|rest| rest.split('\'').next());
+    let named = |effort: &ReasoningEffort| match value {
+        Some("none") => *effort == ReasoningEffort::Off,
+        Some(word) => effort.as_str() == word,
+        None => false,
+    };
+    let above = || {
+        let is_listed = reason.contains("effort") && reason.contains("input should be");
+        (is_listed && most > ReasoningEffort::High).then_some(ReasoningEffort::XHigh)
+    };
+    ReasoningEffort::ALL.into_iter().find(named).or_else(above)
 }
 
 /// The bound that a complaint about `max_tokens` names, below the one that was asked for.
@@ -229,6 +269,12 @@ fn is_openai_reasoning(bare: &str) -> bool {
 /// Whether the name is of an OpenAI model before reasoning: GPT-3 and GPT-4.
 fn is_older_gpt(bare: &str) -> bool {
     bare.starts_with("chatgpt-") || gpt_version(bare).is_some_and(|version| version < (5, 0))
+}
+
+/// Whether the name is of a Gemini from 3 on, names without a number among them.
+fn is_newer_gemini(name: &str) -> bool {
+    let is_old = |old| name.starts_with(old);
+    name.starts_with("gemini") && !["gemini-1", "gemini-2"].into_iter().any(is_old)
 }
 
 /// Whether a Claude's thinking cannot be turned off

@@ -84,7 +84,7 @@ pub const PROVIDERS: &[Known] = &[
         format: Format::Anthropic,
         variables: &["ANTHROPIC_API_KEY"],
         keywords: &["claude"],
-        model: "claude-sonnet-5",
+        model: "claude-sonnet-5-5",
         vendor: "anthropic",
         ..CLOUD
     },
@@ -94,7 +94,7 @@ pub const PROVIDERS: &[Known] = &[
         base: "https://api.openai.com/v1",
         variables: &["OPENAI_API_KEY"],
         keywords: &["gpt-", "chatgpt", "o1", "o3", "o4"],
-        model: "gpt-6-sol",
+        model: "gpt-6.1-sol",
         vendor: "openai",
         ..CLOUD
     },
@@ -135,7 +135,7 @@ pub const PROVIDERS: &[Known] = &[
         base: "https://generativelanguage.googleapis.com/v1beta/openai",
         variables: &["GEMINI_API_KEY"],
         keywords: &["gemini"],
-        model: "gemini-flash-latest",
+        model: "gemini-3.8-flash",
         vendor: "google",
         ..CLOUD
     },

@@ -135,7 +135,7 @@ fn encode_within(entry: &Entry, content_bytes: usize, call_bytes: usize) -> Vec<
         },
         content: &content,
         tool_calls: &tool_calls,
-        reasoning: entry.sealed().filter(|_| is_saved).collect(),
+        sealed: entry.sealed().filter(|_| is_saved).collect(),
         tool_call_id: id.map(|id| truncate_bytes(id, call_bytes)),
         name: entry
             .name
@@ -269,7 +269,7 @@ pub fn decode(line: &[u8]) -> Option<Line> {
                 .map(call_of)
                 .collect(),
             reasoning: wire
-                .reasoning
+                .sealed
                 .unwrap_or_default()
                 .into_iter()
                 .map(Reasoning::Sealed)
@@ -299,7 +299,7 @@ struct WireEntry<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tool_calls: &'a [WireCall<'a>],
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    reasoning: Vec<&'a Sealed>,
+    sealed: Vec<&'a Sealed>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_call_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -396,7 +396,7 @@ struct Wire {
     entry_kind: Option<String>,
     content: Option<Content>,
     tool_calls: Option<Vec<WireCall<'static>>>,
-    reasoning: Option<Vec<Sealed>>,
+    sealed: Option<Vec<Sealed>>,
     tool_call_id: Option<String>,
     name: Option<String>,
     timestamp: Option<String>,

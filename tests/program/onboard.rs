@@ -97,8 +97,8 @@ fn the_questions_fit_the_screen() {
     terminal.type_text("chatgpt");
     terminal.type_text(RETURN);
     answer(&mut terminal, "openai API key?", KEY);
-    terminal.wait_for("[gpt-6-sol]: ");
-    terminal.wait_for_screen("Which model? [gpt-6-sol]:");
+    terminal.wait_for("[gpt-6.1-sol]: ");
+    terminal.wait_for_screen("Which model? [gpt-6.1-sol]:");
     let screen = terminal.screen();
     let (_, screen) = screen.split_once("openai API key?").unwrap();
     let rows: String = (1..=15)
@@ -112,7 +112,7 @@ fn the_questions_fit_the_screen() {
              Connected: openai offers 20 models.\n\
              {rows}      … and 5 more\n\
              Enter a number, a name, or a part of a name to search for.\n\n\
-             Which model? [gpt-6-sol]:",
+             Which model? [gpt-6.1-sol]:",
             "*".repeat(KEY.len())
         )
     );

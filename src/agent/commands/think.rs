@@ -10,6 +10,9 @@ use crate::message::{CommandButton, SessionKey};
 use crate::provider::quirks::ThinkingControl;
 use crate::text::reveal;
 
+/// Buttons side by side, so that a phone shows their words.
+const BUTTONS_PER_ROW: usize = 4;
+
 /// The word that goes back to the configuration.
 const DEFAULT: &str = "default";
 
@@ -51,9 +54,10 @@ impl Agent {
             label: word.to_owned(),
             command: format!("/think {word}"),
         };
+        let buttons: Vec<_> = words.into_iter().chain([DEFAULT]).map(button).collect();
         CommandAnswer {
             text: format!("{line}\n\n{note}"),
-            buttons: vec![words.into_iter().chain([DEFAULT]).map(button).collect()],
+            buttons: buttons.chunks(BUTTONS_PER_ROW).map(<[_]>::to_vec).collect(),
         }
     }
 

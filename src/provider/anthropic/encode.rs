@@ -19,7 +19,7 @@ pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<
     let quirks = target.quirks;
     let wanted = match request.reasoning_effort {
         Some(ReasoningEffort::Off) if quirks.always_thinks => Some(ReasoningEffort::Low),
-        effort => effort,
+        effort => effort.map(|effort| effort.min(quirks.effort_max)),
     };
     let is_off = wanted == Some(ReasoningEffort::Off);
     let effort = wanted.filter(|_| !is_off && may_think(request, quirks));

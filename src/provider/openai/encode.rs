@@ -58,7 +58,8 @@ fn effort(request: &Request<'_>, quirks: Quirks) -> Option<&'static str> {
 
 /// The effort as it is sent.
 pub(super) fn asked_effort(request: &Request<'_>, quirks: Quirks) -> Option<&'static str> {
-    request.reasoning_effort.map(|effort| match effort {
+    let asked = request.reasoning_effort;
+    asked.map(|effort| match effort.min(quirks.effort_max) {
         ReasoningEffort::Off if quirks.always_thinks => ReasoningEffort::Low.as_str(),
         ReasoningEffort::Off => "none",
         effort => effort.as_str(),

@@ -38,6 +38,7 @@ fn newer_gpt_models_have_tools_only_without_reasoning() {
     assert_eq!(effort("openai", "gpt-5.6-terra"), Effort::NoneWithTools);
     assert_eq!(effort("openai", "gpt-6-sol"), Effort::NoneWithTools);
     assert_eq!(effort("openai", "gpt-5.2"), Effort::Asked);
+    assert_eq!(effort("openai", "gpt-6.2-astra"), Effort::Asked);
     assert_eq!(effort("openrouter", "openai/gpt-6-sol"), Effort::Asked);
 }
 
@@ -117,6 +118,51 @@ fn claude_takes_a_temperature_until_4_6_and_thinks_adaptively_from_then_on() {
     }
     assert!(!of("openrouter", "anthropic/claude-opus-4.7").temperature);
     assert!(!of("anthropic", "deepseek-v4-pro").adaptive);
+}
+
+#[test]
+fn gemini_takes_no_temperature_from_3_on() {
+    for (provider, model, expected) in [
+        ("gemini", "gemini-2.5-flash", true),
+        ("gemini", "gemini-3.8-flash", false),
+        ("gemini", "gemini-4-argon", false),
+        ("gemini", "gemini-flash-latest", false),
+        ("openrouter", "google/gemini-3.5-flash", false),
+        ("house", "gemma-4", true),
+    ] {
+        assert_eq!(of(provider, model).temperature, expected, "{model}");
+    }
+}
+
+#[test]
+fn an_effort_that_is_refused_becomes_the_next_lower_one() {
+    use ReasoningEffort::{High, Low, Max, XHigh};
+    let refused = |value: &str| {
+        format!(
+            "Unsupported value: '{value}' is not supported with the 'o9' model. Supported values are: \
+             'none', 'low', 'medium', and 'high'.; parameter reasoning_effort"
+        )
+    };
+    let mut quirks = of("house", "o9");
+    assert_eq!(quirks.effort_max, Max);
+    for (value, expected) in [("max", XHigh), ("xhigh", High)] {
+        assert!(quirks.learn(&refused(value), 8192));
+        assert_eq!(
+            (quirks.effort_max, quirks.effort),
+            (expected, Effort::Asked)
+        );
+    }
+    assert!(quirks.learn(&refused("none"), 8192));
+    assert_eq!((quirks.always_thinks, quirks.effort), (true, Effort::Asked));
+    quirks.effort_max = Low;
+    assert!(quirks.learn(&refused("low"), 8192));
+    assert_eq!(quirks.effort, Effort::Never);
+    // As others say it.
+    let mut quirks = of("anthropic", "claude-opus-4-6");
+    let said = "output_config.effort: Input should be 'low', 'medium' or 'high'";
+    assert!(quirks.learn(said, 8192));
+    assert_eq!(quirks.effort_max, High);
+    assert_eq!(of("gemini", "gemini-3.8-flash").effort_max, High);
 }
 
 #[test]

@@ -130,8 +130,13 @@ const ROWS: &[Row] = &[
     // Nobody has its key: it says so when it is asked.
     ("OPENAI", "auto", "claude-opus-5", "anthropic claude-opus-5"),
     // The first with a key, with its own model.
-    ("ANTHROPIC OPENAI", "auto", "", "anthropic claude-sonnet-5"),
-    ("OPENAI OPENROUTER", "auto", "", "openai gpt-6-sol"),
+    (
+        "ANTHROPIC OPENAI",
+        "auto",
+        "",
+        "anthropic claude-sonnet-5-5",
+    ),
+    ("OPENAI OPENROUTER", "auto", "", "openai gpt-6.1-sol"),
     ("XAI NVIDIA", "", "", "xai grok-4.3"),
     ("ZAI", "auto", "", "zhipu glm-5.2"),
     ("MISTRAL", "auto", "unheard-of", "mistral unheard-of"),
@@ -139,8 +144,8 @@ const ROWS: &[Row] = &[
     ("", "auto", "", "offline "),
     ("", "auto", "unheard-of", "offline "),
     // Names as people write them.
-    (ALL, "OpenAI", "", "openai gpt-6-sol"),
-    (ALL, "Claude", "", "anthropic claude-sonnet-5"),
+    (ALL, "OpenAI", "", "openai gpt-6.1-sol"),
+    (ALL, "Claude", "", "anthropic claude-sonnet-5-5"),
     (
         ALL,
         "AUTO",

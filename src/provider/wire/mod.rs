@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 
 use crate::chat::{Fault, ReasoningEffort};
 use crate::json::{self, Members};
-use crate::limits::provider::{THINKING_HIGH, THINKING_LOW, THINKING_MEDIUM};
+use crate::limits::provider::{THINKING_HIGH, THINKING_LOW, THINKING_MAX, THINKING_MEDIUM};
 use crate::provider::classify::Failure;
 
 #[cfg(test)]
@@ -54,5 +54,6 @@ pub fn thinking_tokens(effort: ReasoningEffort) -> u32 {
         ReasoningEffort::Off | ReasoningEffort::Low => THINKING_LOW,
         ReasoningEffort::Medium => THINKING_MEDIUM,
         ReasoningEffort::High => THINKING_HIGH,
+        ReasoningEffort::XHigh | ReasoningEffort::Max => THINKING_MAX,
     }
 }

@@ -208,7 +208,7 @@ fn a_person_is_asked_what_no_flag_says() {
     for text in [
         "Connected: openai offers 3 models.",
         "   2  m-small\n",
-        "Which model? [gpt-6-sol]",
+        "Which model? [gpt-6.1-sol]",
         "Model: m-small",
         "It is @crabby_bot.",
     ] {
