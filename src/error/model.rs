@@ -103,9 +103,7 @@ impl ModelError {
             Fault::Unknown => format!(
                 "Check agents.defaults.model, and providers.{provider}.apiBase if you set it"
             ),
-            Fault::Request => format!(
-                "Try another model, or check agents.defaults.temperature and providers.{provider}.extraBody"
-            ),
+            Fault::Request => refusal_advice(provider, &self.reason),
             Fault::Filter => "Rephrase it, or use another model".to_owned(),
             Fault::Overflow => {
                 "Start a new one (/new), or use a model with a larger context window".to_owned()
@@ -123,6 +121,51 @@ impl ModelError {
         }
     }
 }
+
+/// What to do about a request that a provider refused, by the words of the refusal.
+fn refusal_advice(provider: &str, reason: &str) -> String {
+    let reason = reason.to_lowercase();
+    let names = |words: &[&str]| words.iter().any(|word| reason.contains(word));
+    match () {
+        () if names(&["v1/responses"]) => {
+            format!("It needs OpenAI's other API: set providers.{provider}.api to responses")
+        }
+        () if names(&["temperature"]) => "Check agents.defaults.temperature".to_owned(),
+        () if names(&["effort"]) => {
+            "Use another level of agents.defaults.reasoningEffort or /think".to_owned()
+        }
+        () if names(&["image"]) => format!(
+            "Use a model that understands images, or set providers.{provider}.images to false"
+        ),
+        () if names(&["tool", "function"]) => {
+            "Use a model that can call tools (agents.defaults.model)".to_owned()
+        }
+        () if names(&[
+            "max_tokens",
+            "max_completion",
+            "max_output",
+            "output tokens",
+        ]) =>
+        {
+            "Check agents.defaults.maxTokens".to_owned()
+        }
+        () if names(UNKNOWN_PARAMETER) => {
+            format!("Check providers.{provider}.extraBody if you set it, or use another model")
+        }
+        () => "Use another model (agents.defaults.model)".to_owned(),
+    }
+}
+
+/// How servers say that they do not know a member of a request.
+const UNKNOWN_PARAMETER: &[&str] = &[
+    "parameter",
+    "argument",
+    "extra inputs",
+    "unknown field",
+    "unknown name",
+    "unexpected",
+    "not permitted",
+];
 
 impl fmt::Display for ModelError {
     /// What happened, what the other side said, and what the person can do about it.
@@ -192,6 +235,45 @@ mod tests {
             ),
         ] {
             assert_eq!(error.to_string(), expected);
+        }
+        for (reason, advice) in [
+            (
+                "the moon is wrong",
+                "Use another model (agents.defaults.model)",
+            ),
+            (
+                "Please use /v1/responses instead",
+                "It needs OpenAI's other API: set providers.my-proxy.api to responses",
+            ),
+            (
+                "`temperature` is deprecated",
+                "Check agents.defaults.temperature",
+            ),
+            (
+                "tools[0]: schema is invalid",
+                "Use a model that can call tools (agents.defaults.model)",
+            ),
+            (
+                "image exceeds 5 MB maximum",
+                "Use a model that understands images, or set providers.my-proxy.images to false",
+            ),
+            (
+                "body.top_k: Extra inputs are not permitted",
+                "Check providers.my-proxy.extraBody if you set it, or use another model",
+            ),
+            (
+                "max_tokens must be positive",
+                "Check agents.defaults.maxTokens",
+            ),
+            (
+                "reasoning.effort is wrong",
+                "Use another level of agents.defaults.reasoningEffort or /think",
+            ),
+        ] {
+            assert_eq!(
+                error(Fault::Request, reason).to_string(),
+                format!("my-proxy rejected the request for m: {reason}. {advice}")
+            );
         }
         let busy = ModelError {
             status: Some(502),
