@@ -87,6 +87,12 @@ impl Call<'_> {
             quirks: self.quirks,
             extra_body: &self.route.extra_body,
         };
+        let tools = request.tools;
+        // What it writes may be a call all the same.
+        let request = &Request {
+            tools: if self.quirks.tools { tools } else { &[] },
+            ..request.clone()
+        };
         let (body, decoder) = match self.route.format {
             Format::Anthropic => {
                 let decoder = anthropic::decode::Decoder::new(self.nonce);
@@ -96,7 +102,7 @@ impl Call<'_> {
                 )
             }
             Format::OpenAi | Format::Offline => {
-                let mut decoder = openai::decode::Decoder::new(request.tools, self.nonce);
+                let mut decoder = openai::decode::Decoder::new(tools, self.nonce);
                 if !self.route.is_official() {
                     decoder = decoder.of_server(openai::decode::Server {
                         model: self.model,

@@ -53,6 +53,8 @@ pub struct Quirks {
     pub effort_max: ReasoningEffort,
     /// OpenAI: usage in a stream has to be asked for with `stream_options`.
     pub usage_option: bool,
+    /// The model takes tools.
+    pub tools: bool,
     /// The model understands images.
     pub sees: bool,
     /// OpenAI: which reasoning goes back.
@@ -128,6 +130,7 @@ impl Quirks {
                 _ => Effort::Asked,
             },
             usage_option: provider != "mistral",
+            tools: true,
             sees: sees(&model),
             thoughts: thoughts(provider, bare),
             signatures: is_newer_gemini(&model),
@@ -165,8 +168,10 @@ impl Quirks {
             self.api = Api::OnlyChat;
             return true;
         }
-        let names_api = failure.reason.contains("v1/responses");
-        (failure.fault == Fault::Request || is_missing && names_api)
+        // Some say 404 of what a model cannot do.
+        let reason = failure.reason.to_lowercase();
+        let is_able = !reason.contains("v1/responses") && !refuses_tools(&reason);
+        (failure.fault == Fault::Request || is_missing && !is_able)
             && self.learn(&failure.reason, max_tokens)
     }
 
@@ -213,6 +218,8 @@ impl Quirks {
             self.adaptive = true;
         } else if reason.contains("thinking") {
             self.thinking = false;
+        } else if refuses_tools(&reason) {
+            self.tools = false;
         } else if reason.contains("image_url")
             || reason.contains("image") && reason.contains("support")
         {
@@ -220,6 +227,27 @@ impl Quirks {
         }
         *self != before
     }
+}
+
+/// Whether a complaint, in lower case, is that a model takes no tools.
+fn refuses_tools(reason: &str) -> bool {
+    [
+        "support tools",
+        "support tool use",
+        "support tool call",
+        "support function call",
+        "tools are not supported",
+        "tools is not supported",
+        "`tools` is not supported",
+        "'tools' is not supported",
+        "tool use is not supported",
+        "tool calling is not supported",
+        "function calling is not supported",
+        // vLLM, where tools are not turned on.
+        "enable-auto-tool-choice",
+    ]
+    .iter()
+    .any(|words| reason.contains(words))
 }
 
 /// The effort that a complaint refuses, such as `unsupported value: 'xhigh' is not supported`. Where it only

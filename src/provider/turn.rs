@@ -195,8 +195,12 @@ impl<'a> Turn<'a> {
                 let quirks = &mut candidate.state().quirks;
                 quirks.learn_from(&failure, &candidate.route, request.max_tokens)
             };
+            let (_, before_learning) = candidate.model();
             if learned < LEARNINGS && learn() {
                 learned += 1;
+                if before_learning.tools && !candidate.model().1.tools {
+                    listener(Progress::Notice(&tools_notice(candidate)));
+                }
                 continue;
             }
             let failed = Failed {
@@ -307,6 +311,13 @@ fn answered(candidate: &Candidate, mut reply: Reply) -> Answer {
 /// From 0 to 1.
 fn jitter() -> f64 {
     f64::from(random() as u32) / f64::from(u32::MAX)
+}
+
+fn tools_notice(candidate: &Candidate) -> String {
+    format!(
+        "{} cannot use tools: it can talk, but not read files, run commands, set reminders or look things up",
+        candidate.name()
+    )
 }
 
 fn retry_notice(error: &ModelError, wait: Duration) -> String {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::harness::home::Home;
-use crate::harness::model::{Model, Step, call, events, say};
+use crate::harness::model::{Model, Step, call, error, events, say};
 use crate::harness::program::{Output, Program};
 
 /// Asks a model that plays a script.
@@ -287,5 +287,24 @@ fn a_stream_that_ends_without_an_end_is_said_to_be_cut() {
         let output = program.run().ends_with(1);
         output.complains_of(&["lost mid-answer"]);
         assert!(json || output.stdout.is_empty(), "{output:?}");
+    }
+}
+
+#[test]
+fn a_model_without_tools_talks_without_them() {
+    for status in [400, 404] {
+        let model = Model::answering(move |request| match request.body.get("tools") {
+            Some(_) => error(
+                status,
+                "registry.ollama.ai/library/gemma3:1b does not support tools",
+            ),
+            None => say("Hello."),
+        });
+        let home = Home::with_model(&model);
+        let output = ask(&home).ends_with(0);
+        assert_eq!(output.stdout, "Hello.\n");
+        output.complains_of(&["fake/fake-model cannot use tools"]);
+        assert_eq!(output.stderr.matches("cannot use tools").count(), 1);
+        assert_eq!(model.requests().len(), 2);
     }
 }

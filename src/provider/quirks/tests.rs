@@ -166,6 +166,45 @@ fn an_effort_that_is_refused_becomes_the_next_lower_one() {
 }
 
 #[test]
+fn a_model_without_tools_is_known_by_what_its_server_says() {
+    let own = r#"{"apiBase":"http://h/v1"}"#;
+    let route = Route::unsaved("house", serde_json::from_str(own).unwrap(), &|_| None);
+    for (fault, said, expected) in [
+        (
+            Fault::Request,
+            "registry.ollama.ai/library/gemma3:1b does not support tools",
+            false,
+        ),
+        (
+            Fault::Unknown,
+            "No endpoints found that support tool use.",
+            false,
+        ),
+        (
+            Fault::Request,
+            "`tool calling` is not supported; tool calling is not supported",
+            false,
+        ),
+        (
+            Fault::Request,
+            "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set",
+            false,
+        ),
+        (
+            Fault::Request,
+            "Invalid schema for function 'x': 'oneOf' is not supported",
+            true,
+        ),
+        (Fault::Unknown, "model not found", true),
+        (Fault::Busy, "it does not support tools today", true),
+    ] {
+        let mut quirks = of("house", "gemma3:1b");
+        let learned = quirks.learn_from(&Failure::new(fault, said), &route, 8192);
+        assert_eq!((learned, quirks.tools), (!expected, expected), "{said}");
+    }
+}
+
+#[test]
 fn it_is_known_which_models_think() {
     use ThinkingControl::{AlwaysThinks, Free, Never, NotWithTools};
     let chat = Quirks {
