@@ -78,6 +78,9 @@ fakes: ## Check the fakes of the tests with the vendors' own libraries
 		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_mochat::serve --nocapture
 	"$${CARGO_TARGET_DIR:-target}/fakes-dingtalk/bin/python" tests/dingtalk/check.py \
 		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_dingtalk::serve --nocapture
+	"$${CARGO_TARGET_DIR:-target}/fakes-openai/bin/python" tests/openai/check.py \
+		"$${CARGO_TARGET_DIR:-target}/debug/peacrab" $(CARGO) test --locked --quiet --test program -- \
+		--ignored --exact responses::serve --nocapture
 	"$${CARGO_TARGET_DIR:-target}/fakes-irc/bin/python" tests/irc/check.py \
 		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_irc::serve --nocapture
 

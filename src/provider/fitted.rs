@@ -1,16 +1,20 @@
-//! Whatever a conversation was and however it was made to fit, both formats take it.
+//! Whatever a conversation was and however it was made to fit, each format takes it.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
 use super::quirks::Quirks;
-use super::table::Format;
+use super::table::{Api, Format};
 use super::wire::body::Target;
 use super::wire::example::{TOOLS, call};
 use crate::chat::{Entry, EntryKind, Request};
 use crate::session::conversation::{Conversation, JournalEntry};
 
-fn encode(entries: &[&Entry], stable: usize, provider: &str, format: Format) -> Value {
+fn encode(entries: &[&Entry], stable: usize, (format, api): (Format, Api)) -> Value {
+    let provider = match format {
+        Format::Anthropic => "anthropic",
+        _ => "openai",
+    };
     let request = Request {
         system: "Be brief.",
         entries,
@@ -29,11 +33,33 @@ fn encode(entries: &[&Entry], stable: usize, provider: &str, format: Format) -> 
         quirks: Quirks::of_name(provider, format, "m"),
         extra_body: &extra_body,
     };
-    let body = match format {
-        Format::Anthropic => super::anthropic::encode::encode(&request, &target),
+    let body = match (format, api) {
+        (_, Api::Responses) => super::openai::responses::encode::encode(&request, &target),
+        (Format::Anthropic, _) => super::anthropic::encode::encode(&request, &target),
         _ => super::openai::encode::encode(&request, &target),
     };
     crate::json::from_slice(&body.unwrap()).unwrap()
+}
+
+/// <https://developers.openai.com/api/reference/resources/responses>: a result has its call, and all calls
+/// have their results before anything else.
+fn check_responses(body: &Value) -> Result<(), TestCaseError> {
+    let items = body["input"].as_array().unwrap();
+    prop_assert_eq!(items[0]["role"].as_str(), Some("user"));
+    let mut open: Vec<&Value> = Vec::new();
+    for item in items {
+        match item["type"].as_str() {
+            Some("function_call") => open.push(&item["call_id"]),
+            Some("function_call_output") => {
+                let found = open.iter().position(|id| **id == item["call_id"]);
+                prop_assert!(found.is_some(), "a result without its call");
+                open.remove(found.unwrap());
+            }
+            _ => prop_assert!(open.is_empty(), "a call without its result"),
+        }
+    }
+    prop_assert!(open.is_empty());
+    Ok(())
 }
 
 fn ids(values: &[Value], path: &str) -> Vec<String> {
@@ -101,7 +127,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn every_cut_is_a_conversation_that_both_formats_take(
+    fn every_cut_is_a_conversation_that_each_format_takes(
         kinds in proptest::collection::vec((0u8..7, 0usize..4, 0usize..3_000), 0..60),
         cuts in proptest::collection::vec((0usize..12, 0usize..8_000), 1..4),
         summary in proptest::option::of("[a-z ]{1,40}"),
@@ -140,11 +166,14 @@ proptest! {
         let facts = Entry::new(EntryKind::Note, "facts");
         for (turns, budget) in cuts {
             let fitted = conversation.fit(turns, budget, &facts);
-            let openai = encode(&fitted.entries, fitted.turn, "openai", Format::OpenAi);
+            let encode = |format, api| encode(&fitted.entries, fitted.turn, (format, api));
+            let openai = encode(Format::OpenAi, Api::Chat);
             check_openai(&openai)?;
-            let anthropic = encode(&fitted.entries, fitted.turn, "anthropic", Format::Anthropic);
+            let anthropic = encode(Format::Anthropic, Api::Chat);
             check_anthropic(&anthropic)?;
-            for body in [&openai, &anthropic] {
+            let responses = encode(Format::OpenAi, Api::Responses);
+            check_responses(&responses)?;
+            for body in [&openai, &anthropic, &responses] {
                 prop_assert!(body.to_string().contains(task.trim_end()), "the task is in it");
             }
         }
