@@ -9,7 +9,9 @@ use serde_json::Value;
 /// What names of members say that are about a forward.
 const MARKS: [&str; 2] = ["forward", "relayed"];
 /// How names begin that say what may be done with a message, not what was.
-const PERMISSIONS: [&str; 6] = ["can", "allow", "no", "not", "disable", "isforwardable"];
+const PERMISSIONS: [&str; 5] = ["can", "allow", "no", "not", "disable"];
+/// The word that says so wherever it is in a name.
+const PERMISSION: &str = "forwardable";
 /// What names say that hold another message, which this one only answers.
 const OTHERS: [&str; 4] = ["quot", "repl", "reference", "parent"];
 
@@ -20,7 +22,8 @@ pub fn is_mark(name: &str, value: &Value) -> bool {
     if OTHERS.iter().any(|other| name.contains(other)) {
         return false;
     }
-    let is_permission = PERMISSIONS.iter().any(|begin| name.starts_with(begin));
+    let is_permission =
+        PERMISSIONS.iter().any(|begin| name.starts_with(begin)) || name.contains(PERMISSION);
     let is_named = !is_permission && MARKS.iter().any(|mark| name.contains(mark));
     is_named && is_set(value) || has_mark(value)
 }
@@ -74,6 +77,7 @@ mod tests {
         for message in [
             json!({"isForwarded": false, "forwardingScore": 0, "forward_origin": null, "forward": {}}),
             json!({"forwarded": "0", "forwards": [], "can_forward": true, "noForwards": true}),
+            json!({"forwardable": true, "isForwardable": 1, "message_forwardable": "yes"}),
             json!({"text": "forwarded", "list": ["forward"]}),
             json!({"quotedMessage": {"isForwarded": true}, "repliedMsg": {"forwarded": true}}),
             json!({"message_reference": {"forward": true}, "replyTo": {"isForwarded": true}}),
