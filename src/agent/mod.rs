@@ -140,7 +140,7 @@ impl Agent {
         match changed {
             Ok(paths) if paths.is_empty() => {}
             Ok(paths) => {
-                self.toolbox.prompt_changed();
+                self.toolbox.prompt_changed(&paths);
                 host.prompt_changed(&paths);
             }
             Err(error) => {
@@ -213,6 +213,8 @@ impl Agent {
         if is_talk && !models.primary().is_offline() {
             self.count_introduction();
         }
+        // Before any of it is read.
+        self.toolbox.prompt_changed(&[]);
         let watched = self.watch_changes(session, message, host);
         let run = run::Run::new(self, &models, session, (message, &options), (host, cancel));
         let report = run.drive(message);

@@ -85,7 +85,7 @@ pub struct Exec {
     protect: Vec<Pinned>,
     hide: Vec<Pinned>,
     /// The isolation that works here, once tried.
-    isolation: Mutex<Option<Isolation>>,
+    isolation: Arc<Mutex<Option<Isolation>>>,
     /// Who else changes files, or needs them unchanged.
     hold: Arc<Hold>,
     hooks: Hooks,
@@ -107,7 +107,7 @@ impl Exec {
             protect: Pinned::all(&settings.protect),
             hide: Pinned::all(&settings.hide),
             settings,
-            isolation: Mutex::new(None),
+            isolation: Arc::default(),
             hold: Arc::default(),
             hooks: Hooks::default(),
             #[cfg(feature = "test-hooks")]
@@ -127,7 +127,7 @@ impl Exec {
             protect: Pinned::all(&settings.protect),
             hide: Pinned::all(&settings.hide),
             settings,
-            isolation: Mutex::new(*self.isolation.lock()),
+            isolation: Arc::clone(&self.isolation),
             hold: Arc::clone(&self.hold),
             hooks: self.hooks,
             #[cfg(feature = "test-hooks")]

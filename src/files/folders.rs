@@ -19,7 +19,7 @@ impl Workspace {
     pub fn move_folder(&self, from: &Path, to: &OsStr) -> Result<()> {
         self.access("rename", from, |root, rest| {
             self.needs_writable(root)?;
-            let marks = self.marks()?;
+            let marks = self.marks(Intent::Write)?;
             let from = self.locate(root, rest, Intent::Write, &marks)?;
             roots::check_within(&marks, from.status()?.inode)?;
             let above = rest.parent().unwrap_or(Path::new(""));
@@ -47,7 +47,7 @@ impl Workspace {
     pub fn remove_folder(&self, path: &Path) -> Result<()> {
         self.access("remove", path, |root, rest| {
             self.needs_writable(root)?;
-            let marks = self.marks()?;
+            let marks = self.marks(Intent::Write)?;
             let above = rest.parent().unwrap_or(Path::new(""));
             let above = self.locate(root, above, Intent::Write, &marks)?;
             let name = rest
@@ -70,7 +70,7 @@ impl Workspace {
 
     /// Removes everything in a folder. Neither a mount nor what is protected is removed.
     fn empty(&self, top: OwnedFd) -> Result<(), Failure> {
-        let marks = self.marks()?;
+        let marks = self.marks(Intent::Write)?;
         let mut open: Vec<(OwnedFd, OsString)> = vec![(top, OsString::new())];
         while let Some((folder, _)) = open.last() {
             let (names, _) = at::names(at::open_folder(folder, OsStr::new("."))?, FOLDER_NAMES)?;

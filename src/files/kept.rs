@@ -1,106 +1,169 @@
 //! The files of the prompt, kept in place while commands run that must not make or change it.
 //!
 //! The kernel can protect only what is there. Where a place is missing, an empty file or folder takes it until the
-//! last of these commands has ended.
+//! last of these commands has ended. It shows a time that nothing else does: by that the next start finds those that
+//! a killed program has left.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
+use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, Result};
 use crate::sync::Mutex;
+use crate::sys::file::{try_lock, try_share, unlock};
 
-use super::PROMPT_PLACES;
+use super::survey::{PromptSurvey, refused};
+
+/// When what was made was changed, as it shows: on 3 February 2001, at 4:05:06 UTC.
+const MADE: Duration = Duration::from_secs(981_173_106);
 
 /// The workspaces in which such commands run. Agents that are loaded again share a workspace's entry.
-static KEPT: Mutex<BTreeMap<PathBuf, Weak<PromptPlaces>>> = Mutex::new(BTreeMap::new());
+static KEPT: Mutex<BTreeMap<PathBuf, Weak<Made>>> = Mutex::new(BTreeMap::new());
 
-/// The places of a workspace's prompts, all of which are there until this is dropped.
+/// The places of a workspace's prompts as a command found them, all of which are there until this is dropped.
 #[derive(Debug)]
 pub struct PromptPlaces {
+    found: PromptSurvey,
+    _made: Arc<Made>,
+}
+
+/// What was made because it was missing.
+#[derive(Debug)]
+struct Made {
     workspace: PathBuf,
-    /// What was made because it was missing.
-    made: Mutex<Vec<PathBuf>>,
+    /// The workspace, shared with other processes that keep it; `None` where it cannot be.
+    shared: Option<fs::File>,
+    paths: Mutex<Vec<PathBuf>>,
 }
 
 impl PromptPlaces {
-    /// The paths of the places.
-    pub fn paths(workspace: &Path) -> Vec<PathBuf> {
-        let places = PROMPT_PLACES.into_iter();
-        places.map(|place| workspace.join(place)).collect()
-    }
-
     /// Whether they are kept now: an empty one may be there for a command.
     pub fn are_kept(workspace: &Path) -> bool {
-        let workspace = workspace.canonicalize().unwrap_or_default();
-        let kept = KEPT.lock();
-        kept.get(&workspace)
-            .is_some_and(|places| places.strong_count() > 0)
+        made_in(workspace).is_some()
     }
 
-    /// Makes what is missing, and keeps it. Fails where a place is a link, which a command could replace.
-    pub fn hold(workspace: &Path) -> Result<Arc<Self>> {
+    /// Makes what is missing, and keeps it. `can_write` says whether a command could make something at a real path outside
+    /// the workspace. Fails where a link leads to what cannot be protected.
+    pub fn hold(workspace: &Path, can_write: &dyn Fn(&Path) -> bool) -> Result<Self> {
         let workspace = workspace
             .canonicalize()
             .map_err(Error::io("find the workspace", workspace))?;
         let mut kept = KEPT.lock();
-        kept.retain(|_, places| places.strong_count() > 0);
+        kept.retain(|_, made| made.strong_count() > 0);
         let known = kept.get(&workspace).and_then(Weak::upgrade);
-        let places = known.unwrap_or_else(|| {
-            Arc::new(Self {
+        let made = known.unwrap_or_else(|| {
+            let shared = fs::File::open(&workspace).ok();
+            Arc::new(Made {
+                shared: shared.filter(|folder| try_share(folder).is_ok_and(|is_shared| is_shared)),
                 workspace: workspace.clone(),
-                made: Mutex::default(),
+                paths: Mutex::default(),
             })
         });
-        kept.insert(workspace, Arc::downgrade(&places));
-        let filled = places.fill();
-        // Before the places can be dropped, which takes the lock too.
+        kept.insert(workspace, Arc::downgrade(&made));
+        let found = made.fill(can_write);
+        // Before what was made can be dropped, which takes the lock too.
         drop(kept);
-        filled.map(|()| places)
+        Ok(Self {
+            found: found?,
+            _made: made,
+        })
     }
 
-    /// Makes what is missing.
-    fn fill(&self) -> Result<()> {
-        let mut made = self.made.lock();
-        for path in Self::paths(&self.workspace) {
-            match fs::symlink_metadata(&path) {
-                Ok(found) if found.is_symlink() => return Err(is_link(&path)),
-                Ok(_) => continue,
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(Error::io("read", &path)(error)),
+    /// Removes what a killed program has left, unless another process keeps it.
+    pub fn clean(workspace: &Path) {
+        let Ok(workspace) = workspace.canonicalize() else {
+            return;
+        };
+        let kept = KEPT.lock();
+        if kept.get(&workspace).and_then(Weak::upgrade).is_some() {
+            return;
+        }
+        let Ok(folder) = fs::File::open(&workspace) else {
+            return;
+        };
+        if !try_lock(&folder).unwrap_or(true) {
+            return;
+        }
+        if let Ok(found) = PromptSurvey::look(&workspace, &[]) {
+            let missing = found.missing();
+            let above = missing.iter().filter_map(|path| path.parent());
+            for path in found.paths().iter().map(PathBuf::as_path).chain(above) {
+                if fs::symlink_metadata(path).is_ok_and(|it| is_made(&it)) {
+                    remove(path);
+                }
+            }
+        }
+        let _ = unlock(&folder);
+    }
+
+    /// The paths that have to be protected: places, links, and what these lead to.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.found.paths()
+    }
+
+    /// The places as they are now; `None` while they are kept for no command.
+    pub fn look(workspace: &Path) -> Option<Result<PromptSurvey>> {
+        let made = made_in(workspace)?;
+        let paths = made.paths.lock().clone();
+        Some(PromptSurvey::look(&made.workspace, &paths))
+    }
+
+    /// Whether the places are still those that were found, and what has the changed paths in the workspace too: what took
+    /// their place is not protected from what has begun before.
+    pub fn are_still(&self, now: &Result<PromptSurvey>, changed: &[String]) -> bool {
+        let now = now.as_ref();
+        now.is_ok_and(|now| self.found.has_all_of(now, changed))
+    }
+}
+
+fn made_in(workspace: &Path) -> Option<Arc<Made>> {
+    let workspace = workspace.canonicalize().ok()?;
+    KEPT.lock().get(&workspace).and_then(Weak::upgrade)
+}
+
+impl Made {
+    /// Makes what is missing, and returns all that is there then.
+    fn fill(&self, can_write: &dyn Fn(&Path) -> bool) -> Result<PromptSurvey> {
+        let mut made = self.paths.lock();
+        let mut found = PromptSurvey::look(&self.workspace, &made)?;
+        for path in found.missing() {
+            if !path.starts_with(&self.workspace) {
+                match path.parent().is_some_and(can_write) {
+                    true => return Err(refused(&path, "is missing, and a link leads to it")),
+                    false => continue,
+                }
             }
             match make(&path) {
-                Ok(()) => made.push(path),
+                Ok(()) => made.push(path.clone()),
                 // Someone else's, which stays.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(Error::io("make", &path)(error)),
             }
+            found.fill(path)?;
         }
-        Ok(())
+        Ok(found)
     }
 }
 
-impl Drop for PromptPlaces {
+impl Drop for Made {
     fn drop(&mut self) {
         let mut kept = KEPT.lock();
         let others = kept.get(&self.workspace).and_then(Weak::upgrade);
         if let Some(others) = others {
             // A command that began meanwhile has found them in place.
-            others.made.lock().append(&mut self.made.lock());
+            others.paths.lock().append(&mut self.paths.lock());
             drop(kept);
             return;
         }
         kept.remove(&self.workspace);
-        for path in self.made.lock().iter() {
-            // A folder with something in it stays, and so does a file.
-            let _ = match fs::symlink_metadata(path) {
-                Ok(found) if found.is_dir() => fs::remove_dir(path),
-                Ok(found) if found.is_file() && found.len() == 0 => fs::remove_file(path),
-                _ => Ok(()),
-            };
+        let folder = self.shared.as_ref();
+        if folder.is_none_or(|folder| try_lock(folder).unwrap_or(true)) {
+            self.paths.lock().iter().for_each(|path| remove(path));
         }
+        let _ = folder.map(unlock);
     }
 }
 
@@ -109,22 +172,33 @@ fn make(path: &Path) -> io::Result<()> {
     match path.extension() {
         Some(_) => fs::File::create_new(path).map(drop),
         None => fs::create_dir(path),
-    }
+    }?;
+    fs::File::open(path)?.set_modified(SystemTime::UNIX_EPOCH + MADE)
 }
 
-fn is_link(path: &Path) -> Error {
-    Error::Failed(format!(
-        "the command was not run: {} is a link, so it cannot be protected from what is run for someone who is not an \
-         owner. Put the file itself there",
-        path.display()
-    ))
+/// Whether something shows that it was made to keep a place.
+fn is_made(found: &Metadata) -> bool {
+    let made = SystemTime::UNIX_EPOCH + MADE;
+    found.modified().is_ok_and(|changed| changed == made)
+}
+
+/// Removes what was made. A folder with something in it stays, and so does a file.
+fn remove(path: &Path) {
+    let _ = match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir(path),
+        Ok(found) if found.is_file() && found.len() == 0 => fs::remove_file(path),
+        _ => Ok(()),
+    };
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
     use crate::config::schema::Tools;
     use crate::files::{Places, Workspace};
+    use crate::limits::files::PROMPT_LINKS;
     use crate::sys::beneath::Resolver;
 
     #[test]
@@ -132,8 +206,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |path: &str| folder.path().join(path);
         fs::write(at("AGENTS.md"), "kind").unwrap();
-        let first = PromptPlaces::hold(folder.path()).unwrap();
-        let second = PromptPlaces::hold(folder.path()).unwrap();
+        let first = PromptPlaces::hold(folder.path(), &|_| false).unwrap();
+        let second = PromptPlaces::hold(folder.path(), &|_| false).unwrap();
         drop(first);
         assert!(at("SOUL.md").is_file() && at("skills").is_dir());
         fs::write(at("USER.md"), "Ana").unwrap();
@@ -146,9 +220,227 @@ mod tests {
             .map(|entry| entry.unwrap().file_name())
             .collect();
         assert_eq!(left, ["AGENTS.md", "USER.md"]);
-        std::os::unix::fs::symlink("AGENTS.md", at("SOUL.md")).unwrap();
-        let refused = PromptPlaces::hold(folder.path()).unwrap_err().to_string();
-        assert!(refused.contains("SOUL.md is a link"), "{refused}");
+    }
+
+    #[test]
+    fn links_and_what_they_lead_to_are_kept_as_far_as_prompts_are_read_through_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let at = |path: &str| top.join(path);
+        for path in ["skills/own/notes", "projects/foo", "lib", "notes"] {
+            fs::create_dir_all(at(path)).unwrap();
+        }
+        for path in ["CLAUDE.md", "lib/a.md", "lib/b.md", "notes/MEMORY.md"] {
+            fs::write(at(path), "kind").unwrap();
+        }
+        for (target, link) in [
+            ("first.md", "AGENTS.md"),
+            ("CLAUDE.md", "first.md"),
+            ("notes", "memory"),
+            ("../projects/foo", "skills/foo"),
+            ("../../lib/a.md", "projects/foo/SKILL.md"),
+            ("../../../lib/b.md", "skills/own/notes/b.md"),
+            ("own", "skills/again"),
+            ("circle", "skills/circle"),
+            ("/etc/hostname", "skills/host"),
+            ("../new/foo", "skills/new"),
+        ] {
+            symlink(target, at(link)).unwrap();
+        }
+        let kept = PromptPlaces::hold(&top, &|_| false).unwrap();
+        let paths = kept.paths();
+        for path in [
+            "AGENTS.md",
+            "first.md",
+            "CLAUDE.md",
+            "memory",
+            "notes",
+            "skills",
+            "projects/foo",
+            "lib/a.md",
+            "lib/b.md",
+            "new",
+            "SOUL.md",
+        ] {
+            assert!(paths.contains(&at(path)), "{path}: {paths:#?}");
+        }
+        for path in [
+            "skills/own",
+            "skills/foo",
+            "projects/foo/SKILL.md",
+            "lib",
+            "new/foo",
+        ] {
+            assert!(!paths.contains(&at(path)), "{path}: {paths:#?}");
+        }
+        let now = PromptPlaces::look(&top).unwrap();
+        assert!(kept.are_still(&now, &["skills/own/notes/b.md".to_owned()]));
+        drop(kept);
+        assert!(!at("new").exists() && !at("SOUL.md").exists());
+        assert!(PromptPlaces::look(&top).is_none());
+    }
+
+    #[test]
+    fn what_cannot_be_protected_is_refused_with_its_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("skills")).unwrap();
+        let refused = |target: &str, can_write: bool| {
+            let link = top.join("skills/x");
+            let _ = fs::remove_file(&link);
+            symlink(target, &link).unwrap();
+            let held = PromptPlaces::hold(&top, &|_| can_write);
+            held.map_err(|error| error.to_string()).err()
+        };
+        let why = refused("..", false).unwrap();
+        assert!(
+            why.contains("skills/x leads to the workspace itself"),
+            "{why}"
+        );
+        assert_eq!(refused("/nowhere/x", false), None);
+        let why = refused("/nowhere/x", true).unwrap();
+        assert!(
+            why.contains("/nowhere is missing, and a link leads to it"),
+            "{why}"
+        );
+        fs::create_dir(top.join("many")).unwrap();
+        for number in 0..=PROMPT_LINKS {
+            fs::write(top.join(format!("many/{number}")), "").unwrap();
+            symlink(
+                format!("../many/{number}"),
+                top.join(format!("skills/{number}")),
+            )
+            .unwrap();
+        }
+        let why = refused("/nowhere/x", false).unwrap();
+        assert!(why.contains("one of more than 64"), "{why}");
+    }
+
+    #[test]
+    fn what_took_the_place_of_a_prompt_file_is_noticed_and_a_write_in_place_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let at = |path: &str| top.join(path);
+        fs::create_dir_all(at("skills/x")).unwrap();
+        fs::create_dir_all(at("projects/foo")).unwrap();
+        fs::write(at("AGENTS.md"), "kind").unwrap();
+        fs::write(at("skills/x/SKILL.md"), "kind").unwrap();
+        let replace = |path: &str| {
+            fs::write(at("new"), "new").unwrap();
+            fs::rename(at("new"), at(path)).unwrap();
+        };
+        let skill = ["skills/x/SKILL.md".to_owned()];
+        let are_still = |kept: &PromptPlaces| {
+            let now = PromptPlaces::look(&top).unwrap();
+            (kept.are_still(&now, &[]), kept.are_still(&now, &skill))
+        };
+        let hold = || PromptPlaces::hold(&top, &|_| false).unwrap();
+        let first = hold();
+        fs::write(at("AGENTS.md"), "in place").unwrap();
+        fs::write(at("skills/x/SKILL.md"), "in place").unwrap();
+        assert_eq!(are_still(&first), (true, true));
+        // Nothing of a command can be there that was not before, but what was moved there may be open.
+        replace("skills/x/SKILL.md");
+        assert_eq!(are_still(&first), (true, false));
+        let second = hold();
+        replace("AGENTS.md");
+        assert_eq!(are_still(&second), (false, false));
+        let third = hold();
+        symlink("../projects/foo", at("skills/foo")).unwrap();
+        assert_eq!(are_still(&third), (false, false));
+        let fourth = hold();
+        assert_eq!(are_still(&fourth), (true, true));
+        fs::remove_file(at("SOUL.md")).unwrap();
+        assert_eq!(are_still(&fourth), (false, false));
+    }
+
+    #[test]
+    fn a_view_that_keeps_the_prompt_does_not_change_what_links_of_it_lead_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        for path in ["skills", "projects/foo", "tools", "lib/x", "notes"] {
+            fs::create_dir_all(at(path)).unwrap();
+        }
+        let files = [
+            "CLAUDE.md",
+            "projects/foo/SKILL.md",
+            "lib/x/tool.json",
+            "notes/MEMORY.md",
+        ];
+        for path in files {
+            fs::write(at(path), "kind").unwrap();
+        }
+        let places = Places {
+            workspace: folder.path(),
+            hidden: &[],
+            user_home: None,
+        };
+        let whole = Workspace::open(&places, &Tools::default(), Resolver::detect()).unwrap();
+        let keeping = whole.keeping_prompt();
+        // Some are made when the workspace is open already.
+        for (target, link) in [
+            ("CLAUDE.md", "AGENTS.md"),
+            ("../projects/foo", "skills/foo"),
+            ("../lib/x", "tools/x"),
+            ("notes", "memory"),
+            ("later.md", "USER.md"),
+        ] {
+            symlink(target, at(link)).unwrap();
+        }
+        fs::write(at("own.md"), "own").unwrap();
+        let others = [
+            "AGENTS.md",
+            "memory/MEMORY.md",
+            "skills/foo/SKILL.md",
+            "skills/foo/new.md",
+            "later.md",
+            "USER.md",
+        ];
+        for path in files.into_iter().chain(others) {
+            let path = Path::new(path);
+            assert!(keeping.write(path, b"EVIL").is_err(), "{path:?}");
+            assert!(keeping.append(path, b"EVIL").is_err(), "{path:?}");
+            assert!(
+                keeping.rename(Path::new("own.md"), path).is_err(),
+                "{path:?}"
+            );
+            assert!(keeping.remove(path).is_err(), "{path:?}");
+        }
+        keeping.write(Path::new("own.md"), b"more").unwrap();
+        fs::remove_file(at("AGENTS.md")).unwrap();
+        assert!(keeping.write(Path::new("AGENTS.md"), b"EVIL").is_err());
+        whole.write(Path::new("CLAUDE.md"), b"new").unwrap();
+    }
+
+    #[test]
+    fn what_a_killed_program_has_left_is_removed_unless_another_one_keeps_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        fs::create_dir(at("skills")).unwrap();
+        symlink("../new/foo", at("skills/foo")).unwrap();
+        fs::write(at("AGENTS.md"), "").unwrap();
+        for path in ["SOUL.md", "USER.md", "memory", "new", "tools"] {
+            make(&at(path)).unwrap();
+        }
+        fs::write(at("USER.md"), "Ana").unwrap();
+        fs::write(at("tools/note"), "").unwrap();
+        let other = fs::File::open(folder.path()).unwrap();
+        assert!(try_share(&other).unwrap());
+        PromptPlaces::clean(folder.path());
+        assert!(at("SOUL.md").exists());
+        drop(other);
+        PromptPlaces::clean(folder.path());
+        for (path, is_there) in [
+            ("SOUL.md", false),
+            ("memory", false),
+            ("new", false),
+            ("AGENTS.md", true),
+            ("USER.md", true),
+            ("tools", true),
+            ("skills", true),
+        ] {
+            assert_eq!(at(path).exists(), is_there, "{path}");
+        }
     }
 
     #[test]

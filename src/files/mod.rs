@@ -9,6 +9,7 @@ mod folders;
 pub mod gzip;
 mod kept;
 mod roots;
+mod survey;
 pub mod tar;
 mod walk;
 
@@ -21,7 +22,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::config::schema::Tools;
 use crate::error::{Error, Result};
@@ -32,7 +33,8 @@ use crate::sys::{file, mounts};
 
 pub use kept::PromptPlaces;
 pub use roots::Places;
-use roots::{Failure, Guard, Intent, Mark, Place, Protection, Root, Roots, Rule};
+use roots::{Failure, Guard, Intent, Mark, Place, Root, Roots, Rule};
+pub use survey::PromptSurvey;
 pub use walk::{Found, Next, Walked};
 
 /// Files and folders of the workspace that make up the prompt, or tell the agent what to do. What is done for
@@ -89,8 +91,6 @@ pub struct Workspace {
 struct Opened {
     path: PathBuf,
     roots: Roots,
-    /// [`PROMPT_PLACES`], from when something is first done for someone who is not an owner.
-    kept: OnceLock<Vec<Guard>>,
     restricted: bool,
     resolver: Resolver,
 }
@@ -103,7 +103,6 @@ impl Workspace {
             folders: Arc::new(Opened {
                 path: places.workspace.to_owned(),
                 roots: Roots::open(places, tools)?,
-                kept: OnceLock::new(),
                 restricted: tools.restrict_to_workspace,
                 resolver,
             }),
@@ -142,7 +141,7 @@ impl Workspace {
     /// Opens a regular file to be read.
     pub fn open_read(&self, path: &Path) -> Result<File> {
         self.access("read", path, |root, rest| {
-            let marks = self.marks()?;
+            let marks = self.marks(Intent::Read)?;
             let spot = self.locate(root, rest, Intent::Read, &marks)?;
             self.open_file(&spot, Use::Read, &marks)
         })
@@ -152,7 +151,7 @@ impl Workspace {
     /// is the old content or the new. The file keeps its permissions.
     pub fn write(&self, path: &Path, content: &[u8]) -> Result<()> {
         self.access("write", path, |root, rest| {
-            let marks = self.marks()?;
+            let marks = self.marks(Intent::Write)?;
             let spot = self.locate_or_make(root, rest, &marks)?;
             let mode = match &spot.found {
                 Some(before) => {
@@ -170,7 +169,7 @@ impl Workspace {
     /// Adds to a file's end and forces it to the disk; makes the file and the folders it is in.
     pub fn append(&self, path: &Path, content: &[u8]) -> Result<()> {
         self.access("append to", path, |root, rest| {
-            let marks = self.marks()?;
+            let marks = self.marks(Intent::Write)?;
             let spot = self.locate_or_make(root, rest, &marks)?;
             let is_new = spot.found.is_none();
             let mut file = if is_new {
@@ -198,7 +197,7 @@ impl Workspace {
     /// Makes a new file, empty and open to be written, and the folders it is in.
     pub fn create(&self, path: &Path) -> Result<File> {
         self.access("make", path, |root, rest| {
-            let spot = self.locate_or_make(root, rest, &self.marks()?)?;
+            let spot = self.locate_or_make(root, rest, &self.marks(Intent::Write)?)?;
             Ok(at::open_file(&spot.folder, &spot.name, Use::Create)?)
         })
     }
@@ -221,7 +220,7 @@ impl Workspace {
         });
         let from_spot = renamed?;
         let is_elsewhere = self.access("write", to, |root, rest| {
-            let marks = self.marks()?;
+            let marks = self.marks(Intent::Write)?;
             let spot = self.locate_or_make(root, rest, &marks)?;
             if let Some(before) = &spot.found {
                 self.vet(before)?;
@@ -259,15 +258,15 @@ impl Workspace {
     /// What a path is, links followed: a file, a folder, or something that no tool opens.
     pub fn kind(&self, path: &Path) -> Result<Kind> {
         self.access("read", path, |root, rest| {
-            let spot = self.locate(root, rest, Intent::Read, &self.marks()?)?;
+            let spot = self.locate(root, rest, Intent::Read, &self.marks(Intent::Read)?)?;
             Ok(spot.status()?.kind)
         })
     }
 
     /// Opens a folder to be listed, with the protected places that may lie in it.
-    fn open_listing(&self, path: &Path) -> Result<(OwnedFd, Vec<Mark<'_>>)> {
+    fn open_listing(&self, path: &Path) -> Result<(OwnedFd, Vec<Mark>)> {
         self.access("list", path, |root, rest| {
-            let marks = self.marks()?;
+            let marks = self.marks(Intent::Read)?;
             let spot = self.locate(root, rest, Intent::Read, &marks)?;
             let folder = at::open_folder(&spot.folder, &spot.name)?;
             if at::is_kernel_view(&folder)? {
@@ -315,7 +314,7 @@ impl Workspace {
         root: &Root,
         path: &Path,
         intent: Intent,
-        marks: &[Mark<'_>],
+        marks: &[Mark],
     ) -> Result<Spot, Failure> {
         let mut path = path.to_owned();
         for _ in 0..=LINKS {
@@ -350,7 +349,7 @@ impl Workspace {
 
     /// Like [`Workspace::locate`], a regular file that may be removed.
     fn locate_file(&self, root: &Root, path: &Path) -> Result<Spot, Failure> {
-        let marks = self.marks()?;
+        let marks = self.marks(Intent::Write)?;
         let spot = self.locate(root, path, Intent::Write, &marks)?;
         let status = spot.status()?;
         self.vet(status)?;
@@ -359,12 +358,7 @@ impl Workspace {
     }
 
     /// Like [`Workspace::locate`], to write; makes the folders that are missing.
-    fn locate_or_make(
-        &self,
-        root: &Root,
-        path: &Path,
-        marks: &[Mark<'_>],
-    ) -> Result<Spot, Failure> {
+    fn locate_or_make(&self, root: &Root, path: &Path, marks: &[Mark]) -> Result<Spot, Failure> {
         self.needs_writable(root)?;
         match self.locate(root, path, Intent::Write, marks) {
             Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => {
@@ -375,7 +369,7 @@ impl Workspace {
         }
     }
 
-    fn make_folders(&self, root: &Root, path: &Path, marks: &[Mark<'_>]) -> Result<(), Failure> {
+    fn make_folders(&self, root: &Root, path: &Path, marks: &[Mark]) -> Result<(), Failure> {
         let mut reached = PathBuf::new();
         for component in path.components() {
             reached.push(component);
@@ -397,7 +391,7 @@ impl Workspace {
 
     /// Opens the file at a spot. What it was counts before, because opening a FIFO or a device does something already,
     /// and what it is counts afterwards, because that is what will be used.
-    fn open_file(&self, spot: &Spot, purpose: Use, marks: &[Mark<'_>]) -> Result<File, Failure> {
+    fn open_file(&self, spot: &Spot, purpose: Use, marks: &[Mark]) -> Result<File, Failure> {
         self.vet(spot.status()?)?;
         let file = at::open_file(&spot.folder, &spot.name, purpose)?;
         let status = at::status(&file)?;
@@ -434,21 +428,19 @@ impl Workspace {
         }
     }
 
-    /// What is protected in this view alone.
-    fn kept(&self) -> io::Result<&[Guard]> {
-        if !self.keeps_prompt {
-            return Ok(&[]);
+    /// What is protected against the intent in this view alone: the prompt as it is now, for the links in it may have
+    /// changed since the start.
+    fn kept(&self, intent: Intent) -> io::Result<Vec<Arc<Guard>>> {
+        match self.keeps_prompt && intent == Intent::Write {
+            true => guard_prompt(&self.folders.path).map_err(io::Error::other),
+            false => Ok(Vec::new()),
         }
-        if let Some(kept) = self.folders.kept.get() {
-            return Ok(kept);
-        }
-        let kept = guard_prompt(&self.folders.path)?;
-        Ok(self.folders.kept.get_or_init(|| kept))
     }
 
-    fn marks(&self) -> io::Result<Vec<Mark<'_>>> {
-        let guards = self.folders.roots.guards.iter().chain(self.kept()?);
-        guards.map(roots::Guard::mark).collect()
+    fn marks(&self, intent: Intent) -> io::Result<Vec<Mark>> {
+        let kept = self.kept(intent)?;
+        let guards = self.folders.roots.guards.iter().chain(&kept);
+        guards.map(Guard::mark).collect()
     }
 
     /// Refuses a name in a folder that is protected or has left the root. Returns the mount of the folder.
@@ -457,7 +449,7 @@ impl Workspace {
         root: &Root,
         (folder, name): (BorrowedFd<'_>, &OsStr),
         intent: Intent,
-        marks: &[Mark<'_>],
+        marks: &[Mark],
     ) -> Result<u64, Failure> {
         let mount = self.cross(root.mount, folder, intent)?;
         let place = Place {
@@ -475,16 +467,23 @@ impl Workspace {
         let mount = mounts::number_of(to)?;
         if mount != from {
             let roots = &self.folders.roots;
-            roots.check_mount(mount, intent, self.kept()?)?;
+            roots.check_mount(mount, intent, &self.kept(intent)?)?;
         }
         Ok(mount)
     }
 }
 
 /// Guards the files of the prompt.
-fn guard_prompt(workspace: &Path) -> io::Result<Vec<Guard>> {
-    let guard = |place| Guard::new(&workspace.join(place), Protection::ReadOnly);
-    PROMPT_PLACES.into_iter().map(guard).collect()
+fn guard_prompt(workspace: &Path) -> Result<Vec<Arc<Guard>>> {
+    let workspace = workspace
+        .canonicalize()
+        .map_err(Error::io("find the workspace", workspace))?;
+    let guard = |path: PathBuf| match Guard::of_link(&path) {
+        Ok(guard) => Ok(Arc::new(guard)),
+        Err(error) => Err(Error::io("protect", &path)(error)),
+    };
+    let things = PromptSurvey::look(&workspace, &[])?;
+    things.all().map(guard).collect()
 }
 
 /// A path in the same folder for a file that takes the place of another one once it is whole.

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::config::resolve::{Folder, Folders};
 use crate::config::schema::Tools;
@@ -72,7 +73,7 @@ impl Root {
 pub(super) struct Roots {
     /// The one with the longest path first, so that the first that fits is the closest.
     pub(super) roots: Vec<Root>,
-    pub(super) guards: Vec<Guard>,
+    pub(super) guards: Vec<Arc<Guard>>,
     /// The folders, for people and the model.
     pub(super) described: String,
     pub(super) workspace: Inode,
@@ -209,7 +210,7 @@ impl Roots {
         &self,
         number: u64,
         intent: Intent,
-        kept: &[Guard],
+        kept: &[Arc<Guard>],
     ) -> Result<(), Failure> {
         let mounts = Mounts::read()?;
         let Some(origin) = mounts.origin(number) else {
@@ -257,11 +258,11 @@ impl Roots {
     fn guard(&mut self, place: &Path, protection: Protection) -> Result<()> {
         let (real, links) = beneath::links_on_the_way(place);
         let guard = Guard::of_real(real.as_deref().unwrap_or(place), protection);
-        self.guards
-            .push(guard.map_err(Error::io("protect", place))?);
+        let guard = guard.map_err(Error::io("protect", place))?;
+        self.guards.push(Arc::new(guard));
         // Nothing is put in the place of a link that leads there.
         let guards = links.iter().filter_map(|link| Guard::of_link(link).ok());
-        self.guards.extend(guards);
+        self.guards.extend(guards.map(Arc::new));
         Ok(())
     }
 }
@@ -314,15 +315,8 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// Guards a place by its absolute path. A place that does not exist is guarded from the first
-    /// folder on that is missing.
-    pub(super) fn new(place: &Path, protection: Protection) -> io::Result<Self> {
-        // Without links, also where the last one leads to what does not exist yet.
-        let real = beneath::real_path(place, &[]);
-        Self::of_real(real.as_deref().unwrap_or(place), protection)
-    }
-
-    /// Guards a place by its path without links.
+    /// Guards a place by its path without links. One that does not exist is guarded from the first folder on that is
+    /// missing.
     fn of_real(place: &Path, protection: Protection) -> io::Result<Self> {
         let mut name = place.file_name().unwrap_or(OsStr::new("."));
         let mut above = place.parent().unwrap_or(place);
@@ -339,7 +333,7 @@ impl Guard {
     }
 
     /// Guards the name of a link; what it leads to has a guard of its own.
-    fn of_link(link: &Path) -> io::Result<Self> {
+    pub(super) fn of_link(link: &Path) -> io::Result<Self> {
         let (Some(above), Some(name)) = (link.parent(), link.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
@@ -365,20 +359,22 @@ impl Guard {
     }
 
     /// The place as it is now, for comparing.
-    pub(super) fn mark(&self) -> io::Result<Mark<'_>> {
-        let now = inode_at(&self.folder, &self.name)?;
-        Ok(Mark { guard: self, now })
+    pub(super) fn mark(self: &Arc<Self>) -> io::Result<Mark> {
+        Ok(Mark {
+            guard: Arc::clone(self),
+            now: inode_at(&self.folder, &self.name)?,
+        })
     }
 }
 
 /// A protected place as it is at this moment.
 #[derive(Debug)]
-pub(super) struct Mark<'a> {
-    guard: &'a Guard,
+pub(super) struct Mark {
+    guard: Arc<Guard>,
     now: Option<Inode>,
 }
 
-impl Mark<'_> {
+impl Mark {
     fn is(&self, inode: Inode) -> bool {
         let first = self.guard.first.as_ref().map(|(_, inode)| *inode);
         self.now == Some(inode) || first == Some(inode)
@@ -396,11 +392,7 @@ impl Mark<'_> {
 }
 
 /// Refuses what meets a protected place, if its protection forbids the intent.
-fn refuse(
-    marks: &[Mark<'_>],
-    intent: Intent,
-    meets: impl Fn(&Mark<'_>) -> bool,
-) -> Result<(), Failure> {
+fn refuse(marks: &[Mark], intent: Intent, meets: impl Fn(&Mark) -> bool) -> Result<(), Failure> {
     let mut met = marks.iter().filter(|mark| meets(mark));
     match met.find_map(|mark| mark.guard.protection.forbids(intent)) {
         Some(rule) => Err(rule.into()),
@@ -409,12 +401,12 @@ fn refuse(
 }
 
 /// Compares a thing with the protected ones, whatever its name.
-pub(super) fn check_thing(marks: &[Mark<'_>], inode: Inode, intent: Intent) -> Result<(), Failure> {
+pub(super) fn check_thing(marks: &[Mark], inode: Inode, intent: Intent) -> Result<(), Failure> {
     refuse(marks, intent, |mark| mark.is(inode))
 }
 
 /// Refuses to move a folder with something protected in it, which would be at another path then.
-pub(super) fn check_within(marks: &[Mark<'_>], folder: Inode) -> Result<(), Failure> {
+pub(super) fn check_within(marks: &[Mark], folder: Inode) -> Result<(), Failure> {
     for mark in marks {
         if mark.is(folder) || lies_beneath(mark.guard.folder.as_fd(), folder)? {
             return refuse(std::slice::from_ref(mark), Intent::Write, |_| true);
@@ -433,7 +425,7 @@ pub(super) struct Place<'a> {
 
 /// Compares a name and every folder above it, up to the root, with the protected places.
 pub(super) fn check_place(
-    marks: &[Mark<'_>],
+    marks: &[Mark],
     place: &Place<'_>,
     intent: Intent,
 ) -> Result<(), Failure> {

@@ -20,7 +20,7 @@ pub struct Found<'a> {
     /// What it is. A link is a link, wherever it leads.
     pub status: Status,
     spot: &'a Spot,
-    walk: (&'a Workspace, &'a [Mark<'a>]),
+    walk: (&'a Workspace, &'a [Mark]),
 }
 
 impl Found<'_> {
@@ -73,7 +73,7 @@ impl Workspace {
 
 struct Walk<'a> {
     workspace: &'a Workspace,
-    marks: Vec<Mark<'a>>,
+    marks: Vec<Mark>,
     visit: &'a mut dyn FnMut(&Found<'_>) -> Next,
     seen: usize,
     walked: Walked,

@@ -151,6 +151,16 @@ pub fn read_sized(mut file: &File, size: u64, limit: u64) -> io::Result<Vec<u8>>
     Ok(content)
 }
 
+/// Shares a file or folder with others that do, without waiting (flock(2)); false when another open description has
+/// it for itself.
+pub fn try_share(file: impl AsFd) -> io::Result<bool> {
+    match rustix::fs::flock(file, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Takes the whole file for this open description, without waiting (flock(2)); false when another
 /// one has it. The lock goes with the description, also when the process is killed.
 pub fn try_lock(file: impl AsFd) -> io::Result<bool> {

@@ -33,7 +33,7 @@ use crate::cancel::Cancel;
 use crate::chat::{Image, InputAnswer, ToolCall, ToolResult, ToolSpec};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::files::Workspace;
+use crate::files::{PromptPlaces, Workspace};
 use crate::limits::tools::HINT_CHARS;
 use crate::secret::Eraser;
 use crate::skills::Skills;
@@ -332,14 +332,18 @@ impl Toolbox {
         commands.map_or_else(Vec::new, |commands| commands.end_of(session))
     }
 
-    /// Takes note that an owner has changed files of the prompt: what runs for others, and could change the new ones,
-    /// ends. Blocks until it is gone.
-    pub fn prompt_changed(&self) {
+    /// Takes note of files of the prompt that have changed, by their paths in the workspace: what runs for someone who is
+    /// not an owner, and could change the new ones, ends. Blocks until it is gone. What was replaced by hand is found too.
+    pub fn prompt_changed(&self, changed: &[String]) {
+        let Some(now) = PromptPlaces::look(self.workspace.path()) else {
+            return;
+        };
         if let Some(commands) = &self.commands {
-            commands.end_lesser();
+            commands.end_lesser(&now, changed);
         }
-        if let Some(mcp) = &self.mcp {
-            mcp.servers().stop_all();
+        let servers = self.mcp.as_ref().map(Mcp::servers);
+        if let Some(servers) = servers.filter(|servers| servers.are_open_to(&now, changed)) {
+            servers.stop_all();
         }
     }
 
@@ -434,6 +438,7 @@ impl Toolbox {
 
     /// Runs a call. The text of a failed one begins with "Error".
     pub fn run(&self, call: &ToolCall, caller: &Caller<'_>) -> ToolResult {
+        self.prompt_changed(&[]);
         let has = |name: &str| caller.has(name);
         let found = self.registry.get(&call.name).filter(|_| has(&call.name));
         let result = match found {

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use peacrab::config::resolve::Folders;
 use peacrab::config::schema::Tools;
 use peacrab::confine::{Exec, Settings};
+use peacrab::files::PromptPlaces;
 use proptest::prelude::*;
 
 use super::paths::{check, modes, output};
@@ -197,6 +198,100 @@ fn what_is_protected_by_a_link_is_not_changed_and_the_link_is_not_replaced() {
             }
             clear(&world);
         }
+    }
+    assert!(
+        failures.is_empty(),
+        "{}\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
+}
+
+/// Links of the prompt, and the files that are read through them.
+const PROMPT: [(&str, &str, &str); 9] = [
+    ("AGENTS.md", "CLAUDE.md", "CLAUDE.md"),
+    ("SOUL.md", "docs/../docs/soul.md", "docs/soul.md"),
+    ("USER.md", "second.md", "docs/user.md"),
+    ("second.md", "@/docs/user.md", "docs/user.md"),
+    ("memory", "my/notes", "my/notes/MEMORY.md"),
+    ("skills/foo", "../my/foo", "my/foo/SKILL.md"),
+    ("my/foo/notes", "../../docs/notes", "docs/notes/n.md"),
+    (
+        "tools/x",
+        "../../../../allowed/x",
+        "../../../allowed/x/tool.json",
+    ),
+    ("skills/own/SKILL.md", "../../my/skill.md", "my/skill.md"),
+];
+
+const PROMPT_ATTACKS: [&str; 8] = [
+    "echo x > {f} && echo GOT-OUT",
+    "echo x >> {l} && echo GOT-OUT",
+    "rm -f {f}; test -e {f} || echo GOT-OUT",
+    "rm -f {l}; test -L {l} || echo GOT-OUT",
+    "echo x > other && mv -f other {f} && echo GOT-OUT",
+    "ln -sfn own.txt {l} && echo GOT-OUT",
+    "mv $(dirname {f}) away && echo GOT-OUT",
+    "mkdir -p new/foo && echo x > new/foo/SKILL.md && echo GOT-OUT",
+];
+
+#[test]
+fn links_of_the_prompt_and_what_they_lead_to_are_not_changed() {
+    let world = World::new();
+    let at = |path: &str| world.workspace().join(path);
+    let build = || {
+        for folder in [
+            "docs/notes",
+            "my/notes",
+            "my/foo",
+            "skills/own",
+            "tools",
+            "own",
+            "../../../allowed/x",
+        ] {
+            fs::create_dir_all(at(folder)).unwrap();
+        }
+        for (_, _, file) in PROMPT {
+            fs::write(at(file), KEPT).unwrap();
+        }
+        let links = PROMPT.iter().map(|(link, target, _)| (*link, *target));
+        // The second leads to what does not exist yet.
+        for (link, target) in links.chain([("skills/later", "../new/foo")]) {
+            let target = target.replace("@/", &format!("{}/", world.workspace().display()));
+            let _ = fs::remove_file(at(link));
+            symlink(target, at(link)).unwrap();
+        }
+    };
+    build();
+    let mut failures = Vec::new();
+    for (mode, exec) in modes(&world, |_| ()) {
+        let kept = PromptPlaces::hold(&world.workspace(), &|path| exec.is_writable(path)).unwrap();
+        let exec = exec.protecting(&kept.paths()).unwrap();
+        for (link, _, file) in PROMPT {
+            let was = at(link).canonicalize().unwrap();
+            let attacks = PROMPT_ATTACKS
+                .iter()
+                .map(|attack| format!("( {attack} ); "));
+            let line = format!(
+                "cd {}; {} echo done",
+                world.workspace().display(),
+                attacks.collect::<String>()
+            );
+            let line = line.replace("{l}", link).replace("{f}", file);
+            let said = world.run_for(&exec, &line, seconds(20)).output.text();
+            let holds = at(link).canonicalize().is_ok_and(|is| is == was)
+                && fs::read_to_string(at(file)).is_ok_and(|content| content == KEPT)
+                && said.contains("done")
+                && !said.contains("GOT-OUT");
+            if !holds {
+                failures.push(format!("{mode}, {link}: {said}"));
+                build();
+            }
+        }
+        let said = world.run(&exec, "cat AGENTS.md && echo y > own/y && cat own/y");
+        assert_eq!(said.output.text(), format!("{KEPT}y\n"), "{mode}");
+        drop(kept);
+        assert!(!at("new").exists(), "{mode}");
     }
     assert!(
         failures.is_empty(),

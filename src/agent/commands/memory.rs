@@ -102,7 +102,7 @@ impl Agent {
         let undone = changes.map(|changes| changes.undo(workspace, file));
         Ok(match undone.transpose()?.flatten() {
             Some(path) => {
-                self.toolbox.prompt_changed();
+                self.toolbox.prompt_changed(std::slice::from_ref(&path));
                 texts::undone(language, &inline_code(&path))
             }
             None => texts::no_change(language).to_owned(),

@@ -12,7 +12,6 @@ use crate::config::agents::MAIN;
 use crate::config::schema::McpServer;
 use crate::config::{Home, Loaded};
 use crate::error::Result;
-use crate::files::PromptPlaces;
 use crate::http::Tls;
 use crate::mcp::servers::{Parts, Servers};
 use crate::mcp::stdio::{Launcher, Sandboxed};
@@ -69,9 +68,7 @@ fn launcher(
     if !tools.exec.enabled {
         return Ok(None);
     }
-    // Its servers work for everyone.
     let exec = exec_of(context, home, loaded)?;
-    let exec = exec.protecting(&PromptPlaces::paths(exec.workspace()))?;
     let user_home = context.environment().get("HOME").map(PathBuf::from);
     let sandboxed = Sandboxed::new(exec, tools, workspace.to_owned(), user_home);
     Ok(Some(Arc::new(sandboxed)))

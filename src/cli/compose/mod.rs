@@ -23,7 +23,7 @@ use crate::clock::Clock;
 use crate::config::schema::{self, AgentDefaults, Provider};
 use crate::config::{Home, Loaded};
 use crate::error::Result;
-use crate::files::{Places, Workspace};
+use crate::files::{Places, PromptPlaces, Workspace};
 use crate::http::{Pool, Tls};
 use crate::provider::Models;
 use crate::provider::table::{OFFLINE, known};
@@ -61,6 +61,7 @@ pub fn agent(
 ) -> Result<Agent> {
     let eraser = context.eraser(&loaded);
     let workspace = open_workspace(context, home, &loaded)?;
+    PromptPlaces::clean(workspace.path());
     let commands = commands_of(context, home, &loaded)?;
     let tls = options.connections.tls().clone();
     let mcp_before = options.before.and_then(|agent| agent.toolbox().mcp());

@@ -18,3 +18,9 @@ pub const FOLDER_NAMES: usize = 10_000;
 pub const GZIP_LEVEL: i32 = 4;
 /// Bytes of a compressor's output that are held.
 pub const GZIP_BUFFER_BYTES: usize = 16 * 1024;
+/// Folders below each other that are looked through for links of the prompt: `skills`, one in it, and one in that.
+pub const PROMPT_DEPTH: usize = 3;
+/// Names that are looked at for links of the prompt, the nearest ones first: about 20 ms on a board.
+pub const PROMPT_NAMES: usize = 4096;
+/// Things that links of the prompt lead to. Each is a mount in the view of a command.
+pub const PROMPT_LINKS: usize = 64;

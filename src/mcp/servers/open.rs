@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Inner;
 use super::entry::Entry;
+use super::{Inner, Servers};
 use crate::cancel::Cancel;
 use crate::error::{Error, Result};
+use crate::files::PromptSurvey;
 use crate::mcp::http::{Http, HttpParts};
 use crate::mcp::link::{Link, Options};
 use crate::mcp::protocol::{self, Abilities};
@@ -14,6 +15,17 @@ use crate::mcp::stdio::{Connection, End, Settings, Stdio};
 use crate::secret::Eraser;
 
 type Opened = (Arc<Link>, Option<Arc<Connection>>);
+
+impl Servers {
+    /// Whether a program that runs could change what the prompt has now, at the changed paths too.
+    pub fn are_open_to(&self, now: &Result<PromptSurvey>, changed: &[String]) -> bool {
+        self.0.entries.iter().any(|entry| {
+            let up = entry.state.lock().up.clone();
+            let connection = up.and_then(|up| up.connection);
+            connection.is_some_and(|one| one.is_open_to(now, changed))
+        })
+    }
+}
 
 impl Inner {
     pub(super) fn open(&self, entry: &Entry, cancel: &Cancel) -> Result<Opened> {
@@ -65,14 +77,15 @@ impl Inner {
                 entry.name
             ))
         })?;
+        let (served, kept) = launcher.launch(server, cancel)?;
         let settings = Settings {
             name: entry.name.clone(),
             eraser: Eraser::new(server.env.values().cloned()),
             root: self.parts.root.clone(),
             idle: Duration::from_secs(server.idle_timeout),
             patience: Duration::from_secs(server.tool_timeout),
+            kept,
         };
-        let served = launcher.launch(server, cancel)?;
         let connection = self.hub.attach(served, settings)?;
         let transport = Box::new(Stdio(Arc::clone(&connection)));
         Ok((Link::open(transport, options, cancel), connection))

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::*;
 use crate::chat::{InputAnswer, InputKind};
 use crate::confine::Served;
+use crate::files::PromptPlaces;
 use crate::json;
 use crate::limits::mcp::{MESSAGE_BYTES, UNREAD_BYTES};
 use crate::mcp::link::{Link, Options};
@@ -29,7 +30,11 @@ struct Plain {
 }
 
 impl Launcher for Plain {
-    fn launch(&self, server: &McpServer, _cancel: &Cancel) -> Result<Served> {
+    fn launch(
+        &self,
+        server: &McpServer,
+        _cancel: &Cancel,
+    ) -> Result<(Served, Option<PromptPlaces>)> {
         self.started.fetch_add(1, Ordering::SeqCst);
         let child = Command::new(&server.command)
             .args(&server.args)
@@ -44,7 +49,7 @@ impl Launcher for Plain {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(Error::io("start", &server.command))?;
-        Served::plain(child)
+        Ok((Served::plain(child)?, None))
     }
 
     fn fingerprint(&self) -> u64 {
@@ -287,6 +292,7 @@ fn settings() -> Settings {
         root: String::new(),
         idle: MOST,
         patience: MOST,
+        kept: None,
     }
 }
 
@@ -294,7 +300,7 @@ fn settings() -> Settings {
 fn a_server_that_ignores_the_first_question_is_asked_in_the_old_way() {
     let hub = Arc::<Hub>::default();
     let served = Plain::default().launch(&lamp(&["deaf"]), &Cancel::new());
-    let connection = hub.attach(served.unwrap(), settings()).unwrap();
+    let connection = hub.attach(served.unwrap().0, settings()).unwrap();
     let mut options = Options::new("lamp", NO_ABILITIES, String::new());
     options.discover_time = Duration::from_millis(50);
     let link = Link::open(
@@ -313,7 +319,7 @@ fn a_server_that_says_nothing_at_first_is_waited_for_once_and_named() {
     let hub = Arc::<Hub>::default();
     let silent = lamp(&["mute", "speaks=/nowhere"]);
     let connection = hub.attach(
-        Plain::default().launch(&silent, &Cancel::new()).unwrap(),
+        Plain::default().launch(&silent, &Cancel::new()).unwrap().0,
         settings(),
     );
     let connection = connection.unwrap();

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
+use crate::files::{PromptPlaces, PromptSurvey};
 use crate::json;
 use crate::limits::mcp::{LOGGED_CHARS, MESSAGE_BYTES, QUESTIONS_WAITING, UNREAD_BYTES};
 use crate::mcp::message::{self, Message};
@@ -32,6 +33,8 @@ pub struct Settings {
     pub idle: Duration,
     /// How long a call waits for its turn.
     pub patience: Duration,
+    /// The files of the prompt, which it does not change.
+    pub kept: Option<PromptPlaces>,
 }
 
 /// The connection to a program.
@@ -103,6 +106,12 @@ impl Connection {
     /// The server's name.
     pub fn name(&self) -> &str {
         &self.settings.name
+    }
+
+    /// Whether the program could change what the prompt has now, at the changed paths too.
+    pub fn is_open_to(&self, now: &Result<PromptSurvey>, changed: &[String]) -> bool {
+        let kept = self.settings.kept.as_ref();
+        kept.is_some_and(|kept| !kept.are_still(now, changed))
     }
 
     /// Why it takes no calls any more; `None` while it does.
@@ -419,6 +428,7 @@ mod tests {
             root: "file:///w".to_owned(),
             idle: Duration::from_secs(60),
             patience: Duration::ZERO,
+            kept: None,
         };
         let wake = eventfd(0, EventfdFlags::NONBLOCK).unwrap();
         Arc::new(Connection::new(settings, Arc::new(wake)))

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use crate::cancel::Cancel;
 use crate::config::resolve::{Folder, Folders, expanded};
@@ -11,12 +10,12 @@ use crate::config::schema::{McpServer, Tools};
 use crate::confine::{Exec, Served, Service};
 use crate::error::Result;
 use crate::files::PromptPlaces;
-use crate::sync::Mutex;
 
 /// Starts the programs of servers.
 pub trait Launcher: Send + Sync {
-    /// Starts a program, and returns when it is confined.
-    fn launch(&self, server: &McpServer, cancel: &Cancel) -> Result<Served>;
+    /// Starts a program, and returns when it is confined, with what has to be held until it has ended.
+    fn launch(&self, server: &McpServer, cancel: &Cancel)
+    -> Result<(Served, Option<PromptPlaces>)>;
 
     /// Another number when programs would be started in another way.
     fn fingerprint(&self) -> u64;
@@ -26,8 +25,6 @@ pub trait Launcher: Send + Sync {
 pub struct Sandboxed {
     exec: Exec,
     workspace: PathBuf,
-    /// Keeps the files of the prompt in place, from the first start of a server on.
-    kept: Mutex<Option<Arc<PromptPlaces>>>,
     /// The account's home folder, for `~`.
     user_home: Option<PathBuf>,
     /// Folders that commands may change or read.
@@ -41,7 +38,6 @@ impl Sandboxed {
         Self {
             exec,
             workspace,
-            kept: Mutex::default(),
             user_home,
             allowed_paths: tools.allowed_paths.clone(),
             read_only_paths: tools.read_only_paths.clone(),
@@ -50,10 +46,11 @@ impl Sandboxed {
 }
 
 impl Launcher for Sandboxed {
-    fn launch(&self, server: &McpServer, cancel: &Cancel) -> Result<Served> {
-        // At each start: what was there at the last one may be missing now.
-        let kept = PromptPlaces::hold(&self.workspace)?;
-        *self.kept.lock() = Some(kept);
+    fn launch(
+        &self,
+        server: &McpServer,
+        cancel: &Cancel,
+    ) -> Result<(Served, Option<PromptPlaces>)> {
         let user_home = self.user_home.as_deref();
         // With the folders of commands: what these can change may have become a link.
         let tools = Tools {
@@ -62,22 +59,31 @@ impl Launcher for Sandboxed {
             ..Tools::default()
         };
         let folders = Folders::of(&tools, &self.workspace, user_home)?;
-        let real = |list: Vec<Folder>| list.into_iter().filter_map(|one| one.real).collect();
+        let real = |list: Vec<Folder>| -> Vec<PathBuf> {
+            list.into_iter().filter_map(|one| one.real).collect()
+        };
+        let write = real(folders.write);
+        // It works for everyone.
+        let kept = PromptPlaces::hold(&self.workspace, &|path| {
+            self.exec.is_writable(path) || write.iter().any(|folder| path.starts_with(folder))
+        })?;
+        let protect = [folders.protect, kept.paths()].concat();
         let environment = server.env.iter();
         let environment =
             environment.map(|(name, value)| (OsString::from(name), value.expose().into()));
-        self.exec.serve(
+        let served = self.exec.serve(
             &Service {
                 line: &line(&server.command, &server.args),
                 folder: &expanded(&server.cwd, &self.workspace, user_home)?,
-                write: real(folders.write),
+                write,
                 read: real(folders.read),
-                protect: folders.protect,
+                protect,
                 environment: environment.collect(),
                 network: server.network,
             },
             cancel,
-        )
+        )?;
+        Ok((served, Some(kept)))
     }
 
     fn fingerprint(&self) -> u64 {

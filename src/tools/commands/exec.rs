@@ -57,15 +57,16 @@ impl Tool for Exec {
         if request.is_background {
             let command = request.shell_command();
             let Caller { session, role, .. } = *context.caller;
-            let (exec, kept) = commands.runner(role, request.unsandboxed)?;
-            let observer = keeping(commands.observer(entry.clone(), false), kept);
+            let observer = commands.observer(entry.clone(), false);
             let start = SessionStart {
                 command: &command,
                 terminal: request.on_terminal.then_some(terminal::USUAL_SIZE),
                 owner: session,
             };
-            let begin = || commands.sessions.start(exec, &start, observer);
-            let started = commands.start_for(role, begin);
+            let started = commands.start_for(role, request.unsandboxed, |exec, kept| {
+                let observer = keeping(observer, kept);
+                commands.sessions.start(exec, &start, observer)
+            });
             let id = started.inspect_err(|error| entry.end(&error.to_string()))?;
             return Ok(ToolResult::new(format!(
                 "Started as session {id}; exec_session reads, writes and kills it."
@@ -385,6 +386,7 @@ impl Toolbox {
         caller: &Caller<'_>,
         watch: &mut dyn FnMut(&[u8]),
     ) -> Result<Shell> {
+        self.prompt_changed(&[]);
         let commands = self
             .commands
             .as_ref()

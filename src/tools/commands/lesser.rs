@@ -1,14 +1,14 @@
 //! Commands for someone who is not an owner: they leave the files of the prompt as they are.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::Commands;
 use crate::access::Role;
 use crate::cancel::Cancel;
 use crate::confine::Exec;
 use crate::error::{Error, Result};
-use crate::files::PromptPlaces;
+use crate::files::{PromptPlaces, PromptSurvey};
 use crate::sync::Mutex;
 use crate::tools::Caller;
 
@@ -19,24 +19,30 @@ pub(super) struct Lesser(Mutex<Running>);
 #[derive(Default)]
 struct Running {
     /// Commands in the background, by their numbers.
-    sessions: BTreeSet<u32>,
+    sessions: BTreeMap<u32, Weak<PromptPlaces>>,
     /// What ends those in the foreground, by numbers of their own.
-    others: BTreeMap<u64, Cancel>,
+    others: BTreeMap<u64, (Cancel, Weak<PromptPlaces>)>,
     next: u64,
 }
 
+/// What runs a command that leaves the prompt as it is, and what has to be held until it has ended.
+struct Runner {
+    exec: Exec,
+    kept: Arc<PromptPlaces>,
+}
+
 impl Commands {
-    /// What runs a command for someone with a role, and what has to be held until it has ended.
-    pub(super) fn runner(
-        &self,
-        role: Role,
-        unsandboxed: bool,
-    ) -> Result<(&Exec, Option<Arc<PromptPlaces>>)> {
+    /// What runs a command for someone with a role; `None` for what runs all others.
+    fn runner(&self, role: Role, unsandboxed: bool) -> Result<Option<Runner>> {
         if role == Role::Owner || unsandboxed || !self.sandboxed {
-            return Ok((&self.exec, None));
+            return Ok(None);
         }
-        let kept = PromptPlaces::hold(&self.workspace)?;
-        Ok((&self.keeping, Some(kept)))
+        let can_write = |path: &_| self.exec.is_writable(path);
+        let kept = PromptPlaces::hold(&self.workspace, &can_write)?;
+        Ok(Some(Runner {
+            exec: self.exec.protecting(&kept.paths())?,
+            kept: Arc::new(kept),
+        }))
     }
 
     /// Runs a command in the foreground for a caller. What `run` gets ends it.
@@ -44,12 +50,11 @@ impl Commands {
         &self,
         caller: &Caller<'_>,
         unsandboxed: bool,
-        run: impl FnOnce(&Exec, &Cancel) -> Result<T>,
+        run: &mut dyn FnMut(&Exec, &Cancel) -> Result<T>,
     ) -> Result<T> {
-        let (exec, kept) = self.runner(caller.role, unsandboxed)?;
-        if kept.is_none() {
-            return run(exec, caller.cancel);
-        }
+        let Some(runner) = self.runner(caller.role, unsandboxed)? else {
+            return run(&self.exec, caller.cancel);
+        };
         let cancel = Cancel::new();
         let registration = caller.cancel.on_cancel({
             let cancel = cancel.clone();
@@ -59,15 +64,16 @@ impl Commands {
             let mut running = self.lesser.0.lock();
             running.next += 1;
             let number = running.next;
-            running.others.insert(number, cancel.clone());
+            let kept = Arc::downgrade(&runner.kept);
+            running.others.insert(number, (cancel.clone(), kept));
             number
         };
-        let outcome = run(exec, &cancel);
+        let outcome = run(&runner.exec, &cancel);
         self.lesser.0.lock().others.remove(&number);
         drop(registration);
         if cancel.is_cancelled() && !caller.cancel.is_cancelled() {
             return Err(Error::Failed(
-                "the command was ended, because an owner has changed files of the prompt meanwhile. It can be run again"
+                "the command was ended, because files of the prompt were changed meanwhile. It can be run again"
                     .to_owned(),
             ));
         }
@@ -75,26 +81,44 @@ impl Commands {
     }
 
     /// Has a command in the background started for someone with a role. Returns its number.
-    pub(super) fn start_for(&self, role: Role, start: impl FnOnce() -> Result<u32>) -> Result<u32> {
+    pub(super) fn start_for(
+        &self,
+        role: Role,
+        unsandboxed: bool,
+        start: impl FnOnce(&Exec, Option<Arc<PromptPlaces>>) -> Result<u32>,
+    ) -> Result<u32> {
         if role == Role::Owner {
-            return start();
+            return start(&self.exec, None);
         }
         // While it starts none is ended: it would be missed.
         let mut running = self.lesser.0.lock();
         let alive: BTreeSet<u32> = self.sessions.ids().collect();
-        running.sessions.retain(|id| alive.contains(id));
-        let id = start()?;
-        running.sessions.insert(id);
+        running.sessions.retain(|id, _| alive.contains(id));
+        let (id, kept) = match self.runner(role, unsandboxed)? {
+            Some(Runner { exec, kept }) => {
+                let weak = Arc::downgrade(&kept);
+                (start(&exec, Some(kept))?, weak)
+            }
+            None => (start(&self.exec, None)?, Weak::new()),
+        };
+        running.sessions.insert(id, kept);
         Ok(id)
     }
 
-    /// Ends the commands that are not an owner's. A file that was replaced is a new one to them, which the kernel does
-    /// not protect. Blocks until those in the background are gone.
-    pub(in crate::tools) fn end_lesser(&self) {
+    /// Ends the commands that are not an owner's and could change what the prompt has now. A file that was replaced is
+    /// a new one to them, which the kernel does not protect. Blocks until those in the background are gone.
+    pub(in crate::tools) fn end_lesser(&self, now: &Result<PromptSurvey>, changed: &[String]) {
+        let is_open = |kept: &Weak<PromptPlaces>| {
+            let kept = kept.upgrade();
+            kept.is_some_and(|kept| !kept.are_still(now, changed))
+        };
         let (sessions, others) = {
-            let mut running = self.lesser.0.lock();
-            let others: Vec<Cancel> = running.others.values().cloned().collect();
-            (std::mem::take(&mut running.sessions), others)
+            let running = self.lesser.0.lock();
+            let sessions = running.sessions.iter().filter(|(_, kept)| is_open(kept));
+            let sessions: BTreeSet<u32> = sessions.map(|(id, _)| *id).collect();
+            let others = running.others.values().filter(|(_, kept)| is_open(kept));
+            let others: Vec<Cancel> = others.map(|(cancel, _)| cancel.clone()).collect();
+            (sessions, others)
         };
         for cancel in others {
             cancel.cancel();
@@ -105,6 +129,6 @@ impl Commands {
     /// Whether someone with a role may write to a command in the background: one of an owner may do more than
     /// they may.
     pub(super) fn may_write(&self, id: u32, role: Role) -> bool {
-        role == Role::Owner || self.lesser.0.lock().sessions.contains(&id)
+        role == Role::Owner || self.lesser.0.lock().sessions.contains_key(&id)
     }
 }

@@ -28,7 +28,6 @@ use crate::confine::{
     Exec, Held, Observer, Outcome, Output, SessionEvent, SessionInfo, Sessions, Shells,
 };
 use crate::error::{Error, Result};
-use crate::files::PromptPlaces;
 use crate::language::Language;
 use crate::limits::tools::INPUT_LINE_BYTES;
 use crate::state::audit::{Entry, InputText, Record};
@@ -57,8 +56,6 @@ pub(super) use tool::ToolRun;
 /// What the command tools share.
 pub struct Commands {
     exec: Exec,
-    /// The same for someone who is not an owner: the files of the prompt stay as they are.
-    keeping: Exec,
     workspace: PathBuf,
     lesser: Arc<Lesser>,
     sessions: Arc<Sessions>,
@@ -101,7 +98,6 @@ impl Commands {
         let workspace = exec.workspace().to_owned();
         Ok(Self {
             settings: shell::hash_settings(&exec),
-            keeping: exec.protecting(&PromptPlaces::paths(&workspace))?,
             workspace,
             lesser: Arc::default(),
             exec,
@@ -320,7 +316,7 @@ impl Commands {
         caller: &Caller<'_>,
         output: Output<'_>,
     ) -> Result<Outcome> {
-        self.run_for(caller, request.unsandboxed, |exec, cancel| {
+        self.run_for(caller, request.unsandboxed, &mut |exec, cancel| {
             exec.run(&request.shell_command(), timeout, cancel, output)
         })
     }

@@ -76,7 +76,7 @@ impl Commands {
         };
         let timeout = run.seconds.map_or(self.timeout, Duration::from_secs);
         let timeout = timeout.min(self.max_timeout);
-        let outcome = self.run_for(caller, false, |exec, cancel| {
+        let outcome = self.run_for(caller, false, &mut |exec, cancel| {
             exec.run_with(&invocation, timeout, cancel, output)
         });
         exec::record_end(&entry, &outcome);

@@ -1,10 +1,13 @@
 //! Roles: what an owner, a user and a guest may do, each on Telegram.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
 use super::scene::Scene;
+use crate::harness::gateway::Gateway;
+use crate::harness::mcp::{Server, tool};
 use crate::harness::model::{Request, Step, call, say};
 use crate::harness::program::Program;
 use crate::harness::telegram::Person;
@@ -372,10 +375,170 @@ fn a_command_for_a_user_ends_when_an_owner_has_changed_the_prompt() {
     wait_until("the command", || at("begun").exists());
     scene.ana.says("change it");
     scene.wait_for("Changed: AGENTS.md.");
-    scene.wait_in(
-        bob.chat(),
-        "an owner has changed files of the prompt meanwhile",
-    );
+    scene.wait_in(bob.chat(), "files of the prompt were changed meanwhile");
     gateway.stop().ends_with(0);
     assert_eq!(fs::read_to_string(at("AGENTS.md")).unwrap(), "new\n");
+}
+
+/// A model that does what the last message names: starts or reads a command, uses a server, or changes the prompt.
+fn obedient(request: &Request) -> Step {
+    let last = request.messages().last().unwrap();
+    let text = last["content"].to_string();
+    let write = |path: &str| call("write_file", json!({"path": path, "content": "new\n"}));
+    match last["role"].as_str().unwrap() {
+        "tool" => say(&text),
+        _ if text.contains("start") => {
+            let waits = "echo begun > begun; while ! test -e go; do sleep 0.1; done; echo EVIL >> AGENTS.md";
+            call("exec", json!({"command": waits, "background": true}))
+        }
+        _ if text.contains("read") => {
+            call("exec_session", json!({"action": "read", "session_id": 1}))
+        }
+        _ if text.contains("lamp") => call("mcp_lamp_on", json!({"room": "hall"})),
+        _ if text.contains("skill") => write("skills/x/SKILL.md"),
+        _ => write("AGENTS.md"),
+    }
+}
+
+/// A scene in which a command of Bob's and a server run, neither of which can change `AGENTS.md`.
+fn running() -> (Scene, Person, Server, Gateway) {
+    let (mut scene, bob, _) = scene(obedient);
+    fs::write(scene.home.workspace("AGENTS.md"), "kind\n").unwrap();
+    fs::create_dir_all(scene.home.workspace("skills/x")).unwrap();
+    fs::write(scene.home.workspace("skills/x/SKILL.md"), "kind\n").unwrap();
+    let has = json!({"tools": [tool("on", "Turn the lamp on")]});
+    let server = Server::configured(&mut scene.home, "lamp", &has);
+    let gateway = scene.start();
+    bob.says("start it");
+    scene.wait_in(bob.chat(), "Started as session 1");
+    bob.says("lamp, please");
+    scene.wait_in(bob.chat(), "hall");
+    wait_until("the command", || scene.home.workspace("begun").exists());
+    (scene, bob, server, gateway)
+}
+
+#[test]
+fn a_prompt_file_that_was_replaced_by_hand_is_not_changed_by_what_runs_already() {
+    let (scene, bob, server, gateway) = running();
+    let at = |path: &str| scene.home.workspace(path);
+    bob.says("read it");
+    scene.wait_in(bob.chat(), "running");
+    let before = server.starts();
+    // As an editor does.
+    fs::write(at("AGENTS.md~"), "edited\n").unwrap();
+    fs::rename(at("AGENTS.md~"), at("AGENTS.md")).unwrap();
+    bob.says("lamp again");
+    wait_until("the server to start again", || {
+        server.starts() == before + 1
+    });
+    fs::write(at("go"), "").unwrap();
+    bob.says("read again");
+    scene.wait_in(bob.chat(), "no session 1");
+    gateway.stop().ends_with(0);
+    assert_eq!(fs::read_to_string(at("AGENTS.md")).unwrap(), "edited\n");
+}
+
+#[test]
+fn a_change_in_place_ends_nothing_and_undo_ends_what_could_change_the_new_file() {
+    let (scene, bob, server, gateway) = running();
+    let at = |path: &str| scene.home.workspace(path);
+    scene.ana.says("lamp for me");
+    scene.wait_for("hall");
+    let before = server.starts();
+    fs::write(at("skills/x/SKILL.md"), "in place\n").unwrap();
+    fs::write(at("AGENTS.md"), "in place\n").unwrap();
+    scene.ana.says("lamp again");
+    scene.wait_for("Changed: AGENTS.md, skills/x/SKILL.md.");
+    bob.says("read it");
+    scene.wait_in(bob.chat(), "running");
+    assert_eq!(server.starts(), before);
+    scene.ana.says("/undo AGENTS.md");
+    scene.wait_for("AGENTS.md is as it was before.");
+    fs::write(at("go"), "").unwrap();
+    bob.says("read again");
+    scene.wait_in(bob.chat(), "no session 1");
+    bob.says("lamp again");
+    wait_until("the server to start again", || {
+        server.starts() == before + 1
+    });
+    gateway.stop().ends_with(0);
+    assert_eq!(fs::read_to_string(at("AGENTS.md")).unwrap(), "kind\n");
+}
+
+#[test]
+fn links_of_the_prompt_are_no_reason_to_refuse_what_is_done_for_a_user() {
+    let shell = "for file in AGENTS.md CLAUDE.md skills/foo/SKILL.md projects/foo/SKILL.md notes/MEMORY.md; do echo EVIL >> $file; done; \
+                 rm -f AGENTS.md; ln -sf own.txt AGENTS.md; mv CLAUDE.md gone; echo fine > own.txt";
+    let calls = vec![
+        (
+            "write_file",
+            json!({"path": "CLAUDE.md", "content": "EVIL"}),
+        ),
+        (
+            "append_file",
+            json!({"path": "projects/foo/SKILL.md", "content": "EVIL"}),
+        ),
+        (
+            "append_file",
+            json!({"path": "notes/MEMORY.md", "content": "EVIL"}),
+        ),
+        ("exec", json!({"command": shell})),
+    ];
+    let (scene, bob, _) = scene(making(calls));
+    let at = |path: &str| scene.home.workspace(path);
+    for folder in ["projects/foo", "skills", "notes"] {
+        fs::create_dir_all(at(folder)).unwrap();
+    }
+    let files = ["CLAUDE.md", "projects/foo/SKILL.md", "notes/MEMORY.md"];
+    for file in files {
+        fs::write(at(file), "kind\n").unwrap();
+    }
+    let links = [
+        ("CLAUDE.md", "AGENTS.md"),
+        ("../projects/foo", "skills/foo"),
+        ("notes", "memory"),
+    ];
+    for (target, link) in links {
+        symlink(target, at(link)).unwrap();
+    }
+    let gateway = scene.start();
+    bob.says("hello");
+    scene.wait_in(bob.chat(), "Tried.");
+    gateway.stop().ends_with(0);
+    let results = scene.model.tool_results();
+    for result in &results[..3] {
+        assert!(result.contains("read-only for tools"), "{results:#?}");
+    }
+    for file in files {
+        assert_eq!(
+            fs::read_to_string(at(file)).unwrap(),
+            "kind\n",
+            "{results:#?}"
+        );
+    }
+    assert!(at("AGENTS.md").is_symlink());
+    assert_eq!(
+        fs::read_to_string(at("own.txt")).unwrap(),
+        "fine\n",
+        "{results:#?}"
+    );
+}
+
+#[test]
+fn what_kept_the_place_of_a_prompt_file_is_gone_after_a_kill_and_a_start() {
+    let (scene, bob, _) = scene(obedient);
+    let at = |path: &str| scene.home.workspace(path);
+    fs::write(at("USER.md"), "").unwrap();
+    let gateway = scene.start();
+    bob.says("start it");
+    scene.wait_in(bob.chat(), "Started as session 1");
+    assert!(at("TOOLS.md").exists() && at("tools").exists());
+    gateway.kill();
+    assert!(at("TOOLS.md").exists());
+    let gateway = scene.start();
+    scene.ana.says("/status");
+    scene.wait_for("Conversation");
+    assert!(!at("TOOLS.md").exists() && !at("tools").exists());
+    assert!(at("USER.md").exists());
+    gateway.stop().ends_with(0);
 }
