@@ -53,6 +53,8 @@ pub struct Status {
     pub size: u64,
     /// When the content was last changed, in seconds since 1970.
     pub modified: i64,
+    /// When content or status was last changed, in nanoseconds since 1970. Only the kernel sets it.
+    pub changed: i64,
 }
 
 /// The permissions of a new file, before the umask.
@@ -88,6 +90,9 @@ fn status_of(stat: &Stat) -> Status {
         links: stat.st_nlink as u64,
         size: stat.st_size.max(0) as u64,
         modified: stat.st_mtime as i64,
+        changed: (stat.st_ctime as i64)
+            .saturating_mul(1_000_000_000)
+            .saturating_add(stat.st_ctime_nsec as i64),
     }
 }
 

@@ -3,6 +3,7 @@
 mod diff;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -11,11 +12,13 @@ use super::file::{Damaged, Policy, StateFile};
 use crate::config::agents::MAIN;
 use crate::error::{Error, Result};
 use crate::files::{Found, Next, PROMPT_PLACES, Workspace};
+use crate::limits::files::PROMPT_LINKS;
 use crate::limits::memory::{
     CHANGED_FILES, CHANGED_NOTES, CHANGED_TEXT_BYTES, CHANGES, CHANGES_BYTES, CHANGES_FILE_BYTES,
 };
 use crate::sync::Mutex;
-use crate::sys::at::Kind;
+use crate::sys::at::{self, Kind};
+use crate::sys::beneath::links_on_the_way;
 use crate::sys::file::read_sized;
 
 /// The folder of the facts and of the notes of a day.
@@ -31,7 +34,7 @@ const BOOTSTRAP: &str = "BOOTSTRAP.md";
 enum Content {
     /// A text that is kept.
     Text(String),
-    /// One that is too long, or no text: its size, and when it was changed.
+    /// One that is too long, or no text: its size, and when it was changed, by the time that a command cannot set.
     Other(u64, i64),
 }
 
@@ -173,6 +176,15 @@ impl PromptChanges {
         let path = Path::new(&change.path);
         match &change.before {
             Some(Content::Text(text)) => workspace.write(path, text.as_bytes())?,
+            // What a new link leads to was there before.
+            None if links_on_the_way(&workspace.path().join(path)).1.len()
+                > of_workspace(workspace) =>
+            {
+                return Err(Error::Failed(format!(
+                    "{} was not there before, and a link is on the way to it. Remove the link or the file by hand",
+                    change.path
+                )));
+            }
             None => workspace.remove(path)?,
             Some(Content::Other(..)) => {
                 return Err(Error::Failed(format!(
@@ -213,6 +225,11 @@ impl Kept {
     }
 }
 
+/// How many links are on the way to the workspace itself.
+fn of_workspace(workspace: &Workspace) -> usize {
+    links_on_the_way(workspace.path()).1.len()
+}
+
 /// Whether lines were added to the notes of a day: that is what the tool `memory` does.
 fn is_noted(path: &str, before: Option<&Content>, after: Option<&Content>) -> bool {
     let before = match before {
@@ -242,10 +259,34 @@ fn is_date(name: &str) -> bool {
     })
 }
 
-/// What the files have now. What is blank, or cannot be read, is left out.
+/// What the files have now, by the names that the prompt has for them. What is blank, or cannot be read, is left out.
 fn scan(workspace: &Workspace) -> BTreeMap<String, Content> {
     let mut found = BTreeMap::new();
-    let mut visit = |folder: &str, entry: &Found<'_>| {
+    let mut linked = Vec::new();
+    for folder in [".", MEMORY, "skills", "tools"] {
+        scan_folder(workspace, folder, &mut found, &mut linked);
+    }
+    linked.truncate(PROMPT_LINKS);
+    for folder in linked {
+        // Links in these could lead in circles.
+        scan_folder(workspace, &folder, &mut found, &mut Vec::new());
+    }
+    let notes = found.keys().filter(|path| path.starts_with("memory/2"));
+    let notes: Vec<String> = notes.cloned().collect();
+    for old in notes.iter().rev().skip(CHANGED_NOTES) {
+        found.remove(old);
+    }
+    found
+}
+
+/// Adds what a folder has, and the paths of links in it that lead to folders.
+fn scan_folder(
+    workspace: &Workspace,
+    folder: &str,
+    found: &mut BTreeMap<String, Content>,
+    linked: &mut Vec<String>,
+) {
+    let mut visit = |entry: &Found<'_>| {
         let name = entry.path.to_str().unwrap_or_default();
         let is_hidden = name.split('/').any(|part| part.starts_with('.'));
         if name.is_empty() || is_hidden {
@@ -260,36 +301,38 @@ fn scan(workspace: &Workspace) -> BTreeMap<String, Content> {
             MEMORY => path == FACTS || is_date(name),
             _ => true,
         };
-        if is_meant
-            && entry.status.kind == Kind::File
-            && let Some(content) = read(entry)
-        {
+        let is_whole = !matches!(folder, "." | MEMORY);
+        let content = match entry.status.kind {
+            Kind::File if is_meant => entry.open().ok().and_then(read),
+            Kind::Link if is_meant => {
+                let leads_to = workspace.kind(Path::new(&path));
+                if is_whole && matches!(leads_to, Ok(Kind::Folder)) {
+                    linked.push(path.clone());
+                }
+                workspace.open_read(Path::new(&path)).ok().and_then(read)
+            }
+            _ => None,
+        };
+        if let Some(content) = content {
             found.insert(path, content);
         }
-        match folder {
+        match is_whole {
             _ if found.len() >= CHANGED_FILES => Next::Stop,
-            "." | MEMORY => Next::Pass,
-            _ => Next::Enter,
+            false => Next::Pass,
+            true => Next::Enter,
         }
     };
-    for folder in [".", MEMORY, "skills", "tools"] {
-        // A folder that is not there has nothing in it.
-        let _ = workspace.walk(Path::new(folder), &mut |entry| visit(folder, entry));
-    }
-    let notes = found.keys().filter(|path| path.starts_with("memory/2"));
-    let notes: Vec<String> = notes.cloned().collect();
-    for old in notes.iter().rev().skip(CHANGED_NOTES) {
-        found.remove(old);
-    }
-    found
+    // A folder that is not there has nothing in it.
+    let _ = workspace.walk(Path::new(folder), &mut visit);
 }
 
-fn read(entry: &Found<'_>) -> Option<Content> {
-    let other = Content::Other(entry.status.size, entry.status.modified);
-    if entry.status.size > CHANGED_TEXT_BYTES {
+fn read(file: File) -> Option<Content> {
+    let status = at::status(&file).ok()?;
+    let other = Content::Other(status.size, status.changed);
+    if status.size > CHANGED_TEXT_BYTES {
         return Some(other);
     }
-    let content = read_sized(&entry.open().ok()?, entry.status.size, CHANGED_TEXT_BYTES).ok()?;
+    let content = read_sized(&file, status.size, CHANGED_TEXT_BYTES).ok()?;
     match String::from_utf8(content) {
         // One that is kept for a command says nothing.
         Ok(text) if text.trim().is_empty() => None,

@@ -57,6 +57,64 @@ fn what_a_turn_changes_is_named_shown_and_taken_back() {
 }
 
 #[test]
+fn what_links_of_the_prompt_lead_to_is_looked_at_too() {
+    let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let at = |path: &str| folder.path().join(path);
+    for path in ["skills", "projects/foo", "notes"] {
+        fs::create_dir_all(at(path)).unwrap();
+    }
+    for (target, link) in [
+        ("CLAUDE.md", "AGENTS.md"),
+        ("notes", "memory"),
+        ("../projects/foo", "skills/foo"),
+        ("../skills", "skills/circle"),
+    ] {
+        std::os::unix::fs::symlink(target, at(link)).unwrap();
+    }
+    let files = ["CLAUDE.md", "notes/MEMORY.md", "projects/foo/SKILL.md"];
+    for path in files {
+        fs::write(at(path), "kind\n").unwrap();
+    }
+    let workspace = open(folder.path());
+    let changes = PromptChanges::new(state.path(), MAIN);
+    changes.begin_turn(&workspace, false).unwrap();
+    for path in files {
+        fs::write(at(path), "new\n").unwrap();
+    }
+    let mut named = changes.end_turn(&workspace).unwrap();
+    named.retain(|path| !path.starts_with("skills/circle/"));
+    assert_eq!(
+        named,
+        ["AGENTS.md", "memory/MEMORY.md", "skills/foo/SKILL.md"]
+    );
+    changes.undo(&workspace, "AGENTS.md").unwrap();
+    assert_eq!(fs::read_to_string(at("CLAUDE.md")).unwrap(), "kind\n");
+    assert!(at("AGENTS.md").is_symlink());
+    changes.end_turn(&workspace).unwrap();
+    std::os::unix::fs::symlink("own.md", at("USER.md")).unwrap();
+    fs::write(at("own.md"), "own\n").unwrap();
+    let refused = changes.undo(&workspace, "USER.md").unwrap_err().to_string();
+    assert!(refused.contains("a link is on the way"), "{refused}");
+    assert!(at("own.md").exists());
+}
+
+#[test]
+fn a_long_file_has_changed_whatever_time_it_shows() {
+    let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("SOUL.md");
+    let size = CHANGED_TEXT_BYTES as usize + 1;
+    fs::write(&path, "a".repeat(size)).unwrap();
+    let workspace = open(folder.path());
+    let changes = PromptChanges::new(state.path(), MAIN);
+    changes.begin_turn(&workspace, false).unwrap();
+    let before = fs::metadata(&path).unwrap().modified().unwrap();
+    fs::write(&path, "b".repeat(size)).unwrap();
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(before).unwrap();
+    assert_eq!(changes.end_turn(&workspace).unwrap(), ["SOUL.md"]);
+}
+
+#[test]
 fn a_day_that_is_looked_at_no_longer_has_not_changed() {
     let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let at = |path: &str| folder.path().join(path);
