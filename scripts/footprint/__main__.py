@@ -75,20 +75,20 @@ def measure(arguments, binary, surroundings, table):
     if arguments.only != "turns":
         map_file = arguments.binary.with_name("peacrab.map")
         layout.measure(map_file, program("layout"), Telegram(folder), table)
-        measure_dummy(Path(f"{map_file}.dummy"), folder, program("dummy"), table)
+        if table.has_card:
+            measure_dummy(Path(f"{map_file}.dummy"), folder, program("dummy"), table)
         gateway.measure(program("gateway"), Telegram(folder), table)
         servers.measure(program("servers"), Telegram(folder), table)
         remote.measure(program("remote"), Telegram(folder), table)
 
 
 def measure_dummy(binary, folder, program, table):
-    """On a card of its own; nothing where there is none."""
-    if not table.has_card:
-        return
+    """On a card of its own."""
     (folder / "second").mkdir()
     card = card_with(folder / "second", binary)
+    program.binary = str(card.binary)
     try:
-        layout.measure_dummy((program.binary, card.binary), program, Telegram(folder), table)
+        layout.measure_dummy(Path(f"{binary}.map"), program, Telegram(folder), table)
     finally:
         card.remove()
 
