@@ -93,7 +93,7 @@ fn talk_for_seven_turns(format: Format) {
         say("b"),
     ]);
     let home = match format {
-        Format::OpenAi => Home::with_model(&model),
+        Format::OpenAi | Format::Responses => Home::with_model(&model),
         Format::Anthropic => Home::with_anthropic_model(&model),
     };
     fs::write(home.workspace("a.txt"), "first\nsecond\n").unwrap();
