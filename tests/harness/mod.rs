@@ -37,7 +37,7 @@ use std::time::{Duration, Instant};
 
 /// Maximum wait for anything that should happen at once. Generous, because it only ends tests
 /// that fail anyway.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(3);
 
 /// Waits for what no server and no log tells.
 #[track_caller]
