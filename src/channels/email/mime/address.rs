@@ -145,6 +145,8 @@ fn addr_spec(tokens: &[Token]) -> Option<String> {
         && (domain.starts_with('[') || is_domain(&domain))
         // An encoded word is a name, and some programs would show what is in it.
         && !local.contains("=?")
+        // In quotes there can be anything.
+        && local.chars().all(crate::text::is_prose)
         // The channel's own addresses have it between their parts.
         && !local.contains(':');
     let are_atoms = local

@@ -37,6 +37,7 @@ fn only_one_address_is_a_sender() {
         "ana@[example.org]",
         "ana@[IPv6:::1]",
         "\"a:b\"@example.org",
+        "\"ana\u{202e}\"@example.org",
         "\"\"@example.org",
         "ana bob@example.org",
         "ana@exam ple.org",
