@@ -31,12 +31,42 @@ pub struct Open {
 #[derive(Debug)]
 struct Element {
     name: String,
+    role: Role,
     /// Whether nobody sees it, whatever is in it.
     is_hidden: bool,
     /// Whether its text has no size.
     is_small: bool,
     /// Whether its text has no ink.
     is_invisible: bool,
+}
+
+/// What the name of an open element means for where others end. A page can ask for it at each of its tags, about each
+/// open element, so the names are compared once.
+#[derive(Clone, Copy, Debug)]
+struct Role {
+    is_media: bool,
+    is_block: bool,
+    is_table_part: bool,
+    /// It may end before a tag that begins another.
+    may_lack_end: bool,
+    /// What is around it does not end before a tag that is in it.
+    is_wall: bool,
+}
+
+impl Role {
+    fn of(name: &str) -> Self {
+        let is_media = MEDIA.contains(&name);
+        Self {
+            is_media,
+            is_block: is_block(name),
+            is_table_part: is_table_part(name),
+            may_lack_end: [
+                "p", "li", "dt", "dd", "td", "th", "tr", "thead", "tbody", "tfoot", "rt", "rp",
+            ]
+            .contains(&name),
+            is_wall: is_media || is_container(name) && !matches!(name, "div" | "address"),
+        }
+    }
 }
 
 /// Elements without an end tag.
@@ -151,6 +181,7 @@ impl Open {
         };
         let around = self.stack.last();
         Element {
+            role: Role::of(&tag.name),
             name: tag.name.clone(),
             is_hidden: effect.is_hidden == Some(true) || is_hidden(tag),
             is_small: (effect.is_small).unwrap_or(around.is_some_and(|around| around.is_small)),
@@ -171,10 +202,9 @@ impl Open {
         let ends = |stack: &[Element]| {
             let mut inner_first = stack.iter().enumerate().rev();
             inner_first.find_map(|(at, one)| {
-                let one = one.name.as_str();
-                let is_end =
-                    MEDIA.contains(&one) || is_container(one) && !matches!(one, "div" | "address");
-                (is_end || ends_before(one, name)).then_some((at, is_end))
+                let is_end = one.role.is_wall;
+                let ends = || one.role.may_lack_end && ends_before(&one.name, name);
+                (is_end || ends()).then_some((at, is_end))
             })
         };
         while let Some((at, false)) = ends(&self.stack) {
@@ -193,20 +223,21 @@ impl Open {
             self.lost = left;
             return None;
         }
-        let stops = |one: &str| {
-            MEDIA.contains(&one)
+        let ended = Role::of(name);
+        let stops = |one: &Element| {
+            let is_one_of = |names: &[&str]| names.contains(&one.name.as_str());
+            one.role.is_media
                 || match name {
                     "table" => false,
-                    _ if is_table_part(name) => one == "table",
-                    "li" if matches!(one, "ul" | "ol") => true,
-                    _ if is_block(name) => matches!(one, "table" | "td" | "th" | "caption"),
-                    _ => is_block(one) || is_table_part(one),
+                    _ if ended.is_table_part => is_one_of(&["table"]),
+                    "li" if is_one_of(&["ul", "ol"]) => true,
+                    _ if ended.is_block => is_one_of(&["table", "td", "th", "caption"]),
+                    _ => one.role.is_block || one.role.is_table_part,
                 }
         };
-        let inner_first = self.stack.iter().enumerate().rev();
-        let mut found = inner_first.map(|(at, one)| (at, one.name.as_str()));
-        let (at, one) = found.find(|(_, one)| *one == name || stops(one))?;
-        (one == name).then(|| {
+        let mut inner_first = self.stack.iter().enumerate().rev();
+        let (at, one) = inner_first.find(|(_, one)| one.name == name || stops(one))?;
+        (one.name == name).then(|| {
             self.stack.truncate(at);
             at
         })
