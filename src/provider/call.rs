@@ -234,7 +234,7 @@ impl Decoder<'_> {
     fn finish(self, show: &mut dyn FnMut(&str)) -> Result<Reply, Failure> {
         match self {
             Self::OpenAi(decoder) => decoder.finish(show),
-            Self::Anthropic(decoder) => decoder.finish(),
+            Self::Anthropic(decoder) => decoder.finish(show),
             Self::Responses(decoder) => decoder.finish(show),
         }
     }

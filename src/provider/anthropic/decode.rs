@@ -163,12 +163,12 @@ impl Decoder {
         self.usage.update(&message.members("usage"));
         self.end(stop);
         self.stage = Stage::Over;
-        self.finish()
+        self.finish(&mut |_| {})
     }
 
-    /// The stream is over: the answer, if it is whole.
-    pub fn finish(mut self) -> Result<Reply, Failure> {
-        self.end_piece(&mut |_| {});
+    /// The stream is over: the answer, if it is whole. Text that was held back is handed over.
+    pub fn finish(mut self, show: &mut dyn FnMut(&str)) -> Result<Reply, Failure> {
+        self.end_piece(show);
         if self.stage == Stage::Open {
             return Err(self.aside.cut(self.size == 0));
         }
@@ -189,7 +189,8 @@ impl Decoder {
                 Reasoning::Text(text) | Reasoning::Signed { text, .. } => Some(text),
                 Reasoning::Redacted(_) | Reasoning::Sealed(_) => None,
             });
-            reply.text = thoughts.collect::<Vec<_>>().join("\n\n");
+            reply.text = thoughts.collect::<Vec<_>>().join("\n\n").trim().to_owned();
+            show(&reply.text);
         }
         Ok(reply)
     }

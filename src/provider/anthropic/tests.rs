@@ -189,7 +189,8 @@ fn stream(events: &[&str]) -> Result<(Reply, String), Failure> {
     for event in events {
         decoder.event(event, &mut |text| shown.push_str(text))?;
     }
-    Ok((decoder.finish()?, shown))
+    let reply = decoder.finish(&mut |text| shown.push_str(text))?;
+    Ok((reply, shown))
 }
 
 #[test]
@@ -232,6 +233,18 @@ fn thinking_alone_is_the_answer() {
     )
     .unwrap();
     assert_eq!(cut.text, "");
+}
+
+#[test]
+fn thinking_that_is_the_answer_is_shown() {
+    let (reply, shown) = stream(&[
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":" Hel"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"lo. "}}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#,
+        r#"{"type":"message_stop"}"#,
+    ])
+    .unwrap();
+    assert_eq!((reply.text.as_str(), shown.as_str()), ("Hello.", "Hello."));
 }
 
 #[test]
@@ -386,7 +399,8 @@ fn of_bytes(pieces: &[&[u8]]) -> (Reply, String) {
         parser.push(piece, &mut handle).unwrap();
     }
     parser.finish(&mut handle).unwrap();
-    (decoder.finish().unwrap(), shown)
+    let reply = decoder.finish(&mut |text| shown.push_str(text)).unwrap();
+    (reply, shown)
 }
 
 fn streamed_bytes() -> Vec<u8> {
