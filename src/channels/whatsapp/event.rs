@@ -38,6 +38,8 @@ impl Reader<'_> {
             return None;
         }
         let address = Address::new(NAME, &encode(&message.chat));
+        // The answer could not be sent to anything else.
+        decode(&address.chat).filter(|chat| *chat == message.chat)?;
         let id = match message.is_group {
             true => message.chat.clone(),
             false => person(message)?,
@@ -307,6 +309,13 @@ mod tests {
                 ..says(chat, "hi")
             };
             assert_eq!(read(&message, GroupPolicy::Open), None, "{chat} {phone}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_answered_is_ignored() {
+        for chat in ["é@g.us", "9 9@g.us", "9%3A9@g.us", "@g.us", "9@9@g.us"] {
+            assert_eq!(read(&says(chat, "hi"), GroupPolicy::Open), None, "{chat}");
         }
     }
 
