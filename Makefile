@@ -9,7 +9,7 @@ PEACRAB = $(CARGO) run --release --locked --quiet --
 QUESTION := What is in AGENTS.md?
 FUZZ_SECONDS ?= 20
 SOAK_MINUTES ?= 30
-FUZZ_TARGETS := $(patsubst tests/fuzz/targets/%.rs,%,$(wildcard tests/fuzz/targets/*.rs))
+FUZZ_TARGETS ?= $(notdir $(wildcard tests/fuzz/corpus/*))
 CROSS_TARGET := x86_64-unknown-linux-musl
 
 help: ## List the commands
@@ -40,7 +40,7 @@ test: ## Check formatting, lints, tests and documentation
 	@scripts/setup test
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
-	$(CARGO) test --locked --lib --bins --test confine --test floors
+	$(CARGO) test --locked --lib --bins --test confine --test floors --test fuzz
 	$(CARGO) test --locked --doc
 # The stories wait most of the time, for the program or for what it waits for.
 	RUST_TEST_THREADS=4 $(CARGO) test --locked --test program
@@ -134,15 +134,17 @@ units: ## Start the systemd units on several systemds, and check the command san
 	$(CARGO) build --locked --features test-hooks
 	scripts/systemd/check-update "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
-fuzz: ## Fuzz everything that parses outside input (needs nightly Rust and cargo-fuzz)
-	@$(CARGO) +nightly --version >/dev/null 2>&1 || { \
-		echo "nightly Rust is missing: rustup toolchain install nightly" >&2; exit 1; }
-	@$(CARGO) +nightly fuzz --version >/dev/null 2>&1 || { \
-		echo "cargo-fuzz is missing: cargo install --locked cargo-fuzz" >&2; exit 1; }
-	@for target in $(FUZZ_TARGETS); do \
+# `make fuzz FUZZ_TARGETS=mail FUZZ_SECONDS=600` runs one target for longer. What is found stays in tests/fuzz/found.
+fuzz: ## Fuzz everything that parses outside input
+	@scripts/setup fuzz
+	cp Cargo.lock tests/fuzz/
+	cd tests/fuzz && $(CARGO) build --release
+	@cd tests/fuzz && for target in $(FUZZ_TARGETS); do \
 		echo "$$target for $(FUZZ_SECONDS) s"; \
-		$(CARGO) +nightly fuzz run --fuzz-dir tests/fuzz $$target -- \
-			-max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_funcs=0 || exit 1; \
+		mkdir -p found/$$target; \
+		FUZZ_TARGET=$$target $(CARGO) run --release --quiet -- found/$$target corpus/$$target \
+			-artifact_prefix=found/$$target- -max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=10 \
+			-rss_limit_mb=1024 -verbosity=0 -print_funcs=0 || exit 1; \
 	done
 
 mcp-servers: ## List and call the tools of real MCP servers from npm and PyPI (needs Node.js)

@@ -13,7 +13,7 @@ mod client;
 mod connect;
 mod explain;
 mod pool;
-mod reply;
+pub mod reply;
 mod retry_after;
 pub mod sse;
 mod transfer;

@@ -6,7 +6,7 @@
 
 mod api;
 mod connection;
-mod event;
+pub mod event;
 mod mrkdwn;
 mod receive;
 mod sent;

@@ -16,6 +16,7 @@ pub struct Inflate<R> {
 }
 
 impl<R: Read> Inflate<R> {
+    /// Unpacks what `from` gives.
     pub fn new(from: R) -> Self {
         Self {
             from,

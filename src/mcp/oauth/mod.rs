@@ -7,10 +7,10 @@
 //!
 //! Every address comes from a server. `web` checks each of them, and where it leads.
 
-mod challenge;
+pub mod challenge;
 mod form;
 mod login;
-mod metadata;
+pub mod metadata;
 mod store;
 #[cfg(test)]
 mod tests;

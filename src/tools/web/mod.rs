@@ -6,7 +6,7 @@
 mod engine;
 mod fetch;
 mod hosts;
-mod results;
+pub mod results;
 mod search;
 
 #[cfg(test)]

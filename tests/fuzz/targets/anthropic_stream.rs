@@ -1,14 +1,12 @@
 //! Any input in any pieces gives an answer or a failure. The stored text is the shown text, and every
 //! call can be answered.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
+use super::in_two;
 use peacrab::chat::Reply;
+use peacrab::http::sse::{Event, Parser};
 use peacrab::limits::provider::REPLY_BYTES;
 use peacrab::provider::anthropic::decode::Decoder;
 use peacrab::provider::classify::Failure;
-use peacrab::http::sse::{Event, Parser};
 
 fn answer(pieces: &[&[u8]]) -> Result<(Reply, String), Failure> {
     let mut decoder = Decoder::new(1);
@@ -19,13 +17,12 @@ fn answer(pieces: &[&[u8]]) -> Result<(Reply, String), Failure> {
         parser.push(piece, &mut handle)?;
     }
     parser.finish(&mut handle)?;
-    let reply = decoder.finish()?;
+    let reply = decoder.finish(&mut |text| shown.push_str(text))?;
     Ok((reply, shown))
 }
 
-fuzz_target!(|input: (u16, &[u8])| {
-    let (cut, stream) = input;
-    let (left, right) = stream.split_at(usize::from(cut).min(stream.len()));
+pub fn run(bytes: &[u8]) {
+    let (stream, left, right) = in_two(bytes);
     let answered = answer(&[left, right]);
     assert_eq!(answered, answer(&[stream]));
     if let Ok((reply, shown)) = answered {
@@ -37,4 +34,4 @@ fuzz_target!(|input: (u16, &[u8])| {
     }
     let whole = String::from_utf8_lossy(stream);
     let _ = Decoder::new(1).whole(&whole);
-});
+}

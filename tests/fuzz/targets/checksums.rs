@@ -1,13 +1,10 @@
 //! Any bytes are a list of checksums or an error. A program in a list has a name that is no path, and its
 //! version is written as it was read.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
 use peacrab::update::ARCHITECTURES;
 use peacrab::update::list::{Checksums, read_name};
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let Ok(list) = Checksums::parse(bytes) else {
         return;
     };
@@ -15,11 +12,14 @@ fuzz_target!(|bytes: &[u8]| {
         let name = format!("peacrab-{}-{}", program.version, program.architecture);
         assert_eq!(program.name, name);
         assert!(!name.contains('/'));
-        assert_eq!(read_name(&name), Some((program.version, program.architecture)));
+        assert_eq!(
+            read_name(&name),
+            Some((program.version, program.architecture))
+        );
     }
     for architecture in ARCHITECTURES {
         if let Ok(program) = list.program(architecture) {
             assert_eq!(program.architecture, architecture);
         }
     }
-});
+}

@@ -1,9 +1,7 @@
 //! Any text is a configuration or a list of problems. A valid one stays valid and keeps its other
 //! settings when a key is set.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
+use super::number;
 use peacrab::config::settings::Settings;
 use peacrab::config::table::keys;
 use peacrab::config::text::edit;
@@ -16,12 +14,13 @@ fn keys_of(text: &str) -> Option<Vec<String>> {
     Some(settings.set.into_keys().collect())
 }
 
-fuzz_target!(|input: (u8, &str)| {
-    let (number, text) = input;
+pub fn run(bytes: &[u8]) {
+    let (number, text) = number(bytes, 1);
+    let text = &*String::from_utf8_lossy(text);
     let Some(before) = keys_of(text) else { return };
-    let key = keys().cycle().nth(number.into()).expect("a key");
+    let key = keys().cycle().nth(number as usize).expect("a key");
     let path = key.path.replace('*', "x");
     let changed = edit::set(text, key, &path, &key.default_value());
     let after = keys_of(&changed).expect("it stays a configuration");
     assert!(before.iter().all(|key| after.contains(key)), "{changed}");
-});
+}

@@ -1,17 +1,15 @@
 //! Any bytes are a frame of Discord's gateway, an event, or nothing. A message from an event can be
 //! answered.
 
-#![no_main]
-
 use std::time::Duration;
 
-use libfuzzer_sys::fuzz_target;
 use peacrab::channels::discord::event::{FileId, Meaning, Reader};
 use peacrab::channels::discord::session::{Me, Scope, Session};
 use peacrab::channels::intake::Incoming;
 use peacrab::config::schema::GroupPolicy;
 
-fuzz_target!(|text: &str| {
+pub fn run(bytes: &[u8]) {
+    let text = &*String::from_utf8_lossy(bytes);
     let mut session = Session::new(Scope::All);
     session.opened(Duration::ZERO);
     for (second, frame) in text.lines().enumerate() {
@@ -24,7 +22,11 @@ fuzz_target!(|text: &str| {
         username: "pea".to_owned(),
     };
     for policy in [GroupPolicy::Mention, GroupPolicy::Open, GroupPolicy::Off] {
-        let reader = Reader { me: &me, policy, awaits: &|_, _| false };
+        let reader = Reader {
+            me: &me,
+            policy,
+            awaits: &|_, _| false,
+        };
         for kind in ["MESSAGE_CREATE", "MESSAGE_UPDATE", "INTERACTION_CREATE"] {
             let incoming = match reader.read(kind, text) {
                 Meaning::Incoming(incoming) | Meaning::Interaction { incoming, .. } => incoming,
@@ -39,4 +41,4 @@ fuzz_target!(|text: &str| {
             }
         }
     }
-});
+}

@@ -1,10 +1,7 @@
 //! Any bytes are a page within its limit, without control characters, and the same however they arrive.
 
-#![no_main]
-
 use std::io::Read;
 
-use libfuzzer_sys::fuzz_target;
 use peacrab::html::charset::Source;
 use peacrab::html::{Form, Page, Tokenizer, Writer};
 use peacrab::text::is_prose;
@@ -36,11 +33,11 @@ impl Read for Slowly<'_> {
     }
 }
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     for form in [Form::Markdown, Form::Text] {
         let page = written(bytes, form);
         assert!(page.text.chars().count() <= 2 * CHARS + 2, "{page:?}");
         assert!(page.text.chars().all(is_prose), "{page:?}");
         assert_eq!(page, written(Slowly(bytes), form));
     }
-});
+}

@@ -1,10 +1,7 @@
 //! Any bytes are lines of an IRC server's, or nothing: what they make the program say is lines, and what it reads is text.
 
-#![no_main]
-
 use std::time::Duration;
 
-use libfuzzer_sys::fuzz_target;
 use peacrab::channels::irc::format::wrap;
 use peacrab::channels::irc::incoming::Reader;
 use peacrab::channels::irc::session::line::{Line, write};
@@ -13,9 +10,13 @@ use peacrab::channels::irc::settings::Settings;
 use peacrab::config::schema::{Bot, GroupPolicy};
 use serde_json::json;
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let mut bot = Bot::of("irc");
-    for (key, value) in [("nick", json!("crab")), ("saslUser", json!("a")), ("saslPassword", json!("b"))] {
+    for (key, value) in [
+        ("nick", json!("crab")),
+        ("saslUser", json!("a")),
+        ("saslPassword", json!("b")),
+    ] {
         bot.set(key, value);
     }
     let (mut session, _) = Session::begin(Settings::new(&bot), Duration::ZERO);
@@ -34,8 +35,11 @@ fuzz_target!(|bytes: &[u8]| {
         if let Some(message) = reader.read(&line, &session, GroupPolicy::Open) {
             assert!(!message.text.trim().is_empty());
             for text in wrap(&message.text, 100) {
-                assert!(text.len() <= 100 && !write("PRIVMSG", &["x"], Some(&text)).contains(['\r', '\n', '\0']));
+                assert!(
+                    text.len() <= 100
+                        && !write("PRIVMSG", &["x"], Some(&text)).contains(['\r', '\n', '\0'])
+                );
             }
         }
     }
-});
+}

@@ -1,14 +1,11 @@
 //! What is JSON is read as serde_json reads it, and what is mended and JSON by then stays as it is when it is mended again. What a model writes is read or refused.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
 use peacrab::json::{self, Members};
 use peacrab::limits::json::LEVELS_MAX;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let mended = json::mend_all(&text);
     if serde_json::from_str::<Value>(&mended).is_ok() {
@@ -31,4 +28,4 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(members) = Members::read(&mended) {
         let _ = (members.text("a"), members.number("a"), members.texts("a"));
     }
-});
+}

@@ -1,8 +1,6 @@
 //! No answer can send commands to the terminal, wherever it is cut into pieces.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
+use super::number;
 use peacrab::cli::terminal::markdown::Renderer;
 
 fn rendered(pieces: &[&str]) -> String {
@@ -15,15 +13,19 @@ fn rendered(pieces: &[&str]) -> String {
     out
 }
 
-fuzz_target!(|input: (u16, &str)| {
-    let (cut, text) = input;
-    let cut = text.floor_char_boundary(usize::from(cut));
+pub fn run(bytes: &[u8]) {
+    let (cut, text) = number(bytes, 2);
+    let text = &*String::from_utf8_lossy(text);
+    let cut = text.floor_char_boundary(cut as usize);
     let (left, right) = text.split_at(cut);
     // Only the renderer's own escape sequences: `ESC [ numbers m`.
     for out in [rendered(&[text]), rendered(&[left, right])] {
         for sequence in out.split('\u{1b}').skip(1) {
             let end = sequence.trim_start_matches(|c: char| c.is_ascii_digit() || "[;".contains(c));
-            assert!(sequence.starts_with('[') && end.starts_with('m'), "{sequence:?}");
+            assert!(
+                sequence.starts_with('[') && end.starts_with('m'),
+                "{sequence:?}"
+            );
         }
     }
-});
+}

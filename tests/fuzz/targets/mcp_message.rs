@@ -1,8 +1,5 @@
 //! Whatever a tool server sends is read within its bounds, and what is written about it is one line of JSON.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
 use peacrab::chat::{InputAnswer, InputKind};
 use peacrab::limits::mcp::{BATCH, FIELDS, LISTED};
 use peacrab::mcp::message::{self, Message};
@@ -16,7 +13,10 @@ fn take(params: &str) {
         if let InputKind::Form(fields) = &request.kind {
             assert!(fields.len() <= FIELDS);
         }
-        for answer in [InputAnswer::Given(Default::default()), InputAnswer::Declined] {
+        for answer in [
+            InputAnswer::Given(Default::default()),
+            InputAnswer::Declined,
+        ] {
             if let Ok(value) = input::write(&request, &answer) {
                 let text = message::response("1", Ok(value));
                 assert!(!text.contains('\n') && message::read(&text).is_some());
@@ -38,7 +38,8 @@ fn take(params: &str) {
     input::read_required(params);
 }
 
-fuzz_target!(|text: &str| {
+pub fn run(bytes: &[u8]) {
+    let text = &*String::from_utf8_lossy(bytes);
     let messages = message::split(text);
     assert!(messages.len() <= BATCH.max(1));
     for one in messages {
@@ -54,4 +55,4 @@ fuzz_target!(|text: &str| {
             None => take(one),
         }
     }
-});
+}

@@ -1,16 +1,14 @@
 //! Any input in any pieces gives an answer or a failure. The stored text is the shown text, and every
 //! call can be answered.
 
-#![no_main]
-
+use super::in_two;
 use std::sync::atomic::AtomicBool;
 
-use libfuzzer_sys::fuzz_target;
 use peacrab::chat::{Reply, ToolSpec};
-use peacrab::limits::provider::REPLY_BYTES;
-use peacrab::provider::openai::decode::{Decoder, Server};
-use peacrab::provider::classify::Failure;
 use peacrab::http::sse::{Event, Parser};
+use peacrab::limits::provider::REPLY_BYTES;
+use peacrab::provider::classify::Failure;
+use peacrab::provider::openai::decode::{Decoder, Server};
 
 static TOOLS: [ToolSpec; 1] = [ToolSpec::fixed("ls", "", "{}")];
 
@@ -19,7 +17,10 @@ fn answer(is_official: bool, pieces: &[&[u8]]) -> Result<(Reply, String), Failur
     let has_called = AtomicBool::new(false);
     let mut decoder = Decoder::new(&TOOLS, 1);
     if !is_official {
-        decoder = decoder.of_server(Server { model: "mine", has_called: &has_called });
+        decoder = decoder.of_server(Server {
+            model: "mine",
+            has_called: &has_called,
+        });
     }
     let mut parser = Parser::default();
     let mut shown = String::new();
@@ -32,9 +33,8 @@ fn answer(is_official: bool, pieces: &[&[u8]]) -> Result<(Reply, String), Failur
     Ok((reply, shown))
 }
 
-fuzz_target!(|input: (u16, &[u8])| {
-    let (cut, stream) = input;
-    let (left, right) = stream.split_at(usize::from(cut).min(stream.len()));
+pub fn run(bytes: &[u8]) {
+    let (stream, left, right) = in_two(bytes);
     let served = answer(false, &[left, right]);
     let answered = answer(true, &[left, right]);
     assert_eq!(answered, answer(true, &[stream]));
@@ -50,4 +50,4 @@ fuzz_target!(|input: (u16, &[u8])| {
     }
     let whole = String::from_utf8_lossy(stream);
     let _ = Decoder::new(&TOOLS, 1).whole(&whole);
-});
+}

@@ -1,8 +1,6 @@
 //! Whatever a command writes: the pieces make no difference, no control is left, and the memory is bounded.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
+use super::in_two;
 use peacrab::overstrike::Overstrike;
 
 fn shown(pieces: &[&[u8]]) -> String {
@@ -15,11 +13,10 @@ fn shown(pieces: &[&[u8]]) -> String {
     out
 }
 
-fuzz_target!(|input: (u16, &[u8])| {
-    let (cut, bytes) = input;
-    let (left, right) = bytes.split_at(usize::from(cut).min(bytes.len()));
+pub fn run(bytes: &[u8]) {
+    let (bytes, left, right) = in_two(bytes);
     let whole = shown(&[bytes]);
     assert_eq!(whole, shown(&[left, right]));
     let is_control = |char: char| char.is_control() && char != '\n' && char != '\t';
     assert!(!whole.contains(is_control), "{whole:?}");
-});
+}

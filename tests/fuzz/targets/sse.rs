@@ -1,10 +1,8 @@
 //! The cuts between the pieces of a stream do not matter, and no event exceeds the limit of a line.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
-use peacrab::limits::http::EVENT_BYTES;
+use super::in_two;
 use peacrab::http::sse::{Parser, TooLong};
+use peacrab::limits::http::EVENT_BYTES;
 
 fn events(pieces: &[&[u8]]) -> Result<Vec<(String, String)>, TooLong> {
     let mut events = Vec::new();
@@ -21,8 +19,7 @@ fn events(pieces: &[&[u8]]) -> Result<Vec<(String, String)>, TooLong> {
     Ok(events)
 }
 
-fuzz_target!(|input: (u16, &[u8])| {
-    let (cut, stream) = input;
-    let (left, right) = stream.split_at(usize::from(cut).min(stream.len()));
+pub fn run(bytes: &[u8]) {
+    let (stream, left, right) = in_two(bytes);
     assert_eq!(events(&[left, right]), events(&[stream]));
-});
+}

@@ -1,14 +1,12 @@
 //! No text crashes the reader of arguments, and JSON is read as JSON.
 
-#![no_main]
-
 use std::collections::BTreeMap;
 
-use libfuzzer_sys::fuzz_target;
 use peacrab::tools::arguments::Arguments;
 use serde_json::Value;
 
-fuzz_target!(|text: &str| {
+pub fn run(bytes: &[u8]) {
+    let text = &*String::from_utf8_lossy(bytes);
     let arguments = Arguments::parse(text);
     let json = serde_json::from_str::<BTreeMap<String, Value>>(text);
     for (name, value) in json.into_iter().flatten() {
@@ -19,4 +17,4 @@ fuzz_target!(|text: &str| {
             assert_eq!(text, expected.as_str());
         }
     }
-});
+}

@@ -1,8 +1,6 @@
 //! The cuts between the pieces of a stream do not matter, and no message exceeds the limit.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
+use super::in_two;
 use peacrab::http::websocket::{Decoder, Received, Violation};
 use peacrab::limits::http::WEBSOCKET_MESSAGE_BYTES;
 
@@ -25,8 +23,7 @@ fn decode(pieces: &[&[u8]]) -> (Vec<Received>, Option<Violation>) {
     (all, None)
 }
 
-fuzz_target!(|input: (u16, &[u8])| {
-    let (cut, stream) = input;
-    let (left, right) = stream.split_at(usize::from(cut).min(stream.len()));
+pub fn run(bytes: &[u8]) {
+    let (stream, left, right) = in_two(bytes);
     assert_eq!(decode(&[left, right]), decode(&[stream]));
-});
+}

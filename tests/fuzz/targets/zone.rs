@@ -1,12 +1,10 @@
 //! Any bytes are the file or the rule of a zone whose times can be asked for, or are refused.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
+use super::number;
 use peacrab::zone::Zone;
 
-fuzz_target!(|given: (i64, &[u8])| {
-    let (seconds, bytes) = given;
+pub fn run(bytes: &[u8]) {
+    let (seconds, bytes) = number(bytes, 8);
     let rule = || Zone::from_rule(str::from_utf8(bytes).ok()?);
     if let Some(zone) = Zone::from_file("x", bytes).or_else(rule) {
         let span = zone.span(seconds);
@@ -14,4 +12,4 @@ fuzz_target!(|given: (i64, &[u8])| {
         let local = zone.at(seconds).naive_local();
         zone.resolve(local);
     }
-});
+}
