@@ -43,7 +43,9 @@ fn nearest(path: &str) -> Option<String> {
             };
             known_above == above && part.len() > 2 && is_within()
         };
-        let score = if is_slip(whole, path) {
+        // Of a short name all may be another one's.
+        let is_alike = 2 * name <= last.len().max(known_last.len());
+        let score = if is_alike && is_slip(whole, path) {
             whole
         } else if has_part(known_last, &last) {
             PART

@@ -5,14 +5,17 @@
 //! a killed program has left.
 
 use std::collections::BTreeMap;
-use std::fs::{self, Metadata};
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, Result};
 use crate::sync::Mutex;
+use crate::sys::at::{self, Inode, Kind, Use};
 use crate::sys::file::{try_lock, try_share, unlock};
 
 use super::survey::{PromptSurvey, refused};
@@ -30,13 +33,15 @@ pub struct PromptPlaces {
     _made: Arc<Made>,
 }
 
-/// What was made because it was missing.
+/// What was made in a workspace because it was missing. In its other folders nothing is made: a command can put something
+/// else in their place.
 #[derive(Debug)]
 struct Made {
     workspace: PathBuf,
+    folder: OwnedFd,
     /// The workspace, shared with other processes that keep it; `None` where it cannot be.
-    shared: Option<fs::File>,
-    paths: Mutex<Vec<PathBuf>>,
+    shared: Option<File>,
+    things: Mutex<Vec<(PathBuf, Inode)>>,
 }
 
 impl PromptPlaces {
@@ -53,15 +58,10 @@ impl PromptPlaces {
             .map_err(Error::io("find the workspace", workspace))?;
         let mut kept = KEPT.lock();
         kept.retain(|_, made| made.strong_count() > 0);
-        let known = kept.get(&workspace).and_then(Weak::upgrade);
-        let made = known.unwrap_or_else(|| {
-            let shared = fs::File::open(&workspace).ok();
-            Arc::new(Made {
-                shared: shared.filter(|folder| try_share(folder).is_ok_and(|is_shared| is_shared)),
-                workspace: workspace.clone(),
-                paths: Mutex::default(),
-            })
-        });
+        let made = match kept.get(&workspace).and_then(Weak::upgrade) {
+            Some(made) => made,
+            None => Arc::new(Made::none_in(&workspace)?),
+        };
         kept.insert(workspace, Arc::downgrade(&made));
         let found = made.fill(can_write);
         // Before what was made can be dropped, which takes the lock too.
@@ -81,19 +81,21 @@ impl PromptPlaces {
         if kept.get(&workspace).and_then(Weak::upgrade).is_some() {
             return;
         }
-        let Ok(folder) = fs::File::open(&workspace) else {
+        let (Ok(folder), Ok(found)) = (File::open(&workspace), PromptSurvey::look(&workspace, &[]))
+        else {
             return;
         };
         if !try_lock(&folder).unwrap_or(true) {
             return;
         }
-        if let Ok(found) = PromptSurvey::look(&workspace, &[]) {
-            let missing = found.missing();
-            let above = missing.iter().filter_map(|path| path.parent());
-            for path in found.paths().iter().map(PathBuf::as_path).chain(above) {
-                if fs::symlink_metadata(path).is_ok_and(|it| is_made(&it)) {
-                    remove(path);
-                }
+        let missing = found.missing();
+        let above = missing.iter().filter_map(|path| path.parent());
+        for path in found.paths().iter().map(PathBuf::as_path).chain(above) {
+            if let Some(name) = name_in(&workspace, path)
+                && let Ok(status) = at::status_at(&folder, name)
+                && u64::try_from(status.modified) == Ok(MADE.as_secs())
+            {
+                remove(&folder, name, status.inode);
             }
         }
         let _ = unlock(&folder);
@@ -107,7 +109,7 @@ impl PromptPlaces {
     /// The places as they are now; `None` while they are kept for no command.
     pub fn look(workspace: &Path) -> Option<Result<PromptSurvey>> {
         let made = made_in(workspace)?;
-        let paths = made.paths.lock().clone();
+        let paths = made.paths();
         Some(PromptSurvey::look(&made.workspace, &paths))
     }
 
@@ -125,19 +127,39 @@ fn made_in(workspace: &Path) -> Option<Arc<Made>> {
 }
 
 impl Made {
+    fn none_in(workspace: &Path) -> Result<Self> {
+        // By its real path: no link is followed.
+        let folder = at::open_root(Path::new("/"))
+            .and_then(|top| at::hold_below(top, workspace, None))
+            .map_err(Error::io("open the workspace", workspace))?;
+        let shared = File::open(workspace).ok();
+        Ok(Self {
+            shared: shared.filter(|folder| try_share(folder).is_ok_and(|is_shared| is_shared)),
+            workspace: workspace.to_owned(),
+            folder,
+            things: Mutex::default(),
+        })
+    }
+
+    fn paths(&self) -> Vec<PathBuf> {
+        let things = self.things.lock();
+        things.iter().map(|(path, _)| path.clone()).collect()
+    }
+
     /// Makes what is missing, and returns all that is there then.
     fn fill(&self, can_write: &dyn Fn(&Path) -> bool) -> Result<PromptSurvey> {
-        let mut made = self.paths.lock();
-        let mut found = PromptSurvey::look(&self.workspace, &made)?;
+        let mut found = PromptSurvey::look(&self.workspace, &self.paths())?;
         for path in found.missing() {
-            if !path.starts_with(&self.workspace) {
-                match path.parent().is_some_and(can_write) {
+            let Some(name) = name_in(&self.workspace, &path) else {
+                let is_open =
+                    path.starts_with(&self.workspace) || path.parent().is_some_and(can_write);
+                match is_open {
                     true => return Err(refused(&path, "is missing, and a link leads to it")),
                     false => continue,
                 }
-            }
-            match make(&path) {
-                Ok(()) => made.push(path.clone()),
+            };
+            match make(&self.folder, name) {
+                Ok(inode) => self.things.lock().push((path.clone(), inode)),
                 // Someone else's, which stays.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(Error::io("make", &path)(error)),
@@ -154,49 +176,63 @@ impl Drop for Made {
         let others = kept.get(&self.workspace).and_then(Weak::upgrade);
         if let Some(others) = others {
             // A command that began meanwhile has found them in place.
-            others.paths.lock().append(&mut self.paths.lock());
+            others.things.lock().append(&mut self.things.lock());
             drop(kept);
             return;
         }
         kept.remove(&self.workspace);
         let folder = self.shared.as_ref();
         if folder.is_none_or(|folder| try_lock(folder).unwrap_or(true)) {
-            self.paths.lock().iter().for_each(|path| remove(path));
+            for (path, inode) in self.things.lock().iter() {
+                if let Some(name) = path.file_name() {
+                    remove(&self.folder, name, *inode);
+                }
+            }
         }
         let _ = folder.map(unlock);
     }
 }
 
-/// Makes an empty file, or a folder where the place has no ending.
-fn make(path: &Path) -> io::Result<()> {
-    match path.extension() {
-        Some(_) => fs::File::create_new(path).map(drop),
-        None => fs::create_dir(path),
-    }?;
-    fs::File::open(path)?.set_modified(SystemTime::UNIX_EPOCH + MADE)
+/// The name of what is in the workspace itself.
+fn name_in<'a>(workspace: &Path, path: &'a Path) -> Option<&'a OsStr> {
+    path.file_name()
+        .filter(|_| path.parent() == Some(workspace))
 }
 
-/// Whether something shows that it was made to keep a place.
-fn is_made(found: &Metadata) -> bool {
-    let made = SystemTime::UNIX_EPOCH + MADE;
-    found.modified().is_ok_and(|changed| changed == made)
+/// Makes an empty file, or a folder where the name has no ending.
+fn make(folder: &OwnedFd, name: &OsStr) -> io::Result<Inode> {
+    let made = match Path::new(name).extension() {
+        Some(_) => at::open_file(folder, name, Use::Create)?,
+        None => {
+            at::make_new_folder(folder, name)?;
+            File::from(at::open_folder(folder, name)?)
+        }
+    };
+    made.set_modified(SystemTime::UNIX_EPOCH + MADE)?;
+    Ok(at::status(&made)?.inode)
 }
 
-/// Removes what was made. A folder with something in it stays, and so does a file.
-fn remove(path: &Path) {
-    let _ = match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => fs::remove_dir(path),
-        Ok(found) if found.is_file() && found.len() == 0 => fs::remove_file(path),
+/// Removes what was made. A folder with something in it stays, and so does a file; and what is there instead.
+fn remove(folder: impl std::os::fd::AsFd, name: &OsStr, inode: Inode) {
+    let Ok(found) = at::status_at(&folder, name) else {
+        return;
+    };
+    let _ = match found.kind {
+        _ if found.inode != inode => Ok(()),
+        Kind::Folder => at::remove_folder(&folder, name),
+        Kind::File if found.size == 0 => at::remove_file(&folder, name),
         _ => Ok(()),
     };
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     use super::*;
     use crate::config::schema::Tools;
+    use crate::files::roots::{Failure, Intent, Rule};
     use crate::files::{Places, Workspace};
     use crate::limits::files::PROMPT_LINKS;
     use crate::sys::beneath::Resolver;
@@ -298,6 +334,10 @@ mod tests {
             "{why}"
         );
         assert_eq!(refused("/nowhere/x", false), None);
+        // What a command can put in the place of the folder decides where something would be made and removed.
+        fs::create_dir_all(top.join("a/d")).unwrap();
+        let why = refused("../a/d/outbox.jsonl", false).unwrap();
+        assert!(why.contains("a/d/outbox.jsonl is missing"), "{why}");
         let why = refused("/nowhere/x", true).unwrap();
         assert!(
             why.contains("/nowhere is missing, and a link leads to it"),
@@ -314,6 +354,40 @@ mod tests {
         }
         let why = refused("/nowhere/x", false).unwrap();
         assert!(why.contains("one of more than 64"), "{why}");
+    }
+
+    #[test]
+    fn what_is_made_after_the_look_at_the_guards_is_guarded_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places {
+            workspace: folder.path(),
+            hidden: &[],
+            user_home: None,
+        };
+        let whole = Workspace::open(&places, &Tools::default(), Resolver::detect()).unwrap();
+        let keeping = whole.keeping_prompt();
+        let marks = keeping.marks(Intent::Write).unwrap();
+        // As another command has the places made.
+        let _kept = PromptPlaces::hold(folder.path(), &|_| false).unwrap();
+        let root = &keeping.folders.roots.roots[0];
+        for path in [
+            "skills/evil",
+            "skills/evil/SKILL.md",
+            "tools/x",
+            "memory/x",
+            "SOUL.md",
+        ] {
+            let located = keeping.locate_or_make(root, Path::new(path), &marks);
+            assert!(
+                matches!(located, Err(Failure::Rule(Rule::ReadOnly))),
+                "{path}"
+            );
+        }
+        assert!(
+            keeping
+                .locate_or_make(root, Path::new("own/x"), &marks)
+                .is_ok()
+        );
     }
 
     #[test]
@@ -415,19 +489,20 @@ mod tests {
     #[test]
     fn what_a_killed_program_has_left_is_removed_unless_another_one_keeps_it() {
         let folder = tempfile::tempdir().unwrap();
-        let at = |path: &str| folder.path().join(path);
-        fs::create_dir(at("skills")).unwrap();
-        symlink("../new/foo", at("skills/foo")).unwrap();
-        fs::write(at("AGENTS.md"), "").unwrap();
+        let below = |path: &str| folder.path().join(path);
+        fs::create_dir(below("skills")).unwrap();
+        symlink("../new/foo", below("skills/foo")).unwrap();
+        fs::write(below("AGENTS.md"), "").unwrap();
+        let top = at::open_root(folder.path()).unwrap();
         for path in ["SOUL.md", "USER.md", "memory", "new", "tools"] {
-            make(&at(path)).unwrap();
+            make(&top, OsStr::new(path)).unwrap();
         }
-        fs::write(at("USER.md"), "Ana").unwrap();
-        fs::write(at("tools/note"), "").unwrap();
+        fs::write(below("USER.md"), "Ana").unwrap();
+        fs::write(below("tools/note"), "").unwrap();
         let other = fs::File::open(folder.path()).unwrap();
         assert!(try_share(&other).unwrap());
         PromptPlaces::clean(folder.path());
-        assert!(at("SOUL.md").exists());
+        assert!(below("SOUL.md").exists());
         drop(other);
         PromptPlaces::clean(folder.path());
         for (path, is_there) in [
@@ -439,7 +514,7 @@ mod tests {
             ("tools", true),
             ("skills", true),
         ] {
-            assert_eq!(at(path).exists(), is_there, "{path}");
+            assert_eq!(below(path).exists(), is_there, "{path}");
         }
     }
 

@@ -74,7 +74,7 @@ impl Spot {
     fn status(&self) -> io::Result<&Status> {
         self.found
             .as_ref()
-            .ok_or_else(|| io::ErrorKind::NotFound.into())
+            .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
     }
 }
 
@@ -458,7 +458,14 @@ impl Workspace {
             root: root.inode,
             workspace: self.folders.roots.workspace,
         };
-        roots::check_place(marks, &place, intent)?;
+        match intent {
+            Intent::Read => roots::check_place(marks, &place, intent)?,
+            // Something that was missing may have been made before the folder was opened.
+            Intent::Write => {
+                let marks: io::Result<Vec<_>> = marks.iter().map(Mark::again).collect();
+                roots::check_place(&marks?, &place, intent)?;
+            }
+        }
         Ok(mount)
     }
 

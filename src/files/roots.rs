@@ -375,6 +375,11 @@ pub(super) struct Mark {
 }
 
 impl Mark {
+    /// The same place as it is now.
+    pub(super) fn again(&self) -> io::Result<Self> {
+        self.guard.mark()
+    }
+
     fn is(&self, inode: Inode) -> bool {
         let first = self.guard.first.as_ref().map(|(_, inode)| *inode);
         self.now == Some(inode) || first == Some(inode)

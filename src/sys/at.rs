@@ -211,10 +211,19 @@ pub fn new_file_mode() -> u32 {
 
 /// Makes a folder, mode 0777 less the umask; one that exists is left as it is.
 pub fn make_folder(folder: impl AsFd, name: &OsStr) -> io::Result<()> {
-    match rustix::fs::mkdirat(folder, name, Mode::from_raw_mode(0o777)) {
-        Ok(()) | Err(Errno::EXIST) => Ok(()),
-        Err(error) => Err(error.into()),
+    match make_new_folder(folder, name) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
     }
+}
+
+/// Makes a folder where there is nothing with this name.
+pub fn make_new_folder(folder: impl AsFd, name: &OsStr) -> io::Result<()> {
+    Ok(rustix::fs::mkdirat(
+        folder,
+        name,
+        Mode::from_raw_mode(0o777),
+    )?)
 }
 
 /// Removes a name that is not a folder's.
