@@ -73,24 +73,10 @@ def measure(arguments, binary, surroundings, table):
         turns.measure(program("turns"), model, table)
         search.measure(program("search"), table)
     if arguments.only != "turns":
-        map_file = arguments.binary.with_name("peacrab.map")
-        layout.measure(map_file, program("layout"), Telegram(folder), table)
-        if table.has_card:
-            measure_dummy(Path(f"{map_file}.dummy"), folder, program("dummy"), table)
+        layout.measure(arguments.binary.with_name("peacrab.map"), program("layout"), Telegram(folder), table)
         gateway.measure(program("gateway"), Telegram(folder), table)
         servers.measure(program("servers"), Telegram(folder), table)
         remote.measure(program("remote"), Telegram(folder), table)
-
-
-def measure_dummy(binary, folder, program, table):
-    """On a card of its own."""
-    (folder / "second").mkdir()
-    card = card_with(folder / "second", binary)
-    program.binary = str(card.binary)
-    try:
-        layout.measure_dummy(Path(f"{binary}.map"), program, Telegram(folder), table)
-    finally:
-        card.remove()
 
 
 if __name__ == "__main__":

@@ -6,8 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-LAYOUT = Path(__file__).resolve().parents[2] / "cross" / "layout"
-sys.path.insert(0, str(LAYOUT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cross" / "layout"))
 
 import arrange
 from daemon import SETTLE_TIME, Gateway
@@ -17,9 +16,6 @@ from table import KB, kilobytes
 NAMES_PERCENT = 95
 # Beyond the ordered functions: those of C that share a section, and what surrounds them. The kernel maps 64 kB around a page
 COLD_TEXT_BYTES = 256 * KB
-# What a further channel of 100 kB that is not configured needs: cross/layout/dummy.s.
-DUMMY_BYTES = 4 * KB
-DUMMY = re.compile(r"\.skip (\d+),.*\.rept (\d+)", re.DOTALL)
 PAGE = 4096
 PRESENT = 1 << 63  # proc_pid_pagemap(5)
 
@@ -55,25 +51,12 @@ def measure(map_file, program, telegram, table):
         telegram.wait_for_poll(telegram.polls + 1)
         telegram.has_menu.wait(30)
         time.sleep(SETTLE_TIME)
-        cold = text_between(gateway.pid, program.binary, max(hot) + PAGE, max(names))
+        cold = text_beyond(gateway.pid, program.binary, max(hot))
     table.gate("text resident beyond the ordered functions, idle", cold, COLD_TEXT_BYTES, kilobytes)
 
 
-def measure_dummy(map_file, program, telegram, table):
-    """What an idle gateway has in memory of a channel that is not configured. Its constants that point into it are always
-    there. The difference of two programs would show less: how the others share pages changes by 100 kB."""
-    start = next(address for address, names in functions(map_file).items() if "dummy" in names)
-    size, constants = map(int, DUMMY.search((LAYOUT / "dummy.s").read_text()).groups())
-    with Gateway(program, telegram) as gateway:
-        telegram.wait_for_poll(telegram.polls + 1)
-        telegram.has_menu.wait(30)
-        time.sleep(SETTLE_TIME)
-        code = text_between(gateway.pid, program.binary, start, start + size)
-    table.gate("a channel of 100 kB that is not configured, resident", code + 8 * constants, DUMMY_BYTES, kilobytes)
-
-
-def text_between(pid, binary, first, last):
-    """Bytes of the program's text that are mapped, from one address of its file to another one."""
+def text_beyond(pid, binary, address):
+    """Bytes of the program's text that are mapped and stand after an address of its file's."""
     text = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) ([0-9a-f]+) \S+ \d+ +(.*)")
     maps = [text.match(line) for line in Path(f"/proc/{pid}/maps").read_text().splitlines()]
     maps = [row for row in maps if row and row[5] == str(binary)]
@@ -83,7 +66,7 @@ def text_between(pid, binary, first, last):
         for row in maps:
             if "x" not in row[3]:
                 continue
-            start, end = max(int(row[1], 16), base + first), min(int(row[2], 16), base + last)
+            start, end = max(int(row[1], 16), base + address + PAGE), int(row[2], 16)
             pagemap.seek(start // PAGE * 8)
             pages = pagemap.read(max(end - start, 0) // PAGE * 8)
             present += sum(PAGE for (entry,) in struct.iter_unpack("<Q", pages) if entry & PRESENT)

@@ -108,8 +108,16 @@ impl Agent {
     /// Keeps the files of the prompt as they were before a change, and names what a turn has changed.
     #[must_use]
     pub fn with_changes(mut self, changes: PromptChanges) -> Self {
-        self.changes = Some(changes);
+        self.changes = Some(changes.hiding(self.toolbox.eraser().clone()));
         self
+    }
+
+    /// Has the program itself write a file, which is no change.
+    fn write_unchanged<T>(&self, path: &str, write: impl FnOnce() -> Result<T>) -> Result<T> {
+        match &self.changes {
+            Some(changes) => changes.write(self.toolbox.workspace(), path, write),
+            None => write(),
+        }
     }
 
     /// Takes a file that the program itself has written as known.

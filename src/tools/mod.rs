@@ -422,6 +422,11 @@ impl Toolbox {
         self.eraser.clean(text)
     }
 
+    /// What removes secrets from texts.
+    pub fn eraser(&self) -> &Eraser {
+        &self.eraser
+    }
+
     /// Whether a tool only reads; false for an unknown one.
     pub fn is_read_only(&self, name: &str) -> bool {
         let found = self.registry.get(name);

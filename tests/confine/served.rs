@@ -133,12 +133,16 @@ fn a_server_has_what_commands_have_and_its_own_folders_and_key() {
         let write = |path: &Path| call("folder", json!({"path": path.display().to_string()}));
         assert_eq!(call("echo", json!({"text": "hi"})), "hi", "{mode}");
         assert_eq!(write(&world.at("extra/file")), "written", "{mode}");
-        assert_eq!(write(&world.workspace().join("new")), "written", "{mode}");
+        let below = world.workspace().join("sub/new");
+        assert_eq!(write(&below), "written", "{mode}");
         assert_eq!(
-            write(Path::new("here")),
+            write(Path::new("sub/here")),
             "written",
             "{mode}: the folder is the workspace"
         );
+        // With Landlock alone no prompt can be made there only if nothing can.
+        let beside_prompts = write(&world.workspace().join("new"));
+        assert_eq!(beside_prompts == "written", own_view, "{mode}");
         for path in [
             "manual/file",
             "outside/secret",
@@ -157,11 +161,12 @@ fn a_server_has_what_commands_have_and_its_own_folders_and_key() {
         assert_eq!(marked(&mark), [""; 0], "{mode}");
         for new in [
             "extra/file",
-            "home/.peacrab/workspace/new",
-            "home/.peacrab/workspace/here",
+            "home/.peacrab/workspace/sub/new",
+            "home/.peacrab/workspace/sub/here",
         ] {
             fs::remove_file(world.at(new)).unwrap();
         }
+        fs::remove_file(world.workspace().join("new")).ok();
         fs::remove_dir_all(world.at("home/.peacrab/state/mcp")).ok();
     }
     let secret = fs::read_to_string(world.at("outside/secret")).unwrap();

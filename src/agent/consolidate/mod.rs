@@ -444,13 +444,13 @@ impl Work<'_> {
         }
         staged.write(self.sessions, self.key)?;
         staged::reached("staged");
-        let saved = self.agent.memory().save(&staged.consolidated());
+        let save = || self.agent.memory().save(&staged.consolidated());
+        let saved = self.agent.write_unchanged(FACTS, save);
         if !matches!(saved, Ok(Saved::Done)) {
             staged::remove(self.sessions, self.key)?;
             return saved.map(Some);
         }
         staged::reached("saved");
-        self.agent.pass_change(FACTS);
         staged.is_saved = true;
         staged.write(self.sessions, self.key)?;
         staged::reached("marked");

@@ -16,6 +16,7 @@ use crate::limits::files::PROMPT_LINKS;
 use crate::limits::memory::{
     CHANGED_FILES, CHANGED_NOTES, CHANGED_TEXT_BYTES, CHANGES, CHANGES_BYTES, CHANGES_FILE_BYTES,
 };
+use crate::secret::Eraser;
 use crate::sync::Mutex;
 use crate::sys::at::{self, Kind};
 use crate::sys::beneath::links_on_the_way;
@@ -34,7 +35,7 @@ const BOOTSTRAP: &str = "BOOTSTRAP.md";
 enum Content {
     /// A text that is kept.
     Text(String),
-    /// One that is too long, or no text: its size, and when it was changed, by the time that a command cannot set.
+    /// One that is too long, has a secret or is no text: its size, and when it was changed, by the time that a command cannot set.
     Other(u64, i64),
 }
 
@@ -61,6 +62,7 @@ pub struct PromptChanges {
     file: StateFile<Kept>,
     /// Turns that are running: what changes meanwhile is theirs.
     turns: Mutex<usize>,
+    eraser: Eraser,
 }
 
 impl PromptChanges {
@@ -78,6 +80,7 @@ impl PromptChanges {
         Self {
             file: StateFile::new(state.join(name), policy),
             turns: Mutex::new(0),
+            eraser: Eraser::default(),
         }
     }
 
@@ -99,9 +102,31 @@ impl PromptChanges {
         self.look(workspace)
     }
 
+    /// Secrets: of a file with one in it, the content is not kept.
+    #[must_use]
+    pub fn hiding(mut self, eraser: Eraser) -> Self {
+        self.eraser = eraser;
+        self
+    }
+
+    /// Has the program itself write a file, which is no change. Nothing is looked at meanwhile.
+    pub fn write<T>(
+        &self,
+        workspace: &Workspace,
+        path: &str,
+        write: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let _turns = self.turns.lock();
+        let written = write()?;
+        if let Err(error) = self.pass(workspace, path) {
+            tracing::warn!("failed to note that {path} was changed: {error}");
+        }
+        Ok(written)
+    }
+
     /// Takes what a file has now as known: the program itself has written it.
     pub fn pass(&self, workspace: &Workspace, path: &str) -> Result<()> {
-        let now = scan(workspace).remove(path);
+        let now = scan(workspace, &self.eraser).remove(path);
         self.file.update(|kept| {
             if let (Some(known), Some(now)) = (&mut kept.known, now) {
                 known.insert(path.to_owned(), now);
@@ -112,7 +137,7 @@ impl PromptChanges {
 
     /// Keeps what files had before that have changed since the last look, and returns their paths.
     fn look(&self, workspace: &Workspace) -> Result<Vec<String>> {
-        let now = scan(workspace);
+        let now = scan(workspace, &self.eraser);
         self.file.update(|kept| {
             let Some(known) = kept.known.replace(now.clone()) else {
                 return Ok(Vec::new());
@@ -260,16 +285,16 @@ fn is_date(name: &str) -> bool {
 }
 
 /// What the files have now, by the names that the prompt has for them. What is blank, or cannot be read, is left out.
-fn scan(workspace: &Workspace) -> BTreeMap<String, Content> {
+fn scan(workspace: &Workspace, eraser: &Eraser) -> BTreeMap<String, Content> {
     let mut found = BTreeMap::new();
     let mut linked = Vec::new();
     for folder in [".", MEMORY, "skills", "tools"] {
-        scan_folder(workspace, folder, &mut found, &mut linked);
+        scan_folder((workspace, eraser), folder, &mut found, &mut linked);
     }
     linked.truncate(PROMPT_LINKS);
     for folder in linked {
         // Links in these could lead in circles.
-        scan_folder(workspace, &folder, &mut found, &mut Vec::new());
+        scan_folder((workspace, eraser), &folder, &mut found, &mut Vec::new());
     }
     let notes = found.keys().filter(|path| path.starts_with("memory/2"));
     let notes: Vec<String> = notes.cloned().collect();
@@ -281,11 +306,12 @@ fn scan(workspace: &Workspace) -> BTreeMap<String, Content> {
 
 /// Adds what a folder has, and the paths of links in it that lead to folders.
 fn scan_folder(
-    workspace: &Workspace,
+    (workspace, eraser): (&Workspace, &Eraser),
     folder: &str,
     found: &mut BTreeMap<String, Content>,
     linked: &mut Vec<String>,
 ) {
+    let read_file = |file| read(file, eraser);
     let mut visit = |entry: &Found<'_>| {
         let name = entry.path.to_str().unwrap_or_default();
         let is_hidden = name.split('/').any(|part| part.starts_with('.'));
@@ -303,13 +329,16 @@ fn scan_folder(
         };
         let is_whole = !matches!(folder, "." | MEMORY);
         let content = match entry.status.kind {
-            Kind::File if is_meant => entry.open().ok().and_then(read),
+            Kind::File if is_meant => entry.open().ok().and_then(read_file),
             Kind::Link if is_meant => {
                 let leads_to = workspace.kind(Path::new(&path));
                 if is_whole && matches!(leads_to, Ok(Kind::Folder)) {
                     linked.push(path.clone());
                 }
-                workspace.open_read(Path::new(&path)).ok().and_then(read)
+                workspace
+                    .open_read(Path::new(&path))
+                    .ok()
+                    .and_then(read_file)
             }
             _ => None,
         };
@@ -326,7 +355,7 @@ fn scan_folder(
     let _ = workspace.walk(Path::new(folder), &mut visit);
 }
 
-fn read(file: File) -> Option<Content> {
+fn read(file: File, eraser: &Eraser) -> Option<Content> {
     let status = at::status(&file).ok()?;
     let other = Content::Other(status.size, status.changed);
     if status.size > CHANGED_TEXT_BYTES {
@@ -336,6 +365,7 @@ fn read(file: File) -> Option<Content> {
     match String::from_utf8(content) {
         // One that is kept for a command says nothing.
         Ok(text) if text.trim().is_empty() => None,
+        Ok(text) if eraser.clean(&text) != text => Some(other),
         Ok(text) => Some(Content::Text(text)),
         Err(_) => Some(other),
     }

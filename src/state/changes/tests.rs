@@ -3,6 +3,7 @@ use std::fs;
 use super::*;
 use crate::config::schema::Tools;
 use crate::files::Places;
+use crate::secret::Secret;
 use crate::sys::beneath::Resolver;
 
 fn open(path: &Path) -> Workspace {
@@ -150,4 +151,26 @@ fn the_versions_are_bounded() {
     }
     assert_eq!(kept.changes.len(), 8);
     assert_eq!(kept.changes[7].path, (3 * CHANGES - 1).to_string());
+}
+
+#[test]
+fn a_text_with_a_secret_is_not_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = tempfile::tempdir().unwrap();
+    let at = |path: &str| folder.path().join(path);
+    fs::write(at("TOOLS.md"), "the key is canary-0123456789\n").unwrap();
+    let workspace = open(folder.path());
+    let secret = Secret::new("canary-0123456789");
+    let changes = PromptChanges::new(state.path(), MAIN).hiding(Eraser::new([secret]));
+    changes.begin_turn(&workspace, false).unwrap();
+    fs::write(at("TOOLS.md"), "the key was canary-0123456789\n").unwrap();
+    assert_eq!(changes.end_turn(&workspace).unwrap(), ["TOOLS.md"]);
+    let kept = fs::read_to_string(state.path().join("changes.json")).unwrap();
+    assert!(!kept.contains("canary"), "{kept}");
+    let written = changes.write(&workspace, FACTS, || {
+        fs::create_dir(at("memory")).unwrap();
+        Ok(fs::write(at(FACTS), "Tom\n").unwrap())
+    });
+    written.unwrap();
+    assert_eq!(changes.end_turn(&workspace).unwrap(), [""; 0]);
 }
