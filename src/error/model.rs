@@ -236,6 +236,10 @@ mod tests {
         ] {
             assert_eq!(error.to_string(), expected);
         }
+    }
+
+    #[test]
+    fn the_advice_about_a_refused_request_names_what_was_refused() {
         for (reason, advice) in [
             (
                 "the moon is wrong",
@@ -275,6 +279,10 @@ mod tests {
                 format!("my-proxy rejected the request for m: {reason}. {advice}")
             );
         }
+    }
+
+    #[test]
+    fn a_busy_server_is_named_with_its_status() {
         let busy = ModelError {
             status: Some(502),
             ..error(Fault::Busy, "oops")

@@ -169,7 +169,8 @@ fn a_text_with_a_secret_is_not_kept() {
     assert!(!kept.contains("canary"), "{kept}");
     let written = changes.write(&workspace, FACTS, || {
         fs::create_dir(at("memory")).unwrap();
-        Ok(fs::write(at(FACTS), "Tom\n").unwrap())
+        fs::write(at(FACTS), "Tom\n").unwrap();
+        Ok(())
     });
     written.unwrap();
     assert_eq!(changes.end_turn(&workspace).unwrap(), [""; 0]);
