@@ -27,7 +27,7 @@ LONG_SESSION_OPEN_MS = 30.0
 CONFINED_START_MS = 10.0
 REQUEST_BYTES = 12_000
 # Of a home with some conversations, a long one among them.
-HI_CALLS = 1_260
+HI_CALLS = 1_060
 SYNCS_PER_TURN = 8
 # Bytes that a turn may write: a multiple of its text, and a constant.
 WRITTEN_TIMES, WRITTEN_BESIDE = 3, 4096
