@@ -240,7 +240,8 @@ fn a_slow_stream_is_shown_as_it_comes_and_cut_ones_are_asked_again() {
         say("Half of it").cut_off(),
         say("Slow and whole.").in_pieces(5).pausing_at(&gate),
     ]);
-    let running = asking(&home(&model, "gpt-6.1-sol", "responses")).start();
+    let home = home(&model, "gpt-6.1-sol", "responses");
+    let running = asking(&home).start();
     model.wait_for_requests(2);
     gate.open();
     assert_eq!(running.finish().ends_with(0).stdout, "Slow and whole.\n");

@@ -34,12 +34,14 @@ impl Shell {
         let watch = Stopwatch::start();
         let mut buffer = vec![0; bounds::STATUS_BYTES];
         let mut read_now = 0;
+        // Looked at once a pace: it reads /proc.
+        let mut has_background = self.has_background();
         loop {
             let left = idle.saturating_sub(watch.elapsed());
             if left.is_zero() {
                 return None;
             }
-            let look = match self.has_background() {
+            let look = match has_background {
                 true => HELD_LOOK.min(left),
                 false => left,
             };
@@ -62,6 +64,7 @@ impl Shell {
             if read_now >= UNREAD_PACE_BYTES || self.is_silent() {
                 read_now = 0;
                 self.pause(woken, UNREAD_PACE.min(left)).ok()?;
+                has_background = self.has_background();
             }
         }
     }
