@@ -184,6 +184,7 @@ pub fn count_hidden(text: &str) -> usize {
 /// invisible in it and single spaces between its words.
 pub fn one_line(text: &str, chars: usize) -> String {
     let seen = marked(text).filter_map(|(char, is_hidden)| match char {
+        ' '..='~' => Some(char),
         // Fillers that are as wide as a letter.
         '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}' => Some(' '),
         char if char.is_whitespace() => Some(' '),
@@ -198,6 +199,10 @@ pub fn one_line(text: &str, chars: usize) -> String {
 fn marked(text: &str) -> impl Iterator<Item = (char, bool)> {
     let mut marks = 0;
     text.chars().map(move |char| {
+        if matches!(char, ' '..='~') {
+            marks = 0;
+            return (char, false);
+        }
         marks = if is_mark(char) { marks + 1 } else { 0 };
         let is_odd_blank = char.is_whitespace() && !matches!(char, ' ' | '\n' | '\t');
         (char, is_invisible(char) || is_odd_blank || marks > MARKS)

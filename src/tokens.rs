@@ -11,8 +11,12 @@ use crate::limits::tokens::{ACCENT_REACH, BYTES_PER_TOKEN, UNIT};
 /// tokens than its beginning.
 pub fn estimate(text: &str) -> usize {
     let mut scan = Scan::default();
-    for char in text.chars() {
+    let mut chars = text.chars();
+    while let Some(char) = chars.next() {
         scan.add(char);
+        let rest = chars.as_str();
+        let letters = scan.add_letters(rest.as_bytes());
+        chars = rest.get(letters..).unwrap_or_default().chars();
     }
     scan.cost.div_ceil(UNIT) as usize
 }
@@ -21,6 +25,9 @@ pub fn estimate(text: &str) -> usize {
 pub fn estimate_bytes(bytes: usize) -> usize {
     bytes.div_ceil(BYTES_PER_TOKEN)
 }
+
+/// Letters of a word that are in the vocabulary with nearly every beginning.
+const SHORT_WORD: u32 = 4;
 
 /// What a character is for the pieces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,6 +117,36 @@ impl Scan {
         self.class = class;
     }
 
+    /// Adds the lower-case letters with which a text goes on with a word, and returns how many: at once what
+    /// [`Scan::add`] does one by one, as they are most of most texts.
+    fn add_letters(&mut self, text: &[u8]) -> usize {
+        if self.accented > 0 || !self.class.is_letter() {
+            return 0;
+        }
+        let is_letter = |byte: &&u8| byte.is_ascii_lowercase();
+        let count = text.iter().take_while(is_letter).count();
+        let Some(last) = count.checked_sub(1).and_then(|last| text.get(last)) else {
+            return 0;
+        };
+        let short = (SHORT_WORD.saturating_sub(self.length) as usize).min(count);
+        let long = (count - short) as u64;
+        self.cost += short as u64 + long * self.letter_of_long_word();
+        self.length = self.length.saturating_add(count as u32);
+        (self.char, self.class) = (char::from(*last), Class::Lower);
+        count
+    }
+
+    /// What a letter of a word costs beyond [`SHORT_WORD`].
+    fn letter_of_long_word(&self) -> u64 {
+        if self.accented > 0 {
+            21
+        } else if self.after_space {
+            4
+        } else {
+            14
+        }
+    }
+
     /// The cost of the first character of a run.
     fn begin(&mut self, class: Class) -> u64 {
         let before = self.class;
@@ -156,10 +193,8 @@ impl Scan {
             Class::Foreign => 25,
             Class::Accented => 40,
             _ if is_capital && self.length > 2 => 33,
-            _ if self.length < 5 => 1,
-            _ if self.accented > 0 => 21,
-            _ if self.after_space => 4,
-            _ => 14,
+            _ if self.length <= SHORT_WORD => 1,
+            _ => self.letter_of_long_word(),
         }
     }
 }

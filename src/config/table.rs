@@ -303,6 +303,9 @@ pub fn step(section: &str, name: &str) -> Option<(Place, String)> {
             "" => rest,
             _ => rest.strip_prefix('.')?,
         };
+        if !rest.starts_with(&camel) && !rest.starts_with('*') {
+            return None;
+        }
         let (first, deeper) = match rest.split_once('.') {
             Some((first, _)) => (first, true),
             None => (rest, false),

@@ -405,7 +405,7 @@ impl Transport for Connection {
             let is_plain = self.frames.is_plain();
             self.ahead = Vec::new();
             if !is_plain {
-                self.ahead.resize(BUFFER_BYTES, 0);
+                self.ahead = vec![0; BUFFER_BYTES];
             }
             let to = if is_plain { room } else { &mut self.ahead };
             let read = self.stream.read(to);

@@ -127,7 +127,7 @@ fn skip_preface(text: &str) -> (&str, &str) {
             .and_then(|rest| rest.split_once("-->"));
         match comment {
             Some((_, behind)) => rest = behind,
-            None => return (text.strip_suffix(rest).unwrap_or_default(), rest),
+            None => return text.split_at(text.len() - rest.len()),
         }
     }
 }

@@ -52,6 +52,15 @@ fn a_megabyte_of_anything_is_counted_at_once() {
 
 proptest! {
     #[test]
+    fn letters_count_at_once_as_one_by_one(text in "([a-z]{1,12}|[A-Zä_. 1\\n-]){0,40}") {
+        let mut scan = Scan::default();
+        for char in text.chars() {
+            scan.add(char);
+        }
+        prop_assert_eq!(estimate(&text), scan.cost.div_ceil(UNIT) as usize);
+    }
+
+    #[test]
     fn a_text_has_at_least_the_tokens_of_its_beginning(text in "(\\PC|[ -~]|[a-z]{1,9} |\\n){0,60}", part in 0.0..1.0f64) {
         let end = text.floor_char_boundary((text.len() as f64 * part) as usize);
         let (all, beginning) = (estimate(&text), estimate(&text[..end]));

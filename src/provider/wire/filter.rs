@@ -222,7 +222,8 @@ impl<'a> Filter<'a> {
 
     /// Lets through what stands before a mark, or before what may become one.
     fn find_mark(&mut self, text: &mut String) -> bool {
-        if self.begun && !self.held.contains(MARK_BEGINS) {
+        let first = self.held.find(MARK_BEGINS);
+        if self.begun && first.is_none() {
             self.let_through(self.held.len(), text);
             return false;
         }
@@ -233,7 +234,10 @@ impl<'a> Filter<'a> {
                 is_call.then_some(white)
             }
             true => (!self.begun && self.held[white..].starts_with(template.open)).then_some(white),
-            false => self.held.find(template.open),
+            false => {
+                let first = first?;
+                Some(first + self.held[first..].find(template.open)?)
+            }
         };
         let places = self
             .templates
@@ -282,22 +286,27 @@ impl<'a> Filter<'a> {
     /// How many bytes at the end may be the beginning of a mark.
     fn unfinished_mark(&self) -> usize {
         let held = self.held.as_str();
-        let longest = |template: &&Template| {
-            let open = template.open;
-            if template.is_whole {
-                let begun = held.trim_start();
-                let may_open = match open {
-                    "" => !self.begun && is_bare(begun, self.tools).is_none(),
-                    _ => !self.begun && open.starts_with(begun),
-                };
-                return may_open.then_some(held.len());
-            }
-            let mut lengths = (1..open.len())
-                .rev()
-                .filter(|length| open.is_char_boundary(*length));
-            lengths.find(|length| held.ends_with(&open[..*length]))
+        let begun = held.trim_start();
+        let may_be_whole = |template: &&Template| match template.open {
+            _ if !template.is_whole => false,
+            "" => is_bare(begun, self.tools).is_none(),
+            open => open.starts_with(begun),
         };
-        self.templates.iter().filter_map(longest).max().unwrap_or(0)
+        if !self.begun && self.templates.iter().any(may_be_whole) {
+            return held.len();
+        }
+        let marks = || {
+            let templates = self.templates.iter();
+            templates
+                .filter(|template| !template.is_whole)
+                .map(|template| template.open)
+        };
+        let longest = marks().map(str::len).max().unwrap_or(0);
+        let last = &held[held.floor_char_boundary(held.len().saturating_sub(longest))..];
+        let is_begun =
+            |end: &&str| marks().any(|mark| mark.len() > end.len() && mark.starts_with(*end));
+        let mut ends = last.match_indices(MARK_BEGINS).map(|(at, _)| &last[at..]);
+        ends.find(is_begun).map_or(0, str::len)
     }
 }
 
@@ -359,7 +368,7 @@ fn is_bare(text: &str, tools: &[ToolSpec]) -> Option<bool> {
     }
 }
 
-/// What marks begin with.
+/// What marks begin with that count anywhere in an answer.
 const MARK_BEGINS: [char; 6] = ['<', '[', '{', '`', 'f', ']'];
 
 /// Ends of templates of which a server took the beginning for its own.

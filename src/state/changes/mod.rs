@@ -138,6 +138,9 @@ impl PromptChanges {
     /// Keeps what files had before that have changed since the last look, and returns their paths.
     fn look(&self, workspace: &Workspace) -> Result<Vec<String>> {
         let now = scan(workspace, &self.eraser);
+        if self.file.read()?.known.as_ref() == Some(&now) {
+            return Ok(Vec::new());
+        }
         self.file.update(|kept| {
             let Some(known) = kept.known.replace(now.clone()) else {
                 return Ok(Vec::new());

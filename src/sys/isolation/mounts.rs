@@ -129,15 +129,17 @@ pub(super) fn unescaped(field: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((first, after)) = rest.split_first() {
-        let code = after
-            .get(..3)
-            .and_then(|code| std::str::from_utf8(code).ok());
+        let code = match first {
+            b'\\' => after.get(..3),
+            _ => None,
+        };
+        let code = code.and_then(|code| std::str::from_utf8(code).ok());
         match code.and_then(|code| u8::from_str_radix(code, 8).ok()) {
-            Some(byte) if *first == b'\\' => {
+            Some(byte) => {
                 bytes.push(byte);
                 rest = &after[3..];
             }
-            _ => {
+            None => {
                 bytes.push(*first);
                 rest = after;
             }

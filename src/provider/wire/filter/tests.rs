@@ -16,6 +16,14 @@ fn part_of(model: &str, pieces: &[&str]) -> (String, Vec<String>) {
     (text, calls.chain(cut).collect())
 }
 
+#[test]
+fn every_mark_that_counts_anywhere_begins_with_what_is_searched() {
+    for template in Filter::new(&TOOLS, Some("mine")).templates {
+        let is_found = template.open.starts_with(MARK_BEGINS);
+        assert!(template.is_whole || is_found, "{template:?}");
+    }
+}
+
 /// Reads answers; the text is all of it where it is `*`.
 fn check(answers: &[(String, &str, usize)]) {
     for (answer, text, calls) in answers {
