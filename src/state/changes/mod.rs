@@ -4,6 +4,7 @@ mod diff;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,8 @@ use crate::sys::file::read_sized;
 
 /// The folder of the facts and of the notes of a day.
 const MEMORY: &str = "memory";
+/// Folders of which every file counts, with what a skill or tool in them says of itself.
+const WHOLE: [(&str, &str); 2] = [("skills", "SKILL.md"), ("tools", "tool.json")];
 /// The file of facts.
 pub const FACTS: &str = "memory/MEMORY.md";
 /// A file that comes and goes with the first conversation.
@@ -146,18 +149,15 @@ impl PromptChanges {
                 return Ok(Vec::new());
             };
             let paths: BTreeSet<&String> = known.keys().chain(now.keys()).collect();
-            let is_cut = known.len().max(now.len()) >= CHANGED_FILES;
             let mut changed = Vec::new();
             for path in paths {
                 let (before, after) = (known.get(path), now.get(path));
                 if before == after {
                     continue;
                 }
-                // Days go out of what is looked at, files may when there are too many, and the first conversation
-                // ends.
+                // Days go out of what is looked at, and the first conversation ends.
                 let is_passing = is_note(path) || path == BOOTSTRAP;
-                if is_passing && after.is_none() || is_cut && (before.is_none() || after.is_none())
-                {
+                if is_passing && after.is_none() {
                     continue;
                 }
                 kept.changes.push(Change {
@@ -186,6 +186,9 @@ impl PromptChanges {
             .and_then(|known| known.get(&change.path));
         let text = |content: Option<&Content>| match content {
             Some(Content::Text(text)) => text.clone(),
+            Some(Content::Other(files, _)) if change.path.ends_with("/*") => {
+                format!("({files} more files than are kept)")
+            }
             Some(Content::Other(bytes, _)) => format!("({bytes} bytes that are not kept)"),
             None => String::new(),
         };
@@ -216,7 +219,7 @@ impl PromptChanges {
             None => workspace.remove(path)?,
             Some(Content::Other(..)) => {
                 return Err(Error::Failed(format!(
-                    "the earlier version of {} was too large to be kept",
+                    "the earlier version of {} was not kept",
                     change.path
                 )));
             }
@@ -289,16 +292,28 @@ fn is_date(name: &str) -> bool {
 
 /// What the files have now, by the names that the prompt has for them. What is blank, or cannot be read, is left out.
 fn scan(workspace: &Workspace, eraser: &Eraser) -> BTreeMap<String, Content> {
-    let mut found = BTreeMap::new();
-    let mut linked = Vec::new();
-    for folder in [".", MEMORY, "skills", "tools"] {
-        scan_folder((workspace, eraser), folder, &mut found, &mut linked);
+    let mut scan = Scan {
+        workspace,
+        eraser,
+        found: BTreeMap::new(),
+        linked: Vec::new(),
+    };
+    for folder in [".", MEMORY] {
+        scan.places(folder);
     }
+    for (folder, manifest) in WHOLE {
+        scan.manifests(folder, manifest);
+    }
+    for (folder, _) in WHOLE {
+        scan.whole(folder, true);
+    }
+    let mut linked = std::mem::take(&mut scan.linked);
     linked.truncate(PROMPT_LINKS);
     for folder in linked {
         // Links in these could lead in circles.
-        scan_folder((workspace, eraser), &folder, &mut found, &mut Vec::new());
+        scan.whole(&folder, false);
     }
+    let mut found = scan.found;
     let notes = found.keys().filter(|path| path.starts_with("memory/2"));
     let notes: Vec<String> = notes.cloned().collect();
     for old in notes.iter().rev().skip(CHANGED_NOTES) {
@@ -307,70 +322,125 @@ fn scan(workspace: &Workspace, eraser: &Eraser) -> BTreeMap<String, Content> {
     found
 }
 
-/// Adds what a folder has, and the paths of links in it that lead to folders.
-fn scan_folder(
-    (workspace, eraser): (&Workspace, &Eraser),
-    folder: &str,
-    found: &mut BTreeMap<String, Content>,
-    linked: &mut Vec<String>,
-) {
-    let read_file = |file| read(file, eraser);
-    let mut visit = |entry: &Found<'_>| {
-        let name = entry.path.to_str().unwrap_or_default();
-        let is_hidden = name.split('/').any(|part| part.starts_with('.'));
-        if name.is_empty() || is_hidden {
-            return Next::Pass;
-        }
-        let path = match folder {
-            "." => name.to_owned(),
-            folder => format!("{folder}/{name}"),
-        };
-        let is_meant = match folder {
-            "." => PROMPT_PLACES.contains(&name),
-            MEMORY => path == FACTS || is_date(name),
-            _ => true,
-        };
-        let is_whole = !matches!(folder, "." | MEMORY);
-        let content = match entry.status.kind {
-            Kind::File if is_meant => entry.open().ok().and_then(read_file),
-            Kind::Link if is_meant => {
-                let leads_to = workspace.kind(Path::new(&path));
-                if is_whole && matches!(leads_to, Ok(Kind::Folder)) {
-                    linked.push(path.clone());
-                }
-                workspace
-                    .open_read(Path::new(&path))
-                    .ok()
-                    .and_then(read_file)
-            }
-            _ => None,
-        };
-        if let Some(content) = content {
-            found.insert(path, content);
-        }
-        match is_whole {
-            _ if found.len() >= CHANGED_FILES => Next::Stop,
-            false => Next::Pass,
-            true => Next::Enter,
-        }
-    };
-    // A folder that is not there has nothing in it.
-    let _ = workspace.walk(Path::new(folder), &mut visit);
+/// Looks through a workspace.
+struct Scan<'a> {
+    workspace: &'a Workspace,
+    eraser: &'a Eraser,
+    found: BTreeMap<String, Content>,
+    /// Links in folders that are looked through whole, which lead to folders.
+    linked: Vec<String>,
 }
 
-fn read(file: File, eraser: &Eraser) -> Option<Content> {
-    let status = at::status(&file).ok()?;
-    let other = Content::Other(status.size, status.changed);
-    if status.size > CHANGED_TEXT_BYTES {
-        return Some(other);
+impl Scan<'_> {
+    /// The files of a folder that go into prompts.
+    fn places(&mut self, folder: &str) {
+        self.walk(folder, |scan, entry, path| {
+            let is_meant = match folder {
+                MEMORY => path == FACTS || is_note(path),
+                _ => PROMPT_PLACES.contains(&path),
+            };
+            if is_meant {
+                scan.add(path, scan.content(entry, path));
+            }
+            Next::Pass
+        });
     }
-    let content = read_sized(&file, status.size, CHANGED_TEXT_BYTES).ok()?;
-    match String::from_utf8(content) {
-        // One that is kept for a command says nothing.
-        Ok(text) if text.trim().is_empty() => None,
-        Ok(text) if eraser.clean(&text) != text => Some(other),
-        Ok(text) => Some(Content::Text(text)),
-        Err(_) => Some(other),
+
+    /// What the skills or tools of a folder say of themselves, however many other files there are.
+    fn manifests(&mut self, folder: &str, manifest: &str) {
+        let mut names = Vec::new();
+        self.walk(folder, |_, _, path| {
+            names.push(format!("{path}/{manifest}"));
+            Next::Pass
+        });
+        for path in names {
+            let opened = self.workspace.open_read(Path::new(&path));
+            let content = opened.ok().and_then(|file| self.read(file));
+            self.add(&path, content);
+        }
+    }
+
+    /// All that is in a folder: of what is more than [`CHANGED_FILES`], one sum of names, sizes and times.
+    fn whole(&mut self, folder: &str, follows: bool) {
+        let mut more = DefaultHasher::new();
+        let mut count = 0;
+        let cut = self.walk(folder, |scan, entry, path| {
+            if follows && scan.is_linked_folder(entry, path) {
+                scan.linked.push(path.to_owned());
+            } else if scan.found.len() < CHANGED_FILES {
+                if !scan.found.contains_key(path) {
+                    scan.add(path, scan.content(entry, path));
+                }
+            } else if entry.status.kind != Kind::Folder {
+                (path, entry.status.size, entry.status.changed).hash(&mut more);
+                count += 1;
+            }
+            Next::Enter
+        });
+        if count > 0 || cut {
+            let sum = Content::Other(count, more.finish() as i64);
+            self.found.insert(format!("{folder}/*"), sum);
+        }
+    }
+
+    /// Shows what is in a folder, with its path in the workspace. Returns whether there was more than a walk has room
+    /// for.
+    fn walk(
+        &mut self,
+        folder: &str,
+        mut visit: impl FnMut(&mut Self, &Found<'_>, &str) -> Next,
+    ) -> bool {
+        let workspace = self.workspace;
+        let mut visit = |entry: &Found<'_>| {
+            let name = entry.path.to_str().unwrap_or_default();
+            let is_hidden = name.split('/').any(|part| part.starts_with('.'));
+            if name.is_empty() || is_hidden {
+                return Next::Pass;
+            }
+            match folder {
+                "." => visit(self, entry, name),
+                folder => visit(self, entry, &format!("{folder}/{name}")),
+            }
+        };
+        // A folder that is not there has nothing in it.
+        let walked = workspace.walk(Path::new(folder), &mut visit);
+        walked.is_ok_and(|walked| walked.cut)
+    }
+
+    fn is_linked_folder(&self, entry: &Found<'_>, path: &str) -> bool {
+        let is_link = entry.status.kind == Kind::Link;
+        is_link && matches!(self.workspace.kind(Path::new(path)), Ok(Kind::Folder))
+    }
+
+    fn content(&self, entry: &Found<'_>, path: &str) -> Option<Content> {
+        let opened = match entry.status.kind {
+            Kind::File => entry.open(),
+            Kind::Link => self.workspace.open_read(Path::new(path)),
+            _ => return None,
+        };
+        self.read(opened.ok()?)
+    }
+
+    fn read(&self, file: File) -> Option<Content> {
+        let status = at::status(&file).ok()?;
+        let other = Content::Other(status.size, status.changed);
+        if status.size > CHANGED_TEXT_BYTES || self.found.len() >= CHANGED_FILES {
+            return Some(other);
+        }
+        let content = read_sized(&file, status.size, CHANGED_TEXT_BYTES).ok()?;
+        match String::from_utf8(content) {
+            // One that is kept for a command says nothing.
+            Ok(text) if text.trim().is_empty() => None,
+            Ok(text) if self.eraser.clean(&text) != text => Some(other),
+            Ok(text) => Some(Content::Text(text)),
+            Err(_) => Some(other),
+        }
+    }
+
+    fn add(&mut self, path: &str, content: Option<Content>) {
+        if let Some(content) = content {
+            self.found.insert(path.to_owned(), content);
+        }
     }
 }
 

@@ -140,6 +140,44 @@ fn a_day_that_is_looked_at_no_longer_has_not_changed() {
 }
 
 #[test]
+fn what_goes_into_prompts_is_looked_at_however_many_files_there_are() {
+    let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let at = |path: &str| folder.path().join(path);
+    fs::write(at("SOUL.md"), "kind\n").unwrap();
+    let workspace = open(folder.path());
+    let changes = PromptChanges::new(state.path(), MAIN);
+    changes.begin_turn(&workspace, false).unwrap();
+    fs::create_dir_all(at("skills/a")).unwrap();
+    for number in 0..CHANGED_FILES + 50 {
+        fs::write(at(&format!("skills/a/{number}")), "x").unwrap();
+    }
+    fs::create_dir_all(at("skills/evil")).unwrap();
+    fs::write(at("skills/evil/SKILL.md"), "evil\n").unwrap();
+    fs::write(at("USER.md"), "evil\n").unwrap();
+    fs::remove_file(at("SOUL.md")).unwrap();
+    let named = changes.end_turn(&workspace).unwrap();
+    let other = |path: &&String| !path.starts_with("skills/a/");
+    let named: Vec<&String> = named.iter().filter(other).collect();
+    assert_eq!(
+        named,
+        ["SOUL.md", "USER.md", "skills/*", "skills/evil/SKILL.md"]
+    );
+    // Nor can what comes later hide.
+    fs::write(at("SOUL.md"), "evil\n").unwrap();
+    fs::write(at("skills/a/99"), "evil").unwrap();
+    fs::write(at("skills/evil/SKILL.md"), "worse\n").unwrap();
+    let named = changes.begin_turn(&workspace, false).unwrap();
+    assert_eq!(named, ["SOUL.md", "skills/*", "skills/evil/SKILL.md"]);
+    changes.undo(&workspace, "SOUL.md").unwrap();
+    assert!(!at("SOUL.md").exists());
+    let refused = changes
+        .undo(&workspace, "skills/*")
+        .unwrap_err()
+        .to_string();
+    assert!(refused.contains("was not kept"), "{refused}");
+}
+
+#[test]
 fn the_versions_are_bounded() {
     let mut kept = Kept::default();
     for number in 0..3 * CHANGES {
