@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Agent;
 use super::commands::describe_changed;
+use crate::access::Role;
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
 use crate::chat::{InputAnswer, InputRequest, SendRequest, SpawnRequest};
@@ -73,8 +74,9 @@ pub trait TurnHost {
         false
     }
 
-    /// Asks a person what a server of tools wants to know. Blocks as [`ask`](Self::ask) does.
-    fn input(&mut self, _request: &InputRequest, _cancel: &Cancel) -> InputAnswer {
+    /// Asks a person what a server of tools wants to know, in a turn of this role: only people who may do as much
+    /// answer. Blocks as [`ask`](Self::ask) does.
+    fn input(&mut self, _request: &InputRequest, _role: Role, _cancel: &Cancel) -> InputAnswer {
         InputAnswer::Cancelled
     }
 

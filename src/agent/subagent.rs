@@ -103,8 +103,8 @@ impl TurnHost for InlineHost<'_> {
         self.0.ask(&question.of_subagent(), cancel)
     }
 
-    fn input(&mut self, request: &InputRequest, cancel: &Cancel) -> InputAnswer {
-        self.0.input(request, cancel)
+    fn input(&mut self, request: &InputRequest, role: Role, cancel: &Cancel) -> InputAnswer {
+        self.0.input(request, role, cancel)
     }
 
     fn retry_write(&mut self, error: &Error, cancel: &Cancel) -> bool {

@@ -158,6 +158,7 @@ static BEHIND: &[Key] = &[
     key("tools.mcpServers.*.headers", Secrets, "{}", "HTTP headers to add to every request to the server, such as {\"Authorization\": \"Bearer ${TOKEN}\"}."),
     key("tools.mcpServers.*.clientId", Text, r#""""#, "Client id for `peacrab mcp login`, if you registered a client with the server yourself. Empty: Peacrab registers one."),
     key("tools.mcpServers.*.clientSecret", Kind::Secret, r#""""#, "Secret of that client, if it has one. ${NAME} reads it from the environment, file:PATH from a file."),
+    key("tools.mcpServers.*.issuer", Text, r#""""#, "The authorization server that the client is for, such as https://login.example.org. A login at any other one is refused, and without it a clientSecret is sent to none before a login in a browser."),
     key("tools.mcpServers.*.toolTimeout", Whole(1, 3_600), "30", "How long a call may take, in seconds. It starts again with each progress report of the server."),
     key("tools.mcpServers.*.idleTimeout", Whole(1, 86_400), "300", "Stop the program after so many seconds without a call. The next call starts it again."),
     key("tools.mcpServers.*.enabledTools", Texts, r#"["*"]"#, "The server's tools that the agent may use, by the server's names. * at the end of a name stands for anything, so \"*\" allows all."),

@@ -9,6 +9,7 @@ use super::approvals::Asker;
 use super::commands::texts;
 use super::cron::{self, JobRun};
 use super::progress::Progress;
+use super::questions::Whom;
 use super::scheduler::WorkId;
 use super::tasks::{Parent, Task};
 use crate::access::Role;
@@ -350,12 +351,16 @@ impl TurnHost for ChatHost<'_> {
         answer
     }
 
-    fn input(&mut self, request: &InputRequest, cancel: &Cancel) -> InputAnswer {
+    fn input(&mut self, request: &InputRequest, role: Role, cancel: &Cancel) -> InputAnswer {
         if !self.is_attended {
             return InputAnswer::Cancelled;
         }
         self.gateway.events.send(Event::Waits(self.work.id));
-        let whom = (&self.reply, self.person.as_deref());
+        let whom = Whom {
+            chat: self.reply.clone(),
+            person: self.person.clone(),
+            role,
+        };
         let answer = self.gateway.input(whom, request, self.language, cancel);
         if self.gateway.events.send(Event::GoesOn(self.work.id)) {
             self.wait_for_slot();

@@ -44,6 +44,7 @@ mod kill;
 mod layout;
 mod make;
 mod mcp;
+mod mcp_login;
 mod mcp_questions;
 mod memory;
 mod memory_days;

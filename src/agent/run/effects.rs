@@ -71,7 +71,7 @@ impl Run<'_> {
 
     fn input(&mut self, request: &InputRequest) -> InputAnswer {
         let InputKind::Sample(sample) = &request.kind else {
-            return self.host.input(request, self.cancel);
+            return self.host.input(request, self.role, self.cancel);
         };
         let notice = format!("{} asks the model", request.server);
         self.host.on_event(TurnEvent::Notice(&notice));

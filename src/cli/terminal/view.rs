@@ -7,6 +7,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 
 use super::markdown::{Look, Renderer};
 use super::{print, status, texts};
+use crate::access::Role;
 use crate::agent::host::{TurnEvent, TurnHost};
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
@@ -201,7 +202,7 @@ impl<Output: Write, Errors: Write> TurnHost for View<Output, Errors> {
         super::ask::ask(question, cancel)
     }
 
-    fn input(&mut self, request: &InputRequest, cancel: &Cancel) -> InputAnswer {
+    fn input(&mut self, request: &InputRequest, _role: Role, cancel: &Cancel) -> InputAnswer {
         self.end_line();
         status::set(None);
         super::form::fill_in(request, cancel)

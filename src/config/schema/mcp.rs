@@ -34,6 +34,8 @@ pub struct McpServer {
     pub client_id: String,
     /// Its secret.
     pub client_secret: Secret,
+    /// The authorization server that the client is for, as it names itself; empty: whatever the server names.
+    pub issuer: String,
     /// Seconds for a call, and between two reports of its progress.
     pub tool_timeout: u64,
     /// Seconds without a call after which a program is stopped.
@@ -61,6 +63,7 @@ impl Default for McpServer {
             headers: BTreeMap::new(),
             client_id: String::new(),
             client_secret: Secret::default(),
+            issuer: String::new(),
             tool_timeout: 30,
             idle_timeout: 300,
             enabled_tools: vec!["*".to_owned()],
@@ -93,6 +96,7 @@ fn read(mut members: Map<String, Value>) -> serde_json::Result<McpServer> {
     take(from, "headers", &mut server.headers)?;
     take(from, "clientId", &mut server.client_id)?;
     take(from, "clientSecret", &mut server.client_secret)?;
+    take(from, "issuer", &mut server.issuer)?;
     take(from, "toolTimeout", &mut server.tool_timeout)?;
     take(from, "idleTimeout", &mut server.idle_timeout)?;
     take(from, "enabledTools", &mut server.enabled_tools)?;

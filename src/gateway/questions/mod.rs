@@ -6,6 +6,7 @@ mod texts;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Gateway;
+use crate::access::Role;
 use crate::agent::interview::{Asked, Interview, Reply, shown_default};
 use crate::bus::Event;
 use crate::cancel::Cancel;
@@ -39,10 +40,18 @@ struct Inner {
     is_shutting_down: bool,
 }
 
+/// Who answers a question.
+pub(super) struct Whom {
+    /// The chat in which it is asked.
+    pub chat: Address,
+    /// The person whose answers count in a group; `None`: everyone's, as far as the role goes.
+    pub person: Option<String>,
+    /// The least role with which an answer counts: that of the turn that asks.
+    pub role: Role,
+}
+
 struct Open {
-    chat: Address,
-    /// The person whose answers count in a group; `None`: everyone's.
-    person: Option<String>,
+    whom: Whom,
     /// The message that asks, in the outbox.
     asked: Option<u64>,
     reply: Option<Reply>,
@@ -51,9 +60,11 @@ struct Open {
 }
 
 impl Open {
-    fn is_answered_by(&self, chat: &Address, sender: Option<&str>, is_group: bool) -> bool {
-        let is_theirs = || self.person.is_none() || self.person.as_deref() == sender;
-        self.chat == *chat && (!is_group || is_theirs())
+    fn is_answered_by(&self, message: &Envelope) -> bool {
+        let person = self.whom.person.as_deref();
+        let sender = message.sender().map(|sender| sender.id.as_str());
+        let is_theirs = !message.is_group || person.is_none() || person == sender;
+        self.whom.chat == message.address() && message.role >= self.whom.role && is_theirs
     }
 
     fn is_free(&self) -> bool {
@@ -74,10 +85,10 @@ enum Came {
 impl Questions {
     /// Opens a question in a chat, once no other is open there. `None`: it was stopped, or none came to its
     /// end in time.
-    fn open(&self, chat: &Address, person: Option<&str>, cancel: &Cancel) -> Option<u64> {
+    fn open(&self, whom: Whom, cancel: &Cancel) -> Option<u64> {
         let watch = Stopwatch::start();
         let mut inner = self.inner.lock();
-        while inner.open.values().any(|open| open.chat == *chat) {
+        while inner.open.values().any(|open| open.whom.chat == whom.chat) {
             if inner.is_over(cancel, &watch) {
                 return None;
             }
@@ -91,8 +102,7 @@ impl Questions {
             number += 1;
         }
         let open = Open {
-            chat: chat.clone(),
-            person: person.map(str::to_owned),
+            whom,
             asked: None,
             reply: None,
             words: None,
@@ -150,13 +160,10 @@ impl Questions {
         if inner.passed.remove(&message.id) || !is_words {
             return false;
         }
-        let Some(sender) = message.sender() else {
+        if message.sender().is_none() {
             return false;
-        };
-        let (chat, sender) = (message.address(), sender.id.as_str());
-        let is_meant = |open: &&mut Open| {
-            open.is_answered_by(&chat, Some(sender), message.is_group) && open.is_free()
-        };
+        }
+        let is_meant = |open: &&mut Open| open.is_answered_by(message) && open.is_free();
         // A second message in quick succession is one for the model.
         let Some(open) = inner.open.values_mut().find(is_meant) else {
             return false;
@@ -183,12 +190,9 @@ impl Questions {
                 text => (None, Reply::Text(text.to_owned())),
             },
         };
-        let chat = message.address();
-        let sender = message.sender().map(|sender| sender.id.as_str());
         let mut inner = self.inner.lock();
         let is_meant = |(key, open): &(&u64, &mut Open)| {
-            number.is_none_or(|number| number == **key)
-                && open.is_answered_by(&chat, sender, message.is_group)
+            number.is_none_or(|number| number == **key) && open.is_answered_by(message)
         };
         let Some((_, open)) = inner.open.iter_mut().find(is_meant) else {
             return false;
@@ -247,12 +251,13 @@ impl Gateway {
     /// Asks the people of a chat what a server wants to know, and waits for the answer.
     pub(super) fn input(
         &self,
-        (to, person): (&Address, Option<&str>),
+        whom: Whom,
         request: &InputRequest,
         language: Language,
         cancel: &Cancel,
     ) -> InputAnswer {
-        let Some(number) = self.questions.open(to, person, cancel) else {
+        let to = &whom.chat.clone();
+        let Some(number) = self.questions.open(whom, cancel) else {
             return InputAnswer::Cancelled;
         };
         let answer = self.interview((number, to), request, language, cancel);

@@ -23,7 +23,16 @@ fn says(id: &str, person: &str, text: &str, is_group: bool) -> Envelope {
     Envelope {
         id: format!("telegram:{text}"),
         is_group,
+        role: Role::User,
         ..Envelope::written(&chat(id), sender, text)
+    }
+}
+
+fn whom(id: &str, person: Option<&str>) -> Whom {
+    Whom {
+        chat: chat(id),
+        person: person.map(str::to_owned),
+        role: Role::User,
     }
 }
 
@@ -42,7 +51,7 @@ fn reply(came: Option<Came>) -> Option<Reply> {
 #[test]
 fn a_button_a_command_and_a_message_answer_the_question_of_their_chat() {
     let (questions, cancel) = (Questions::default(), Cancel::new());
-    let number = questions.open(&chat("1"), None, &cancel).unwrap();
+    let number = questions.open(whom("1", None), &cancel).unwrap();
     questions.ask(number, 7);
     let wait = || reply(questions.wait(number, &is_sent, (&cancel, &Stopwatch::start())));
     let command = |id: &str, argument: &str| {
@@ -68,7 +77,7 @@ fn a_button_a_command_and_a_message_answer_the_question_of_their_chat() {
 #[test]
 fn in_a_group_only_the_person_who_is_asked_answers() {
     let (questions, cancel) = (Questions::default(), Cancel::new());
-    let number = questions.open(&chat("-5"), Some("ana"), &cancel).unwrap();
+    let number = questions.open(whom("-5", Some("ana")), &cancel).unwrap();
     let button = format!("#{number} ok");
     let of = |person: &str| says("-5", person, "the attic", true);
     assert!(!questions.take_command(&of("bob"), &button));
@@ -78,9 +87,23 @@ fn in_a_group_only_the_person_who_is_asked_answers() {
 }
 
 #[test]
+fn who_may_do_less_than_the_turn_answers_none_of_its_questions() {
+    let (questions, cancel) = (Questions::default(), Cancel::new());
+    // A task, a report and a turn that goes on after a kill know of no person.
+    let number = questions.open(whom("-5", None), &cancel).unwrap();
+    let of = |role: Role| Envelope {
+        role,
+        ..says("-5", "eve", "eve's account", true)
+    };
+    assert!(!questions.take_message(&of(Role::Guest)));
+    assert!(!questions.take_command(&of(Role::Guest), &format!("#{number} ok")));
+    assert!(questions.take_message(&of(Role::User)));
+}
+
+#[test]
 fn what_was_written_before_the_question_was_shown_is_for_the_model() {
     let (questions, cancel) = (Questions::default(), Cancel::new());
-    let number = questions.open(&chat("1"), None, &cancel).unwrap();
+    let number = questions.open(whom("1", None), &cancel).unwrap();
     questions.ask(number, 7);
     let message = says("1", "ana", "my PIN is 4321", false);
     assert!(questions.take_message(&message), "it is looked at");
@@ -97,12 +120,12 @@ fn what_was_written_before_the_question_was_shown_is_for_the_model() {
 #[test]
 fn a_stopped_turn_and_a_stopping_gateway_end_the_wait_also_for_a_place() {
     let (questions, cancel) = (Questions::default(), Cancel::new());
-    let number = questions.open(&chat("1"), None, &cancel).unwrap();
+    let number = questions.open(whom("1", None), &cancel).unwrap();
     let stopped = Cancel::new();
     stopped.cancel();
     let wait = |cancel| reply(questions.wait(number, &is_sent, (cancel, &Stopwatch::start())));
     assert_eq!(wait(&stopped), None);
-    let second = questions.open(&chat("1"), None, &stopped);
+    let second = questions.open(whom("1", None), &stopped);
     assert_eq!(second, None, "one at a time");
     questions.shut_down();
     assert_eq!(wait(&cancel), None);

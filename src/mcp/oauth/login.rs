@@ -14,6 +14,7 @@ use crate::http::address::origin;
 use crate::limits::mcp::http::{HEADER_BYTES, SCOPE_BYTES};
 use crate::mcp::http::HttpParts;
 use crate::sys::random;
+use crate::text::one_line;
 
 /// Where the browser returns to when no program listens for it: the person takes the address from there. A
 /// client that is registered by hand has this address.
@@ -169,6 +170,9 @@ impl Login {
     }
 }
 
+/// Characters of an authorization server's name in an error.
+const ISSUER_CHARS: usize = 200;
+
 /// A right that gives a token for renewals.
 const OFFLINE: &str = "offline_access";
 
@@ -183,6 +187,15 @@ pub fn without_person(parts: &HttpParts, stored: &mut Stored, cancel: &Cancel) -
     let found = web.discover(&challenge)?;
     if !found.issuer.needs_no_person() {
         return Ok(false);
+    }
+    // Nobody sees where the secret goes.
+    if parts.server.issuer.is_empty() && stored.issuer.is_empty() {
+        return Err(web.fault(&format!(
+            "its authorization server is {}: if the configured clientSecret is for that one, set \
+             tools.mcpServers.{}.issuer to it",
+            one_line(&found.issuer.issuer, ISSUER_CHARS),
+            parts.name
+        )));
     }
     let client = client(&web, parts, stored, &found, "")?;
     let scope = scope("", &challenge, &found);
@@ -245,6 +258,13 @@ fn client(
 ) -> Result<Registered> {
     let (id, issuer) = (&parts.server.client_id, &found.issuer);
     let is_document = id.starts_with("https://");
+    if !parts.server.issuer.is_empty() && parts.server.issuer != issuer.issuer {
+        return Err(web.fault(&format!(
+            "its authorization server is {}, and tools.mcpServers.{}.issuer is another one",
+            one_line(&issuer.issuer, ISSUER_CHARS),
+            parts.name
+        )));
+    }
     // A secret goes to no other server than the one that it was meant for, even if the issuer names another now.
     let is_moved = !before.issuer.is_empty()
         && (before.issuer != issuer.issuer
@@ -259,7 +279,7 @@ fn client(
         return Ok(named("none"));
     }
     if !id.is_empty() && !is_document {
-        if before.client.id == *id && is_moved {
+        if is_moved && (before.client.id == *id || before.client.id.is_empty()) {
             return Err(web.fault(
                 "its authorization server, or where that gives out tokens, is another one than before, where the \
                  configured clientId may not be known. Log out, and set a clientId of the new one",

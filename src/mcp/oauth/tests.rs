@@ -427,6 +427,23 @@ fn a_server_for_programs_only_opens_no_browser() {
     );
     site.parts.server.client_id = "board".to_owned();
     site.parts.server.client_secret = Secret::new("s-1");
+    // Another server could name any place to send the secret to.
+    let issuer = site.parts.server.url.replace("/mcp", "");
+    for (configured, expected) in [
+        ("", "set tools.mcpServers.lamp.issuer"),
+        ("https://other.test", "is another one"),
+    ] {
+        site.parts.server.issuer = configured.to_owned();
+        let refused = log_in_alone(&site.parts, &Cancel::new())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            refused.contains(expected) && refused.contains(&issuer),
+            "{refused}"
+        );
+    }
+    assert!(!site.asked().iter().any(|one| one.contains("s-1")));
+    site.parts.server.issuer = issuer;
     assert!(log_in_alone(&site.parts, &Cancel::new()).unwrap());
     assert_eq!(site.token().as_deref(), Some("t-1"));
     let asked = site.asked();

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::catalog::{Entry, Target};
 use super::{Mcp, results};
+use crate::access::Role;
 use crate::cancel::Cancel;
 use crate::chat::{Effect, InputAnswer, InputKind, InputRequest, ToolCall, ToolResult};
 use crate::clock::Clock;
@@ -66,7 +67,9 @@ impl Mcp {
                 let step = paused.answer(answer, caller.cancel, &mut |text| tell(caller, text));
                 (step, true)
             }
-            (Some(InputAnswer::Returned(address)), Some(Waits::Login(mut login))) => {
+            (Some(InputAnswer::Returned(address)), Some(Waits::Login(mut login)))
+                if caller.role == Role::Owner =>
+            {
                 login.finish(address, caller.cancel)?;
                 // With the login its lists can be read, too.
                 self.servers.refresh(&entry.server, caller.cancel)?;
@@ -93,7 +96,7 @@ impl Mcp {
             }
             Err(Error::Status {
                 status: 401 | 403, ..
-            }) if may_log_in => self.log_in(server, id, caller),
+            }) if may_log_in && caller.role == Role::Owner => self.log_in(server, id, caller),
             Err(error) => Err(named(server, error)),
         }
     }
@@ -130,7 +133,7 @@ impl Mcp {
             .call(&entry.server, request, caller.cancel, progress)
     }
 
-    /// Begins a login, whose link goes to a person.
+    /// Begins a login, whose link goes to an owner: it gives the agent an account for everyone.
     fn log_in(&self, server: &str, id: u64, caller: &Caller<'_>) -> Result<ToolResult> {
         let settings = self
             .settings
