@@ -29,7 +29,7 @@ impl Agent {
             .window_of(model)
             .saturating_sub(self.settings.max_tokens);
         let factor = self.learned.factor(model);
-        let tools: usize = specs.iter().map(tokens_of_tool).sum();
+        let tools: usize = specs.iter().map(ToolSpec::tokens).sum();
         let fixed = tokens::estimate(prompt) + tokens::estimate(facts) + tools;
         // Estimated tokens for which the model counts as many as it has room for.
         let room = (window as f32 / factor) as usize;
@@ -59,12 +59,4 @@ impl Agent {
         let tokens = counted as usize / 4 * 3 + self.settings.max_tokens as usize;
         self.learned.note_overflow(model, tokens);
     }
-}
-
-fn tokens_of_tool(tool: &ToolSpec) -> usize {
-    /// Names of members and brackets.
-    const FRAME: usize = 12;
-    let texts = [&tool.name, &tool.description, &tool.parameters];
-    let texts: usize = texts.iter().map(|text| tokens::estimate(text)).sum();
-    texts + FRAME
 }

@@ -31,7 +31,6 @@ use super::context::message_text;
 use super::host::{TurnEvent, TurnHost, TurnOptions};
 use super::turn::{Decision, Done, Ending, Turn};
 use super::{Agent, context, skills, texts};
-use crate::provider::table::OFFLINE;
 use crate::tools::mcp::FIND_TOOLS;
 use crate::tools::{Caller, NOT_FOR_SUBAGENTS, has_tool};
 
@@ -332,14 +331,15 @@ impl<'a> Run<'a> {
             }
             Progress::Notice(notice) => host.on_event(TurnEvent::Notice(notice)),
         };
-        let answer = self.models.ask(&request, &mut on_progress)?;
+        let asked = self.models.ask(&request, &mut on_progress);
+        self.report.usage.add(self.agent.count(&mut self.models));
+        let answer = asked?;
         self.partial.clear();
         let model = match answer.model.split_once('/') {
             Some((vendor, _)) if vendor == answer.provider => answer.model.clone(),
             _ => format!("{}/{}", answer.provider, answer.model),
         };
-        let reported = answer.reply.usage.input;
-        self.agent.learned.note(&model, estimated, reported);
+        self.agent.learned.note(&model, estimated, answer.counted);
         if answer.makes_calls {
             self.agent.learned.note_calls(&model);
         }
@@ -348,15 +348,10 @@ impl<'a> Run<'a> {
 
     fn take_reply(&mut self, answer: Answer) -> Result<Reply> {
         let mut reply = answer.reply;
-        // Before anything that can fail: the tokens are spent.
-        if answer.provider != OFFLINE {
-            self.agent.ledger.add(&answer.model, reply.usage);
-        }
         reply.tool_calls.truncate(CALLS_KEPT_PER_REPLY);
         if let Some(failure) = answer.failure {
             self.stand_in(Error::Model(failure), &reply)?;
         }
-        self.report.usage.add(reply.usage);
         self.report.context = reply.usage.input.saturating_add(reply.usage.output);
         self.report.spoke = Some((answer.provider, answer.model));
         if !reply.text.trim().is_empty() {

@@ -12,7 +12,7 @@ use super::retry::{self, Failed};
 use super::table::OFFLINE;
 use super::table::prices::charge;
 use crate::cancel::Cancel;
-use crate::chat::{Fault, ModelError, Reply, Request};
+use crate::chat::{Fault, ModelError, Reply, Request, Usage};
 use crate::error::{Error, Result};
 use crate::http::{Client, PooledClient};
 use crate::limits::provider::{LEARNINGS, RETRIES};
@@ -40,6 +40,8 @@ pub struct Answer {
     pub provider: String,
     /// The model that answered; empty for the helper.
     pub model: String,
+    /// Tokens of the request as the server has counted them; 0 where it has not.
+    pub counted: u64,
     /// Whether the model has ever made a call as its API has it.
     pub makes_calls: bool,
     /// Why no model answered, when the helper answers instead.
@@ -62,6 +64,8 @@ pub struct Turn<'a> {
     takes_back: bool,
     /// Why no model answered an earlier question, so that the helper did.
     failure: Option<ModelError>,
+    /// What requests took that nobody has asked for yet, by model.
+    spent: Vec<(String, Usage)>,
 }
 
 /// Why a candidate gave no answer.
@@ -82,7 +86,14 @@ impl<'a> Turn<'a> {
             left: Vec::new(),
             takes_back: false,
             failure: None,
+            spent: Vec::new(),
         }
+    }
+
+    /// Takes what the requests since the last call took, by model. Those whose answer failed are among them, once
+    /// some of it had come: they were paid for all the same.
+    pub fn take_spent(&mut self) -> Vec<(String, Usage)> {
+        std::mem::take(&mut self.spent)
     }
 
     /// The name of the model that the next question goes to first.
@@ -137,7 +148,8 @@ impl<'a> Turn<'a> {
             match self.ask_one(candidate, request, listener) {
                 Ok(reply) => {
                     self.current = Some(candidate);
-                    return Ok(answered(candidate, reply));
+                    let spent = self.spent.last().map(|(_, usage)| *usage);
+                    return Ok(answered(candidate, reply, spent.unwrap_or_default()));
                 }
                 Err(GivenUp::Ended(error)) => return Err(error),
                 Err(GivenUp::Next(error)) => failures.push(error),
@@ -150,6 +162,7 @@ impl<'a> Turn<'a> {
             reply: offline::reply(request, random() as u32),
             provider: OFFLINE.to_owned(),
             model: String::new(),
+            counted: 0,
             makes_calls: false,
             failure: self.failure.clone().map(Box::new),
         })
@@ -245,7 +258,13 @@ impl<'a> Turn<'a> {
             nonce: random() as u32,
             has_called: &candidate.has_called,
         };
-        call.ask(request, show)
+        let mut spent = Usage::default();
+        let answered = call.ask(request, show, &mut spent);
+        if spent != Usage::default() {
+            let usage = charge(route, &model, spent);
+            self.spent.push((model, usage));
+        }
+        answered
     }
 
     /// The connection to a candidate: the previous question's, if that went to it too.
@@ -296,10 +315,11 @@ impl<'a> Turn<'a> {
     }
 }
 
-fn answered(candidate: &Candidate, mut reply: Reply) -> Answer {
+fn answered(candidate: &Candidate, mut reply: Reply, spent: Usage) -> Answer {
     let model = candidate.state().model.clone();
-    reply.usage = charge(&candidate.route, &model, reply.usage);
+    let counted = std::mem::replace(&mut reply.usage, spent).input;
     Answer {
+        counted,
         reply,
         provider: candidate.route.provider.clone(),
         model,

@@ -397,12 +397,12 @@ impl Work<'_> {
             stream: self.agent.stream,
             cache_key: None,
         };
-        let answer = self.models.ask(&request, &mut |_| {})?;
+        let asked = self.models.ask(&request, &mut |_| {});
+        self.usage.add(self.agent.count(&mut self.models));
+        let answer = asked?;
         if let Some(failure) = answer.failure {
             return Err(Error::Model(failure));
         }
-        self.agent.ledger.add(&answer.model, answer.reply.usage);
-        self.usage.add(answer.reply.usage);
         Ok(answer.reply)
     }
 
