@@ -87,11 +87,11 @@ impl<'a> Run<'a> {
     ) -> Self {
         let is_subagent = options.is_subagent;
         let role = session.role_with(message.map(|message| message.role));
-        let system = match (is_subagent, role) {
-            (_, Role::Guest) => context::guest_prompt(),
-            (true, _) => context::subagent_prompt(&agent.host_info),
-            (false, _) => agent.prompt().text(),
-        };
+        models.remember_calls(&|name| agent.learned.makes_calls(name));
+        let mut models = models.for_turn(cancel).taking_back(host.takes_back());
+        agent.learn_window(&mut models);
+        let model_name = models.model_name();
+        let system = agent.system_prompt(&model_name, role, is_subagent);
         let mut specs = agent.toolbox.begin_turn(session.chat().as_str());
         let address = message.and_then(|message| message.reply.as_ref());
         let mut facts = agent.runtime_facts(session.chat(), address);
@@ -104,6 +104,7 @@ impl<'a> Run<'a> {
             false => (&[], u32::MAX, u64::MAX),
         };
         specs.retain(|spec| has_tool(role, &spec.name) && !without.contains(&&*spec.name));
+        agent.fit_tools(&model_name, &mut specs);
         let report = Report {
             outcome: Outcome::Answered,
             text: String::new(),
@@ -115,9 +116,6 @@ impl<'a> Run<'a> {
             spoke: None,
             failure: None,
         };
-        models.remember_calls(&|name| agent.learned.makes_calls(name));
-        let models = models.for_turn(cancel).taking_back(host.takes_back());
-        let model_name = models.model_name();
         Self {
             budget: agent.budget(&model_name, &system, &facts, &specs),
             specs,
@@ -311,7 +309,7 @@ impl<'a> Run<'a> {
             stable: turn,
             entries: &entries,
             tools: &self.specs,
-            max_tokens: settings.max_tokens,
+            max_tokens: self.agent.reply_tokens(&self.model_name),
             temperature: settings.temperature,
             reasoning_effort: self.effort,
             stream: self.agent.stream,
@@ -334,6 +332,8 @@ impl<'a> Run<'a> {
         let asked = self.models.ask(&request, &mut on_progress);
         self.report.usage.add(self.agent.count(&mut self.models));
         let answer = asked?;
+        // It is loaded by now.
+        self.agent.learn_window(&mut self.models);
         self.partial.clear();
         let model = match answer.model.split_once('/') {
             Some((vendor, _)) if vendor == answer.provider => answer.model.clone(),
@@ -439,9 +439,7 @@ impl<'a> Run<'a> {
 
     /// From the next step on the model is told about the tools that it has found.
     fn tell_found(&mut self) {
-        self.specs = self.agent.toolbox.specs_for(self.session.chat().as_str());
-        self.specs
-            .retain(|spec| has_tool(self.role, &spec.name) && !self.without.contains(&&*spec.name));
+        self.choose_tools();
         let budget = self.plan();
         self.budget.fixed = budget.fixed;
         self.budget.history = self.budget.history.min(budget.history);

@@ -8,6 +8,7 @@ use super::classify::Failure;
 use super::models::{Candidate, Models, random};
 use super::offers;
 use super::offline;
+use super::quirks::window::{self, Window};
 use super::retry::{self, Failed};
 use super::table::OFFLINE;
 use super::table::prices::charge;
@@ -15,7 +16,7 @@ use crate::cancel::Cancel;
 use crate::chat::{Fault, ModelError, Reply, Request, Usage};
 use crate::error::{Error, Result};
 use crate::http::{Client, PooledClient};
-use crate::limits::provider::{LEARNINGS, RETRIES};
+use crate::limits::provider::{LEARNINGS, RETRIES, WINDOW_ASKS_MAX};
 
 /// What happens while a question is being answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +104,33 @@ impl<'a> Turn<'a> {
         // Without a model the offline helper is asked.
         let first = first.or_else(|| self.models.names().into_iter().next());
         first.unwrap_or_default()
+    }
+
+    /// The window of the model that the next question goes to first, as a server of one's own tells it. It is asked
+    /// when that is not known yet, at most [`WINDOW_ASKS_MAX`] times, and no server in the cloud is.
+    pub fn window(&mut self) -> Option<Window> {
+        let candidate = *self.order().first()?;
+        let state = candidate.state();
+        let (model, known, asks) = (state.model.clone(), state.window, state.window_asks);
+        drop(state);
+        let is_settled = known.is_some_and(|window| window.is_certain) || asks >= WINDOW_ASKS_MAX;
+        let route = &candidate.route;
+        if is_settled || !route.is_local() {
+            return known;
+        }
+        let client = self.client(candidate).ok()?;
+        let told = window::within_time(client, || {
+            if !model.is_empty() {
+                return window::ask(client, route, &model);
+            }
+            let first = offers::first(client, route).ok()?;
+            candidate.set_model(first.clone());
+            window::ask(client, route, &first)
+        });
+        let mut state = candidate.state();
+        state.window_asks += 1;
+        state.window = told.or(known);
+        state.window
     }
 
     /// The same turn for a listener that can take pieces of an answer back, or shows none: then an answer

@@ -65,3 +65,4 @@ mod update;
 mod usage;
 mod watch;
 mod web;
+mod windows;

@@ -103,7 +103,7 @@ impl Run<'_> {
             entries: &entries,
             stable: 0,
             tools: &[],
-            max_tokens: wanted.min(settings.max_tokens),
+            max_tokens: wanted.min(self.agent.reply_tokens(&self.model_name)),
             temperature: settings.temperature,
             reasoning_effort: None,
             stream: false,
