@@ -10,6 +10,7 @@ use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
 
 use crate::approval::Question;
+use crate::tokens;
 
 pub use input::{Choice, Field, FieldKind, InputAnswer, InputKind, InputRequest, Sample, TextForm};
 
@@ -314,6 +315,15 @@ impl ToolSpec {
     /// Its bytes in every request, without the punctuation around them.
     pub fn bytes(&self) -> usize {
         self.name.len() + self.description.len() + self.parameters.len()
+    }
+
+    /// About how many tokens it is in a request.
+    pub fn tokens(&self) -> usize {
+        /// Names of members and brackets.
+        const FRAME: usize = 12;
+        let texts = [&self.name, &self.description, &self.parameters];
+        let texts = texts.iter().map(|text| tokens::estimate(text));
+        texts.sum::<usize>() + FRAME
     }
 }
 

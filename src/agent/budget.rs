@@ -1,11 +1,14 @@
 //! How many tokens a request may have, and what was learned from those that were sent.
 
 use crate::chat::ToolSpec;
-use crate::limits::agent::HISTORY_FLOOR_TOKENS;
+use crate::limits::agent::{HISTORY_FLOOR_TOKENS, REPLY_SHARE, SMALL_WINDOW_TOKENS, WINDOW_TOKENS};
 use crate::message::SessionKey;
-use crate::tokens;
+use crate::{provider, tokens};
 
 use super::Agent;
+
+/// The tools of a model with a small window.
+const SMALL_TOOLS: [&str; 5] = ["read_file", "write_file", "exec", "cron", "message"];
 
 /// The tokens of a turn's requests, as estimated.
 #[derive(Clone, Copy, Debug)]
@@ -25,11 +28,10 @@ impl Agent {
         facts: &str,
         specs: &[ToolSpec],
     ) -> Budget {
-        let window = self
-            .window_of(model)
-            .saturating_sub(self.settings.max_tokens);
+        let window = self.window_of(model);
+        let window = window.saturating_sub(self.reply_tokens(model));
         let factor = self.learned.factor(model);
-        let tools: usize = specs.iter().map(tokens_of_tool).sum();
+        let tools: usize = specs.iter().map(ToolSpec::tokens).sum();
         let fixed = tokens::estimate(prompt) + tokens::estimate(facts) + tools;
         // Estimated tokens for which the model counts as many as it has room for.
         let room = (window as f32 / factor) as usize;
@@ -39,32 +41,63 @@ impl Agent {
         }
     }
 
-    /// Tokens of a model's window: as configured, or less where a request was too long for it.
+    /// Tokens of a model's window: as configured or as its server tells, or less where a request was too long for
+    /// it.
     pub(super) fn window_of(&self, model: &str) -> u32 {
         let configured = self.settings.context_window_tokens;
+        let known = configured.or_else(|| self.learned.told_window(model));
+        let known = known.unwrap_or(WINDOW_TOKENS);
         let learned = self.learned.window(model);
-        learned.map_or(configured, |learned| learned.min(configured))
+        learned.map_or(known, |learned| learned.min(known))
     }
 
-    /// The same, for the model that is asked first in a chat.
-    pub(super) fn window_of_chat(&self, chat: &SessionKey) -> usize {
+    /// Learns the window of the model that is asked next, unless it is configured.
+    pub(super) fn learn_window(&self, models: &mut provider::Turn<'_>) {
+        if self.settings.context_window_tokens.is_none()
+            && let Some(window) = models.window()
+        {
+            self.learned
+                .note_told_window(&models.model_name(), window.tokens);
+        }
+    }
+
+    /// Whether a model's window has no room for all that goes along with a conversation. Then its requests have the
+    /// small prompt and [`SMALL_TOOLS`].
+    pub(super) fn is_small(&self, model: &str) -> bool {
+        self.window_of(model) < SMALL_WINDOW_TOKENS
+    }
+
+    /// Leaves out the tools that a model's window has no room for.
+    pub(super) fn fit_tools(&self, model: &str, specs: &mut Vec<ToolSpec>) {
+        if self.is_small(model) {
+            specs.retain(|spec| SMALL_TOOLS.contains(&&*spec.name));
+        }
+    }
+
+    /// Tokens that a reply of a model may have: as configured, and of a small window no more than its part.
+    pub(super) fn reply_tokens(&self, model: &str) -> u32 {
+        let configured = self.settings.max_tokens;
+        let is_told = self.settings.context_window_tokens.is_none()
+            && self.learned.told_window(model).is_some();
+        match is_told || self.is_small(model) {
+            true => configured.min(self.window_of(model) / REPLY_SHARE),
+            false => configured,
+        }
+    }
+
+    /// Tokens of the window of the model that is asked first in a chat, and those of them that its reply may have.
+    pub(super) fn window_of_chat(&self, chat: &SessionKey) -> (usize, usize) {
         let models = self.model_names(chat).unwrap_or_default();
-        self.window_of(models.first().map_or("", String::as_str)) as usize
+        let model = models.first().map_or("", String::as_str);
+        let (window, reply) = (self.window_of(model), self.reply_tokens(model));
+        (window as usize, reply as usize)
     }
 
     /// Remembers that a request with so many estimated tokens was too long for a model. What is between
     /// half of it, which is tried next, and all of it is not known; a fourth less is a fair guess.
     pub(super) fn learn_overflow(&self, model: &str, estimated: usize) {
         let counted = estimated as f32 * self.learned.factor(model);
-        let tokens = counted as usize / 4 * 3 + self.settings.max_tokens as usize;
+        let tokens = counted as usize / 4 * 3 + self.reply_tokens(model) as usize;
         self.learned.note_overflow(model, tokens);
     }
-}
-
-fn tokens_of_tool(tool: &ToolSpec) -> usize {
-    /// Names of members and brackets.
-    const FRAME: usize = 12;
-    let texts = [&tool.name, &tool.description, &tool.parameters];
-    let texts: usize = texts.iter().map(|text| tokens::estimate(text)).sum();
-    texts + FRAME
 }

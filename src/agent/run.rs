@@ -31,7 +31,6 @@ use super::context::message_text;
 use super::host::{TurnEvent, TurnHost, TurnOptions};
 use super::turn::{Decision, Done, Ending, Turn};
 use super::{Agent, context, skills, texts};
-use crate::provider::table::OFFLINE;
 use crate::tools::mcp::FIND_TOOLS;
 use crate::tools::{Caller, NOT_FOR_SUBAGENTS, has_tool};
 
@@ -88,11 +87,11 @@ impl<'a> Run<'a> {
     ) -> Self {
         let is_subagent = options.is_subagent;
         let role = session.role_with(message.map(|message| message.role));
-        let system = match (is_subagent, role) {
-            (_, Role::Guest) => context::guest_prompt(),
-            (true, _) => context::subagent_prompt(&agent.host_info),
-            (false, _) => agent.prompt().text(),
-        };
+        models.remember_calls(&|name| agent.learned.makes_calls(name));
+        let mut models = models.for_turn(cancel).taking_back(host.takes_back());
+        agent.learn_window(&mut models);
+        let model_name = models.model_name();
+        let system = agent.system_prompt(&model_name, role, is_subagent);
         let mut specs = agent.toolbox.begin_turn(session.chat().as_str());
         let address = message.and_then(|message| message.reply.as_ref());
         let mut facts = agent.runtime_facts(session.chat(), address);
@@ -105,6 +104,7 @@ impl<'a> Run<'a> {
             false => (&[], u32::MAX, u64::MAX),
         };
         specs.retain(|spec| has_tool(role, &spec.name) && !without.contains(&&*spec.name));
+        agent.fit_tools(&model_name, &mut specs);
         let report = Report {
             outcome: Outcome::Answered,
             text: String::new(),
@@ -116,9 +116,6 @@ impl<'a> Run<'a> {
             spoke: None,
             failure: None,
         };
-        models.remember_calls(&|name| agent.learned.makes_calls(name));
-        let models = models.for_turn(cancel).taking_back(host.takes_back());
-        let model_name = models.model_name();
         Self {
             budget: agent.budget(&model_name, &system, &facts, &specs),
             specs,
@@ -312,7 +309,7 @@ impl<'a> Run<'a> {
             stable: turn,
             entries: &entries,
             tools: &self.specs,
-            max_tokens: settings.max_tokens,
+            max_tokens: self.agent.reply_tokens(&self.model_name),
             temperature: settings.temperature,
             reasoning_effort: self.effort,
             stream: self.agent.stream,
@@ -332,14 +329,17 @@ impl<'a> Run<'a> {
             }
             Progress::Notice(notice) => host.on_event(TurnEvent::Notice(notice)),
         };
-        let answer = self.models.ask(&request, &mut on_progress)?;
+        let asked = self.models.ask(&request, &mut on_progress);
+        self.report.usage.add(self.agent.count(&mut self.models));
+        let answer = asked?;
+        // It is loaded by now.
+        self.agent.learn_window(&mut self.models);
         self.partial.clear();
         let model = match answer.model.split_once('/') {
             Some((vendor, _)) if vendor == answer.provider => answer.model.clone(),
             _ => format!("{}/{}", answer.provider, answer.model),
         };
-        let reported = answer.reply.usage.input;
-        self.agent.learned.note(&model, estimated, reported);
+        self.agent.learned.note(&model, estimated, answer.counted);
         if answer.makes_calls {
             self.agent.learned.note_calls(&model);
         }
@@ -348,15 +348,10 @@ impl<'a> Run<'a> {
 
     fn take_reply(&mut self, answer: Answer) -> Result<Reply> {
         let mut reply = answer.reply;
-        // Before anything that can fail: the tokens are spent.
-        if answer.provider != OFFLINE {
-            self.agent.ledger.add(&answer.model, reply.usage);
-        }
         reply.tool_calls.truncate(CALLS_KEPT_PER_REPLY);
         if let Some(failure) = answer.failure {
             self.stand_in(Error::Model(failure), &reply)?;
         }
-        self.report.usage.add(reply.usage);
         self.report.context = reply.usage.input.saturating_add(reply.usage.output);
         self.report.spoke = Some((answer.provider, answer.model));
         if !reply.text.trim().is_empty() {
@@ -444,9 +439,7 @@ impl<'a> Run<'a> {
 
     /// From the next step on the model is told about the tools that it has found.
     fn tell_found(&mut self) {
-        self.specs = self.agent.toolbox.specs_for(self.session.chat().as_str());
-        self.specs
-            .retain(|spec| has_tool(self.role, &spec.name) && !self.without.contains(&&*spec.name));
+        self.choose_tools();
         let budget = self.plan();
         self.budget.fixed = budget.fixed;
         self.budget.history = self.budget.history.min(budget.history);

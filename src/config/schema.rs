@@ -82,8 +82,8 @@ pub struct AgentDefaults {
     pub fallback_models: Vec<String>,
     /// Most tokens of an answer.
     pub max_tokens: u32,
-    /// The model's window, in tokens.
-    pub context_window_tokens: u32,
+    /// The model's window, in tokens; `None`: what a server of one's own tells, else the usual one.
+    pub context_window_tokens: Option<u32>,
     /// Sampling temperature; none: not sent.
     pub temperature: Option<f64>,
     /// How hard a reasoning model thinks; none: not sent.
@@ -122,7 +122,7 @@ impl Default for AgentDefaults {
             model: String::new(),
             fallback_models: Vec::new(),
             max_tokens: 8192,
-            context_window_tokens: 128_000,
+            context_window_tokens: None,
             temperature: Some(0.1),
             reasoning_effort: None,
             max_tool_iterations: 40,

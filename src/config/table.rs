@@ -90,7 +90,7 @@ static FRONT: &[Key] = &[
     key("agents.defaults.model", Text, r#""""#, "Which model to use. Empty: the default model of the first provider that has an API key. Without any key, the offline helper answers."),
     key("agents.defaults.fallbackModels", Texts, "[]", "Models to try, in this order, when the first one fails."),
     key("agents.defaults.maxTokens", Whole(1, 1_000_000), "8192", "Maximum tokens per reply."),
-    key("agents.defaults.contextWindowTokens", Whole(1_000, 10_000_000), "128000", "Size of the model's context window, in tokens. Requests are kept within it."),
+    key("agents.defaults.contextWindowTokens", Whole(1_000, 10_000_000), "null", "Size of the model's context window, in tokens. Requests are kept within it. null asks a server of your own, such as Ollama; for all others it is 128000.").or_null(),
     key("agents.defaults.temperature", Real(0.0, 2.0), "0.1", "Sampling temperature. null leaves it to the provider.").or_null(),
     key("agents.defaults.reasoningEffort", Choice(&["off", "low", "medium", "high", "xhigh", "max"]), "null", "How much a reasoning model thinks; a model that has no xhigh or max thinks as much as it can. /think changes it for one conversation. null leaves it to the provider.").or_null(),
     key("agents.defaults.maxToolIterations", Whole(1, 1_000), "40", "Maximum steps per turn; after that the agent reports how far it got."),

@@ -45,6 +45,16 @@ pub const ANSWER_TIME: Duration = Duration::from_mins(10);
 pub const OVERFLOW_RETRIES: u32 = 4;
 /// Tokens that the history always gets, however small the window is said to be.
 pub const HISTORY_FLOOR_TOKENS: usize = 1_300;
+/// Tokens of a model's window, where neither the configuration nor its server tells.
+pub const WINDOW_TOKENS: u32 = 128_000;
+/// Tokens of a window below which a request has the small prompt and the few tools.
+pub const SMALL_WINDOW_TOKENS: u32 = 8_000;
+/// The part of such a window, and of one that a server told, that a reply may have: a fourth.
+pub const REPLY_SHARE: u32 = 4;
+/// Bytes of the workspace's files in the small prompt, all together.
+pub const SMALL_BOOTSTRAP_BYTES: usize = 800;
+/// Bytes of MEMORY.md in the small prompt.
+pub const SMALL_FACTS_BYTES: usize = 600;
 /// Models that are kept ready over all conversations; a household has no more.
 pub const MODELS_HELD: usize = 4;
 /// Background commands that are named when they are ended.

@@ -33,6 +33,14 @@ pub const OUTPUT_TOKENS_MIN: u32 = 16;
 pub const LEARNED_TOKENS_MIN: u32 = 512;
 /// Time in which a server on this machine has to list its models to be taken for one.
 pub const PROBE: Duration = Duration::from_millis(300);
+/// Time in which a server of one's own has to tell a model's window: a person is waiting.
+pub const WINDOW_TIME: Duration = Duration::from_secs(2);
+/// Bytes of each such answer. Ollama's about a model has its license and its template.
+pub const WINDOW_BYTES_MAX: usize = 512 * 1024;
+/// Times that it is asked for a model until it is certain.
+pub const WINDOW_ASKS_MAX: u32 = 3;
+/// Tokens that Ollama and LM Studio give a model by default (<https://docs.ollama.com/context-length>).
+pub const UNLOADED_WINDOW_TOKENS: u64 = 4096;
 /// Tokens that older Anthropic models may think, by effort. 1024 is the API's least.
 pub const THINKING_LOW: u32 = 1024;
 /// See [`THINKING_LOW`].

@@ -10,7 +10,7 @@ use super::table::{Api, Format};
 use super::wire::Stage;
 use super::wire::body::Target;
 use super::{anthropic, openai};
-use crate::chat::{Fault, Reply, Request};
+use crate::chat::{Fault, Reply, Request, Usage};
 use crate::error::{Error, Result};
 use crate::http::sse::{Event, Parser};
 use crate::http::{Body, Client, error_of};
@@ -18,6 +18,7 @@ use crate::json::{self, Members};
 use crate::limits;
 use openai::responses;
 
+mod estimate;
 mod progress;
 
 use progress::Progress;
@@ -59,16 +60,23 @@ pub struct Call<'a> {
 impl Call<'_> {
     /// Sends the request, and calls `show` with each piece of text as it arrives. What the server could not
     /// read as a call may be one for us.
+    ///
+    /// `spent` becomes the tokens that it took, whatever came of it; the usage of the reply is what the
+    /// server reported.
     pub fn ask(
         &self,
         request: &Request<'_>,
         show: &mut dyn FnMut(&str),
+        spent: &mut Usage,
     ) -> Result<Reply, NoAnswer> {
-        let answered = self.exchange(request, show);
+        let answered = self.exchange(request, show, spent);
         let Err(NoAnswer::Failed(failure)) = &answered else {
             return answered;
         };
         let text = failure.failed_call.as_deref();
+        if *spent == Usage::default() {
+            *spent = estimate::of_failed(*spent, text.map_or(0, str::len), request);
+        }
         let read = |text| openai::decode::read_call(text, request.tools, self.nonce);
         match text.and_then(read) {
             Some(reply) => Ok(reply),
@@ -80,6 +88,7 @@ impl Call<'_> {
         &self,
         request: &Request<'_>,
         show: &mut dyn FnMut(&str),
+        spent: &mut Usage,
     ) -> Result<Reply, NoAnswer> {
         let target = Target {
             model: self.model,
@@ -93,7 +102,7 @@ impl Call<'_> {
             tools: if self.quirks.tools { tools } else { &[] },
             ..request.clone()
         };
-        let (body, decoder) = match self.route.format {
+        let (body, mut decoder) = match self.route.format {
             Format::Anthropic => {
                 let decoder = anthropic::decode::Decoder::new(self.nonce);
                 (
@@ -138,7 +147,21 @@ impl Call<'_> {
         let body = posted
             .map_err(before_the_answer)?
             .into_reader(limits::http::STREAM_BYTES);
-        read(body, decoder, Progress::start(self.route.idle), show)
+        let mut whole = Vec::new();
+        let progress = Progress::start(self.route.idle);
+        let is_read = read(body, &mut decoder, progress, show, &mut whole);
+        let failed = |answer: &[u8]| {
+            let (reported, bytes) = decoder.spent(answer);
+            estimate::of_failed(reported, bytes, request)
+        };
+        *spent = failed(&whole);
+        let reply = match (is_read, whole.as_slice()) {
+            (Err(no_answer), _) => return Err(no_answer),
+            (Ok(()), []) => decoder.finish(show)?,
+            (Ok(()), whole) => decoder.whole(&String::from_utf8_lossy(whole))?,
+        };
+        *spent = estimate::of_reply(&reply, request);
+        Ok(reply)
     }
 }
 
@@ -215,6 +238,29 @@ impl Decoder<'_> {
         }
     }
 
+    /// The tokens that were reported and the bytes that came of an answer, should it fail: of the stream so far, or
+    /// of the JSON `whole`, where there is some.
+    fn spent(&self, whole: &[u8]) -> (Usage, usize) {
+        let whole_bytes = whole.len();
+        if whole_bytes == 0 {
+            return (self.usage(), self.size());
+        }
+        match json::envelope_from_slice::<Members<'_>>(whole) {
+            // It says why there is no answer.
+            Ok(answer) => (openai::decode::usage(&answer.members("usage")), 0),
+            Err(_) => (Usage::default(), whole_bytes),
+        }
+    }
+
+    /// The tokens that the server has reported so far.
+    fn usage(&self) -> Usage {
+        match self {
+            Self::OpenAi(decoder) => decoder.usage(),
+            Self::Anthropic(decoder) => decoder.usage(),
+            Self::Responses(decoder) => decoder.usage(),
+        }
+    }
+
     fn stage(&self) -> Stage {
         match self {
             Self::OpenAi(decoder) => decoder.stage(),
@@ -240,16 +286,18 @@ impl Decoder<'_> {
     }
 }
 
-/// Reads an answer: a stream of events, or JSON from a server that does not stream. The first byte
-/// decides: neither what was asked for nor the media type can be relied on.
+/// Reads an answer to its end: a stream of events, which goes to the decoder, or JSON from a server that does not
+/// stream, which becomes `whole`. The first byte decides: neither what was asked for nor the media type can
+/// be relied on.
 fn read(
     mut body: Body,
-    decoder: Decoder<'_>,
+    decoder: &mut Decoder<'_>,
     mut progress: Progress,
     show: &mut dyn FnMut(&str),
-) -> Result<Reply, NoAnswer> {
+    whole: &mut Vec<u8>,
+) -> Result<(), NoAnswer> {
     let mut buffer = vec![0; limits::provider::READ_BYTES];
-    let mut begun = loop {
+    let begun = loop {
         let count = body
             .read(&mut buffer)
             .map_err(|error| before_the_answer(error_of(error)))?;
@@ -269,8 +317,10 @@ fn read(
         [b'{' | b'[', ..] => {
             let most = limits::http::BODY_BYTES;
             let mut size = begun.len();
+            *whole = begun;
             loop {
-                if is_first_of_lines(&begun) {
+                if is_first_of_lines(whole) {
+                    let begun = std::mem::take(whole);
                     return read_stream(body, &begun, decoder, progress, show);
                 }
                 let count = body
@@ -279,15 +329,15 @@ fn read(
                 if count == 0 {
                     break;
                 }
-                begun.extend_from_slice(&buffer[..count]);
-                if begun.len() > most {
+                whole.extend_from_slice(&buffer[..count]);
+                if whole.len() > most {
                     let reason = format!("it sent an answer of more than {most} bytes");
                     return Err(Failure::new(Fault::Garbage, reason).into());
                 }
                 size += buffer[..count].trim_ascii().len();
                 progress.check(size)?;
             }
-            Ok(decoder.whole(&String::from_utf8_lossy(&begun))?)
+            Ok(())
         }
         [b'<', ..] => {
             let page = page_title(&String::from_utf8_lossy(&begun));
@@ -300,10 +350,10 @@ fn read(
 fn read_stream(
     mut body: Body,
     begun: &[u8],
-    mut decoder: Decoder<'_>,
+    decoder: &mut Decoder<'_>,
     mut progress: Progress,
     show: &mut dyn FnMut(&str),
-) -> Result<Reply, NoAnswer> {
+) -> Result<(), NoAnswer> {
     let mut parser = Parser::default();
     let mut buffer = vec![0; limits::provider::READ_BYTES];
     parser.push(begun, &mut |event| decoder.event(event, show))?;
@@ -336,7 +386,7 @@ fn read_stream(
             }
         }
     }
-    Ok(decoder.finish(show)?)
+    Ok(())
 }
 
 /// Whether another line follows one that is an object: events without `data:`.

@@ -4,8 +4,8 @@
 //! [`Turn::ask`] puts a [`Request`](crate::chat::Request) to them: retries, then the fallback
 //! models, then the offline helper. Most modules are pure: `table` and `route` choose, `quirks` knows
 //! how APIs differ, `openai` and `anthropic` translate, `wire` has what both share, `classify`
-//! distinguishes failures, `retry` decides about waiting. Only `call`, and `offers`, which lists a
-//! server's models, touch the network.
+//! distinguishes failures, `retry` decides about waiting. Only `call`, `offers`, which lists a
+//! server's models, and `quirks::window`, which asks for the window of one, touch the network.
 
 pub mod anthropic;
 pub mod call;
@@ -21,7 +21,8 @@ pub mod table;
 pub mod turn;
 pub mod wire;
 
-pub use models::Models;
+pub use models::{Models, ask_window};
+pub use quirks::window::Window;
 pub use turn::{Answer, Progress, Turn};
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::offers::{self, ListError};
+use super::quirks::window::{self, Window};
 use super::quirks::{Quirks, ThinkingControl};
 use super::retry::CircuitBreaker;
 use super::route::{Route, Sources};
@@ -48,6 +49,10 @@ pub(super) struct State {
     pub quirks: Quirks,
     /// The name as it is sent; empty while the server has to be asked for it.
     pub model: String,
+    /// Its window, where its server has told it.
+    pub window: Option<Window>,
+    /// How often the server was asked for it.
+    pub window_asks: u32,
 }
 
 impl Candidate {
@@ -56,6 +61,8 @@ impl Candidate {
             breaker: CircuitBreaker::default(),
             quirks: Quirks::of_model(&route, &route.model),
             model: route.model.clone(),
+            window: None,
+            window_asks: 0,
         };
         Self {
             route,
@@ -211,6 +218,22 @@ impl Models {
         let key = format!("{} {}", route.provider, route.url(Api::Chat));
         self.connections.client(&key, settings(route), cancel)
     }
+}
+
+/// Asks the server of a route for the window of its model, over a connection of its own. `None` where it is no server of
+/// one's own, or does not tell.
+pub fn ask_window(tls: &Tls, route: &Route, cancel: &Cancel) -> Option<Window> {
+    let client = Client::new(tls, settings(route), cancel).ok()?;
+    let ask = || {
+        let model = match route.model.as_str() {
+            "" => offers::first(&client, route).ok()?,
+            model => model.to_owned(),
+        };
+        window::ask(&client, route, &model)
+    };
+    route
+        .is_local()
+        .then(|| window::within_time(&client, ask))?
 }
 
 /// The first of the servers that lists a model, with that model.

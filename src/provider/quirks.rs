@@ -1,6 +1,8 @@
 //! How the API of a model differs from the others: known by its name, or learned when it rejects a
 //! request.
 
+pub mod window;
+
 use super::classify::Failure;
 use super::route::Route;
 use super::table::{Api, Format};

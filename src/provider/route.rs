@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::table::prices::is_private;
 use super::table::{
     Api, Format, Known, OFFLINE, PROVIDERS, Prefix, find, known, list_names, nearest,
 };
@@ -294,6 +295,17 @@ impl Route {
             OpenAiApi::Auto if is_own => by_name,
             OpenAiApi::Auto => Api::Chat,
         }
+    }
+
+    /// Whether the provider is a program that runs at home rather than a service.
+    pub fn runs_at_home(&self) -> bool {
+        known(&self.provider).is_some_and(|row| row.variables.is_empty())
+    }
+
+    /// Whether its server is one of one's own, or at least near: it may tell what it gives a model.
+    pub fn is_local(&self) -> bool {
+        let is_own = self.runs_at_home() && self.key.is_empty();
+        !self.is_offline() && !self.is_official() && (is_own || is_private(&self.base))
     }
 
     /// Whether requests have secret headers.

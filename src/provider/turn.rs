@@ -8,14 +8,15 @@ use super::classify::Failure;
 use super::models::{Candidate, Models, random};
 use super::offers;
 use super::offline;
+use super::quirks::window::{self, Window};
 use super::retry::{self, Failed};
 use super::table::OFFLINE;
 use super::table::prices::charge;
 use crate::cancel::Cancel;
-use crate::chat::{Fault, ModelError, Reply, Request};
+use crate::chat::{Fault, ModelError, Reply, Request, Usage};
 use crate::error::{Error, Result};
 use crate::http::{Client, PooledClient};
-use crate::limits::provider::{LEARNINGS, RETRIES};
+use crate::limits::provider::{LEARNINGS, RETRIES, WINDOW_ASKS_MAX};
 
 /// What happens while a question is being answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub struct Answer {
     pub provider: String,
     /// The model that answered; empty for the helper.
     pub model: String,
+    /// Tokens of the request as the server has counted them; 0 where it has not.
+    pub counted: u64,
     /// Whether the model has ever made a call as its API has it.
     pub makes_calls: bool,
     /// Why no model answered, when the helper answers instead.
@@ -62,6 +65,8 @@ pub struct Turn<'a> {
     takes_back: bool,
     /// Why no model answered an earlier question, so that the helper did.
     failure: Option<ModelError>,
+    /// What requests took that nobody has asked for yet, by model.
+    spent: Vec<(String, Usage)>,
 }
 
 /// Why a candidate gave no answer.
@@ -82,7 +87,14 @@ impl<'a> Turn<'a> {
             left: Vec::new(),
             takes_back: false,
             failure: None,
+            spent: Vec::new(),
         }
+    }
+
+    /// Takes what the requests since the last call took, by model. Those whose answer failed are among them, once
+    /// some of it had come: they were paid for all the same.
+    pub fn take_spent(&mut self) -> Vec<(String, Usage)> {
+        std::mem::take(&mut self.spent)
     }
 
     /// The name of the model that the next question goes to first.
@@ -92,6 +104,33 @@ impl<'a> Turn<'a> {
         // Without a model the offline helper is asked.
         let first = first.or_else(|| self.models.names().into_iter().next());
         first.unwrap_or_default()
+    }
+
+    /// The window of the model that the next question goes to first, as a server of one's own tells it. It is asked
+    /// when that is not known yet, at most [`WINDOW_ASKS_MAX`] times, and no server in the cloud is.
+    pub fn window(&mut self) -> Option<Window> {
+        let candidate = *self.order().first()?;
+        let state = candidate.state();
+        let (model, known, asks) = (state.model.clone(), state.window, state.window_asks);
+        drop(state);
+        let is_settled = known.is_some_and(|window| window.is_certain) || asks >= WINDOW_ASKS_MAX;
+        let route = &candidate.route;
+        if is_settled || !route.is_local() {
+            return known;
+        }
+        let client = self.client(candidate).ok()?;
+        let told = window::within_time(client, || {
+            if !model.is_empty() {
+                return window::ask(client, route, &model);
+            }
+            let first = offers::first(client, route).ok()?;
+            candidate.set_model(first.clone());
+            window::ask(client, route, &first)
+        });
+        let mut state = candidate.state();
+        state.window_asks += 1;
+        state.window = told.or(known);
+        state.window
     }
 
     /// The same turn for a listener that can take pieces of an answer back, or shows none: then an answer
@@ -137,7 +176,8 @@ impl<'a> Turn<'a> {
             match self.ask_one(candidate, request, listener) {
                 Ok(reply) => {
                     self.current = Some(candidate);
-                    return Ok(answered(candidate, reply));
+                    let spent = self.spent.last().map(|(_, usage)| *usage);
+                    return Ok(answered(candidate, reply, spent.unwrap_or_default()));
                 }
                 Err(GivenUp::Ended(error)) => return Err(error),
                 Err(GivenUp::Next(error)) => failures.push(error),
@@ -150,6 +190,7 @@ impl<'a> Turn<'a> {
             reply: offline::reply(request, random() as u32),
             provider: OFFLINE.to_owned(),
             model: String::new(),
+            counted: 0,
             makes_calls: false,
             failure: self.failure.clone().map(Box::new),
         })
@@ -245,7 +286,13 @@ impl<'a> Turn<'a> {
             nonce: random() as u32,
             has_called: &candidate.has_called,
         };
-        call.ask(request, show)
+        let mut spent = Usage::default();
+        let answered = call.ask(request, show, &mut spent);
+        if spent != Usage::default() {
+            let usage = charge(route, &model, spent);
+            self.spent.push((model, usage));
+        }
+        answered
     }
 
     /// The connection to a candidate: the previous question's, if that went to it too.
@@ -296,10 +343,11 @@ impl<'a> Turn<'a> {
     }
 }
 
-fn answered(candidate: &Candidate, mut reply: Reply) -> Answer {
+fn answered(candidate: &Candidate, mut reply: Reply, spent: Usage) -> Answer {
     let model = candidate.state().model.clone();
-    reply.usage = charge(&candidate.route, &model, reply.usage);
+    let counted = std::mem::replace(&mut reply.usage, spent).input;
     Answer {
+        counted,
         reply,
         provider: candidate.route.provider.clone(),
         model,

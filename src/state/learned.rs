@@ -3,6 +3,7 @@
 //! The estimate of tokens is right on average; each vocabulary differs from it by a factor. And a server
 //! may take less than the configuration says.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -81,6 +82,8 @@ pub struct Learned {
     models: Mutex<Models>,
     /// The content of the file, as this process knows it.
     saved: Mutex<Models>,
+    /// Tokens that servers of one's own said that models have. They are asked again after a start.
+    told: Mutex<BTreeMap<String, u32>>,
 }
 
 impl Learned {
@@ -96,6 +99,7 @@ impl Learned {
             file,
             saved: Mutex::new(models.clone()),
             models: Mutex::new(models),
+            told: Mutex::default(),
         }
     }
 
@@ -109,6 +113,16 @@ impl Learned {
     /// fewer than configured.
     pub fn window(&self, model: &str) -> Option<u32> {
         self.models.lock().find(model)?.window
+    }
+
+    /// Takes the tokens that a model has on a server of one's own.
+    pub fn note_told_window(&self, model: &str, tokens: u32) {
+        self.told.lock().insert(model.to_owned(), tokens);
+    }
+
+    /// The tokens that a model has on a server of one's own, as the server told them.
+    pub fn told_window(&self, model: &str) -> Option<u32> {
+        self.told.lock().get(model).copied()
     }
 
     /// Whether a model has ever made a call as its API has it.

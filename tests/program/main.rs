@@ -66,3 +66,4 @@ mod update;
 mod usage;
 mod watch;
 mod web;
+mod windows;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::harness::gateway::Gateway;
 use crate::harness::home::{Home, MODEL};
-use crate::harness::model::{INPUT_TOKENS, Model, OUTPUT_TOKENS, call, say};
+use crate::harness::model::{INPUT_TOKENS, Model, OUTPUT_TOKENS, call, events, say};
 use crate::harness::program::{Output, Program};
 use crate::harness::telegram::Telegram;
 
@@ -105,6 +105,41 @@ fn a_model_without_a_known_price_counts_as_the_dearest_for_the_limit_of_a_day() 
     home.set("/limits", json!({"usdPerDay": 0.001}));
     let checked = run(&home, &["config", "check"]).ends_with(0);
     assert!(!checked.stderr.contains("the price of"), "{checked:#?}");
+}
+
+#[test]
+fn a_server_that_reports_no_tokens_is_counted_all_the_same() {
+    let said = r#"{"choices":[{"index":0,"delta":{"content":"done"}}]}"#;
+    let ended = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+    let model = Model::answering(move |_| events(&[said, ended, "[DONE]"]));
+    for (limit, words) in [
+        (json!({"tokensPerDay": 1_000}), "limits.tokensPerDay"),
+        (json!({"usdPerDay": 0.001}), "limits.usdPerDay"),
+    ] {
+        let mut home = Home::with_model(&model);
+        home.set("/limits", limit);
+        let before = model.requests().len();
+        ask(&home, "one").ends_with(0);
+        ask(&home, "two").ends_with(1).complains_of(&[words]);
+        assert_eq!(model.requests().len(), before + 1);
+        let total = &usage(&home)["total"];
+        let input = total["input"].as_u64().unwrap();
+        assert!((1_000..8_000).contains(&input), "{total}");
+    }
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_counted() {
+    let said = r#"{"choices":[{"index":0,"delta":{"content":"half of an answer"}}]}"#;
+    let model = Model::answering(move |_| events(&[said]));
+    let mut home = Home::with_model(&model);
+    home.set("/limits", json!({"tokensPerDay": 1_000}));
+    ask(&home, "one").ends_with(1);
+    let asked = model.requests().len();
+    ask(&home, "two")
+        .ends_with(1)
+        .complains_of(&["limits.tokensPerDay"]);
+    assert_eq!(model.requests().len(), asked);
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl Agent {
     /// How much of the model's window the conversation takes, as the last request has shown, and how much
     /// of the last turn came from the cache.
     fn context_lines(&self, key: &SessionKey, language: Language) -> (String, Option<String>) {
-        let window = self.window_of_chat(key) as u64;
+        let window = self.window_of_chat(key).0 as u64;
         let Some(turn) = self.ledger.last_turn(key.as_str()) else {
             let text = texts::status_context_unused(language, &format_tokens(window));
             return (text, None);

@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::markup::inline_code;
 use crate::message::SessionKey;
-use crate::provider::Models;
 use crate::provider::table::prices::{PRICES_DATE, PriceKnown};
+use crate::provider::{self, Models};
 use crate::state::LastTurn;
 use crate::state::usage::{ByModel, Day};
 use crate::text::{format_dollars, format_tokens};
@@ -81,6 +81,16 @@ impl Agent {
             return Err(Error::Failed(text));
         }
         Ok(())
+    }
+
+    /// Counts what requests took, and returns the sum.
+    pub(in crate::agent) fn count(&self, models: &mut provider::Turn<'_>) -> Usage {
+        let mut sum = Usage::default();
+        for (model, usage) in models.take_spent() {
+            self.ledger.add(&model, usage);
+            sum.add(usage);
+        }
+        sum
     }
 
     /// Remembers what a turn's requests have shown about a conversation, for `/status`.

@@ -83,12 +83,14 @@ impl Agent {
         if models.names() == [OFFLINE] {
             return Ok(None);
         }
+        let mut turn = models.for_turn(cancel).taking_back(true);
+        self.learn_window(&mut turn);
         let mut work = Work {
             agent: self,
             sessions,
             key,
             why,
-            models: models.for_turn(cancel).taking_back(true),
+            models: turn,
             usage: Usage::default(),
             asked: 0,
             share: 1,
@@ -138,8 +140,8 @@ impl Agent {
             return Some(Why::New);
         }
         let is_long = pending.window_turns > self.settings.memory_window;
-        let room = self.window_of_chat(session.chat());
-        let room = room.saturating_sub(self.settings.max_tokens as usize);
+        let (room, reply) = self.window_of_chat(session.chat());
+        let room = room.saturating_sub(reply);
         let most = (room / 100 * WINDOW_PERCENT).max(HISTORY_FLOOR_TOKENS);
         // Old results are shortened before turns have to leave.
         let is_full = is_long || session.conversation().tokens_when_shortened() > most;
@@ -390,19 +392,22 @@ impl Work<'_> {
             entries: &[&entry],
             stable: 1,
             tools: &[SAVE_MEMORY],
-            max_tokens: settings.max_tokens.min(answer_tokens as u32),
+            max_tokens: self
+                .agent
+                .reply_tokens(&self.models.model_name())
+                .min(answer_tokens as u32),
             temperature: settings.temperature,
             // It is not worth long thoughts.
             reasoning_effort: settings.reasoning_effort.map(|_| ReasoningEffort::Low),
             stream: self.agent.stream,
             cache_key: None,
         };
-        let answer = self.models.ask(&request, &mut |_| {})?;
+        let asked = self.models.ask(&request, &mut |_| {});
+        self.usage.add(self.agent.count(&mut self.models));
+        let answer = asked?;
         if let Some(failure) = answer.failure {
             return Err(Error::Model(failure));
         }
-        self.agent.ledger.add(&answer.model, answer.reply.usage);
-        self.usage.add(answer.reply.usage);
         Ok(answer.reply)
     }
 

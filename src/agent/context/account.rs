@@ -87,12 +87,13 @@ impl Agent {
     /// Weighs what the next request of a conversation would contain, without its message. Its journal
     /// is not locked: a turn may be running.
     pub fn account(&self, folder: &Path, key: &SessionKey) -> Result<Account> {
-        let prompt = self.prompt();
         let facts = self.runtime_facts(key, None);
         let facts = Entry::new(EntryKind::Note, facts);
         let model = self.model_names(key)?.into_iter().next();
         let model = model.unwrap_or_default();
-        let specs = self.toolbox.specs_for(key.as_str());
+        let prompt = self.prompt(&model);
+        let mut specs = self.toolbox.specs_for(key.as_str());
+        self.fit_tools(&model, &mut specs);
         let budget = self
             .budget(&model, &prompt.text(), &facts.content, &specs)
             .history;
@@ -112,8 +113,8 @@ impl Agent {
             facts: weigh_entry(&facts),
             turns: conversation.count_turns(),
             window: self.window_of(&model) as usize,
+            answer: self.reply_tokens(&model) as usize,
             model,
-            answer: self.settings.max_tokens as usize,
         })
     }
 }

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use crate::access::Role;
 use crate::agent::Agent;
 use crate::limits::agent::{
     BOOTSTRAP_BYTES, BOOTSTRAP_TOTAL_BYTES, IDENTITY_BYTES, PROMPT_MARGIN_BYTES,
     SKILL_DESCRIPTION_CHARS, SKILL_INDEX_BYTES, SKILL_REASONS_CHARS, SKILLS_LOADED_BYTES,
+    SMALL_BOOTSTRAP_BYTES, SMALL_FACTS_BYTES,
 };
 
 use crate::limits::memory::{FACTS_BYTES, NOTE_BYTES};
@@ -18,16 +20,39 @@ use super::prompt::{Part, Prompt};
 use super::{BOOTSTRAP_FILES, identity};
 
 impl Agent {
-    /// The system prompt, from what is in the workspace now.
-    pub fn prompt(&self) -> Prompt {
+    /// The system prompt of a turn for someone with a role.
+    pub(in crate::agent) fn system_prompt(
+        &self,
+        model: &str,
+        role: Role,
+        is_subagent: bool,
+    ) -> String {
+        match (is_subagent, role) {
+            (_, Role::Guest) => super::guest_prompt(),
+            (true, _) => super::subagent_prompt(&self.host_info),
+            (false, _) => self.prompt(model).text(),
+        }
+    }
+
+    /// The system prompt for a model, from what is in the workspace now. For a small window it has the beginnings of
+    /// the files only, and of the memory only the facts.
+    pub fn prompt(&self, model: &str) -> Prompt {
+        let is_small = self.is_small(model);
         let identity = Part::new(super::IDENTITY, &identity(&self.host_info), IDENTITY_BYTES);
         let mut parts = vec![identity];
-        let mut left = BOOTSTRAP_TOTAL_BYTES;
+        let mut left = match is_small {
+            true => SMALL_BOOTSTRAP_BYTES,
+            false => BOOTSTRAP_TOTAL_BYTES,
+        };
         for name in BOOTSTRAP_FILES {
             if let Some(part) = self.file_part(name, left.min(BOOTSTRAP_BYTES)) {
                 left = left.saturating_sub(part.text.len());
                 parts.push(part);
             }
+        }
+        if is_small {
+            parts.extend(self.file_part(memory::FACTS, SMALL_FACTS_BYTES));
+            return Prompt { parts };
         }
         let introduction = self.introduction();
         parts.extend(

@@ -103,18 +103,18 @@ impl Run<'_> {
             entries: &entries,
             stable: 0,
             tools: &[],
-            max_tokens: wanted.min(settings.max_tokens),
+            max_tokens: wanted.min(self.agent.reply_tokens(&self.model_name)),
             temperature: settings.temperature,
             reasoning_effort: None,
             stream: false,
             cache_key: None,
         };
-        let answer = self.models.ask(&request, &mut |_| ())?;
+        let asked = self.models.ask(&request, &mut |_| ());
+        self.report.usage.add(self.agent.count(&mut self.models));
+        let answer = asked?;
         if answer.failure.is_some() {
             return Ok(InputAnswer::Cancelled);
         }
-        self.agent.ledger.add(&answer.model, answer.reply.usage);
-        self.report.usage.add(answer.reply.usage);
         Ok(InputAnswer::Sampled {
             text: answer.reply.text,
             model: answer.model,

@@ -5,6 +5,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::limits::agent::SMALL_WINDOW_TOKENS;
+use crate::provider::Window;
+use crate::text::grouped;
+
 /// `config show --changed` where nothing is.
 pub const NOTHING_CHANGED: &str = "All settings have their defaults.";
 
@@ -80,6 +84,31 @@ pub fn is_still_wrong(why: &dyn Display) -> String {
 /// The model that answers has no API key.
 pub fn no_api_key(provider: &str, variable: &str) -> String {
     format!("{provider} has no API key. Set {variable} or providers.{provider}.apiKey")
+}
+
+/// A window that is smaller than what goes along with a conversation needs, or than the configured one; `None` where it is
+/// large enough.
+pub fn small_window(model: &str, window: Window, configured: Option<u32>) -> Option<String> {
+    let tokens = grouped(window.tokens as usize);
+    let advice = window.server.advice();
+    let default = match window.is_certain {
+        true => "",
+        false => " by default",
+    };
+    if let Some(configured) = configured.filter(|configured| *configured > window.tokens) {
+        let configured = grouped(configured as usize);
+        return Some(format!(
+            "the server gives {model} {tokens} tokens{default}, but agents.defaults.contextWindowTokens is {configured}, so \
+             the server cuts long conversations. Reset it with `peacrab config set agents.defaults.contextWindowTokens null`, or: {advice}"
+        ));
+    }
+    (window.tokens < SMALL_WINDOW_TOKENS).then(|| {
+        let wanted = grouped(SMALL_WINDOW_TOKENS as usize);
+        format!(
+            "the server gives {model} {tokens} tokens{default}, and Peacrab needs {wanted} for all of its tools and \
+             instructions. {advice}"
+        )
+    })
 }
 
 /// A limit in dollars, and a model whose price is not known.

@@ -18,15 +18,19 @@ use crate::config::channels::Bot;
 use crate::error::{Error, Result};
 use crate::http::{Tls, look_up};
 use crate::limits::doctor as limits;
+use crate::provider::ask_window;
 use crate::provider::offers::{self, ListError};
 use crate::provider::route::Route;
 use crate::provider::table::{OFFLINE, known};
+use crate::text::grouped;
 
 /// The checks to run.
 pub struct Examination {
     tls: Tls,
     /// The model's server; `None` where the offline helper answers.
     route: Option<Route>,
+    /// Tokens of the model's window, as configured.
+    window_tokens: Option<u32>,
     /// The channels that are used.
     channels: Vec<Bot>,
     /// Where channels remember something.
@@ -74,6 +78,7 @@ pub fn prepare(
     Ok(Some(Examination {
         tls,
         route,
+        window_tokens: loaded.config.agents.defaults.context_window_tokens,
         channels: channels.cloned().collect(),
         state: context.home()?.state(),
         proxy: ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"]
@@ -118,6 +123,9 @@ impl Examination {
             let proxy = self.proxy || route.proxy.is_some();
             if self.name_is_known(&url, proxy, report, cancel)? {
                 report.add(self.model(route, cancel)?)?;
+                if let Some(row) = self.window(route, cancel) {
+                    report.add(row)?;
+                }
             }
         }
         for bot in &self.channels {
@@ -178,6 +186,27 @@ impl Examination {
             Err(ListError::Ended(Error::Stopped)) => Err(Error::Stopped),
             answer => Ok(model_row(route, answer)),
         }
+    }
+
+    /// Whether a server of one's own gives the model a window that is large enough.
+    fn window(&self, route: &Route, cancel: &Cancel) -> Option<Row> {
+        let (window, _) = within(limits::SERVER_TIME, cancel, |cancel| {
+            ask_window(&self.tls, route, cancel)
+        });
+        let window = window?;
+        let model = match route.model.as_str() {
+            "" => "the model",
+            model => model,
+        };
+        Some(
+            match texts::small_window(model, window, self.window_tokens) {
+                Some(warning) => Row::warning("window", warning),
+                None => Row::ok(
+                    "window",
+                    format!("{} tokens for {model}", grouped(window.tokens as usize)),
+                ),
+            },
+        )
     }
 
     fn channel(&self, service: &Service, bot: &Bot, cancel: &Cancel) -> Result<Row> {

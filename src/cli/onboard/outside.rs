@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::channels::table::Service;
 use crate::config::schema::{Bot, Provider};
 use crate::error::Result;
+use crate::provider::Window;
 
 /// A question at the terminal.
 pub struct Question {
@@ -60,6 +61,10 @@ pub trait Outside {
     fn warn(&mut self, text: &str) -> Result<()>;
     /// Lists the models of a provider with these settings.
     fn list_models(&mut self, provider: &str, settings: &Provider) -> Result<Trial<Vec<String>>>;
+    /// The window of a model on the server that was asked for its models last, where that is one of one's own.
+    fn find_window(&mut self, _model: &str) -> Result<Option<Window>> {
+        Ok(None)
+    }
     /// The username of a Telegram bot.
     fn find_bot(&mut self, bot: &Bot) -> Result<Trial<String>>;
     /// The name of the bot on a channel with these settings.

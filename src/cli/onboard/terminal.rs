@@ -23,6 +23,7 @@ use crate::limits::channels::TEST_PATIENCE;
 use crate::limits::cli::ANSWER_BYTES;
 use crate::provider::offers::{self, ListError};
 use crate::provider::route::Route;
+use crate::provider::{Window, ask_window};
 use crate::text::reveal;
 
 /// The person at the terminal, or a script.
@@ -34,6 +35,8 @@ pub struct Terminal<'a> {
     prompt: Option<Prompt>,
     /// Whether there is a person to ask.
     can_ask: bool,
+    /// The server that was asked for its models last.
+    listed: Option<Route>,
     /// Runs what Ctrl-C can stop; `None` until something was tried.
     foreground: Option<Foreground>,
 }
@@ -48,6 +51,7 @@ impl<'a> Terminal<'a> {
             tls: compose::tls(&loaded.config.tls)?,
             prompt,
             can_ask,
+            listed: None,
             foreground: None,
         })
     }
@@ -107,6 +111,7 @@ impl Outside for Terminal<'_> {
         let variable = |name: &str| environment.get(name).cloned();
         let route = Route::unsaved(provider, settings.clone(), &variable);
         self.say(&texts::trying(provider))?;
+        self.listed = Some(route.clone());
         let tls = self.tls.clone();
         let listed = self.run(move |cancel| offers::list(&tls, &route, cancel))?;
         Ok(match listed {
@@ -122,6 +127,18 @@ impl Outside for Terminal<'_> {
                 }
             }
         })
+    }
+
+    fn find_window(&mut self, model: &str) -> Result<Option<Window>> {
+        let Some(route) = self.listed.clone() else {
+            return Ok(None);
+        };
+        let route = Route {
+            model: model.to_owned(),
+            ..route
+        };
+        let tls = self.tls.clone();
+        self.run(move |cancel| ask_window(&tls, &route, cancel))
     }
 
     fn find_bot(&mut self, bot: &Bot) -> Result<Trial<String>> {

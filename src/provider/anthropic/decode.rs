@@ -61,7 +61,7 @@ impl Block {
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct WireUsage {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
@@ -108,9 +108,12 @@ impl Decoder {
         let index = event.number("index").unwrap_or(0);
         match event.text_or_empty("type").as_str() {
             "error" => return Err(classify_stated(data)),
-            "message_start" => self
-                .usage
-                .update(&event.members("message").members("usage")),
+            "message_start" => {
+                self.usage
+                    .update(&event.members("message").members("usage"));
+                // The reply has just begun.
+                self.usage.output_tokens = None;
+            }
             "content_block_start" => {
                 self.end_piece(show);
                 self.start(Block::read(index, &event.members("content_block")), show)?;
@@ -173,7 +176,7 @@ impl Decoder {
             return Err(self.aside.cut(self.size == 0));
         }
         let mut reply = Reply {
-            usage: self.usage.into(),
+            usage: self.usage(),
             stop: self.stop,
             ..Reply::default()
         };
@@ -279,6 +282,11 @@ impl Decoder {
             "refusal" => StopReason::Filtered,
             _ => StopReason::Done,
         };
+    }
+
+    /// The tokens that the server has reported so far.
+    pub fn usage(&self) -> Usage {
+        self.usage.into()
     }
 
     /// Bytes of text, reasoning and arguments so far.

@@ -202,15 +202,17 @@ impl<'a> Decoder<'a> {
                 Cow::Borrowed(_) => return Err(broken(error)),
             },
         };
+        // Before what may fail: the tokens are spent.
+        let reported = usage(&chunk.members("usage"));
+        if reported.input > 0 || reported.output > 0 {
+            self.reply.usage = reported;
+        }
         let status = chunk.members("base_resp").value("status_code");
         // MiniMax reports errors beside the answer.
         let is_refused = json::to_text(&status).is_some_and(|code| code != "0");
         let is_error = ["object", "type"].map(|name| chunk.text(name).as_deref() == Some("error"));
         if is_stated(&chunk.value("error")) || is_refused || is_error.contains(&true) {
             return Err(classify_stated(data));
-        }
-        if chunk.raw("usage").is_some() {
-            self.reply.usage = usage(&chunk.members("usage"));
         }
         match choice(&chunk) {
             Some(choice) => self.take_choice(&choice, show),
@@ -330,6 +332,11 @@ impl<'a> Decoder<'a> {
             reply.reasoning.push(Reasoning::Text(self.reasoning));
         }
         Ok(reply)
+    }
+
+    /// The tokens that the server has reported so far.
+    pub fn usage(&self) -> Usage {
+        self.reply.usage
     }
 
     /// Whether nothing of an answer has come.
@@ -532,7 +539,7 @@ fn is_said(raw: &RawValue) -> bool {
 }
 
 /// The usage, as either of OpenAI's APIs tells it.
-pub(super) fn usage(usage: &Members<'_>) -> Usage {
+pub(in crate::provider) fn usage(usage: &Members<'_>) -> Usage {
     let either = |names: [&str; 2]| names.iter().find_map(|name| usage.number(name));
     let details = ["prompt_tokens_details", "input_tokens_details"];
     let details = details.iter().find(|name| usage.raw(name).is_some());

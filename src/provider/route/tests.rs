@@ -309,3 +309,33 @@ fn the_keys_in_a_route_are_not_printed() {
     let route = choose("OPENAI", "openai", "", "{}").unwrap();
     assert!(!format!("{route:?}").contains("key-of-the-test"));
 }
+
+#[test]
+fn only_servers_near_by_are_asked_for_the_windows_of_their_models() {
+    let is_local = |name: &str, base: &str, key: &str| {
+        let settings = Provider {
+            api_base: base.to_owned(),
+            api_key: Secret::new(key),
+            ..Provider::default()
+        };
+        Route::unsaved(name, settings, &|_| None).is_local()
+    };
+    for (name, base, key) in [
+        ("ollama", "", ""),
+        ("lmstudio", "http://desk.example.org:1234/v1", ""),
+        ("house", "http://127.0.0.1:8080/v1", "k"),
+        ("house", "http://[fd00::1]:8080", ""),
+        ("openai", "http://nas.local/v1", "k"),
+    ] {
+        assert!(is_local(name, base, key), "{name} {base}");
+    }
+    for (name, base, key) in [
+        ("openai", "", "k"),
+        ("anthropic", "", "k"),
+        ("ollama", "https://ollama.com/v1", "k"),
+        ("house", "https://models.example.org/v1", ""),
+        ("offline", "", ""),
+    ] {
+        assert!(!is_local(name, base, key), "{name} {base}");
+    }
+}

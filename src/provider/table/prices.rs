@@ -3,7 +3,6 @@
 
 use std::net::IpAddr;
 
-use super::known;
 use crate::chat::{NANODOLLARS, Usage};
 use crate::config::schema::Price;
 use crate::provider::route::Route;
@@ -260,11 +259,11 @@ fn tier(provider: &str, model: &str, usage: Usage) -> (f64, f64) {
 /// Whether the server is the person's own: a program that runs at home, or any that needs no key and is
 /// on this machine or in a private network.
 fn is_own(route: &Route) -> bool {
-    let runs_at_home = known(&route.provider).is_some_and(|row| row.variables.is_empty());
-    runs_at_home || route.key.is_empty() && is_private(&route.base)
+    route.runs_at_home() || route.key.is_empty() && is_private(&route.base)
 }
 
-fn is_private(base: &str) -> bool {
+/// Whether an address is on this machine or in a private network.
+pub fn is_private(base: &str) -> bool {
     let rest = base.split_once("://").map_or(base, |(_, rest)| rest);
     let server = rest.split(['/', '?']).next().unwrap_or_default();
     let server = server.rsplit('@').next().unwrap_or_default();
@@ -281,6 +280,7 @@ fn is_private(base: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::known;
     use super::*;
     use crate::config::schema::Provider;
 

@@ -705,3 +705,168 @@ fn a_model_of_no_use_is_left_for_the_rest_of_the_turn() {
     assert_eq!([ask(&mut turn), ask(&mut turn)], ["two", "two"]);
     assert!(!turn.leave());
 }
+
+/// Every format, whole and as a stream, of a server that reports `usage`, and what a request to it takes.
+fn spent_by(format: &str, answer: &str, text: &str) -> Vec<Usage> {
+    let server = Server::new(&[answer.to_owned()]);
+    let providers = format!(
+        r#"{{"one":{{"apiBase":"{}","apiType":"{}","api":"{}","apiKey":"k"}}}}"#,
+        server.base,
+        if format == "anthropic" {
+            format
+        } else {
+            "openai"
+        },
+        if format == "responses" {
+            format
+        } else {
+            "chat"
+        },
+    );
+    let agent = AgentDefaults {
+        model: "one/m".to_owned(),
+        ..AgentDefaults::default()
+    };
+    let providers = serde_json::from_str(&providers).unwrap();
+    let models = Models::new(&agent, &providers, &|_| None, pool()).unwrap();
+    let entries = [Entry::new(EntryKind::Person, "A word ".repeat(500))];
+    let cancel = Cancel::new();
+    let mut turn = models.for_turn(&cancel);
+    let asked = turn.ask(&question(&entries), &mut |_| ());
+    if !text.is_empty() {
+        let answer = asked.unwrap();
+        assert_eq!(answer.reply.text, text, "{format}");
+        assert_eq!(answer.counted, 0, "{format}: an estimate teaches nothing");
+        let spent = turn.spent[0].1;
+        assert_eq!(answer.reply.usage, spent, "{format}");
+    }
+    turn.take_spent()
+        .into_iter()
+        .map(|(model, usage)| {
+            assert_eq!(model, "m");
+            usage
+        })
+        .collect()
+}
+
+#[test]
+fn what_a_server_does_not_report_is_estimated() {
+    let text = "The tide comes in twice a day.";
+    let delta = |text: &str| format!(r#"{{"choices":[{{"delta":{{"content":"{text}"}}}}]}}"#);
+    let zeros = r#"{"choices":[],"usage":{"prompt_tokens":0,"completion_tokens":0}}"#;
+    let block =
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
+    let begun =
+        r#"{"type":"message_start","message":{"usage":{"input_tokens":0,"output_tokens":1}}}"#;
+    let piece = |text: &str| {
+        format!(
+            r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{text}"}}}}"#
+        )
+    };
+    let ended = r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#;
+    let output = |text: &str| {
+        format!(r#"[{{"type":"message","content":[{{"type":"output_text","text":"{text}"}}]}}]"#)
+    };
+    let said_by_response =
+        format!(r#"{{"type":"response.output_text.delta","output_index":0,"delta":"{text}"}}"#);
+    let completed = r#"{"type":"response.completed","response":{"status":"completed"}}"#;
+    for (format, answer) in [
+        ("openai", said(text)),
+        ("openai", stream(&[&delta(text), STOP, "[DONE]"])),
+        ("openai", stream(&[&delta(text), STOP, zeros, "[DONE]"])),
+        (
+            "anthropic",
+            json(&format!(
+                r#"{{"type":"message","content":[{{"type":"text","text":"{text}"}}],"stop_reason":"end_turn"}}"#
+            )),
+        ),
+        (
+            "anthropic",
+            stream(&[
+                begun,
+                block,
+                &piece(text),
+                ended,
+                r#"{"type":"message_stop"}"#,
+            ]),
+        ),
+        (
+            "responses",
+            json(&format!(
+                r#"{{"status":"completed","output":{}}}"#,
+                output(text)
+            )),
+        ),
+        ("responses", stream(&[&said_by_response, completed])),
+    ] {
+        let spent = spent_by(format, &answer, text);
+        let [usage] = spent[..] else {
+            panic!("{format}: {spent:?}");
+        };
+        assert!((900..1_100).contains(&usage.input), "{format}: {usage:?}");
+        assert!((5..12).contains(&usage.output), "{format}: {usage:?}");
+        assert_eq!((usage.requests, usage.assumed > 0), (1, true), "{format}");
+    }
+}
+
+#[test]
+fn what_was_produced_before_a_failure_was_spent() {
+    let long = "word ".repeat(300);
+    let delta = format!(r#"{{"choices":[{{"delta":{{"content":"{long}"}}}}]}}"#);
+    let begun =
+        r#"{"type":"message_start","message":{"usage":{"input_tokens":950,"output_tokens":1}}}"#;
+    let piece = format!(
+        r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{long}"}}}}"#
+    );
+    let said_by_response =
+        format!(r#"{{"type":"response.output_text.delta","output_index":0,"delta":"{long}"}}"#);
+    let failed =
+        r#"{"type":"response.failed","response":{"status":"failed","error":{"message":"broken"}}}"#;
+    let overloaded = r#"{"error":{"message":"broken in the middle"}}"#;
+    for (format, answer) in [
+        ("openai", stream(&[&delta])),
+        ("openai", stream(&[&delta, overloaded])),
+        (
+            "openai",
+            json(
+                &said(&long)[..1_500]
+                    .split_once("\r\n\r\n")
+                    .unwrap()
+                    .1
+                    .to_owned(),
+            ),
+        ),
+        ("anthropic", stream(&[begun, &piece])),
+        (
+            "anthropic",
+            stream(&[
+                begun,
+                &piece,
+                r#"{"type":"error","error":{"message":"broken"}}"#,
+            ]),
+        ),
+        ("responses", stream(&[&said_by_response])),
+        ("responses", stream(&[&said_by_response, failed])),
+    ] {
+        let spent = spent_by(format, &answer, "");
+        let usage = spent
+            .first()
+            .unwrap_or_else(|| panic!("{format}: {answer}"));
+        assert!((900..1_100).contains(&usage.input), "{format}: {usage:?}");
+        assert!((250..700).contains(&usage.output), "{format}: {usage:?}");
+    }
+    for answer in [
+        refusal("400 Bad Request", "no"),
+        json(r#"{"error":{"message":"no"}}"#),
+        stream(&[overloaded]),
+        stream(&[]),
+        json(r#"{"error":{"message":"no"},"usage":{"prompt_tokens":0}}"#),
+    ] {
+        let spent = spent_by("openai", &answer, "");
+        assert_eq!(spent, [], "{answer}: nothing was produced");
+    }
+    let told =
+        json(r#"{"error":{"message":"no"},"usage":{"prompt_tokens":77,"completion_tokens":3}}"#);
+    let spent = spent_by("openai", &told, "");
+    assert_eq!((spent[0].input, spent[0].output), (77, 3));
+}

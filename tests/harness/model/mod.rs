@@ -3,6 +3,7 @@
 //! request's path and its `stream` member.
 
 mod anthropic;
+mod local;
 mod openai;
 mod play;
 mod responses;
@@ -24,6 +25,7 @@ use crate::harness::line::{Line, Rate, Rates};
 use crate::harness::tls::Authority;
 use crate::harness::wire::{self, Connection, RawRequest};
 
+pub use local::Local;
 use play::{json_type, play};
 pub use script::{
     Step, broken_json, call, error, events, hang, html, huge, overflow, say, silence,
@@ -105,6 +107,8 @@ struct Shared {
     tls: Option<Arc<rustls::ServerConfig>>,
     rates: Arc<Rates>,
     offers: Mutex<Offers>,
+    /// The program that serves the model, where it is one at home.
+    local: Mutex<Option<Local>>,
     seen: Mutex<Seen>,
     arrived: Condvar,
     stopping: AtomicBool,
@@ -131,6 +135,8 @@ impl Default for Offers {
 #[derive(Default)]
 struct Seen {
     requests: Vec<Request>,
+    /// Questions about models, such as `GET /v1/models`.
+    asked: Vec<String>,
     complaints: Vec<String>,
     sockets: Vec<TcpStream>,
 }
@@ -192,6 +198,7 @@ impl Model {
             tls,
             rates: Arc::default(),
             offers: Mutex::default(),
+            local: Mutex::default(),
             seen: Mutex::default(),
             arrived: Condvar::new(),
             stopping: AtomicBool::new(false),
@@ -227,6 +234,16 @@ impl Model {
     pub fn offers(&self, names: impl IntoIterator<Item = impl Into<String>>) {
         let names = names.into_iter().map(Into::into).collect();
         self.shared.offers.lock().unwrap().names = names;
+    }
+
+    /// Tells about its model what a program at home tells.
+    pub fn serve_as(&self, local: Local) {
+        *self.shared.local.lock().unwrap() = Some(local);
+    }
+
+    /// What it was asked about its models, such as `GET /v1/models`.
+    pub fn asked(&self) -> Vec<String> {
+        self.shared.seen().asked.clone()
     }
 
     /// Sets how fast its connections are. Those that are open already keep large buffers, so it is
@@ -339,7 +356,12 @@ impl Shared {
 
     /// Answers one request; returns whether the connection stays open.
     fn answer(&self, connection: &mut Connection, raw: RawRequest) -> io::Result<bool> {
+        if let Some((status, answer)) = self.tell(&raw) {
+            wire::respond(connection, status, &[json_type()], &answer.to_string())?;
+            return Ok(true);
+        }
         if raw.method == "GET" && raw.path.ends_with("/models") {
+            self.note_asked(&raw);
             let (status, answer) = self.list(&raw);
             wire::respond(connection, status, &[json_type()], &answer.to_string())?;
             return Ok(true);
@@ -364,6 +386,21 @@ impl Shared {
             return Ok(false);
         };
         play(connection, step, &request, turn)
+    }
+
+    /// What a program at home tells.
+    fn tell(&self, raw: &RawRequest) -> Option<(u16, Value)> {
+        let local = self.local.lock().unwrap().clone()?;
+        let model = self.offers.lock().unwrap().names[0].clone();
+        let is_loaded = !self.seen().requests.is_empty();
+        let told = local.answer(raw, &model, is_loaded)?;
+        self.note_asked(raw);
+        Some(told)
+    }
+
+    fn note_asked(&self, raw: &RawRequest) {
+        let asked = format!("{} {}", raw.method, raw.path);
+        self.seen().asked.push(asked);
     }
 
     /// The answer to a request for the list of models: its status and its body.

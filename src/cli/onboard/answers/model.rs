@@ -3,6 +3,7 @@
 use super::super::forms::{Choice, choose};
 use super::super::texts;
 use super::{Interview, MODEL, PROVIDER, Verdict};
+use crate::cli::config::texts::small_window;
 use crate::config::check::looks_secret;
 use crate::error::Result;
 use crate::limits::cli::MODELS_SHOWN;
@@ -35,7 +36,19 @@ impl Interview<'_> {
             None => kept.to_owned(),
         };
         self.want(MODEL, &model);
-        Ok(())
+        self.warn_of_window(&model)
+    }
+
+    /// Warns of a model that has less than it needs on a server of one's own.
+    fn warn_of_window(&mut self, model: &str) -> Result<()> {
+        let first = self.offers.as_ref().and_then(|offers| offers.first());
+        let Some(first) = first.cloned() else {
+            return Ok(());
+        };
+        let model = if model.is_empty() { &first } else { model };
+        let window = self.outside.find_window(model)?;
+        let warning = window.and_then(|window| small_window(model, window, None));
+        warning.map_or(Ok(()), |warning| self.outside.warn(&warning))
     }
 
     /// Why a model may be wrong.

@@ -5,7 +5,7 @@
 use serde_json::value::RawValue;
 
 use super::full_name;
-use crate::chat::{Fault, Reasoning, Reply, Sealed, StopReason};
+use crate::chat::{Fault, Reasoning, Reply, Sealed, StopReason, Usage};
 use crate::json::{Halves, Members};
 use crate::provider::classify::aside::is_stated;
 use crate::provider::classify::{Failure, classify_stated};
@@ -117,6 +117,11 @@ impl<'a> Decoder<'a> {
     /// Bytes of text, reasoning and arguments so far.
     pub fn size(&self) -> usize {
         self.chat.size()
+    }
+
+    /// The tokens that the server has reported so far.
+    pub fn usage(&self) -> Usage {
+        self.chat.usage()
     }
 
     /// Takes an answer that came whole.
@@ -323,6 +328,8 @@ impl<'a> Decoder<'a> {
     ) -> Result<(), Failure> {
         let error = response.raw("error").map_or("null", RawValue::get);
         let status = response.text("status").unwrap_or_else(|| status.to_owned());
+        // Before what may fail: the tokens are spent.
+        self.chat.reply.usage = chat::usage(&response.members("usage"));
         if status == "failed" || is_stated(&response.value("error")) {
             return Err(classify_stated(&format!("{{\"error\":{error}}}")));
         }
@@ -335,9 +342,6 @@ impl<'a> Decoder<'a> {
             let item = Members::read(item.get()).unwrap_or_default();
             let place = self.begin(&Members::default(), &item)?;
             self.complete(place, &item, show)?;
-        }
-        if response.raw("usage").is_some() {
-            self.chat.reply.usage = chat::usage(&response.members("usage"));
         }
         let reason = response.members("incomplete_details").text("reason");
         self.chat.reply.stop = match (status.as_str(), reason.as_deref()) {
