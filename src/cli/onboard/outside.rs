@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::channels::table::Service;
 use crate::config::schema::{Bot, Provider};
 use crate::error::Result;
+use crate::provider::offers::Offers;
 
 /// A question at the terminal.
 pub struct Question {
@@ -59,7 +60,7 @@ pub trait Outside {
     /// Warns, also in a script's log.
     fn warn(&mut self, text: &str) -> Result<()>;
     /// Lists the models of a provider with these settings.
-    fn list_models(&mut self, provider: &str, settings: &Provider) -> Result<Trial<Vec<String>>>;
+    fn list_models(&mut self, provider: &str, settings: &Provider) -> Result<Trial<Offers>>;
     /// The username of a Telegram bot.
     fn find_bot(&mut self, bot: &Bot) -> Result<Trial<String>>;
     /// The name of the bot on a channel with these settings.

@@ -42,11 +42,11 @@ impl Interview<'_> {
     fn judge_model(&self, provider: &str, model: &str) -> Option<String> {
         let offers = self.offers.as_ref()?;
         (!is_offered(model, offers))
-            .then(|| texts::model_not_listed(provider, model, &suggestion(model, offers)))
+            .then(|| texts::model_not_listed(provider, model, &suggestion(model, &offers.names)))
     }
 
     fn ask_model(&mut self, provider: &str, kept: &str, default: &str) -> Result<String> {
-        let offers = self.offers.clone().unwrap_or_default();
+        let offers = self.offers.clone().unwrap_or_default().names;
         if let ([only], "") = (offers.as_slice(), default) {
             self.outside.say(&texts::chosen(only))?;
             return Ok(kept.to_owned());
