@@ -52,6 +52,7 @@ impl Bench {
             move |_: Option<&str>| {
                 Models::new(
                     &settings,
+                    None,
                     &Default::default(),
                     &|_| None,
                     Pool::new(Tls::new(None)?),

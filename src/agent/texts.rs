@@ -287,6 +287,18 @@ texts! {
         "{provider} offers (choose with /model NAME):",
         "{provider} 提供以下模型（用 /model 名称 选择）：",
     }
+    /// The heading of a further provider's models.
+    pub fn offers(provider) { "{provider} offers:", "{provider} 提供以下模型：" }
+    /// Below the models, when a window or a price is behind some.
+    pub fn offers_legend() {
+        "Behind a name: the context window in tokens, and the price of a million tokens in and out.",
+        "名称后为上下文窗口（token）及每百万 token 的输入/输出价格。",
+    }
+    /// `name` as inline code.
+    pub fn which_provider(name) {
+        "Several providers have {name}. Which one do you mean?",
+        "多个服务商都有 {name}。你想用哪一个？",
+    }
     pub fn more_offers(count) { "and {count} more", "另有 {count} 个" }
     /// `model` as inline code.
     pub fn unknown_model(provider, model) {

@@ -61,6 +61,8 @@ pub const OFFERS_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const OFFERS_MAX: usize = 1000;
 /// Characters of a model's name; what is longer is not listed.
 pub const OFFER_NAME_CHARS_MAX: usize = 200;
+/// Providers whose models `/model` lists: each is asked at the same time.
+pub const PROVIDERS_MAX: usize = 6;
 /// Time that a server has to list its models: a person is waiting.
 pub const OFFERS_TIME: Duration = Duration::from_secs(8);
 /// Names that are suggested in place of an unknown one.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::offers::{self, ListError};
+use super::offers;
 use super::quirks::window::{self, Window};
 use super::quirks::{Quirks, ThinkingControl};
 use super::retry::CircuitBreaker;
@@ -18,6 +18,7 @@ use crate::config::schema::{AgentDefaults, Provider};
 use crate::error::Result;
 use crate::http::{Client, Pool, PooledClient, Settings, Tls};
 use crate::limits;
+use crate::limits::provider::PROVIDERS_MAX;
 use crate::sync::{Mutex, MutexGuard};
 
 /// The local servers to look for, the likeliest first.
@@ -27,6 +28,8 @@ const PROBED: [&str; 3] = ["ollama", "lmstudio", "vllm"];
 pub struct Models {
     /// The primary model, then the fallbacks.
     candidates: Vec<Candidate>,
+    /// The other providers that are connected, as far as [`PROVIDERS_MAX`] goes.
+    others: Vec<Route>,
     connections: Pool,
     /// The monotonic clock of the circuit breakers.
     pub(super) watch: Stopwatch,
@@ -101,11 +104,12 @@ impl Candidate {
 }
 
 impl Models {
-    /// Chooses from the configuration and the environment (`variable` looks a name up). Nothing is
-    /// connected. Fails with [`Error::Config`](crate::error::Error::Config) for a provider that
+    /// Chooses from the configuration and the environment (`variable` looks a name up), with the model
+    /// `named` in place of the configured one. Nothing is connected. Fails with [`Error::Config`](crate::error::Error::Config) for a provider that
     /// does not exist.
     pub fn new(
         agent: &AgentDefaults,
+        named: Option<&str>,
         providers: &BTreeMap<String, Provider>,
         variable: &dyn Fn(&str) -> Option<String>,
         connections: Pool,
@@ -114,15 +118,21 @@ impl Models {
             providers,
             variable,
         };
-        let mut routes = vec![sources.choose(&agent.provider, &agent.model)?];
+        let mut routes = vec![match named {
+            Some(model) => sources.choose_named(&agent.provider, model)?,
+            None => sources.choose(&agent.provider, &agent.model)?,
+        }];
+        let mut others = sources.connected_beside(&routes[0].provider);
+        others.truncate(PROVIDERS_MAX - 1);
         for model in &agent.fallback_models {
             routes.push(sources.choose_fallback(&agent.provider, model)?);
         }
         Ok(Self {
             candidates: routes.into_iter().map(Candidate::new).collect(),
+            others,
             connections,
             watch: Stopwatch::start(),
-            untouched: sources.is_untouched(&agent.provider, &agent.model),
+            untouched: sources.is_untouched(&agent.provider, named.unwrap_or(&agent.model)),
         })
     }
 
@@ -143,6 +153,14 @@ impl Models {
     /// The primary model's route. Its model is empty where the server will be asked for it.
     pub fn primary(&self) -> &Route {
         &self.candidates[0].route
+    }
+
+    /// The providers that are connected, the primary model's first. The others' routes have their usual
+    /// models.
+    pub fn providers(&self) -> Vec<&Route> {
+        let others = self.others.iter();
+        let others = others.filter(|route| route.provider != self.primary().provider);
+        std::iter::once(self.primary()).chain(others).collect()
     }
 
     /// What a person can choose about the primary model's thinking.
@@ -171,11 +189,6 @@ impl Models {
     /// The models' names as people write them, the primary one first.
     pub fn names(&self) -> Vec<String> {
         self.candidates.iter().map(Candidate::name).collect()
-    }
-
-    /// Lists the models that the primary model's server offers, as [`offers::list`] does.
-    pub fn list_offers(&self, cancel: &Cancel) -> Result<Vec<String>, ListError> {
-        offers::list(self.tls(), self.primary(), cancel)
     }
 
     /// Whom connections trust.

@@ -1,10 +1,12 @@
 //! The models that a provider's server offers.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
 
 use serde::de::Error as _;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::call::{NoAnswer, before_the_answer, headers};
@@ -16,7 +18,8 @@ use crate::chat::{Fault, ModelError};
 use crate::clock::Stopwatch;
 use crate::error::Error;
 use crate::http::{Client, Tls, error_of};
-use crate::json::{self, Members};
+use crate::json::{self, Members, to_flag};
+use crate::limits::agent::CALL_STACK_BYTES;
 use crate::limits::json::LEVELS_MAX;
 use crate::limits::provider::{
     NEAREST_NAMES_MAX, OFFER_NAME_CHARS_MAX, OFFERS_BYTES_MAX, OFFERS_MAX, OFFERS_TIME, READ_BYTES,
@@ -68,13 +71,24 @@ impl From<ListError> for Error {
     }
 }
 
-/// Lists the models that a route's server offers, with the names as they are sent to it: the newest
-/// first where the server says how old they are, in the server's order otherwise. Models that cannot
-/// chat (embeddings, speech) are left out.
+/// The models of a server, by the names that are sent to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Offers {
+    /// Those to choose from.
+    pub names: Vec<String>,
+    /// Those that cannot chat (embeddings, speech, pictures) or that the provider is about to switch off:
+    /// they are not offered, but one that is in use may stay.
+    pub others: Vec<String>,
+    /// The windows that the server tells, in tokens.
+    pub windows: BTreeMap<String, u64>,
+}
+
+/// Lists the models that a route's server offers: the newest first where the server says how old they
+/// are, in the server's order otherwise.
 ///
 /// The server has [`OFFERS_TIME`] for its answer, and `cancel` ends it at once. At most
 /// [`OFFERS_MAX`] names. The route's own model plays no part, so a [`Route::unsaved`] will do.
-pub fn list(tls: &Tls, route: &Route, cancel: &Cancel) -> Result<Vec<String>, ListError> {
+pub fn list(tls: &Tls, route: &Route, cancel: &Cancel) -> Result<Offers, ListError> {
     if route.is_offline() {
         return Err(ListError::NotOffered {
             provider: route.provider.clone(),
@@ -93,12 +107,40 @@ pub fn list(tls: &Tls, route: &Route, cancel: &Cancel) -> Result<Vec<String>, Li
         Err(NoAnswer::Failed(failure)) => return Err(list_error(&route, failure)),
     };
     offers.sort_by_key(|offer| Reverse(offer.created));
-    Ok(offers.into_iter().map(|offer| offer.name).collect())
+    let mut found = Offers::default();
+    for offer in offers {
+        if offer.window > 0 {
+            found.windows.insert(offer.name.clone(), offer.window);
+        }
+        match offer.is_for_chat {
+            true => found.names.push(offer.name),
+            false => found.others.push(offer.name),
+        }
+    }
+    Ok(found)
+}
+
+/// Asks several servers at once, as [`list`] does; the answers are in the order of the routes.
+pub fn list_all(tls: &Tls, routes: &[&Route], cancel: &Cancel) -> Vec<Result<Offers, ListError>> {
+    std::thread::scope(|scope| {
+        let mut asked = Vec::new();
+        for &route in routes {
+            let builder = std::thread::Builder::new().stack_size(CALL_STACK_BYTES);
+            asked.push(builder.spawn_scoped(scope, move || list(tls, route, cancel)));
+        }
+        let answers = asked.into_iter().zip(routes).map(|(thread, route)| {
+            let answer = thread.ok().and_then(|thread| thread.join().ok());
+            // Without another thread this one asks.
+            answer.unwrap_or_else(|| list(tls, route, cancel))
+        });
+        answers.collect()
+    })
 }
 
 /// The model that a server lists first: the one to talk to where none is named.
 pub(super) fn first(client: &Client, route: &Route) -> Result<String, NoAnswer> {
-    let first = ask(client, route)?.into_iter().next();
+    let mut offers = ask(client, route)?.into_iter();
+    let first = offers.find(|offer| offer.is_for_chat);
     first.map(|offer| offer.name).ok_or_else(|| {
         // The route has no model, so the error says that none is offered.
         Failure::new(Fault::Unknown, "").into()
@@ -145,6 +187,10 @@ struct Offer {
     name: String,
     /// Seconds since 1970; 0 where the server does not say.
     created: u64,
+    /// Tokens of its window; 0 where the server does not say.
+    window: u64,
+    /// Whether it can be offered, as far as its name and the server tell.
+    is_for_chat: bool,
 }
 
 /// Reads a list of models: `{"data": [{"id": …}]}` as OpenAI has it and nearly everybody else,
@@ -181,11 +227,14 @@ fn decode(provider: &str, answer: &[u8]) -> Result<Vec<Offer>, Failure> {
             "gemini" => name.strip_prefix("models/").unwrap_or(&name),
             _ => &name,
         };
+        let windows = WINDOWS.iter().find_map(|name| model.number(name));
         let offer = Offer {
             name: name.to_owned(),
             created: model.number("created").unwrap_or(0),
+            window: windows.unwrap_or(0),
+            is_for_chat: can_chat(name) && is_said_to_chat(&model),
         };
-        (is_showable(name) && can_chat(name)).then_some(offer)
+        is_showable(name).then_some(offer)
     });
     Ok(offers.take(OFFERS_MAX).collect())
 }
@@ -199,57 +248,122 @@ fn is_showable(name: &str) -> bool {
             .any(|char| char.is_control() || char.is_whitespace())
 }
 
-/// Whether a model of this name can chat, as far as its name tells.
+/// The members that tell a window: of OpenRouter, Groq, vLLM, Mistral, Anthropic and Gemini's own API.
+const WINDOWS: &[&str] = &[
+    "context_length",
+    "context_window",
+    "max_model_len",
+    "max_context_length",
+    "max_input_tokens",
+    "inputTokenLimit",
+];
+
+/// Whether nothing that the server says about a model speaks against a chat with it: what goes in and
+/// out of it (OpenRouter, Mistral, LM Studio, Gemini's own API), and that it is not about to be switched
+/// off (OpenAI's `shutdown_date`, Anthropic's `lifecycle`, and others).
+fn is_said_to_chat(model: &Members<'_>) -> bool {
+    const ENDS: &[&str] = &[
+        "shutdown_date",
+        "expiration_date",
+        "deprecation",
+        "deprecation_date",
+    ];
+    const KINDS: &[&str] = &[
+        "embedding",
+        "embeddings",
+        "image",
+        "video",
+        "audio",
+        "transcribe",
+        "rerank",
+        "moderation",
+    ];
+    let is_no = |value: Value| to_flag(&value) == Some(false);
+    let lacks = |list: Option<Vec<String>>, word: &str| {
+        list.is_some_and(|list| !list.iter().any(|one| one == word))
+    };
+    let ends = ENDS
+        .iter()
+        .any(|name| !model.text_or_empty(name).is_empty())
+        || model.is_true("deprecated")
+        || matches!(&*model.text_or_empty("lifecycle"), "deprecated" | "retired");
+    let modalities = model.members("architecture").texts("output_modalities");
+    let cannot = KINDS.contains(&&*model.text_or_empty("type"))
+        || is_no(model.value("active"))
+        || is_no(model.value("supports_chat"))
+        || is_no(model.members("capabilities").value("completion_chat"))
+        || lacks(modalities, "text")
+        || lacks(model.texts("supportedGenerationMethods"), "generateContent");
+    !ends && !cannot
+}
+
+/// Whether a model of this name can chat over an API that we speak, as far as its name tells.
 fn can_chat(name: &str) -> bool {
     const OTHERS: &[&str] = &[
         "embed",
+        "bge-",
+        "minilm",
+        "paraphrase-",
         "whisper",
         "tts",
+        "speech",
+        "-voice",
+        "orpheus",
         "dall-e",
-        "gpt-image",
+        "-image",
         "imagen",
+        "imagine",
+        "nano-banana",
+        "stable-diffusion",
+        "flux",
         "moderation",
+        "guard",
         "rerank",
         "transcribe",
+        "-ocr",
         "sora",
         "realtime",
         "audio",
-        "-live-",
-        "-image",
+        "-live",
+        "gemini-omni",
         "veo-",
         "lyria",
         "deep-research",
         "computer-use",
         "search-preview",
         "robotics",
+        "turbo-instruct",
         "babbage",
         "davinci",
     ];
     let name = name.to_lowercase();
-    !OTHERS.iter().any(|other| name.contains(other))
+    name != "aqa" && !OTHERS.iter().any(|other| name.contains(other))
 }
 
-/// Whether a server with these [`list`]ed names knows a model. A list does not have every name that
-/// works: `claude-sonnet-5` stands for `claude-sonnet-5-20260101`, `qwen3` for `qwen3:latest`.
-pub fn is_offered(model: &str, offers: &[String]) -> bool {
+/// Whether a server with these models knows one. A list does not have every name that works:
+/// `claude-sonnet-5` stands for `claude-sonnet-5-20260101`, `qwen3` for `qwen3:latest`.
+pub fn is_offered(model: &str, offers: &Offers) -> bool {
+    let (names, others) = (&offers.names, &offers.others);
     // The rest of a list that is full is not known.
-    offers.len() >= OFFERS_MAX
+    names.len() + others.len() >= OFFERS_MAX
         || !can_chat(model)
         || model.to_lowercase().ends_with("-latest")
-        || offers
+        || names
             .iter()
+            .chain(others)
             .any(|offer| named_part(model, offer).is_some())
 }
 
-/// A model's name in upper and lower case as the server has it; unchanged where it is not listed.
-pub fn offered_spelling<'a>(model: &'a str, offers: &'a [String]) -> &'a str {
-    let spellings = offers.iter().filter_map(|offer| {
+/// A model's name in upper and lower case as the server has it; `None` where it is not listed.
+pub fn find_spelling<'a>(model: &str, offers: &'a Offers) -> Option<&'a str> {
+    let listed = offers.names.iter().chain(&offers.others);
+    let spellings = listed.filter_map(|offer| {
         let part = named_part(model, offer)?;
         // The whole name is likelier than the beginning of one, and what was typed likelier than another case.
         Some(((part != offer, part != model), part))
     });
     let best = spellings.min_by_key(|(order, _)| *order);
-    best.map_or(model, |(_, part)| part)
+    best.map(|(_, part)| part)
 }
 
 /// The part of a listed name that a model's name stands for, in any case.
@@ -302,113 +416,4 @@ fn abridged(offers: &[String]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn names(provider: &str, answer: &str) -> Vec<String> {
-        let offers = decode(provider, answer.as_bytes()).unwrap();
-        offers.into_iter().map(|offer| offer.name).collect()
-    }
-
-    #[test]
-    fn every_form_of_a_list_is_read() {
-        for (provider, answer) in [
-            (
-                "openai",
-                r#"{"object":"list","data":[{"id":"a","created":5,"owned_by":"x"},{"id":"b"}]}"#,
-            ),
-            (
-                "openrouter",
-                r#"{"data":[{"id":"a","name":"A: large","created":5.5},{"id":"b","created":null}]}"#,
-            ),
-            (
-                "anthropic",
-                r#"{"data":[{"type":"model","id":"a","created_at":"2026-01-01T00:00:00Z"},{"id":"b"}],"has_more":false}"#,
-            ),
-            (
-                "gemini",
-                r#"{"data":[{"id":"models/a"},{"id":"models/b"}]}"#,
-            ),
-            ("other", r#"{"models":[{"name":"a"},{"name":"b"}]}"#),
-            ("other", r#" [{"id":"a"},{"id":"b"},{"object":"nameless"}]"#),
-        ] {
-            assert_eq!(names(provider, answer), ["a", "b"], "{answer}");
-        }
-        // A path that begins so is a whole name elsewhere.
-        assert_eq!(
-            names("other", r#"[{"id":"models/7B.gguf"}]"#),
-            ["models/7B.gguf"]
-        );
-        for answer in ["", "{}", "<html>", r#"{"data":{}}"#, r#"{"data":[1]}"#] {
-            let failure = decode("other", answer.as_bytes()).unwrap_err();
-            assert_eq!(failure.fault, Fault::Garbage, "{answer}");
-        }
-    }
-
-    #[test]
-    fn only_names_that_can_be_shown_and_can_chat_are_listed() {
-        let list = r#"[{"id":"nomic-embed-text"},{"id":"whisper-1"},{"id":"a\u001b[2J"},
-            {"id":"two words"},{"id":""},{"id":"tts-1-hd"},{"id":"qwen3:8b"}]"#;
-        assert_eq!(names("other", list), ["qwen3:8b"]);
-        let many: Vec<_> = (0..2 * OFFERS_MAX)
-            .map(|n| format!(r#"{{"id":"m{n}"}}"#))
-            .collect();
-        assert_eq!(
-            names("other", &format!("[{}]", many.join(","))).len(),
-            OFFERS_MAX
-        );
-    }
-
-    #[test]
-    fn a_name_is_known_by_its_beginning_too() {
-        let offers = ["claude-sonnet-5-20260101", "qwen3:8b", "google/gemma-3"].map(str::to_owned);
-        for model in [
-            "claude-sonnet-5",
-            "Qwen3:8B",
-            "qwen3",
-            "mistral-large-latest",
-        ] {
-            assert!(is_offered(model, &offers), "{model}");
-        }
-        for model in ["claude-sonnet-55", "laude", "qwen3:32b", "gemma-3"] {
-            assert!(!is_offered(model, &offers), "{model}");
-        }
-    }
-
-    #[test]
-    fn a_name_is_spelt_as_the_server_has_it() {
-        let offers = ["Fake-A-2", "fake-a", "B", "b", "claude-5-2026"].map(str::to_owned);
-        for (model, expected) in [
-            ("FAKE-A", "fake-a"),
-            ("b", "b"),
-            ("B", "B"),
-            ("Claude-5", "claude-5"),
-            ("other", "other"),
-        ] {
-            assert_eq!(offered_spelling(model, &offers), expected, "{model}");
-        }
-        let told = suggestion("fake", &["fake-a", "fake-b", "fake-c"].map(str::to_owned));
-        assert_eq!(told, "Did you mean fake-a, fake-b or fake-c?");
-    }
-
-    #[test]
-    fn a_slip_leads_to_the_name_that_was_meant() {
-        let offers = [
-            "gpt-6-sol",
-            "gpt-6-luna",
-            "claude-sonnet-5",
-            "google/gemma-3",
-        ];
-        let offers = offers.map(str::to_owned);
-        for (model, expected) in [
-            ("gtp-6-sol", &["gpt-6-sol"][..]),
-            ("sonnet", &["claude-sonnet-5"]),
-            ("gemma3", &["google/gemma-3"]),
-            ("gpt-6", &["gpt-6-luna", "gpt-6-sol"]),
-            ("llama", &[]),
-            ("", &[]),
-        ] {
-            assert_eq!(nearest(model, &offers), expected, "{model}");
-        }
-    }
-}
+mod tests;

@@ -85,6 +85,14 @@ impl Sources<'_> {
         }
     }
 
+    /// Chooses for a model that a person names in place of the configured one: a provider before its name
+    /// wins over the configured provider when it is connected.
+    pub fn choose_named(&self, provider: &str, model: &str) -> Result<Route> {
+        let meant = self.by_prefix(&self.with_exact_prefix(model.trim()));
+        let is_connected = meant.is_some_and(|name| self.is_usable(&name));
+        self.choose(if is_connected { "auto" } else { provider }, model)
+    }
+
     /// Chooses for a fallback model: its own name decides, or else the primary model's provider.
     pub fn choose_fallback(&self, provider: &str, model: &str) -> Result<Route> {
         let model = &*self.with_exact_prefix(model.trim());
@@ -161,17 +169,28 @@ impl Sources<'_> {
         gateways.find(|row| self.is_usable(row.name))
     }
 
-    /// The first provider with a key or a configured endpoint: those of the table first. A local
-    /// server counts only where the configuration mentions it.
+    /// The first provider with a key or a configured endpoint.
     fn first_usable(&self) -> Option<&str> {
-        let of_table = PROVIDERS.iter().map(|row| row.name).find(|name| {
+        self.connected().next()
+    }
+
+    /// The providers with a key or a configured endpoint: those of the table first. A local server counts
+    /// only where the configuration mentions it.
+    fn connected(&self) -> impl Iterator<Item = &str> {
+        let of_table = PROVIDERS.iter().map(|row| row.name).filter(|name| {
             let mentioned = self.section(name).is_some();
             self.is_usable(name) && (mentioned || !self.key(name).is_empty())
         });
-        of_table.or_else(|| {
-            let mut names = self.providers.keys().map(String::as_str);
-            names.find(|name| known(name).is_none() && self.has_base(name))
-        })
+        let names = self.providers.keys().map(String::as_str);
+        of_table.chain(names.filter(|name| known(name).is_none() && self.has_base(name)))
+    }
+
+    /// The routes to the providers that are connected, beyond this one and the offline helper.
+    pub fn connected_beside(&self, provider: &str) -> Vec<Route> {
+        let others = self
+            .connected()
+            .filter(|name| *name != provider && *name != OFFLINE);
+        others.map(|name| self.route(name, "")).collect()
     }
 
     fn key(&self, name: &str) -> Secret {
@@ -283,6 +302,11 @@ impl Route {
         let own = host(&self.base);
         let cloud = PROVIDERS.iter().filter(|row| !row.variables.is_empty());
         cloud.into_iter().any(|row| host(row.base) == own)
+    }
+
+    /// Whether it leads to a provider of the table in the cloud, by the provider's name.
+    pub fn is_of_cloud(&self) -> bool {
+        known(&self.provider).is_some_and(|row| !row.variables.is_empty())
     }
 
     /// The API that a model is asked with at first; `by_name` is what its name says.

@@ -3,6 +3,7 @@
 use crate::limits::provider::{NAME_CHARS, SLIP_CHARS};
 
 pub mod prices;
+mod rows;
 
 /// A wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -338,8 +338,8 @@ impl<'a> Turn<'a> {
     fn suggest(&self, candidate: &Candidate, model: &str) -> Option<String> {
         let tls = self.models.tls();
         let offers = offers::list(tls, &candidate.route, &self.cancel).ok()?;
-        let is_unknown = !offers.is_empty() && !offers::is_offered(model, &offers);
-        is_unknown.then(|| offers::suggestion(model, &offers))
+        let is_unknown = !offers.names.is_empty() && !offers::is_offered(model, &offers);
+        is_unknown.then(|| offers::suggestion(model, &offers.names))
     }
 }
 

@@ -49,6 +49,7 @@ mod mcp_questions;
 mod memory;
 mod memory_days;
 mod memory_kill;
+mod models;
 mod obeyed;
 mod odd_models;
 mod onboard;

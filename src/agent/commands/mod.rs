@@ -1,18 +1,16 @@
 //! Slash commands: the table of them all, and those that the agent answers itself, without the model.
 
-use std::fmt::Write;
 use std::ops::DerefMut;
 use std::path::Path;
 
 use crate::cancel::Cancel;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::language::Language;
-use crate::limits::agent::{ENDED_CHARS, ENDED_NAMES, MODEL_BUTTONS_MAX, MODELS_LISTED_MAX};
+use crate::limits::agent::{ENDED_CHARS, ENDED_NAMES};
 use crate::markup::{inline_code, inline_text, plain};
 use crate::message::{CommandButton, SessionKey};
-use crate::provider::offers;
 use crate::session::Session;
-use crate::text::{ellipsize_chars, join_with_last, reveal};
+use crate::text::{ellipsize_chars, reveal};
 
 use super::{Agent, texts};
 
@@ -21,6 +19,7 @@ mod context;
 mod cron;
 mod mcp;
 mod memory;
+mod model;
 mod skills;
 mod status;
 mod table;
@@ -107,7 +106,7 @@ impl Agent {
             Slash::Model if command.lists_models() => {
                 return self.list_models(invocation).map(Some);
             }
-            Slash::Model => self.choose_model(invocation)?,
+            Slash::Model => return self.choose_model(invocation).map(Some),
             Slash::Tools => self.list_tools(language),
             Slash::Memory => self.answer_memory(invocation)?,
             Slash::Diff => self.show_change(invocation)?,
@@ -127,118 +126,6 @@ impl Agent {
             _ => return Ok(None),
         };
         Ok(Some(text.into()))
-    }
-
-    /// The model of a conversation, and what its server offers, with buttons to choose another.
-    fn list_models(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
-        let Invocation { key, language, .. } = *invocation;
-        let mut line = self.model_line(key, language);
-        let models = self.selection.models_of(key.as_str())?;
-        let route = models.primary();
-        if let Some(price) = usage::describe_price(&models, language) {
-            let _ = write!(line, "\n{price}");
-        }
-        if route.is_offline() {
-            return Ok(line.into());
-        }
-        let tls = self.connections.tls();
-        let mut offers = match offers::list(tls, route, invocation.cancel) {
-            Ok(offers) => offers,
-            Err(error) => return Ok(format!("{line}\n\n{error}").into()),
-        };
-        // The current one first, whatever else is left out.
-        let current = offers.iter().position(|offer| *offer == route.model);
-        if let Some(index) = current {
-            offers[..=index].rotate_right(1);
-        }
-        let provider = &route.provider;
-        let mut text = match invocation.surface {
-            Surface::Terminal => texts::offers_typed(language, provider),
-            _ => texts::offers_tapped(language, provider),
-        };
-        let mark = |index: usize| match (index, current) {
-            (0, Some(_)) => "✓ ",
-            _ => "",
-        };
-        for (index, offer) in offers.iter().take(MODELS_LISTED_MAX).enumerate() {
-            let _ = write!(text, "\n- {}{}", mark(index), inline_code(offer));
-        }
-        if let Some(left @ 1..) = offers.len().checked_sub(MODELS_LISTED_MAX) {
-            let _ = write!(text, "\n\n{}", texts::more_offers(language, &left));
-        }
-        let button = |(index, offer): (usize, &String)| {
-            vec![CommandButton {
-                label: format!("{}{offer}", mark(index)),
-                command: format!("/model {provider}/{offer}"),
-            }]
-        };
-        let buttons = offers.iter().take(MODEL_BUTTONS_MAX).enumerate();
-        Ok(CommandAnswer {
-            text: format!("{line}\n\n{text}"),
-            buttons: buttons.map(button).collect(),
-        })
-    }
-
-    /// Uses another model for a chat from the next turn on; `default` goes back to the configured one.
-    /// A name that the server does not know is refused, and one that it spells otherwise is stored in its
-    /// spelling; where the server cannot be asked, a warning says so.
-    fn choose_model(&self, invocation: &Invocation<'_>) -> Result<String> {
-        let Invocation { key, language, .. } = *invocation;
-        let name = invocation.command.argument;
-        let named = Some(name).filter(|name| !name.eq_ignore_ascii_case("default"));
-        let (spelt, warning) = match named {
-            Some(name) => self.check_model(name, invocation)?,
-            None => (None, None),
-        };
-        let name = spelt.as_deref().unwrap_or(name);
-        self.selection.choose(key.as_str(), named.map(|_| name))?;
-        let line = match self.lacks_model(key) {
-            true => texts::no_provider_for(language, &inline_code(name)),
-            false => self.model_line(key, language),
-        };
-        Ok(match warning {
-            Some(warning) => format!("{line}\n\n{warning}"),
-            None => line,
-        })
-    }
-
-    /// Fails when the server does not offer the model of this name. Returns the name in the server's
-    /// spelling if that is another, and a warning when it cannot be asked.
-    fn check_model(
-        &self,
-        name: &str,
-        invocation: &Invocation<'_>,
-    ) -> Result<(Option<String>, Option<String>)> {
-        let language = invocation.language;
-        let models = self.selection.preview(Some(name))?;
-        let route = models.primary();
-        if route.is_offline() {
-            return Ok((None, None));
-        }
-        let (provider, model) = (&route.provider, &route.model);
-        match offers::list(self.connections.tls(), route, invocation.cancel) {
-            Ok(offers) if offers::is_offered(model, &offers) => {
-                let spelling = offers::offered_spelling(model, &offers);
-                // The name may have the provider's before it.
-                let before = name.strip_suffix(model.as_str());
-                let spelt = before.filter(|_| spelling != model);
-                Ok((spelt.map(|before| format!("{before}{spelling}")), None))
-            }
-            Ok(offers) => {
-                let near = offers::nearest(model, &offers).into_iter();
-                let near: Vec<String> = near.map(inline_code).collect();
-                let model = inline_code(model);
-                Err(Error::Usage(match near.is_empty() {
-                    true => texts::unknown_model(language, provider, &model),
-                    false => {
-                        let near =
-                            join_with_last(&near, texts::comma(language), texts::or(language));
-                        texts::unknown_model_near(language, provider, &model, &near)
-                    }
-                }))
-            }
-            Err(error) => Ok((None, Some(texts::unchecked_model(language, &error)))),
-        }
     }
 
     fn list_tools(&self, language: Language) -> String {

@@ -41,7 +41,11 @@ pub fn run(
         .transpose()?;
     let quiet = Quiet::start(false);
     let status = Status::start(mode == Mode::Rendered);
+    let is_named = arguments.model.is_some();
     let turn = foreground.run(move |cancel| {
+        if is_named {
+            agent.check_named_model(session.chat(), cancel)?;
+        }
         let mut view = View::new(mode, std::io::stdout(), std::io::stderr()).fitted();
         super::show_repairs(&session, &mut view);
         let report = agent.run(&mut session, message.as_ref(), &mut view, cancel)?;

@@ -210,12 +210,8 @@ fn models_for(
     connections: Pool,
 ) -> ModelsFor {
     Box::new(move |name| {
-        let mut settings = settings.clone();
-        if let Some(name) = name {
-            name.clone_into(&mut settings.model);
-        }
         let variable = |name: &str| environment.get(name).cloned();
-        let mut models = Models::new(&settings, &providers, &variable, connections.clone())?;
+        let mut models = Models::new(&settings, name, &providers, &variable, connections.clone())?;
         models.discover(&Cancel::new())?;
         Ok(models)
     })

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::http::{Tls, look_up};
 use crate::limits::doctor as limits;
 use crate::provider::ask_window;
-use crate::provider::offers::{self, ListError};
+use crate::provider::offers::{self, ListError, Offers};
 use crate::provider::route::Route;
 use crate::provider::table::{OFFLINE, known};
 use crate::text::grouped;
@@ -239,7 +239,7 @@ fn prices(unpriced: &[String]) -> Row {
 }
 
 /// What the server's list of models says about the server, the key and the model.
-fn model_row(route: &Route, answer: Result<Vec<String>, ListError>) -> Row {
+fn model_row(route: &Route, answer: Result<Offers, ListError>) -> Row {
     let provider = &route.provider;
     let model = &route.model;
     let offers = match answer {
@@ -258,7 +258,7 @@ fn model_row(route: &Route, answer: Result<Vec<String>, ListError>) -> Row {
         }
         Err(error) => return Row::failed("model", error.to_string()),
     };
-    match offers.first() {
+    match offers.names.first() {
         None => Row::failed(
             "model",
             format!("{provider} has no model. Install or load one there"),
@@ -273,7 +273,7 @@ fn model_row(route: &Route, answer: Result<Vec<String>, ListError>) -> Row {
             "model",
             format!(
                 "{provider} answers, but does not list the model {model}. {}",
-                offers::suggestion(model, &offers)
+                offers::suggestion(model, &offers.names)
             ),
         ),
     }
@@ -357,7 +357,13 @@ mod tests {
     #[test]
     fn what_the_server_says_decides_about_the_model() {
         let route = route("openai", "sk-secret-1234", "m");
-        let lists = |names: &[&str]| Ok(names.iter().map(|name| (*name).to_owned()).collect());
+        let lists = |names: &[&str]| {
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            Ok(Offers {
+                names,
+                ..Offers::default()
+            })
+        };
         let failed = |fault, said: &str| {
             let error = Failure::new(fault, said).into_error(&route, "m");
             Err(ListError::Failed(Box::new(error)))

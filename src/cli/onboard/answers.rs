@@ -19,6 +19,7 @@ use crate::config::resolve::Outside as References;
 use crate::config::schema::Provider;
 use crate::config::{Home, Loaded, load, table};
 use crate::error::{Error, Result};
+use crate::provider::offers::Offers;
 use crate::provider::route::{Sources, is_auto};
 use crate::provider::table::{Known, OFFLINE, PROVIDERS, known, nearest};
 use crate::secret::Secret;
@@ -129,7 +130,7 @@ struct Interview<'a> {
     /// How many of `wanted` are of questions that are done with.
     settled: usize,
     /// The models that the provider lists.
-    offers: Option<Vec<String>>,
+    offers: Option<Offers>,
     /// Whether there was no connection to the address that was entered.
     is_unreachable: bool,
     bot: Option<String>,
@@ -314,11 +315,11 @@ impl<'i> Interview<'i> {
         Ok(())
     }
 
-    fn list_models(&mut self, provider: &str, settings: &Provider) -> Result<Trial<Vec<String>>> {
+    fn list_models(&mut self, provider: &str, settings: &Provider) -> Result<Trial<Offers>> {
         let trial = self.outside.list_models(provider, settings)?;
         if let Trial::Works(models) = &trial {
             self.outside
-                .say(&texts::connected(provider, models.len()))?;
+                .say(&texts::connected(provider, models.names.len()))?;
             self.offers = Some(models.clone());
         }
         Ok(trial)

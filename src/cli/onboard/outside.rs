@@ -6,6 +6,7 @@ use crate::channels::table::Service;
 use crate::config::schema::{Bot, Provider};
 use crate::error::Result;
 use crate::provider::Window;
+use crate::provider::offers::Offers;
 
 /// A question at the terminal.
 pub struct Question {
@@ -60,7 +61,7 @@ pub trait Outside {
     /// Warns, also in a script's log.
     fn warn(&mut self, text: &str) -> Result<()>;
     /// Lists the models of a provider with these settings.
-    fn list_models(&mut self, provider: &str, settings: &Provider) -> Result<Trial<Vec<String>>>;
+    fn list_models(&mut self, provider: &str, settings: &Provider) -> Result<Trial<Offers>>;
     /// The window of a model on the server that was asked for its models last, where that is one of one's own.
     fn find_window(&mut self, _model: &str) -> Result<Option<Window>> {
         Ok(None)

@@ -21,7 +21,7 @@ use crate::error::{Error, Fault, Result};
 use crate::http::Tls;
 use crate::limits::channels::TEST_PATIENCE;
 use crate::limits::cli::ANSWER_BYTES;
-use crate::provider::offers::{self, ListError};
+use crate::provider::offers::{self, ListError, Offers};
 use crate::provider::route::Route;
 use crate::provider::{Window, ask_window};
 use crate::text::reveal;
@@ -106,7 +106,7 @@ impl Outside for Terminal<'_> {
         }
     }
 
-    fn list_models(&mut self, provider: &str, settings: &Provider) -> Result<Trial<Vec<String>>> {
+    fn list_models(&mut self, provider: &str, settings: &Provider) -> Result<Trial<Offers>> {
         let environment = self.context.environment();
         let variable = |name: &str| environment.get(name).cloned();
         let route = Route::unsaved(provider, settings.clone(), &variable);

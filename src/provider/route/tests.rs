@@ -339,3 +339,30 @@ fn only_servers_near_by_are_asked_for_the_windows_of_their_models() {
         assert!(!is_local(name, base, key), "{name} {base}");
     }
 }
+
+#[test]
+fn a_named_model_goes_to_the_connected_provider_before_its_name_whatever_is_configured() {
+    let providers = serde_json::from_str(r#"{"nas": {"apiBase": "http://10.0.0.3/v1"}}"#).unwrap();
+    let sources = Sources {
+        providers: &providers,
+        variable: &|name| (name == "OPENAI_API_KEY").then(|| "k".to_owned()),
+    };
+    for (provider, model, expected) in [
+        ("openai", "nas/qwen3", "nas qwen3"),
+        ("nas", "openai/gpt-6-sol", "openai gpt-6-sol"),
+        ("nas", "OpenAI/gpt-6-sol", "openai gpt-6-sol"),
+        // A name alone, and one of a provider that is not connected, are the configured provider's.
+        ("nas", "gpt-oss", "nas gpt-oss"),
+        ("nas", "mistral/small", "nas mistral/small"),
+    ] {
+        let route = sources.choose_named(provider, model).unwrap();
+        let chosen = format!("{} {}", route.provider, route.model);
+        assert_eq!(chosen, expected, "{provider} {model}");
+    }
+    let names = |provider: &str| {
+        let routes = sources.connected_beside(provider).into_iter();
+        routes.map(|route| route.provider).collect::<Vec<_>>()
+    };
+    assert_eq!(names("openai"), ["nas"]);
+    assert_eq!(names("offline"), ["openai", "nas"]);
+}

@@ -3,118 +3,33 @@
 
 use std::net::IpAddr;
 
+use super::rows::{CHANGES, PRICES, TIERS};
 use crate::chat::{NANODOLLARS, Usage};
+use crate::clock::Clock;
 use crate::config::schema::Price;
 use crate::provider::route::Route;
 
-/// When the prices below were those of the providers' pages.
+/// The month since which all prices of the table have been those of the providers' pages.
 pub const PRICES_DATE: &str = "2026-10";
 
-/// Some models of one provider: name, input, cached input, output and what is written to the cache, in
-/// US dollars per million tokens.
-type Row = (&'static str, f64, f64, f64, f64);
+/// One model: name, window in tokens, then input, cached input, output and what is written to the
+/// cache, in US dollars per million tokens.
+pub(super) type Row = (&'static str, u32, f64, f64, f64, f64);
 
 /// Above so many tokens of input, a request costs more: the factors of all input and of the output.
-struct Tier {
-    models: &'static [&'static str],
-    above: u64,
-    input: f64,
-    output: f64,
+pub(super) struct Tier {
+    pub models: &'static [&'static str],
+    pub above: u64,
+    pub input: f64,
+    pub output: f64,
 }
 
-/// The prices at the providers' own addresses. A name also stands for the model's dated versions, such
-/// as `gpt-4.1-2025-04-14`. Left out are names that move to another model (`-latest`), providers that
-/// charge in yuan, and DeepSeek, whose prices depend on the hour and on China's holidays.
-const PRICES: &[(&str, &[Row])] = &[
-    // https://platform.claude.com/docs/en/about-claude/pricing; the cache is written for 5 minutes.
-    (
-        "anthropic",
-        &[
-            ("claude-fable-5-1", 10.0, 0.25, 50.0, 12.5),
-            ("claude-fable-5", 10.0, 1.0, 50.0, 12.5),
-            ("claude-opus-5-5", 4.0, 0.2, 20.0, 5.0),
-            ("claude-opus-5", 5.0, 0.5, 25.0, 6.25),
-            ("claude-opus-4-8", 5.0, 0.5, 25.0, 6.25),
-            ("claude-opus-4-7", 5.0, 0.5, 25.0, 6.25),
-            ("claude-opus-4-6", 5.0, 0.5, 25.0, 6.25),
-            ("claude-opus-4-5", 5.0, 0.5, 25.0, 6.25),
-            ("claude-opus-4-1", 15.0, 1.5, 75.0, 18.75),
-            ("claude-sonnet-5-5", 2.0, 0.1, 10.0, 2.5),
-            ("claude-sonnet-5", 2.0, 0.2, 10.0, 2.5),
-            ("claude-sonnet-4-6", 3.0, 0.3, 15.0, 3.75),
-            ("claude-sonnet-4-5", 3.0, 0.3, 15.0, 3.75),
-            ("claude-sonnet-4", 3.0, 0.3, 15.0, 3.75),
-            ("claude-haiku-5-5", 0.1, 0.01, 0.5, 0.125),
-            ("claude-haiku-4-5", 1.0, 0.1, 5.0, 1.25),
-            ("claude-3-5-haiku", 0.8, 0.08, 4.0, 1.0),
-        ],
-    ),
-    // https://developers.openai.com/api/docs/pricing
-    (
-        "openai",
-        &[
-            ("gpt-6.1-sol", 2.0, 0.1, 10.0, 2.5),
-            ("gpt-6-sol", 2.0, 0.2, 10.0, 2.5),
-            ("gpt-6-luna", 0.1, 0.01, 0.5, 0.125),
-            ("gpt-5.6-sol", 5.0, 0.5, 30.0, 6.25),
-            ("gpt-5.2", 1.75, 0.175, 14.0, 1.75),
-            ("gpt-5.1", 1.25, 0.125, 10.0, 1.25),
-            ("gpt-5", 1.25, 0.125, 10.0, 1.25),
-            ("gpt-5-mini", 0.25, 0.025, 2.0, 0.25),
-            ("gpt-5-nano", 0.05, 0.005, 0.4, 0.05),
-            ("gpt-4.1", 2.0, 0.5, 8.0, 2.0),
-            ("gpt-4.1-mini", 0.4, 0.1, 1.6, 0.4),
-            ("gpt-4.1-nano", 0.1, 0.025, 0.4, 0.1),
-            ("gpt-4o", 2.5, 1.25, 10.0, 2.5),
-            ("gpt-4o-mini", 0.15, 0.075, 0.6, 0.15),
-            ("o3", 2.0, 0.5, 8.0, 2.0),
-            ("o4-mini", 1.1, 0.275, 4.4, 1.1),
-        ],
-    ),
-    // https://ai.google.dev/gemini-api/docs/pricing
-    (
-        "gemini",
-        &[
-            ("gemini-2.5-pro", 1.25, 0.125, 10.0, 1.25),
-            ("gemini-2.5-flash", 0.3, 0.03, 2.5, 0.3),
-            ("gemini-2.5-flash-lite", 0.1, 0.01, 0.4, 0.1),
-        ],
-    ),
-    // https://platform.kimi.ai/docs/pricing/chat-k3
-    ("moonshot", &[("kimi-k3", 3.0, 0.3, 15.0, 3.0)]),
-    // https://groq.com/pricing
-    (
-        "groq",
-        &[
-            ("openai/gpt-oss-120b", 0.15, 0.075, 0.6, 0.15),
-            ("openai/gpt-oss-20b", 0.075, 0.0375, 0.3, 0.075),
-            ("llama-3.3-70b-versatile", 0.59, 0.59, 0.79, 0.59),
-            ("llama-3.1-8b-instant", 0.05, 0.05, 0.08, 0.05),
-        ],
-    ),
-];
-
-/// The models that charge more for long requests.
-const TIERS: &[Tier] = &[
-    Tier {
-        models: &["claude-haiku-5-5"],
-        above: 100_000,
-        input: 5.0,
-        output: 5.0,
-    },
-    Tier {
-        models: &["gpt-6.1-sol", "gpt-6-sol", "gpt-6-luna", "gpt-5.6-sol"],
-        above: 272_000,
-        input: 2.0,
-        output: 1.5,
-    },
-    Tier {
-        models: &["gemini-2.5-pro"],
-        above: 200_000,
-        input: 2.0,
-        output: 1.5,
-    },
-];
+/// From a day on, given in seconds since 1970, all prices of these models have another factor.
+pub(super) struct Change {
+    pub models: &'static [&'static str],
+    pub from: i64,
+    pub factor: f64,
+}
 
 /// What is known about a model's price.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -141,7 +56,7 @@ impl PriceKnown {
         }
         let is_provider = route.needs_key;
         match listed(&route.provider, model).filter(|_| is_provider) {
-            Some((row, _)) => Self::Listed(price_of(row)),
+            Some(row) => Self::Listed(price_of(row, Clock::System.now_ms() / 1000)),
             None if route.provider == "openrouter" && model.ends_with(":free") => Self::Free,
             None => Self::No,
         }
@@ -188,8 +103,8 @@ fn dearest(provider: &str) -> Price {
     let of_provider = PRICES.iter().find(|(name, _)| *name == provider);
     let rows = of_provider.map_or(PRICES, std::slice::from_ref);
     let rows = rows.iter().flat_map(|(_, rows)| *rows);
-    let row = rows.max_by(|one, other| one.3.total_cmp(&other.3));
-    row.map_or_else(Price::default, |row| price_of(*row))
+    let row = rows.max_by(|one, other| one.4.total_cmp(&other.4));
+    row.map_or_else(Price::default, |row| price_of(*row, 0))
 }
 
 /// Billionths of a dollar. `factors`: those of the input and of the output.
@@ -220,10 +135,30 @@ fn configured(route: &Route, model: &str) -> Option<Price> {
     best.map(|(_, price)| price)
 }
 
-fn listed(provider: &str, model: &str) -> Option<(Row, &'static str)> {
+/// The window of a provider's model in tokens, if the table has it.
+pub fn window(provider: &str, model: &str) -> Option<u32> {
+    listed(provider, model).map(|row| row.1)
+}
+
+/// The model of a provider whose name this one is a slip of: a letter or two differ, but no digit, as in
+/// those of a newer model.
+pub fn slip_of(provider: &str, model: &str) -> Option<&'static str> {
+    let model = model.to_lowercase();
+    let digits = |name: &str| name.replace(|char: char| !char.is_ascii_digit(), "");
+    let (_, rows) = PRICES.iter().find(|(name, _)| *name == provider)?;
+    let near = rows.iter().filter_map(|row| {
+        let distance = strsim::osa_distance(&model, &row.0.to_lowercase());
+        let is_slip = (1..=2).contains(&distance) && digits(&model) == digits(row.0);
+        is_slip.then_some((distance, row.0))
+    });
+    near.min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+fn listed(provider: &str, model: &str) -> Option<Row> {
     let (_, rows) = PRICES.iter().find(|(name, _)| *name == provider)?;
     let row = rows.iter().find(|row| is_version(model, row.0))?;
-    Some((*row, row.0))
+    Some(*row)
 }
 
 /// Whether a model is this one or a dated version of it. Anything else behind the name is another model.
@@ -240,17 +175,20 @@ fn is_version(model: &str, name: &str) -> bool {
     rest.is_empty() || is_date
 }
 
-fn price_of((_, input, cached, output, written): Row) -> Price {
+/// `now`: seconds since 1970.
+fn price_of((name, _, input, cached, output, written): Row, now: i64) -> Price {
+    let is_due = |change: &&Change| change.models.contains(&name) && change.from <= now;
+    let factor = CHANGES.iter().find(is_due).map_or(1.0, |row| row.factor);
     Price {
-        input,
-        output,
-        cached: Some(cached),
-        cache_write: Some(written),
+        input: input * factor,
+        output: output * factor,
+        cached: Some(cached * factor),
+        cache_write: Some(written * factor),
     }
 }
 
 fn tier(provider: &str, model: &str, usage: Usage) -> (f64, f64) {
-    let name = listed(provider, model).map_or("", |(_, name)| name);
+    let name = listed(provider, model).map_or("", |row| row.0);
     let is_above = |tier: &&Tier| tier.models.contains(&name) && usage.input > tier.above;
     let tier = TIERS.iter().find(is_above);
     tier.map_or((1.0, 1.0), |tier| (tier.input, tier.output))
@@ -415,21 +353,92 @@ mod tests {
     fn no_model_is_in_the_table_twice_and_the_cache_is_never_dearer() {
         for (provider, rows) in PRICES {
             assert!(known(provider).is_some(), "{provider}");
-            for (index, (name, input, cached, output, written)) in rows.iter().enumerate() {
+            for (index, (name, window, input, cached, output, written)) in rows.iter().enumerate() {
                 assert!(rows[..index].iter().all(|row| row.0 != *name), "{name}");
                 assert!(
                     cached <= input && input <= written && input < output,
                     "{name}"
                 );
+                assert!((32_000..=10_000_000).contains(window), "{name}");
             }
         }
         let all = PRICES.iter().flat_map(|(_, rows)| *rows);
         let names: Vec<_> = all.map(|row| row.0).collect();
-        assert!(
-            TIERS
-                .iter()
-                .flat_map(|tier| tier.models)
-                .all(|name| names.contains(name))
-        );
+        let tiers = TIERS.iter().flat_map(|tier| tier.models);
+        let changes = CHANGES.iter().flat_map(|change| change.models);
+        assert!(tiers.chain(changes).all(|name| names.contains(name)));
+    }
+
+    #[test]
+    fn a_price_that_changes_has_done_so_from_that_day_on() {
+        let row = listed("gemini", "gemini-4-argon").unwrap();
+        let day = CHANGES[0].from;
+        assert_eq!(price_of(row, day - 1).output, 10.0);
+        let after = price_of(row, day);
+        assert_eq!((after.input, after.output), (4.0, 20.0));
+        assert_eq!((after.cached, after.cache_write), (Some(0.2), Some(4.0)));
+    }
+
+    #[test]
+    fn the_models_of_today_have_a_price_and_a_window() {
+        for (provider, model, tokens) in [
+            ("anthropic", "claude-fable-5-2", 1_000_000),
+            ("anthropic", "claude-mythos-5-2", 1_000_000),
+            ("openai", "gpt-6.2-sol", 1_050_000),
+            ("openai", "gpt-6.1-terra", 1_050_000),
+            ("gemini", "gemini-3.8-flash", 1_048_576),
+            ("moonshot", "kimi-k3.1-pro", 1_048_576),
+            ("xai", "grok-4.7", 500_000),
+        ] {
+            let known = PriceKnown::of_model(&own(provider), model);
+            assert!(matches!(known, PriceKnown::Listed(_)), "{model}");
+            assert_eq!(window(provider, model), Some(tokens), "{model}");
+        }
+        assert_eq!(window("openai", "gpt-5.9"), None);
+    }
+
+    #[test]
+    fn a_slip_is_one_of_letters() {
+        for (model, expected) in [
+            ("claude-sonet-5-5", Some("claude-sonnet-5-5")),
+            ("cluade-opus-5", Some("claude-opus-5")),
+            ("claude-sonnet-5-6", None),
+            ("claude-opus-6", None),
+            ("claude-sonnet-5-5", None),
+            ("nope", None),
+        ] {
+            let slip = slip_of("anthropic", model);
+            // A name of the table is a slip of no other.
+            let slip = slip.filter(|_| window("anthropic", model).is_none());
+            assert_eq!(slip, expected, "{model}");
+        }
+        assert_eq!(slip_of("openai", "gtp-6-sol"), Some("gpt-6-sol"));
+    }
+
+    #[test]
+    fn every_row_has_the_date_of_its_check_and_the_oldest_is_shown() {
+        let text = include_str!("rows.rs");
+        let day = |text: &str| chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d").unwrap();
+        let (mut checked, mut dated) = (None, 0);
+        let mut oldest = "9999-12-31".to_owned();
+        for line in text.lines().map(str::trim) {
+            if let Some(comment) = line.strip_prefix("// checked ") {
+                let (dates, source) = comment.split_once(": ").unwrap();
+                assert!(!source.is_empty(), "{line}");
+                let (first, until) = dates.split_once(", until ").unwrap_or((dates, ""));
+                let is_after = until.is_empty() || day(until) > day(first);
+                assert!(is_after, "{line}");
+                checked = Some(first.to_owned());
+            } else if line.ends_with(", &[") {
+                checked = None;
+            } else if line.starts_with("(\"") {
+                let date = checked.clone().unwrap_or_else(|| panic!("no date: {line}"));
+                oldest = oldest.min(date);
+                dated += 1;
+            }
+        }
+        let rows: usize = PRICES.iter().map(|(_, rows)| rows.len()).sum();
+        assert_eq!(dated, rows);
+        assert!(oldest.starts_with(PRICES_DATE), "{oldest}");
     }
 }

@@ -121,7 +121,7 @@ fn models(servers: &[(&str, &Server)]) -> Models {
         ..AgentDefaults::default()
     };
     let providers = serde_json::from_str(&providers).unwrap();
-    Models::new(&agent, &providers, &|_| None, pool()).unwrap()
+    Models::new(&agent, None, &providers, &|_| None, pool()).unwrap()
 }
 
 fn question(entries: &[Entry]) -> Request<'_> {
@@ -251,7 +251,7 @@ fn anthropics_format_is_spoken_where_it_is_set() {
         ..AgentDefaults::default()
     };
     let providers = serde_json::from_str(&providers).unwrap();
-    let models = Models::new(&agent, &providers, &|_| None, pool()).unwrap();
+    let models = Models::new(&agent, None, &providers, &|_| None, pool()).unwrap();
     assert_eq!(ask(&models).0.unwrap().reply.text, "Hi.");
     let request = server.requests()[0].to_lowercase();
     assert!(request.starts_with("post /v1/messages "));
@@ -511,7 +511,7 @@ fn a_missing_key_is_reported_without_a_connection() {
         ..AgentDefaults::default()
     };
     let providers = std::collections::BTreeMap::new();
-    let models = Models::new(&agent, &providers, &|_| None, pool()).unwrap();
+    let models = Models::new(&agent, None, &providers, &|_| None, pool()).unwrap();
     assert_eq!(models.names(), ["anthropic/claude-sonnet-5"]);
     let (answer, heard) = ask(&models);
     let answer = answer.unwrap();
@@ -527,7 +527,7 @@ fn a_missing_key_is_reported_without_a_connection() {
 fn with_nothing_configured_the_helper_answers_without_an_error() {
     let providers = std::collections::BTreeMap::new();
     let agent = AgentDefaults::default();
-    let models = Models::new(&agent, &providers, &|_| None, pool()).unwrap();
+    let models = Models::new(&agent, None, &providers, &|_| None, pool()).unwrap();
     let answer = ask(&models).0.unwrap();
     assert_eq!(
         (answer.provider.as_str(), answer.failure),
@@ -555,7 +555,7 @@ fn a_server_is_asked_for_its_first_model_when_none_is_named() {
     };
     let providers = format!(r#"{{"ollama":{{"apiBase":"{}/v1"}}}}"#, server.base);
     let providers = serde_json::from_str(&providers).unwrap();
-    let models = Models::new(&agent, &providers, &|_| None, pool()).unwrap();
+    let models = Models::new(&agent, None, &providers, &|_| None, pool()).unwrap();
     for _ in 0..2 {
         assert_eq!(ask(&models).0.unwrap().model, "qwen3:8b");
     }
@@ -578,7 +578,7 @@ fn the_models_of_a_provider_that_is_not_configured_yet_are_listed_the_newest_fir
     };
     let route = Route::unsaved("anthropic", settings, &|_| None);
     let list = || offers::list(pool().tls(), &route, &Cancel::new());
-    assert_eq!(list().unwrap(), ["new", "old"]);
+    assert_eq!(list().unwrap().names, ["new", "old"]);
     let refused = list().unwrap_err();
     assert!(refused.is_key_refused() && !refused.to_string().contains("canary"));
     let not_offered = list().unwrap_err().to_string();
@@ -728,7 +728,7 @@ fn spent_by(format: &str, answer: &str, text: &str) -> Vec<Usage> {
         ..AgentDefaults::default()
     };
     let providers = serde_json::from_str(&providers).unwrap();
-    let models = Models::new(&agent, &providers, &|_| None, pool()).unwrap();
+    let models = Models::new(&agent, None, &providers, &|_| None, pool()).unwrap();
     let entries = [Entry::new(EntryKind::Person, "A word ".repeat(500))];
     let cancel = Cancel::new();
     let mut turn = models.for_turn(&cancel);

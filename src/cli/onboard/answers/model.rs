@@ -41,7 +41,7 @@ impl Interview<'_> {
 
     /// Warns of a model that has less than it needs on a server of one's own.
     fn warn_of_window(&mut self, model: &str) -> Result<()> {
-        let first = self.offers.as_ref().and_then(|offers| offers.first());
+        let first = self.offers.as_ref().and_then(|offers| offers.names.first());
         let Some(first) = first.cloned() else {
             return Ok(());
         };
@@ -55,11 +55,11 @@ impl Interview<'_> {
     fn judge_model(&self, provider: &str, model: &str) -> Option<String> {
         let offers = self.offers.as_ref()?;
         (!is_offered(model, offers))
-            .then(|| texts::model_not_listed(provider, model, &suggestion(model, offers)))
+            .then(|| texts::model_not_listed(provider, model, &suggestion(model, &offers.names)))
     }
 
     fn ask_model(&mut self, provider: &str, kept: &str, default: &str) -> Result<String> {
-        let offers = self.offers.clone().unwrap_or_default();
+        let offers = self.offers.clone().unwrap_or_default().names;
         if let ([only], "") = (offers.as_slice(), default) {
             self.outside.say(&texts::chosen(only))?;
             return Ok(kept.to_owned());

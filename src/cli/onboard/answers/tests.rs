@@ -54,7 +54,7 @@ impl Outside for Scene {
         self.note(&format!("warning: {text}"))
     }
 
-    fn list_models(&mut self, _: &str, settings: &Provider) -> Result<Trial<Vec<String>>> {
+    fn list_models(&mut self, _: &str, settings: &Provider) -> Result<Trial<Offers>> {
         let base = &settings.api_base;
         Ok(match settings.api_key.expose() {
             _ if self.is_cut_off || base.contains("nowhere") => {
@@ -62,7 +62,10 @@ impl Outside for Scene {
             }
             _ if base.ends_with("host") => Trial::Unclear("Not found.".to_owned()),
             "k-wrong" => Trial::Refused("Wrong key.".to_owned()),
-            _ => Trial::Works(self.offers.clone()),
+            _ => Trial::Works(Offers {
+                names: self.offers.clone(),
+                ..Offers::default()
+            }),
         })
     }
 
