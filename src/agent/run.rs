@@ -332,8 +332,10 @@ impl<'a> Run<'a> {
         let asked = self.models.ask(&request, &mut on_progress);
         self.report.usage.add(self.agent.count(&mut self.models));
         let answer = asked?;
-        // It is loaded by now.
-        self.agent.learn_window(&mut self.models);
+        if self.agent.learned.told_window(&self.model_name).is_some() {
+            // It is loaded by now.
+            self.agent.learn_window(&mut self.models);
+        }
         self.partial.clear();
         let model = match answer.model.split_once('/') {
             Some((vendor, _)) if vendor == answer.provider => answer.model.clone(),

@@ -150,11 +150,8 @@ impl Call<'_> {
         let mut whole = Vec::new();
         let progress = Progress::start(self.route.idle);
         let is_read = read(body, &mut decoder, progress, show, &mut whole);
-        let failed = |answer: &[u8]| {
-            let (reported, bytes) = decoder.spent(answer);
-            estimate::of_failed(reported, bytes, request)
-        };
-        *spent = failed(&whole);
+        let (reported, bytes) = decoder.spent(&whole);
+        *spent = estimate::of_failed(reported, bytes, request);
         let reply = match (is_read, whole.as_slice()) {
             (Err(no_answer), _) => return Err(no_answer),
             (Ok(()), []) => decoder.finish(show)?,

@@ -2,9 +2,12 @@
 //! model can. Ollama cuts without a word what is longer, and takes no size over OpenAI's API
 //! (<https://docs.ollama.com/api/openai-compatibility#setting-the-context-size>).
 
-use serde_json::json;
+use std::cell::Cell;
 
-use crate::http::{Client, Method};
+use serde_json::json;
+use tracing::subscriber::{NoSubscriber, with_default};
+
+use crate::http::{Client, Method, Response};
 use crate::json::{self, Members};
 use crate::limits::provider::{UNLOADED_WINDOW_TOKENS, WINDOW_BYTES_MAX, WINDOW_TIME};
 use crate::provider::call::headers;
@@ -58,6 +61,7 @@ pub(in crate::provider) fn ask(client: &Client, route: &Route, model: &str) -> O
         route,
         model,
         root: root.strip_suffix("/v1").unwrap_or(root),
+        status: Cell::new(Some(200)),
     };
     let window = match route.provider.as_str() {
         "ollama" => asking.ollama(),
@@ -67,10 +71,11 @@ pub(in crate::provider) fn ask(client: &Client, route: &Route, model: &str) -> O
     window.filter(|window| window.tokens > 0)
 }
 
-/// Asks a server within the time that all questions about a window may take together.
+/// Asks a server within the time that all questions about a window may take together. The log has nothing of them: they are
+/// no part of a conversation, and most may fail.
 pub(in crate::provider) fn within_time<T>(client: &Client, ask: impl FnOnce() -> T) -> T {
     client.set_reply_time(Some(WINDOW_TIME));
-    let answer = ask();
+    let answer = with_default(NoSubscriber::default(), ask);
     client.set_reply_time(None);
     answer
 }
@@ -82,6 +87,9 @@ struct Asking<'a> {
     model: &'a str,
     /// The server's address, without the version of its API.
     root: &'a str,
+    /// The status of its last answer; `None` where it could not be reached or did not answer in time, and is asked
+    /// nothing more.
+    status: Cell<Option<u16>>,
 }
 
 impl Asking<'_> {
@@ -99,17 +107,22 @@ impl Asking<'_> {
     ) -> Option<T> {
         let mut headers = headers(self.route);
         headers.push(("content-type", "application/json"));
-        let response = self.client.ask(method, url, &headers, body).ok()?;
-        let is_found = response.status() == 200;
+        if self.status.get().is_none() {
+            return None;
+        }
+        let response = self.client.ask(method, url, &headers, body);
+        let status = response.as_ref().ok().map(Response::status);
+        self.status.set(status);
+        let response = response.ok()?;
         let answer = response.read_to_end(WINDOW_BYTES_MAX).ok()?;
         let members = json::envelope_from_slice(&answer).ok()?;
-        read(&members).filter(|_| is_found)
+        read(&members).filter(|_| status == Some(200))
     }
 
     /// Finds out by the list of models what the server is. Each program writes more into it than OpenAI has.
     fn by_list(&self, url: &str) -> Option<Window> {
-        let (told, owner) = self.call(Method::GET, url, None, |list| {
-            self.entry(list, "data", &["id"], |entry| {
+        let listed = self.call(Method::GET, url, None, |list| {
+            let entry = self.entry(list, "data", &["id"], |entry| {
                 let meta = entry.members("meta");
                 let told = [
                     (entry.number("max_model_len"), Server::Vllm),
@@ -121,8 +134,14 @@ impl Asking<'_> {
                 let owner = entry.text("owned_by");
                 let trained = meta.number("n_ctx_train");
                 Some((told.ok_or(trained), owner))
-            })
-        })?;
+            });
+            Some(entry)
+        });
+        let Some(listed) = listed else {
+            let has_no_list = self.status.get() == Some(404);
+            return has_no_list.then(|| self.by_trying())?;
+        };
+        let (told, owner) = listed?;
         let trained = match told {
             Ok(window) => return Some(window),
             Err(trained) => trained,
@@ -134,6 +153,10 @@ impl Asking<'_> {
             let guess = trained.map(|tokens| window(tokens, true, Server::LlamaCpp));
             return self.llama_cpp().or(guess);
         }
+        self.by_trying()
+    }
+
+    fn by_trying(&self) -> Option<Window> {
         self.ollama()
             .or_else(|| self.lm_studio())
             .or_else(|| self.llama_cpp())
