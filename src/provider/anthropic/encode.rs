@@ -65,15 +65,17 @@ pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<
     body.finish()
 }
 
-/// Thinking may be asked for unless the calls that are being answered came without it: the API
-/// refuses a conversation that turns it on within a turn, as one resumed from the disk would.
+/// Thinking may be asked for unless the calls that are being answered came without it: with a budget, the
+/// API refuses a conversation that turns it on within a turn, as one that is resumed from the disk or that
+/// another API began (its sealed thoughts mean nothing here) would. Adaptive thinking has no such rule
+/// (<https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking>, "Validation changes").
 fn may_think(request: &Request<'_>, quirks: Quirks) -> bool {
     let is_assistant = |entry: &&&Entry| entry.kind == EntryKind::Assistant;
     let last = request.entries.iter().rfind(is_assistant);
     let lacks = last.is_some_and(|entry| {
         !entry.tool_calls.is_empty() && !entry.reasoning.iter().any(is_signed)
     });
-    quirks.thinking && !lacks
+    quirks.thinking && (quirks.adaptive || !lacks)
 }
 
 fn is_signed(reasoning: &Reasoning) -> bool {

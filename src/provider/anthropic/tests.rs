@@ -153,19 +153,21 @@ fn thinking_is_asked_for_in_the_way_of_the_models_age() {
     assert!(encoded(&off, "claude-fable-5").ends_with(least));
 }
 
-/// The API refuses a turn that begins without thinking and goes on with it.
+/// With a budget, the API refuses a turn that begins without thinking and goes on with it.
 #[test]
-fn a_turn_resumed_without_its_thinking_goes_on_without() {
-    let wanted = |entries: &[Entry]| {
+fn a_turn_resumed_without_its_thinking_goes_on_without_unless_it_is_adaptive() {
+    let wanted_of = |model: &str, entries: &[Entry]| {
         let request = Request {
             reasoning_effort: Some(ReasoningEffort::Low),
             ..request(entries)
         };
-        encoded(&request, "claude-opus-4-5").contains(r#""thinking":{"#)
+        encoded(&request, model).contains(r#""thinking":{"#)
     };
+    let wanted = |entries: &[Entry]| wanted_of("claude-opus-4-5", entries);
     assert!(wanted(&conversation(signed())));
     let mut resumed = conversation(Vec::new());
     assert!(!wanted(&resumed));
+    assert!(wanted_of("claude-sonnet-5-5", &resumed));
     resumed.push(Entry::new(EntryKind::Assistant, "A cat."));
     resumed.push(Entry::new(EntryKind::Person, "And now?"));
     assert!(wanted(&resumed));
