@@ -394,6 +394,8 @@ HOME={w}; sh ~/x.sh ¦ HOME={w} sh -c 'sh ~/x.sh' ¦ PWD={w}/sub sh -c '. $PWD/y
 ln -s {w} /mnt/l; sh /mnt/l/x.sh ¦ mount --bind . /mnt && /mnt/x.sh ¦ chroot sub /y.sh ¦ unshare --root={w} /x.sh
 ln -s {w}/.. /mnt/l; sh /mnt/l/workspace/x.sh ¦ printf 's\165b' | bash -s a ¦ echo x | sed s/x/y/ | . /dev/stdin
 printf 'sh s\165b/y.sh' | sh ¦ echo c2ggeC5zaAo= | base64 -d | sudo -n bash ¦ sh <<< "$(cat list)" ¦ . /dev/stdin <<<$x ¦ echo c2gK | base64 -d | su root
+awk 'BEGIN{system("sh x" ".sh")}' ¦ mawk 'BEGIN{"sh x" ".sh" | getline}' ¦ python3 -c 'exec(open("x"+".sh").read())'
+perl -e 'do "x"."y"' ¦ node --eval 'require("./x"+"y")' ¦ sudo php -r 'include "x"."y";' ¦ sh -c "ruby -e 'load %w[x y]*%q()'"
 f=x; sh $f.sh ¦ read f < list; sh $f ¦ PATH=$X:/bin x.sh ¦ sh --file=$X ¦ make -C$X ¦ tool @$X ¦ sudo -D $X ./x.sh"#;
     let over_lines = [
         "sh <<E\nsh ~root/..{w}/x.sh\nE",
@@ -437,7 +439,7 @@ ls -la /etc ¦ systemctl restart nginx ¦ journalctl -u ssh -n 20 ¦ df -h ¦ ca
 grep 'a\.b' /etc/hosts ¦ sed 's/a\/b/c/' /etc/hosts ¦ grep "a\.b" /etc/hosts ¦ sed -i s/a/b/ /etc/hosts ¦ echo "${HOME}" ~
 cat ~/notes ¦ ls ~ ¦ ls x.sh~ ¦ grep -r 'a\.b' . ¦ sudo cat "$HOME/x" ¦ sudo cat ~/x ¦ ls $HOME/x ¦ ip addr add 10.0.0.1/24 dev eth0 ¦ ufw allow 22/tcp ¦ date +%d/%m/%Y
 timedatectl set-timezone Europe/Zurich ¦ curl -H 'Accept: application/json' http://localhost/x ¦ rsync -a /etc host:/backup
-printf 'a\n' ¦ tail -n 5 /var/log/syslog | grep 'a\|b' ¦ sudo -n systemctl status ssh ¦ timeout 5 ping -c 1 localhost
+printf 'a\n' ¦ awk -F: '/root/' /etc/passwd ¦ tail -n 5 /var/log/syslog | grep 'a\|b' ¦ sudo -n systemctl status ssh ¦ timeout 5 ping -c 1 localhost
 ls -l /var/log/ | grep ssh ¦ ls | grep sh ¦ journalctl -u ssh | grep bash ¦ nice -n 5 ls / ¦ service ssh restart ¦ sh ./x.sh ¦ sudo sh x.sh ¦ cat x.sh | sh ¦ sh < x.sh
 mount /dev/sda1 /mnt ¦ mount -o remount,rw /
 ln -s /etc/hosts /srv/hosts ¦ dash -V | grep 1 ¦ docker ps ¦ echo done > /dev/null 2>&1 ¦ sh -c 'exit 1' ¦ find /var/log -name syslog ¦ cd sub && ./y.sh"#;

@@ -2,7 +2,7 @@
 //! known before the line runs: whatever a shell or a program may still read as another name is unresolved.
 
 use super::missing::{self, is_listed};
-use super::{Place, Result, bounds, risk, too_long};
+use super::{INTERPRETERS, Place, Result, bounds, risk, too_long};
 
 /// Characters at which a line is cut into what may be paths, beside the words of the shell.
 const SEPARATORS: &str = "'\"`()[]{}<>;|&=,:@$*?!#\\%^";
@@ -139,7 +139,7 @@ impl Line {
             let is_text = is_text(words) && !self.runs_lines;
             let splits = |word: &String| word.starts_with("-S") || word.starts_with("--split");
             let is_env = words.iter().any(|word| base(word) == "env");
-            if is_env && words.iter().any(splits) && text.contains('\\') {
+            if is_env && words.iter().any(splits) && text.contains('\\') || makes_names(words) {
                 open.push(text.to_owned());
             }
             for word in words {
@@ -258,6 +258,27 @@ fn runs_lines(line: &str) -> bool {
         let mut words = words.iter().enumerate();
         words.any(|(at, word)| missing::is_runner(base(word)) && !is_folder(at, word))
     })
+}
+
+/// Whether a command has code that can put names together: of an interpreter, or of awk where that runs or reads something.
+fn makes_names(words: &[String]) -> bool {
+    let letters = |word: &String| {
+        let letters = word.strip_prefix('-').unwrap_or_default();
+        let letters = letters
+            .strip_prefix('-')
+            .map_or(letters, |name| name.get(..1).unwrap_or_default());
+        letters.contains(['c', 'e', 'E', 'r', 'p'])
+    };
+    let reaches = |word: &String| {
+        ["system", "getline", "|", "@load"]
+            .iter()
+            .any(|part| word.contains(part))
+    };
+    let is_awk = |word: &String| base(word).ends_with("awk");
+    let is_interpreter =
+        |word: &String| INTERPRETERS.iter().any(|name| base(word).starts_with(name));
+    words.iter().any(is_awk) && words.iter().any(reaches)
+        || words.iter().any(is_interpreter) && words.iter().any(letters)
 }
 
 /// Whether a command runs what it reads: a shell without a script.
