@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -274,6 +275,70 @@ fn nothing_in_the_sandbox_changes_what_a_command_outside_reads() {
         assert!(told[2].contains("exit status 0"), "{}", told[2]);
         assert!(home.workspace("own.txt").exists());
         assert!(told[5].contains("alone"), "{}", told[5]);
+    }
+}
+
+/// What a configured command reads on the host is not changed by one in the sandbox while it runs.
+#[test]
+fn nothing_in_the_sandbox_changes_what_a_configured_command_reads() {
+    const WRITE: &str =
+        "until [ -e flag ]; do sleep 0.01; done; echo 'echo from the sandbox' >part.sh";
+    const READ: &str = "touch flag; i=0; until grep -q sandbox part.sh || [ $i -eq 30 ]; do sleep 0.1; i=$((i + 1)); done; \
+                        . ./part.sh; echo it ran";
+    let session = json!({"command": WRITE, "background": true});
+    let model = Model::playing([call("exec", session), say("started")]);
+    let telegram = Telegram::start();
+    let mut home = Home::with_telegram(&model, &telegram);
+    let deploy = json!({"deploy": {"run": READ, "where": "host"}});
+    home.set("/commands", deploy);
+    fs::write(home.workspace("part.sh"), "echo original\n").unwrap();
+    let gateway = Gateway::start(&home);
+    let ana = telegram.person(1001, "Ana", None);
+    ana.says("go");
+    telegram.wait_for_message(ana.chat(), |message| message.text.contains("started"));
+    ana.says("/deploy");
+    let told = telegram.wait_for_message(ana.chat(), |message| {
+        message.text.contains("it ran") || message.text.contains("have to end first")
+    });
+    assert!(!told.text.contains("from the sandbox"), "{}", told.text);
+    gateway.stop().ends_with(0);
+}
+
+/// A script that the line names in a way that is only resolved when it runs is bound with the workspace.
+#[test]
+fn a_script_behind_an_open_name_is_not_run_when_it_has_changed() {
+    for line in [
+        "sh ~root/..{w}/x.sh",
+        "sh {w}$USER/x.sh",
+        "env -S'sh\\_x.sh'",
+        "service ../..{w}/x.sh run",
+    ] {
+        let command = Arc::new(OnceLock::<String>::new());
+        let asked = Arc::clone(&command);
+        let model = Model::answering(move |request| {
+            let is_over = request
+                .messages()
+                .iter()
+                .any(|message| message["role"] == "tool");
+            match asked.get() {
+                Some(line) if !is_over => outside(line, json!({})),
+                _ => say("done"),
+            }
+        });
+        let home = Home::with_model(&model);
+        let workspace = home.workspace("").canonicalize().unwrap();
+        let folder = workspace.to_str().unwrap().trim_end_matches('/');
+        command.set(line.replace("{w}", folder)).unwrap();
+        fs::write(home.workspace("x.sh"), "echo good\n").unwrap();
+        let mut terminal = Terminal::start(&home, &["agent", "-m", "do it"]);
+        terminal.wait_for("Run it?");
+        fs::write(home.workspace("x.sh"), "echo another\n").unwrap();
+        terminal.type_text("y");
+        terminal.type_text(RETURN);
+        assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+        assert!(!terminal.shown().contains("[a]"), "{}", terminal.shown());
+        let told = &model.tool_results()[0];
+        assert!(told.contains("changed since it was approved"), "{told}");
     }
 }
 

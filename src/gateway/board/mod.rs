@@ -252,6 +252,7 @@ impl Asking<'_> {
             line,
             unsandboxed: true,
             changes: false,
+            is_configured: false,
             decision: "allowed: built in, it only reads",
             time: Some(time),
             language: self.language,

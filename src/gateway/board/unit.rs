@@ -84,6 +84,7 @@ impl Asking<'_> {
             line: &asked.line(),
             unsandboxed: true,
             changes: true,
+            is_configured: false,
             decision: "confirmed by the person",
             time: Some(CHANGE_TIME),
             language,

@@ -6,6 +6,7 @@
 
 mod missing;
 mod tree;
+mod words;
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -21,6 +22,7 @@ use crate::approval::Script;
 use crate::error::{Error, Result};
 use crate::limits::tools as bounds;
 pub(super) use missing::ignores_folder;
+use words::Line;
 
 /// What a command uses of the files that the model can write.
 #[derive(Debug, Default)]
@@ -55,6 +57,8 @@ pub(super) struct Place<'a> {
     pub folder: &'a Path,
     /// HOME of the command.
     pub home: &'a Path,
+    /// The workspace, where the model can write to it.
+    pub workspace: &'a Path,
     /// Whether the model can write to a real path.
     pub is_writable: &'a dyn Fn(&Path) -> bool,
 }
@@ -101,8 +105,9 @@ const INTERPRETERS: [&str; 8] = [
     "python", "pip", "pytest", "node", "perl", "ruby", "php", "lua",
 ];
 
-/// Characters at which a line is cut into what may be paths, beside the words of the shell.
-const SEPARATORS: &str = "'\"`()[]{}<>;|&=,:@$*?!#\\%^";
+/// Where programs look for relative paths that they do not look for where they run: `service`, what begins in the root
+/// folder, and a shell of root's.
+const ELSEWHERE: [&str; 3] = ["/etc/init.d", "/", "/root"];
 
 /// Finds what a line uses. An error says why an approval cannot cover it.
 pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
@@ -110,10 +115,19 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
         place,
         folders: vec![place.folder.to_owned()],
         named: Vec::new(),
+        has_folder: false,
+        is_unresolved: false,
         lookups: 0,
         uses: Uses::default(),
     };
-    let words = words_of(line, place)?;
+    let Line {
+        words,
+        candidates,
+        unresolved,
+        has_open_names,
+        relocates,
+        ..
+    } = Line::read(line, place)?;
     // A function may be called in a folder that is entered further behind.
     let mut known = 0;
     while known < search.folders.len() {
@@ -137,13 +151,19 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
     };
     let is_writable = (place.is_writable)(place.folder);
     search.uses.loads_unbound |= is_writable && programs.iter().any(is_builder);
-    let has_open_names = missing::has_open_names(line);
     search.uses.loads_unbound |= has_open_names;
-    search.missing(line)?;
-    search.trees(
-        &programs,
-        has_open_names || missing::runs_what_it_finds(line),
-    )?;
+    search.missing(&candidates)?;
+    search.is_unresolved |= !unresolved.is_empty() || relocates && search.has_folder;
+    search.uses.loads_unbound |= search.is_unresolved;
+    for word in unresolved
+        .iter()
+        .filter(|word| word.contains(['/', '~', '\\']) && !word.contains(char::is_whitespace))
+    {
+        search.name(word.clone());
+    }
+    let runs_found = missing::runs_what_it_finds(line);
+    let finds_here = runs_found && (search.has_folder || line.contains("find -"));
+    search.trees(&programs, has_open_names || runs_found, finds_here)?;
     let is_loader = |program: &&str| LOADERS.iter().any(|name| program.starts_with(name));
     if programs.iter().any(is_loader) {
         search.modules();
@@ -155,62 +175,6 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
         influences.push(format!("and {over} more"));
     }
     Ok(search.uses)
-}
-
-/// Whatever in the line may be a path, each once.
-fn words_of(line: &str, place: &Place<'_>) -> Result<Vec<String>> {
-    let (folder, home) = (place.folder.to_string_lossy(), place.home.to_string_lossy());
-    let mut words = Words::default();
-    words.collect(line, 0);
-    let mut expanded = line.replace("~/", &format!("{home}/"));
-    for (name, path) in [
-        ("$PWD", &folder),
-        ("${PWD}", &folder),
-        ("$(pwd)", &folder),
-        ("`pwd`", &folder),
-        ("$HOME", &home),
-        ("${HOME}", &home),
-    ] {
-        expanded = expanded.replace(name, path);
-    }
-    if expanded != line {
-        words.collect(&expanded, 0);
-    }
-    match words.0.len() > bounds::BOUND_WORDS {
-        true => Err(too_long()),
-        false => Ok(words.0),
-    }
-}
-
-#[derive(Default)]
-struct Words(Vec<String>);
-
-impl Words {
-    fn collect(&mut self, line: &str, depth: usize) {
-        for word in risk::words(line) {
-            // A script within a script.
-            let is_line = word.contains(char::is_whitespace) && word.len() < line.len();
-            if is_line && depth < bounds::SPLIT_DEPTH {
-                self.collect(&word, depth + 1);
-            }
-            let value = word.split_once('=').map(|(_, value)| value);
-            let behind_option = word.get(2..).filter(|_| word.starts_with('-'));
-            let behind_at = word.strip_prefix('@');
-            for part in [value, behind_option, behind_at].into_iter().flatten() {
-                self.push(part);
-            }
-            self.push(&word);
-        }
-        let is_separator = |char: char| char.is_whitespace() || SEPARATORS.contains(char);
-        line.split(is_separator).for_each(|part| self.push(part));
-    }
-
-    fn push(&mut self, word: &str) {
-        let is_known = || self.0.iter().any(|known| known == word);
-        if self.0.len() <= bounds::BOUND_WORDS && !word.is_empty() && !is_known() {
-            self.0.push(word.to_owned());
-        }
-    }
 }
 
 /// What a path leads to, held open without being used.
@@ -283,6 +247,10 @@ struct Search<'a> {
     folders: Vec<PathBuf>,
     /// The folders that the line names and the model can write.
     named: Vec<PathBuf>,
+    /// Whether the line names a folder in which or below which is what the model can write.
+    has_folder: bool,
+    /// Whether a name is only known once the line runs, so that it can be any in the workspace.
+    is_unresolved: bool,
     lookups: usize,
     uses: Uses,
 }
@@ -309,11 +277,16 @@ impl Search<'_> {
             // Nobody knows here what it stands for.
             self.influence(&self.place.folder.join(word), "");
         }
-        let is_absolute = word.starts_with('/');
+        if word.starts_with('/') {
+            return self.path(Path::new(word));
+        }
         for at in 0..self.folders.len() {
             self.path(&self.folders[at].join(word))?;
-            if is_absolute {
-                break;
+        }
+        if word.contains('/') {
+            let home = self.place.home;
+            for folder in ELSEWHERE.iter().map(Path::new).chain([home]) {
+                self.path(&folder.join(word))?;
             }
         }
         Ok(())
@@ -327,12 +300,14 @@ impl Search<'_> {
             let Some(found) = Located::at(&self.folders[at].join(folder)) else {
                 continue;
             };
-            if !found.metadata.is_dir() || !(self.place.is_writable)(&found.path) {
+            if !found.metadata.is_dir() {
                 continue;
             }
+            let is_writable = (self.place.is_writable)(&found.path);
             for name in names(&found.path) {
-                if fast_glob::glob_match(pattern, &name) {
-                    self.path(&found.path.join(name))?;
+                let path = found.path.join(&name);
+                if fast_glob::glob_match(pattern, &name) && (is_writable || self.leads_in(&path)) {
+                    self.path(&path)?;
                 }
             }
         }
@@ -340,6 +315,14 @@ impl Search<'_> {
             self.influence(&self.place.folder.join(word), "");
         }
         Ok(())
+    }
+
+    /// Whether a path leads to what the model can write, or to a folder around it.
+    fn leads_in(&self, path: &Path) -> bool {
+        let real = path.canonicalize();
+        real.is_ok_and(|real| {
+            (self.place.is_writable)(&real) || self.place.workspace.starts_with(&real)
+        })
     }
 
     fn path(&mut self, path: &Path) -> Result<()> {
@@ -353,6 +336,7 @@ impl Search<'_> {
         let kind = found.metadata.file_type();
         let is_writable = (self.place.is_writable)(&found.path);
         if kind.is_dir() {
+            self.has_folder |= is_writable || self.place.workspace.starts_with(&found.path);
             if is_writable {
                 self.influence(&found.path, "/");
                 if !self.named.contains(&found.path) {
@@ -398,22 +382,26 @@ impl Search<'_> {
     }
 
     /// Binds the names of files that do not exist yet.
-    fn missing(&mut self, line: &str) -> Result<()> {
-        let home = self.place.home.to_string_lossy();
-        for word in missing::candidates(line) {
-            let word = word.replace("~/", &format!("{home}/"));
+    fn missing(&mut self, candidates: &[String]) -> Result<()> {
+        for word in candidates {
             let paths: Vec<PathBuf> = self
                 .folders
                 .iter()
-                .map(|folder| folder.join(&word))
+                .map(|folder| folder.join(word))
                 .collect();
             if paths.iter().any(|path| path.exists()) {
                 continue;
             }
+            let leads_up = word.split('/').any(|part| part == "..");
             for path in paths {
                 self.lookups += 1;
-                let place =
-                    missing::place_of(&path).filter(|place| (self.place.is_writable)(place));
+                let place = missing::place_of(&path);
+                // It may be another one for the program, or once what is on the way exists.
+                if leads_up || place.is_none() {
+                    self.is_unresolved = true;
+                    self.name(word.clone());
+                }
+                let place = place.filter(|place| (self.place.is_writable)(place));
                 let Some(place) = place.filter(|place| !self.uses.is_bound(place)) else {
                     continue;
                 };
@@ -435,24 +423,34 @@ impl Search<'_> {
     }
 
     /// Binds whole folders, for a line that runs or reads what is in them without naming it.
-    fn trees(&mut self, programs: &[&str], has_open_names: bool) -> Result<()> {
+    fn trees(&mut self, programs: &[&str], has_open_names: bool, finds_here: bool) -> Result<()> {
         let takes_names = programs
             .iter()
             .any(|program| ["xargs", "parallel"].contains(program));
-        if !(has_open_names || takes_names || programs.contains(&"run-parts")) {
+        let is_any = takes_names || finds_here || self.is_unresolved;
+        if !(has_open_names || is_any || programs.contains(&"run-parts")) {
             return Ok(());
         }
         let mut folders = std::mem::take(&mut self.named);
-        if takes_names && (self.place.is_writable)(self.place.folder) {
-            folders.push(self.place.folder.to_owned());
+        if is_any {
+            folders.extend([self.place.folder, self.place.workspace].map(Path::to_owned));
         }
+        folders.retain(|folder| (self.place.is_writable)(folder));
+        let all = folders.clone();
+        folders.retain(|folder| {
+            !folder
+                .ancestors()
+                .skip(1)
+                .any(|above| all.iter().any(|one| one == above))
+        });
+        folders.dedup();
         let mut left = bounds::BOUND_TREE;
         for folder in folders {
             let mark = tree::mark(&folder, &mut left).ok_or_else(|| {
                 let (most, path) = (bounds::BOUND_TREE, folder.display());
                 refused(&format!(
                     "{path} has more than {most} files that commands in the sandbox can change, too many to be bound to an \
-                     approval"
+                     approval; write out the names that it uses"
                 ))
             })?;
             self.uses.marks.push((folder, mark));
@@ -520,10 +518,13 @@ impl Search<'_> {
             return;
         }
         let name = path.strip_prefix(self.place.folder).unwrap_or(path);
-        let name = match name.as_os_str().is_empty() {
+        self.name(match name.as_os_str().is_empty() {
             true => "./".to_owned(),
             false => format!("{}{suffix}", name.display()),
-        };
+        });
+    }
+
+    fn name(&mut self, name: String) {
         if !self.uses.influences.contains(&name) {
             self.uses.influences.push(name);
         }

@@ -303,6 +303,7 @@ impl Commands {
         let place = Place {
             folder,
             home: &self.exec.outside_home(),
+            workspace: &self.workspace,
             is_writable: &|path| self.exec.is_writable(path),
         };
         bound::find(line, &place)

@@ -23,6 +23,8 @@ pub struct OwnerAction<'a> {
     pub unsandboxed: bool,
     /// Whether it changes anything there: not while `tools.exec.approval` is `never`.
     pub changes: bool,
+    /// Whether it is a line of the configuration, which may read what the model can write.
+    pub is_configured: bool,
     /// Why it may run, for the audit log.
     pub decision: &'a str,
     /// When it is ended; `None`: as other commands.
@@ -47,7 +49,7 @@ impl Toolbox {
         if action.changes && action.unsandboxed && commands.mode == ApprovalMode::Never {
             return Err(Error::Failed(texts::never(language).to_owned()));
         }
-        let request = Request {
+        let mut request = Request {
             command: action.line.to_owned(),
             folder: Folder::at(self.workspace.path())?,
             unsandboxed: action.unsandboxed,
@@ -59,6 +61,9 @@ impl Toolbox {
             uses: Uses::default(),
             held: None,
         };
+        if action.unsandboxed && action.is_configured {
+            commands.hold_still(&mut request, caller)?;
+        }
         let Permit::Run(entry) = commands.start(&request, caller, action.decision)? else {
             return Err(Error::Failed(texts::denied(language).to_owned()));
         };

@@ -3,9 +3,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::risk;
 use crate::approval::pattern::is_plain_line;
-use crate::limits::tools::{LINKS_FOLLOWED, SPLIT_DEPTH};
+use crate::limits::tools::LINKS_FOLLOWED;
 
 /// Programs whose first argument is a script, or a folder of them.
 const RUNNERS: &str = "sh bash dash ash zsh ksh . source python perl node ruby php lua run-parts";
@@ -21,59 +20,72 @@ const SETTINGS: &str = "conf cfg ini yml yaml toml json env";
 
 /// Programs that do not care in which folder they run, and read no file that their line names but for options that are not
 /// among the [`PLAIN_OPTIONS`].
-const FOLDERLESS: &str = "systemctl journalctl service apt apt-get df free uptime hostnamectl loginctl networkctl \
-                          resolvectl nmcli iw rfkill vcgencmd reboot poweroff shutdown ping who w kill pkill id";
+const FOLDERLESS: &str = "systemctl journalctl apt apt-get df free uptime hostnamectl loginctl networkctl \
+                          resolvectl iw rfkill vcgencmd reboot poweroff shutdown ping who w kill pkill id";
 
 /// Options that name no file for any of these.
 const PLAIN_OPTIONS: &str =
     "-y -h -H -n -u -q -l -a -e -x -b -f -fu -r --now --yes --all --no-pager";
 
-/// Words that may name a file, as far as anybody can tell without running the line: with a path, with the ending of a
-/// script, or behind a program that runs scripts.
-pub(super) fn candidates(line: &str) -> Vec<String> {
+/// Words of a command that may name a file, as far as anybody can tell without running it: with a path, with the ending of a
+/// script, or behind a program that runs scripts. A `/` alone makes a path only where `is_plain`: not in a text.
+pub(super) fn candidates(words: &[String], is_plain: bool) -> Vec<String> {
     let mut found = Vec::new();
-    collect(line, 0, &mut found);
-    found
-}
-
-fn collect(line: &str, depth: usize, found: &mut Vec<String>) {
-    for words in risk::commands(line) {
-        command(words, line, depth, found);
-    }
-}
-
-fn command(words: Vec<String>, line: &str, depth: usize, found: &mut Vec<String>) {
     // Whether the word is an argument of a runner, one of a reader, or behind `-f`.
     let (mut is_run, mut is_read, mut is_file) = (false, false, false);
     for word in words {
-        let is_line = word.contains(char::is_whitespace) && word.len() < line.len();
-        if is_line && depth < SPLIT_DEPTH {
-            collect(&word, depth + 1, found);
-        }
         let option = word.strip_prefix('-');
         let part = match (word.split_once('='), option, word.strip_prefix('@')) {
             (Some((_, value)), ..) => value,
             (None, Some(_), _) => word.get(2..).unwrap_or_default(),
             (None, None, Some(behind)) => behind,
-            (None, None, None) => &word,
+            (None, None, None) => word,
         };
         let is_script = (is_run || is_read || is_file) && option.is_none();
         let is_set = word.contains('=') && is_listed(SETTINGS, ending_of(part));
-        if is_name(part) && (is_script || is_set || is_like_a_file(part)) {
+        let (name, _) = word.split_once('=').unwrap_or_default();
+        if is_name(part) && (is_script || is_set) {
             found.push(part.to_owned());
         }
-        is_file = option.is_some_and(|letters| letters == "f" || letters == "-file");
+        // A list of folders, or a place on another machine.
+        for part in part.split(':').filter(|part| is_name(part)) {
+            let is_path = is_plain && part.contains('/') && !is_address(part);
+            if is_path || is_like_a_file(part) || name.ends_with("PATH") {
+                found.push(part.to_owned());
+            }
+        }
+        is_file = option.is_some_and(|letters| is_listed("f file -file", letters));
         is_run = match option {
             // The next word is a line.
             Some(letters) => is_run && !letters.contains(['c', 'e', 'm']),
             None => {
-                let program = word.rsplit('/').next().unwrap_or(&word);
+                let program = word.rsplit('/').next().unwrap_or(word);
+                is_file |= program == "file";
                 is_read |= is_listed(READERS, program);
-                let version = |char: char| char.is_ascii_digit() || char == '.';
-                is_listed(RUNNERS, program) || is_listed(RUNNERS, program.trim_end_matches(version))
+                is_runner(program)
             }
         };
     }
+    found
+}
+
+/// Whether a program runs scripts, in whatever version.
+pub(super) fn is_runner(program: &str) -> bool {
+    let version = |char: char| char.is_ascii_digit() || char == '.';
+    let bare = program.trim_end_matches(version);
+    is_listed(RUNNERS, program) || is_listed(RUNNERS, bare)
+}
+
+/// Whether a word is a network such as `10.0.0.0/8`, or a port such as `22/tcp`.
+fn is_address(word: &str) -> bool {
+    let (before, after) = word.split_once('/').unwrap_or_default();
+    let is_number = |text: &str, more: &str| {
+        !text.is_empty()
+            && text
+                .chars()
+                .all(|char| char.is_ascii_digit() || more.contains(char))
+    };
+    is_number(before, ".") && (is_number(after, "") || is_listed("tcp udp", after))
 }
 
 /// Whether a word is a name as it stands, and no text, pattern, address or option.
@@ -96,11 +108,11 @@ fn ending_of(name: &str) -> &str {
     ending.unwrap_or_default()
 }
 
-fn is_listed(list: &str, word: &str) -> bool {
+pub(super) fn is_listed(list: &str, word: &str) -> bool {
     list.split_ascii_whitespace().any(|listed| listed == word)
 }
 
-/// Whether a line runs one program, with plain words, that does not care where it runs.
+/// Whether a line runs one program, with plain words and no path but the root folder, that does not care where it runs.
 pub(in crate::tools::commands) fn ignores_folder(line: &str) -> bool {
     let mut words = line
         .split_ascii_whitespace()
@@ -109,16 +121,10 @@ pub(in crate::tools::commands) fn ignores_folder(line: &str) -> bool {
         && words
             .next()
             .is_some_and(|program| is_listed(FOLDERLESS, program))
-        && words.all(|word| !word.starts_with('-') || is_listed(PLAIN_OPTIONS, word))
-}
-
-/// Whether names in a line are only known once a shell has read it.
-pub(super) fn has_open_names(line: &str) -> bool {
-    let known = KNOWN_VARIABLES.iter().fold(line.to_owned(), |rest, name| {
-        let rest = rest.replace(&format!("${{{name}}}"), "");
-        rest.replace(&format!("${name}"), "")
-    });
-    known.contains(['*', '?', '[', '{', '$', '`'])
+        && words.all(|word| {
+            let is_path = word.contains('/') && word != "/" || word == "link";
+            !is_path && (!word.starts_with('-') || is_listed(PLAIN_OPTIONS, word))
+        })
 }
 
 /// Whether a line has an option by which `find` runs a program (find(1)): `-exec`, `-execdir`, `-ok`, `-okdir`.
@@ -126,9 +132,6 @@ pub(super) fn runs_what_it_finds(line: &str) -> bool {
     let line = line.replace(['\'', '"', '\\'], "");
     line.contains("-exec") || line.contains("-ok")
 }
-
-/// Variables that the line gets from us, and not from a file.
-const KNOWN_VARIABLES: [&str; 7] = ["HOME", "PWD", "PATH", "USER", "LANG", "TERM", "TZ"];
 
 /// Where a path will be that does not lead to anything now: the real path of the nearest folder that exists, with the
 /// rest behind it. `None` when it cannot be told.

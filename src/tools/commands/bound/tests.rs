@@ -31,10 +31,15 @@ impl Bench {
     }
 
     fn find(&self, line: &str) -> Result<Uses> {
+        self.find_in(&self.workspace, line)
+    }
+
+    fn find_in(&self, folder: &Path, line: &str) -> Result<Uses> {
         let line = line.replace("{w}", &self.workspace.to_string_lossy());
         let place = Place {
-            folder: &self.workspace,
+            folder,
             home: self.workspace.parent().unwrap(),
+            workspace: &self.workspace,
             is_writable: &|path| path.starts_with(&self.workspace),
         };
         find(&line, &place)
@@ -87,8 +92,23 @@ if true; then ./x.sh; fi ¦ (exec ./x.sh) ¦ echo `./x.sh` ¦ find . -exec sh x.
         ("sh -c \"sh 'my file'\"", &["my file"]),
         ("sh sub/*.sh x.sh", &["sub/y.sh", "x.sh"]),
         ("sh ../outside.sh; systemctl restart nginx; ls /", &[]),
+        ("sh <<E\nsh ./x''.sh\nE", &["x.sh"]),
+        ("sh -c './x\"\".sh'", &["x.sh"]),
+        ("sh -c 'sh<x\"\".sh'", &["x.sh"]),
+        ("sudo -nDsub ./y.sh", &["sub/y.sh"]),
+        ("cd sub; sh $PWD/y.sh", &["sub/y.sh", "y.sh"]),
+        ("cd; sh workspace/x.sh", &["x.sh", "workspace/x.sh"]),
+        ("cd ~; sh workspace/x.sh", &["x.sh"]),
+        ("env A=b nice -n 5 timeout 5 setsid sh ./x.sh", &["x.sh"]),
+        ("exec -a name ./x.sh; command -p . ./x.sh", &["x.sh"]),
     ] {
         assert_eq!(bench.bound(line), names, "{line}");
+    }
+    // What does not look for it in the folder where it runs.
+    for line in ["systemd-run sh .{w}/x.sh", "service ../..{w}/x.sh run"] {
+        let found = bench.find(line).unwrap();
+        let x = bench.workspace.join("x.sh");
+        assert!(found.is_bound(&x) && found.loads_unbound, "{line}");
     }
 }
 
@@ -140,13 +160,24 @@ fn a_file_that_does_not_exist_yet_is_part_of_what_is_approved() {
         ("sudo dpkg -i new.deb", "new.deb"),
         ("crontab newtab", "newtab"),
         ("docker compose -f c.yml up", "c.yml"),
+        (
+            "systemctl enable --now units/web.service",
+            "units/web.service",
+        ),
+        ("sudo -n systemctl link units/x", "units/x"),
+        (
+            "nmcli connection import type wireguard file wg0.cfg",
+            "wg0.cfg",
+        ),
+        ("apt-get install -y debs/x.deb", "debs/x.deb"),
+        ("tool --unit=units/x", "units/x"),
+        ("tool -uunits/x", "units/x"),
+        ("tool @units/x", "units/x"),
+        ("sh -c 'systemctl link units/x'", "units/x"),
+        ("PATH=newbin:/usr/bin tool", "newbin"),
     ] {
         let before = bench.find(line).unwrap();
-        assert!(
-            before.loads_unbound,
-            "{line}: {:?}",
-            missing::candidates(line)
-        );
+        assert!(before.loads_unbound, "{line}");
         let script = before.scripts.iter().find(|script| script.is_missing);
         let shown = script.map(|script| Path::new(&script.path));
         assert_eq!(shown, Some(&*bench.workspace.join(name)), "{line}");
@@ -162,6 +193,11 @@ fn a_file_that_does_not_exist_yet_is_part_of_what_is_approved() {
         std::fs::remove_file(&path).unwrap();
         let _ = std::fs::remove_dir(path.parent().unwrap());
     }
+}
+
+#[test]
+fn names_of_another_time_or_process_are_not_allowed_always() {
+    let bench = Bench::new();
     // Names that are only known once the line runs.
     for line in [
         "for f in sub/*; do . $f; done",
@@ -212,6 +248,12 @@ fn few_programs_do_not_care_where_they_run() {
         "env df",
         "date -f jobs",
         "apt-get -c jobs install x",
+        "service ssh restart",
+        "service ../../srv/x run",
+        "nmcli connection import type wireguard file wg0.cfg",
+        "systemctl enable --now units/web.service",
+        "systemctl link web.service",
+        "sudo -n systemctl link /srv/web.service",
     ] {
         assert!(!ignores_folder(line), "{line}");
     }
@@ -311,8 +353,11 @@ fn what_programs_pick_up_is_named_and_bound_for_its_own_program() {
 #[test]
 fn what_a_line_runs_without_naming_it_is_bound_with_its_folder() {
     let bench = Bench::new();
+    let around = bench.find_in(Path::new("/"), "find {w}/.. -name z.sh -exec sh {} +");
+    assert!(!around.unwrap().marks.is_empty());
     for line in [
         "run-parts sub",
+        "find -name z.sh -exec sh {} +",
         "find sub -type f -exec sh {} \\;",
         "find sub -'ok'dir sh {} \\;",
         "ls sub/deep | xargs -n 1 sh",
@@ -333,4 +378,97 @@ fn what_a_line_runs_without_naming_it_is_bound_with_its_folder() {
     assert!(error.contains("too many"), "{error}");
     bench.find("ls sub").unwrap();
     bench.find("find sub -type f -newer note").unwrap();
+}
+
+#[test]
+fn what_is_not_resolved_here_binds_the_workspace_and_is_not_allowed_always() {
+    let bench = Bench::new();
+    const LINES: &str = r#"
+~root/..{w}/x.sh ¦ sh ~root/..{w}/x.sh ¦ cd ~root/..{w} && ./x.sh ¦ sh ~+/x.sh ¦ eval sh '~'root/..{w}/x.sh ¦ A=~root/x tool
+sh -c '. ~root/..{w}/x.sh' ¦ sh {w}$USER/x.sh ¦ sh sub$LANG/y.sh ¦ sh sub$TERM/y.sh ¦ sh sub$TZ/y.sh ¦ sh $PATH/x.sh
+sh sub${X:-}/y.sh ¦ sh $HOMEX/x.sh ¦ sh ${HOME%/*}/x.sh ¦ sh $'x.sh' ¦ sh `cat list` ¦ sh $(cat list) ¦ sh "$(:)x.sh"
+env -S'sh\_x.sh' ¦ env -S"sh\_x.sh" ¦ env --split-string='sh\_x.sh' ¦ env -S 'sh ${A}x.sh' ¦ tool 'a\x2fb'
+bash -c 'sh s{ub,}/y.sh' ¦ bash -c "sh x.{s,}h" ¦ sh s*/y.sh ¦ sh */deep/z.sh ¦ sh s[u]b/y.sh
+sh sub/none/../y.sh ¦ cat none/../x.sh ¦ service ../none run ¦ set -- y; sh sub/$1.sh ¦ sh -c '. ./"$1"loy' x dep
+HOME={w}; sh ~/x.sh ¦ HOME={w} sh -c 'sh ~/x.sh' ¦ PWD={w}/sub sh -c '. $PWD/y.sh' ¦ sudo sh -c 'sh ~/x.sh'
+ln -s {w} /mnt/l; sh /mnt/l/x.sh ¦ mount --bind . /mnt && /mnt/x.sh ¦ chroot sub /y.sh ¦ unshare --root={w} /x.sh
+ln -s {w}/.. /mnt/l; sh /mnt/l/workspace/x.sh ¦ printf 's\165b' | bash -s a ¦ echo x | sed s/x/y/ | . /dev/stdin
+printf 'sh s\165b/y.sh' | sh ¦ echo c2ggeC5zaAo= | base64 -d | sudo -n bash ¦ sh <<< "$(cat list)" ¦ . /dev/stdin <<<$x ¦ echo c2gK | base64 -d | su root
+awk 'BEGIN{system("sh x" ".sh")}' ¦ mawk 'BEGIN{"sh x" ".sh" | getline}' ¦ python3 -c 'exec(open("x"+".sh").read())'
+perl -e 'do "x"."y"' ¦ node --eval 'require("./x"+"y")' ¦ sudo php -r 'include "x"."y";' ¦ sh -c "ruby -e 'load %w[x y]*%q()'"
+f=x; sh $f.sh ¦ read f < list; sh $f ¦ PATH=$X:/bin x.sh ¦ sh --file=$X ¦ make -C$X ¦ tool @$X ¦ sudo -D $X ./x.sh"#;
+    let over_lines = [
+        "sh <<E\nsh ~root/..{w}/x.sh\nE",
+        "cat <<E\nit's\nE\n{w}$USER/x.sh",
+        ": # it's\n{w}$USER/x.sh",
+        "sh {w}$\\\nUSER/x.sh",
+        "sh ~\\\nroot/..{w}/x.sh",
+    ];
+    let lines = LINES
+        .lines()
+        .flat_map(|line| line.split(" ¦ "))
+        .chain(over_lines);
+    for line in lines.filter(|line| !line.is_empty()) {
+        bench.put("unnamed", "one");
+        let here = bench.find(line).unwrap();
+        let elsewhere = bench.find_in(Path::new("/"), line).unwrap();
+        bench.put("unnamed", "another");
+        assert!(here.loads_unbound, "{line}");
+        assert_ne!(bench.find(line).unwrap().marks, here.marks, "{line}");
+        if line.starts_with("mount") || line.starts_with("chroot") {
+            continue;
+        }
+        assert!(elsewhere.loads_unbound, "{line}");
+        let changed = bench.find_in(Path::new("/"), line).unwrap();
+        assert_ne!(changed.marks, elsewhere.marks, "{line}");
+    }
+    let matched = bench
+        .find_in(Path::new("/"), "cd {w}/../work*; sh x.sh")
+        .unwrap();
+    assert_eq!(matched.scripts.len(), 1);
+    let shown = |line: &str| bench.find(line).unwrap().influences;
+    assert_eq!(shown("sh ~root/x.sh"), ["~root/x.sh"]);
+    assert_eq!(shown("sh /srv/a$USER/x.sh"), ["/srv/a$USER/x.sh"]);
+}
+
+#[test]
+fn everyday_lines_are_resolved() {
+    let bench = Bench::new();
+    const LINES: &str = r#"
+ls -la /etc ¦ systemctl restart nginx ¦ journalctl -u ssh -n 20 ¦ df -h ¦ cat /var/log/syslog ¦ apt-get update ¦ echo $HOME
+grep 'a\.b' /etc/hosts ¦ sed 's/a\/b/c/' /etc/hosts ¦ grep "a\.b" /etc/hosts ¦ sed -i s/a/b/ /etc/hosts ¦ echo "${HOME}" ~
+cat ~/notes ¦ ls ~ ¦ ls x.sh~ ¦ grep -r 'a\.b' . ¦ sudo cat "$HOME/x" ¦ sudo cat ~/x ¦ ls $HOME/x ¦ ip addr add 10.0.0.1/24 dev eth0 ¦ ufw allow 22/tcp ¦ date +%d/%m/%Y
+timedatectl set-timezone Europe/Zurich ¦ curl -H 'Accept: application/json' http://localhost/x ¦ rsync -a /etc host:/backup
+printf 'a\n' ¦ awk -F: '/root/' /etc/passwd ¦ tail -n 5 /var/log/syslog | grep 'a\|b' ¦ sudo -n systemctl status ssh ¦ timeout 5 ping -c 1 localhost
+ls -l /var/log/ | grep ssh ¦ ls | grep sh ¦ journalctl -u ssh | grep bash ¦ nice -n 5 ls / ¦ service ssh restart ¦ sh ./x.sh ¦ sudo sh x.sh ¦ cat x.sh | sh ¦ sh < x.sh
+mount /dev/sda1 /mnt ¦ mount -o remount,rw /
+ln -s /etc/hosts /srv/hosts ¦ dash -V | grep 1 ¦ docker ps ¦ echo done > /dev/null 2>&1 ¦ sh -c 'exit 1' ¦ find /var/log -name syslog ¦ cd sub && ./y.sh"#;
+    for line in LINES
+        .lines()
+        .flat_map(|line| line.split(" ¦ "))
+        .filter(|line| !line.is_empty())
+    {
+        let place = Place {
+            folder: &bench.workspace,
+            home: bench.workspace.parent().unwrap(),
+            workspace: &bench.workspace,
+            is_writable: &|path| path.starts_with(&bench.workspace),
+        };
+        let read = Line::read(line, &place).unwrap();
+        assert_eq!(read.unresolved, [""; 0], "{line}");
+        let uses = bench.find(line).unwrap();
+        let is_builder = line.starts_with("docker");
+        assert_eq!(uses.loads_unbound, is_builder, "{line}");
+        let is_missing = uses.scripts.iter().any(|script| script.is_missing);
+        assert!(!is_missing, "{line}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_line_is_read_without_a_panic(line in "(\\PC|[-~$'\"\\\\<{}#/=@: \n]){0,60}") {
+        let nowhere = Path::new("/nonexistent");
+        let place = Place { folder: nowhere, home: nowhere, workspace: nowhere, is_writable: &|_| false };
+        let _ = Line::read(&line, &place);
+    }
 }
