@@ -139,7 +139,11 @@ fn joined(scheme: &str, authority: &str, rest: &str) -> Option<String> {
     let mut address = format!("{scheme}://{}", authority.to_ascii_lowercase());
     let path = path.replace('\\', "/");
     let mut segments: Vec<&str> = Vec::new();
-    let mut all = path.trim_start_matches('/').split('/').peekable();
+    let mut all = path
+        .strip_prefix('/')
+        .unwrap_or(&path)
+        .split('/')
+        .peekable();
     while let Some(segment) = all.next() {
         let is_last = all.peek().is_none();
         match segment {
@@ -189,6 +193,9 @@ mod tests {
             ("g", "http://a/b/c/g"),
             ("./g", "http://a/b/c/g"),
             ("g/", "http://a/b/c/g/"),
+            (".\\\\", "http://a/b/c//"),
+            ("///g//h", "http://g//h"),
+            ("/.//g", "http://a//g"),
             ("/g", "http://a/g"),
             ("//g", "http://g/"),
             ("?y", "http://a/b/c/d;p?y"),

@@ -57,13 +57,13 @@ fn only_names_that_can_be_shown_and_can_chat_are_listed() {
     );
 }
 
-/// The lists are cut from the forms that the providers' packages and pages show.
-#[test]
-fn what_cannot_chat_or_ends_soon_is_not_offered() {
-    for (provider, list, expected) in [
-        (
-            "openai",
-            r#"{"object":"list","data":[
+/// A provider, its list, cut from the form that its package or page shows, and what is offered of it.
+type List = (&'static str, &'static str, &'static [&'static str]);
+
+const LISTS: &[List] = &[
+    (
+        "openai",
+        r#"{"object":"list","data":[
             {"id":"gpt-6.1-sol","object":"model","created":1790000000,"owned_by":"system","shutdown_date":null},
             {"id":"gpt-5-mini","object":"model","created":1754425928,"owned_by":"system","shutdown_date":"2026-12-11"},
             {"id":"gpt-realtime-2","object":"model","created":2},{"id":"gpt-live-1","object":"model","created":2},
@@ -74,22 +74,22 @@ fn what_cannot_chat_or_ends_soon_is_not_offered() {
             {"id":"gpt-3.5-turbo-instruct","object":"model"},{"id":"computer-use-preview","object":"model"},
             {"id":"o4-mini-deep-research","object":"model"},{"id":"davinci-002","object":"model"},
             {"id":"gpt-6.2-astra","object":"model","created":3,"owned_by":"system"}]}"#,
-            &["gpt-6.1-sol", "gpt-6.2-astra"][..],
-        ),
-        (
-            "anthropic",
-            r#"{"data":[
+        &["gpt-6.1-sol", "gpt-6.2-astra"],
+    ),
+    (
+        "anthropic",
+        r#"{"data":[
             {"type":"model","id":"claude-sonnet-5-5","display_name":"Claude Sonnet 5.5","created_at":"2026-09-01T00:00:00Z",
              "lifecycle":"active","deprecated_at":null,"retires_at":null,"max_input_tokens":1000000,"max_tokens":128000},
             {"type":"model","id":"claude-sonnet-4-5-20250929","lifecycle":"deprecated","retires_at":"2026-11-30T00:00:00Z"},
             {"type":"model","id":"claude-mythos-preview","lifecycle":"retired"},
             {"type":"model","id":"claude-old-form","display_name":"Old","created_at":"2026-01-01T00:00:00Z"}],
             "has_more":false,"first_id":"a","last_id":"b"}"#,
-            &["claude-sonnet-5-5", "claude-old-form"],
-        ),
-        (
-            "gemini",
-            r#"{"object":"list","data":[
+        &["claude-sonnet-5-5", "claude-old-form"],
+    ),
+    (
+        "gemini",
+        r#"{"object":"list","data":[
             {"id":"models/gemini-3.8-flash","object":"model","owned_by":"google","display_name":"Gemini 3.8 Flash"},
             {"id":"models/gemini-embedding-2","object":"model"},{"id":"models/gemini-3.8-live","object":"model"},
             {"id":"models/gemini-3-pro-image-preview","object":"model"},{"id":"models/nano-banana-pro-preview","object":"model"},
@@ -98,18 +98,18 @@ fn what_cannot_chat_or_ends_soon_is_not_offered() {
             {"id":"models/gemini-robotics-er-2-preview","object":"model"},{"id":"models/lyria-3.5","object":"model"},
             {"id":"models/gemini-omni-1.2-flash","object":"model"},{"id":"models/gemini-3.5-transcribe","object":"model"},
             {"id":"models/deep-research-preview-04-2026","object":"model"},{"id":"models/gemini-4-argon","object":"model"}]}"#,
-            &["gemini-3.8-flash", "gemini-4-argon"],
-        ),
-        (
-            "gemini",
-            r#"{"models":[
+        &["gemini-3.8-flash", "gemini-4-argon"],
+    ),
+    (
+        "gemini",
+        r#"{"models":[
             {"name":"models/gemini-3.5-flash","inputTokenLimit":1048576,"supportedGenerationMethods":["generateContent","countTokens"]},
             {"name":"models/some-other-thing","supportedGenerationMethods":["predict"]}]}"#,
-            &["gemini-3.5-flash"],
-        ),
-        (
-            "openrouter",
-            r#"{"data":[
+        &["gemini-3.5-flash"],
+    ),
+    (
+        "openrouter",
+        r#"{"data":[
             {"id":"google/gemma-4","name":"Google: Gemma 4","created":9,"context_length":262144,"pricing":{"prompt":"0.0000001"},
              "architecture":{"modality":"text+image->text","input_modalities":["text","image"],"output_modalities":["text"]},
              "supported_parameters":["tools"],"expiration_date":null},
@@ -117,34 +117,38 @@ fn what_cannot_chat_or_ends_soon_is_not_offered() {
             {"id":"acme/draw","created":7,"architecture":{"output_modalities":["image"]}},
             {"id":"acme/vectors","created":6,"architecture":{"output_modalities":["embeddings"]}},
             {"id":"acme/gone-soon","created":5,"architecture":{"output_modalities":["text"]},"expiration_date":"2026-12-24"}]}"#,
-            &["google/gemma-4", "openrouter/auto"],
-        ),
-        (
-            "ollama",
-            r#"{"object":"list","data":[
+        &["google/gemma-4", "openrouter/auto"],
+    ),
+    (
+        "ollama",
+        r#"{"object":"list","data":[
             {"id":"qwen3:8b","object":"model","created":1790000000,"owned_by":"library"},
             {"id":"nomic-embed-text:latest","object":"model","created":1,"owned_by":"library"},
             {"id":"bge-m3:latest","object":"model"},{"id":"all-minilm:latest","object":"model"},
             {"id":"mxbai-embed-large:latest","object":"model"},{"id":"llama-guard3:8b","object":"model"},
             {"id":"gemma4:12b","object":"model"}]}"#,
-            &["qwen3:8b", "gemma4:12b"],
-        ),
-        (
-            "mistral",
-            r#"{"object":"list","data":[
+        &["qwen3:8b", "gemma4:12b"],
+    ),
+    (
+        "mistral",
+        r#"{"object":"list","data":[
             {"id":"mistral-large-4","capabilities":{"completion_chat":true},"max_context_length":1048576,"deprecation":null},
             {"id":"mistral-other","capabilities":{"completion_chat":false}},
             {"id":"mistral-large-2512","capabilities":{"completion_chat":true},"deprecation":"2026-10-01T00:00:00Z"}]}"#,
-            &["mistral-large-4"],
-        ),
-        (
-            "groq",
-            r#"{"data":[{"id":"openai/gpt-oss-120b","active":true,"context_window":131072},{"id":"old","active":false},
+        &["mistral-large-4"],
+    ),
+    (
+        "groq",
+        r#"{"data":[{"id":"openai/gpt-oss-120b","active":true,"context_window":131072},{"id":"old","active":false},
             {"id":"openai/gpt-oss-safeguard-20b","active":true},{"id":"canopylabs/orpheus-v1-english","active":true}]}"#,
-            &["openai/gpt-oss-120b"],
-        ),
-    ] {
-        assert_eq!(names(provider, list), expected, "{provider}");
+        &["openai/gpt-oss-120b"],
+    ),
+];
+
+#[test]
+fn what_cannot_chat_or_ends_soon_is_not_offered() {
+    for (provider, list, expected) in LISTS {
+        assert_eq!(names(provider, list), *expected, "{provider}");
     }
 }
 

@@ -107,9 +107,8 @@ impl Asking<'_> {
     ) -> Option<T> {
         let mut headers = headers(self.route);
         headers.push(("content-type", "application/json"));
-        if self.status.get().is_none() {
-            return None;
-        }
+        // A server that did not answer is not asked again.
+        self.status.get()?;
         let response = self.client.ask(method, url, &headers, body);
         let status = response.as_ref().ok().map(Response::status);
         self.status.set(status);

@@ -828,13 +828,7 @@ fn what_was_produced_before_a_failure_was_spent() {
         ("openai", stream(&[&delta, overloaded])),
         (
             "openai",
-            json(
-                &said(&long)[..1_500]
-                    .split_once("\r\n\r\n")
-                    .unwrap()
-                    .1
-                    .to_owned(),
-            ),
+            json(said(&long)[..1_500].split_once("\r\n\r\n").unwrap().1),
         ),
         ("anthropic", stream(&[begun, &piece])),
         (

@@ -296,6 +296,7 @@ fn scan(workspace: &Workspace, eraser: &Eraser) -> BTreeMap<String, Content> {
         workspace,
         eraser,
         found: BTreeMap::new(),
+        followed: 0,
         linked: Vec::new(),
     };
     for folder in [".", MEMORY] {
@@ -327,6 +328,8 @@ struct Scan<'a> {
     workspace: &'a Workspace,
     eraser: &'a Eraser,
     found: BTreeMap<String, Content>,
+    /// How many of these are no fixed places.
+    followed: usize,
     /// Links in folders that are looked through whole, which lead to folders.
     linked: Vec<String>,
 }
@@ -367,7 +370,7 @@ impl Scan<'_> {
         let cut = self.walk(folder, |scan, entry, path| {
             if follows && scan.is_linked_folder(entry, path) {
                 scan.linked.push(path.to_owned());
-            } else if scan.found.len() < CHANGED_FILES {
+            } else if scan.followed < CHANGED_FILES {
                 if !scan.found.contains_key(path) {
                     scan.add(path, scan.content(entry, path));
                 }
@@ -424,7 +427,7 @@ impl Scan<'_> {
     fn read(&self, file: File) -> Option<Content> {
         let status = at::status(&file).ok()?;
         let other = Content::Other(status.size, status.changed);
-        if status.size > CHANGED_TEXT_BYTES || self.found.len() >= CHANGED_FILES {
+        if status.size > CHANGED_TEXT_BYTES || self.followed >= CHANGED_FILES {
             return Some(other);
         }
         let content = read_sized(&file, status.size, CHANGED_TEXT_BYTES).ok()?;
@@ -439,6 +442,7 @@ impl Scan<'_> {
 
     fn add(&mut self, path: &str, content: Option<Content>) {
         if let Some(content) = content {
+            self.followed += usize::from(path.contains('/'));
             self.found.insert(path.to_owned(), content);
         }
     }

@@ -39,7 +39,7 @@ impl Local {
         }
         let found = match (raw.method.as_str(), raw.path.as_str()) {
             ("GET", "/v1/models") => Some(self.list(model)),
-            (method, path) => self.own(method, path, &raw.body, model, is_loaded),
+            _ => self.own(raw, model, is_loaded),
         };
         Some(match (found, self) {
             (Some(answer), _) => (200, answer),
@@ -81,15 +81,8 @@ impl Local {
         json!({"object": "list", "data": [entry]})
     }
 
-    fn own(
-        &self,
-        method: &str,
-        path: &str,
-        body: &[u8],
-        model: &str,
-        is_loaded: bool,
-    ) -> Option<Value> {
-        match (self, method, path) {
+    fn own(&self, raw: &RawRequest, model: &str, is_loaded: bool) -> Option<Value> {
+        match (self, raw.method.as_str(), raw.path.as_str()) {
             (Self::Ollama { tokens, .. }, "GET", "/api/ps") => {
                 let loaded = json!({
                     "name": format!("{model}:latest"), "model": format!("{model}:latest"),
@@ -100,7 +93,7 @@ impl Local {
                 Some(json!({"models": models}))
             }
             (Self::Ollama { parameters, .. }, "POST", "/api/show") => {
-                let asked: Value = serde_json::from_slice(body).ok()?;
+                let asked: Value = serde_json::from_slice(&raw.body).ok()?;
                 (asked["model"] == model).then(|| {
                     json!({
                         "modelfile": "FROM x", "parameters": parameters, "template": "{{ .Prompt }}",
