@@ -33,7 +33,8 @@ class Program:
         # As for a new user: with the files that go into every request.
         self.run(["onboard", "--non-interactive"])
         self.config = {
-            "agents": {"defaults": {"provider": "fake", "model": "fake-model"}},
+            # A server of one's own, as this one's address says, would be asked for the window.
+            "agents": {"defaults": {"provider": "fake", "model": "fake-model", "contextWindowTokens": 128_000}},
             "providers": {"fake": {"apiBase": model.url, "apiKey": "sk-footprint"}},
             "tls": {"caFile": str(authority)},
         }

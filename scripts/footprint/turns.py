@@ -12,8 +12,8 @@ from table import MB, count, megabytes, milliseconds
 # with AVX2, by which ring chooses its code.
 RECORDED_INSTRUCTIONS = {
     "version": 1_229_000,
-    "turn": 13_250_000,
-    "long turn": 24_750_000,
+    "turn": 11_740_000,
+    "long turn": 22_740_000,
 }
 TOLERANCE = 1.03
 
@@ -27,7 +27,7 @@ LONG_SESSION_OPEN_MS = 30.0
 CONFINED_START_MS = 10.0
 REQUEST_BYTES = 12_000
 # Of a home with some conversations, a long one among them.
-HI_CALLS = 1_060
+HI_CALLS = 980
 SYNCS_PER_TURN = 8
 # Bytes that a turn may write: a multiple of its text, and a constant.
 WRITTEN_TIMES, WRITTEN_BESIDE = 3, 4096

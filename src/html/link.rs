@@ -194,7 +194,6 @@ mod tests {
             ("./g", "http://a/b/c/g"),
             ("g/", "http://a/b/c/g/"),
             (".\\\\", "http://a/b/c//"),
-            ("///g//h", "http://g//h"),
             ("/.//g", "http://a//g"),
             ("/g", "http://a/g"),
             ("//g", "http://g/"),
