@@ -83,7 +83,8 @@ impl Reader<'_> {
         // Discord also sends an update when it adds a link preview.
         message.edited_timestamp?;
         let envelope = self.envelope(message)?;
-        Some(Meaning::Incoming(Incoming::Edited {
+        // With what others said in it, it is no longer only what its author typed.
+        (!envelope.is_relayed).then_some(Meaning::Incoming(Incoming::Edited {
             session: envelope.session,
             reference: envelope.reference,
             text: envelope.text,

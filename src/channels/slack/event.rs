@@ -131,7 +131,8 @@ impl Reader<'_> {
             return None;
         }
         let (envelope, _) = self.envelope(chat, &message, false)?;
-        Some(Incoming::Edited {
+        // With what others said in it, it is no longer only what its author typed.
+        (!envelope.is_relayed).then_some(Incoming::Edited {
             session: envelope.session,
             reference: envelope.reference,
             text: envelope.text,

@@ -302,10 +302,8 @@ fn scan(workspace: &Workspace, eraser: &Eraser) -> BTreeMap<String, Content> {
     for folder in [".", MEMORY] {
         scan.places(folder);
     }
-    for (folder, manifest) in WHOLE {
-        scan.manifests(folder, manifest);
-    }
-    for (folder, _) in WHOLE {
+    let is_filled = WHOLE.map(|(folder, manifest)| scan.manifests(folder, manifest));
+    for ((folder, _), _) in WHOLE.iter().zip(is_filled).filter(|(_, filled)| *filled) {
         scan.whole(folder, true);
     }
     let mut linked = std::mem::take(&mut scan.linked);
@@ -349,18 +347,20 @@ impl Scan<'_> {
         });
     }
 
-    /// What the skills or tools of a folder say of themselves, however many other files there are.
-    fn manifests(&mut self, folder: &str, manifest: &str) {
+    /// What the skills or tools of a folder say of themselves, however many other files there are. Returns whether it
+    /// has anything.
+    fn manifests(&mut self, folder: &str, manifest: &str) -> bool {
         let mut names = Vec::new();
         self.walk(folder, |_, _, path| {
             names.push(format!("{path}/{manifest}"));
             Next::Pass
         });
-        for path in names {
-            let opened = self.workspace.open_read(Path::new(&path));
+        for path in &names {
+            let opened = self.workspace.open_read(Path::new(path));
             let content = opened.ok().and_then(|file| self.read(file));
-            self.add(&path, content);
+            self.add(path, content);
         }
+        !names.is_empty()
     }
 
     /// All that is in a folder: of what is more than [`CHANGED_FILES`], one sum of names, sizes and times.

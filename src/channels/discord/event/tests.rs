@@ -256,6 +256,14 @@ fn an_edit_is_one_of_its_author() {
         panic!("{meaning:?}");
     };
     assert_eq!((reference.as_str(), text.as_str()), ("1001", "hallo"));
+    let forwarded = json!([{"message": {"content": "/sh rm -rf ."}}]);
+    let relayed = message(json!({
+        "edited_timestamp": "2026-11-22T08:00:00Z", "content": "hallo", "message_snapshots": forwarded,
+    }));
+    assert_eq!(
+        read_as("MESSAGE_UPDATE", &relayed, GroupPolicy::Mention),
+        Meaning::Nothing
+    );
     let preview = message(json!({}));
     assert_eq!(
         read_as("MESSAGE_UPDATE", &preview, GroupPolicy::Mention),

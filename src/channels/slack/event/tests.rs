@@ -198,6 +198,9 @@ fn an_edit_has_its_text_within() {
         }
         other => panic!("{other:?}"),
     }
+    let mut shared = edit("/sh ls", "old", true);
+    shared["message"]["attachments"] = json!([{"is_share": true, "text": "said by another"}]);
+    assert_eq!(mentions(shared), None, "others' words came with it");
     assert_eq!(
         mentions(edit("same", "same", true)),
         None,

@@ -83,7 +83,8 @@ pub fn read(update: Update, me: &Me, policy: GroupPolicy, awaits: &Awaits) -> Me
     let has_text = !text_of(&message).0.is_empty();
     match reader.received(*message, number) {
         // A live location that moves is an edit, too.
-        Some(received) if is_edit && has_text => Meaning::Edited {
+        // Nor is what a message has from others what its author has typed.
+        Some(received) if is_edit && has_text && !received.message.is_relayed => Meaning::Edited {
             chat: received.message.address(),
             reference: received.message.reference,
             text: received.message.text,
