@@ -255,14 +255,20 @@ impl Book {
         if let Some(number) = number(text) {
             let found = |offer: &Offer| {
                 let mut chosen = offer.chosen(offer.by_number(number)?);
-                if offer.until.is_some() && quoted.is_empty() && !offer.is_current || is_of_another
-                {
+                let is_passed = quoted.is_empty() && !offer.is_current;
+                if offer.until.is_some() && (is_passed || is_of_another) {
                     // The model may have asked for a number since, in its own words.
                     chosen.data += &format!(" (typed: {number})");
                 }
                 Some(chosen)
             };
-            return newest_first().find_map(found);
+            // What is quoted may be the message that is being sent: its id is not known yet. The numbers of approvals are
+            // in no other one.
+            let is_being_sent =
+                |offer: &&Offer| is_of_another && offer.message.is_empty() && offer.is_approval();
+            let newest_first = self.of(chat).rev();
+            let mut meant = newest_first.filter(|offer| is_meant(offer) || is_being_sent(offer));
+            return meant.find_map(found);
         }
         let label = bare(text);
         if label.is_empty() {

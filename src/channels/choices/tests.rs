@@ -164,6 +164,36 @@ fn a_command_is_allowed_by_a_number_that_no_other_text_has() {
 }
 
 #[test]
+fn a_reply_that_is_quicker_than_the_confirmation_of_the_question_answers_it() {
+    let (scene, here) = (Scene::new(), chat("1"));
+    let rows = question(77, Language::English);
+    let (offer, text) = scene
+        .choices
+        .prepare(&here, &rows, Language::English)
+        .unwrap();
+    let question = Some(77);
+    scene.choices.add(Offer { question, ..offer });
+    let number = number_of(&text, "Run once");
+    // A mail quotes the one that it replies to.
+    let found = |text: &str| {
+        scene
+            .choices
+            .find(&here, text, "mail-2")
+            .map(|chosen| chosen.data)
+    };
+    assert_eq!(found(&number).as_deref(), Some("q:77:once"));
+    assert_eq!(found("1"), None);
+    assert_eq!(
+        found("Run once"),
+        None,
+        "only the number is in no other text"
+    );
+    scene.choices.sent(&here, "mail-2");
+    assert_eq!(found(&number).as_deref(), Some("q:77:once"));
+    assert_eq!(scene.choices.find(&here, &number, "mail-1"), None);
+}
+
+#[test]
 fn a_word_allows_a_command_only_while_nothing_else_is_asked_or_said() {
     let (mut scene, here) = (Scene::new(), chat("1"));
     scene.offers(&here, &question(7, Language::English));
