@@ -51,7 +51,7 @@ fn run() -> Result<()> {
         "" => text("client_secret"),
         key => key,
     };
-    let parts = HttpParts {
+    let mut parts = HttpParts {
         name: "suite".to_owned(),
         server: McpServer {
             url,
@@ -66,12 +66,12 @@ fn run() -> Result<()> {
         logins: folder.clone(),
         clock: Clock::System,
     };
-    let outcome = with_logins(&parts, &context);
+    let outcome = with_logins(&mut parts, &context);
     let _ = std::fs::remove_dir_all(folder);
     outcome
 }
 
-fn with_logins(parts: &HttpParts, context: &Value) -> Result<()> {
+fn with_logins(parts: &mut HttpParts, context: &Value) -> Result<()> {
     let cancel = Cancel::new();
     for _ in 0..LOGINS {
         match talk(parts, context) {
@@ -82,10 +82,20 @@ fn with_logins(parts: &HttpParts, context: &Value) -> Result<()> {
                 let address = browse(parts, login.url())?;
                 login.finish(&address, &cancel)?;
             }
+            Err(Error::Failed(said)) if parts.server.issuer.is_empty() => {
+                parts.server.issuer = agree(&said).ok_or(Error::Failed(said))?;
+            }
             outcome => return outcome,
         }
     }
     Err(Error::Failed("too many logins".to_owned()))
+}
+
+/// The owner, who lets the configured secret go to the authorization server that an error names.
+fn agree(said: &str) -> Option<String> {
+    let (_, rest) = said.split_once("its authorization server is ")?;
+    let (issuer, advice) = rest.split_once(": ")?;
+    advice.contains("issuer").then(|| issuer.to_owned())
 }
 
 /// The browser and the person: says yes, and gives the address at which the browser ended.
