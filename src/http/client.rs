@@ -264,6 +264,11 @@ impl Client {
         }
     }
 
+    /// Whether the last call sent its whole request, whatever came of it.
+    pub fn was_sent(&self) -> bool {
+        self.shared.line.was_sent()
+    }
+
     /// The token that breaks its calls.
     pub fn cancel(&self) -> &Cancel {
         &self.shared.cancel

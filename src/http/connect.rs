@@ -38,6 +38,8 @@ pub struct Line {
     is_used: AtomicBool,
     /// Whether one was dialled in this call, so that it is not one that was kept.
     dialled: AtomicBool,
+    /// Whether the whole request of this call went out.
+    sent: AtomicBool,
     /// Whether any of the reply has come in this call.
     received: AtomicBool,
     /// What all calls may take together.
@@ -94,7 +96,13 @@ impl Line {
     /// Notes that a call begins.
     pub fn begin_call(&self) {
         self.dialled.store(false, Ordering::Relaxed);
+        self.sent.store(false, Ordering::Relaxed);
         self.received.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether the whole request of the call went out.
+    pub fn was_sent(&self) -> bool {
+        self.sent.load(Ordering::Relaxed)
     }
 
     /// Whether the call went over a kept connection and none of its reply came.
@@ -376,6 +384,7 @@ impl Transport for Connection {
     }
 
     fn await_input(&mut self, mut timeout: NextTimeout) -> Result<bool, ureq::Error> {
+        self.line.sent.store(true, Ordering::Relaxed);
         let room = self.buffers.input_append_buf();
         if room.is_empty() {
             // ureq would take a read of no bytes for the end of the connection.

@@ -35,6 +35,18 @@ pub enum NoAnswer {
     Ended(Error),
 }
 
+impl NoAnswer {
+    /// Whether the server may have begun to answer, since it states nothing else.
+    fn may_cost(&self) -> bool {
+        match self {
+            Self::Failed(failure) => {
+                matches!(failure.fault, Fault::Cut | Fault::Network | Fault::Timeout)
+            }
+            Self::Ended(error) => matches!(error, Error::Stopped),
+        }
+    }
+}
+
 impl From<Failure> for NoAnswer {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
@@ -74,8 +86,8 @@ impl Call<'_> {
             return answered;
         };
         let text = failure.failed_call.as_deref();
-        if *spent == Usage::default() {
-            *spent = estimate::of_failed(*spent, text.map_or(0, str::len), request);
+        if let Some(text) = text.filter(|text| *spent == Usage::default() && !text.is_empty()) {
+            *spent = estimate::of_failed(*spent, text.len(), request);
         }
         let read = |text| openai::decode::read_call(text, request.tools, self.nonce);
         match text.and_then(read) {
@@ -144,14 +156,25 @@ impl Call<'_> {
             .post(&self.route.url(self.quirks.api), &headers, &body);
         // Free it: the request may be large, and the answer takes a while.
         drop(body);
-        let body = posted
-            .map_err(before_the_answer)?
-            .into_reader(limits::http::STREAM_BYTES);
+        let posted = posted.map_err(|error| {
+            let no_answer = before_the_answer(error);
+            // A connection that breaks may have met no model.
+            let waited =
+                !matches!(&no_answer, NoAnswer::Failed(failure) if failure.fault == Fault::Network);
+            if waited && no_answer.may_cost() && self.client.was_sent() {
+                *spent = estimate::of_failed(Usage::default(), 0, request);
+            }
+            no_answer
+        });
+        let body = posted?.into_reader(limits::http::STREAM_BYTES);
         let mut whole = Vec::new();
         let progress = Progress::start(self.route.idle);
         let is_read = read(body, &mut decoder, progress, show, &mut whole);
         let (reported, bytes) = decoder.spent(&whole);
-        *spent = estimate::of_failed(reported, bytes, request);
+        let may_cost = is_read.as_ref().is_err_and(NoAnswer::may_cost);
+        if may_cost || bytes > 0 || reported != Usage::default() {
+            *spent = estimate::of_failed(reported, bytes, request);
+        }
         let reply = match (is_read, whole.as_slice()) {
             (Err(no_answer), _) => return Err(no_answer),
             (Ok(()), []) => decoder.finish(show)?,

@@ -19,12 +19,8 @@ pub fn of_reply(reply: &Reply, request: &Request<'_>) -> Usage {
 }
 
 /// The same about an answer that failed after so many bytes of it. What was reported until then is not all of it.
-/// Nothing where nothing had come: then the model may not have been asked.
 pub fn of_failed(reported: Usage, bytes: usize, request: &Request<'_>) -> Usage {
     let mut usage = reported;
-    if bytes == 0 && usage.input == 0 && usage.output == 0 {
-        return Usage::default();
-    }
     if usage.input == 0 {
         usage.input = input(request);
     }

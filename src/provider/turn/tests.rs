@@ -853,7 +853,11 @@ fn what_was_produced_before_a_failure_was_spent() {
         refusal("400 Bad Request", "no"),
         json(r#"{"error":{"message":"no"}}"#),
         stream(&[overloaded]),
-        stream(&[]),
+        http(
+            "200 OK",
+            "text/html",
+            "<title>Sign in to the network</title>",
+        ),
         json(r#"{"error":{"message":"no"},"usage":{"prompt_tokens":0}}"#),
     ] {
         let spent = spent_by("openai", &answer, "");
@@ -863,4 +867,84 @@ fn what_was_produced_before_a_failure_was_spent() {
         json(r#"{"error":{"message":"no"},"usage":{"prompt_tokens":77,"completion_tokens":3}}"#);
     let spent = spent_by("openai", &told, "");
     assert_eq!((spent[0].input, spent[0].output), (77, 3));
+}
+
+#[test]
+fn the_input_of_a_request_that_is_stopped_before_its_answer_was_spent() {
+    let silent = String::new;
+    let begun = || "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n".to_owned();
+    let waiting = || begun() + ": the model is thinking\n\n";
+    let closed = || "connection: close".to_owned();
+    for (what, answers, stopped_at, counted) in [
+        ("no head", vec![silent()], 1, 1),
+        ("a head", vec![begun()], 1, 1),
+        ("a comment", vec![waiting()], 1, 1),
+        (
+            "no head in time, and then a stop",
+            vec![silent(), silent()],
+            2,
+            2,
+        ),
+        (
+            "an overloaded server",
+            vec![refusal("503 Service Unavailable", "no"), silent()],
+            2,
+            1,
+        ),
+        ("a connection that is cut", vec![closed(), silent()], 2, 1),
+        (
+            "an answer without content",
+            vec![
+                begun().replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n"),
+                silent(),
+            ],
+            2,
+            2,
+        ),
+    ] {
+        let Server { base, asked } = Server::new(&answers);
+        let providers = format!(r#"{{"one":{{"apiBase":"{base}","apiKey":"k","timeoutSecs":1}}}}"#);
+        let agent = AgentDefaults {
+            model: "one/m".to_owned(),
+            ..AgentDefaults::default()
+        };
+        let providers = serde_json::from_str(&providers).unwrap();
+        let models = Models::new(&agent, None, &providers, &|_| None, pool()).unwrap();
+        let entries = [Entry::new(EntryKind::Person, "A word ".repeat(500))];
+        let cancel = Cancel::new();
+        let mut turn = models.for_turn(&cancel);
+        thread::scope(|scope| {
+            let cancel = &cancel;
+            scope.spawn(move || {
+                let seen = asked.iter().take(stopped_at).count();
+                assert_eq!(seen, stopped_at, "{what}");
+                cancel.cancel();
+            });
+            let _ = turn.ask(&question(&entries), &mut |_| ());
+        });
+        let spent = turn.take_spent();
+        assert_eq!(spent.len(), counted, "{what}: {spent:?}");
+        for (_, usage) in spent {
+            assert!((900..1_100).contains(&usage.input), "{what}: {usage:?}");
+            assert_eq!((usage.output, usage.requests), (0, 1), "{what}");
+        }
+    }
+    let unreachable = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("http://{}", unreachable.local_addr().unwrap());
+    drop(unreachable);
+    let server = Server {
+        base,
+        asked: channel().1,
+    };
+    let models = models(&[("one", &server)]);
+    let cancel = Cancel::new();
+    let mut turn = models.for_turn(&cancel);
+    let entries = [Entry::new(EntryKind::Person, "hello")];
+    let notice = &mut |progress: Progress<'_>| {
+        if matches!(progress, Progress::Notice(_)) {
+            cancel.cancel();
+        }
+    };
+    let _ = turn.ask(&question(&entries), notice);
+    assert_eq!(turn.take_spent(), [], "no request went out");
 }
