@@ -123,6 +123,45 @@ fn two_chats_are_asked_at_once_and_each_answers_for_itself() {
 }
 
 #[test]
+fn in_a_turn_without_a_person_only_who_may_do_as_much_answers() {
+    let words =
+        json!({"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]});
+    let mut scene = Scene::answering(move |request| {
+        let last = request.last_message();
+        let is_subagent = request.body.to_string().contains("You are a subagent");
+        match is_subagent {
+            true => say("The lamp is off."),
+            false if last.contains("'word'") || last.contains("\\\"word\\\"") => {
+                say(&format!("The lamp says: {}", result_of(&last)))
+            }
+            false if last.contains("The lamp is off.") => call(
+                "mcp_lamp_ask",
+                json!({"schema": words, "message": "Which color?"}),
+            ),
+            false if last.contains("\"tool\"") => say("I am looking."),
+            false => call("spawn", json!({"task": "look at the lamp", "label": "lamp"})),
+        }
+    });
+    put_lamp(&mut scene.home, json!({}));
+    let scene = scene
+        .set("roles", json!({"2002": "user"}))
+        .set("groupPolicy", json!("open"));
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let group = scene.telegram.group(-900, "Home");
+    let gateway = scene.start();
+    scene.ana.says("/id");
+    scene.wait_for("owner");
+    scene.ana.says_in(group, "look after the lamp");
+    scene.wait_in(group, "The tool server lamp asks");
+    bob.says_in(group, "/answer from Bob");
+    scene.wait_in(group, "No question is open here");
+    scene.ana.says_in(group, "/answer from Ana");
+    let said = scene.wait_in(group, "The lamp says");
+    assert!(said.text.contains("from Ana"), "{}", said.text);
+    gateway.stop().ends_with(0);
+}
+
+#[test]
 fn a_question_can_be_declined_and_a_stop_ends_it() {
     let scene = scene(asking(form()));
     let gateway = scene.start();
