@@ -1,6 +1,6 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
-.PHONY: help run test screens fakes mail croniter html5lib mailboxes conformance units fuzz footprint sizes soak boards boards-test deploy install-test boards-today reproducible
+.PHONY: help run test documents screens fakes mail croniter html5lib mailboxes conformance units fuzz footprint sizes soak boards boards-test deploy install-test boards-today reproducible
 .PHONY: layout irc matrix mcp-servers packages packages-test release deny clean day
 
 CARGO ?= cargo
@@ -45,9 +45,13 @@ test: ## Check formatting, lints, tests and documentation
 # The stories wait most of the time, for the program or for what it waits for.
 	RUST_TEST_THREADS=4 $(CARGO) test --locked --test program
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps
+	python3 scripts/documents --check
 	python3 scripts/screens --check "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
-screens: ## Run the program and write what it shows into README.md
+documents: ## Write the maps of the rooms from their documentation, and check the links of the documents
+	python3 scripts/documents
+
+screens: ## Run the program and write what it shows into README.md and docs
 	@scripts/setup test
 	$(CARGO) build --locked
 	python3 scripts/screens "$${CARGO_TARGET_DIR:-target}/debug/peacrab"

@@ -1,4 +1,4 @@
-//! Floor 1: how many tokens a text has for a model, estimated without a tokenizer.
+//! Floor 1: estimates the tokens of a string without a tokenizer.
 //!
 //! The pieces are those of OpenAI's `o200k_base`: a word with the space before it, up to three digits, a run
 //! of punctuation, a run of blanks. Inside a piece the estimate is the average over English, German, Chinese,

@@ -19,7 +19,7 @@ class Figures:
             self.rows.setdefault(name, {})[board] = text
 
     def show(self):
-        """A table in Markdown, for the README."""
+        """A table in Markdown, for docs/figures.md."""
         rows = [["", *self.boards]]
         rows += [[name, *(cells.get(board, "") for board in self.boards)] for name, cells in self.rows.items()]
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]

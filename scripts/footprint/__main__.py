@@ -37,7 +37,7 @@ from telegram import Telegram
 def main():
     parser = argparse.ArgumentParser(prog="scripts/footprint", description=__doc__.split("\n")[0])
     parser.add_argument("binary", type=Path)
-    parser.add_argument("--markdown", action="store_true", help="print the table for the README")
+    parser.add_argument("--markdown", action="store_true", help="print the table for docs/figures.md")
     parser.add_argument("--soak", type=float, metavar="MINUTES", help="only put the gateway under load, for this time")
     parser.add_argument("--only", choices=("turns", "gateway"), help="measure only one half of the table")
     arguments = parser.parse_args()

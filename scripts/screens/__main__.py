@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Takes what the program really shows into the README: screens between its markers, and two pictures.
+"""Takes what the program really shows into the README and docs: screens between their markers, and two pictures.
 
     python3 scripts/screens target/debug/peacrab            writes them
-    python3 scripts/screens --check target/debug/peacrab    fails where the README says something else
+    python3 scripts/screens --check target/debug/peacrab    fails where a page says something else
 
 It runs the program in a pseudo-terminal, with the fakes of scripts/footprint as its model and as
 Telegram. What differs between runs and machines (folders, codes, times) is made the same.
@@ -22,7 +22,8 @@ sys.path.insert(0, str(HERE.parent / "footprint"))
 from picture import draw  # noqa: E402
 from story import Story  # noqa: E402
 
-README, PICTURES = ROOT / "README.md", ROOT / "docs"
+PICTURES = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(PICTURES.rglob("*.md"))]
 SCREEN = re.compile(r"(<!-- screen: ([a-z-]+) -->\n).*?(<!-- /screen -->)", re.DOTALL)
 
 
@@ -42,26 +43,24 @@ def main():
         for name, text in screens.items():
             print(f"--- {name}\n{text}\n")
         return
-    readme = README.read_text()
-    wanted = {README: filled(readme, screens)} | pictures
+    wanted = {page: filled(page, screens) for page in PAGES} | pictures
     if arguments.check:
         differing = [path for path, text in wanted.items() if not is_same(path, text)]
         if differing:
-            sys.exit("the README shows something else than the program: make screens")
+            sys.exit("a page shows something else than the program: make screens")
         return
     for path, text in wanted.items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
 
 
-def filled(readme, screens):
-    """The README with each screen between its markers."""
-    unknown = {name for _, name, _ in SCREEN.findall(readme)} - screens.keys()
+def filled(page, screens):
+    """A page with each screen between its markers."""
+    text = page.read_text()
+    unknown = {name for _, name, _ in SCREEN.findall(text)} - screens.keys()
     if unknown:
-        sys.exit(f"the README has markers of unknown screens: {', '.join(sorted(unknown))}")
-    if not SCREEN.search(readme):
-        sys.exit("the README has no markers of screens")
-    return SCREEN.sub(lambda found: f"{found[1]}```\n{screens[found[2]]}\n```\n{found[3]}", readme)
+        sys.exit(f"{page.name} has markers of unknown screens: {', '.join(sorted(unknown))}")
+    return SCREEN.sub(lambda found: f"{found[1]}```\n{screens[found[2]]}\n```\n{found[3]}", text)
 
 
 def is_same(path, text):

@@ -1,4 +1,4 @@
-//! Making a line: JSON without line ends, short enough to be read again. Pure.
+//! Writes a line: JSON without newlines, short enough to be read again. PURE.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! The channels that there are: how one is made, and what it needs for that.
+//! The table of channels: how each is made, and its needs.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Documents in XML: XHTML, feeds (RSS and Atom), and pictures (SVG), which are told apart by their first element.
+//! Documents in XML: XHTML, feeds (RSS and Atom), and pictures (SVG), which differ by their first element.
 
 use super::markdown::Writer;
 use super::tokens::{Sink, Tag, Tokenizer};

@@ -1,4 +1,4 @@
-//! Where a text is cut into messages: between paragraphs, else lines, else words, else anywhere. What announces the
+//! Cuts Markdown into messages: between paragraphs, else lines, else words, else anywhere. What announces the
 //! next lines goes with them: a heading, a line in bold, one that ends with a colon.
 
 use std::ops::Range;

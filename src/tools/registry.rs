@@ -1,4 +1,4 @@
-//! The list of tools, in the order in which the model is told about them.
+//! The list of tools, in the order of a request.
 
 use serde::Deserialize;
 

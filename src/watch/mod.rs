@@ -1,4 +1,4 @@
-//! Floor 5: rules over the board, its services, files, hosts and processes, and what is told of them.
+//! Floor 5: rules over the board, its services, files, hosts and processes, and the messages about them.
 //!
 //! `parse` reads a rule, `judge` says when a value is an alarm and when it is over, `notice` what the message says, and
 //! `lines` cuts a growing file into lines: all PURE. `store` keeps the rules and what was told; `process` reads /proc.

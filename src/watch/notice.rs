@@ -1,4 +1,4 @@
-//! PURE: what is told, as a value that survives a restart, and as the text of a message.
+//! PURE: a notice, as a value that survives a restart and as the text of a message.
 
 use serde::{Deserialize, Serialize};
 

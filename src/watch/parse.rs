@@ -1,4 +1,4 @@
-//! PURE: rules as people type them, on a telephone too: quotes may be curly, `>` may be a word.
+//! PURE: rules as people type them, also on a phone: quotes may be curly, `>` may be a word.
 
 use super::rule::{Quantity, Rule, Sound, Then, Told, What};
 use super::texts;
