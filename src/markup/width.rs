@@ -1,4 +1,4 @@
-//! Columns that a text takes in a monospaced font, and where its lines may be broken.
+//! Columns of a string in a monospaced font, and where its lines may be broken.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
