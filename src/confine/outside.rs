@@ -28,6 +28,17 @@ impl Exec {
         self.settings.is_writable(path)
     }
 
+    /// Whether that, or a command of another agent or a server of tools, can write to it.
+    pub fn is_changeable(&self, path: &Path) -> bool {
+        let mut others = self.settings.others.iter();
+        self.is_writable(path) || others.any(|folder| path.starts_with(folder))
+    }
+
+    /// The folders beside the workspace that any of those can write to: real paths.
+    pub fn changeable(&self) -> &[PathBuf] {
+        &self.settings.others
+    }
+
     /// HOME of a command outside the sandbox.
     pub fn outside_home(&self) -> PathBuf {
         self.settings.outside_home()

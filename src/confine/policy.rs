@@ -304,6 +304,8 @@ pub struct Settings {
     pub write: Vec<PathBuf>,
     /// Further folders, read only.
     pub read: Vec<PathBuf>,
+    /// Folders beside the workspace that some command or server of tools can write, of this agent or another one.
+    pub others: Vec<PathBuf>,
     /// Never written, even inside a folder to write.
     pub protect: Vec<PathBuf>,
     /// The home of the program, of which only the workspace is seen.
@@ -340,6 +342,7 @@ impl Settings {
             workspace: workspace.to_owned(),
             write: Vec::new(),
             read: Vec::new(),
+            others: Vec::new(),
             protect: Vec::new(),
             home: None,
             hide: Vec::new(),

@@ -139,7 +139,10 @@ fn in_a_turn_without_a_person_only_who_may_do_as_much_answers() {
                 json!({"schema": words, "message": "Which color?"}),
             ),
             false if last.contains("\"tool\"") => say("I am looking."),
-            false => call("spawn", json!({"task": "look at the lamp", "label": "lamp"})),
+            false => call(
+                "spawn",
+                json!({"task": "look at the lamp", "label": "lamp"}),
+            ),
         }
     });
     put_lamp(&mut scene.home, json!({}));

@@ -1,14 +1,14 @@
 //! Builds the command tools and their sandbox from the configuration.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::agents::workspaces_of_others;
 use crate::cli::Context;
 use crate::cli::service::account;
 use crate::clock::Clock;
 use crate::config::resolve::{Folder, Folders};
-use crate::config::schema::SandboxChoice;
+use crate::config::schema::{SandboxChoice, Tools};
 use crate::config::{Home, Loaded};
 use crate::confine::{Exec, Hold, SandboxMode, Settings};
 use crate::error::Result;
@@ -49,6 +49,7 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
     hide.extend(home.elsewhere(&workspace));
     hide.extend(workspaces_of_others(home, loaded));
     let variable = |name: &str| context.environment().get(name).map(OsString::from);
+    let others = changeable(home, loaded, &workspace, user_home);
     let settings = Settings {
         mode: match tools.exec.sandbox {
             SandboxChoice::Auto => SandboxMode::Auto,
@@ -58,6 +59,7 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
         },
         network: tools.exec.network,
         whole: !tools.restrict_to_workspace,
+        others,
         write: paths(folders.write),
         read: paths(folders.read),
         protect: folders.protect,
@@ -76,4 +78,31 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
         variable,
     ))?;
     Ok(exec.sharing(Hold::of_process()))
+}
+
+/// The folders beside an agent's workspace that a command or a server of tools can write, of any agent.
+fn changeable(
+    home: &Home,
+    loaded: &Loaded,
+    workspace: &Path,
+    user_home: Option<&Path>,
+) -> Vec<PathBuf> {
+    let tools = &loaded.config.tools;
+    let others = loaded.others.iter().map(|path| home.workspace(path));
+    let mut found: Vec<PathBuf> = others.filter_map(|path| path.canonicalize().ok()).collect();
+    let servers = tools.mcp_servers.values();
+    let of_servers = servers.map(|server| &server.allowed_paths);
+    for paths in of_servers
+        .chain([&tools.allowed_paths])
+        .filter(|paths| !paths.is_empty())
+    {
+        let tools = Tools {
+            allowed_paths: paths.clone(),
+            ..tools.clone()
+        };
+        // A wrong path is refused where it is used.
+        let folders = Folders::of(&tools, workspace, user_home).map_or(Vec::new(), |of| of.write);
+        found.extend(folders.into_iter().filter_map(|folder| folder.real));
+    }
+    found
 }

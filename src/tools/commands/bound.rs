@@ -4,24 +4,23 @@
 //! This is no shell: it takes words as they are in the line, in doubt too many. What programs open by
 //! themselves is only named.
 
+mod located;
 mod missing;
+mod plain;
 mod tree;
 mod words;
 
-use std::fs::{File, Metadata};
-use std::io::{self, Read};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-
-use ring::digest::{Context, SHA256};
-use rustix::fs::{CWD, Mode, OFlags};
 
 use super::risk;
 use crate::approval::Script;
 use crate::error::{Error, Result};
 use crate::limits::tools as bounds;
+pub(super) use located::Located;
+use located::status;
 pub(super) use missing::ignores_folder;
+use plain::Known;
 use words::Line;
 
 /// What a command uses of the files that the model can write.
@@ -59,7 +58,9 @@ pub(super) struct Place<'a> {
     pub home: &'a Path,
     /// The workspace, where the model can write to it.
     pub workspace: &'a Path,
-    /// Whether the model can write to a real path.
+    /// Further folders that an agent or a server of tools can write: real paths.
+    pub others: &'a [PathBuf],
+    /// Whether the model, or another such program, can write to a real path.
     pub is_writable: &'a dyn Fn(&Path) -> bool,
 }
 
@@ -149,9 +150,13 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
             .any(|(_, users)| users.split(' ').any(|user| user == *program))
             || INTERPRETERS.iter().any(|name| program.starts_with(name))
     };
-    let is_writable = (place.is_writable)(place.folder);
-    search.uses.loads_unbound |= is_writable && programs.iter().any(is_builder);
+    let known = plain::judge(line, &|word| search.is_bound(word));
+    let mut folders = search.folders.iter();
+    let is_within = folders.any(|folder| (place.is_writable)(folder));
+    search.uses.loads_unbound |=
+        is_within && (known > Known::All || programs.iter().any(is_builder));
     search.uses.loads_unbound |= has_open_names;
+    search.is_unresolved |= known == Known::Nothing;
     search.missing(&candidates)?;
     search.is_unresolved |= !unresolved.is_empty() || relocates && search.has_folder;
     search.uses.loads_unbound |= search.is_unresolved;
@@ -161,9 +166,18 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
     {
         search.name(word.clone());
     }
+    let takes_folders = !search.named.is_empty()
+        && risk::commands(line)
+            .iter()
+            .any(|words| plain::takes_folders(words));
+    search.uses.loads_unbound |= takes_folders;
     let runs_found = missing::runs_what_it_finds(line);
     let finds_here = runs_found && (search.has_folder || line.contains("find -"));
-    search.trees(&programs, has_open_names || runs_found, finds_here)?;
+    search.trees(
+        &programs,
+        has_open_names || runs_found || takes_folders,
+        finds_here,
+    )?;
     let is_loader = |program: &&str| LOADERS.iter().any(|name| program.starts_with(name));
     if programs.iter().any(is_loader) {
         search.modules();
@@ -175,69 +189,6 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
         influences.push(format!("and {over} more"));
     }
     Ok(search.uses)
-}
-
-/// What a path leads to, held open without being used.
-pub(super) struct Located {
-    handle: File,
-    pub path: PathBuf,
-    pub metadata: Metadata,
-}
-
-impl Located {
-    /// None when there is nothing. The path is the real one of what is held, whatever happens to the
-    /// name meanwhile.
-    pub fn at(path: &Path) -> Option<Self> {
-        let flags = OFlags::PATH | OFlags::CLOEXEC;
-        let handle: File = rustix::fs::openat(CWD, path, flags, Mode::empty())
-            .ok()?
-            .into();
-        Some(Self {
-            path: std::fs::read_link(Self::link(&handle)).ok()?,
-            metadata: handle.metadata().ok()?,
-            handle,
-        })
-    }
-
-    fn link(handle: &File) -> String {
-        format!("/proc/self/fd/{}", handle.as_raw_fd())
-    }
-
-    /// Hash and first bytes; of a large file the hash is none.
-    fn read(&self) -> io::Result<(Option<Vec<u8>>, Vec<u8>)> {
-        let mut file = File::options()
-            .read(true)
-            // What was a file a moment ago may hold nobody up.
-            .custom_flags(OFlags::NONBLOCK.bits() as i32)
-            .open(Self::link(&self.handle))?;
-        let (mut context, mut head) = (Context::new(&SHA256), Vec::new());
-        let (mut buffer, mut total) = ([0; 8 * 1024], 0);
-        loop {
-            let length = file.read(&mut buffer)?;
-            let free = bounds::SCRIPT_HEAD_BYTES - head.len();
-            head.extend_from_slice(&buffer[..length.min(free)]);
-            context.update(&buffer[..length]);
-            total += length as u64;
-            match length {
-                0 => return Ok((Some(context.finish().as_ref().to_vec()), head)),
-                _ if total > bounds::BOUND_BYTES => return Ok((None, head)),
-                _ => {}
-            }
-        }
-    }
-}
-
-/// Inode, size and the time of the last change. The kernel sets that time, and a program cannot set it
-/// back.
-fn status(metadata: &Metadata) -> Vec<u8> {
-    let numbers = [
-        metadata.dev(),
-        metadata.ino(),
-        metadata.size(),
-        metadata.ctime() as u64,
-        metadata.ctime_nsec() as u64,
-    ];
-    numbers.into_iter().flat_map(u64::to_le_bytes).collect()
 }
 
 struct Search<'a> {
@@ -264,9 +215,7 @@ impl Search<'_> {
                 .is_some_and(|name| matches!(name, "root" | "cwd" | "fd"))
             && parts.next().is_some();
         if is_by_process {
-            return Err(refused(
-                "it reaches files by way of a process, so that it cannot be told which they are",
-            ));
+            return Err(by_process());
         }
         if word.contains(['*', '?', '[']) {
             self.pattern(word)?;
@@ -297,16 +246,18 @@ impl Search<'_> {
         let at = word.rfind('/').map_or(0, |slash| slash + 1);
         let (folder, pattern) = word.split_at(at);
         for at in 0..self.folders.len() {
-            let Some(found) = Located::at(&self.folders[at].join(folder)) else {
+            let Some(found) = Located::open(&self.folders[at].join(folder))? else {
                 continue;
             };
             if !found.metadata.is_dir() {
                 continue;
             }
             let is_writable = (self.place.is_writable)(&found.path);
-            for name in names(&found.path) {
+            let names = names(&found.path);
+            self.is_unresolved |= names.len() == bounds::BOUND_NAMES;
+            for name in names {
                 let path = found.path.join(&name);
-                if fast_glob::glob_match(pattern, &name) && (is_writable || self.leads_in(&path)) {
+                if matches(pattern, &name) && (is_writable || self.leads_in(&path)) {
                     self.path(&path)?;
                 }
             }
@@ -330,7 +281,7 @@ impl Search<'_> {
         if self.lookups > bounds::BOUND_LOOKUPS {
             return Err(too_long());
         }
-        let Some(found) = Located::at(path) else {
+        let Some(found) = Located::open(path)? else {
             return Ok(());
         };
         let kind = found.metadata.file_type();
@@ -355,6 +306,14 @@ impl Search<'_> {
             )));
         }
         Ok(())
+    }
+
+    /// Whether a word names a file that is bound.
+    fn is_bound(&self, word: &str) -> bool {
+        let mut folders = self.folders.iter();
+        folders.any(|folder| {
+            Located::at(&folder.join(word)).is_some_and(|found| self.uses.is_bound(&found.path))
+        })
     }
 
     fn bind(&mut self, found: &Located) -> Result<()> {
@@ -434,6 +393,7 @@ impl Search<'_> {
         let mut folders = std::mem::take(&mut self.named);
         if is_any {
             folders.extend([self.place.folder, self.place.workspace].map(Path::to_owned));
+            folders.extend(self.place.others.iter().cloned());
         }
         folders.retain(|folder| (self.place.is_writable)(folder));
         let all = folders.clone();
@@ -557,6 +517,34 @@ pub(in crate::tools) fn first_lines(head: &[u8]) -> String {
     }
     let lines: Vec<&str> = text.lines().take(bounds::SCRIPT_HEAD_LINES).collect();
     lines.join("\n")
+}
+
+/// Whether a name of a folder matches a pattern of `*` and `?`. Others are unresolved.
+fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
+    let (mut at, mut from, mut star) = (0, 0, None);
+    while from < name.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, from));
+                at += 1;
+            }
+            Some(char) if *char == '?' || *char == name[from] => (at, from) = (at + 1, from + 1),
+            _ => match star {
+                Some((before, begun)) => {
+                    star = Some((before, begun + 1));
+                    (at, from) = (before + 1, begun + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|char| *char == '*')
+}
+
+fn by_process() -> Error {
+    refused("it reaches files by way of a process, so that it cannot be told which they are")
 }
 
 fn too_long() -> Error {

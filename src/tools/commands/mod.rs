@@ -304,7 +304,8 @@ impl Commands {
             folder,
             home: &self.exec.outside_home(),
             workspace: &self.workspace,
-            is_writable: &|path| self.exec.is_writable(path),
+            others: self.exec.changeable(),
+            is_writable: &|path| self.exec.is_changeable(path),
         };
         bound::find(line, &place)
     }

@@ -3,6 +3,7 @@
 
 use super::missing::{self, is_listed};
 use super::{INTERPRETERS, Place, Result, bounds, risk, too_long};
+use risk::commands;
 
 /// Characters at which a line is cut into what may be paths, beside the words of the shell.
 const SEPARATORS: &str = "'\"`()[]{}<>;|&=,:@$*?!#\\%^";
@@ -23,6 +24,15 @@ const OF_INPUT: &str = "su at batch ssh crontab machinectl";
 /// Programs after which a path leads elsewhere.
 const RELOCATORS: &str =
     "chroot ln unshare nsenter bwrap proot systemd-nspawn pivot_root fakechroot";
+
+/// Parts of options after which a path leads elsewhere for some programs: `mount --bind`, `sudo -R`, `docker run -v`,
+/// `systemd-run -p RootDirectory=`.
+const RELOCATIONS: [(&str, &str); 4] = [
+    ("mount", "bind move lay dir= -B -R -M"),
+    ("sudo doas", "-R --chroot"),
+    ("docker podman", "-v --volume --mount"),
+    ("systemd-run", "Root Bind"),
+];
 
 /// Programs that may run their line with another HOME.
 const OTHER_HOMES: &str = "sudo su doas runuser pkexec env setpriv login machinectl systemd-run";
@@ -62,12 +72,13 @@ impl Line {
             collect(top, 0, &mut lines)?;
         }
         let all: Vec<String> = lines.iter().flat_map(|line| risk::words(line)).collect();
-        let has = |list| all.iter().any(|word| is_listed(list, base(word)));
-        let binds = ["bind", "move", "lay", "-B", "-R", "-M"];
-        let binds = binds.iter().any(|option| text.contains(option));
+        let has = |list: &str| all.iter().any(|word| is_listed(list, base(word)));
+        let relocates = |(programs, options): &(&str, &str)| {
+            has(programs) && options.split(' ').any(|option| text.contains(option))
+        };
         let mut line = Self {
             has_open_names: known.contains(['*', '?', '[', '{', '$', '`']),
-            relocates: has(RELOCATORS) || has("mount") && binds,
+            relocates: has(RELOCATORS) || RELOCATIONS.iter().any(relocates),
             runs_lines: lines.iter().any(|line| runs_lines(line)),
             ..Self::default()
         };
@@ -130,7 +141,7 @@ impl Line {
     fn judge(&mut self, text: &str) {
         let commands = risk::commands(text);
         let mut open: Vec<String> = Vec::new();
-        if has_expansion(text, self.runs_lines) {
+        if has_expansion(text) {
             let is_open = |word: &&String| word.contains(['$', '`', '{']);
             let word = commands.iter().flatten().find(is_open);
             open.push(word.map_or(text, String::as_str).to_owned());
@@ -149,9 +160,9 @@ impl Line {
                 }
             }
         }
-        // What a program reads its script from.
-        let mut makers = commands.iter().skip_while(|words| !is_text(words));
-        if text.contains(['|', '<']) && makers.any(|words| is_run_from_input(words)) {
+        let is_joined = commands.iter().flatten().any(|word| word == "eval")
+            && text.contains(['\'', '"', '\\']);
+        if is_fed(text) || is_joined {
             open.push(text.to_owned());
         }
         for word in open {
@@ -202,7 +213,7 @@ fn expand(line: &str, name: &str, value: &str) -> String {
 }
 
 /// Whether a shell that reads a line puts something in that is not known here.
-fn has_expansion(line: &str, has_arguments: bool) -> bool {
+fn has_expansion(line: &str) -> bool {
     let (mut in_single, mut in_double) = (false, false);
     let mut chars = line.char_indices();
     while let Some((at, char)) = chars.next() {
@@ -220,9 +231,10 @@ fn has_expansion(line: &str, has_arguments: bool) -> bool {
                 while chars.next().is_some_and(|(_, char)| char != '\n') {}
             }
             '`' => return true,
-            '$' if next.is_ascii_alphabetic() || "_{(".contains(next) => return true,
+            '$' if next.is_ascii_alphanumeric() || "_{([?#!$@*-".contains(next) => return true,
             '$' if "'\"".contains(next) && !in_double => return true,
-            '$' if "123456789@*".contains(next) && has_arguments => return true,
+            // A pattern of bash's (extglob).
+            '?' | '*' | '+' | '@' | '!' if next == '(' && !in_double => return true,
             '{' if !in_double => {
                 let list = rest
                     .split(['}', ' ', '\t', '\n'])
@@ -247,6 +259,8 @@ fn is_open_word(word: &str) -> bool {
         !rest.is_empty() && !rest.starts_with('/')
     };
     word.contains('\\')
+        // A class or a range, which shells read in different ways.
+        || word.contains('[') && !is_listed("[ [[", word)
         || folder.contains(['*', '?', '['])
         || word.split(['=', ':']).any(is_of_someone)
 }
@@ -281,6 +295,20 @@ fn makes_names(words: &[String]) -> bool {
         || words.iter().any(is_interpreter) && words.iter().any(letters)
 }
 
+/// Whether a line runs what it makes: a shell without a script, behind anything but a file as it is.
+fn is_fed(line: &str) -> bool {
+    let commands = commands(line);
+    let is_file = |words: &Vec<String>| {
+        words.first().is_some_and(|word| base(word) == "cat")
+            && words[1..].iter().all(|word| !word.starts_with('-'))
+    };
+    let mut runs = commands.iter().enumerate();
+    runs.any(|(at, words)| {
+        let makes = line.contains('|') && !commands[..at].iter().all(is_file);
+        is_run_from_input(words) && (makes || line.contains("<<<"))
+    })
+}
+
 /// Whether a command runs what it reads: a shell without a script.
 fn is_run_from_input(words: &[String]) -> bool {
     let is_input = |word: &String| word == "-s" || word.starts_with("/dev/");
@@ -307,7 +335,7 @@ fn at_home(word: &str, home: &str) -> String {
     }
 }
 
-fn base(word: &str) -> &str {
+pub(super) fn base(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 

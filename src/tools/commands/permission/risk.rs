@@ -64,10 +64,9 @@ impl Patterns {
     /// What speaks against running a line: the configuration first, because that is final. With allow
     /// patterns every command of the line has to match one of them.
     pub fn objection(&self, line: &str) -> Option<Objection> {
-        let is_allowed =
-            |command: &&Simple| self.allow.iter().any(|one| one.is_match(&command.text));
+        let is_allowed = |command: &&Part| self.allow.iter().any(|one| one.is_match(&command.text));
         let not_listed = || {
-            let commands = split(line);
+            let commands = parts(line).0;
             let other = commands.iter().find(|one| !is_allowed(one))?;
             Some(Objection::NotListed(other.text.clone()))
         };
@@ -89,7 +88,7 @@ impl Patterns {
         if self.deny.is_empty() {
             return None;
         }
-        let commands = split(line);
+        let commands = parts(line).0;
         let mut texts = vec![line.to_owned()];
         for command in commands {
             texts.extend([command.words.join(" "), command.text]);
@@ -189,7 +188,7 @@ pub(in crate::tools::commands) fn find_risk(line: &str) -> Option<Risk> {
 }
 
 fn risk_within(line: &str, depth: usize) -> Option<Risk> {
-    split(line).iter().find_map(|simple| {
+    parts(line).0.iter().find_map(|simple| {
         let command = Command::parse(simple);
         let found = PATTERNS.iter().find(|(_, matches)| matches(&command));
         let script = || command.script().filter(|_| depth < SPLIT_DEPTH);
@@ -219,7 +218,7 @@ struct Command<'a> {
 const WRAPPERS: &str = "sudo doas env nohup nice ionice setsid exec command time timeout busybox xargs systemd-run pkexec nsenter";
 
 impl<'a> Command<'a> {
-    fn parse(simple: &'a Simple) -> Self {
+    fn parse(simple: &'a Part) -> Self {
         let mut words = &simple.words[..];
         while let Some((first, mut rest)) = words.split_first()
             && is_one_of(base(first), WRAPPERS)
@@ -306,20 +305,14 @@ fn is_device(word: &str) -> bool {
 
 /// A simple command of a line: its words without quotes, the files that it writes to, and its text.
 #[derive(Debug, Default)]
-struct Simple {
-    words: Vec<String>,
-    writes: Vec<String>,
+pub(in crate::tools::commands) struct Part {
+    pub words: Vec<String>,
+    pub writes: Vec<String>,
     text: String,
 }
 
 /// Words before a command that are not the command.
 const KEYWORDS: &str = "if then else elif fi do done while until ! { } esac time";
-
-/// Splits a line of sh into its simple commands, also those in groups and substitutions. It is no
-/// shell: nothing is expanded, and in doubt it finds more commands than there are.
-fn split(line: &str) -> Vec<Simple> {
-    parse(line).found
-}
 
 /// All words of a line without their quotes: those of commands, assignments, and files that are read.
 pub(in crate::tools::commands) fn words(line: &str) -> Vec<String> {
@@ -328,11 +321,20 @@ pub(in crate::tools::commands) fn words(line: &str) -> Vec<String> {
 
 /// The words of each command of a line, and then each word that is no command's by itself.
 pub(in crate::tools::commands) fn commands(line: &str) -> Vec<Vec<String>> {
-    let Splitter { found, others, .. } = parse(line);
-    let commands = found.into_iter().map(|command| command.words);
-    commands
-        .chain(others.into_iter().map(|word| vec![word]))
+    let (parts, others) = parts(line);
+    let others = others.into_iter().map(|word| vec![word]);
+    parts
+        .into_iter()
+        .map(|part| part.words)
+        .chain(others)
         .collect()
+}
+
+/// The simple commands of a line of sh, also those in groups and substitutions, and the words that are no command's. This
+/// is no shell: nothing is expanded, and in doubt it finds more commands than there are.
+pub(in crate::tools::commands) fn parts(line: &str) -> (Vec<Part>, Vec<String>) {
+    let Splitter { found, others, .. } = parse(line);
+    (found, others)
 }
 
 fn parse(line: &str) -> Splitter {
@@ -356,7 +358,7 @@ fn parse(line: &str) -> Splitter {
 
 #[derive(Default)]
 struct Splitter {
-    command: Simple,
+    command: Part,
     /// The word that is being read; empty quotes make one too.
     word: Option<String>,
     is_quoted: bool,
@@ -367,7 +369,7 @@ struct Splitter {
     /// The end of a here-document whose body follows this line, and whether substitutions run in it.
     here_document: Option<(String, bool)>,
     is_over: bool,
-    found: Vec<Simple>,
+    found: Vec<Part>,
     /// Words that are no command's: assignments, keywords, files that are read.
     others: Vec<String>,
 }

@@ -1,0 +1,114 @@
+//! What a path leads to, held open, and what of it is bound.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use ring::digest::{Context, SHA256};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+
+use super::{Result, bounds, by_process};
+use crate::sys::beneath::links_on_the_way;
+
+/// What a path leads to, held open without being used.
+pub(in crate::tools::commands) struct Located {
+    handle: File,
+    pub path: PathBuf,
+    pub metadata: Metadata,
+}
+
+impl Located {
+    /// None when there is nothing. The path is the real one of what is held, whatever happens to the
+    /// name meanwhile.
+    pub fn at(path: &Path) -> Option<Self> {
+        Self::open(path).ok().flatten()
+    }
+
+    /// The same. Fails where the way leads through a link of /proc, which is another file for another process
+    /// (proc(5), "magic links"), or in a circle.
+    pub(super) fn open(path: &Path) -> Result<Option<Self>> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::NO_MAGICLINKS;
+        let opened = match rustix::fs::openat2(CWD, path, flags, Mode::empty(), resolve) {
+            // Not before Linux 5.6, not with every filter, and not while something was renamed.
+            Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) if leads_by_process(path) => {
+                Err(Errno::LOOP)
+            }
+            Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {
+                rustix::fs::openat(CWD, path, flags, Mode::empty())
+            }
+            opened => opened,
+        };
+        let handle: File = match opened {
+            Ok(handle) => handle.into(),
+            Err(Errno::LOOP) if !is_stream(path) => return Err(by_process()),
+            Err(_) => return Ok(None),
+        };
+        let found = || {
+            Some(Self {
+                path: std::fs::read_link(Self::link(&handle)).ok()?,
+                metadata: handle.metadata().ok()?,
+                handle,
+            })
+        };
+        Ok(found())
+    }
+
+    fn link(handle: &File) -> String {
+        format!("/proc/self/fd/{}", handle.as_raw_fd())
+    }
+
+    /// Hash and first bytes; of a large file the hash is none.
+    pub(super) fn read(&self) -> io::Result<(Option<Vec<u8>>, Vec<u8>)> {
+        let mut file = File::options()
+            .read(true)
+            // What was a file a moment ago may hold nobody up.
+            .custom_flags(OFlags::NONBLOCK.bits() as i32)
+            .open(Self::link(&self.handle))?;
+        let (mut context, mut head) = (Context::new(&SHA256), Vec::new());
+        let (mut buffer, mut total) = ([0; 8 * 1024], 0);
+        loop {
+            let length = file.read(&mut buffer)?;
+            let free = bounds::SCRIPT_HEAD_BYTES - head.len();
+            head.extend_from_slice(&buffer[..length.min(free)]);
+            context.update(&buffer[..length]);
+            total += length as u64;
+            match length {
+                0 => return Ok((Some(context.finish().as_ref().to_vec()), head)),
+                _ if total > bounds::BOUND_BYTES => return Ok((None, head)),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Inode, size and the time of the last change. The kernel sets that time, and a program cannot set it
+/// back.
+pub(super) fn status(metadata: &Metadata) -> Vec<u8> {
+    let numbers = [
+        metadata.dev(),
+        metadata.ino(),
+        metadata.size(),
+        metadata.ctime() as u64,
+        metadata.ctime_nsec() as u64,
+    ];
+    numbers.into_iter().flat_map(u64::to_le_bytes).collect()
+}
+
+/// Whether the way of a path leads through a link of a process in /proc: that of `cwd`, `root`, `exe` or a descriptor.
+fn leads_by_process(path: &Path) -> bool {
+    let (_, links) = links_on_the_way(path);
+    // Those right below /proc are links as others (`self`, `mounts`).
+    links
+        .iter()
+        .any(|link| link.starts_with("/proc") && link.iter().count() > 3)
+}
+
+/// Whether a path is a stream of the command itself, and no file.
+fn is_stream(path: &Path) -> bool {
+    let streams = ["/dev/stdin", "/dev/stdout", "/dev/stderr"];
+    streams.iter().any(|stream| path == Path::new(stream))
+}
