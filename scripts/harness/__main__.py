@@ -21,6 +21,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+import claw_check
 from play import Play, Playing
 from programs import Peacrab, peers
 
@@ -74,7 +75,8 @@ def main():
     if arguments.markdown or len(sums) > 1:
         print()
         show(sums, arguments.markdown)
-    is_fine = arguments.only or within_limits(sums[0])
+    # The adapter for Claw-SWE-Bench is checked with the same means.
+    is_fine = arguments.only or within_limits(sums[0]) & claw_check.check(arguments.binary.resolve())
     return 0 if is_fine and sums[0].done == sums[0].tasks else 1
 
 

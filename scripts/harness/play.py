@@ -26,7 +26,7 @@ class Play:
         self.lock = threading.Lock()
 
     def next(self, body):
-        """The step that answers this request; a text in its stead where the request lacks what it should have."""
+        """The step that answers this request, or a complaint where the request lacks what it should have."""
         with self.lock:
             request = json.loads(body)
             self.requests.append(Sent(body, request))
