@@ -1,7 +1,7 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
 .PHONY: help run test documents screens fakes mail croniter html5lib mailboxes conformance units fuzz footprint sizes soak boards boards-test deploy install-test boards-today reproducible
-.PHONY: layout irc matrix mcp-servers packages packages-test release deny clean day
+.PHONY: harness layout irc matrix mcp-servers packages packages-test release deny clean day
 
 CARGO ?= cargo
 PEACRAB = $(CARGO) run --release --locked --quiet --
@@ -129,6 +129,10 @@ conformance: ## Run the MCP conformance suites against the client (WORDS: only s
 day: ## Talk for 300 turns, and remember for two months, with a scripted model; print what came of it
 	DAY_TURNS=300 $(CARGO) test --locked --test program -- day:: --nocapture
 	$(CARGO) test --locked --test program -- memory_days:: --ignored --nocapture
+
+harness: ## Run 36 recorded tasks with a scripted model; limits on what is sent (OPTIONS=--peers: other programs too)
+	$(CARGO) build --locked
+	python3 scripts/harness $(OPTIONS) "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
 units: ## Start the systemd units on several systemds, and check the command sandbox within them
 	@scripts/setup units

@@ -440,6 +440,9 @@ pub struct Usage {
     /// Of the input, those that were written to the provider's cache, which some charge for.
     #[serde(skip_serializing_if = "is_zero")]
     pub written: u64,
+    /// Of those, the ones that it keeps for an hour, which cost more.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub written_for_hour: u64,
     /// Requests. The provider sets it, as well as `cost` and `unpriced`.
     #[serde(skip_serializing_if = "is_zero")]
     pub requests: u64,
@@ -470,6 +473,7 @@ impl Usage {
         add(&mut self.output, other.output);
         add(&mut self.cached, other.cached);
         add(&mut self.written, other.written);
+        add(&mut self.written_for_hour, other.written_for_hour);
         add(&mut self.requests, other.requests);
         add(&mut self.cost, other.cost);
         add(&mut self.unpriced, other.unpriced);

@@ -53,6 +53,7 @@ pub fn to_json(usage: Usage) -> Value {
         "output": usage.output,
         "cached": usage.cached,
         "cacheWrites": usage.written,
+        "cacheWritesForHour": usage.written_for_hour,
         "requests": usage.requests,
         "unpriced": usage.unpriced,
         "cost": usage.dollars(),

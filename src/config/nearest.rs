@@ -160,7 +160,7 @@ mod tests {
         );
         assert_eq!(
             advise("providers.openai.zzz"),
-            "providers.openai contains: apiKey, apiBase, apiType, api, extraHeaders, extraBody, proxy, timeoutSecs, streamIdleTimeoutSecs, images, prices."
+            "providers.openai contains: apiKey, apiBase, apiType, api, cache, extraHeaders, extraBody, proxy, timeoutSecs, streamIdleTimeoutSecs, images, prices."
         );
         assert_eq!(
             advise("radio.tuner.frequency"),

@@ -164,6 +164,23 @@ pub enum OpenAiApi {
     Responses,
 }
 
+/// How long Anthropic's cache is asked to keep what a request has in common with later ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheTime {
+    /// An hour where the person mostly comes back within one, else five minutes.
+    #[default]
+    Auto,
+    /// Five minutes for all.
+    #[serde(rename = "5m")]
+    FiveMinutes,
+    /// An hour for all but the running turn.
+    #[serde(rename = "1h")]
+    Hour,
+    /// Nothing is cached.
+    Off,
+}
+
 /// `providers.<name>`
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -176,6 +193,8 @@ pub struct Provider {
     pub api_type: ApiType,
     /// Which API of OpenAI's format.
     pub api: OpenAiApi,
+    /// How long Anthropic's format has the server cache.
+    pub cache: CacheTime,
     /// Headers added to each request. Their values count as secrets.
     pub extra_headers: BTreeMap<String, Secret>,
     /// Members added to each request's body.
@@ -202,7 +221,8 @@ pub struct Price {
     pub output: f64,
     /// What goes in and is in the provider's cache; `None`: as much as other input.
     pub cached: Option<f64>,
-    /// What goes in and is written to the provider's cache; `None`: as much as other input.
+    /// What goes in and is written to the provider's cache, for five minutes where it may choose; `None`: as much as
+    /// other input.
     pub cache_write: Option<f64>,
 }
 
@@ -213,6 +233,7 @@ impl Default for Provider {
             api_base: String::new(),
             api_type: ApiType::Auto,
             api: OpenAiApi::Auto,
+            cache: CacheTime::Auto,
             extra_headers: BTreeMap::new(),
             extra_body: serde_json::Map::new(),
             proxy: None,

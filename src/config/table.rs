@@ -107,6 +107,7 @@ static FRONT: &[Key] = &[
     key("providers.*.apiBase", Url, r#""""#, "Base URL of the API. Empty: the provider's own. With a base URL, any provider name works and is taken as OpenAI-compatible."),
     key("providers.*.apiType", Choice(&["auto", "openai", "anthropic", "offline"]), r#""auto""#, "API format. auto uses the format of a known provider, otherwise openai."),
     key("providers.*.api", Choice(&["auto", "chat", "responses"]), r#""auto""#, "Which API of the openai format: chat (/chat/completions) or responses (/responses), which has tools with reasoning for newer OpenAI models. auto uses what the model needs, and what the server turns out to have."),
+    key("providers.*.cache", Choice(&["auto", "5m", "1h", "off"]), r#""auto""#, "How long the anthropic format has the server cache what later requests repeat. 1h costs more to write, and pays where you come back within the hour. auto: 1h in a conversation whose last pauses were mostly shorter than an hour, else 5m."),
     key("providers.*.extraHeaders", Secrets, "{}", "HTTP headers to add to every request."),
     key("providers.*.extraBody", Object, "{}", "JSON members to add to the body of every request."),
     key("providers.*.proxy", Kind::Secret, "null", "URL of a proxy. null uses HTTPS_PROXY and the like from the environment.").or_null(),

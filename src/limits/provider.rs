@@ -70,3 +70,9 @@ pub const NEAREST_NAMES_MAX: usize = 3;
 /// Blocks of content before a mark in which Anthropic looks for something cached
 /// (<https://platform.claude.com/docs/en/build-with-claude/prompt-caching>).
 pub const CACHE_REACH: usize = 20;
+/// How long Anthropic's cache keeps what is marked, from its last use, and how long it does for more money.
+pub const CACHE_MINUTES: Duration = Duration::from_secs(5 * 60);
+/// See [`CACHE_MINUTES`].
+pub const CACHE_HOUR: Duration = Duration::from_secs(60 * 60);
+/// Pauses of a conversation that say whether the next one will be shorter than an hour: those of about a day.
+pub const CACHE_PAUSES: usize = 8;

@@ -7,6 +7,7 @@ use super::classify::Failure;
 use super::route::Route;
 use super::table::{Api, Format};
 use crate::chat::{Fault, ReasoningEffort};
+use crate::config::schema::CacheTime;
 use crate::limits::provider::LEARNED_TOKENS_MIN;
 
 /// What to do with a requested reasoning effort.
@@ -71,6 +72,8 @@ pub struct Quirks {
     pub thinking: bool,
     /// It always thinks: the least is a little.
     pub always_thinks: bool,
+    /// Anthropic: how long the cache may be asked to keep something.
+    pub cache: CacheTime,
 }
 
 /// What a person can choose about a model's thinking.
@@ -92,6 +95,7 @@ impl Quirks {
         let by_name = Self::of_name(&route.provider, route.format, model);
         Self {
             api: route.api(by_name.api),
+            cache: route.cache,
             sees: route.images.unwrap_or(by_name.sees),
             ..by_name
         }
@@ -143,6 +147,7 @@ impl Quirks {
                 && (gpt_version(bare).is_none_or(|version| version < (5, 1))
                     || bare.contains("astra"))
                 || claude.is_some_and(|version| always_thinks(bare, version)),
+            cache: CacheTime::Auto,
         }
     }
 
@@ -212,6 +217,12 @@ impl Quirks {
             self.sealed = false;
         } else if reason.contains("prompt_cache_key") {
             self.cache_key = false;
+        } else if reason.contains("cache_control") || reason.contains("cache-ttl") {
+            // Other vendors' servers often know no `ttl`, some no cache.
+            self.cache = match self.cache {
+                CacheTime::Auto | CacheTime::Hour => CacheTime::FiveMinutes,
+                CacheTime::FiveMinutes | CacheTime::Off => CacheTime::Off,
+            };
         } else if reason.contains("temperature") {
             self.temperature = false;
         } else if reason.contains("stream_options") {

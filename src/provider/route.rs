@@ -11,7 +11,7 @@ use super::table::{
     Api, Format, Known, OFFLINE, PROVIDERS, Prefix, find, known, list_names, nearest,
 };
 use crate::config::check::safe_path;
-use crate::config::schema::{ApiType, OpenAiApi, Price, Provider};
+use crate::config::schema::{ApiType, CacheTime, OpenAiApi, Price, Provider};
 use crate::error::{Error, Result};
 use crate::secret::Secret;
 
@@ -26,6 +26,8 @@ pub struct Route {
     pub format: Format,
     /// Which API of OpenAI's format, as the configuration says.
     pub api: OpenAiApi,
+    /// How long Anthropic's format has the server cache, as the configuration says.
+    pub cache: CacheTime,
     /// The key; may be empty.
     pub key: Secret,
     /// The key as the value of OpenAI's `Authorization` header; empty without a key.
@@ -229,6 +231,7 @@ impl Sources<'_> {
             base: base.to_owned(),
             format: format(configured.api_type, row),
             api: configured.api,
+            cache: configured.cache,
             key,
             bearer,
             needs_key: base == own_base && row.is_some_and(|row| !row.variables.is_empty()),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::harness::gateway::Gateway;
 use crate::harness::home::{Home, MODEL};
-use crate::harness::model::{INPUT_TOKENS, Model, OUTPUT_TOKENS, call, events, say};
+use crate::harness::model::{INPUT_TOKENS, Model, OUTPUT_TOKENS, Step, call, error, events, say};
 use crate::harness::program::{Output, Program};
 use crate::harness::telegram::Telegram;
 
@@ -24,6 +24,94 @@ fn ask(home: &Home, text: &str) -> Output {
 fn usage(home: &Home) -> Value {
     let output = run(home, &["usage", "--json"]).ends_with(0);
     serde_json::from_str(&output.stdout).unwrap()
+}
+
+/// Anthropic's answer to a request of which it has written so much to its cache.
+fn wrote(minutes: u32, hour: u32) -> Step {
+    let usage = json!({
+        "input_tokens": 0, "output_tokens": 1, "cache_creation_input_tokens": minutes + hour,
+        "cache_creation": {"ephemeral_5m_input_tokens": minutes, "ephemeral_1h_input_tokens": hour},
+    });
+    events(&[
+        &json!({"type": "message_start", "message": {"content": [], "usage": usage}}).to_string(),
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"done"}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        // The end has no word of how long.
+        &json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {
+            "output_tokens": 100, "cache_creation_input_tokens": minutes + hour,
+        }})
+        .to_string(),
+        r#"{"type":"message_stop"}"#,
+    ])
+}
+
+#[test]
+fn what_anthropic_caches_for_an_hour_is_asked_for_and_costs_more() {
+    let model = Model::playing([wrote(1000, 0), wrote(0, 1000), wrote(600, 400)]);
+    let mut home = Home::with_anthropic_model(&model);
+    let prices = json!({"*": {"input": 4, "output": 20, "cached": 0.4, "cacheWrite": 5}});
+    home.set("/providers/fake/prices", prices);
+    for (cost, for_hour) in [(0.007, 0), (0.01, 1000), (0.0082, 400)] {
+        let said = run(&home, &["agent", "--json", "-m", "hi"]).ends_with(0);
+        let said: Value = serde_json::from_str(&said.stdout).unwrap();
+        assert_eq!(said["cost"], json!(cost));
+        assert_eq!(said["usage"]["cacheWritesForHour"], for_hour);
+    }
+    assert_eq!(usage(&home)["total"]["cost"], json!(0.0252));
+    for request in model.requests() {
+        let body: Value = serde_json::from_str(&request.raw).unwrap();
+        let hour = json!({"type": "ephemeral", "ttl": "1h"});
+        let tools = body["tools"].as_array().unwrap();
+        assert_eq!(tools.last().unwrap()["cache_control"], hour);
+        assert_eq!(body["system"][0]["cache_control"], hour);
+        let messages = body["messages"].to_string();
+        assert_eq!(messages.matches("cache_control").count(), 1);
+        assert!(!messages.contains("\"ttl\""), "{messages}");
+    }
+    // The limit of a day counts it, too.
+    home.set("/limits", json!({"usdPerDay": 0.0251}));
+    let output = run(&home, &["agent", "-m", "hi"]).ends_with(1);
+    output.complains_of(&["Daily cost limit reached"]);
+}
+
+#[test]
+fn a_server_that_knows_no_hour_or_no_cache_is_asked_without() {
+    let no_ttl = "system.0.cache_control.ephemeral.ttl: Extra inputs are not permitted";
+    let no_cache = "tools.15.cache_control: Extra inputs are not permitted";
+    let steps = [
+        error(400, no_ttl),
+        say("one"),
+        error(400, no_ttl),
+        error(400, no_cache),
+        say("two"),
+    ];
+    let model = Model::playing(steps);
+    let mut home = Home::with_anthropic_model(&model);
+    for answer in ["one", "two"] {
+        let output = ask(&home, "hi").ends_with(0);
+        assert_eq!(output.stdout.trim(), answer);
+    }
+    let marks = |what: &str| -> Vec<bool> {
+        let requests = model.requests();
+        requests
+            .iter()
+            .map(|request| request.raw.contains(what))
+            .collect()
+    };
+    assert_eq!(marks("\"ttl\""), [true, false, true, false, false]);
+    assert_eq!(marks("cache_control"), [true, true, true, true, false]);
+    // A setting spares it the question.
+    for (cache, expected) in [("5m", [true, false]), ("off", [false, false])] {
+        let model = Model::playing([say("done")]);
+        home.set("/providers/fake/apiBase", json!(model.url()));
+        home.set("/providers/fake/cache", json!(cache));
+        ask(&home, "hi").ends_with(0);
+        let raw = &model.requests()[0].raw;
+        assert_eq!(
+            [raw.contains("cache_control"), raw.contains("\"ttl\"")],
+            expected
+        );
+    }
 }
 
 #[test]

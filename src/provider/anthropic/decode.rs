@@ -67,6 +67,7 @@ struct WireUsage {
     output_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
+    ephemeral_1h_input_tokens: Option<u64>,
 }
 
 impl Decoder {
@@ -360,6 +361,9 @@ impl WireUsage {
         ] {
             *count = later.number(name).or(*count);
         }
+        let created = later.members("cache_creation");
+        let for_hour = created.number("ephemeral_1h_input_tokens");
+        self.ephemeral_1h_input_tokens = for_hour.or(self.ephemeral_1h_input_tokens);
     }
 }
 
@@ -367,13 +371,15 @@ impl From<WireUsage> for Usage {
     /// Anthropic counts cached tokens beside the input, not within it.
     fn from(wire: WireUsage) -> Self {
         let cached = wire.cache_read_input_tokens.unwrap_or(0);
-        let written = wire.cache_creation_input_tokens.unwrap_or(0);
+        let for_hour = wire.ephemeral_1h_input_tokens.unwrap_or(0);
+        let written = wire.cache_creation_input_tokens.unwrap_or(0).max(for_hour);
         let fresh = wire.input_tokens.unwrap_or(0);
         Self {
             input: fresh.saturating_add(cached).saturating_add(written),
             output: wire.output_tokens.unwrap_or(0),
             cached,
             written,
+            written_for_hour: for_hour,
             ..Self::default()
         }
     }

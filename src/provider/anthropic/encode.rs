@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::cache::{Marks, Time};
 use crate::chat::{Entry, EntryKind, Reasoning, ReasoningEffort, Request, Role, ToolSpec};
-use crate::limits::provider::CACHE_REACH;
 use crate::provider::quirks::Quirks;
 use crate::provider::wire::body::{Body, Target};
 use crate::provider::wire::entries::{
@@ -33,13 +33,14 @@ pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<
             .saturating_add(budget.unwrap_or(0))
             .min(quirks.max_tokens),
     )?;
-    let system = [Block::text(Part::Text(request.system)).cached()];
+    let marks = Marks::of(request, quirks.cache);
+    let system = [Block::text(Part::Text(request.system)).cached(marks.prompt)];
     body.put_some(
         "system",
         Some(&system).filter(|_| !request.system.is_empty()),
     )?;
-    body.put("messages", &messages(request, quirks))?;
-    let tools = tools(request.tools);
+    body.put("messages", &messages(request, quirks, &marks))?;
+    let tools = tools(request.tools, marks.prompt);
     body.put_some("tools", Some(&tools).filter(|tools| !tools.is_empty()))?;
     let temperature = request
         .temperature
@@ -115,11 +116,19 @@ struct OutputConfig {
 #[derive(Clone, Copy, Serialize)]
 struct CacheControl {
     r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl: Option<&'static str>,
 }
 
-const EPHEMERAL: CacheControl = CacheControl {
-    r#type: "ephemeral",
-};
+impl From<Time> for CacheControl {
+    fn from(time: Time) -> Self {
+        Self {
+            r#type: "ephemeral",
+            // Five minutes are the default, which every server knows.
+            ttl: (time == Time::Hour).then_some("1h"),
+        }
+    }
+}
 
 #[derive(Serialize)]
 struct Tool<'a> {
@@ -131,7 +140,7 @@ struct Tool<'a> {
 }
 
 /// The tools; the mark on the last one lets all of them be cached.
-fn tools(specs: &[ToolSpec]) -> Vec<Tool<'_>> {
+fn tools(specs: &[ToolSpec], time: Option<Time>) -> Vec<Tool<'_>> {
     let last = specs.len().saturating_sub(1);
     specs
         .iter()
@@ -140,7 +149,7 @@ fn tools(specs: &[ToolSpec]) -> Vec<Tool<'_>> {
             name: &spec.name,
             description: &spec.description,
             input_schema: parameters(spec),
-            cache_control: (index == last).then_some(EPHEMERAL),
+            cache_control: time.filter(|_| index == last).map(Into::into),
         })
         .collect()
 }
@@ -218,57 +227,14 @@ impl<'a> Block<'a> {
         }
     }
 
-    fn cached(mut self) -> Self {
-        self.cache_control = Some(EPHEMERAL);
+    fn cached(mut self, time: Option<Time>) -> Self {
+        self.cache_control = time.map(Into::into);
         self
     }
 }
 
-/// The numbers of entries after which the cache is marked.
-///
-/// The API takes four marks, reads the longest cached beginning of at most [`CACHE_REACH`] blocks before
-/// one, and charges a tenth for what it reads and a quarter more for what it writes. Two marks are on
-/// the tools and on the system prompt: with another MEMORY.md the tools are still read. The other two:
-///
-/// - After the history, before the running turn, whose facts are other ones in the next turn. Each step of
-///   the turn reads it, and the first step of the next turn.
-/// - After the newest entry, which the next step of the turn reads. A turn of one step writes a message
-///   in vain, a quarter of little; a turn of two steps has already saved more.
-///
-/// After a turn of many blocks the mark that it has left is out of reach for the next one, whose first
-/// request would write the whole history again. So that request marks the same place instead of the
-/// newest entry.
-fn marks(request: &Request<'_>) -> [usize; 2] {
-    let history = request.stable.min(request.entries.len());
-    let (before, running) = request.entries.split_at(history);
-    let is_first_step = running.iter().all(|entry| entry.role() == Role::User);
-    let last_turn = begin_of_last_turn(before);
-    let blocks: usize = before[last_turn..].iter().map(count_blocks).sum();
-    match is_first_step && blocks >= CACHE_REACH {
-        true => [last_turn, history],
-        false => [history, request.entries.len()],
-    }
-}
-
-/// Where the last turn of the history begins: at a person's text that follows a reply without calls, or
-/// the summary of older turns.
-fn begin_of_last_turn(history: &[&Entry]) -> usize {
-    let is_end = |entry: &Entry| match entry.kind {
-        EntryKind::Assistant => entry.tool_calls.is_empty(),
-        kind => kind == EntryKind::Summary,
-    };
-    let is_begin = |pair: &[&Entry]| is_end(pair[0]) && pair[1].kind == EntryKind::Person;
-    let before = history.windows(2).rposition(is_begin);
-    before.map_or(0, |before| before + 1)
-}
-
-fn count_blocks(entry: &&Entry) -> usize {
-    1 + entry.tool_calls.len() + 2 * entry.images.len()
-}
-
-fn messages<'a>(request: &Request<'a>, quirks: Quirks) -> Vec<Message<'a>> {
+fn messages<'a>(request: &Request<'a>, quirks: Quirks, marks: &Marks) -> Vec<Message<'a>> {
     let running = running_turn(request.entries);
-    let marks = marks(request);
     let mut messages: Vec<Message<'a>> = Vec::with_capacity(request.entries.len());
     for (index, entry) in request.entries.iter().enumerate() {
         let (role, mut content) = match entry.role() {
@@ -276,8 +242,8 @@ fn messages<'a>(request: &Request<'a>, quirks: Quirks) -> Vec<Message<'a>> {
             Role::Assistant => ("assistant", assistant(entry, quirks, index >= running)),
             Role::Tool => ("user", vec![result(entry, quirks)]),
         };
-        if let Some(last) = content.pop_if(|_| marks.contains(&(index + 1))) {
-            content.push(last.cached());
+        if let Some(last) = content.pop() {
+            content.push(last.cached(marks.after(index + 1)));
         }
         // The roles have to alternate.
         match messages.last_mut() {

@@ -1,5 +1,6 @@
 //! Anthropic messages (<https://docs.claude.com/en/api/messages>). Pure.
 
+mod cache;
 pub mod decode;
 pub mod encode;
 

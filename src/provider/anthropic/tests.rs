@@ -1,11 +1,14 @@
 use proptest::prelude::*;
 use serde_json::Map;
 
+mod day;
+
 use super::decode::Decoder;
 use super::encode::encode;
 use crate::chat::{
     Entry, EntryKind, Fault, Reasoning, ReasoningEffort, Reply, Request, StopReason, Usage,
 };
+use crate::config::schema::CacheTime;
 use crate::http::sse::{Event, Parser};
 use crate::provider::classify::Failure;
 use crate::provider::quirks::Quirks;
@@ -14,10 +17,17 @@ use crate::provider::wire::body::Target;
 use crate::provider::wire::example::{call, conversation, request};
 
 fn encoded(request: &Request<'_>, model: &str) -> String {
+    encoded_with(request, model, CacheTime::Auto)
+}
+
+fn encoded_with(request: &Request<'_>, model: &str, cache: CacheTime) -> String {
     let target = Target {
         model,
         provider: "anthropic",
-        quirks: Quirks::of_name("anthropic", Format::Anthropic, model),
+        quirks: Quirks {
+            cache,
+            ..Quirks::of_name("anthropic", Format::Anthropic, model)
+        },
         extra_body: &Map::new(),
     };
     String::from_utf8(encode(request, &target).unwrap()).unwrap()
@@ -39,7 +49,7 @@ fn a_conversation_is_written_as_anthropic_reads_it() {
     let entries = conversation(signed());
     let expected = concat!(
         r#"{"model":"claude-opus-4-5","max_tokens":100,"#,
-        r#""system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],"#,
+        r#""system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral","ttl":"1h"}}],"#,
         r#""messages":[{"role":"user","content":[{"type":"text","text":"hello"}]},"#,
         r#"{"role":"assistant","content":[{"type":"text","text":"Hello!","cache_control":{"type":"ephemeral"}}]},"#,
         r#"{"role":"user","content":[{"type":"text","text":"[facts]"},{"type":"text","text":"what is \"cat.png\"?"}]},"#,
@@ -54,7 +64,7 @@ fn a_conversation_is_written_as_anthropic_reads_it() {
         r#""tools":[{"name":"read_file","description":"Reads a file.","#,
         r#""input_schema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}},"#,
         r#"{"name":"list_dir","description":"Lists a folder.","input_schema":{"type":"object","properties":{}},"#,
-        r#""cache_control":{"type":"ephemeral"}}],"temperature":0.5,"stream":true}"#,
+        r#""cache_control":{"type":"ephemeral","ttl":"1h"}}],"temperature":0.5,"stream":true}"#,
     );
     assert_eq!(encoded(&request(&entries), "claude-opus-4-5"), expected);
 }
@@ -201,7 +211,8 @@ fn a_whole_answer_is_read() {
         r#"{"id":"m","type":"message","role":"assistant","content":[
         {"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"redacted_thinking","data":"x"},
         {"type":"text","text":"I look."},{"type":"tool_use","id":"a","name":"read_file","input":{"path":"x"}}],
-        "stop_reason":"tool_use","usage":{"input_tokens":5,"cache_read_input_tokens":90,"cache_creation_input_tokens":5,"output_tokens":7}}"#,
+        "stop_reason":"tool_use","usage":{"input_tokens":5,"cache_read_input_tokens":90,"cache_creation_input_tokens":5,
+        "cache_creation":{"ephemeral_5m_input_tokens":2,"ephemeral_1h_input_tokens":3},"output_tokens":7}}"#,
     )
     .unwrap();
     assert_eq!(reply.text, "I look.");
@@ -218,6 +229,7 @@ fn a_whole_answer_is_read() {
             output: 7,
             cached: 90,
             written: 5,
+            written_for_hour: 3,
             ..Usage::default()
         }
     );

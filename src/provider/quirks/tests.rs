@@ -286,6 +286,45 @@ fn reasoning_goes_back_only_where_it_is_wanted() {
 }
 
 #[test]
+fn a_refused_cache_is_asked_for_a_shorter_time_and_then_given_up() {
+    let ttl = "tools.20.custom.cache_control.ephemeral.ttl: Extra inputs are not permitted";
+    for (said, kept) in [
+        (ttl, CacheTime::FiveMinutes),
+        (
+            "cache_control.ttl: 1h is not supported",
+            CacheTime::FiveMinutes,
+        ),
+        (
+            "The 1h cache needs the beta header extended-cache-ttl-2025-04-11",
+            CacheTime::FiveMinutes,
+        ),
+    ] {
+        for wanted in [CacheTime::Auto, CacheTime::Hour] {
+            let mut quirks = Quirks {
+                cache: wanted,
+                ..Quirks::of_name("house", Format::Anthropic, "m")
+            };
+            let before = quirks;
+            assert!(quirks.learn(said, 8192), "{said}");
+            assert_eq!(
+                quirks,
+                Quirks {
+                    cache: kept,
+                    ..before
+                },
+                "{said}"
+            );
+            assert!(quirks.learn(
+                "system.0.cache_control: Extra inputs are not permitted",
+                8192
+            ));
+            assert_eq!(quirks.cache, CacheTime::Off);
+            assert!(!quirks.learn(ttl, 8192), "there is nothing more to give up");
+        }
+    }
+}
+
+#[test]
 fn a_refused_parameter_is_given_up_once() {
     let mut quirks = of("house", "some-model");
     for said in [

@@ -107,15 +107,22 @@ fn dearest(provider: &str) -> Price {
     row.map_or_else(Price::default, |row| price_of(*row, 0))
 }
 
+/// What Anthropic's cache costs for an hour, as a factor of its price for five minutes: twice the input instead of 1.25
+/// times (<https://platform.claude.com/docs/en/build-with-claude/prompt-caching>).
+const HOUR_FACTOR: f64 = 2.0 / 1.25;
+
 /// Billionths of a dollar. `factors`: those of the input and of the output.
 fn cost(price: Price, usage: Usage, factors: (f64, f64)) -> u64 {
     const TOKENS: f64 = 1e6;
     let cached = usage.cached.min(usage.input);
     let written = usage.written.min(usage.input - cached);
     let fresh = usage.input - cached - written;
+    let for_hour = usage.written_for_hour.min(written);
+    let hour_price = price.cache_write.map(|write| write * HOUR_FACTOR);
     let input = fresh as f64 * price.input
         + cached as f64 * price.cached.unwrap_or(price.input)
-        + written as f64 * price.cache_write.unwrap_or(price.input);
+        + (written - for_hour) as f64 * price.cache_write.unwrap_or(price.input)
+        + for_hour as f64 * hour_price.unwrap_or(price.input);
     let dollars = (input * factors.0 + usage.output as f64 * price.output * factors.1) / TOKENS;
     (dollars * NANODOLLARS).round() as u64
 }
@@ -251,6 +258,12 @@ mod tests {
         );
         assert_eq!(cost.cost, 3_000_000 + 2_400_000 + 3_750_000 + 7_500_000);
         assert_eq!((cost.requests, cost.unpriced), (1, 0));
+        let for_hour = Usage {
+            written_for_hour: 600,
+            ..usage(10_000, 8_000, 1_000, 500)
+        };
+        let more = charge(&anthropic, "claude-sonnet-4-5", for_hour).cost - cost.cost;
+        assert_eq!(more, 600 * (6_000 - 3_750), "twice the input");
         let openai = own("openai");
         let short = charge(&openai, "gpt-6-sol", usage(100_000, 0, 0, 1_000));
         assert_eq!(short.dollars(), Some(0.21));
