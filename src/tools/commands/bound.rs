@@ -519,8 +519,12 @@ pub(in crate::tools) fn first_lines(head: &[u8]) -> String {
     lines.join("\n")
 }
 
-/// Whether a name of a folder matches a pattern of `*` and `?`. Others are unresolved.
+/// Whether a name of a folder matches a pattern of `*` and `?`. Others are unresolved. Shells count the letters of a name
+/// that is not ASCII in different ways.
 fn matches(pattern: &str, name: &str) -> bool {
+    if !name.is_ascii() && pattern.contains('?') {
+        return true;
+    }
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut from, mut star) = (0, 0, None);

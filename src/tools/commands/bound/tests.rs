@@ -539,6 +539,10 @@ fn a_pattern_is_read_as_a_shell_reads_it() {
     assert_eq!(bench.bound("sh '{'*"), ["{x"]);
     assert_eq!(bench.bound("sh !*"), ["!x"]);
     assert_eq!(bench.bound("sh ?.s*"), ["x.sh"]);
+    bench.put("déploy", "");
+    assert_eq!(bench.bound("sh d??ploy"), ["déploy"]);
+    assert_eq!(bench.bound("sh d?ploy"), ["déploy"]);
+    std::fs::remove_file(bench.workspace.join("déploy")).unwrap();
     for number in 0..bounds::BOUND_NAMES {
         bench.put(&format!("sub/{number}"), "");
     }
