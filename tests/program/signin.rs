@@ -86,6 +86,56 @@ fn steps(count: usize) -> impl Fn(&Request) -> Step {
     }
 }
 
+/// Two requests as the endpoint of the Codex command line takes them.
+fn check_requests(model: &Model) {
+    let requests = model.requests();
+    assert_eq!(requests.len(), 2);
+    for request in &requests {
+        assert_eq!(request.format, Format::Responses);
+        assert_eq!(request.header("chatgpt-account-id"), Some(ACCOUNT));
+        assert_eq!(request.header("originator"), Some("peacrab"));
+        assert_eq!(
+            request.header("openai-beta"),
+            Some("responses=experimental")
+        );
+        assert_eq!(request.body["store"], false);
+        assert_eq!(request.body["stream"], true);
+        assert!(
+            request.body["instructions"]
+                .as_str()
+                .is_some_and(|text| !text.is_empty())
+        );
+        for refused in ["max_output_tokens", "temperature"] {
+            assert!(request.body.get(refused).is_none(), "{refused}");
+        }
+    }
+}
+
+/// No command and no journal shows a token.
+fn check_what_is_shown(home: &Home) {
+    for arguments in [
+        &["config", "show"][..],
+        &["status"],
+        &["doctor"],
+        &["login"],
+        &["usage"],
+        &["sessions", "list"],
+    ] {
+        run(home, arguments);
+    }
+    let journals = fs::read_dir(home.path().join("sessions"))
+        .unwrap()
+        .flatten();
+    for journal in journals.filter(|entry| entry.path().is_file()) {
+        assert!(!String::from_utf8_lossy(&fs::read(journal.path()).unwrap()).contains(CANARY));
+    }
+    assert!(
+        run(home, &["doctor"])
+            .stdout
+            .contains("subscription: may stop working any day")
+    );
+}
+
 #[test]
 fn a_chatgpt_subscription_is_signed_in_to_used_and_signed_out_of() {
     let site = Site::start();
@@ -137,48 +187,8 @@ fn a_chatgpt_subscription_is_signed_in_to_used_and_signed_out_of() {
     }
 
     assert_eq!(ask(&home).ends_with(0).stdout, "Done.\n");
-    let requests = model.requests();
-    assert_eq!(requests.len(), 2);
-    for request in &requests {
-        assert_eq!(request.format, Format::Responses);
-        assert_eq!(request.header("chatgpt-account-id"), Some(ACCOUNT));
-        assert_eq!(request.header("originator"), Some("peacrab"));
-        assert_eq!(
-            request.header("openai-beta"),
-            Some("responses=experimental")
-        );
-        assert_eq!(request.body["store"], false);
-        assert_eq!(request.body["stream"], true);
-        assert!(
-            request.body["instructions"]
-                .as_str()
-                .is_some_and(|text| !text.is_empty())
-        );
-        for refused in ["max_output_tokens", "temperature"] {
-            assert!(request.body.get(refused).is_none(), "{refused}");
-        }
-    }
-    for arguments in [
-        &["config", "show"][..],
-        &["status"],
-        &["doctor"],
-        &["login"],
-        &["usage"],
-        &["sessions", "list"],
-    ] {
-        run(&home, arguments);
-    }
-    let journals = fs::read_dir(home.path().join("sessions"))
-        .unwrap()
-        .flatten();
-    for journal in journals.filter(|entry| entry.path().is_file()) {
-        assert!(!String::from_utf8_lossy(&fs::read(journal.path()).unwrap()).contains(CANARY));
-    }
-    assert!(
-        run(&home, &["doctor"])
-            .stdout
-            .contains("subscription: may stop working any day")
-    );
+    check_requests(&model);
+    check_what_is_shown(&home);
 
     let out = run(&home, &["logout", "openai-codex"]).ends_with(0);
     assert!(out.stdout.contains("Signed out of openai-codex"));
