@@ -42,7 +42,7 @@ pub mod http;
 pub mod markup;
 pub mod picture;
 
-// Floor 5: what is stored on disk, the state of the board, skills, jobs, releases of this program, and servers of tools.
+// Floor 5: what is stored on disk, the state of the board, skills, jobs, releases of this program, servers of tools, and sign-ins with subscriptions.
 pub mod board;
 pub mod cron;
 pub mod inbox;
@@ -50,6 +50,7 @@ pub mod mcp;
 pub mod memory;
 pub mod outbox;
 pub mod session;
+pub mod signin;
 pub mod skills;
 pub mod state;
 pub mod update;

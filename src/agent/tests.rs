@@ -11,6 +11,7 @@ use crate::config::schema::{Config, Tools};
 use crate::files::{Places, Workspace};
 use crate::http::{Pool, Tls};
 use crate::provider::Models;
+use crate::provider::route::Sources;
 use crate::secret::Eraser;
 use crate::session::Settings;
 use crate::session::line::TurnEnd;
@@ -50,13 +51,12 @@ impl Bench {
         let models = {
             let settings = settings.clone();
             move |_: Option<&str>| {
-                Models::new(
-                    &settings,
-                    None,
-                    &Default::default(),
-                    &|_| None,
-                    Pool::new(Tls::new(None)?),
-                )
+                let sources = Sources {
+                    providers: &Default::default(),
+                    variable: &|_| None,
+                    sign_ins: None,
+                };
+                Models::new(&settings, None, &sources, Pool::new(Tls::new(None)?))
             }
         };
         let state = folder("state");

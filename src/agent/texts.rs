@@ -412,7 +412,7 @@ texts! {
     }
     pub fn price_configured() { "as configured", "按配置" }
     pub fn price_as_of(date) { "as of {date}", "截至 {date}" }
-    pub fn price_free() { "Price: free, it runs on a server of your own", "价格：免费，运行在你自己的服务器上" }
+    pub fn price_free() { "Price: nothing per token (your own server, a free model or a subscription)", "价格：不按 token 计费（自己的服务器、免费模型或订阅）" }
     pub fn price_not_known() { "Price: unknown", "价格：未知" }
 
     fn tool_read_file() { "Read a file", "读取文件" }

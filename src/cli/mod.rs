@@ -11,6 +11,7 @@ pub mod cron;
 mod deferred;
 pub mod doctor;
 pub mod gateway;
+pub mod login;
 pub mod mcp;
 pub mod memory;
 pub mod onboard;
@@ -122,6 +123,12 @@ enum Command {
     /// Set up Peacrab: create its folder and connect a model
     #[command(aliases = ["setup", "init"])]
     Onboard(Deferred<onboard::Arguments>),
+    /// Sign in with a subscription (may stop working any day, the provider decides)
+    #[command(alias = "signin")]
+    Login(Deferred<login::Arguments>),
+    /// Remove a sign-in
+    #[command(alias = "signout")]
+    Logout(Deferred<login::LogoutArguments>),
     /// Show, explain, change and check the settings
     Config(Deferred<config::Arguments>),
     /// Show the setup, the model in use and today's tokens
@@ -205,6 +212,8 @@ impl Command {
             Self::Approvals(arguments) => channels::approvals::run(context, &arguments),
             Self::Send(arguments) => send::run(context, &arguments),
             Self::Onboard(arguments) => onboard::run(context, &arguments),
+            Self::Login(arguments) => login::run(context, &arguments),
+            Self::Logout(arguments) => login::log_out(context, &arguments),
             Self::Config(arguments) => config::run(context, arguments.0),
             Self::Status(arguments) => status::run(context, &arguments),
             Self::Usage(arguments) => usage::run(context, &arguments),

@@ -8,6 +8,8 @@ use std::time::Duration;
 pub enum Fault {
     /// The key is missing, wrong or lacks the right (401, 403).
     Key,
+    /// There is no sign-in with the subscription, or it is refused.
+    SignIn,
     /// The account has no money or quota left; waiting seconds does not help.
     Quota,
     /// Too many requests for the moment (429).
@@ -41,8 +43,8 @@ pub struct ModelError {
     pub provider: String,
     /// The model's name, as it was sent; empty where the server was asked for its models.
     pub model: String,
-    /// What the other side said, or what happened, without secrets. Empty with [`Fault::Key`]: no
-    /// key is set, so nothing was sent.
+    /// What the other side said, or what happened, without secrets. Empty with [`Fault::Key`] or
+    /// [`Fault::SignIn`]: there is no key or sign-in, so nothing was sent.
     pub reason: String,
     /// The HTTP status of the answer, if there was one.
     pub status: Option<u16>,
@@ -61,6 +63,8 @@ impl ModelError {
         match self.fault {
             Fault::Key if self.reason.is_empty() => format!("{provider} has no API key"),
             Fault::Key => format!("{provider} rejected the API key"),
+            Fault::SignIn if self.reason.is_empty() => format!("Not signed in to {provider}"),
+            Fault::SignIn => format!("{provider} refuses the sign-in"),
             Fault::Quota => format!("The account at {provider} has no credit or quota left"),
             Fault::Rate => format!("Rate limit reached at {provider}"),
             Fault::Busy => match self.status {
@@ -92,6 +96,10 @@ impl ModelError {
                 };
                 format!("{verb} {variable} or providers.{provider}.apiKey")
             }
+            Fault::SignIn if self.reason.is_empty() => {
+                format!("Sign in on the board: peacrab login {provider}")
+            }
+            Fault::SignIn => format!("Sign in again on the board: peacrab login {provider}"),
             Fault::Quota => "Top it up, or choose another model (agents.defaults.model)".to_owned(),
             Fault::Rate => {
                 "Wait a moment, or add other models to agents.defaults.fallbackModels".to_owned()

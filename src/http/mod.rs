@@ -12,6 +12,7 @@ pub mod address;
 mod client;
 mod connect;
 mod explain;
+pub mod oauth;
 mod pool;
 pub mod reply;
 mod retry_after;

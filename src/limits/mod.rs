@@ -475,6 +475,7 @@ pub mod skills {
 pub mod agent;
 pub mod mcp;
 pub mod picture;
+pub mod signin;
 pub mod tools;
 pub mod watch;
 pub mod web;

@@ -20,6 +20,7 @@ use openai::responses;
 
 mod estimate;
 mod progress;
+pub mod signed;
 
 use progress::Progress;
 
@@ -150,6 +151,7 @@ impl Call<'_> {
             NoAnswer::Ended(Error::Failed(format!("cannot write the request: {error}")))
         })?;
         let mut headers = headers(self.route);
+        headers.extend(signed::headers(self.route, request));
         headers.push(("content-type", "application/json"));
         let posted = self
             .client

@@ -46,8 +46,13 @@ impl Failure {
     pub fn into_error(self, route: &Route, model: &str) -> ModelError {
         let headers = route.headers.iter().map(|(_, value)| value.clone());
         let eraser = Eraser::new(headers.chain([route.key.clone()]));
+        // There is no key that could be checked.
+        let fault = match self.fault {
+            Fault::Key if route.sign_in.is_some() => Fault::SignIn,
+            fault => fault,
+        };
         ModelError {
-            fault: self.fault,
+            fault,
             provider: route.provider.clone(),
             model: model.to_owned(),
             reason: shorten(&eraser.clean(&self.reason)),

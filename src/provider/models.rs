@@ -1,6 +1,5 @@
 //! The models that may answer, in the order in which they are asked.
 
-use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,7 +13,7 @@ use super::table::{Api, known};
 use super::turn::Turn;
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
-use crate::config::schema::{AgentDefaults, Provider};
+use crate::config::schema::AgentDefaults;
 use crate::error::Result;
 use crate::http::{Client, Pool, PooledClient, Settings, Tls};
 use crate::limits;
@@ -104,20 +103,15 @@ impl Candidate {
 }
 
 impl Models {
-    /// Chooses from the configuration and the environment (`variable` looks a name up), with the model
+    /// Chooses from the configuration, the environment and the sign-ins, with the model
     /// `named` in place of the configured one. Nothing is connected. Fails with [`Error::Config`](crate::error::Error::Config) for a provider that
     /// does not exist.
     pub fn new(
         agent: &AgentDefaults,
         named: Option<&str>,
-        providers: &BTreeMap<String, Provider>,
-        variable: &dyn Fn(&str) -> Option<String>,
+        sources: &Sources<'_>,
         connections: Pool,
     ) -> Result<Self> {
-        let sources = Sources {
-            providers,
-            variable,
-        };
         let mut routes = vec![match named {
             Some(model) => sources.choose_named(&agent.provider, model)?,
             None => sources.choose(&agent.provider, &agent.model)?,

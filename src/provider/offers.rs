@@ -9,7 +9,7 @@ use serde::de::Error as _;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::call::{NoAnswer, before_the_answer, headers};
+use super::call::{NoAnswer, before_the_answer, headers, signed};
 use super::classify::Failure;
 use super::models::settings;
 use super::route::Route;
@@ -101,7 +101,7 @@ pub fn list(tls: &Tls, route: &Route, cancel: &Cancel) -> Result<Offers, ListErr
         ..route.clone()
     };
     let client = Client::new(tls, settings(&route), cancel).map_err(ListError::Ended)?;
-    let mut offers = match ask(&client, &route) {
+    let mut offers = match signed::with_access(&route, cancel, &mut |route| ask(&client, route)) {
         Ok(offers) => offers,
         Err(NoAnswer::Ended(error)) => return Err(ListError::Ended(error)),
         Err(NoAnswer::Failed(failure)) => return Err(list_error(&route, failure)),
@@ -194,7 +194,7 @@ struct Offer {
 }
 
 /// Reads a list of models: `{"data": [{"id": …}]}` as OpenAI has it and nearly everybody else,
-/// `{"models": [{"name": …}]}`, or the bare array.
+/// `{"models": [{"name": …}]}`, or with `slug` as ChatGPT's subscription has it, or the bare array.
 fn decode(provider: &str, answer: &[u8]) -> Result<Vec<Offer>, Failure> {
     let not_a_list = |error: serde_json::Error| {
         let reason = format!("it did not send a list of models ({error})");
@@ -221,7 +221,9 @@ fn decode(provider: &str, answer: &[u8]) -> Result<Vec<Offer>, Failure> {
     }
     let offers = models.into_iter().filter_map(|model| {
         let model = Members::read(model.get())?;
-        let name = model.text("id").or_else(|| model.text("name"))?;
+        let name = ["id", "name", "slug"]
+            .iter()
+            .find_map(|name| model.text(name))?;
         let name = match provider {
             // Gemini lists `models/gemini-…`, and takes the short name.
             "gemini" => name.strip_prefix("models/").unwrap_or(&name),
@@ -286,7 +288,8 @@ fn is_said_to_chat(model: &Members<'_>) -> bool {
         .iter()
         .any(|name| !model.text_or_empty(name).is_empty())
         || model.is_true("deprecated")
-        || matches!(&*model.text_or_empty("lifecycle"), "deprecated" | "retired");
+        || matches!(&*model.text_or_empty("lifecycle"), "deprecated" | "retired")
+        || matches!(&*model.text_or_empty("visibility"), "hide" | "none");
     let modalities = model.members("architecture").texts("output_modalities");
     let cannot = KINDS.contains(&&*model.text_or_empty("type"))
         || is_no(model.value("active"))

@@ -9,6 +9,7 @@ use super::table::{Api, Format};
 use crate::chat::{Fault, ReasoningEffort};
 use crate::config::schema::CacheTime;
 use crate::limits::provider::LEARNED_TOKENS_MIN;
+use crate::signin::Service;
 
 /// What to do with a requested reasoning effort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,9 @@ pub struct Quirks {
     pub cache_key: bool,
     /// Responses: the assistant's messages say whether it went on.
     pub phases: bool,
+    /// Responses with ChatGPT's subscription: neither a bound nor a temperature is accepted, there must be
+    /// instructions, and it only streams.
+    pub is_codex: bool,
     /// OpenAI: the bound is called `max_completion_tokens`.
     pub completion_tokens: bool,
     /// The largest bound that the API accepts, as far as is known.
@@ -92,10 +96,16 @@ pub enum ThinkingControl {
 impl Quirks {
     /// What is known about a model of a route, by its names and by the configuration.
     pub fn of_model(route: &Route, model: &str) -> Self {
-        let by_name = Self::of_name(&route.provider, route.format, model);
+        // Subscriptions have OpenAI's API, whoever the model is of.
+        let provider = match route.sign_in {
+            Some(_) => "openai",
+            None => &route.provider,
+        };
+        let by_name = Self::of_name(provider, route.format, model);
         Self {
             api: route.api(by_name.api),
             cache: route.cache,
+            is_codex: route.is_with(Service::Codex),
             sees: route.images.unwrap_or(by_name.sees),
             ..by_name
         }
@@ -117,6 +127,7 @@ impl Quirks {
             sealed: !is_older_gpt(bare),
             cache_key: true,
             phases: needs_responses,
+            is_codex: false,
             completion_tokens: reasons,
             max_tokens: u32::MAX,
             // https://platform.claude.com/docs/en/models/sonnet-5/migration-guide; Kimi's is fixed.
@@ -187,7 +198,9 @@ impl Quirks {
     pub fn learn(&mut self, reason: &str, max_tokens: u32) -> bool {
         let before = *self;
         let reason = reason.to_lowercase();
-        if reason.contains("v1/responses") && self.api == Api::Chat {
+        // The second is Copilot's.
+        let needs_responses = ["v1/responses", "via the /chat/completions"];
+        if needs_responses.iter().any(|words| reason.contains(words)) && self.api == Api::Chat {
             (self.api, self.effort) = (Api::Responses, Effort::Asked);
         } else if let Some(most) = named_bound(&reason, max_tokens.min(self.max_tokens)) {
             self.max_tokens = most;

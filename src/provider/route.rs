@@ -14,6 +14,8 @@ use crate::config::check::safe_path;
 use crate::config::schema::{ApiType, CacheTime, OpenAiApi, Price, Provider};
 use crate::error::{Error, Result};
 use crate::secret::Secret;
+use crate::signin::codex::CLIENT_VERSION;
+use crate::signin::{Service, SignIn, SignIns};
 
 /// Where a request goes, and with which settings.
 #[derive(Clone, Debug)]
@@ -34,6 +36,8 @@ pub struct Route {
     pub bearer: Secret,
     /// Whether the server accepts no request without a key.
     pub needs_key: bool,
+    /// The sign-in with a subscription that each request is made with, in place of a key.
+    pub sign_in: Option<SignIn>,
     /// The model as it is sent; empty for the first one that the server lists.
     pub model: String,
     /// Headers added to each request.
@@ -58,6 +62,8 @@ pub struct Sources<'a> {
     pub providers: &'a BTreeMap<String, Provider>,
     /// Looks up an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// The sign-ins with subscriptions; `None`: there are none.
+    pub sign_ins: Option<&'a SignIns>,
 }
 
 impl Sources<'_> {
@@ -74,7 +80,7 @@ impl Sources<'_> {
         }
         let named = self.by_prefix(model).or_else(|| by_keyword(model));
         match named {
-            Some(name) if self.is_usable(&name) => Ok(self.route(&name, model)),
+            Some(name) if self.is_taken(&name) => Ok(self.route(&name, model)),
             Some(name) => match self.usable_gateway() {
                 Some(gateway) => Ok(self.route(gateway.name, &at_gateway(gateway, &name, model))),
                 // The request will fail and name the missing key.
@@ -91,7 +97,7 @@ impl Sources<'_> {
     /// wins over the configured provider when it is connected.
     pub fn choose_named(&self, provider: &str, model: &str) -> Result<Route> {
         let meant = self.by_prefix(&self.with_exact_prefix(model.trim()));
-        let is_connected = meant.is_some_and(|name| self.is_usable(&name));
+        let is_connected = meant.is_some_and(|name| self.is_taken(&name));
         self.choose(if is_connected { "auto" } else { provider }, model)
     }
 
@@ -123,7 +129,7 @@ impl Sources<'_> {
     fn with_exact_prefix<'m>(&self, model: &'m str) -> Cow<'m, str> {
         let meant = model.split_once('/').and_then(|(prefix, rest)| {
             let row = find(prefix).filter(|row| row.name != prefix && !self.has_base(prefix))?;
-            let is_meant = row.name.eq_ignore_ascii_case(prefix) || self.is_usable(row.name);
+            let is_meant = row.name.eq_ignore_ascii_case(prefix) || self.is_taken(row.name);
             is_meant.then(|| format!("{}/{rest}", row.name))
         });
         meant.map_or(Cow::Borrowed(model), Cow::Owned)
@@ -162,8 +168,25 @@ impl Sources<'_> {
     }
 
     fn is_usable(&self, name: &str) -> bool {
-        let is_free = known(name).is_some_and(|row| row.variables.is_empty());
+        if let Some(sign_in) = self.sign_in(name) {
+            return sign_in.is_there();
+        }
+        let is_free = known(name).is_some_and(Known::is_at_home);
         is_free || self.has_base(name) || !self.key(name).is_empty()
+    }
+
+    /// Whether a provider's name before a model's decides. A subscription has no other models, so its name does so
+    /// without a sign-in too, and the request says what to type.
+    fn is_taken(&self, name: &str) -> bool {
+        self.is_usable(name) || self.sign_in(name).is_some()
+    }
+
+    /// The sign-in that a provider needs. With an `apiBase` it is a server of the person's own, which gets no token
+    /// of a subscription.
+    fn sign_in(&self, name: &str) -> Option<SignIn> {
+        let service = known(name)?.sign_in.filter(|_| !self.has_base(name))?;
+        let proxy = self.section(name).and_then(|section| section.proxy.clone());
+        Some(self.sign_ins?.of(service, proxy))
     }
 
     fn usable_gateway(&self) -> Option<&'static Known> {
@@ -180,8 +203,8 @@ impl Sources<'_> {
     /// only where the configuration mentions it.
     fn connected(&self) -> impl Iterator<Item = &str> {
         let of_table = PROVIDERS.iter().map(|row| row.name).filter(|name| {
-            let mentioned = self.section(name).is_some();
-            self.is_usable(name) && (mentioned || !self.key(name).is_empty())
+            let is_at_home = known(name).is_some_and(Known::is_at_home);
+            self.is_usable(name) && (!is_at_home || self.section(name).is_some())
         });
         let names = self.providers.keys().map(String::as_str);
         of_table.chain(names.filter(|name| known(name).is_none() && self.has_base(name)))
@@ -212,7 +235,9 @@ impl Sources<'_> {
         let row = known(name);
         let default = Provider::default();
         let configured = self.section(name).unwrap_or(&default);
+        let sign_in = self.sign_in(name);
         let own_base = row.map_or("", |row| row.base);
+        let own_base = sign_in.as_ref().map_or(own_base, SignIn::base);
         let base = match configured.api_base.trim_end_matches('/') {
             "" => own_base,
             base => base,
@@ -221,7 +246,10 @@ impl Sources<'_> {
             "" => row.map_or("", |row| row.model).to_owned(),
             model => without_prefix(name, row, model).to_owned(),
         };
-        let key = self.key(name);
+        let key = match sign_in {
+            Some(_) => Secret::default(),
+            None => self.key(name),
+        };
         let bearer = match key.expose() {
             "" => Secret::default(),
             key => Secret::new(&format!("Bearer {key}")),
@@ -235,6 +263,7 @@ impl Sources<'_> {
             key,
             bearer,
             needs_key: base == own_base && row.is_some_and(|row| !row.variables.is_empty()),
+            sign_in,
             model,
             headers: configured.extra_headers.clone().into_iter().collect(),
             extra_body: configured.extra_body.clone(),
@@ -275,6 +304,7 @@ impl Route {
         let sources = Sources {
             providers: &providers,
             variable,
+            sign_ins: None,
         };
         sources.route(name, "")
     }
@@ -287,11 +317,12 @@ impl Route {
             .find_map(|path| url.strip_suffix(path))
             .unwrap_or(&url);
         // Anthropic lists 20 models otherwise, and 1000 at most.
-        let limit = match self.format {
-            Format::Anthropic => "?limit=1000",
-            _ => "",
+        let query = match self.format {
+            Format::Anthropic => "?limit=1000".to_owned(),
+            _ if self.is_with(Service::Codex) => format!("?client_version={CLIENT_VERSION}"),
+            _ => String::new(),
         };
-        format!("{base}/models{limit}")
+        format!("{base}/models{query}")
     }
 
     /// Whether the offline helper answers.
@@ -303,19 +334,27 @@ impl Route {
     /// the models that they serve.
     pub fn is_official(&self) -> bool {
         let own = host(&self.base);
-        let cloud = PROVIDERS.iter().filter(|row| !row.variables.is_empty());
-        cloud.into_iter().any(|row| host(row.base) == own)
+        let cloud = PROVIDERS.iter().filter(|row| !row.is_at_home());
+        self.sign_in.is_some() || cloud.into_iter().any(|row| host(row.base) == own)
     }
 
     /// Whether it leads to a provider of the table in the cloud, by the provider's name.
     pub fn is_of_cloud(&self) -> bool {
-        known(&self.provider).is_some_and(|row| !row.variables.is_empty())
+        known(&self.provider).is_some_and(|row| !row.is_at_home())
+    }
+
+    /// Whether requests are made with a subscription of this service.
+    pub fn is_with(&self, service: Service) -> bool {
+        let sign_in = self.sign_in.as_ref();
+        sign_in.is_some_and(|sign_in| sign_in.service() == service)
     }
 
     /// The API that a model is asked with at first; `by_name` is what its name says.
     pub fn api(&self, by_name: Api) -> Api {
         let is_own = known(&self.provider).is_some_and(|row| host(row.base) == host(&self.base));
+        let is_own = is_own || self.sign_in.is_some();
         match self.api {
+            _ if self.is_with(Service::Codex) => Api::Responses,
             OpenAiApi::Chat => Api::OnlyChat,
             OpenAiApi::Responses => Api::Responses,
             OpenAiApi::Auto if self.base.ends_with(RESPONSES) => Api::Responses,
@@ -326,7 +365,7 @@ impl Route {
 
     /// Whether the provider is a program that runs at home rather than a service.
     pub fn runs_at_home(&self) -> bool {
-        known(&self.provider).is_some_and(|row| row.variables.is_empty())
+        known(&self.provider).is_some_and(Known::is_at_home)
     }
 
     /// Whether its server is one of one's own, or at least near: it may tell what it gives a model.
@@ -337,7 +376,7 @@ impl Route {
 
     /// Whether requests have secret headers.
     pub fn carries_secret(&self) -> bool {
-        !self.key.is_empty() || !self.headers.is_empty()
+        !self.key.is_empty() || !self.headers.is_empty() || self.sign_in.is_some()
     }
 
     /// The URL that requests are posted to. An `apiBase` that is the full URL already is kept.
@@ -364,6 +403,7 @@ impl Route {
         let sources = Sources {
             providers: &providers,
             variable: &|_| None,
+            sign_ins: None,
         };
         sources.route(row.name, "")
     }

@@ -1,6 +1,7 @@
 //! The table of providers that are known by name.
 
 use crate::limits::provider::{NAME_CHARS, SLIP_CHARS};
+use crate::signin::Service;
 
 pub mod prices;
 mod rows;
@@ -48,8 +49,10 @@ pub struct Known {
     pub base: &'static str,
     /// Its wire format.
     pub format: Format,
-    /// The environment variables that may hold its key; empty when it runs on this machine.
+    /// The environment variables that may hold its key; empty when it runs on this machine or takes a sign-in.
     pub variables: &'static [&'static str],
+    /// The subscription that it is used with, in place of a key.
+    pub sign_in: Option<Service>,
     /// How its models' names begin, in lower case.
     pub keywords: &'static [&'static str],
     /// The default model; empty for the first one that the server lists.
@@ -69,12 +72,20 @@ const CLOUD: Known = Known {
     base: "",
     format: Format::OpenAi,
     variables: &[],
+    sign_in: None,
     keywords: &[],
     model: "",
     prefix: Prefix::Cut,
     vendor: "",
     gateway: false,
 };
+
+impl Known {
+    /// Whether it is a program that runs at home rather than a service.
+    pub fn is_at_home(&self) -> bool {
+        self.variables.is_empty() && self.sign_in.is_none()
+    }
+}
 
 /// The providers. When only keys decide which one answers, the first one here that has a key does.
 pub const PROVIDERS: &[Known] = &[
@@ -245,6 +256,22 @@ pub const PROVIDERS: &[Known] = &[
         ..CLOUD
     },
     Known {
+        name: "openai-codex",
+        aliases: &["openaicodex", "codex"],
+        base: "https://chatgpt.com/backend-api/codex",
+        sign_in: Some(Service::Codex),
+        model: "gpt-5.6-sol",
+        ..CLOUD
+    },
+    Known {
+        name: "github-copilot",
+        aliases: &["githubcopilot", "copilot"],
+        base: "https://api.githubcopilot.com",
+        sign_in: Some(Service::Copilot),
+        model: "gpt-4.1",
+        ..CLOUD
+    },
+    Known {
         name: "ollama",
         base: "http://127.0.0.1:11434/v1",
         ..CLOUD
@@ -344,6 +371,9 @@ mod tests {
             ("Z.ai", "zhipu"),
             ("通义千问", "dashscope"),
             ("OFFLINE", "offline"),
+            ("OpenAI Codex", "openai-codex"),
+            ("openai_codex", "openai-codex"),
+            ("GitHub-Copilot", "github-copilot"),
         ] {
             assert_eq!(find(name).map(|row| row.name), Some(expected), "{name}");
         }
@@ -359,7 +389,7 @@ mod tests {
             .flat_map(|row| [row.name].into_iter().chain(row.aliases.iter().copied()))
             .collect();
         for (index, name) in all.iter().enumerate() {
-            assert_eq!(simplify(name), *name);
+            assert_eq!(simplify(name), name.replace('-', ""));
             assert!(!all[..index].contains(name), "{name}");
         }
     }
@@ -381,7 +411,7 @@ mod tests {
 
     #[test]
     fn the_table_is_whole_and_has_no_name_twice() {
-        assert_eq!(PROVIDERS.len(), 20);
+        assert_eq!(PROVIDERS.len(), 22);
         for (index, row) in PROVIDERS.iter().enumerate() {
             assert!(
                 PROVIDERS[..index]
@@ -390,12 +420,8 @@ mod tests {
             );
             assert!(!row.base.ends_with('/'), "{}", row.name);
             assert_eq!(row.base.is_empty(), row.name == OFFLINE);
-            assert_eq!(
-                row.model.is_empty(),
-                row.variables.is_empty(),
-                "{}",
-                row.name
-            );
+            assert!(row.sign_in.is_none_or(|service| service.name() == row.name));
+            assert_eq!(row.model.is_empty(), row.is_at_home(), "{}", row.name);
         }
     }
 

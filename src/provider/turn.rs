@@ -3,13 +3,14 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::call::{Call, NoAnswer};
+use super::call::{Call, NoAnswer, signed};
 use super::classify::Failure;
 use super::models::{Candidate, Models, random};
 use super::offers;
 use super::offline;
 use super::quirks::window::{self, Window};
 use super::retry::{self, Failed};
+use super::route::Route;
 use super::table::OFFLINE;
 use super::table::prices::charge;
 use crate::cancel::Cancel;
@@ -272,6 +273,20 @@ impl<'a> Turn<'a> {
         if route.needs_key && route.key.is_empty() {
             return Err(Failure::new(Fault::Key, "").into());
         }
+        let cancel = self.cancel.clone();
+        signed::with_access(route, &cancel, &mut |route| {
+            self.try_at(candidate, route, request, show)
+        })
+    }
+
+    /// Asks at this route, which is the candidate's with what makes a request valid.
+    fn try_at(
+        &mut self,
+        candidate: &'a Candidate,
+        route: &Route,
+        request: &Request<'_>,
+        show: &mut dyn FnMut(&str),
+    ) -> Result<Reply, NoAnswer> {
         let client = self.client(candidate).map_err(NoAnswer::Ended)?;
         if candidate.state().model.is_empty() {
             let model = offers::first(client, route)?;

@@ -10,7 +10,9 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::cancel::Cancel;
 use crate::error::{Error, Result};
+use crate::limits::cancel::POLL;
 use crate::limits::state::{LOCK_PAUSE, LOCK_TRIES};
 
 /// Bytes to make room for when a file does not say its size.
@@ -193,6 +195,32 @@ pub fn lock_folder(folder: &Path) -> Result<Option<File>> {
 /// another thread starts has a copy of it between fork(2) and execve(2).
 pub fn unlock(file: impl AsFd) -> io::Result<()> {
     rustix::fs::flock(file, FlockOperation::Unlock).map_err(io::Error::from)
+}
+
+/// Keeps other threads and processes from doing the same at the same time, for as long as it lives.
+pub struct Exclusive(File);
+
+impl Exclusive {
+    /// Waits for the lock on a file, which is created with mode 0600. Those that hold it have limits of their own;
+    /// [`Error::Stopped`] when the token is raised.
+    pub fn wait(path: &Path, cancel: &Cancel) -> Result<Self> {
+        let mut options = OpenOptions::new();
+        let options = options.create(true).truncate(false).write(true).mode(0o600);
+        let lock = options.open(path).map_err(Error::io("open", path))?;
+        // Some file systems have no locks.
+        while !try_lock(&lock).unwrap_or(true) {
+            if cancel.wait(POLL) {
+                return Err(Error::Stopped);
+            }
+        }
+        Ok(Self(lock))
+    }
+}
+
+impl Drop for Exclusive {
+    fn drop(&mut self) {
+        let _ = unlock(&self.0);
+    }
 }
 
 /// Forces a folder's entries to the disk, so that a new or renamed file is found after a power cut.

@@ -38,7 +38,7 @@ const FLOORS: [&[&str]; 10] = [
     ],
     &[
         "session", "state", "memory", "inbox", "outbox", "board", "skills", "update", "watch",
-        "cron", "mcp",
+        "cron", "mcp", "signin",
     ],
     &["provider", "tools"],
     &["agent", "channels"],

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 
 use crate::harness::clock::Turned;
 use crate::harness::model::Model;
+use crate::harness::signin::Site;
 use crate::harness::telegram::{TOKEN, Telegram};
 
 /// The model's name in every configuration here.
@@ -22,6 +23,7 @@ pub struct Home {
     config: Value,
     clock: Option<PathBuf>,
     board: Option<PathBuf>,
+    sign_in: Option<String>,
 }
 
 impl Home {
@@ -35,6 +37,7 @@ impl Home {
             config: json!({}),
             clock: None,
             board: None,
+            sign_in: None,
         }
     }
 
@@ -107,6 +110,16 @@ impl Home {
     /// nothing, so that no story depends on the machine it runs on.
     pub fn watch_board(&mut self, root: &Path) {
         self.board = Some(root.to_owned());
+    }
+
+    /// Has the programs of this home sign in at a fake, and use its subscription at a fake model.
+    pub fn sign_in_at(&mut self, site: &Site, model: &Model) {
+        self.sign_in = Some(format!("{} {}/v1", site.url(), model.url()));
+    }
+
+    /// Where its programs sign in, and where the models are.
+    pub fn sign_in(&self) -> Option<&str> {
+        self.sign_in.as_deref()
     }
 
     /// The folder of that board.

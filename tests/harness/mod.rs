@@ -25,6 +25,7 @@ pub mod program;
 pub mod qq;
 pub mod release;
 mod shared;
+pub mod signin;
 pub mod slack;
 pub mod systemd;
 pub mod telegram;

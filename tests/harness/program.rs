@@ -166,6 +166,9 @@ pub fn clean(command: &mut Command, home: &Home) {
         .env("TERM", "xterm")
         .env("PEACRAB_TEST_WATCH_ROOT", home.board())
         .current_dir(home.path());
+    if let Some(addresses) = home.sign_in() {
+        command.env("PEACRAB_TEST_SIGN_IN", addresses);
+    }
     if let Some(clock) = home.clock() {
         command.env(VARIABLE, clock);
     }

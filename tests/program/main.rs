@@ -61,6 +61,7 @@ mod release_key;
 mod responses;
 mod secrets;
 mod service;
+mod signin;
 mod skills;
 mod terminal;
 mod update;

@@ -89,7 +89,8 @@ fn the_questions_fit_the_screen() {
              Press Enter to take what is in [brackets], Ctrl-C to stop.\n\n\
              Model providers: anthropic, openai, openrouter, deepseek, groq, gemini,\n\
              moonshot, minimax, zhipu, dashscope, siliconflow, volcengine, aihubmix,\n\
-             mistral, xai, nvidia, ollama, vllm, lmstudio, offline,\n\
+             mistral, xai, nvidia, openai-codex, github-copilot, ollama, vllm, lmstudio,\n\
+             offline,\n\
              or any name for your own OpenAI-compatible server.\n\
              Which model provider do you use? [skip]:"
         )

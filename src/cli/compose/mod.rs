@@ -26,7 +26,9 @@ use crate::error::Result;
 use crate::files::{Places, PromptPlaces, Workspace};
 use crate::http::{Pool, Tls};
 use crate::provider::Models;
+use crate::provider::route::Sources;
 use crate::provider::table::{OFFLINE, known};
+use crate::signin::{SignIn, SignIns};
 use crate::state::{FirstTurns, Learned, ModelChoices, PromptChanges, TokenUsage};
 use crate::sys;
 use crate::sys::beneath::Resolver;
@@ -120,7 +122,7 @@ pub fn agent(
             settings.clone(),
             config.providers,
             context.environment().clone(),
-            connections.clone(),
+            (connections.clone(), home),
         ),
         connections,
         model: options.model,
@@ -183,16 +185,31 @@ pub fn models_of(context: &Context, loaded: &Loaded) -> Result<Models> {
         config.agents.defaults,
         config.providers,
         context.environment().clone(),
-        Pool::new(tls),
+        (Pool::new(tls), &context.home()?),
     )(None)
 }
 
-/// The models in the order in which they are asked, and a missing API key of the first one; `None` when
+/// The sign-ins with subscriptions.
+pub fn sign_ins(home: &Home, tls: Tls) -> SignIns {
+    SignIns {
+        folder: home.state().join("signin"),
+        tls,
+        clock: Clock::System,
+    }
+}
+
+/// The models in the order in which they are asked, and a missing API key or sign-in of the first one; `None` when
 /// only the offline helper answers.
 pub fn who_answers(models: &Models) -> Option<String> {
     let route = models.primary();
     if route.provider == OFFLINE {
         return None;
+    }
+    let is_signed_out = |sign_in: &&SignIn| !sign_in.is_there();
+    if route.sign_in.as_ref().filter(is_signed_out).is_some() {
+        let provider = &route.provider;
+        let missing = format!(" (not signed in: peacrab login {provider})");
+        return Some(models.names().join(", then ") + &missing);
     }
     let missing = match known(&route.provider).map(|known| known.variables) {
         Some([variable, ..]) if route.needs_key && route.key.is_empty() => {
@@ -207,11 +224,16 @@ fn models_for(
     settings: AgentDefaults,
     providers: BTreeMap<String, Provider>,
     environment: Environment,
-    connections: Pool,
+    (connections, home): (Pool, &Home),
 ) -> ModelsFor {
+    let sign_ins = sign_ins(home, connections.tls().clone());
     Box::new(move |name| {
-        let variable = |name: &str| environment.get(name).cloned();
-        let mut models = Models::new(&settings, name, &providers, &variable, connections.clone())?;
+        let sources = Sources {
+            providers: &providers,
+            variable: &|name| environment.get(name).cloned(),
+            sign_ins: Some(&sign_ins),
+        };
+        let mut models = Models::new(&settings, name, &sources, connections.clone())?;
         models.discover(&Cancel::new())?;
         Ok(models)
     })

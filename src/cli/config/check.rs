@@ -41,6 +41,9 @@ pub fn check_start(context: &Context, loaded: &Loaded) -> Result<Vec<String>> {
                 warnings.push(warning);
             }
         }
+        if let Some(sign_in) = route.sign_in.as_ref().filter(|sign_in| !sign_in.is_there()) {
+            warnings.push(texts::not_signed_in(sign_in.service().name()));
+        }
         if config.limits.usd_per_day > 0.0 {
             let unpriced = models.unpriced();
             let unpriced = unpriced.iter().map(|model| texts::no_price(model));

@@ -86,6 +86,11 @@ pub fn no_api_key(provider: &str, variable: &str) -> String {
     format!("{provider} has no API key. Set {variable} or providers.{provider}.apiKey")
 }
 
+/// The model that answers is used with a subscription.
+pub fn not_signed_in(provider: &str) -> String {
+    format!("Not signed in to {provider}. Sign in: peacrab login {provider}")
+}
+
 /// A window that is smaller than what goes along with a conversation needs, or than the configured one; `None` where it is
 /// large enough.
 pub fn small_window(model: &str, window: Window, configured: Option<u32>) -> Option<String> {

@@ -22,6 +22,7 @@ use crate::provider::ask_window;
 use crate::provider::offers::{self, ListError, Offers};
 use crate::provider::route::Route;
 use crate::provider::table::{OFFLINE, known};
+use crate::signin::{CAVEAT, SignIn};
 use crate::text::grouped;
 
 /// The checks to run.
@@ -89,7 +90,8 @@ pub fn prepare(
 }
 
 fn lacks_key(route: &Route) -> bool {
-    route.needs_key && route.key.is_empty()
+    let is_signed_out = |sign_in: &SignIn| !sign_in.is_there();
+    route.needs_key && route.key.is_empty() || route.sign_in.as_ref().is_some_and(is_signed_out)
 }
 
 fn keys(route: &Route, answering: Option<String>) -> Row {
@@ -99,6 +101,12 @@ fn keys(route: &Route, answering: Option<String>) -> Row {
             "no model is connected, so the offline helper answers. Connect one with `peacrab onboard`",
         );
     };
+    if let Some(sign_in) = &route.sign_in {
+        return match sign_in.is_there() {
+            true => Row::ok("keys", format!("{answering} (subscription: {CAVEAT})")),
+            false => Row::failed("keys", answering),
+        };
+    }
     let provider = &route.provider;
     if lacks_key(route) {
         let variable = known(provider).and_then(|known| known.variables.first());
@@ -336,6 +344,7 @@ mod tests {
         let sources = Sources {
             providers: &BTreeMap::from([(provider.to_owned(), settings)]),
             variable: &|_| None,
+            sign_ins: None,
         };
         sources.choose(provider, model).unwrap()
     }

@@ -141,10 +141,6 @@ pub fn logged_out(name: &str) -> String {
     format!("Forgot the login to {name}.")
 }
 
-/// What the browser shows at the end of a login.
-pub const PAGE: &str =
-    "Go back to the terminal, which says how the login ended. You can close this page.";
-
 /// A tool that the server does not have.
 pub fn no_tool(server: &str, tool: &str) -> String {
     format!(

@@ -297,6 +297,10 @@ impl<'i> Interview<'i> {
             let base = settings.api_base.clone();
             self.want(&path, &base);
         }
+        let signs_in = row.is_some_and(|row| row.sign_in.is_some());
+        if signs_in && settings.api_base.is_empty() {
+            return self.outside.say(&texts::signs_in(provider));
+        }
         if flags.api_key.is_some() || row.is_none_or(|row| !row.variables.is_empty()) {
             let path = format!("providers.{section}.apiKey");
             let key = self.key(provider, &path, &settings, flags)?;

@@ -78,6 +78,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         sources: Sources {
             providers: &loaded.config.providers,
             variable: &|name| environment.get(name).cloned(),
+            sign_ins: None,
         },
     };
     let mut terminal = Terminal::new(context, &loaded, can_ask)?;

@@ -7,6 +7,7 @@ use crate::agent::introduction;
 use crate::channels::table::{Need, Service};
 use crate::limits::cli::LIST_COLUMNS;
 use crate::provider::table::{PROVIDERS, list_names};
+use crate::signin::CAVEAT;
 use crate::text::count_of;
 
 /// Before the first question.
@@ -162,6 +163,13 @@ pub fn key_missing(provider: &str) -> String {
 pub fn connected(provider: &str, models: usize) -> String {
     let models = count_of(models, "model", "models");
     format!("Connected: {provider} offers {models}.")
+}
+
+/// A provider that takes no key.
+pub fn signs_in(provider: &str) -> String {
+    format!(
+        "{provider} is used with a subscription, which {CAVEAT}. Sign in afterwards: peacrab login {provider}"
+    )
 }
 
 /// A trial has begun that may take seconds.

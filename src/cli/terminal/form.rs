@@ -37,6 +37,12 @@ pub fn fill_in(request: &InputRequest, cancel: &Cancel) -> InputAnswer {
     InputAnswer::Cancelled
 }
 
+/// Asks for one line; `None` at the end of the input, of the time, or when it is cancelled.
+pub fn ask_line(prompt: &str, cancel: &Cancel) -> Option<String> {
+    print::raw_error(prompt);
+    read_line(cancel)
+}
+
 /// A line; `None` at the end of the input, of the time, or of the turn.
 fn read_line(cancel: &Cancel) -> Option<String> {
     if !wait(cancel) {

@@ -1,6 +1,7 @@
 //! Everything that passes between the program and a person's terminal.
 
 pub mod ask;
+pub mod browser;
 pub mod form;
 pub mod input;
 pub mod interrupt;

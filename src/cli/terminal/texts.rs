@@ -109,3 +109,7 @@ pub fn no_result() -> Error {
 pub fn no_runtime(error: impl Display) -> Error {
     Error::Failed(format!("The program cannot start: {error}"))
 }
+
+/// What the browser shows at the end of a login.
+pub const PAGE: &str =
+    "Go back to the terminal, which says how the login ended. You can close this page.";

@@ -1,19 +1,16 @@
 //! A login, from the link for the browser to the stored token.
 
-use base64::Engine;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use ring::digest::{SHA256, digest};
 use serde_json::json;
 
 use super::store::{self, Registered, Stored};
 use super::web::{Found, Web};
-use super::{Challenge, form, metadata, refusal, token};
+use super::{Challenge, metadata, refusal, token};
 use crate::cancel::Cancel;
 use crate::error::Result;
 use crate::http::address::origin;
+use crate::http::oauth::{Binding, form};
 use crate::limits::mcp::http::{HEADER_BYTES, SCOPE_BYTES};
 use crate::mcp::http::HttpParts;
-use crate::sys::random;
 use crate::text::one_line;
 
 /// Where the browser returns to when no program listens for it: the person takes the address from there. A
@@ -27,10 +24,7 @@ pub struct Login {
     stored: Stored,
     /// Whether the authorization server says who it is when the browser returns.
     says_issuer: bool,
-    /// Binds the code to us.
-    verifier: String,
-    /// Binds the end of this login to its beginning.
-    state: String,
+    binding: Binding,
     url: String,
     /// Whether the code was sent, which can be done once.
     is_used: bool,
@@ -67,16 +61,15 @@ impl Login {
         let is_known = before.issuer == found.issuer.issuer;
         let asked = if is_known { before.scope.as_str() } else { "" };
         let scope = scope(asked, &challenge, &found);
-        let verifier = BASE64_URL_SAFE_NO_PAD.encode(random::bytes::<32>()?);
-        let state = BASE64_URL_SAFE_NO_PAD.encode(random::bytes::<16>()?);
-        let bound = BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.as_bytes()));
+        let binding = Binding::new()?;
+        let bound = binding.challenge();
         let mut pairs = vec![
             ("response_type", "code"),
             ("client_id", client.id.as_str()),
             ("redirect_uri", redirect),
             ("code_challenge", &bound),
             ("code_challenge_method", "S256"),
-            ("state", &state),
+            ("state", &binding.state),
             ("resource", &found.resource),
         ];
         if !scope.is_empty() {
@@ -91,8 +84,7 @@ impl Login {
         Ok(Self {
             parts: parts.clone(),
             says_issuer,
-            verifier,
-            state,
+            binding,
             url,
             is_used: false,
             stored: Stored {
@@ -112,7 +104,7 @@ impl Login {
 
     /// What the address at which the browser ends has as its `state`: letters, digits, `-` and `_`.
     pub fn state(&self) -> &str {
-        &self.state
+        &self.binding.state
     }
 
     /// Whether it cannot be finished with another address any more.
@@ -130,7 +122,7 @@ impl Login {
         if names.iter().any(|name| form::count_of(address, name) > 1) {
             return Err(web.fault("the address contains a value twice"));
         }
-        if value("state").as_deref() != Some(&self.state) {
+        if value("state").as_deref() != Some(&self.binding.state) {
             return Err(web.fault(
                 "this is not the address at which this login ended. It begins with the address of this \
                  computer and contains state= and code=",
@@ -155,7 +147,7 @@ impl Login {
             ("grant_type", "authorization_code"),
             ("code", code.as_str()),
             ("redirect_uri", redirect.as_str()),
-            ("code_verifier", self.verifier.as_str()),
+            ("code_verifier", self.binding.verifier.as_str()),
         ];
         self.is_used = true;
         match token::request(&web, &self.parts, &mut self.stored, &grant)? {

@@ -8,7 +8,6 @@
 //! Every address comes from a server. `web` checks each of them, and where it leads.
 
 pub mod challenge;
-mod form;
 mod login;
 pub mod metadata;
 mod store;
@@ -29,7 +28,7 @@ use crate::limits::http::ERROR_BODY_BYTES;
 use crate::limits::mcp::http::{EXPLANATION_CHARS, STEP_UPS};
 use crate::secret::Secret;
 use crate::text::one_line;
-use store::{Renewing, Stored};
+use store::{Stored, begin_renewing};
 use web::Web;
 
 /// A request that a server refused because of its login.
@@ -51,7 +50,7 @@ pub fn has_token(parts: &HttpParts) -> bool {
 
 /// Logs in with the client of the configuration, where that takes no person. False: it takes one.
 pub fn log_in_alone(parts: &HttpParts, cancel: &Cancel) -> Result<bool> {
-    let _renewing = Renewing::begin(parts, cancel)?;
+    let _renewing = begin_renewing(parts, cancel)?;
     let mut new = store::read(parts);
     let is_in = login::without_person(parts, &mut new, cancel)?;
     if is_in {
@@ -128,7 +127,7 @@ fn count_refusal(stored: &mut Stored, challenge: &Challenge, now: i64) -> bool {
 
 /// What is stored once the token `old` is replaced, as far as that needs no person.
 fn renewed(parts: &HttpParts, old: &str, cancel: &Cancel) -> Result<Stored> {
-    let _renewing = Renewing::begin(parts, cancel)?;
+    let _renewing = begin_renewing(parts, cancel)?;
     let mut stored = store::read(parts);
     // Someone else was faster.
     if stored.token != old {

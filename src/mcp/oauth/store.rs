@@ -1,8 +1,6 @@
 //! What is kept about the login to one server: `NAME.login.json`, which only its owner can read.
 
-use std::fs::File;
 use std::io::ErrorKind;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -11,10 +9,9 @@ use super::{Challenge, metadata};
 use crate::cancel::Cancel;
 use crate::error::{Error, Result};
 use crate::json::Members;
-use crate::limits::cancel::POLL;
 use crate::limits::mcp::http::LOGIN_BYTES;
 use crate::mcp::http::HttpParts;
-use crate::sys::file;
+use crate::sys::file::{self, Exclusive};
 
 /// A login, as far as it has come. Without `Debug`, because it is secret.
 #[derive(Clone, Default, PartialEq, Serialize)]
@@ -119,32 +116,11 @@ impl From<&Members<'_>> for Stored {
     }
 }
 
-/// Keeps other threads and processes from renewing the same login. One at a time: many servers take a token
-/// for renewals only once.
-pub struct Renewing(File);
-
-impl Renewing {
-    /// Waits for its turn.
-    pub fn begin(parts: &HttpParts, cancel: &Cancel) -> Result<Self> {
-        file::private_folder(&parts.logins)?;
-        let path = parts.logins.join(format!("{}.login.lock", parts.name));
-        let mut options = File::options();
-        let options = options.create(true).truncate(false).write(true).mode(0o600);
-        let lock = options.open(&path).map_err(Error::io("open", &path))?;
-        // Some file systems have no locks.
-        while !file::try_lock(&lock).unwrap_or(true) {
-            if cancel.wait(POLL) {
-                return Err(Error::Stopped);
-            }
-        }
-        Ok(Self(lock))
-    }
-}
-
-impl Drop for Renewing {
-    fn drop(&mut self) {
-        let _ = file::unlock(&self.0);
-    }
+/// Waits for its turn to renew a login. One at a time: many servers take a token for renewals only once.
+pub fn begin_renewing(parts: &HttpParts, cancel: &Cancel) -> Result<Exclusive> {
+    file::private_folder(&parts.logins)?;
+    let path = parts.logins.join(format!("{}.login.lock", parts.name));
+    Exclusive::wait(&path, cancel)
 }
 
 /// Changes what is stored, one process after the other.

@@ -11,6 +11,7 @@ use super::*;
 use crate::clock::Clock;
 use crate::config::schema::McpServer;
 use crate::http::Tls;
+use crate::http::oauth::form;
 use crate::sync::Mutex;
 
 type Log = Arc<Mutex<Vec<String>>>;
@@ -635,15 +636,15 @@ fn a_login_that_is_forgotten_during_its_renewal_stays_forgotten() {
 #[test]
 fn two_processes_do_not_renew_a_login_at_once() {
     let site = Site::new(as_it_is);
-    let first = store::Renewing::begin(&site.parts, &Cancel::new()).unwrap();
+    let first = store::begin_renewing(&site.parts, &Cancel::new()).unwrap();
     let cancel = Cancel::new();
     cancel.cancel();
-    assert!(store::Renewing::begin(&site.parts, &cancel).is_err());
+    assert!(store::begin_renewing(&site.parts, &cancel).is_err());
     let mut other = site.parts.clone();
     other.name = "door".to_owned();
-    store::Renewing::begin(&other, &cancel).unwrap();
+    store::begin_renewing(&other, &cancel).unwrap();
     drop(first);
-    store::Renewing::begin(&site.parts, &cancel).unwrap();
+    store::begin_renewing(&site.parts, &cancel).unwrap();
 }
 
 #[test]

@@ -6,10 +6,11 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use serde_json::{Value, json};
 
+use super::metadata;
 use super::store::{Registered, Stored};
 use super::web::Web;
-use super::{form, metadata};
 use crate::error::{Error, Result};
+use crate::http::oauth::form;
 use crate::limits::mcp::http::{ASSERTION_TIME, HEADER_BYTES};
 use crate::mcp::http::HttpParts;
 use crate::sys::random;

@@ -317,6 +317,7 @@ fn what_is_said_is_one_short_line_without_secrets() {
     let sources = super::super::route::Sources {
         providers: &providers,
         variable: &|_| Some("sk-secret-123456".to_owned()),
+        sign_ins: None,
     };
     let route = sources.choose("openai", "gpt-6-sol").unwrap();
     let reason = format!("bad\nkey sk-secret-123456 {}", "x".repeat(1000));

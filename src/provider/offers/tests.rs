@@ -29,6 +29,10 @@ fn every_form_of_a_list_is_read() {
         ),
         ("other", r#"{"models":[{"name":"a"},{"name":"b"}]}"#),
         ("other", r#" [{"id":"a"},{"id":"b"},{"object":"nameless"}]"#),
+        (
+            "openai-codex",
+            r#"{"models":[{"slug":"a","display_name":"A"},{"slug":"b"},{"slug":"c","visibility":"hide"}]}"#,
+        ),
     ] {
         assert_eq!(names(provider, answer), ["a", "b"], "{answer}");
     }

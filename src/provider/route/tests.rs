@@ -12,6 +12,7 @@ fn choose(keys: &str, provider: &str, model: &str, providers: &str) -> Result<Ro
     let sources = Sources {
         providers: &providers,
         variable: &variable,
+        sign_ins: None,
     };
     sources.choose(provider, model)
 }
@@ -269,6 +270,7 @@ fn a_fallback_model_goes_where_its_own_name_says() {
     let sources = Sources {
         providers: &providers,
         variable: &|_| Some("key-of-the-test".to_owned()),
+        sign_ins: None,
     };
     let chosen = |model| sources.choose_fallback("groq", model).unwrap().provider;
     assert_eq!(chosen("openai/gpt-6-sol"), "openai");
@@ -346,6 +348,7 @@ fn a_named_model_goes_to_the_connected_provider_before_its_name_whatever_is_conf
     let sources = Sources {
         providers: &providers,
         variable: &|name| (name == "OPENAI_API_KEY").then(|| "k".to_owned()),
+        sign_ins: None,
     };
     for (provider, model, expected) in [
         ("openai", "nas/qwen3", "nas qwen3"),

@@ -34,7 +34,7 @@ pub(super) struct Change {
 /// What is known about a model's price.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PriceKnown {
-    /// It runs on a machine of the person's own.
+    /// It runs on a machine of the person's own, or a subscription covers it.
     Free,
     /// What the configuration says.
     Configured(Price),
@@ -204,7 +204,9 @@ fn tier(provider: &str, model: &str, usage: Usage) -> (f64, f64) {
 /// Whether the server is the person's own: a program that runs at home, or any that needs no key and is
 /// on this machine or in a private network.
 fn is_own(route: &Route) -> bool {
-    route.runs_at_home() || route.key.is_empty() && is_private(&route.base)
+    let is_at_home = route.runs_at_home() || route.key.is_empty() && is_private(&route.base);
+    // A subscription is paid by the month.
+    is_at_home || route.sign_in.is_some()
 }
 
 /// Whether an address is on this machine or in a private network.

@@ -1,4 +1,4 @@
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -8,7 +8,7 @@ use super::super::models::first_answering;
 use super::super::route::{Route, Sources};
 use super::*;
 use crate::chat::{Entry, EntryKind};
-use crate::config::schema::AgentDefaults;
+use crate::config::schema::{AgentDefaults, Provider};
 use crate::http::{Pool, Tls};
 
 /// A server on a port of its own that gives the scripted answers, one a request, over as many
@@ -107,6 +107,14 @@ fn pool() -> Pool {
     Pool::new(Tls::new(None).unwrap())
 }
 
+fn sources(providers: &BTreeMap<String, Provider>) -> Sources<'_> {
+    Sources {
+        providers,
+        variable: &|_| None,
+        sign_ins: None,
+    }
+}
+
 /// Models at these servers: `one/m` is the primary one, the others are fallbacks.
 fn models(servers: &[(&str, &Server)]) -> Models {
     let providers = servers.iter().map(|(name, server)| {
@@ -121,7 +129,7 @@ fn models(servers: &[(&str, &Server)]) -> Models {
         ..AgentDefaults::default()
     };
     let providers = serde_json::from_str(&providers).unwrap();
-    Models::new(&agent, None, &providers, &|_| None, pool()).unwrap()
+    Models::new(&agent, None, &sources(&providers), pool()).unwrap()
 }
 
 fn question(entries: &[Entry]) -> Request<'_> {
@@ -251,7 +259,7 @@ fn anthropics_format_is_spoken_where_it_is_set() {
         ..AgentDefaults::default()
     };
     let providers = serde_json::from_str(&providers).unwrap();
-    let models = Models::new(&agent, None, &providers, &|_| None, pool()).unwrap();
+    let models = Models::new(&agent, None, &sources(&providers), pool()).unwrap();
     assert_eq!(ask(&models).0.unwrap().reply.text, "Hi.");
     let request = server.requests()[0].to_lowercase();
     assert!(request.starts_with("post /v1/messages "));
@@ -511,7 +519,7 @@ fn a_missing_key_is_reported_without_a_connection() {
         ..AgentDefaults::default()
     };
     let providers = std::collections::BTreeMap::new();
-    let models = Models::new(&agent, None, &providers, &|_| None, pool()).unwrap();
+    let models = Models::new(&agent, None, &sources(&providers), pool()).unwrap();
     assert_eq!(models.names(), ["anthropic/claude-sonnet-5"]);
     let (answer, heard) = ask(&models);
     let answer = answer.unwrap();
@@ -527,7 +535,7 @@ fn a_missing_key_is_reported_without_a_connection() {
 fn with_nothing_configured_the_helper_answers_without_an_error() {
     let providers = std::collections::BTreeMap::new();
     let agent = AgentDefaults::default();
-    let models = Models::new(&agent, None, &providers, &|_| None, pool()).unwrap();
+    let models = Models::new(&agent, None, &sources(&providers), pool()).unwrap();
     let answer = ask(&models).0.unwrap();
     assert_eq!(
         (answer.provider.as_str(), answer.failure),
@@ -541,6 +549,7 @@ fn local(server: &Server) -> Route {
     let sources = Sources {
         providers: &serde_json::from_str(&providers).unwrap(),
         variable: &|_| None,
+        sign_ins: None,
     };
     sources.choose("ollama", "").unwrap()
 }
@@ -555,7 +564,7 @@ fn a_server_is_asked_for_its_first_model_when_none_is_named() {
     };
     let providers = format!(r#"{{"ollama":{{"apiBase":"{}/v1"}}}}"#, server.base);
     let providers = serde_json::from_str(&providers).unwrap();
-    let models = Models::new(&agent, None, &providers, &|_| None, pool()).unwrap();
+    let models = Models::new(&agent, None, &sources(&providers), pool()).unwrap();
     for _ in 0..2 {
         assert_eq!(ask(&models).0.unwrap().model, "qwen3:8b");
     }
@@ -728,7 +737,7 @@ fn spent_by(format: &str, answer: &str, text: &str) -> Vec<Usage> {
         ..AgentDefaults::default()
     };
     let providers = serde_json::from_str(&providers).unwrap();
-    let models = Models::new(&agent, None, &providers, &|_| None, pool()).unwrap();
+    let models = Models::new(&agent, None, &sources(&providers), pool()).unwrap();
     let entries = [Entry::new(EntryKind::Person, "A word ".repeat(500))];
     let cancel = Cancel::new();
     let mut turn = models.for_turn(&cancel);

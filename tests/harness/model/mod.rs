@@ -360,7 +360,13 @@ impl Shared {
             wire::respond(connection, status, &[json_type()], &answer.to_string())?;
             return Ok(true);
         }
-        if raw.method == "GET" && raw.path.ends_with("/models") {
+        if raw.method == "GET"
+            && raw
+                .path
+                .split('?')
+                .next()
+                .is_some_and(|path| path.ends_with("/models"))
+        {
             self.note_asked(&raw);
             let (status, answer) = self.list(&raw);
             wire::respond(connection, status, &[json_type()], &answer.to_string())?;

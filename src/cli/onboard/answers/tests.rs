@@ -117,6 +117,7 @@ fn settle(
         sources: Sources {
             providers: &loaded.config.providers,
             variable: &|name| environment.get(name).cloned(),
+            sign_ins: None,
         },
     };
     let settled = gather(flags, &found, &mut scene).map(|answers| {

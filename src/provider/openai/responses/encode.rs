@@ -27,14 +27,19 @@ pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<
     let most = request.max_tokens.saturating_add(room);
     let mut body = Body::new(target.extra_body, request.about_bytes());
     body.put("model", &target.model)?;
-    let system = Some(request.system).filter(|system| !system.is_empty());
+    let system = match request.system {
+        "" if quirks.is_codex => Some("Do what the messages ask."),
+        system => Some(system).filter(|system| !system.is_empty()),
+    };
     body.put_some("instructions", system.as_ref())?;
     body.put("input", &input(request, target))?;
     let tools: Vec<_> = request.tools.iter().map(Tool::of).collect();
     body.put_some("tools", Some(&tools).filter(|tools| !tools.is_empty()))?;
     let most = most.min(quirks.max_tokens).max(OUTPUT_TOKENS_MIN);
-    body.put("max_output_tokens", &most)?;
-    let temperature = request.temperature.filter(|_| quirks.temperature);
+    let most = Some(most).filter(|_| !quirks.is_codex);
+    body.put_some("max_output_tokens", most.as_ref())?;
+    let takes_temperature = quirks.temperature && !quirks.is_codex;
+    let temperature = request.temperature.filter(|_| takes_temperature);
     body.put_some("temperature", temperature.as_ref())?;
     let reasoning = effort.map(|effort| Reasoning { effort });
     body.put_some("reasoning", reasoning.as_ref())?;
@@ -43,7 +48,7 @@ pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<
     body.put_some("include", Some(&sealed).filter(|_| quirks.sealed))?;
     let cache_key = request.cache_key.filter(|_| quirks.cache_key);
     body.put_some("prompt_cache_key", cache_key.as_ref())?;
-    if request.stream {
+    if request.stream || quirks.is_codex {
         body.put("stream", &true)?;
     }
     body.finish()
