@@ -918,7 +918,7 @@ fn the_input_of_a_request_that_is_stopped_before_its_answer_was_spent() {
             ..AgentDefaults::default()
         };
         let providers = serde_json::from_str(&providers).unwrap();
-        let models = Models::new(&agent, None, &providers, &|_| None, pool()).unwrap();
+        let models = Models::new(&agent, None, &sources(&providers), pool()).unwrap();
         let entries = [Entry::new(EntryKind::Person, "A word ".repeat(500))];
         let cancel = Cancel::new();
         let mut turn = models.for_turn(&cancel);
