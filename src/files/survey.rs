@@ -64,7 +64,7 @@ impl PromptSurvey {
         }
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             if self.within.len() == PROMPT_NAMES {
-                break;
+                return Err(too_many(folder));
             }
             let path = entry.path();
             let Some(found) = status(&path)? else {
@@ -200,6 +200,15 @@ fn first_missing(path: PathBuf, made: &[PathBuf]) -> Result<(PathBuf, Identity)>
     Ok((first.to_owned(), None))
 }
 
+/// The error for a prompt in which links may be that were not looked at.
+fn too_many(folder: &Path) -> Error {
+    Error::Failed(format!(
+        "memory, skills and tools of the workspace have more than {PROMPT_NAMES} files and folders ({} among them), so links \
+         there cannot be protected from what is done for someone who is not an owner. Move what is no part of them elsewhere",
+        folder.display()
+    ))
+}
+
 /// The error for a prompt that cannot be protected.
 pub(super) fn refused(path: &Path, why: &str) -> Error {
     Error::Failed(format!(
@@ -207,4 +216,30 @@ pub(super) fn refused(path: &Path, why: &str) -> Error {
          the files themselves there",
         path.display()
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_with_more_names_than_are_looked_at_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let full = folder.path().join("skills/full");
+        fs::create_dir_all(&full).unwrap();
+        // With `full` itself, one less than are looked at.
+        for number in 2..PROMPT_NAMES {
+            fs::write(full.join(number.to_string()), "").unwrap();
+        }
+        std::os::unix::fs::symlink("/etc/passwd", full.join("link")).unwrap();
+        let look = || PromptSurvey::look(folder.path(), &[]);
+        let protected = look().unwrap().paths();
+        assert!(
+            protected.contains(&PathBuf::from("/etc/passwd")),
+            "{protected:?}"
+        );
+        fs::write(full.join("more"), "").unwrap();
+        let refused = look().unwrap_err().to_string();
+        assert!(refused.contains("more than 4096"), "{refused}");
+    }
 }

@@ -72,7 +72,7 @@ pub const NOTED_MAX: usize = 32;
 pub const CHANGED_FILES: usize = 256;
 /// Bytes of such a file beyond which only the change is noticed, and its text not kept.
 pub const CHANGED_TEXT_BYTES: u64 = 32 * 1024;
-/// Notes of days among them: as many as go into the system prompt.
+/// Notes of days among them that went into the system prompt, and may again when the clock is set back.
 pub const CHANGED_NOTES: usize = NOTE_DAYS as usize;
 /// Changes of such files that are kept.
 pub const CHANGES: usize = 40;

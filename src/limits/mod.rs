@@ -100,6 +100,9 @@ pub mod outbox {
     pub const WHY_CHARS_MAX: usize = 200;
     /// Messages whose failure is remembered for the `peacrab send` that waits for it.
     pub const FAILURES_MAX: usize = 8;
+    /// Messages with buttons, or pieces of them, of which it is known as what their chats show them: the values of a
+    /// long form.
+    pub const SHOWN_MAX: usize = 64;
     /// Bytes of their lines, which are held in memory too: 4 KiB each.
     pub const BYTES_MAX: usize = 2 * 1024 * 1024;
     /// Ids of messages that may be added once only, and that are known again after they were delivered.

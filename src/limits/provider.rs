@@ -35,6 +35,8 @@ pub const LEARNED_TOKENS_MIN: u32 = 512;
 pub const PROBE: Duration = Duration::from_millis(300);
 /// Time in which a server of one's own has to tell a model's window: a person is waiting.
 pub const WINDOW_TIME: Duration = Duration::from_secs(2);
+/// Tokens of a window beyond which a server does not tell the truth: a hundred times what models have.
+pub const WINDOW_TOKENS_MAX: u64 = 100_000_000;
 /// Bytes of each such answer. Ollama's about a model has its license and its template.
 pub const WINDOW_BYTES_MAX: usize = 512 * 1024;
 /// Times that it is asked for a model until it is certain.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::append_log::{AppendLog, Durability, to_line};
 use crate::error::{Error, Result};
 use crate::limits::append_log::LINE_BYTES;
-use crate::limits::outbox::{BYTES_MAX, FAILURES_MAX, MESSAGES_MAX, WHY_CHARS_MAX};
+use crate::limits::outbox::{BYTES_MAX, FAILURES_MAX, MESSAGES_MAX, SHOWN_MAX, WHY_CHARS_MAX};
 use crate::message::{Address, DraftKey, OutgoingMessage, SessionKey};
 use crate::sync::{Mutex, MutexGuard};
 use crate::sys::random;
@@ -113,6 +113,8 @@ struct Inner {
     unwritten: Vec<u8>,
     /// The messages that were given up last, each with the reason.
     failures: VecDeque<(u64, String)>,
+    /// The messages with buttons that were shown last, each with its id within the chat.
+    shown: VecDeque<(u64, String)>,
 }
 
 impl Outbox {
@@ -128,6 +130,7 @@ impl Outbox {
                 state,
                 unwritten: Vec::new(),
                 failures: VecDeque::new(),
+                shown: VecDeque::new(),
             }),
         })
     }
@@ -302,6 +305,20 @@ impl Outbox {
             })?;
         }
         Ok(aside.len())
+    }
+
+    /// Notes as what the channel shows a message, or a piece of it: by this id within the chat.
+    pub fn note_shown(&self, id: u64, reference: &str) {
+        let mut inner = self.lock();
+        inner.shown.truncate(SHOWN_MAX - 1);
+        inner.shown.push_front((id, reference.to_owned()));
+    }
+
+    /// Whether one of these messages, if it was one of the last with buttons, is shown as this one of the chat.
+    pub fn is_shown_as(&self, ids: &[u64], reference: &str) -> bool {
+        let inner = self.lock();
+        let mut shown = inner.shown.iter();
+        shown.any(|(id, known)| known == reference && ids.contains(id))
     }
 
     /// Why a message was given up, if it was one of the last.

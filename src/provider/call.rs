@@ -177,13 +177,18 @@ impl Call<'_> {
         if may_cost || bytes > 0 || reported != Usage::default() {
             *spent = estimate::of_failed(reported, bytes, request);
         }
-        let reply = match (is_read, whole.as_slice()) {
-            (Err(no_answer), _) => return Err(no_answer),
-            (Ok(()), []) => decoder.finish(show)?,
-            (Ok(()), whole) => decoder.whole(&String::from_utf8_lossy(whole))?,
+        is_read?;
+        let reply = match whole.as_slice() {
+            [] => decoder.finish(show),
+            whole => decoder.whole(&String::from_utf8_lossy(whole)),
         };
-        *spent = estimate::of_reply(&reply, request);
-        Ok(reply)
+        match &reply {
+            Ok(reply) => *spent = estimate::of_reply(reply, request),
+            Err(failure) if failure.is_stated => {}
+            // The server has worked on it, as far as it says.
+            Err(_) => *spent = estimate::of_failed(reported, bytes, request),
+        }
+        Ok(reply?)
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Failure {
     /// Words of the model that its server took for a call and could not read; empty when it does not tell
     /// them (Groq's `tool_use_failed`, <https://console.groq.com/docs/tool-use>).
     pub failed_call: Option<String>,
+    /// Whether the other side states it, rather than that its answer is none.
+    pub is_stated: bool,
 }
 
 impl Failure {
@@ -39,6 +41,7 @@ impl Failure {
             status: None,
             retry_after: None,
             failed_call: None,
+            is_stated: false,
         }
     }
 
@@ -100,6 +103,7 @@ pub fn classify(status: u16, body: &str, retry_after: Option<Duration>) -> Failu
         status: Some(status),
         retry_after: retry_after.or(statement.retry_after),
         failed_call: statement.failed_call,
+        is_stated: true,
     }
 }
 
@@ -118,6 +122,7 @@ pub fn classify_stated(json: &str) -> Failure {
         status: statement.code,
         retry_after: statement.retry_after,
         failed_call: statement.failed_call,
+        is_stated: true,
     }
 }
 

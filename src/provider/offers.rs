@@ -23,8 +23,9 @@ use crate::limits::agent::CALL_STACK_BYTES;
 use crate::limits::json::LEVELS_MAX;
 use crate::limits::provider::{
     NEAREST_NAMES_MAX, OFFER_NAME_CHARS_MAX, OFFERS_BYTES_MAX, OFFERS_MAX, OFFERS_TIME, READ_BYTES,
+    WINDOW_TOKENS_MAX,
 };
-use crate::text::join_with_last;
+use crate::text::{is_invisible, join_with_last};
 
 /// Why there is no list of models.
 #[derive(Debug)]
@@ -229,11 +230,12 @@ fn decode(provider: &str, answer: &[u8]) -> Result<Vec<Offer>, Failure> {
             "gemini" => name.strip_prefix("models/").unwrap_or(&name),
             _ => &name,
         };
-        let windows = WINDOWS.iter().find_map(|name| model.number(name));
+        let mut windows = WINDOWS.iter().filter_map(|name| model.number(name));
+        let window = windows.find(|tokens| *tokens <= WINDOW_TOKENS_MAX);
         let offer = Offer {
             name: name.to_owned(),
             created: model.number("created").unwrap_or(0),
-            window: windows.unwrap_or(0),
+            window: window.unwrap_or(0),
             is_for_chat: can_chat(name) && is_said_to_chat(&model),
         };
         is_showable(name).then_some(offer)
@@ -247,7 +249,7 @@ fn is_showable(name: &str) -> bool {
         && name.chars().count() <= OFFER_NAME_CHARS_MAX
         && !name
             .chars()
-            .any(|char| char.is_control() || char.is_whitespace())
+            .any(|char| is_invisible(char) || char.is_whitespace())
 }
 
 /// The members that tell a window: of OpenRouter, Groq, vLLM, Mistral, Anthropic and Gemini's own API.

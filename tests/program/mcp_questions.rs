@@ -10,6 +10,7 @@ use crate::harness::home::Home;
 use crate::harness::model::{Model, Request, Step, call, say};
 use crate::harness::program::Program;
 use crate::harness::terminal::{RETURN, Terminal};
+use crate::harness::wait_until;
 
 /// Puts a server with the name lamp into a home.
 fn put_lamp(home: &mut Home, more: Value) {
@@ -98,6 +99,41 @@ fn a_form_is_filled_in_with_buttons_and_messages_and_none_of_them_reaches_the_mo
             .into_iter()
             .any(|text| text.contains("\"over the door\""))
     );
+}
+
+/// Two questions with the same buttons, and one that takes any words.
+fn flags() -> Value {
+    json!({"type": "object", "required": ["a", "b", "c"], "properties": {
+        "a": {"type": "boolean", "title": "Prepare"},
+        "b": {"type": "boolean", "title": "Destroy"},
+        "c": {"type": "string", "title": "Reason"},
+    }})
+}
+
+#[test]
+fn a_button_or_a_quote_of_an_earlier_value_answers_no_later_one() {
+    let scene = scene(asking(flags()));
+    let gateway = scene.start();
+    scene.ana.says("light please");
+    let first = scene.wait_for("Prepare");
+    scene.ana.presses_on(&first, "Yes");
+    scene.wait_for("Destroy");
+    scene.ana.presses_on(&first, "Yes");
+    scene.wait_for("This was answered already");
+    scene.ana.presses("No");
+    scene.wait_for("Reason");
+    scene.ana.replies(scene.ana.chat(), first.id, "wrong one");
+    let is_late = |text: &String| text.contains("This was answered already");
+    wait_until("the second refusal", || {
+        scene.texts().iter().filter(|text| is_late(text)).count() == 2
+    });
+    scene.ana.says("because");
+    let said = scene.wait_for("The lamp says");
+    let shown = said.text.to_lowercase();
+    for part in ["'a': true", "'b': false", "'c': 'because'"] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+    gateway.stop().ends_with(0);
 }
 
 #[test]
@@ -245,11 +281,13 @@ fn at_the_terminal_a_form_is_filled_in_line_by_line() {
     terminal.wait_for("2. Green");
     terminal.type_text(&format!("blue{RETURN}"));
     terminal.wait_for("Type one of them");
-    terminal.type_text(&format!("green{RETURN}"));
+    // What is typed before a value is asked for is no answer to it.
+    terminal.type_text(&format!("green{RETURN}7{RETURN}"));
     terminal.wait_for("level");
     terminal.type_text(RETURN);
     terminal.wait_for("note");
     terminal.type_text(&format!("door{RETURN}"));
+    terminal.wait_for("'level': 3");
     terminal.wait_for("'note': 'door'");
     assert_eq!(terminal.finish(), Some(0));
 }

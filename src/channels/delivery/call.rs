@@ -212,7 +212,13 @@ impl<'a> Caller<'a> {
                 };
                 self.rescue(connection, to, refused)?;
             }
-            done => drop(done?),
+            done => {
+                let sent = done?;
+                let shown = sent.as_deref().or(edits);
+                if let Some(shown) = shown.filter(|_| !message.command_buttons.is_empty()) {
+                    self.parts.outbox.note_shown(pending.id, shown);
+                }
+            }
         }
         let is_of_agent =
             message.run.is_some() || message.replaces.as_ref().is_some_and(DraftKey::is_of_turn);

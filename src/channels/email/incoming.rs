@@ -12,7 +12,7 @@ use crate::channels::names::{clean_name, without_brackets};
 use crate::language::Language;
 use crate::limits::channels::email::{SUBJECT_CHARS, TEXT_BYTES};
 use crate::message::{Address, Envelope, RemoteFile, Sender};
-use crate::text::{one_line, truncate_chars};
+use crate::text::{is_invisible, one_line, truncate_chars};
 
 /// What a mail is judged by.
 #[derive(Clone, Debug)]
@@ -210,15 +210,46 @@ pub fn bare_subject(subject: &str) -> &str {
     rest
 }
 
-/// What mail programs put before the subject of a forwarded mail, in their languages.
-const FORWARDS: [&str; 14] = [
-    "fwd", "fw", "wg", "tr", "rv", "i", "vb", "vs", "enc", "pd", "doorst", "转发", "轉寄", "转寄",
-];
+/// What mail programs put before the subject of a forwarded mail, in their languages and in lower case, without what
+/// counts: English, German, French, Spanish, Italian, Portuguese, Dutch, Danish and Norwegian (vs), Swedish, Icelandic,
+/// Finnish, Polish, Czech, Slovak, Hungarian, Romanian, Croatian, Turkish, Welsh, Indonesian, Vietnamese, Greek, Russian,
+/// Ukrainian, Bulgarian, Hebrew, Arabic, Persian, Chinese, Japanese, Korean and Thai.
+const FORWARDS: &str = "fwd|fw|forward|forwarded|wg|tr|rv|reenv|i|enc|doorst|vs|vb|fs|vl|pd|předat|přep|přeposl|prep|\
+    továbbítás|továbbítva|tov|redir|redirecționat|pros|proslijeđeno|i\u{307}lt|ilt|yml|trs|ct|chuyển tiếp|πρθ|προώθ|\
+    προώθηση|пересл|переслано|пересылка|перес|переслати|пер|препр|препратено|הועבר|הועברה|إعادة توجيه|إعادة إرسال|محول|\
+    ارسال|بازارسال|转发|轉寄|转寄|轉發|転送|전달|ส่งต่อ";
 
+/// Whether a subject is that of a forwarded mail, also behind the tags of mailing lists and in brackets (`[Fwd: x]`).
 fn is_forward(subject: &str) -> bool {
-    let start = subject.split([':', '：']).next().unwrap_or_default();
-    let start = start.trim().to_lowercase();
-    FORWARDS.contains(&&*start) && start.len() < subject.trim().len()
+    let visible: String = subject
+        .chars()
+        .filter(|char| !is_invisible(*char))
+        .collect();
+    let mut rest = visible.as_str();
+    loop {
+        rest = rest.trim_start();
+        let before = rest.strip_prefix('[').unwrap_or(rest);
+        if before
+            .split_once([':', '：'])
+            .is_some_and(|(word, _)| is_forward_word(word))
+        {
+            return true;
+        }
+        let tags = [('[', ']'), ('(', ')'), ('【', '】')];
+        let mut tags = tags.into_iter();
+        let after = tags.find_map(|(open, close)| rest.strip_prefix(open)?.split_once(close));
+        let Some((_, after)) = after else {
+            return false;
+        };
+        rest = after;
+    }
+}
+
+/// Whether a word is one of a forward, also with a number (`Fwd[2]`).
+fn is_forward_word(word: &str) -> bool {
+    let is_count = |char: char| char.is_ascii_digit() || " .[]()*^".contains(char);
+    let word = word.trim_end_matches(is_count).trim_start().to_lowercase();
+    FORWARDS.split('|').any(|known| known == word)
 }
 
 /// Where the answer to a mail goes: to its sender, in the conversation that it belongs to.

@@ -134,8 +134,7 @@ impl Reader<'_> {
         if text.is_empty() && remote_files.is_empty() {
             return Err("the message is empty");
         }
-        let mut members = self.0.iter();
-        let is_relayed = members.any(|(name, value)| relayed::is_mark(name, value));
+        let is_relayed = self.is_relayed();
         let text = match is_relayed && !text.is_empty() {
             true => relayed::describe(text),
             false => text.to_owned(),
@@ -157,6 +156,11 @@ impl Reader<'_> {
                 username: String::new(),
             }),
         })
+    }
+
+    fn is_relayed(&self) -> bool {
+        let mut members = self.0.iter();
+        members.any(|(name, value)| relayed::is_mark(name, value))
     }
 
     fn files(&self) -> Result<Vec<RemoteFile>, &'static str> {
@@ -212,6 +216,10 @@ impl Reader<'_> {
             "message",
             "\"message\" must be the id of the message that was edited",
         )?;
+        // With what others said in it, it is no longer only what its author typed.
+        if self.is_relayed() {
+            return Err("a forwarded text is no edit");
+        }
         Ok(Line::Incoming {
             id: id.to_owned(),
             chat: chat.to_owned(),
@@ -286,6 +294,14 @@ mod tests {
         assert_eq!(envelope.sender().unwrap().name, "Ana (x)");
         assert_eq!(envelope.remote_files[0].name, "a b.txt");
         assert!(envelope.is_group);
+    }
+
+    #[test]
+    fn an_edit_with_the_words_of_others_is_refused() {
+        for (mark, is_taken) in [("isForwarded", false), ("isEdited", true)] {
+            let edit = json!({"type": "edit", "id": "9", "chat": "home", "message": "7", "text": "/sh id", mark: true});
+            assert_eq!(said(edit).is_ok(), is_taken, "{mark}");
+        }
     }
 
     #[test]

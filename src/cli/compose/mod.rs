@@ -116,7 +116,7 @@ pub fn agent(
     }
     let connections = options.connections;
     let label = config.agents.profile(Some(&agent)).map(|one| one.label());
-    let changes = PromptChanges::new(&home.state(), &agent);
+    let changes = PromptChanges::new(&home.state(), &agent, Clock::System);
     let made = Agent::new(Parts {
         models: models_for(
             settings.clone(),

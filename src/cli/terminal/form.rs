@@ -16,10 +16,11 @@ pub fn fill_in(request: &InputRequest, cancel: &Cancel) -> InputAnswer {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return InputAnswer::Cancelled;
     }
-    let _cooked = Cooked::start();
+    let cooked = Cooked::start();
     let mut interview = Interview::new(request);
     print::raw_error(&opening(request));
     while let Some(asked) = interview.asked() {
+        cooked.forget_typed();
         print::raw_error(&describe(asked));
         loop {
             print::raw_error("  > ");

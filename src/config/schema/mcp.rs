@@ -34,7 +34,8 @@ pub struct McpServer {
     pub client_id: String,
     /// Its secret.
     pub client_secret: Secret,
-    /// The authorization server that the client is for, as it names itself; empty: whatever the server names.
+    /// The authorization server that the client is for, as it names itself; empty: what the server names, if its page
+    /// and its tokens are at one origin.
     pub issuer: String,
     /// Seconds for a call, and between two reports of its progress.
     pub tool_timeout: u64,

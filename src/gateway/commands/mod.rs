@@ -262,7 +262,7 @@ impl Gateway {
             }
             Slash::Approve => self.approve(message, command.argument)?,
             Slash::Deny => self.settle(message, command.argument, Answer::Deny)?,
-            Slash::Answer => super::questions::nothing_asked(language).to_owned(),
+            Slash::Answer => self.late_answer(message).to_owned(),
             Slash::Approvals if command.argument.trim() == "revoke" => {
                 self.revoke_allowance(message)?
             }

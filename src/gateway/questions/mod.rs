@@ -23,8 +23,6 @@ use crate::sync::{Condvar, Mutex};
 use crate::sys::random;
 use crate::text::{one_line, reveal};
 
-pub(super) use texts::nothing_asked;
-
 /// The open questions. A chat has at most one at a time, so that a message answers just one.
 #[derive(Default)]
 pub struct Questions {
@@ -52,8 +50,12 @@ pub(super) struct Whom {
 
 struct Open {
     whom: Whom,
-    /// The message that asks, in the outbox.
+    /// What the buttons of the message that asks now carry.
+    button: u64,
+    /// The message that asks now, in the outbox.
     asked: Option<u64>,
+    /// Those that asked before, for what was answered.
+    earlier: Vec<u64>,
     reply: Option<Reply>,
     /// A message of the chat, and when it came.
     words: Option<(Box<Envelope>, Stopwatch)>,
@@ -94,21 +96,50 @@ impl Questions {
             }
             inner = self.changed.wait_timeout(inner, POLL);
         }
-        let span = QUESTION_NUMBERS.end - QUESTION_NUMBERS.start;
-        // An old button of another run of the program has another number.
-        let drawn = random::bytes().map_or(0, u64::from_ne_bytes);
-        let mut number = QUESTION_NUMBERS.start + drawn % span;
-        while inner.open.contains_key(&number) {
-            number += 1;
-        }
+        let number = inner.draw();
         let open = Open {
             whom,
+            button: number,
             asked: None,
+            earlier: Vec::new(),
             reply: None,
             words: None,
         };
         inner.open.insert(number, open);
         Some(number)
+    }
+
+    /// The next value of a question is asked for. Returns what the buttons for it carry, because those of the values
+    /// before answer nothing any more, and a message that came before it was asked.
+    fn turn_page(&self, number: u64) -> (u64, Option<Box<Envelope>>) {
+        let inner = &mut *self.inner.lock();
+        let button = inner.draw();
+        let Some(open) = inner.open.get_mut(&number) else {
+            return (button, None);
+        };
+        open.button = button;
+        open.reply = None;
+        open.earlier.extend(open.asked.take());
+        let early = open.words.take().map(|(message, _)| message);
+        inner
+            .passed
+            .extend(early.iter().map(|message| message.id.clone()));
+        (button, early)
+    }
+
+    /// The messages that have asked for what was answered.
+    fn earlier(&self, number: u64) -> Vec<u64> {
+        let inner = self.inner.lock();
+        inner
+            .open
+            .get(&number)
+            .map_or_else(Vec::new, |open| open.earlier.clone())
+    }
+
+    /// Whether a question is open in the chat of a message.
+    pub fn is_open_for(&self, message: &Envelope) -> bool {
+        let inner = self.inner.lock();
+        inner.open.values().any(|open| open.is_answered_by(message))
     }
 
     /// Notes the message that asks now.
@@ -191,10 +222,10 @@ impl Questions {
             },
         };
         let mut inner = self.inner.lock();
-        let is_meant = |(key, open): &(&u64, &mut Open)| {
-            number.is_none_or(|number| number == **key) && open.is_answered_by(message)
+        let is_meant = |open: &&mut Open| {
+            number.is_none_or(|number| number == open.button) && open.is_answered_by(message)
         };
-        let Some((_, open)) = inner.open.iter_mut().find(is_meant) else {
+        let Some(open) = inner.open.values_mut().find(is_meant) else {
             return false;
         };
         // A button that is pressed twice.
@@ -211,6 +242,21 @@ impl Questions {
 }
 
 impl Inner {
+    /// A number that no open question has. An old button of another run of the program has another one.
+    fn draw(&self) -> u64 {
+        let span = QUESTION_NUMBERS.end - QUESTION_NUMBERS.start;
+        let drawn = random::bytes().map_or(0, u64::from_ne_bytes);
+        let mut number = QUESTION_NUMBERS.start + drawn % span;
+        let is_taken = |number| {
+            let mut open = self.open.iter();
+            open.any(|(key, open)| *key == number || open.button == number)
+        };
+        while is_taken(number) {
+            number += 1;
+        }
+        number
+    }
+
     fn take(&mut self, number: u64, is_sent: &dyn Fn(u64) -> bool) -> Option<Came> {
         let open = self.open.get_mut(&number)?;
         if let Some(reply) = open.reply.take() {
@@ -272,6 +318,15 @@ impl Gateway {
         answer
     }
 
+    /// What is said about an `/answer` that answers nothing.
+    pub(super) fn late_answer(&self, message: &Envelope) -> &'static str {
+        let language = message.language();
+        match self.questions.is_open_for(message) {
+            true => texts::answered_before(language),
+            false => texts::nothing_asked(language),
+        }
+    }
+
     fn interview(
         &self,
         (number, to): (u64, &Address),
@@ -283,8 +338,10 @@ impl Gateway {
         let mut is_first = true;
         while let Some(asked) = interview.asked() {
             let opening = std::mem::take(&mut is_first).then_some(request);
+            let (button, early) = self.questions.turn_page(number);
+            self.pass_on(early);
             let message = OutgoingMessage {
-                command_buttons: buttons(number, asked, language),
+                command_buttons: buttons(button, asked, language),
                 ..OutgoingMessage::text(to, describe(opening, asked, language))
             };
             match self.enqueue(message, None) {
@@ -301,6 +358,11 @@ impl Gateway {
                     Some(Came::Reply(reply)) => reply,
                     Some(Came::Words(message)) => {
                         self.parts.inbox.taken(&message.id);
+                        let earlier = self.questions.earlier(number);
+                        if outbox.is_shown_as(&earlier, &message.replies_to) {
+                            self.tell(to, texts::answered_before(language));
+                            continue;
+                        }
                         Reply::Text(message.typed_text().to_owned())
                     }
                     Some(Came::Early(message)) => {

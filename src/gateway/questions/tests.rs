@@ -75,6 +75,35 @@ fn a_button_a_command_and_a_message_answer_the_question_of_their_chat() {
 }
 
 #[test]
+fn each_value_is_answered_by_its_own_buttons_and_messages() {
+    let (questions, cancel) = (Questions::default(), Cancel::new());
+    let number = questions.open(whom("1", None), &cancel).unwrap();
+    let wait = || reply(questions.wait(number, &is_sent, (&cancel, &Stopwatch::start())));
+    let press = |button: u64| {
+        let message = says("1", "ana", "/answer", false);
+        questions.take_command(&message, &format!("#{button} 0"))
+    };
+    let (first, _) = questions.turn_page(number);
+    questions.ask(number, 7);
+    assert!(press(first));
+    assert_eq!(wait(), Some(Reply::Pick(0)));
+    // Before the next value is asked for.
+    let message = says("1", "ana", "and more", false);
+    assert!(questions.take_message(&message));
+    press(first);
+    let (second, early) = questions.turn_page(number);
+    assert_eq!(early.map(|early| early.id), Some(message.id));
+    assert_ne!(first, second);
+    questions.ask(number, 8);
+    assert!(!press(first) && !press(number));
+    assert_eq!(questions.earlier(number), [7]);
+    assert!(questions.is_open_for(&says("1", "ana", "", false)));
+    assert!(!questions.is_open_for(&says("2", "ana", "", false)));
+    assert!(press(second));
+    assert_eq!(wait(), Some(Reply::Pick(0)));
+}
+
+#[test]
 fn in_a_group_only_the_person_who_is_asked_answers() {
     let (questions, cancel) = (Questions::default(), Cancel::new());
     let number = questions.open(whom("-5", Some("ana")), &cancel).unwrap();

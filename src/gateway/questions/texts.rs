@@ -73,6 +73,11 @@ texts! {
         "No question is open here. It may have been answered already, or it took too long.",
         "这里没有待回答的问题。可能已经回答过，或已超时。",
     }
+    /// The answer to a late button, while another value is asked for.
+    pub fn answered_before() {
+        "This was answered already. The newest question is the one that is open.",
+        "这一项已经回答过。请回答最新的问题。",
+    }
     fn some_of(least, most) {
         "Send {least} to {most} of the numbers, with commas between them.",
         "请发送 {least} 到 {most} 个编号，用逗号分隔。",

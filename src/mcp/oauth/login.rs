@@ -6,8 +6,8 @@ use super::store::{self, Registered, Stored};
 use super::web::{Found, Web};
 use super::{Challenge, metadata, refusal, token};
 use crate::cancel::Cancel;
-use crate::error::Result;
-use crate::http::address::origin;
+use crate::error::{Error, Result};
+use crate::http::address::{is_same_origin, origin};
 use crate::http::oauth::{Binding, form};
 use crate::limits::mcp::http::{HEADER_BYTES, SCOPE_BYTES};
 use crate::mcp::http::HttpParts;
@@ -58,6 +58,9 @@ impl Login {
         web.check(&found.issuer.authorization_endpoint)?;
         web.check(&found.issuer.token_endpoint)?;
         let client = client(&web, parts, &before, &found, redirect)?;
+        if client.is_configured(parts) {
+            check_page(&web, parts, &found)?;
+        }
         let is_known = before.issuer == found.issuer.issuer;
         let asked = if is_known { before.scope.as_str() } else { "" };
         let scope = scope(asked, &challenge, &found);
@@ -181,13 +184,8 @@ pub fn without_person(parts: &HttpParts, stored: &mut Stored, cancel: &Cancel) -
         return Ok(false);
     }
     // Nobody sees where the secret goes.
-    if parts.server.issuer.is_empty() && stored.issuer.is_empty() {
-        return Err(web.fault(&format!(
-            "its authorization server is {}: if the configured clientSecret is for that one, set \
-             tools.mcpServers.{}.issuer to it",
-            one_line(&found.issuer.issuer, ISSUER_CHARS),
-            parts.name
-        )));
+    if parts.server.issuer.is_empty() && !stored.client.is_configured(parts) {
+        return Err(unvouched(&web, parts, &found));
     }
     let client = client(&web, parts, stored, &found, "")?;
     let scope = scope("", &challenge, &found);
@@ -204,6 +202,37 @@ pub fn without_person(parts: &HttpParts, stored: &mut Stored, cancel: &Cancel) -
     outcome
         .map(|()| true)
         .map_err(|refusal| web.fault(&format!("its authorization server says {refusal}")))
+}
+
+/// The refusal to use the configured client at an authorization server that nothing but the MCP server vouches for.
+fn unvouched(web: &Web, parts: &HttpParts, found: &Found) -> Error {
+    web.fault(&format!(
+        "its authorization server is {}: if the configured clientId is for that one, set \
+         tools.mcpServers.{}.issuer to it",
+        one_line(&found.issuer.issuer, ISSUER_CHARS),
+        parts.name
+    ))
+}
+
+/// Fails where the page that the person sees says nothing about who gets the code and the secret, and the
+/// configuration does not name the issuer: the page may be a genuine one of somebody else's.
+fn check_page(web: &Web, parts: &HttpParts, found: &Found) -> Result<()> {
+    let (page, tokens) = (
+        &found.issuer.authorization_endpoint,
+        &found.issuer.token_endpoint,
+    );
+    if !parts.server.issuer.is_empty() || is_same_origin(page, tokens) {
+        return Ok(());
+    }
+    let shown = |url: &str| one_line(&origin(url).unwrap_or_default(), ISSUER_CHARS);
+    Err(web.fault(&format!(
+        "its authorization server is {0}, where you would log in at {1}, but the code would go to {2}. If that is \
+         right, set tools.mcpServers.{3}.issuer to {0}",
+        one_line(&found.issuer.issuer, ISSUER_CHARS),
+        shown(page),
+        shown(tokens),
+        parts.name
+    )))
 }
 
 fn stored(found: Found) -> Stored {
@@ -263,15 +292,19 @@ fn client(
             || origin(&before.token_endpoint) != origin(&issuer.token_endpoint));
     let named = |method: &str| Registered {
         id: id.clone(),
-        secret: String::new(),
         method: method.to_owned(),
         redirect: redirect.to_owned(),
+        ..Registered::default()
     };
     if is_document && issuer.client_id_metadata_document_supported {
         return Ok(named("none"));
     }
     if !id.is_empty() && !is_document {
-        if is_moved && (before.client.id == *id || before.client.id.is_empty()) {
+        let is_other = !before.client.id.is_empty() && !before.client.is_configured(parts);
+        if is_moved && is_other && parts.server.issuer.is_empty() {
+            return Err(unvouched(web, parts, found));
+        }
+        if is_moved && !is_other {
             return Err(web.fault(
                 "its authorization server, or where that gives out tokens, is another one than before, where the \
                  configured clientId may not be known. Log out, and set a clientId of the new one",
@@ -345,5 +378,6 @@ fn register(web: &Web, found: &Found, redirect: &str) -> Result<Registered> {
         secret,
         method: method.to_owned(),
         redirect: redirect.to_owned(),
+        is_registered: true,
     })
 }

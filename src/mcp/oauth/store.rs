@@ -55,6 +55,15 @@ pub struct Registered {
     pub method: String,
     /// Where its browsers return to.
     pub redirect: String,
+    /// Whether the program has registered it there. Its id is what the server made up, such as that of the configuration.
+    pub is_registered: bool,
+}
+
+impl Registered {
+    /// Whether it is the client of the configuration.
+    pub fn is_configured(&self, parts: &HttpParts) -> bool {
+        !self.is_registered && !self.id.is_empty() && self.id == parts.server.client_id
+    }
 }
 
 fn path(folder: &Path, name: &str) -> PathBuf {
@@ -99,6 +108,7 @@ impl From<&Members<'_>> for Stored {
                 secret: client.text_or_empty("secret"),
                 method: client.text_or_empty("method"),
                 redirect: client.text_or_empty("redirect"),
+                is_registered: client.is_true("is_registered"),
             },
             token: text("token"),
             refresh: text("refresh"),

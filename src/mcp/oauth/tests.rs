@@ -568,6 +568,113 @@ fn a_secret_goes_to_no_other_place_than_before() {
     assert!(error.contains("where that gives out tokens"), "{error}");
 }
 
+const ISSUER: &str = "/.well-known/oauth-authorization-server";
+
+/// The page may be a genuine one of somebody else's, and who sees it logs in.
+#[test]
+fn a_configured_client_is_used_only_where_the_page_is_too() {
+    let mut site = Site::new(|path, mut document| {
+        if path == ISSUER {
+            document["authorization_endpoint"] = json!("http://127.0.0.2:9/authorize");
+            document["token_endpoint_auth_methods_supported"] = json!(["client_secret_post"]);
+            document["client_id_metadata_document_supported"] = json!(true);
+        }
+        document
+    });
+    site.begin().unwrap();
+    let issuer = site.parts.server.url.replace("/mcp", "");
+    for (id, secret) in [
+        ("own", "canary"),
+        ("own", ""),
+        ("https://own.example/client.json", "canary"),
+    ] {
+        site.parts.server.client_id = id.to_owned();
+        site.parts.server.client_secret = Secret::new(secret);
+        site.parts.server.issuer.clear();
+        let refused = site.begin().map(drop).unwrap_err().to_string();
+        let advice = format!("set tools.mcpServers.lamp.issuer to {issuer}");
+        assert!(refused.contains(&advice), "{refused}");
+        assert!(refused.contains("http://127.0.0.2:9"), "{refused}");
+        site.parts.server.issuer.clone_from(&issuer);
+        site.begin().unwrap();
+    }
+    let asked = site.asked();
+    assert!(!asked.iter().any(|one| one.contains("canary")), "{asked:?}");
+}
+
+/// What was let go to an issuer for one client says nothing about the secret of another.
+#[test]
+fn the_login_of_another_client_vouches_for_no_issuer() {
+    let stage = Arc::new(AtomicI64::new(0));
+    let other = Site::new(as_it_is);
+    let (there, of_site) = (other.parts.server.url.replace("/mcp", ""), stage.clone());
+    let mut site = Site::new(move |path, mut document| {
+        let stage = of_site.load(Ordering::Relaxed);
+        if path == "/meta" && stage == 1 {
+            document["authorization_servers"] = json!([there]);
+        }
+        if path == ISSUER {
+            document["token_endpoint_auth_methods_supported"] = json!(["client_secret_post"]);
+        }
+        if path == ISSUER && stage == 2 {
+            document["grant_types_supported"] = json!(["client_credentials"]);
+        }
+        document
+    });
+    let uses = |site: &mut Site, id: &str| {
+        site.parts.server.client_id = id.to_owned();
+        site.parts.server.client_secret = Secret::new(&format!("secret-of-{id}"));
+    };
+    uses(&mut site, "first");
+    site.log_in();
+    uses(&mut site, "second");
+    for now in 1..=2 {
+        stage.store(now, Ordering::Relaxed);
+        let refused = match now {
+            1 => site.begin().map(drop),
+            _ => log_in_alone(&site.parts, &Cancel::new()).map(drop),
+        };
+        let refused = refused.unwrap_err().to_string();
+        assert!(
+            refused.contains("set tools.mcpServers.lamp.issuer"),
+            "{refused}"
+        );
+    }
+    let asked = [site.asked(), other.asked()].concat();
+    assert!(
+        !asked.iter().any(|one| one.contains("secret-of-second")),
+        "{asked:?}"
+    );
+}
+
+/// A server that registers clients makes up their ids.
+#[test]
+fn a_registered_client_with_the_configured_id_does_not_get_the_secret() {
+    let id = "https://own.example/client.json";
+    let mut site = Site::new(move |path, mut document| {
+        if path == ISSUER {
+            document["token_endpoint_auth_methods_supported"] = json!(["client_secret_post"]);
+        }
+        match path {
+            "/register" => json!({"client_id": id, "client_secret": "made-up"}),
+            _ => document,
+        }
+    });
+    site.parts.server.client_id = id.to_owned();
+    site.parts.server.client_secret = Secret::new("canary");
+    site.log_in();
+    site.now.fetch_add(7_200_000, Ordering::Relaxed);
+    site.token();
+    let asked = site.asked();
+    let sent: Vec<_> = asked
+        .iter()
+        .filter(|one| one.starts_with("POST /token"))
+        .collect();
+    assert_eq!(sent.len(), 2, "the login and its renewal: {asked:?}");
+    assert!(sent.iter().all(|one| one.contains("made-up")), "{sent:?}");
+    assert!(!asked.iter().any(|one| one.contains("canary")), "{asked:?}");
+}
+
 #[test]
 fn a_token_that_cannot_be_used_is_not_stored() {
     for reply in [

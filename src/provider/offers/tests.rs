@@ -50,6 +50,7 @@ fn every_form_of_a_list_is_read() {
 #[test]
 fn only_names_that_can_be_shown_and_can_chat_are_listed() {
     let list = r#"[{"id":"nomic-embed-text"},{"id":"whisper-1"},{"id":"a\u001b[2J"},
+        {"id":"gpt\u202e5"},{"id":"gpt\u20665"},{"id":"gpt\u200b"},{"id":"\u3164"},{"id":"gpt\udb40\udc41"},
         {"id":"two words"},{"id":""},{"id":"tts-1-hd"},{"id":"qwen3:8b"}]"#;
     assert_eq!(names("other", list), ["qwen3:8b"]);
     let many: Vec<_> = (0..2 * OFFERS_MAX)
@@ -163,6 +164,11 @@ fn a_server_may_tell_the_windows() {
         (r#"[{"id":"a","max_model_len":"8192"}]"#, 8_192),
         (r#"[{"id":"a","max_input_tokens":1000000}]"#, 1_000_000),
         (r#"[{"id":"a","context_window":null}]"#, 0),
+        (r#"[{"id":"a","context_length":18446744073709551615}]"#, 0),
+        (
+            r#"[{"id":"a","context_length":100000001,"max_model_len":8192}]"#,
+            8_192,
+        ),
     ] {
         assert_eq!(decode("other", list.as_bytes()).unwrap()[0].window, window);
     }

@@ -9,7 +9,9 @@ use tracing::subscriber::{NoSubscriber, with_default};
 
 use crate::http::{Client, Method, Response};
 use crate::json::{self, Members};
-use crate::limits::provider::{UNLOADED_WINDOW_TOKENS, WINDOW_BYTES_MAX, WINDOW_TIME};
+use crate::limits::provider::{
+    UNLOADED_WINDOW_TOKENS, WINDOW_BYTES_MAX, WINDOW_TIME, WINDOW_TOKENS_MAX,
+};
 use crate::provider::call::headers;
 use crate::provider::route::Route;
 
@@ -68,7 +70,7 @@ pub(in crate::provider) fn ask(client: &Client, route: &Route, model: &str) -> O
         "lmstudio" => asking.lm_studio(),
         _ => asking.by_list(list),
     };
-    window.filter(|window| window.tokens > 0)
+    window.filter(|window| (1..=WINDOW_TOKENS_MAX).contains(&window.tokens.into()))
 }
 
 /// Asks a server within the time that all questions about a window may take together. The log has nothing of them: they are

@@ -879,6 +879,29 @@ fn what_was_produced_before_a_failure_was_spent() {
 }
 
 #[test]
+fn the_input_of_an_answer_that_says_nothing_was_spent() {
+    let nothing = r#"{"choices":[]}"#;
+    for (format, answer) in [
+        ("openai", json(nothing)),
+        ("openai", json("{}")),
+        (
+            "openai",
+            json(r#"{"object":"chat.completion","error":null}"#),
+        ),
+        ("openai", stream(&[nothing, "[DONE]"])),
+        ("anthropic", json(r#"{"type":"message","content":[]}"#)),
+        ("responses", json(r#"{"object":"response"}"#)),
+    ] {
+        let spent = spent_by(format, &answer, "");
+        let input = spent.first().map(|usage| usage.input);
+        assert!(
+            input.is_some_and(|input| input >= 900),
+            "{format}: {answer}"
+        );
+    }
+}
+
+#[test]
 fn the_input_of_a_request_that_is_stopped_before_its_answer_was_spent() {
     let silent = String::new;
     let begun = || "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n".to_owned();

@@ -7,15 +7,18 @@ use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
+use chrono::Days;
 use serde::{Deserialize, Serialize};
 
 use super::file::{Damaged, Policy, StateFile};
+use crate::clock::Clock;
 use crate::config::agents::MAIN;
 use crate::error::{Error, Result};
 use crate::files::{Found, Next, PROMPT_PLACES, Workspace};
 use crate::limits::files::PROMPT_LINKS;
 use crate::limits::memory::{
     CHANGED_FILES, CHANGED_NOTES, CHANGED_TEXT_BYTES, CHANGES, CHANGES_BYTES, CHANGES_FILE_BYTES,
+    NOTE_DAYS,
 };
 use crate::secret::Eraser;
 use crate::sync::Mutex;
@@ -23,7 +26,7 @@ use crate::sys::at::{self, Kind};
 use crate::sys::beneath::links_on_the_way;
 use crate::sys::file::read_sized;
 
-/// The folder of the facts and of the notes of a day.
+/// The folder of the notes of a day.
 const MEMORY: &str = "memory";
 /// Folders of which every file counts, with what a skill or tool in them says of itself.
 const WHOLE: [(&str, &str); 2] = [("skills", "SKILL.md"), ("tools", "tool.json")];
@@ -66,11 +69,12 @@ pub struct PromptChanges {
     /// Turns that are running: what changes meanwhile is theirs.
     turns: Mutex<usize>,
     eraser: Eraser,
+    clock: Clock,
 }
 
 impl PromptChanges {
-    /// Those of an agent, by its id, below the folder `state`.
-    pub fn new(state: &Path, agent: &str) -> Self {
+    /// Those of an agent, by its id, below the folder `state`. The clock says which days' notes are in prompts.
+    pub fn new(state: &Path, agent: &str, clock: Clock) -> Self {
         let name = match agent {
             MAIN => "changes.json".to_owned(),
             id => format!("changes_{id}.json"),
@@ -84,6 +88,7 @@ impl PromptChanges {
             file: StateFile::new(state.join(name), policy),
             turns: Mutex::new(0),
             eraser: Eraser::default(),
+            clock,
         }
     }
 
@@ -129,7 +134,7 @@ impl PromptChanges {
 
     /// Takes what a file has now as known: the program itself has written it.
     pub fn pass(&self, workspace: &Workspace, path: &str) -> Result<()> {
-        let now = scan(workspace, &self.eraser).remove(path);
+        let now = self.scan(workspace, &self.noted()).remove(path);
         self.file.update(|kept| {
             if let (Some(known), Some(now)) = (&mut kept.known, now) {
                 known.insert(path.to_owned(), now);
@@ -140,8 +145,15 @@ impl PromptChanges {
 
     /// Keeps what files had before that have changed since the last look, and returns their paths.
     fn look(&self, workspace: &Workspace) -> Result<Vec<String>> {
-        let now = scan(workspace, &self.eraser);
-        if self.file.read()?.known.as_ref() == Some(&now) {
+        let noted = self.noted();
+        let mut now = self.scan(workspace, &noted);
+        let known = self.file.read()?.known;
+        // Days go out of the prompt, and come back when the clock is set back.
+        let past = known.iter().flatten();
+        let past = past.filter(|(path, _)| is_note(path) && !noted.contains(path));
+        let past = past.rev().take(CHANGED_NOTES);
+        now.extend(past.map(|(path, content)| (path.clone(), content.clone())));
+        if known.as_ref() == Some(&now) {
             return Ok(Vec::new());
         }
         self.file.update(|kept| {
@@ -155,8 +167,8 @@ impl PromptChanges {
                 if before == after {
                     continue;
                 }
-                // Days go out of what is looked at, and the first conversation ends.
-                let is_passing = is_note(path) || path == BOOTSTRAP;
+                // An older day is forgotten, and the first conversation ends.
+                let is_passing = is_note(path) && !noted.contains(path) || path == BOOTSTRAP;
                 if is_passing && after.is_none() {
                     continue;
                 }
@@ -171,6 +183,42 @@ impl PromptChanges {
             kept.prune();
             Ok(changed)
         })
+    }
+
+    /// The notes that go into prompts now.
+    fn noted(&self) -> Vec<String> {
+        if !self.clock.is_set() {
+            return Vec::new();
+        }
+        let today = self.clock.now().date_naive();
+        let days = (0..NOTE_DAYS).filter_map(|days| today.checked_sub_days(Days::new(days)));
+        days.map(|date| format!("{MEMORY}/{date}.md")).collect()
+    }
+
+    /// What the files have now, by the names that the prompt has for them. What is blank, or cannot be read, is left
+    /// out.
+    fn scan(&self, workspace: &Workspace, noted: &[String]) -> BTreeMap<String, Content> {
+        let mut scan = Scan {
+            workspace,
+            eraser: &self.eraser,
+            found: BTreeMap::new(),
+            followed: 0,
+            linked: Vec::new(),
+        };
+        let fixed = PROMPT_PLACES.iter().chain([&FACTS]);
+        scan.files(fixed.map(|path| (*path).to_owned()));
+        scan.files(noted.iter().cloned());
+        let is_filled = WHOLE.map(|(folder, manifest)| scan.manifests(folder, manifest));
+        for ((folder, _), _) in WHOLE.iter().zip(is_filled).filter(|(_, filled)| *filled) {
+            scan.whole(folder, true);
+        }
+        let mut linked = std::mem::take(&mut scan.linked);
+        linked.truncate(PROMPT_LINKS);
+        for folder in linked {
+            // Links in these could lead in circles.
+            scan.whole(&folder, false);
+        }
+        scan.found
     }
 
     /// The last change of a file, or of any, as a diff, and the file's path; `None` when there is none.
@@ -290,37 +338,6 @@ fn is_date(name: &str) -> bool {
     })
 }
 
-/// What the files have now, by the names that the prompt has for them. What is blank, or cannot be read, is left out.
-fn scan(workspace: &Workspace, eraser: &Eraser) -> BTreeMap<String, Content> {
-    let mut scan = Scan {
-        workspace,
-        eraser,
-        found: BTreeMap::new(),
-        followed: 0,
-        linked: Vec::new(),
-    };
-    for folder in [".", MEMORY] {
-        scan.places(folder);
-    }
-    let is_filled = WHOLE.map(|(folder, manifest)| scan.manifests(folder, manifest));
-    for ((folder, _), _) in WHOLE.iter().zip(is_filled).filter(|(_, filled)| *filled) {
-        scan.whole(folder, true);
-    }
-    let mut linked = std::mem::take(&mut scan.linked);
-    linked.truncate(PROMPT_LINKS);
-    for folder in linked {
-        // Links in these could lead in circles.
-        scan.whole(&folder, false);
-    }
-    let mut found = scan.found;
-    let notes = found.keys().filter(|path| path.starts_with("memory/2"));
-    let notes: Vec<String> = notes.cloned().collect();
-    for old in notes.iter().rev().skip(CHANGED_NOTES) {
-        found.remove(old);
-    }
-    found
-}
-
 /// Looks through a workspace.
 struct Scan<'a> {
     workspace: &'a Workspace,
@@ -333,18 +350,13 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    /// The files of a folder that go into prompts.
-    fn places(&mut self, folder: &str) {
-        self.walk(folder, |scan, entry, path| {
-            let is_meant = match folder {
-                MEMORY => path == FACTS || is_note(path),
-                _ => PROMPT_PLACES.contains(&path),
-            };
-            if is_meant {
-                scan.add(path, scan.content(entry, path));
-            }
-            Next::Pass
-        });
+    /// Files by their paths.
+    fn files(&mut self, paths: impl Iterator<Item = String>) {
+        for path in paths {
+            let opened = self.workspace.open_read(Path::new(&path));
+            let content = opened.ok().and_then(|file| self.read(file));
+            self.add(&path, content);
+        }
     }
 
     /// What the skills or tools of a folder say of themselves, however many other files there are. Returns whether it
@@ -355,12 +367,9 @@ impl Scan<'_> {
             names.push(format!("{path}/{manifest}"));
             Next::Pass
         });
-        for path in &names {
-            let opened = self.workspace.open_read(Path::new(path));
-            let content = opened.ok().and_then(|file| self.read(file));
-            self.add(path, content);
-        }
-        !names.is_empty()
+        let has_any = !names.is_empty();
+        self.files(names.into_iter());
+        has_any
     }
 
     /// All that is in a folder: of what is more than [`CHANGED_FILES`], one sum of names, sizes and times.
@@ -400,10 +409,7 @@ impl Scan<'_> {
             if name.is_empty() || is_hidden {
                 return Next::Pass;
             }
-            match folder {
-                "." => visit(self, entry, name),
-                folder => visit(self, entry, &format!("{folder}/{name}")),
-            }
+            visit(self, entry, &format!("{folder}/{name}"))
         };
         // A folder that is not there has nothing in it.
         let walked = workspace.walk(Path::new(folder), &mut visit);

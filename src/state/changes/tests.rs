@@ -1,10 +1,17 @@
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::*;
 use crate::config::schema::Tools;
 use crate::files::Places;
 use crate::secret::Secret;
 use crate::sys::beneath::Resolver;
+
+/// The 27th of November 2026.
+fn today() -> Clock {
+    Clock::Hand(Arc::new(AtomicI64::new(1_795_780_800_000)))
+}
 
 fn open(path: &Path) -> Workspace {
     let places = Places {
@@ -21,7 +28,7 @@ fn what_a_turn_changes_is_named_shown_and_taken_back() {
     let at = |path: &str| folder.path().join(path);
     fs::write(at("SOUL.md"), "kind\n").unwrap();
     let workspace = open(folder.path());
-    let changes = || PromptChanges::new(state.path(), MAIN);
+    let changes = || PromptChanges::new(state.path(), MAIN, today());
     let first = changes();
     first.begin_turn(&workspace, false).unwrap();
     assert_eq!(first.end_turn(&workspace).unwrap(), [""; 0]);
@@ -77,7 +84,7 @@ fn what_links_of_the_prompt_lead_to_is_looked_at_too() {
         fs::write(at(path), "kind\n").unwrap();
     }
     let workspace = open(folder.path());
-    let changes = PromptChanges::new(state.path(), MAIN);
+    let changes = PromptChanges::new(state.path(), MAIN, today());
     changes.begin_turn(&workspace, false).unwrap();
     for path in files {
         fs::write(at(path), "new\n").unwrap();
@@ -106,7 +113,7 @@ fn a_long_file_has_changed_whatever_time_it_shows() {
     let size = CHANGED_TEXT_BYTES as usize + 1;
     fs::write(&path, "a".repeat(size)).unwrap();
     let workspace = open(folder.path());
-    let changes = PromptChanges::new(state.path(), MAIN);
+    let changes = PromptChanges::new(state.path(), MAIN, today());
     changes.begin_turn(&workspace, false).unwrap();
     let before = fs::metadata(&path).unwrap().modified().unwrap();
     fs::write(&path, "b".repeat(size)).unwrap();
@@ -116,27 +123,82 @@ fn a_long_file_has_changed_whatever_time_it_shows() {
 }
 
 #[test]
-fn a_day_that_is_looked_at_no_longer_has_not_changed() {
+fn a_day_that_is_in_no_prompt_any_more_has_not_changed() {
     let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let at = |path: &str| folder.path().join(path);
     fs::create_dir(at("memory")).unwrap();
     let workspace = open(folder.path());
-    let changes = PromptChanges::new(state.path(), MAIN);
-    for day in 10..10 + CHANGED_NOTES {
+    let clock = today();
+    let changes = PromptChanges::new(state.path(), MAIN, clock.clone());
+    for day in 25..=27 {
         fs::write(at(&format!("memory/2026-11-{day}.md")), "- noted\n").unwrap();
     }
     fs::write(at("BOOTSTRAP.md"), "Ask.\n").unwrap();
     changes.begin_turn(&workspace, false).unwrap();
+    let set_day = |day: i64| match &clock {
+        Clock::Hand(millis) => {
+            millis.store(
+                1_795_780_800_000 + (day - 27) * 86_400_000,
+                Ordering::Relaxed,
+            );
+        }
+        Clock::System => unreachable!(),
+    };
+    set_day(28);
     fs::write(at("memory/2026-11-28.md"), "- noted\n").unwrap();
     fs::write(at("BOOTSTRAP.md"), "Ask, and EVIL.\n").unwrap();
     assert_eq!(changes.end_turn(&workspace).unwrap(), ["BOOTSTRAP.md"]);
-    fs::write(at("memory/2026-11-10.md"), "- by hand\n").unwrap();
+    fs::write(at("memory/2026-11-25.md"), "- by hand\n").unwrap();
     fs::remove_file(at("BOOTSTRAP.md")).unwrap();
-    assert_eq!(
-        changes.undo(&workspace, "memory/2026-11-10.md").unwrap(),
-        None
-    );
+    let undone = changes.undo(&workspace, "memory/2026-11-25.md");
+    assert_eq!(undone.unwrap(), None);
     assert_eq!(changes.begin_turn(&workspace, false).unwrap(), [""; 0]);
+    // It is in the prompt again.
+    set_day(27);
+    let named = changes.end_turn(&workspace).unwrap();
+    assert_eq!(named, ["memory/2026-11-25.md"]);
+}
+
+#[test]
+fn notes_that_go_into_prompts_may_only_grow_without_a_word() {
+    let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let at = |path: &str| folder.path().join(path);
+    let note = "memory/2026-11-27.md";
+    fs::create_dir(at("memory")).unwrap();
+    fs::write(at(note), "- buy milk\n").unwrap();
+    // None of these is in a prompt.
+    for day in 1..=3 {
+        fs::write(at(&format!("memory/2997-01-0{day}.md")), "- noted\n").unwrap();
+    }
+    let workspace = open(folder.path());
+    let changes = PromptChanges::new(state.path(), MAIN, today());
+    changes.begin_turn(&workspace, false).unwrap();
+    let after = |change: &dyn Fn()| {
+        change();
+        let named = changes.end_turn(&workspace).unwrap();
+        assert_eq!(changes.begin_turn(&workspace, false).unwrap(), [""; 0]);
+        named
+    };
+    let writes = |text: &str| fs::write(at(note), text).unwrap();
+    assert_eq!(after(&|| writes("- buy milk\n- and bread\n")), [""; 0]);
+    assert_eq!(after(&|| fs::remove_file(at(note)).unwrap()), [note]);
+    assert_eq!(after(&|| writes("- new\n")), [""; 0]);
+    assert_eq!(after(&|| writes(" \n")), [note], "emptied");
+    assert_eq!(
+        changes.undo(&workspace, note).unwrap().as_deref(),
+        Some(note)
+    );
+    assert_eq!(fs::read_to_string(at(note)).unwrap(), "- new\n");
+    assert_eq!(after(&|| writes("- ne")), [note], "shorter");
+    assert_eq!(after(&|| writes("- EVIL\n")), [note], "replaced");
+    let (path, diff) = changes.diff(&workspace, "").unwrap().unwrap();
+    assert_eq!(path, note);
+    assert!(
+        diff.contains("- - ne") && diff.contains("+ - EVIL"),
+        "{diff}"
+    );
+    let of_later = || fs::write(at("memory/2997-01-01.md"), "- EVIL\n").unwrap();
+    assert_eq!(after(&of_later), [""; 0], "it is in no prompt");
 }
 
 #[test]
@@ -145,7 +207,7 @@ fn what_goes_into_prompts_is_looked_at_however_many_files_there_are() {
     let at = |path: &str| folder.path().join(path);
     fs::write(at("SOUL.md"), "kind\n").unwrap();
     let workspace = open(folder.path());
-    let changes = PromptChanges::new(state.path(), MAIN);
+    let changes = PromptChanges::new(state.path(), MAIN, today());
     changes.begin_turn(&workspace, false).unwrap();
     fs::create_dir_all(at("skills/a")).unwrap();
     for number in 0..CHANGED_FILES + 50 {
@@ -199,7 +261,7 @@ fn a_text_with_a_secret_is_not_kept() {
     fs::write(at("TOOLS.md"), "the key is canary-0123456789\n").unwrap();
     let workspace = open(folder.path());
     let secret = Secret::new("canary-0123456789");
-    let changes = PromptChanges::new(state.path(), MAIN).hiding(Eraser::new([secret]));
+    let changes = PromptChanges::new(state.path(), MAIN, today()).hiding(Eraser::new([secret]));
     changes.begin_turn(&workspace, false).unwrap();
     fs::write(at("TOOLS.md"), "the key was canary-0123456789\n").unwrap();
     assert_eq!(changes.end_turn(&workspace).unwrap(), ["TOOLS.md"]);

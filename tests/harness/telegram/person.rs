@@ -211,12 +211,21 @@ impl Person {
                 newest_first
                     .find_map(|message| Some((message.clone(), message.button(label)?.to_owned())))
             });
+        self.press(&message, data)
+    }
+
+    /// Presses a button of this message.
+    pub fn presses_on(&self, message: &Message, label: &str) -> i64 {
+        self.press(message, message.button(label).unwrap().to_owned())
+    }
+
+    fn press(&self, message: &Message, data: String) -> i64 {
         self.server.change(|state| {
             let id = format!("query-{}", state.queries.len());
             state.queries.insert(id.clone(), false);
             let json = json!({
                 "id": id, "from": state.store.people[&self.id], "data": data,
-                "message": state.store.json(&message), "chat_instance": "1",
+                "message": state.store.json(message), "chat_instance": "1",
             });
             state.queue.push("callback_query", json)
         })

@@ -196,5 +196,30 @@ fn a_user_takes_no_part_in_what_an_owner_allows_in_a_group() {
     scene.ana.presses("Deny");
     scene.model.wait_for_requests(4);
     gateway.stop().ends_with(0);
-    assert_eq!(decisions(&scene)[1], "denied");
+    // Nor in what stands: a command that is allowed always, and a pattern.
+    let gateway = scene.start();
+    scene.wait_in(group, "The restart has ended the 10 minutes.");
+    scene.ana.says_in(group, "run: true 3");
+    scene.ana.presses_in(group, "Always this command");
+    scene.model.wait_for_requests(6);
+    let add = ["approvals", "add", "--chat", "telegram:-900", "df", "-h"];
+    Program::new(&scene.home).args(add).run().ends_with(0);
+    for (count, command) in [(8, "true 3"), (12, "df -h")] {
+        scene.ana.says_in(group, &format!("run: {command}"));
+        scene.model.wait_for_requests(count);
+        bob.says_in(group, &format!("run: {command}"));
+        scene.wait_for_question(command);
+        scene.ana.presses("Deny");
+        scene.model.wait_for_requests(count + 2);
+    }
+    gateway.stop().ends_with(0);
+    let expected = [
+        "denied",
+        "allowed always",
+        "allowed by a standing approval",
+        "denied",
+        "allowed by a pattern",
+        "denied",
+    ];
+    assert_eq!(decisions(&scene)[1..], expected);
 }

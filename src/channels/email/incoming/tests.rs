@@ -266,12 +266,43 @@ fn subjects_lose_what_programs_put_before_them() {
     ] {
         assert_eq!(bare_subject(subject), bare);
     }
-    assert!(
-        is_forward("Fwd: x")
-            && is_forward("转发：x")
-            && !is_forward("fw")
-            && !is_forward("Re: Fwd: x")
-    );
+    for subject in [
+        "Fwd: x",
+        "FW: x",
+        "转发：x",
+        "İLT: x",
+        "VL: x",
+        "Továbbítás: x",
+        "転送: x",
+        "전달: x",
+        "PD: x",
+        "VS: x",
+        "VB: x",
+        "ΠΡΘ: x",
+        "Пересл.: x",
+        "הועבר: x",
+        "\u{200f}إعادة توجيه: x",
+        "[list] Fwd: x",
+        "[a] (b)Fw: x",
+        "[Fwd: x]",
+        "[list: 5] [Fwd: x]",
+        "Fwd[2]: x",
+        "Fwd (3) : x",
+        "F\u{200b}wd: x",
+    ] {
+        assert!(is_forward(subject), "{subject}");
+    }
+    for subject in [
+        "fw",
+        "",
+        "Re: Fwd: x",
+        "[list] Re: Fwd: x",
+        "[Fwd",
+        "Request: x",
+        "[list] x: Fwd",
+    ] {
+        assert!(!is_forward(subject), "{subject}");
+    }
 }
 
 proptest! {

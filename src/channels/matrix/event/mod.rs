@@ -104,8 +104,7 @@ impl Reader<'_> {
         let place = address(self.room, relation.thread.as_deref());
         let files = remote_file(event);
         let body = event.content.text_or_empty("body");
-        let mut members = event.content.iter();
-        let is_relayed = members.any(|(name, value)| relayed::is_mark(name, &value));
+        let is_relayed = is_relayed(event);
         let is_awaited = files.is_none() && !is_relayed && (self.awaits)(&place, &event.sender);
         if self.is_group && !self.is_for_us(event, replied, is_awaited) {
             return None;
@@ -140,7 +139,9 @@ impl Reader<'_> {
     /// An edit counts only when it is of the one who wrote the message: a homeserver takes those of others too.
     fn edited(&self, event: &Event<'_>, original: &Event<'_>) -> Option<Incoming> {
         let text = self.text(event, &event.content.members("m.new_content"));
-        let is_theirs = original.sender == event.sender && !text.is_empty();
+        // With what others said in it, it is no longer only what its author typed.
+        let is_relayed = is_relayed(event) || is_relayed(original);
+        let is_theirs = original.sender == event.sender && !text.is_empty() && !is_relayed;
         let thread = Relation::of(original).thread;
         is_theirs.then(|| Incoming::Edited {
             session: address(self.room, thread.as_deref()).session(),
@@ -245,6 +246,12 @@ impl Reader<'_> {
             name => name,
         }
     }
+}
+
+/// Whether a message, or its new version, is marked as passed on.
+fn is_relayed(event: &Event<'_>) -> bool {
+    let mut members = event.content.iter();
+    members.any(|(name, value)| relayed::is_mark(name, &value))
 }
 
 /// Content that is neither text nor a file, in brackets.

@@ -242,6 +242,34 @@ fn a_thread_is_a_place_of_its_own_and_its_fallback_is_no_reply() {
 }
 
 #[test]
+fn an_edit_with_the_words_of_others_does_not_count() {
+    let forward = json!({"event_id": "$x"});
+    let edit = |new: Value, mark: &str| {
+        let content = json!({
+            "msgtype": "m.text", "body": "* new", "m.new_content": new, mark: forward,
+            "m.relates_to": {"rel_type": "m.replace", "event_id": "$q"},
+        });
+        from("@ana:x.org", content)
+    };
+    let original = |content: Value| json!({"event_id": "$q", "sender": "@ana:x.org", "type": "m.room.message", "content": content});
+    let marked = |content: Value| with(content, "m.forwarded", forward.clone());
+    let (plain, mark) = (original(text("old")), "m.forwarded");
+    for (edit, original, is_taken) in [
+        (edit(text("/sh id"), "m.other"), &plain, true),
+        (edit(text("/sh id"), mark), &plain, false),
+        (edit(marked(text("/sh id")), "m.other"), &plain, false),
+        (
+            edit(text("/sh id"), "m.other"),
+            &original(marked(text("old"))),
+            false,
+        ),
+    ] {
+        let read = read_in(false, GroupPolicy::Open, &edit, Some(original));
+        assert_eq!(read.is_some(), is_taken, "{edit:?}");
+    }
+}
+
+#[test]
 fn an_edit_counts_when_it_is_of_the_same_person() {
     let edit = |sender: &str| {
         let content = json!({

@@ -111,6 +111,11 @@ impl Cooked {
         }
         Self(())
     }
+
+    /// Drops what was typed until now: it is no answer to what is asked next.
+    pub fn forget_typed(&self) {
+        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+    }
 }
 
 impl Drop for Cooked {

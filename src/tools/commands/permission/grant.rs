@@ -3,6 +3,7 @@
 
 use super::allowance::Allowances;
 use super::risk::Objection;
+use crate::access::Role;
 use crate::approval::{AlwaysOption, Question};
 use crate::confine::SessionInfo;
 use crate::tools::Caller;
@@ -30,14 +31,24 @@ impl Grant {
     }
 }
 
+/// Whether no one but the program writes in a session, or an owner at the terminal: what is allowed there always is
+/// allowed to that job or watch.
+fn is_of_program(session: &str) -> bool {
+    let channel = session.split(':').next().unwrap_or_default();
+    ["cli", "cron", "heartbeat", "watch"].contains(&channel)
+}
+
 impl Commands {
-    /// What allows a command without asking, if something does.
+    /// What allows a command without asking, if something does. What an owner allows in a chat is for no one else there.
     pub(in crate::tools::commands) fn grant(
         &self,
         request: &Request,
         question: &Question,
         caller: &Caller<'_>,
     ) -> Option<Grant> {
+        if caller.role < Role::Owner && !is_of_program(caller.session) {
+            return None;
+        }
         let is_offered = question.always == AlwaysOption::Offered;
         if is_offered && self.approvals.allow(question, caller.session) {
             return Some(Grant::Exact);
