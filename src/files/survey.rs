@@ -204,7 +204,7 @@ fn first_missing(path: PathBuf, made: &[PathBuf]) -> Result<(PathBuf, Identity)>
 fn too_many(folder: &Path) -> Error {
     Error::Failed(format!(
         "memory, skills and tools of the workspace have more than {PROMPT_NAMES} files and folders ({} among them), so links \
-         there cannot be protected from what is done for someone who is not an owner. Move what is no part of them elsewhere",
+         there cannot be protected from what is done for someone who is not an owner. Move other files elsewhere",
         folder.display()
     ))
 }

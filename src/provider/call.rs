@@ -158,16 +158,7 @@ impl Call<'_> {
             .post(&self.route.url(self.quirks.api), &headers, &body);
         // Free it: the request may be large, and the answer takes a while.
         drop(body);
-        let posted = posted.map_err(|error| {
-            let no_answer = before_the_answer(error);
-            // A connection that breaks may have met no model.
-            let waited =
-                !matches!(&no_answer, NoAnswer::Failed(failure) if failure.fault == Fault::Network);
-            if waited && no_answer.may_cost() && self.client.was_sent() {
-                *spent = estimate::of_failed(Usage::default(), 0, request);
-            }
-            no_answer
-        });
+        let posted = posted.map_err(|error| self.unanswered(error, request, spent));
         let body = posted?.into_reader(limits::http::STREAM_BYTES);
         let mut whole = Vec::new();
         let progress = Progress::start(self.route.idle);
@@ -189,6 +180,18 @@ impl Call<'_> {
             Err(_) => *spent = estimate::of_failed(reported, bytes, request),
         }
         Ok(reply?)
+    }
+
+    /// What an error means that came before any of the answer, and what the request took all the same.
+    fn unanswered(&self, error: Error, request: &Request<'_>, spent: &mut Usage) -> NoAnswer {
+        let no_answer = before_the_answer(error);
+        // A connection that breaks may have met no model.
+        let is_cut =
+            matches!(&no_answer, NoAnswer::Failed(failure) if failure.fault == Fault::Network);
+        if !is_cut && no_answer.may_cost() && self.client.was_sent() {
+            *spent = estimate::of_failed(Usage::default(), 0, request);
+        }
+        no_answer
     }
 }
 

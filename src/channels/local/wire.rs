@@ -218,7 +218,7 @@ impl Reader<'_> {
         )?;
         // With what others said in it, it is no longer only what its author typed.
         if self.is_relayed() {
-            return Err("a forwarded text is no edit");
+            return Err("an edit cannot be a forwarded text");
         }
         Ok(Line::Incoming {
             id: id.to_owned(),

@@ -205,9 +205,10 @@ impl PromptChanges {
             followed: 0,
             linked: Vec::new(),
         };
-        let fixed = PROMPT_PLACES.iter().chain([&FACTS]);
-        scan.files(fixed.map(|path| (*path).to_owned()));
-        scan.files(noted.iter().cloned());
+        scan.files(PROMPT_PLACES.iter().map(|path| (*path).to_owned()));
+        if workspace.kind(Path::new(MEMORY)).is_ok() {
+            scan.files([FACTS.to_owned()].into_iter().chain(noted.iter().cloned()));
+        }
         let is_filled = WHOLE.map(|(folder, manifest)| scan.manifests(folder, manifest));
         for ((folder, _), _) in WHOLE.iter().zip(is_filled).filter(|(_, filled)| *filled) {
             scan.whole(folder, true);

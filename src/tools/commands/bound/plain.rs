@@ -152,7 +152,7 @@ fn unwrapped(mut words: &[String]) -> Option<&[String]> {
         words = rest;
         while let Some(word) = words.first().filter(|word| word.starts_with('-')) {
             let is_number = word[1..].bytes().all(|byte| byte.is_ascii_digit());
-            if !is_listed(options, word) && !(*name == "nice" && is_number) {
+            if !(is_listed(options, word) || *name == "nice" && is_number) {
                 return None;
             }
             // The number behind `-n`.
