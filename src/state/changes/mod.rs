@@ -205,10 +205,8 @@ impl PromptChanges {
             followed: 0,
             linked: Vec::new(),
         };
-        scan.files(PROMPT_PLACES.iter().map(|path| (*path).to_owned()));
-        if workspace.kind(Path::new(MEMORY)).is_ok() {
-            scan.files([FACTS.to_owned()].into_iter().chain(noted.iter().cloned()));
-        }
+        scan.places(".", &PROMPT_PLACES.map(str::to_owned));
+        scan.places(MEMORY, &[&[FACTS.to_owned()], noted].concat());
         let is_filled = WHOLE.map(|(folder, manifest)| scan.manifests(folder, manifest));
         for ((folder, _), _) in WHOLE.iter().zip(is_filled).filter(|(_, filled)| *filled) {
             scan.whole(folder, true);
@@ -351,6 +349,19 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
+    /// Files of a folder by their paths, found by one look at it where that shows everything.
+    fn places(&mut self, folder: &str, paths: &[String]) {
+        let cut = self.walk(folder, |scan, entry, path| {
+            if paths.iter().any(|wanted| wanted == path) {
+                scan.add(path, scan.content(entry, path));
+            }
+            Next::Pass
+        });
+        if cut {
+            self.files(paths.iter().cloned());
+        }
+    }
+
     /// Files by their paths.
     fn files(&mut self, paths: impl Iterator<Item = String>) {
         for path in paths {
@@ -396,8 +407,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Shows what is in a folder, with its path in the workspace. Returns whether there was more than a walk has room
-    /// for.
+    /// Shows what is in a folder, with its path in the workspace. Returns whether there may be more than it has
+    /// shown.
     fn walk(
         &mut self,
         folder: &str,
@@ -410,11 +421,17 @@ impl Scan<'_> {
             if name.is_empty() || is_hidden {
                 return Next::Pass;
             }
-            visit(self, entry, &format!("{folder}/{name}"))
+            match folder {
+                "." => visit(self, entry, name),
+                folder => visit(self, entry, &format!("{folder}/{name}")),
+            }
         };
-        // A folder that is not there has nothing in it.
         let walked = workspace.walk(Path::new(folder), &mut visit);
-        walked.is_ok_and(|walked| walked.cut)
+        // A folder that is not there has nothing in it; of one that cannot be listed a file may still be opened.
+        walked.map_or_else(
+            |_| workspace.kind(Path::new(folder)).is_ok(),
+            |walked| walked.cut || walked.unreadable > 0,
+        )
     }
 
     fn is_linked_folder(&self, entry: &Found<'_>, path: &str) -> bool {
