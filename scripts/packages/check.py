@@ -37,7 +37,8 @@ usr/share/fish/vendor_completions.d/peacrab.fish usr/share/man/man1/peacrab.1.gz
 usr/share/man/man1/peacrab-agent.1.gz usr/share/zsh/vendor-completions/_peacrab""".split()
 IN_ARCHIVE = """peacrab install.sh README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT LICENSE-THIRD-PARTY man/peacrab.1
 completions/peacrab completions/_peacrab completions/peacrab.fish init/peacrab.service init/peacrab.sysusers
-init/peacrab.apparmor init/peacrab.openrc init/peacrab.sysv init/peacrab.openwrt""".split()
+init/peacrab.apparmor init/peacrab.openrc init/peacrab.sysv init/peacrab.openwrt SECURITY.md docs/telegram.md
+docs/channels/README.md""".split()
 EXECUTABLE = {"peacrab", "install.sh", "init/peacrab.openrc", "init/peacrab.sysv", "init/peacrab.openwrt"}
 
 

@@ -21,8 +21,11 @@ def build(release, contents, architecture, work, to):
     tree = Tree(work / name)
     tree.add("peacrab", release.binary(architecture), 0o755)
     tree.add("install.sh", contents.installer, 0o755)
-    for document in ("README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"):
+    for document in ("README.md", "CHANGELOG.md", "SECURITY.md", "ARCHITECTURE.md", "LICENSE-APACHE", "LICENSE-MIT"):
         tree.add(document, TOP / document)
+    # Where README's links lead.
+    for page in sorted((TOP / "docs").rglob("*.*")):
+        tree.add(page.relative_to(TOP), page)
     tree.add("LICENSE-THIRD-PARTY", contents.third_party)
     for page, text in contents.pages.items():
         tree.add(f"man/{page}", text)
