@@ -96,7 +96,7 @@ pub enum ThinkingControl {
 impl Quirks {
     /// What is known about a model of a route, by its names and by the configuration.
     pub fn of_model(route: &Route, model: &str) -> Self {
-        // Subscriptions have OpenAI's API, whoever the model is of.
+        // Subscriptions have OpenAI's API, whichever vendor the model comes from.
         let provider = match route.sign_in {
             Some(_) => "openai",
             None => &route.provider,

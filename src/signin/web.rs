@@ -31,7 +31,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The members of its JSON; none where it is something else.
+    /// The members of its JSON; empty if it is something else.
     pub fn members(&self) -> Members<'_> {
         Members::read(&self.body).unwrap_or_default()
     }
