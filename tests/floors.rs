@@ -45,8 +45,8 @@ fn faults(path: &str, text: &str) -> String {
 fn an_import_from_above_or_beside_is_found_in_every_spelling() {
     for text in [
         "use crate::agent::run;",
-        "use crate::{chat::Role, agent};",
-        "use crate :: {\n    chat::{Role, Entry},\n    provider,\n};",
+        "use crate::{base::chat::Role, agent};",
+        "use crate :: {\n    base::chat::{Role, Entry},\n    models,\n};",
         "fn f() { crate::cli::main() }",
         "use super::super::agent;",
         "mod inner { use super::super::super::agent; }",
@@ -64,9 +64,9 @@ fn an_import_from_above_or_beside_is_found_in_every_spelling() {
 #[test]
 fn imports_from_below_from_the_same_room_or_only_in_tests_are_fine() {
     for text in [
-        "use crate::{chat::Role, config, error::Error};",
+        "use crate::{base::chat::Role, config, store::state::Audit};",
         "use crate::tools::path;",
-        "use super::path; use super::super::chat::Role;",
+        "use super::path; use super::super::base::chat::Role;",
         "// use crate::agent;\n/* use crate::agent; /* nested */ */",
         "const X: &str = \"use crate::agent;\"; const R: &str = r#\"\" crate::cli\"#;",
         "#[cfg(test)]\nmod tests {\n    use crate::agent; fn f() { let _ = \"}\"; unsafe {} }\n}",
@@ -89,12 +89,12 @@ fn a_room_without_a_floor_is_found() {
 fn unsafe_clocks_and_printing_are_found_outside_their_rooms() {
     let cases = [
         ("unsafe { f() }", "sys/file.rs"),
-        ("serde_json::from_str(text)", "json.rs"),
-        ("serde_json::from_slice::<Value>(bytes)", "json.rs"),
-        ("let now = chrono::Utc::now();", "clock.rs"),
-        ("let now = Local :: now();", "clock.rs"),
-        ("let now = Instant::now();", "clock.rs"),
-        ("let now = std::time::SystemTime::now();", "clock.rs"),
+        ("serde_json::from_str(text)", "base/json/mod.rs"),
+        ("serde_json::from_slice::<Value>(bytes)", "base/json/mod.rs"),
+        ("let now = chrono::Utc::now();", "base/clock.rs"),
+        ("let now = Local :: now();", "base/clock.rs"),
+        ("let now = Instant::now();", "base/clock.rs"),
+        ("let now = std::time::SystemTime::now();", "base/clock.rs"),
         ("println!(\"{}\", 1)", "cli/main.rs"),
         ("eprintln!(\"\")", "cli/main.rs"),
         ("print!(\"\")", "cli/main.rs"),

@@ -9,19 +9,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use peacrab::cancel::Cancel;
-use peacrab::chat::InputAnswer;
-use peacrab::clock::Clock;
+use peacrab::base::cancel::Cancel;
+use peacrab::base::chat::InputAnswer;
+use peacrab::base::clock::Clock;
+use peacrab::base::error::{Error, Result};
+use peacrab::base::json;
+use peacrab::base::secret::Secret;
 use peacrab::config::schema::McpServer;
-use peacrab::error::{Error, Result};
-use peacrab::http::{Client, Found, Settings, Tls};
-use peacrab::json;
-use peacrab::mcp::http::{Http, HttpParts};
-use peacrab::mcp::oauth::Login;
-use peacrab::mcp::protocol::Abilities;
-use peacrab::mcp::tool::{self, Tool};
-use peacrab::mcp::{Call, Link, Options, Step};
-use peacrab::secret::Secret;
+use peacrab::net::http::{Client, Found, Settings, Tls};
+use peacrab::tools::mcp::client::http::{Http, HttpParts};
+use peacrab::tools::mcp::client::oauth::Login;
+use peacrab::tools::mcp::client::protocol::Abilities;
+use peacrab::tools::mcp::client::tool::{self, Tool};
+use peacrab::tools::mcp::client::{Call, Link, Options, Step};
 use serde_json::{Map, Value};
 
 /// The address of the document about this client, which the suite knows.

@@ -5,8 +5,8 @@
 
 use std::io::{self, BufRead};
 
-use peacrab::cron::{Phase, Schedule};
-use peacrab::zone::Zone;
+use peacrab::base::zone::Zone;
+use peacrab::schedule::{Phase, Schedule};
 
 fn main() -> io::Result<()> {
     for line in io::stdin().lock().lines() {

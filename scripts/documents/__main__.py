@@ -15,7 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOURCE = ROOT / "src"
 MAP = re.compile(r"(<!-- map -->\n).*?(<!-- /map -->)", re.DOTALL)
-FLOOR = re.compile(r"Floor (\d):\s*(.*)")
+FLOOR = re.compile(r"Floor (\d+):\s*(.*)")
+# Rooms of several large parts, whose parts are listed too.
+NESTED = ("base", "net", "sandbox", "store", "text")
 WIDTH = 116
 WORDS_MIN = 6
 README_LINES_MAX = 250
@@ -87,8 +89,8 @@ def overview(rooms):
     """A line for each room, the highest floor first."""
     lines, last = [], None
     for floor, name, text, folder in rooms:
-        head = f"{floor if floor != last else ' '}  {name + ('/' if folder.is_dir() else ''):<13}"
-        lines += textwrap.wrap(head + capital(text), WIDTH, subsequent_indent=" " * 16)
+        head = f"{floor if floor != last else '':>2}  {name + ('/' if folder.is_dir() else ''):<13}"
+        lines += textwrap.wrap(head + capital(text), WIDTH, subsequent_indent=" " * 17)
         last = floor
     return "```\n" + "\n".join(lines) + "\n```\n"
 
@@ -103,6 +105,9 @@ def details(rooms):
         for part, file, inner in children(folder):
             label = f"{part}/" if inner.is_dir() else part
             lines.append(f"- `{label}`: {sentence(file)[1]}")
+            for part, file, inner in children(inner) if name in NESTED and inner.is_dir() else []:
+                label = f"{part}/" if inner.is_dir() else part
+                lines.append(f"  - `{label}`: {sentence(file)[1]}")
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 

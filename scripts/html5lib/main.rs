@@ -5,7 +5,7 @@
 
 use std::io::{self, BufRead};
 
-use peacrab::html::{Sink, Tag, Tokenizer};
+use peacrab::text::html::{Sink, Tag, Tokenizer};
 use serde_json::{Map, Value, json};
 
 /// The tokens, with the characters between tags as one.

@@ -1,9 +1,12 @@
 //! How many tokens a request may have, and what was learned from those that were sent.
 
-use crate::chat::ToolSpec;
-use crate::limits::agent::{HISTORY_FLOOR_TOKENS, REPLY_SHARE, SMALL_WINDOW_TOKENS, WINDOW_TOKENS};
-use crate::message::SessionKey;
-use crate::{provider, tokens};
+use crate::base::chat::ToolSpec;
+use crate::base::limits::agent::{
+    HISTORY_FLOOR_TOKENS, REPLY_SHARE, SMALL_WINDOW_TOKENS, WINDOW_TOKENS,
+};
+use crate::base::message::SessionKey;
+use crate::base::tokens;
+use crate::models;
 
 use super::Agent;
 
@@ -52,7 +55,7 @@ impl Agent {
     }
 
     /// Learns the window of the model that is asked next, unless it is configured.
-    pub(super) fn learn_window(&self, models: &mut provider::Turn<'_>) {
+    pub(super) fn learn_window(&self, models: &mut models::Turn<'_>) {
         if self.settings.context_window_tokens.is_none()
             && let Some(window) = models.window()
         {

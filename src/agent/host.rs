@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::Agent;
 use super::commands::describe_changed;
-use crate::access::Role;
-use crate::approval::{Answer, Question};
-use crate::cancel::Cancel;
-use crate::chat::{InputAnswer, InputRequest, SendRequest, SpawnRequest};
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::message::Envelope;
+use crate::base::access::Role;
+use crate::base::approval::{Answer, Question};
+use crate::base::cancel::Cancel;
+use crate::base::chat::{InputAnswer, InputRequest, SendRequest, SpawnRequest};
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::message::Envelope;
 
 /// What happens during a turn. Events are for display only and may be dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub trait TurnHost {
     fn on_event(&mut self, event: TurnEvent<'_>);
 
     /// Asks a person whether a command may run. Blocks until there is an answer, `cancel` is raised or
-    /// [`ANSWER_TIME`](crate::limits::agent::ANSWER_TIME) is over.
+    /// [`ANSWER_TIME`](crate::base::limits::agent::ANSWER_TIME) is over.
     fn ask(&mut self, question: &Question, cancel: &Cancel) -> Answer;
 
     /// Whether the turn that goes on was cut off while it [asked](Self::ask): nothing of its open calls was done.

@@ -5,9 +5,9 @@
 use std::path::Path;
 
 use super::Agent;
-use crate::error::Result;
-use crate::files::PromptPlaces;
-use crate::limits::agent::{INTRODUCTION_BYTES, INTRODUCTION_TURNS};
+use crate::base::error::Result;
+use crate::base::limits::agent::{INTRODUCTION_BYTES, INTRODUCTION_TURNS};
+use crate::sandbox::files::PromptPlaces;
 use crate::sys::file::read_beginning;
 
 /// The file that asks for it.

@@ -1,4 +1,4 @@
-//! Floor 7: the agent. `turn` decides, `run` performs, `context` writes the texts for the model.
+//! Floor 8: the agent. `turn` decides, `run` performs, `context` writes the texts for the model.
 
 mod budget;
 pub mod commands;
@@ -16,17 +16,17 @@ pub mod turn;
 
 use std::time::Duration;
 
-use crate::access::Role;
-use crate::cancel::Cancel;
-use crate::clock::Clock;
+use crate::base::access::Role;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::message::{Address, Envelope, SessionKey};
 use crate::config::schema::{AgentDefaults, Limits};
-use crate::error::{Error, Result};
-use crate::http::Pool;
-use crate::language::Language;
-use crate::message::{Address, Envelope, SessionKey};
-use crate::provider::table::OFFLINE;
-use crate::session::Session;
-use crate::state::{FirstTurns, Learned, ModelChoices, PromptChanges, TokenUsage};
+use crate::models::table::OFFLINE;
+use crate::net::http::Pool;
+use crate::store::session::Session;
+use crate::store::state::{FirstTurns, Learned, ModelChoices, PromptChanges, TokenUsage};
 use crate::tools::Toolbox;
 
 use context::HostInfo;

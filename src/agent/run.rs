@@ -8,23 +8,23 @@ mod tasks;
 
 pub use report::{Outcome, Report};
 
-use crate::access::Role;
-use crate::cancel::Cancel;
-use crate::chat::{
+use crate::base::access::Role;
+use crate::base::cancel::Cancel;
+use crate::base::chat::{
     Entry, EntryKind, ReasoningEffort, Reply, Request, ToolCall, ToolResult, ToolSpec, Usage,
 };
-use crate::error::{Error, Fault, Result};
-use crate::language::Language;
-use crate::limits::agent::{MESSAGE_BYTES, OVERFLOW_RETRIES, subagent};
-use crate::limits::chat::{CALLS_KEPT_PER_REPLY, CALLS_PER_REPLY};
-use crate::markup;
-use crate::message::{Envelope, Media};
-use crate::provider::{self, Answer, Models, Progress};
-use crate::session::conversation::{
+use crate::base::error::{Error, Fault, Result};
+use crate::base::language::Language;
+use crate::base::limits::agent::{MESSAGE_BYTES, OVERFLOW_RETRIES, subagent};
+use crate::base::limits::chat::{CALLS_KEPT_PER_REPLY, CALLS_PER_REPLY};
+use crate::base::message::{Envelope, Media};
+use crate::models::{Answer, Models, Progress};
+use crate::store::session::conversation::{
     NOT_ALLOWED_YET, STOPPED_NOTE, STOPPED_OUTCOME, UNKNOWN_OUTCOME,
 };
-use crate::session::line::TurnEnd;
-use crate::session::{Retry, Session};
+use crate::store::session::line::TurnEnd;
+use crate::store::session::{Retry, Session};
+use crate::text::markup;
 
 use super::budget::Budget;
 use super::context::message_text;
@@ -45,7 +45,7 @@ pub(super) struct Run<'a> {
     host: &'a mut dyn TurnHost,
     cancel: &'a Cancel,
     turn: Turn,
-    models: provider::Turn<'a>,
+    models: crate::models::Turn<'a>,
     report: Report,
     system: String,
     /// The tools that the model is told about, from the turn's beginning to its end.
@@ -64,7 +64,7 @@ pub(super) struct Run<'a> {
     effort: Option<ReasoningEffort>,
     /// The language of what the program itself says.
     language: Language,
-    author: Option<crate::message::Author>,
+    author: Option<crate::base::message::Author>,
     /// The runtime's facts, which go along and are not saved.
     facts: Entry,
     /// Tokens that the conversation may have; fewer when the model says that it is too long.

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::chat::ReasoningEffort;
-use crate::error::Result;
-use crate::limits::agent::MODELS_HELD;
-use crate::provider::Models;
-use crate::provider::table::OFFLINE;
-use crate::state::ModelChoices;
-use crate::sync::Mutex;
+use crate::base::chat::ReasoningEffort;
+use crate::base::error::Result;
+use crate::base::limits::agent::MODELS_HELD;
+use crate::base::sync::Mutex;
+use crate::models::Models;
+use crate::models::table::OFFLINE;
+use crate::store::state::ModelChoices;
 
 /// Chooses the models for the name of one, or as the configuration says.
 pub type ModelsFor = Box<dyn Fn(Option<&str>) -> Result<Models> + Send + Sync>;

@@ -1,12 +1,12 @@
 //! `$NAME` in a message: that skill's instructions go to the model with it.
 
-use crate::chat::EntryKind;
-use crate::limits::skills::{LOADED_BYTES, LOADED_MAX, NAMED_MAX};
-use crate::message::Envelope;
-use crate::session::Session;
-use crate::skills::{Details, is_folder_name};
+use crate::base::chat::EntryKind;
+use crate::base::limits::skills::{LOADED_BYTES, LOADED_MAX, NAMED_MAX};
+use crate::base::message::Envelope;
+use crate::store::session::Session;
 use crate::text::truncate_bytes;
 use crate::tools::Toolbox;
+use crate::tools::skills::{Details, is_folder_name};
 
 /// The notes with the skills that a message names and that its turn does not have yet. Without a message,
 /// those of the message that the interrupted turn is about. A forwarded message loads none.

@@ -3,14 +3,14 @@
 
 use super::host::{TurnEvent, TurnHost, TurnOptions};
 use super::{Agent, Outcome, Report};
-use crate::access::Role;
-use crate::approval::{Answer, Question};
-use crate::cancel::Cancel;
-use crate::chat::{InputAnswer, InputRequest, SpawnRequest, Usage};
-use crate::error::{Error, Result};
-use crate::limits::agent::subagent::{JOURNALS_KEPT, REPORT_BYTES};
-use crate::message::{Envelope, SessionKey};
-use crate::session::{Session, store};
+use crate::base::access::Role;
+use crate::base::approval::{Answer, Question};
+use crate::base::cancel::Cancel;
+use crate::base::chat::{InputAnswer, InputRequest, SpawnRequest, Usage};
+use crate::base::error::{Error, Result};
+use crate::base::limits::agent::subagent::{JOURNALS_KEPT, REPORT_BYTES};
+use crate::base::message::{Envelope, SessionKey};
+use crate::store::session::{Session, store};
 use crate::sys::random;
 use crate::text::ellipsize_bytes;
 

@@ -4,17 +4,17 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::append_log::tests::{is_alone, limit_files, run_alone};
-use crate::approval::{Answer, Question};
-use crate::chat::{Entry, EntryKind, ToolCall, ToolResult, ToolSpec};
+use crate::base::approval::{Answer, Question};
+use crate::base::chat::{Entry, EntryKind, ToolCall, ToolResult, ToolSpec};
+use crate::base::secret::Eraser;
 use crate::config::schema::{Config, Tools};
-use crate::files::{Places, Workspace};
-use crate::http::{Pool, Tls};
-use crate::provider::Models;
-use crate::provider::route::Sources;
-use crate::secret::Eraser;
-use crate::session::Settings;
-use crate::session::line::TurnEnd;
+use crate::models::Models;
+use crate::models::route::Sources;
+use crate::net::http::{Pool, Tls};
+use crate::sandbox::files::{Places, Workspace};
+use crate::store::append_log::tests::{is_alone, limit_files, run_alone};
+use crate::store::session::Settings;
+use crate::store::session::line::TurnEnd;
 use crate::sys::beneath::Resolver;
 use crate::tools::arguments::Arguments;
 use crate::tools::{Context, Tool};

@@ -1,6 +1,6 @@
 //! What the agent says to people, in each language.
 
-use crate::language::{Language, texts};
+use crate::base::language::{Language, texts};
 
 /// What a built-in tool does; `None` for any other.
 pub fn describe_tool(name: &str, language: Language) -> Option<&'static str> {
@@ -522,6 +522,6 @@ texts! {
 mod tests {
     #[test]
     fn every_text_is_there_in_each_language() {
-        crate::language::check_table(super::TABLE);
+        crate::base::language::check_table(super::TABLE);
     }
 }

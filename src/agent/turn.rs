@@ -5,10 +5,10 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::chat::{Reply, StopReason, ToolCall};
-use crate::json;
-use crate::language::Language;
-use crate::limits::agent::{ACCOUNT_HINTS, CALLS_REMEMBERED, FAILURES_IN_A_ROW, REPEATS};
+use crate::base::chat::{Reply, StopReason, ToolCall};
+use crate::base::json;
+use crate::base::language::Language;
+use crate::base::limits::agent::{ACCOUNT_HINTS, CALLS_REMEMBERED, FAILURES_IN_A_ROW, REPEATS};
 
 use super::texts;
 

@@ -1,4 +1,4 @@
-//! Floor 5: how the board is, from /proc and /sys, and how it was in the last week.
+//! Floor 5: how the board is, from /proc and /sys, how it was in the last week, and the rules that speak up about it.
 //!
 //! No child process is started, and nothing here fails: a value that the machine does not offer is
 //! `None`.
@@ -12,19 +12,20 @@ mod text;
 mod texts;
 mod tree;
 mod units;
+pub mod watch;
 
 #[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};
 
-use crate::clock::Clock;
-use crate::error::Result;
-use crate::language::Language;
-use crate::limits::board::{BOOT_ID_BYTES, SAMPLE_INTERVAL, SHOWN_SAMPLES};
-use crate::picture::plot::Curve;
-use crate::sync::Mutex;
+use crate::base::clock::Clock;
+use crate::base::error::Result;
+use crate::base::language::Language;
+use crate::base::limits::board::{BOOT_ID_BYTES, SAMPLE_INTERVAL, SHOWN_SAMPLES};
+use crate::base::sync::Mutex;
 use crate::sys;
+use crate::text::picture::plot::Curve;
 
 use history::store::Store;
 use history::{History, Moment, Quantity};

@@ -2,7 +2,7 @@
 
 use std::net::Ipv6Addr;
 
-use crate::limits::board::PROCESSORS;
+use crate::base::limits::board::PROCESSORS;
 
 /// A number alone in its file.
 pub fn number<T: std::str::FromStr>(text: &str) -> Option<T> {

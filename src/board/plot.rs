@@ -1,10 +1,10 @@
 //! What a person asks to see as a plot. Reading it is PURE.
 
 use super::Board;
-use crate::error::Error;
-use crate::picture::plot::{Across, Curve, Plot};
+use crate::base::error::Error;
+use crate::base::zone::Zone;
 use crate::text::nearest;
-use crate::zone::Zone;
+use crate::text::picture::plot::{Across, Curve, Plot};
 
 const HOUR: u64 = 3600;
 /// The shortest and the longest span, in seconds.

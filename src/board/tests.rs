@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::history::Quantity;
 use super::*;
-use crate::limits::board::{COLUMNS, FILE_BYTES, INTERFACES, SAMPLE_INTERVAL};
+use crate::base::limits::board::{COLUMNS, FILE_BYTES, INTERFACES, SAMPLE_INTERVAL};
 
 /// A Raspberry Pi that is warm, on Wi-Fi, and short of current now and then.
 const RASPBERRY: &[(&str, &str)] = &[

@@ -6,9 +6,9 @@ use super::history::{Course, History, Quantity, samples_per_column};
 use super::reading::{Disk, Interface, Load, Memory, Reading, Temperature, Throttle, Throttling};
 use super::texts;
 use super::units::{format_amount, format_span, hundredths, tenths};
-use crate::language::Language;
-use crate::limits::board::SAMPLE_INTERVAL;
-use crate::picture::plot::format_value as short_value;
+use crate::base::language::Language;
+use crate::base::limits::board::SAMPLE_INTERVAL;
+use crate::text::picture::plot::format_value as short_value;
 
 /// How the machine is: a line for each quantity, with a small line below it where there is a
 /// history.

@@ -1,6 +1,6 @@
 //! What people read of the board, in each language.
 
-use crate::language::texts;
+use crate::base::language::texts;
 
 texts! {
     pub fn unknown() { "not available", "未知" }
@@ -75,6 +75,6 @@ texts! {
 mod tests {
     #[test]
     fn every_text_is_there_in_each_language() {
-        crate::language::check_table(super::TABLE);
+        crate::base::language::check_table(super::TABLE);
     }
 }

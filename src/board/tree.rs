@@ -8,7 +8,7 @@ use rustix::fs::StatVfsMountFlags;
 
 use super::parse;
 use super::reading::{Disk, Interface, Load, Memory, Reading, Temperature, Throttling};
-use crate::limits::board::{FILE_BYTES, INTERFACES, MILLIDEGREES, NAMES};
+use crate::base::limits::board::{FILE_BYTES, INTERFACES, MILLIDEGREES, NAMES};
 use crate::sys;
 
 impl Reading {

@@ -1,7 +1,7 @@
 //! PURE: numbers in the units that people use.
 
 use super::texts;
-use crate::language::Language;
+use crate::base::language::Language;
 
 /// A number of bytes in the largest unit that it fills.
 pub fn format_amount(bytes: u64, language: Language) -> String {

@@ -5,13 +5,13 @@ use std::fmt;
 use std::fs::File;
 use std::time::Duration;
 
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::message::Address;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::message::Address;
 
-pub use crate::markup::Piece;
+pub use crate::text::markup::Piece;
 
 use super::intake::Intake;
 

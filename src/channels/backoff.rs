@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use super::health::{Health, Task};
-use crate::clock::Clock;
-use crate::limits::channels::{FIRST_WAIT, LONGEST_BACKOFF, UNSET_CLOCK_WAIT};
+use crate::base::clock::Clock;
+use crate::base::limits::channels::{FIRST_WAIT, LONGEST_BACKOFF, UNSET_CLOCK_WAIT};
 use crate::sys::random;
 
 /// The failures of one task in a row.

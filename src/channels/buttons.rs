@@ -2,9 +2,9 @@
 
 use super::adapter::Button;
 use super::texts::answers::label;
-use crate::approval::{AlwaysOption, Answer, Cause, Question};
-use crate::language::Language;
-use crate::message::CommandButton;
+use crate::base::approval::{AlwaysOption, Answer, Cause, Question};
+use crate::base::language::Language;
+use crate::base::message::CommandButton;
 
 /// What a pressed button means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,7 +115,7 @@ pub fn read(data: &str) -> Option<Press> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::approval::Risk;
+    use crate::base::approval::Risk;
 
     #[test]
     fn each_button_of_a_question_comes_back_as_its_answer() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, FixedOffset};
 
-use crate::sync::Mutex;
+use crate::base::sync::Mutex;
 
 /// What does not work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::adapter::Failure;
 use super::backoff::{doubled, with_jitter};
-use crate::error::Result;
-use crate::limits::channels::{MISSED_CHATS, MISSED_FAILURES, MISSED_FILE_BYTES};
-use crate::state::{Damaged, Policy, StateFile};
+use crate::base::error::Result;
+use crate::base::limits::channels::{MISSED_CHATS, MISSED_FAILURES, MISSED_FILE_BYTES};
+use crate::store::state::{Damaged, Policy, StateFile};
 
 /// The content of `state/missed-<channel>.json`.
 #[derive(Clone, Serialize, Deserialize)]

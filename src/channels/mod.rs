@@ -1,4 +1,4 @@
-//! Floor 7: where people are reached. A channel implements `adapter`; what is the same for all of them
+//! Floor 8: where people are reached. A channel implements `adapter`; what is the same for all of them
 //! is in `intake` (messages from people) and `delivery` (messages to people).
 
 pub mod adapter;

@@ -1,6 +1,6 @@
 //! Names of channels, and names that anyone may choose: of people and of files.
 
-use crate::limits::channels::{FILE_ENDING_BYTES, FILE_NAME_BYTES, NAME_CHARS};
+use crate::base::limits::channels::{FILE_ENDING_BYTES, FILE_NAME_BYTES, NAME_CHARS};
 use crate::text::{is_invisible, one_line};
 pub use crate::text::{is_newline, without_brackets};
 
@@ -10,7 +10,7 @@ pub fn title(channel: &str) -> &str {
 }
 
 /// The name of a person, a bot or a chat on one line of at most [`NAME_CHARS`] characters, safe in
-/// what the model reads. Where people read it, [`crate::markup::inline_code`] keeps it from
+/// what the model reads. Where people read it, [`crate::text::markup::inline_code`] keeps it from
 /// being markup.
 pub fn clean_name(name: &str) -> String {
     without_brackets(&one_line(name, NAME_CHARS))

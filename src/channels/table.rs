@@ -7,11 +7,11 @@ use super::adapter::Adapter;
 use super::{
     dingtalk, discord, email, feishu, irc, local, matrix, mochat, qq, slack, telegram, whatsapp,
 };
-use crate::cancel::Cancel;
-use crate::clock::Clock;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Clock;
+use crate::base::error::Result;
 use crate::config::channels::Bot;
-use crate::error::Result;
-use crate::http::Tls;
+use crate::net::http::Tls;
 
 /// Every channel, in the order in which they are listed.
 pub static ALL: &[&Service] = &[

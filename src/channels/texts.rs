@@ -2,15 +2,15 @@
 
 use std::fmt::Display;
 
-use crate::access::Role;
-use crate::language::{Language, texts};
-use crate::limits::state::{PAIRED, PAIRING_VALID_SECS};
-use crate::state::pairing::Rejected;
+use crate::base::access::Role;
+use crate::base::language::{Language, texts};
+use crate::base::limits::state::{PAIRED, PAIRING_VALID_SECS};
+use crate::store::state::pairing::Rejected;
 
 /// The outcomes and the buttons of a question about a command.
 pub mod answers {
-    use crate::approval::{Answer, Cause};
-    use crate::language::{Language, texts};
+    use crate::base::approval::{Answer, Cause};
+    use crate::base::language::{Language, texts};
 
     texts! {
         fn allowed_once() { "✓ Allowed once", "✓ 已允许一次" }
@@ -72,7 +72,7 @@ pub mod answers {
 
 /// What `/approve` and `/deny` say.
 pub mod approve {
-    use crate::language::texts;
+    use crate::base::language::texts;
 
     texts! {
         pub(crate) fn nothing_open() { "Nothing is waiting for approval here.", "这里没有等待批准的命令。" }
@@ -119,7 +119,7 @@ pub mod approve {
 
 /// What stands below a message whose channel has no buttons.
 pub mod choices {
-    use crate::language::texts;
+    use crate::base::language::texts;
 
     texts! {
         /// `list` has numbers and labels.
@@ -136,7 +136,7 @@ pub mod choices {
 
 /// What a question about a command says.
 pub mod question {
-    use crate::language::texts;
+    use crate::base::language::texts;
 
     texts! {
         pub(crate) fn title_unsandboxed(account) {
@@ -330,7 +330,7 @@ mod tests {
             super::choices::TABLE,
             super::question::TABLE,
         ] {
-            crate::language::check_table(table);
+            crate::base::language::check_table(table);
         }
     }
 }

@@ -6,9 +6,9 @@ use serde_json::json;
 use super::Context;
 use super::compose::{check_agents, models_of, who_answers};
 use super::terminal::print;
+use crate::base::error::{Exit, Result};
 use crate::config::agents::Binding;
-use crate::error::{Exit, Result};
-use crate::session::store;
+use crate::store::session::store;
 use crate::text::{count_of, escape_json, reveal};
 
 /// `peacrab agents …`

@@ -8,12 +8,12 @@ use clap::{Args, Subcommand};
 use super::sessions::size;
 use super::terminal::print;
 use super::{Context, compose};
-use crate::cancel::Cancel;
-use crate::clock::Clock;
-use crate::error::{Exit, Result};
-use crate::files::Workspace;
-use crate::memory::search::{Hit, Query};
-use crate::memory::{FACTS, Memory, Version};
+use crate::base::cancel::Cancel;
+use crate::base::clock::Clock;
+use crate::base::error::{Exit, Result};
+use crate::sandbox::files::Workspace;
+use crate::store::memory::search::{Hit, Query};
+use crate::store::memory::{FACTS, Memory, Version};
 use crate::text::{count_of, escape_json};
 use crate::tools::memory::{Past, Reach, describe_place};
 

@@ -1,4 +1,4 @@
-//! Floor 9: the command line. One file per command; only this room prints.
+//! Floor 10: the command line. One file per command; only this room prints.
 
 pub mod agent;
 pub mod agents;
@@ -38,9 +38,9 @@ pub use self::context::Context;
 use self::context::{HomeNote, HomeUse};
 use self::deferred::Deferred;
 use self::terminal::print;
+use crate::base::error::{Exit, Result};
 use crate::config::check::looks_secret;
-use crate::confine::{CONFINE, confine_main};
-use crate::error::{Exit, Result};
+use crate::sandbox::confine::{CONFINE, confine_main};
 use crate::sys::{environment, process};
 
 const AFTER_HELP: &str = "\

@@ -9,11 +9,11 @@ use clap::Args;
 use super::Context;
 use super::cron::zone_of;
 use super::terminal::print;
+use crate::base::error::{Error, Exit, Result};
 use crate::board::Board;
-use crate::error::{Error, Exit, Result};
 use crate::gateway::control::{self, Request};
-use crate::picture::plot::format_value;
 use crate::sys;
+use crate::text::picture::plot::format_value;
 
 /// `peacrab plot …`
 #[derive(Debug, Args)]

@@ -10,11 +10,11 @@ use super::Context;
 use super::compose::{self, RunOptions};
 use super::terminal::print;
 use crate::agent::context::account::{Account, Weight};
+use crate::base::error::{Exit, Result};
+use crate::base::message::SessionKey;
 use crate::board::Board;
-use crate::error::{Exit, Result};
-use crate::http::Pool;
-use crate::message::SessionKey;
-use crate::session::store;
+use crate::net::http::Pool;
+use crate::store::session::store;
 use crate::text::grouped;
 
 /// The conversation of `peacrab agent` without a name.

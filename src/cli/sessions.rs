@@ -9,17 +9,19 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Local};
 use clap::{Args, Subcommand};
 
-use crate::chat::{Entry, EntryKind};
+use crate::base::chat::{Entry, EntryKind};
 
 use super::Context;
 use super::terminal::{print, texts};
+use crate::base::error::{Error, Exit, Result};
+use crate::base::limits::cli::{
+    LAST_COLUMNS, NAME_COLUMNS, SHOWN_RESULT_CHARS, SHOWN_RESULT_LINES,
+};
+use crate::base::message::SessionKey;
 use crate::config::Home;
-use crate::error::{Error, Exit, Result};
-use crate::limits::cli::{LAST_COLUMNS, NAME_COLUMNS, SHOWN_RESULT_CHARS, SHOWN_RESULT_LINES};
-use crate::message::SessionKey;
-use crate::session::conversation::STOPPED_NOTE;
-use crate::session::line::Line;
-use crate::session::store::{self, Summary};
+use crate::store::session::conversation::STOPPED_NOTE;
+use crate::store::session::line::Line;
+use crate::store::session::store::{self, Summary};
 use crate::text::{escape_json, is_prose as visible};
 
 /// `peacrab sessions …`

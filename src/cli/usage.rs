@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 use super::Context;
 use super::terminal::print;
 use crate::agent::commands::usage::{by_model, format_cost, price_notes};
-use crate::chat::Usage;
-use crate::clock::Clock;
-use crate::error::{Exit, Result};
-use crate::language::Language;
-use crate::limits::state::USAGE_DAYS;
-use crate::provider::table::prices::PRICES_DATE;
-use crate::state::TokenUsage;
-use crate::state::usage::{ByModel, Day, sum};
+use crate::base::chat::Usage;
+use crate::base::clock::Clock;
+use crate::base::error::{Exit, Result};
+use crate::base::language::Language;
+use crate::base::limits::state::USAGE_DAYS;
+use crate::models::table::prices::PRICES_DATE;
+use crate::store::state::TokenUsage;
+use crate::store::state::usage::{ByModel, Day, sum};
 use crate::text::{format_tokens, reveal};
 
 /// `peacrab usage …`

@@ -5,13 +5,13 @@ use clap::{Args, Subcommand};
 use super::Context;
 use super::terminal::markdown::{Look, Renderer};
 use super::terminal::print;
+use crate::base::error::{Error, Exit, Result};
+use crate::base::language::Language;
+use crate::base::message::Address;
+use crate::board::watch::{Store, Watch, rule};
 use crate::config::Home;
-use crate::error::{Error, Exit, Result};
 use crate::gateway::control::{self, Request};
 use crate::gateway::watch::{add_to_file, describe_offline};
-use crate::language::Language;
-use crate::message::Address;
-use crate::watch::{Store, Watch, rule};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -154,7 +154,7 @@ fn change(
             })?;
             text += &format!(
                 "{done}: {}\n\n",
-                crate::markup::inline_code(&watch.rule.to_string())
+                crate::text::markup::inline_code(&watch.rule.to_string())
             );
             change(list, *id);
         }

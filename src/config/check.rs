@@ -10,7 +10,7 @@ use super::resolve;
 use super::schema::{Config, GroupPolicy, SandboxChoice, ShellPlace};
 use super::table::{Key, Kind};
 use super::texts;
-use crate::limits::config as limits;
+use crate::base::limits::config as limits;
 use crate::text::ellipsize_chars;
 pub use commands::{TAKEN, command_problems};
 pub use quiet::QuietHours;

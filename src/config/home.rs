@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::agents::MAIN;
 use super::texts;
-use crate::error::{Error, Result};
-use crate::limits::service::LOGIN_USER_MIN;
+use crate::base::error::{Error, Result};
+use crate::base::limits::service::LOGIN_USER_MIN;
 use crate::sys::beneath::real_path;
 use crate::sys::environment::Environment;
 

@@ -15,12 +15,12 @@ use super::settings::{Setting, Settings, Source};
 use super::table::{self, Key};
 use super::text::{edit, read as json_text};
 use super::texts;
-use crate::error::{Error, Result};
-use crate::limits::config as limits;
-use crate::secret::Secret;
+use crate::base::error::{Error, Result};
+use crate::base::limits::config as limits;
+use crate::base::secret::Secret;
+use crate::base::zone::{self, Zone};
 use crate::sys::environment::{self, Environment};
 use crate::sys::file;
-use crate::zone::{self, Zone};
 
 /// The mode of the file that is written: it may contain keys.
 const FILE_MODE: u32 = 0o600;

@@ -4,7 +4,7 @@ use super::table::{
     VARIABLE_JOINT, VARIABLE_PREFIX, camel_case, keys, names_within, section, upper_snake,
 };
 use super::texts;
-use crate::limits::config as limits;
+use crate::base::limits::config as limits;
 
 /// The advice for an unknown path: the nearest known one, else what its section contains.
 pub fn advise(path: &str) -> String {

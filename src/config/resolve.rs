@@ -9,7 +9,7 @@ use super::agents;
 use super::schema::Tools;
 use super::table::{Key, Kind};
 use super::texts;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::sys::beneath::real_path;
 
 /// Looks up what the file refers to.

@@ -21,8 +21,8 @@ pub use web::{SearchProvider, WebFetch, WebSearch, WebTools};
 use serde::{Deserialize, Serialize};
 
 use super::agents::{AgentEntry, Binding};
-use crate::chat::ReasoningEffort;
-use crate::secret::Secret;
+use crate::base::chat::ReasoningEffort;
+use crate::base::secret::Secret;
 
 /// The whole file.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -13,10 +13,10 @@ use super::table::{self, Key, Kind, Place, VARIABLE_JOINT, VARIABLE_PREFIX, keys
 use super::text::read;
 use super::text::scan::{self, Member};
 use super::texts;
-use crate::error::{Error, Result};
-use crate::json;
-use crate::limits::config as limits;
-use crate::secret::Secret;
+use crate::base::error::{Error, Result};
+use crate::base::json;
+use crate::base::limits::config as limits;
+use crate::base::secret::Secret;
 
 /// Where the value of a setting comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]

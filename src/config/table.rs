@@ -74,7 +74,7 @@ use Kind::{
 };
 
 use super::{channels, check};
-use crate::json;
+use crate::base::json;
 
 /// Every setting, in the order of `peacrab config explain`.
 pub fn keys() -> impl Iterator<Item = &'static Key> + Clone {

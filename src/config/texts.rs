@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use super::table::Kind;
-use crate::limits::config::PRICE_MAX;
+use crate::base::limits::config::PRICE_MAX;
 
 /// A path that leads to no setting.
 pub fn unknown_setting(path: &str, advice: &str) -> String {

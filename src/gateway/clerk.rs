@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::Gateway;
 use crate::agent::commands::CommandAnswer;
-use crate::limits::gateway::CLERK_WAITING_MAX;
-use crate::message::{Address, Envelope, OutgoingMessage};
-use crate::sync::{Condvar, Mutex, wait_for_disk};
+use crate::base::limits::gateway::CLERK_WAITING_MAX;
+use crate::base::message::{Address, Envelope, OutgoingMessage};
+use crate::base::sync::{Condvar, Mutex, wait_for_disk};
 
 type Work<G> = Box<dyn FnOnce(&Arc<G>) + Send>;
 

@@ -21,22 +21,22 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::cron::zone_of;
 use super::{Changes, Gateway, spawn};
-use crate::access::Role;
-use crate::bus::{Ending, Event};
+use crate::base::access::Role;
+use crate::base::bus::{Ending, Event};
+use crate::base::clock::{Clock, Stopwatch};
+use crate::base::error::{Error, Result};
+use crate::base::json;
+use crate::base::language::Language;
+use crate::base::limits::cancel::POLL;
+use crate::base::limits::gateway::{
+    CONTROL_AT_ONCE, CONTROL_BYTES, CONTROL_TIME, SEND_CONFIRM_TIME, STUCK_SHOWN,
+};
+use crate::base::message::{Address, OutgoingMessage};
 use crate::channels::delivery::Delivery;
 use crate::channels::health::Task;
 use crate::channels::names::title;
 use crate::channels::texts::describe_paired;
-use crate::clock::{Clock, Stopwatch};
-use crate::error::{Error, Result};
-use crate::json;
-use crate::language::Language;
-use crate::limits::cancel::POLL;
-use crate::limits::gateway::{
-    CONTROL_AT_ONCE, CONTROL_BYTES, CONTROL_TIME, SEND_CONFIRM_TIME, STUCK_SHOWN,
-};
-use crate::message::{Address, OutgoingMessage};
-use crate::state::pairing::Paired;
+use crate::store::state::pairing::Paired;
 
 /// A request.
 #[derive(Debug, Serialize, Deserialize)]

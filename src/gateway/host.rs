@@ -12,23 +12,23 @@ use super::progress::Progress;
 use super::questions::Whom;
 use super::scheduler::WorkId;
 use super::tasks::{Parent, Task};
-use crate::access::Role;
 use crate::agent::Agent;
 use crate::agent::commands::describe_changed;
 use crate::agent::host::{TurnEvent, TurnHost, TurnOptions};
-use crate::approval::{Answer, Question};
-use crate::bus::Event;
-use crate::cancel::Cancel;
-use crate::chat::{InputAnswer, InputRequest, SendRequest, SpawnRequest};
-use crate::clock::Stopwatch;
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::limits::cancel::POLL;
-use crate::limits::gateway::{LONG_TURN, SENT_TEXTS_MAX, WRITE_RETRY, WRITE_TRIES_MAX};
-use crate::markup::inline_code;
-use crate::message::{Address, DraftKey, Envelope, Origin, OutgoingMessage, SessionKey};
-use crate::outbox::ClosesTurn;
-use crate::sync::Mutex;
+use crate::base::access::Role;
+use crate::base::approval::{Answer, Question};
+use crate::base::bus::Event;
+use crate::base::cancel::Cancel;
+use crate::base::chat::{InputAnswer, InputRequest, SendRequest, SpawnRequest};
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::cancel::POLL;
+use crate::base::limits::gateway::{LONG_TURN, SENT_TEXTS_MAX, WRITE_RETRY, WRITE_TRIES_MAX};
+use crate::base::message::{Address, DraftKey, Envelope, Origin, OutgoingMessage, SessionKey};
+use crate::base::sync::Mutex;
+use crate::store::outbox::ClosesTurn;
+use crate::text::markup::inline_code;
 
 /// A running piece of work, as its thread sees it.
 pub struct Work {

@@ -1,4 +1,4 @@
-//! Floor 8: the gateway. Messages from channels become turns and commands, whose outcome is stored
+//! Floor 9: the gateway. Messages from channels become turns and commands, whose outcome is stored
 //! until it has been delivered.
 //!
 //! `scheduler` decides, `run` performs: one loop on tokio's current_thread runtime takes every event
@@ -40,27 +40,27 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 
+use crate::base::bus::EventSender;
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::agent::TURN_STACK_BYTES;
+use crate::base::limits::gateway::{THREAD_RETRY_FIRST, THREAD_RETRY_MAX};
+use crate::base::message::{Address, OutgoingMessage, SessionKey};
+use crate::base::sync::Mutex;
 use crate::board::Board;
-use crate::bus::EventSender;
 use crate::channels::delivery::Delivery;
 use crate::channels::intake::AccessList;
-use crate::clock::Stopwatch;
 use crate::config::schema::{self, Channels};
-use crate::cron::Store;
-use crate::error::{Error, Result};
-use crate::inbox::Inbox;
-use crate::language::Language;
-use crate::limits::agent::TURN_STACK_BYTES;
-use crate::limits::gateway::{THREAD_RETRY_FIRST, THREAD_RETRY_MAX};
-use crate::message::{Address, OutgoingMessage, SessionKey};
-use crate::outbox::{ClosesTurn, Outbox};
-use crate::session::Session;
-use crate::state::{
+use crate::schedule::Store;
+use crate::store::inbox::Inbox;
+use crate::store::outbox::{ClosesTurn, Outbox};
+use crate::store::session::Session;
+use crate::store::state::{
     AskedSecrets, KnownTime, Languages, LastChat, OpenQuestions, Pairing, RestartRequests, Starts,
 };
-use crate::sync::Mutex;
 
-pub use crate::bus::Ending;
+pub use crate::base::bus::Ending;
 use agents::{Hosted, Roster};
 use approvals::Approvals;
 use clerk::Clerk;
@@ -357,7 +357,7 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()>
         return Err(rustix::io::Errno::AGAIN.into());
     }
     let builder = thread::Builder::new().name(name.to_owned());
-    crate::sync::spawn(builder.stack_size(TURN_STACK_BYTES), Box::new(run))
+    crate::base::sync::spawn(builder.stack_size(TURN_STACK_BYTES), Box::new(run))
 }
 
 /// Waits on the runtime.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::{Gateway, sleep};
-use crate::bus::Heartbeats;
-use crate::language::Language;
-use crate::limits::gateway::READY_LOOK;
+use crate::base::bus::Heartbeats;
+use crate::base::language::Language;
+use crate::base::limits::gateway::READY_LOOK;
 use crate::sys::notify::Notifier;
 
 /// Reports readiness once every receiver has begun, then answers restarts (see [`Gateway::say_back`]),

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::agent::host::TurnEvent;
-use crate::clock::Stopwatch;
+use crate::base::clock::Stopwatch;
+use crate::base::limits::gateway::{DRAFT_BYTES, DRAFT_LINES};
 use crate::config::schema::Channels;
-use crate::limits::gateway::{DRAFT_BYTES, DRAFT_LINES};
-use crate::markup::inline_code;
+use crate::text::markup::inline_code;
 
 /// What is shown of a running turn.
 #[derive(Clone, Copy, Debug)]

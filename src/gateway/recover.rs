@@ -4,11 +4,11 @@ use super::Gateway;
 use super::commands::texts;
 use super::run::Loop;
 use super::scheduler::Input;
-use crate::bus::Event;
-use crate::checksum::crc32;
-use crate::inbox::Inbox;
-use crate::markup::inline_code;
-use crate::message::{Envelope, OutgoingMessage};
+use crate::base::bus::Event;
+use crate::base::checksum::crc32;
+use crate::base::message::{Envelope, OutgoingMessage};
+use crate::store::inbox::Inbox;
+use crate::text::markup::inline_code;
 
 /// The messages that the last run had accepted and not finished.
 pub(super) struct Accepted {

@@ -25,20 +25,20 @@ use super::recover::Accepted;
 use super::scheduler::{Action, Input, Scheduler, WorkId};
 use super::time::{self, Timekeeper};
 use super::{Gateway, Parts, board, control, cron, heartbeat, notify, sleep, watch};
-use crate::access::Role;
 use crate::agent::commands::{Slash, may_use, typed_command};
-use crate::bus::{self, Ending, Event, Heartbeats};
-use crate::cancel::Cancel;
+use crate::base::access::Role;
+use crate::base::bus::{self, Ending, Event, Heartbeats};
+use crate::base::cancel::Cancel;
+use crate::base::clock::{Clock, Stopwatch};
+use crate::base::error::Result;
+use crate::base::language::Language;
+use crate::base::limits::cancel::POLL;
+use crate::base::limits::gateway::{LONG_COMMAND, SEND_GRACE, STOP_GRACE, term::CLOSE_TIME};
+use crate::base::message::{Address, Envelope, Origin, SessionKey};
+use crate::base::sync::keep_from_disk;
 use crate::channels::adapter::Adapter;
 use crate::channels::delivery::Delivery;
 use crate::channels::intake::{AccessList, Intake};
-use crate::clock::{Clock, Stopwatch};
-use crate::error::Result;
-use crate::language::Language;
-use crate::limits::cancel::POLL;
-use crate::limits::gateway::{LONG_COMMAND, SEND_GRACE, STOP_GRACE, term::CLOSE_TIME};
-use crate::message::{Address, Envelope, Origin, SessionKey};
-use crate::sync::keep_from_disk;
 use crate::sys::{memory, notify::Notifier};
 use crate::text::count_of;
 use start::{cannot_start, deliveries, start_receiving, watch_signals};
@@ -205,7 +205,7 @@ impl Loop {
         keep_from_disk(true);
         #[cfg(feature = "test-hooks")]
         if std::env::var_os("PEACRAB_TEST_SYNC_ON_LOOP").is_some() {
-            crate::sync::may_wait_for_disk();
+            crate::base::sync::may_wait_for_disk();
         }
         loop {
             // A /restart that an earlier run had accepted comes from `recover`.

@@ -11,12 +11,12 @@ mod lanes;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::access::Role;
 use crate::agent::commands::{self, Slash, When};
-use crate::limits::gateway::{
+use crate::base::access::Role;
+use crate::base::limits::gateway::{
     COMMANDS_MAX, PARKED_TURNS_MAX, REFUSED_COUNT_MAX, REFUSED_NAMES_MAX, WAITING_MAX,
 };
-use crate::message::{Address, Envelope, Origin, SessionKey};
+use crate::base::message::{Address, Envelope, Origin, SessionKey};
 
 pub use actions::{Action, Input, Load, RefusalReason, Stopped, WorkId};
 

@@ -9,16 +9,16 @@ use super::host::{ChatHost, Work};
 use super::{Gateway, cron};
 use crate::agent::host::TurnHost;
 use crate::agent::{Outcome, Report, subagent};
-use crate::bus::Event;
+use crate::base::bus::Event;
+use crate::base::chat::{Entry, EntryKind};
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::message::{Address, DraftKey, Envelope, Origin, SessionKey};
 use crate::channels::delivery::Delivery;
-use crate::chat::{Entry, EntryKind};
-use crate::clock::Stopwatch;
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::message::{Address, DraftKey, Envelope, Origin, SessionKey};
-use crate::outbox::ClosesTurn;
-use crate::session::Session;
-use crate::session::line::TurnEnd;
+use crate::store::outbox::ClosesTurn;
+use crate::store::session::Session;
+use crate::store::session::line::TurnEnd;
 
 impl Gateway {
     /// Runs a turn to its end: about a message, or the one that was interrupted.

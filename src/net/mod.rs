@@ -1,11 +1,11 @@
-//! Floor 3: connections. Names, TCP and TLS, with deadlines that hold and a token that breaks every
-//! wait.
+//! Floor 3: connections. Names, TCP, TLS and HTTP, with deadlines that hold and a token that breaks every wait.
 //!
 //! A [`Dialer`] turns a host and a port into a [`Stream`], which reads and writes as any other and
 //! can be [secured](Stream::secure) with TLS. Its [`Guard`] is asked about every address before it is
 //! dialled: what a name resolves to is known only then, and may be another address the next time.
 
 pub mod guard;
+pub mod http;
 pub mod owner;
 mod resolve;
 mod stream;
@@ -23,8 +23,8 @@ pub use resolve::{Lookup, is_local_name, is_loopback, known_addresses, system_lo
 pub use stream::Stream;
 pub use tls::Tls;
 
-use crate::cancel::Cancel;
-use crate::clock::Stopwatch;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
 
 type Check = dyn Fn(SocketAddr) -> Result<(), &'static str> + Send + Sync;
 

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::{Dialer, Failure};
-use crate::limits::net::{ADDRESSES, RESOLVER_STACK_BYTES};
+use crate::base::limits::net::{ADDRESSES, RESOLVER_STACK_BYTES};
 
 /// How a name is looked up; a test puts its own here.
 pub type Lookup = fn(&str, u16) -> io::Result<Vec<SocketAddr>>;

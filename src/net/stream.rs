@@ -16,9 +16,9 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
 
 use super::{Failure, Tls};
-use crate::cancel::{Cancel, Registration};
-use crate::clock::Stopwatch;
-use crate::limits;
+use crate::base::cancel::{Cancel, Registration};
+use crate::base::clock::Stopwatch;
+use crate::base::limits;
 
 /// A connection. Its token shuts it down, which ends every wait on it.
 ///

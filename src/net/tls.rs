@@ -13,9 +13,10 @@ use rustls::time_provider::TimeProvider;
 use rustls::{ClientConfig, RootCertStore};
 
 use self::verify::{Pin, Verifier};
-use crate::clock::Clock;
-use crate::error::{Error, Result};
-use crate::{limits, sys};
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use crate::base::limits;
+use crate::sys;
 
 /// The time at which certificates are checked.
 #[derive(Debug)]

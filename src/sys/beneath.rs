@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use crate::limits::files::{LINKS, RESOLVE_HANDLES, RESOLVE_TRIES};
+use crate::base::limits::files::{LINKS, RESOLVE_HANDLES, RESOLVE_TRIES};
 
 /// Who resolves paths. Both give the same answers; [`Resolver::detect`] takes the better one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,10 +10,10 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::cancel::Cancel;
-use crate::error::{Error, Result};
-use crate::limits::cancel::POLL;
-use crate::limits::state::{LOCK_PAUSE, LOCK_TRIES};
+use crate::base::cancel::Cancel;
+use crate::base::error::{Error, Result};
+use crate::base::limits::cancel::POLL;
+use crate::base::limits::state::{LOCK_PAUSE, LOCK_TRIES};
 
 /// Bytes to make room for when a file does not say its size.
 const UNKNOWN_SIZE: u64 = 1024;
@@ -225,7 +225,7 @@ impl Drop for Exclusive {
 
 /// Forces a folder's entries to the disk, so that a new or renamed file is found after a power cut.
 pub fn sync_folder(folder: BorrowedFd<'_>) -> io::Result<()> {
-    crate::sync::may_wait_for_disk();
+    crate::base::sync::may_wait_for_disk();
     match rustix::fs::fsync(folder) {
         // Some network and FUSE file systems cannot do it for folders (fsync(2), EINVAL).
         Ok(()) | Err(rustix::io::Errno::INVAL) => Ok(()),
@@ -252,7 +252,7 @@ fn replace_at(
     synced: bool,
     fill: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<File> {
-    crate::sync::may_wait_for_disk();
+    crate::base::sync::may_wait_for_disk();
     let temporary = temporary_name(name);
     let written = write_new(folder, &temporary, Mode::from_raw_mode(mode), fill).and_then(|file| {
         if synced {

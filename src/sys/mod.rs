@@ -1,4 +1,4 @@
-//! Floor 2: safe wrappers for the system. Every raw system call and all `unsafe` code is here.
+//! Floor 1: safe wrappers for the system. Every raw system call and all `unsafe` code is here.
 
 pub mod at;
 pub mod beneath;

@@ -5,7 +5,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-use crate::limits::service as limits;
+use crate::base::limits::service as limits;
 
 /// The line to the service manager that started this process.
 #[derive(Debug)]

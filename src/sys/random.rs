@@ -2,7 +2,7 @@
 
 use ring::rand::{SecureRandom, SystemRandom};
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// Random bytes from the system (getrandom(2)).
 pub fn bytes<const LENGTH: usize>() -> Result<[u8; LENGTH]> {

@@ -9,9 +9,9 @@ use std::fmt;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-use crate::error::{Error, Result};
-use crate::json;
-use crate::limits::json::LEVELS_MAX;
+use crate::base::error::{Error, Result};
+use crate::base::json;
+use crate::base::limits::json::LEVELS_MAX;
 
 /// The arguments of one call, in the order in which they were written.
 #[derive(Clone, Debug, Default, PartialEq)]

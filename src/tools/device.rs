@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::base::chat::{ToolResult, ToolSpec};
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
 use crate::board::Board;
-use crate::chat::{ToolResult, ToolSpec};
-use crate::error::{Error, Result};
-use crate::language::Language;
 
 use super::arguments::Arguments;
 use super::{Context, Tool};

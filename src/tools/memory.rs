@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, NaiveDate};
 
-use crate::cancel::Cancel;
-use crate::chat::{EntryKind, ToolResult, ToolSpec};
-use crate::clock::Clock;
-use crate::error::{Error, Result};
-use crate::files::{Next, Workspace};
-use crate::limits::append_log::LINE_BYTES;
-use crate::limits::memory::{SEARCH_BLOCK_BYTES, SEARCH_FILE_BYTES};
-use crate::memory::search::{self, Hit, Message, MessageLines, Query, Source, Sources};
-use crate::memory::{FOLDER, Memory};
-use crate::message::SessionKey;
-use crate::session::line::{self, Line};
-use crate::session::store;
+use crate::base::cancel::Cancel;
+use crate::base::chat::{EntryKind, ToolResult, ToolSpec};
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use crate::base::limits::append_log::LINE_BYTES;
+use crate::base::limits::memory::{SEARCH_BLOCK_BYTES, SEARCH_FILE_BYTES};
+use crate::base::message::SessionKey;
+use crate::sandbox::files::{Next, Workspace};
+use crate::store::memory::search::{self, Hit, Message, MessageLines, Query, Source, Sources};
+use crate::store::memory::{FOLDER, Memory};
+use crate::store::session::line::{self, Line};
+use crate::store::session::store;
 use crate::sys;
 use crate::sys::at::Kind;
 
@@ -288,7 +288,7 @@ mod tests {
     }
 
     fn search_in(bench: &Bench, session: &str, text: &str) -> String {
-        let call = crate::chat::ToolCall {
+        let call = crate::base::chat::ToolCall {
             id: String::new(),
             name: "memory".to_owned(),
             arguments: json!({"action": "search", "text": text}).to_string(),
@@ -296,7 +296,7 @@ mod tests {
         };
         let caller = crate::tools::Caller {
             session,
-            role: crate::access::Role::Owner,
+            role: crate::base::access::Role::Owner,
             message: "",
             cancel: &Cancel::new(),
             answer: None,

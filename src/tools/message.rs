@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::chat::{Effect, SendRequest, ToolResult, ToolSpec};
-use crate::error::{Error, Result};
-use crate::limits::tools::{BUTTON_CHARS, BUTTON_ROWS, BUTTONS_IN_ROW, FILES_SENT};
-use crate::markup::shows_nothing;
-use crate::message::Address;
+use crate::base::chat::{Effect, SendRequest, ToolResult, ToolSpec};
+use crate::base::error::{Error, Result};
+use crate::base::limits::tools::{BUTTON_CHARS, BUTTON_ROWS, BUTTONS_IN_ROW, FILES_SENT};
+use crate::base::message::Address;
+use crate::text::markup::shows_nothing;
 
 use crate::text::{looks_latin, one_line};
 

@@ -1,8 +1,8 @@
-//! Floor 6: the tools that the model can use: their descriptions, and running them.
+//! Floor 7: the tools that the model can use: their descriptions, and running them.
 //!
 //! A call never fails outright: an error becomes a text that says what went wrong and asks the model to
 //! try another way. What needs a person or a chat is not done here but returned as an
-//! [`Effect`](crate::chat::Effect), which the host of the turn performs.
+//! [`Effect`](crate::base::chat::Effect), which the host of the turn performs.
 
 pub mod arguments;
 pub mod commands;
@@ -15,6 +15,7 @@ pub mod memory;
 mod message;
 mod registry;
 mod results;
+pub mod skills;
 mod spawn;
 pub mod watch;
 pub mod web;
@@ -26,18 +27,18 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::access::Role;
-use crate::approval::{Answer, Question};
+use crate::base::access::Role;
+use crate::base::approval::{Answer, Question};
+use crate::base::cancel::Cancel;
+use crate::base::chat::{Image, InputAnswer, ToolCall, ToolResult, ToolSpec};
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use crate::base::limits::tools::HINT_CHARS;
+use crate::base::secret::Eraser;
 use crate::board::Board;
-use crate::cancel::Cancel;
-use crate::chat::{Image, InputAnswer, ToolCall, ToolResult, ToolSpec};
-use crate::clock::Clock;
-use crate::error::{Error, Result};
-use crate::files::{PromptPlaces, Workspace};
-use crate::limits::tools::HINT_CHARS;
-use crate::secret::Eraser;
-use crate::skills::Skills;
+use crate::sandbox::files::{PromptPlaces, Workspace};
 use crate::text::ellipsize_chars;
+use crate::tools::skills::Skills;
 
 use arguments::Arguments;
 use commands::Commands;
@@ -166,7 +167,7 @@ pub struct Caller<'a> {
     /// The names of tools that this caller does not have.
     pub without: &'a [&'a str],
     /// The person for whom it is made, where a message says so.
-    pub author: Option<&'a crate::message::Author>,
+    pub author: Option<&'a crate::base::message::Author>,
 }
 
 impl Caller<'_> {

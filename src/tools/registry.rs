@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use crate::chat::{ToolResult, ToolSpec};
-use crate::error::{Error, Result};
-use crate::json;
-use crate::limits::tools::{SPEC_BYTES_MAX, SPECS_BYTES_MAX, TOOL_NAME_BYTES_MAX, TOOLS_MAX};
+use crate::base::chat::{ToolResult, ToolSpec};
+use crate::base::error::{Error, Result};
+use crate::base::json;
+use crate::base::limits::tools::{SPEC_BYTES_MAX, SPECS_BYTES_MAX, TOOL_NAME_BYTES_MAX, TOOLS_MAX};
 
 use super::Context;
 use super::arguments::Arguments;

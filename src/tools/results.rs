@@ -5,11 +5,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::clock::Clock;
-use crate::error::{Error, Result};
-use crate::files::{Next, Workspace};
-use crate::limits::tools::{NOTE_CHARS, RESULTS_AGE, RESULTS_BYTES, SPILL_BYTES};
-use crate::secret::Eraser;
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use crate::base::limits::tools::{NOTE_CHARS, RESULTS_AGE, RESULTS_BYTES, SPILL_BYTES};
+use crate::base::secret::Eraser;
+use crate::sandbox::files::{Next, Workspace};
 use crate::sys::at::Kind;
 use crate::sys::random;
 

@@ -1,8 +1,8 @@
 //! spawn: gives a task to a subagent, which does it beside the conversation.
 
-use crate::chat::{Effect, SpawnRequest, ToolResult, ToolSpec};
-use crate::error::{Error, Result};
-use crate::limits::agent::subagent::{LABEL_CHARS, TASK_BYTES};
+use crate::base::chat::{Effect, SpawnRequest, ToolResult, ToolSpec};
+use crate::base::error::{Error, Result};
+use crate::base::limits::agent::subagent::{LABEL_CHARS, TASK_BYTES};
 use crate::text::one_line;
 
 use super::Context;

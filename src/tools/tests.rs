@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
+use crate::base::limits::chat::IMAGE_BYTES;
+use crate::base::limits::tools::RESULTS_AGE;
+use crate::base::secret::Secret;
 use crate::config::schema::Tools;
-use crate::files::Places;
-use crate::limits::chat::IMAGE_BYTES;
-use crate::limits::tools::RESULTS_AGE;
-use crate::secret::Secret;
+use crate::sandbox::files::Places;
 use crate::sys::beneath::Resolver;
 
 const SECRET: &str = "sk-canary-98765";
@@ -110,7 +110,7 @@ pub(super) fn refused(result: ToolResult) -> String {
 fn caller(cancel: &Cancel) -> Caller<'_> {
     Caller {
         session: "cli:test",
-        role: crate::access::Role::Owner,
+        role: crate::base::access::Role::Owner,
         message: "",
         cancel,
         answer: None,

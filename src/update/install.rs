@@ -14,11 +14,11 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
 use super::texts;
 use super::version::Version;
-use crate::cancel::Cancel;
-use crate::clock::Stopwatch;
-use crate::error::{Error, Result};
-use crate::limits::cancel::POLL;
-use crate::limits::update as limits;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::limits::cancel::POLL;
+use crate::base::limits::update as limits;
 use crate::sys::file::{sync_folder, try_lock, unlock};
 
 /// An installed program that no other update is working on.

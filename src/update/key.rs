@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use ring::signature::{ED25519, UnparsedPublicKey};
 
 use super::texts;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// Bytes of an Ed25519 public key.
 const KEY_BYTES: usize = 32;

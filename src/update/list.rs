@@ -2,7 +2,7 @@
 
 use super::version::Version;
 use super::{ARCHITECTURES, texts};
-use crate::limits::update as limits;
+use crate::base::limits::update as limits;
 
 /// A SHA-256 checksum.
 pub type Checksum = [u8; 32];

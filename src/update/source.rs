@@ -11,11 +11,11 @@ use rustix::fs::{CWD, Mode, OFlags};
 use super::key::PublicKey;
 use super::list::{Checksums, Program, read_name};
 use super::{ARCHITECTURE, LIST, SIGNATURE, Version, texts};
-use crate::cancel::Cancel;
-use crate::error::{Error, Result};
-use crate::http::{Client, Settings, Tls, error_of};
-use crate::limits::http::COPY_BYTES;
-use crate::limits::update as limits;
+use crate::base::cancel::Cancel;
+use crate::base::error::{Error, Result};
+use crate::base::limits::http::COPY_BYTES;
+use crate::base::limits::update as limits;
+use crate::net::http::{Client, Settings, Tls, error_of};
 
 /// A folder with the files of a release.
 pub enum Source {

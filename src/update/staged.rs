@@ -12,7 +12,7 @@ use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
 use super::{LIST, Release, SIGNATURE, Source, Version};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::sys::file;
 
 /// The file that asks for the update; systemd waits for it.

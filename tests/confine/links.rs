@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use peacrab::config::resolve::Folders;
 use peacrab::config::schema::Tools;
-use peacrab::confine::{Exec, Settings};
-use peacrab::files::PromptPlaces;
+use peacrab::sandbox::confine::{Exec, Settings};
+use peacrab::sandbox::files::PromptPlaces;
 use proptest::prelude::*;
 
 use super::paths::{check, modes, output};

@@ -28,8 +28,8 @@ use std::time::{Duration, Instant};
 use attacks::files::ATTRIBUTE_ATTACKS;
 use attacks::processes::NETWORK_ATTACKS;
 use attacks::work::{CARGO, CRATE, PROGRAMS, REFUSED, WORK};
-use peacrab::cancel::Cancel;
-use peacrab::confine::{
+use peacrab::base::cancel::Cancel;
+use peacrab::sandbox::confine::{
     End, Exec, HOOKED, OutputChunk, SandboxMode, SessionEvent, SessionStart, Sessions,
     ShellCommand, Step,
 };

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use peacrab::cancel::Cancel;
-use peacrab::confine::{
+use peacrab::base::cancel::Cancel;
+use peacrab::sandbox::confine::{
     Exec, SandboxMode, Service, SessionStart, Sessions, Shell, ShellCommand, ShellInput, ShellLine,
     ShellOutcome, Shells, Taken,
 };
@@ -89,7 +89,7 @@ fn whatever_is_started_goes_before_this_program_when_memory_runs_out() {
 }
 
 fn run(shell: &mut Shell, line: &str) -> ShellOutcome {
-    let observer: peacrab::confine::Observer = Arc::new(|_| Ok(()));
+    let observer: peacrab::sandbox::confine::Observer = Arc::new(|_| Ok(()));
     let line = ShellLine {
         line,
         timeout: seconds(20),

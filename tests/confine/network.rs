@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use peacrab::confine::{Exec, SandboxMode};
+use peacrab::sandbox::confine::{Exec, SandboxMode};
 
 use crate::world::World;
 use crate::{feature, modes};

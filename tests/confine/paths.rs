@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use peacrab::cancel::Cancel;
-use peacrab::confine::{Exec, Settings, ShellCommand};
+use peacrab::base::cancel::Cancel;
+use peacrab::sandbox::confine::{Exec, Settings, ShellCommand};
 
 use super::feature;
 use super::world::{CANARY, GOT_OUT, World};

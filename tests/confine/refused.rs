@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use peacrab::cancel::Cancel;
-use peacrab::confine::{Exec, ShellCommand};
+use peacrab::base::cancel::Cancel;
+use peacrab::sandbox::confine::{Exec, ShellCommand};
 
 use super::world::World;
 use super::{MODES, attacks};

@@ -9,15 +9,15 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use peacrab::cancel::Cancel;
-use peacrab::clock::Clock;
+use peacrab::base::cancel::Cancel;
+use peacrab::base::clock::Clock;
+use peacrab::base::secret::Secret;
 use peacrab::config::schema::{McpServer, Tools};
-use peacrab::confine::{Exec, SandboxMode};
-use peacrab::mcp::Step;
-use peacrab::mcp::servers::{Parts, ServerCall, Servers};
-use peacrab::mcp::stdio::Sandboxed;
 use peacrab::net::Tls;
-use peacrab::secret::Secret;
+use peacrab::sandbox::confine::{Exec, SandboxMode};
+use peacrab::tools::mcp::client::Step;
+use peacrab::tools::mcp::client::servers::{Parts, ServerCall, Servers};
+use peacrab::tools::mcp::client::stdio::Sandboxed;
 use serde_json::{Value, json};
 
 use crate::world::{CANARY, World, seconds};

@@ -6,8 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use peacrab::cancel::Cancel;
-use peacrab::confine::{
+use peacrab::base::cancel::Cancel;
+use peacrab::sandbox::confine::{
     End, Exec, Observer, SandboxMode, Shell, ShellCommand, ShellInput, ShellLine, ShellOutcome,
     Shells, Taken,
 };

@@ -5,8 +5,8 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use peacrab::cancel::Cancel;
-use peacrab::confine::{End, Exec, SandboxMode, ShellCommand, Terminal, TerminalRequest};
+use peacrab::base::cancel::Cancel;
+use peacrab::sandbox::confine::{End, Exec, SandboxMode, ShellCommand, Terminal, TerminalRequest};
 use peacrab::sys::pty::{self, Size};
 use rustix::pipe::pipe;
 

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use peacrab::cancel::Cancel;
-use peacrab::confine::{Exec, Outcome, SandboxMode, Settings, ShellCommand};
-use peacrab::sync::{Mutex, MutexGuard};
+use peacrab::base::cancel::Cancel;
+use peacrab::base::sync::{Mutex, MutexGuard};
+use peacrab::sandbox::confine::{Exec, Outcome, SandboxMode, Settings, ShellCommand};
 
 /// The content of every file that must not be read.
 pub const CANARY: &str = "canary-5b1f0d7a";
@@ -179,7 +179,7 @@ impl World {
     pub fn judge(&mut self, output: &str, started: Instant) -> Vec<String> {
         let mut damage = Vec::new();
         if started.elapsed()
-            > seconds(TIMEOUT_S) + peacrab::limits::confine::KILL_GRACE + seconds(END_S)
+            > seconds(TIMEOUT_S) + peacrab::base::limits::confine::KILL_GRACE + seconds(END_S)
         {
             damage.push(format!("it took {:?}", started.elapsed()));
         }

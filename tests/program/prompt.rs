@@ -303,7 +303,7 @@ fn a_request_that_says_hi_has_at_most_12_kilobytes() {
     let request = &scene.model.requests()[0];
     let bytes = request.raw.len();
     let tools = request.body["tools"].as_array().unwrap();
-    let weight = |text: &str| (text.len(), peacrab::tokens::estimate(text));
+    let weight = |text: &str| (text.len(), peacrab::base::tokens::estimate(text));
     println!("\"hi\" is sent in {bytes} bytes, at most {HI_BYTES_MAX}:");
     let system = system(request);
     for part in system.split("\n\n---\n\n") {

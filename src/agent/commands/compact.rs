@@ -1,7 +1,7 @@
 //! What `/compact` answers.
 
 use crate::agent::texts;
-use crate::language::Language;
+use crate::base::language::Language;
 use crate::text::format_tokens;
 
 /// How many turns have become a summary, and the tokens of the conversation before and after that.

@@ -3,9 +3,9 @@
 use crate::agent::context;
 use crate::agent::context::account::{Account, Weight};
 use crate::agent::texts;
-use crate::language::Language;
-use crate::markup::inline_text;
+use crate::base::language::Language;
 use crate::text::grouped;
+use crate::text::markup::inline_text;
 
 /// The account as Markdown, for a phone.
 pub fn format_account(account: &Account, language: Language) -> String {

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use super::{Agent, CommandAnswer, Invocation, texts};
-use crate::error::Result;
-use crate::language::Language;
-use crate::limits::mcp::{SHOWN_CHARS, TYPED_NAME_CHARS};
-use crate::markup::inline_code;
-use crate::mcp::servers::ListState;
+use crate::base::error::Result;
+use crate::base::language::Language;
+use crate::base::limits::mcp::{SHOWN_CHARS, TYPED_NAME_CHARS};
+use crate::text::markup::inline_code;
 use crate::text::one_line;
+use crate::tools::mcp::client::servers::ListState;
 use crate::tools::mcp::{Mcp, Overview};
 
 impl Agent {

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use crate::agent::{Agent, texts};
-use crate::error::Result;
-use crate::language::Language;
-use crate::limits::memory::SHOWN_CHARS;
-use crate::markup::{code_block, inline_code, plain};
-use crate::memory::Memory;
-use crate::memory::search::Query;
+use crate::base::error::Result;
+use crate::base::language::Language;
+use crate::base::limits::memory::SHOWN_CHARS;
+use crate::store::memory::Memory;
+use crate::store::memory::search::Query;
+use crate::text::markup::{code_block, inline_code, plain};
 use crate::text::{ends_of, reveal};
 use crate::tools::memory::{Past, Reach, describe_place};
 

@@ -3,13 +3,13 @@
 use std::ops::DerefMut;
 use std::path::Path;
 
-use crate::cancel::Cancel;
-use crate::error::Result;
-use crate::language::Language;
-use crate::limits::agent::{ENDED_CHARS, ENDED_NAMES};
-use crate::markup::{inline_code, inline_text, plain};
-use crate::message::{CommandButton, SessionKey};
-use crate::session::Session;
+use crate::base::cancel::Cancel;
+use crate::base::error::Result;
+use crate::base::language::Language;
+use crate::base::limits::agent::{ENDED_CHARS, ENDED_NAMES};
+use crate::base::message::{CommandButton, SessionKey};
+use crate::store::session::Session;
+use crate::text::markup::{inline_code, inline_text, plain};
 use crate::text::{ellipsize_chars, reveal};
 
 use super::{Agent, texts};

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use super::{Agent, CommandAnswer, Invocation, Surface, texts};
-use crate::language::Language;
-use crate::limits::skills::{BUTTONS_MAX, LISTED_CHARS, NAME_CHARS, SHOWN_CHARS};
-use crate::markup::inline_code;
-use crate::message::CommandButton;
-use crate::skills::{Missing, Place, Skill};
+use crate::base::language::Language;
+use crate::base::limits::skills::{BUTTONS_MAX, LISTED_CHARS, NAME_CHARS, SHOWN_CHARS};
+use crate::base::message::CommandButton;
+use crate::text::markup::inline_code;
 use crate::text::{ellipsize_chars, one_line, reveal, truncate_chars};
+use crate::tools::skills::{Missing, Place, Skill};
 
 impl Agent {
     /// The list of the skills, or the one that the command names.

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use super::usage::{describe_price, format_usage};
 use crate::agent::{Agent, texts};
-use crate::error::Result;
-use crate::language::Language;
-use crate::markup::inline_code;
-use crate::message::SessionKey;
-use crate::session::store;
+use crate::base::error::Result;
+use crate::base::language::Language;
+use crate::base::message::SessionKey;
+use crate::store::session::store;
 use crate::text::format_tokens;
+use crate::text::markup::inline_code;
 
 /// Where the agent keeps what it should not forget.
 const MEMORY_FILE: &str = "memory/MEMORY.md";

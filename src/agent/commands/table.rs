@@ -1,9 +1,9 @@
 //! The table of all slash commands, and how a typed one is read.
 
-use crate::access::Role;
 use crate::agent::texts;
-use crate::language::Language;
-use crate::message::{Envelope, Origin};
+use crate::base::access::Role;
+use crate::base::language::Language;
+use crate::base::message::{Envelope, Origin};
 use crate::text::nearest;
 
 /// The slash commands.
@@ -497,7 +497,7 @@ pub fn unknown_command(word: &str, surface: Surface, language: Language) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Address, Sender};
+    use crate::base::message::{Address, Sender};
 
     #[test]
     fn only_a_slash_with_a_word_is_a_command() {

@@ -2,12 +2,12 @@
 
 use super::{CommandAnswer, Invocation};
 use crate::agent::{Agent, texts};
-use crate::chat::ReasoningEffort;
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::markup::inline_code;
-use crate::message::{CommandButton, SessionKey};
-use crate::provider::quirks::ThinkingControl;
+use crate::base::chat::ReasoningEffort;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::message::{CommandButton, SessionKey};
+use crate::models::quirks::ThinkingControl;
+use crate::text::markup::inline_code;
 use crate::text::reveal;
 
 /// Buttons side by side, so that a phone shows their words.

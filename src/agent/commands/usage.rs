@@ -6,15 +6,15 @@ use chrono::{Days, NaiveDate};
 
 use crate::agent::run::Report;
 use crate::agent::{Agent, texts};
-use crate::chat::{NANODOLLARS, Usage};
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::markup::inline_code;
-use crate::message::SessionKey;
-use crate::provider::table::prices::{PRICES_DATE, PriceKnown};
-use crate::provider::{self, Models};
-use crate::state::LastTurn;
-use crate::state::usage::{ByModel, Day};
+use crate::base::chat::{NANODOLLARS, Usage};
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::message::SessionKey;
+use crate::models::Models;
+use crate::models::table::prices::{PRICES_DATE, PriceKnown};
+use crate::store::state::LastTurn;
+use crate::store::state::usage::{ByModel, Day};
+use crate::text::markup::inline_code;
 use crate::text::{format_dollars, format_tokens};
 
 /// The periods that `/usage` shows beside today and yesterday, in days.
@@ -35,7 +35,7 @@ impl Agent {
         let colon = texts::colon(language);
         let mut text = texts::usage_title(language).to_owned();
         for (name, (ago, count)) in rows {
-            let sum = crate::state::usage::sum(&by_model(&days, today, ago, count));
+            let sum = crate::store::state::usage::sum(&by_model(&days, today, ago, count));
             let usage = format_usage(sum, language);
             let _ = write!(text, "\n- {name}{colon}{usage}");
         }
@@ -84,7 +84,7 @@ impl Agent {
     }
 
     /// Counts what requests took, and returns the sum.
-    pub(in crate::agent) fn count(&self, models: &mut provider::Turn<'_>) -> Usage {
+    pub(in crate::agent) fn count(&self, models: &mut crate::models::Turn<'_>) -> Usage {
         let mut sum = Usage::default();
         for (model, usage) in models.take_spent() {
             self.ledger.add(&model, usage);

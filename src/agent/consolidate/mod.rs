@@ -13,24 +13,26 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Agent;
-use crate::access::Role;
-use crate::cancel::Cancel;
-use crate::chat::{Entry, EntryKind, Fault, ReasoningEffort, Reply, Request, StopReason, Usage};
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::limits::agent::HISTORY_FLOOR_TOKENS;
-use crate::limits::agent::consolidation::{
+use crate::base::access::Role;
+use crate::base::cancel::Cancel;
+use crate::base::chat::{
+    Entry, EntryKind, Fault, ReasoningEffort, Reply, Request, StopReason, Usage,
+};
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::agent::HISTORY_FLOOR_TOKENS;
+use crate::base::limits::agent::consolidation::{
     ANSWER_SHARE, ANSWER_TOKENS, ASKS_MAX, BACKOFF_FIRST, BACKOFF_MAX, BYTES_PER_TOKEN,
     CHUNK_TOKENS, CHUNK_TOKENS_MIN, FACTS_BYTES_MIN, FRAME_TOKENS, HALVINGS_MAX, WINDOW_PERCENT,
 };
-use crate::limits::memory::IDLE_TURNS;
-use crate::memory::{FACTS, Facts, Memory, Saved};
-use crate::message::SessionKey;
-use crate::provider;
-use crate::provider::table::OFFLINE;
-use crate::session::conversation::tokens_of;
-use crate::session::{Range, Remembered, Session, UpTo, store};
-use crate::tokens;
+use crate::base::limits::memory::IDLE_TURNS;
+use crate::base::message::SessionKey;
+use crate::base::tokens;
+use crate::models;
+use crate::models::table::OFFLINE;
+use crate::store::memory::{FACTS, Facts, Memory, Saved};
+use crate::store::session::conversation::tokens_of;
+use crate::store::session::{Range, Remembered, Session, UpTo, store};
 
 use request::{Answer, Material, SAVE_MEMORY, SYSTEM};
 use staged::Staged;
@@ -213,7 +215,7 @@ struct Work<'a> {
     sessions: &'a Path,
     key: &'a SessionKey,
     why: Why,
-    models: provider::Turn<'a>,
+    models: models::Turn<'a>,
     usage: Usage,
     /// How often the model was asked.
     asked: u32,

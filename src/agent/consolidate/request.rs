@@ -5,11 +5,11 @@ use std::fmt::Write;
 
 use chrono::{DateTime, Datelike, FixedOffset};
 
-use crate::chat::{Entry, EntryKind, Reply, StopReason, ToolSpec};
-use crate::limits::agent::consolidation::{
+use crate::base::chat::{Entry, EntryKind, Reply, StopReason, ToolSpec};
+use crate::base::limits::agent::consolidation::{
     ARGUMENTS_BYTES, PARAGRAPH_BYTES, RESULT_BYTES, TEXT_BYTES,
 };
-use crate::limits::memory::UPDATE_BYTES_MAX;
+use crate::base::limits::memory::UPDATE_BYTES_MAX;
 use crate::text::{ellipsize_bytes, is_invisible};
 use crate::tools::arguments::Arguments;
 
@@ -177,7 +177,7 @@ pub fn read(reply: &Reply, facts_before: &str) -> Result<Answer, String> {
     let call = reply.tool_calls.iter().find(|call| call.name == *name);
     let call =
         call.ok_or_else(|| format!("It had no call of {name}. Answer with that call only."))?;
-    let told = |error: crate::error::Error| format!("{error}. Call {name} with both texts.");
+    let told = |error: crate::base::error::Error| format!("{error}. Call {name} with both texts.");
     let arguments = Arguments::parse(&call.arguments).map_err(told)?;
     let text = |name| arguments.text(name, "a string").map_err(told);
     let paragraph = one_paragraph(&text("history_entry")?);
@@ -242,7 +242,7 @@ fn is_kept(char: &char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::ToolCall;
+    use crate::base::chat::ToolCall;
 
     fn entry(kind: EntryKind, content: &str) -> Entry {
         Entry {

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
-use crate::json;
-use crate::limits::agent::consolidation::{STAGED_BYTES, STAGED_MAX};
-use crate::limits::state::{LOCK_PAUSE, LOCK_TRIES};
-use crate::memory::{Consolidated, Digest};
-use crate::message::SessionKey;
-use crate::session::{Remembered, store};
+use crate::base::error::{Error, Result};
+use crate::base::json;
+use crate::base::limits::agent::consolidation::{STAGED_BYTES, STAGED_MAX};
+use crate::base::limits::state::{LOCK_PAUSE, LOCK_TRIES};
+use crate::base::message::SessionKey;
+use crate::store::memory::{Consolidated, Digest};
+use crate::store::session::{Remembered, store};
 use crate::sys;
 
 /// The folder of the results, beside the journals.

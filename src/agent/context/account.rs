@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use crate::agent::Agent;
-use crate::chat::{Entry, EntryKind, ToolSpec};
-use crate::error::Result;
-use crate::limits::tokens::{ENTRY_TOKENS, IMAGE_TOKENS};
-use crate::message::SessionKey;
-use crate::session::store;
-use crate::tokens;
+use crate::base::chat::{Entry, EntryKind, ToolSpec};
+use crate::base::error::Result;
+use crate::base::limits::tokens::{ENTRY_TOKENS, IMAGE_TOKENS};
+use crate::base::message::SessionKey;
+use crate::base::tokens;
+use crate::store::session::store;
 
 use super::prompt::Prompt;
 

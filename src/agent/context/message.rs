@@ -4,8 +4,8 @@
 //! begin a line: who speaks, what is quoted, where a text comes from, files. What a person wrote follows such a
 //! mark or is indented, so that it cannot pose as one.
 
-use crate::limits::channels::NAME_CHARS;
-use crate::message::{Attachment, Envelope, Media, Origin, Sender};
+use crate::base::limits::channels::NAME_CHARS;
+use crate::base::message::{Attachment, Envelope, Media, Origin, Sender};
 use crate::text::{is_invisible, is_newline, one_line, without_brackets};
 
 /// What the lines of a person's text begin with that follow the first one.
@@ -106,7 +106,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::message::Address;
+    use crate::base::message::Address;
 
     fn said(name: &str, text: &str) -> Envelope {
         let sender = Sender {

@@ -10,9 +10,9 @@ mod read;
 
 use chrono::{DateTime, FixedOffset};
 
-use crate::chat::{Entry, EntryKind};
-use crate::limits::agent::REACH_BYTES;
-use crate::message::{Address, SessionKey};
+use crate::base::chat::{Entry, EntryKind};
+use crate::base::limits::agent::REACH_BYTES;
+use crate::base::message::{Address, SessionKey};
 use crate::text::ellipsize_bytes;
 
 /// The workspace's files that go into the system prompt, in this order; missing ones are skipped.
@@ -202,7 +202,7 @@ mod tests {
     fn a_guest_gets_what_was_said_and_no_results_of_others() {
         let said = |kind, text: &str| Entry::new(kind, text);
         let calling = Entry {
-            tool_calls: vec![crate::chat::ToolCall {
+            tool_calls: vec![crate::base::chat::ToolCall {
                 id: "1".to_owned(),
                 name: "exec".to_owned(),
                 arguments: "{}".to_owned(),

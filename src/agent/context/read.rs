@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-use crate::access::Role;
 use crate::agent::Agent;
-use crate::limits::agent::{
+use crate::base::access::Role;
+use crate::base::limits::agent::{
     BOOTSTRAP_BYTES, BOOTSTRAP_TOTAL_BYTES, IDENTITY_BYTES, PROMPT_MARGIN_BYTES,
     SKILL_DESCRIPTION_CHARS, SKILL_INDEX_BYTES, SKILL_REASONS_CHARS, SKILLS_LOADED_BYTES,
     SMALL_BOOTSTRAP_BYTES, SMALL_FACTS_BYTES,
 };
 
-use crate::limits::memory::{FACTS_BYTES, NOTE_BYTES};
-use crate::memory::{self, Memory};
-use crate::skills::Skill;
+use crate::base::limits::memory::{FACTS_BYTES, NOTE_BYTES};
+use crate::store::memory::{self, Memory};
 use crate::sys::file::read_sized;
 use crate::text::ellipsize_chars;
+use crate::tools::skills::Skill;
 
 use super::prompt::{Part, Prompt};
 use super::{BOOTSTRAP_FILES, identity};

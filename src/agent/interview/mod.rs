@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::chat::{Choice, Field, FieldKind, InputAnswer, InputKind, InputRequest, TextForm};
-use crate::mcp::fits;
+use crate::base::chat::{Choice, Field, FieldKind, InputAnswer, InputKind, InputRequest, TextForm};
+use crate::tools::mcp::client::fits;
 
 /// The way through what a server wants to know.
 pub struct Interview<'a> {

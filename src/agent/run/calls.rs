@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 
-use crate::chat::{ToolCall, ToolResult};
-use crate::limits::agent::{CALL_STACK_BYTES, CALLS_AT_ONCE, PROGRESS_WAITING};
-use crate::sync::Mutex;
+use crate::base::chat::{ToolCall, ToolResult};
+use crate::base::limits::agent::{CALL_STACK_BYTES, CALLS_AT_ONCE, PROGRESS_WAITING};
+use crate::base::sync::Mutex;
 use crate::tools::{Caller, Toolbox};
 
 /// Cuts calls into groups that may run at once: runs of reading ones, and each writing one alone, so

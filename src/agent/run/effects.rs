@@ -2,13 +2,13 @@
 
 use super::{Run, calls};
 use crate::agent::host::TurnEvent;
-use crate::approval;
-use crate::chat::{
+use crate::base::approval;
+use crate::base::chat::{
     Effect, Entry, EntryKind, InputAnswer, InputKind, InputRequest, Request, Sample, ToolCall,
     ToolResult,
 };
-use crate::error::Result;
-use crate::limits::mcp::SAMPLE_TOKENS;
+use crate::base::error::Result;
+use crate::base::limits::mcp::SAMPLE_TOKENS;
 use crate::tools::Caller;
 
 impl Run<'_> {

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use crate::agent::turn::Ending;
-use crate::chat::Usage;
-use crate::error::Error;
+use crate::base::chat::Usage;
+use crate::base::error::Error;
 
 /// How a turn came out.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 
 use super::Run;
 use crate::agent::subagent::Inline;
-use crate::chat::SpawnRequest;
-use crate::error::{Error, Result};
-use crate::limits::agent::subagent;
+use crate::base::chat::SpawnRequest;
+use crate::base::error::{Error, Result};
+use crate::base::limits::agent::subagent;
 
 impl Run<'_> {
     /// Gives a task to a subagent: beside this conversation where the host can, else within the call.

@@ -7,7 +7,7 @@ pub mod store;
 mod tests;
 
 use super::reading::Reading;
-use crate::limits::board::{BRIDGED, COLUMNS};
+use crate::base::limits::board::{BRIDGED, COLUMNS};
 
 pub use store::Moment;
 

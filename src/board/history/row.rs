@@ -2,8 +2,8 @@
 //! ring of rows, a row for each five minutes. Each has its own checksum: a row that was being written when the
 //! power went is a gap, and nothing else is lost.
 
-use crate::checksum::crc32;
-use crate::limits::board::{NAME_BYTES, OTHERS, SAMPLES};
+use crate::base::checksum::crc32;
+use crate::base::limits::board::{NAME_BYTES, OTHERS, SAMPLES};
 
 use super::Quantity;
 

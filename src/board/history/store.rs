@@ -9,8 +9,8 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 
-use crate::error::{Error, Result};
-use crate::limits::board::{
+use crate::base::error::{Error, Result};
+use crate::base::limits::board::{
     NAME_BYTES, OTHERS, SAMPLE_INTERVAL, SAMPLES, UNWRITTEN_MAX, WRITTEN_TOGETHER,
 };
 use crate::sys;

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::row::{FILE_BYTES, ROW_BYTES};
 use super::store::Store;
 use super::*;
-use crate::limits::board::{
+use crate::base::limits::board::{
     OTHERS, SAMPLE_INTERVAL, SAMPLES, SHOWN_SAMPLES, UNWRITTEN_MAX, WRITTEN_TOGETHER,
 };
 use proptest::prelude::*;

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::limits::board::ADDRESSES_MAX;
+use crate::base::limits::board::ADDRESSES_MAX;
 
 /// The gateways of the default routes with their interfaces, the preferred one first (/proc/net/route).
 pub fn gateways(text: &str) -> Vec<(Ipv4Addr, String)> {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::limits::board::{FILE_BYTES, PROCESS_NAME_CHARS, PROCESSES_MAX, TOP_SHOWN};
+use crate::base::limits::board::{FILE_BYTES, PROCESS_NAME_CHARS, PROCESSES_MAX, TOP_SHOWN};
 use crate::sys;
 use crate::text::truncate_chars;
 

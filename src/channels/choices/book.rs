@@ -9,12 +9,12 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::approval::Answer;
-use crate::channels::buttons::{self, Press};
-use crate::limits::channels::{
+use crate::base::approval::Answer;
+use crate::base::limits::channels::{
     CHOICE_REPLY_CHARS, CHOICES_TIME, CHOICES_USED, OFFER_TEXT_BYTES, OFFERS, OFFERS_IN_CHAT,
 };
-use crate::message::{Address, PressedMessage};
+use crate::base::message::{Address, PressedMessage};
+use crate::channels::buttons::{self, Press};
 use crate::text::truncate_bytes;
 
 /// One choice of an offer: what a button would be elsewhere.

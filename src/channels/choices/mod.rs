@@ -15,14 +15,14 @@ use self::book::Book;
 use super::adapter::{Adapter, Button};
 use super::buttons::{self, Press};
 use super::texts::choices as texts;
-use crate::clock::Clock;
-use crate::language::Language;
-use crate::limits::channels::{CHOICES_FILE_BYTES, CHOICES_LINE_CHARS, NUMBERS_TRIED};
-use crate::markup::plain;
-use crate::message::{Address, CommandButton};
-use crate::state::file::{Damaged, Policy, StateFile};
-use crate::sync::Mutex;
+use crate::base::clock::Clock;
+use crate::base::language::Language;
+use crate::base::limits::channels::{CHOICES_FILE_BYTES, CHOICES_LINE_CHARS, NUMBERS_TRIED};
+use crate::base::message::{Address, CommandButton};
+use crate::base::sync::Mutex;
+use crate::store::state::file::{Damaged, Policy, StateFile};
 use crate::sys::random;
+use crate::text::markup::plain;
 
 /// The choices of one channel.
 #[derive(Debug)]

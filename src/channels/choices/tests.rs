@@ -2,9 +2,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::book::Book;
 use super::*;
-use crate::approval::{AlwaysOption, Question};
-use crate::clock::BUILD_EPOCH;
-use crate::limits::channels::{CHOICES_TIME, CHOICES_USED, OFFERS, OFFERS_IN_CHAT};
+use crate::base::approval::{AlwaysOption, Question};
+use crate::base::clock::BUILD_EPOCH;
+use crate::base::limits::channels::{CHOICES_TIME, CHOICES_USED, OFFERS, OFFERS_IN_CHAT};
 
 fn chat(name: &str) -> Address {
     Address::new("fake", name)

@@ -8,18 +8,18 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::path::Path;
 
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::error::Error;
+use crate::base::limits::channels::{CALL_TIME, DELIVERY_LINGER};
+use crate::base::message::{Address, DraftKey, OutgoingMessage};
 use crate::channels::adapter::{Capabilities, Connection, Failure, Piece, Post, Sent, Upload};
 use crate::channels::buttons;
 use crate::channels::choices::Offer;
 use crate::channels::texts::{file_not_sent, message_not_deleted};
-use crate::error::Error;
-use crate::limits::channels::{CALL_TIME, DELIVERY_LINGER};
-use crate::markup::inline_code;
-use crate::message::{Address, DraftKey, OutgoingMessage};
-use crate::outbox::Pending;
+use crate::store::outbox::Pending;
 use crate::sys::file::open_to_read;
+use crate::text::markup::inline_code;
 
 use super::DeliveryParts;
 use super::job::{Content, Job, Outcome};
@@ -251,7 +251,7 @@ impl<'a> Caller<'a> {
         &self,
         connection: &mut dyn Connection,
         to: &Address,
-        (file, name): (crate::error::Result<File>, &str),
+        (file, name): (crate::base::error::Result<File>, &str),
         (key, silent): (Option<u64>, bool),
     ) -> Sent {
         let sent = file.map_err(Failure::Local).and_then(|file| {
@@ -291,7 +291,7 @@ impl<'a> Caller<'a> {
         put(connection, to, &post, &piece.plain, None).map(drop)
     }
 
-    fn open(&self, path: &str, name: &str) -> crate::error::Result<File> {
+    fn open(&self, path: &str, name: &str) -> crate::base::error::Result<File> {
         let file = match self.picture(path) {
             Some(path) => open_to_read(path).map_err(Error::io("open", name))?,
             None => (self.parts.workspace_with)(Path::new(path))?.open_read(Path::new(path))?,

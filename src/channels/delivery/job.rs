@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::question::{ChatQuestion, Settled};
 use super::work::DraftText;
+use crate::base::message::{Address, DraftKey};
 use crate::channels::adapter::Failure;
-use crate::message::{Address, DraftKey};
 
 /// What a worker does with one or a few calls.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,21 +22,21 @@ use std::time::Duration;
 
 use tokio::task;
 
-use crate::append_log::shorten;
-use crate::approval::{Answer, Question};
-use crate::bus::Heartbeats;
-use crate::cancel::Cancel;
-use crate::clock::{Clock, Stopwatch};
-use crate::error::Error;
-use crate::files::Workspace;
-use crate::language::Language;
-use crate::limits::channels::{
+use crate::base::approval::{Answer, Question};
+use crate::base::bus::Heartbeats;
+use crate::base::cancel::Cancel;
+use crate::base::clock::{Clock, Stopwatch};
+use crate::base::error::Error;
+use crate::base::language::Language;
+use crate::base::limits::channels::{
     DELIVERY_GROW, DELIVERY_LINGER, DELIVERY_WORKERS, LONGEST_BACKOFF, STACK_BYTES,
 };
-use crate::message::{Address, CommandButton, DraftKey, OutgoingMessage};
-use crate::outbox::Outbox;
-use crate::state::Languages;
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::base::message::{Address, CommandButton, DraftKey, OutgoingMessage};
+use crate::base::sync::{Condvar, Mutex, MutexGuard};
+use crate::sandbox::files::Workspace;
+use crate::store::append_log::shorten;
+use crate::store::outbox::Outbox;
+use crate::store::state::Languages;
 use crate::sys::{memory, random};
 
 use super::adapter::{Adapter, MenuEntry};

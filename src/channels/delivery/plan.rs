@@ -13,13 +13,13 @@ mod waits;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use crate::channels::adapter::Capabilities;
-use crate::limits::channels::{
+use crate::base::limits::channels::{
     DELIVERY_WORKERS, FAILING_NOTED, LONGEST_BACKOFF, NOTICES, REACTIONS, REACTIONS_WAITING,
     REMOVALS, SET_ASIDE_TIME, SET_ASIDE_TRIES, SHORT_BACKOFF, SHORT_OUTAGE, WORKS,
 };
-use crate::message::{Address, DraftKey};
-use crate::outbox::{Backlog, Draft, Head};
+use crate::base::message::{Address, DraftKey};
+use crate::channels::adapter::Capabilities;
+use crate::store::outbox::{Backlog, Draft, Head};
 
 use super::job::{Content, Job, Next, Ticket};
 use super::pace::{Limits, Pace};

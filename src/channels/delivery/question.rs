@@ -7,17 +7,17 @@ use std::io::{Seek, Write as _};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 
-use crate::approval::{Answer, Cause, Question};
-use crate::channels::texts::answers::{by as by_whom, outcome};
-use crate::channels::texts::question as texts;
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::limits::agent::ANSWER_TIME;
-use crate::limits::channels::{
+use crate::base::approval::{Answer, Cause, Question};
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::agent::ANSWER_TIME;
+use crate::base::limits::channels::{
     QUESTION_CHARS, QUESTION_LINES, QUESTION_NAME_CHARS, QUESTION_NAMES, QUESTION_TEXT_CHARS,
     SCRIPT_CHARS_MIN, SCRIPT_LINES,
 };
-use crate::markup::{self, Piece};
+use crate::channels::texts::answers::{by as by_whom, outcome};
+use crate::channels::texts::question as texts;
+use crate::text::markup::{self, Piece};
 use crate::text::{
     count_hidden, ellipsize_chars, ends_of, grouped, looks_latin, reveal, reveal_name,
 };

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::limits::channels::{
+use crate::base::limits::channels::{
     DRAFT_DOUBLINGS, DRAFT_EDITS, SPARSE_INTERVAL, STILL_TIME, TYPING_DELAY,
 };
-use crate::message::{Address, CommandButton};
+use crate::base::message::{Address, CommandButton};
 
 /// The progress of work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -12,23 +12,23 @@ use super::fault::{Fault, classify, explain_refusal};
 use super::markdown::title;
 use super::place::Place;
 use super::session::MESSAGES;
-use crate::cancel::Cancel;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::json;
+use crate::base::limits::channels::dingtalk::{
+    CHAT_WAIT, IMAGE_BYTES, REPLY_BYTES, SHORT_WAIT, TOKEN_BYTES, TOKEN_MARGIN, TOKEN_TIMES,
+    UPLOAD_BYTES,
+};
+use crate::base::limits::channels::{IDLE, JSON_LEVELS_MAX, LONGEST_WAIT};
+use crate::base::secret::{Eraser, Secret};
+use crate::base::sync::Mutex;
 use crate::channels::adapter::{Failure, Post, Sent, Upload};
 use crate::channels::discord::api::percent_encode;
 use crate::channels::multipart::Form;
 use crate::channels::names;
-use crate::clock::Stopwatch;
 use crate::config::schema::Bot;
-use crate::error::{Error, Result};
-use crate::http::{self, Client, Method, Response, Settings, Tls, address};
-use crate::json;
-use crate::limits::channels::dingtalk::{
-    CHAT_WAIT, IMAGE_BYTES, REPLY_BYTES, SHORT_WAIT, TOKEN_BYTES, TOKEN_MARGIN, TOKEN_TIMES,
-    UPLOAD_BYTES,
-};
-use crate::limits::channels::{IDLE, JSON_LEVELS_MAX, LONGEST_WAIT};
-use crate::secret::{Eraser, Secret};
-use crate::sync::Mutex;
+use crate::net::http::{self, Client, Method, Response, Settings, Tls, address};
 
 /// Where DingTalk keeps files: its own hosts, and those of the cloud that it runs in.
 const FILE_HOSTS: [&str; 3] = [".dingtalk.com", ".aliyuncs.com", ".alicdn.com"];

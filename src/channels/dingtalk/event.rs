@@ -5,14 +5,14 @@ use serde_json::Value;
 
 use super::NAME;
 use super::place::{Place, is_id};
+use crate::base::json;
+use crate::base::language::Language;
+use crate::base::limits::channels::dingtalk::{DOWNLOAD_CODE_BYTES, RICH_PARTS};
+use crate::base::limits::channels::{JSON_LEVELS_MAX, MESSAGE_FILES, NAME_CHARS, QUOTE_CHARS};
+use crate::base::message::{Envelope, Media, RemoteFile, Sender};
 use crate::channels::intake::{Incoming, relayed};
 use crate::channels::names;
 use crate::config::schema::GroupPolicy;
-use crate::json;
-use crate::language::Language;
-use crate::limits::channels::dingtalk::{DOWNLOAD_CODE_BYTES, RICH_PARTS};
-use crate::limits::channels::{JSON_LEVELS_MAX, MESSAGE_FILES, NAME_CHARS, QUOTE_CHARS};
-use crate::message::{Envelope, Media, RemoteFile, Sender};
 use crate::text::{ellipsize_chars, one_line};
 
 /// What a message says, apart from who says it and where.

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::base::limits::channels::dingtalk::QPS_WAIT;
+use crate::base::limits::channels::{LONGEST_WAIT, SAID_CHARS};
 use crate::channels::adapter::Failure;
-use crate::limits::channels::dingtalk::QPS_WAIT;
-use crate::limits::channels::{LONGEST_WAIT, SAID_CHARS};
 use crate::text::one_line;
 
 /// The error for wrong credentials.

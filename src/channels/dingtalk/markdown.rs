@@ -4,12 +4,12 @@
 
 use std::ops::Range;
 
-use crate::channels::feishu::markdown::{Dialect, write};
-use crate::limits::channels::dingtalk::{
+use crate::base::limits::channels::dingtalk::{
     LINK_CHARS, MESSAGE_BYTES, MESSAGE_JSON_BYTES, TITLE_CHARS,
 };
-use crate::markup::split::{Limit, Unit};
-use crate::markup::{Document, Format, has_scheme};
+use crate::channels::feishu::markdown::{Dialect, write};
+use crate::text::markup::split::{Limit, Unit};
+use crate::text::markup::{Document, Format, has_scheme};
 use crate::text::one_line;
 
 /// DingTalk's Markdown as a format.
@@ -92,7 +92,7 @@ pub fn title(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::render;
+    use crate::text::markup::render;
     use proptest::prelude::*;
 
     fn written(markdown: &str) -> String {

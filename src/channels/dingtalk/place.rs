@@ -5,9 +5,9 @@
 //! that ids seldom have; those of base64 stay.
 
 use super::NAME;
+use crate::base::limits::channels::dingtalk::ID_BYTES;
+use crate::base::message::Address;
 use crate::channels::adapter::{Failure, Sent};
-use crate::limits::channels::dingtalk::ID_BYTES;
-use crate::message::Address;
 
 /// How the ids of conversations begin.
 const CONVERSATION: &str = "cid";

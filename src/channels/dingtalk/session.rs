@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::json;
-use crate::limits::channels::JSON_LEVELS_MAX;
-use crate::limits::channels::dingtalk::{FRAME_BYTES, ID_BYTES, PING_INTERVAL, PONG_TIME};
+use crate::base::json;
+use crate::base::limits::channels::JSON_LEVELS_MAX;
+use crate::base::limits::channels::dingtalk::{FRAME_BYTES, ID_BYTES, PING_INTERVAL, PONG_TIME};
 
 /// The callback for messages to the robot.
 pub const MESSAGES: &str = "/v1.0/im/bot/messages/get";

@@ -13,20 +13,20 @@ use serde_json::{Value, json};
 use super::limits::RateLimits;
 use super::session::Me;
 use super::types::{Channel, Message, snowflake};
-use crate::cancel::Cancel;
+use crate::base::cancel::Cancel;
+use crate::base::error::{Error, Result};
+use crate::base::json;
+use crate::base::limits::channels::{
+    DISCORD_LABEL_CHARS, DISCORD_MISSED_MESSAGES, DISCORD_ROW_BUTTONS, DISCORD_SHORT_WAIT,
+    DISCORD_UPLOAD_BYTES, IDLE, JSON_LEVELS_MAX, LONGEST_WAIT, SAID_CHARS, USUAL_WAIT,
+};
+use crate::base::limits::http::BODY_BYTES;
+use crate::base::secret::{Eraser, Secret};
 use crate::channels::adapter::{Button, Failure, Post, Sent, Upload};
 use crate::channels::multipart::Form;
 use crate::channels::names;
 use crate::config::schema;
-use crate::error::{Error, Result};
-use crate::http::{self, Client, Method, Response, Settings, Tls};
-use crate::json;
-use crate::limits::channels::{
-    DISCORD_LABEL_CHARS, DISCORD_MISSED_MESSAGES, DISCORD_ROW_BUTTONS, DISCORD_SHORT_WAIT,
-    DISCORD_UPLOAD_BYTES, IDLE, JSON_LEVELS_MAX, LONGEST_WAIT, SAID_CHARS, USUAL_WAIT,
-};
-use crate::limits::http::BODY_BYTES;
-use crate::secret::{Eraser, Secret};
+use crate::net::http::{self, Client, Method, Response, Settings, Tls};
 use crate::text::{ellipsize_chars, truncate_chars};
 
 /// The repository in the user agent when the package names none.

@@ -13,26 +13,26 @@ use super::limits::RateLimits;
 use super::markdown::Markdown;
 use super::receive::{self, ReceiverParts};
 use super::types::snowflake;
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Clock;
+use crate::base::error::Result;
+use crate::base::language::Language;
+use crate::base::limits::channels::{
+    CALL_TIME, CHAT_INTERVAL, DISCORD_BUTTON_DATA_BYTES, DISCORD_DESCRIPTION_CHARS, DISCORD_TOTAL,
+    DISCORD_TYPING_INTERVAL, DISCORD_UPLOAD_BYTES, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE,
+    TOTAL_SPAN,
+};
+use crate::base::message::Address;
 use crate::channels::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
 use crate::channels::intake::Intake;
 use crate::channels::table::Making;
-use crate::clock::Clock;
 use crate::config::schema;
-use crate::error::Result;
-use crate::http::Tls;
-use crate::language::Language;
-use crate::limits::channels::{
-    CALL_TIME, CHAT_INTERVAL, DISCORD_BUTTON_DATA_BYTES, DISCORD_DESCRIPTION_CHARS, DISCORD_TOTAL,
-    DISCORD_TYPING_INTERVAL, DISCORD_UPLOAD_BYTES, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE,
-    TOTAL_SPAN,
-};
-use crate::markup;
-use crate::message::Address;
+use crate::net::http::Tls;
 use crate::text::ellipsize_chars;
+use crate::text::markup;
 
 /// Discord, as the configuration describes it.
 pub struct Discord {

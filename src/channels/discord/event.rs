@@ -3,13 +3,13 @@
 use super::NAME;
 use super::session::Me;
 use super::types::{Attachment, Interaction, Member, Message, User, VOICE, is_thread, snowflake};
+use crate::base::json::{self, Members};
+use crate::base::language::Language;
+use crate::base::limits::channels::{JSON_LEVELS_MAX, QUOTE_CHARS};
+use crate::base::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
 use crate::channels::intake::Incoming;
 use crate::channels::names;
 use crate::config::schema::GroupPolicy;
-use crate::json::{self, Members};
-use crate::language::Language;
-use crate::limits::channels::{JSON_LEVELS_MAX, QUOTE_CHARS};
-use crate::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
 use crate::text::{ellipsize_chars, one_line};
 
 /// Kinds of messages that people write: a usual one, a reply.

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::clock::Stopwatch;
-use crate::limits::channels::{DISCORD_BUCKETS, LONGEST_WAIT};
-use crate::sync::Mutex;
+use crate::base::clock::Stopwatch;
+use crate::base::limits::channels::{DISCORD_BUCKETS, LONGEST_WAIT};
+use crate::base::sync::Mutex;
 
 /// The buckets that are empty, each until a time on the stopwatch.
 #[derive(Debug)]

@@ -13,9 +13,9 @@ mod tests;
 
 use std::ops::Range;
 
-use crate::limits::channels::{DISCORD_LINK_CHARS, DISCORD_MESSAGE_CHARS};
-use crate::markup::split::{Limit, Unit};
-use crate::markup::{Document, Format, Level, Style, has_scheme};
+use crate::base::limits::channels::{DISCORD_LINK_CHARS, DISCORD_MESSAGE_CHARS};
+use crate::text::markup::split::{Limit, Unit};
+use crate::text::markup::{Document, Format, Level, Style, has_scheme};
 
 /// Separates what Discord would read as one mark or as a mention.
 const ZERO_WIDTH_SPACE: char = '\u{200b}';

@@ -48,7 +48,7 @@ fn check(bot: &Bot) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::secret::Secret;
+    use crate::base::secret::Secret;
 
     #[test]
     fn a_token_of_the_wrong_shape_is_found() {

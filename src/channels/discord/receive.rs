@@ -14,23 +14,23 @@ use super::api::{Api, BAD_TOKEN};
 use super::connection::Discord;
 use super::event::{Meaning, Reader};
 use super::session::{Action, Closed, Me, Scope, Session};
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::{Clock, Stopwatch};
+use crate::base::error::Error;
+use crate::base::limits::channels::{
+    CALL_TIME, DISCORD_STEADY, FILE_TRIES, FIRST_WAIT, IDLE, INBOX_BACKOFF, LONGEST_BACKOFF,
+    MISSED_TIME, MISSED_TURN, PATIENCE, PRESS_PATIENCE, QUOTE_CHARS,
+};
 use crate::channels::adapter::Failure;
 use crate::channels::backoff::{Backoff, doubled, with_jitter};
 use crate::channels::health::Task;
 use crate::channels::intake::{Incoming, Intake};
 use crate::channels::missed::Missed;
 use crate::channels::texts::no_access;
-use crate::clock::{Clock, Stopwatch};
 use crate::config::schema::{Bot, GroupPolicy};
-use crate::error::Error;
-use crate::http::websocket::{Received, Websocket};
-use crate::http::{Settings, Tls};
-use crate::limits::channels::{
-    CALL_TIME, DISCORD_STEADY, FILE_TRIES, FIRST_WAIT, IDLE, INBOX_BACKOFF, LONGEST_BACKOFF,
-    MISSED_TIME, MISSED_TURN, PATIENCE, PRESS_PATIENCE, QUOTE_CHARS,
-};
+use crate::net::http::websocket::{Received, Websocket};
+use crate::net::http::{Settings, Tls};
 use crate::sys::{memory, random};
 use crate::text::ellipsize_chars;
 

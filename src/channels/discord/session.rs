@@ -13,12 +13,12 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::json;
-use crate::limits::channels::{
+use crate::base::json;
+use crate::base::limits::channels::{
     DISCORD_BEGIN_TIME, DISCORD_HEARTBEATS, DISCORD_HELLO_TIME, DISCORD_IDENTIFY_INTERVAL,
     DISCORD_LOOK, DISCORD_TOKEN_BYTES, JSON_LEVELS_MAX,
 };
-use crate::secret::Secret;
+use crate::base::secret::Secret;
 
 /// Messages in servers; with them come those in threads.
 const GUILD_MESSAGES: u64 = 1 << 9;

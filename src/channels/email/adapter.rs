@@ -15,23 +15,23 @@ use super::receive;
 use super::settings::Settings;
 use super::smtp::Smtp;
 use super::threads::{Thread, Threads};
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use crate::base::limits::channels::email::{
+    ENCODE_BYTES, FETCH_BYTES, SENT, SENT_SPAN, SUBJECT_CHARS, UPLOAD_BYTES,
+};
+use crate::base::limits::channels::{BUTTON_DATA_BYTES, CHAT_INTERVAL, DOWNLOAD_BYTES};
+use crate::base::message::Address;
 use crate::channels::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
 use crate::channels::intake::Intake;
-use crate::clock::Clock;
 use crate::config::channels::Bot;
-use crate::error::{Error, Result};
-use crate::limits::channels::email::{
-    ENCODE_BYTES, FETCH_BYTES, SENT, SENT_SPAN, SUBJECT_CHARS, UPLOAD_BYTES,
-};
-use crate::limits::channels::{BUTTON_DATA_BYTES, CHAT_INTERVAL, DOWNLOAD_BYTES};
-use crate::markup;
-use crate::message::Address;
 use crate::net::Tls;
 use crate::sys::random;
+use crate::text::markup;
 use crate::text::one_line;
 
 /// E-mail, as the configuration describes it.
@@ -101,7 +101,7 @@ impl Adapter for Email {
     }
 
     fn identify(&self, cancel: &Cancel) -> Sent<String> {
-        let heartbeat = crate::bus::Heartbeats::default().register("test");
+        let heartbeat = crate::base::bus::Heartbeats::default().register("test");
         let mut imap = self.parts.imap(cancel, &heartbeat)?;
         imap.select(&self.parts.settings.mailbox)?;
         imap.log_out();

@@ -7,10 +7,10 @@ use chrono::{DateTime, FixedOffset};
 use super::mime::address::domain;
 use super::mime::decode::quoted;
 use super::mime::words::{encode, file_name};
+use crate::base::limits::channels::email::PIECE_CHARS;
 use crate::channels::telegram::html::Html;
-use crate::limits::channels::email::PIECE_CHARS;
-use crate::markup::split::{Limit, Unit};
-use crate::markup::{Document, Format, has_scheme};
+use crate::text::markup::split::{Limit, Unit};
+use crate::text::markup::{Document, Format, has_scheme};
 
 /// The markup of mails: HTML with newlines as they are, which becomes both forms of a mail.
 pub struct MailHtml;

@@ -8,10 +8,10 @@ use super::mime::decode::{Decoder, Encoding};
 use super::mime::headers::Headers;
 use super::mime::trust::{Servers, Trust, judge as judge_sender};
 use super::mime::words::{decode_charset, decode_words};
+use crate::base::language::Language;
+use crate::base::limits::channels::email::{SUBJECT_CHARS, TEXT_BYTES};
+use crate::base::message::{Address, Envelope, RemoteFile, Sender};
 use crate::channels::names::{clean_name, without_brackets};
-use crate::language::Language;
-use crate::limits::channels::email::{SUBJECT_CHARS, TEXT_BYTES};
-use crate::message::{Address, Envelope, RemoteFile, Sender};
 use crate::text::{is_invisible, one_line, truncate_chars};
 
 /// What a mail is judged by.

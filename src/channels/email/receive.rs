@@ -16,22 +16,22 @@ use super::mime::headers::Headers;
 use super::mime::trust::Trust;
 use super::texts::unconfirmed;
 use super::threads::Place;
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::error::Error;
+use crate::base::limits::channels::email::{
+    ACCEPTED, ACCEPTED_KEPT, ACCEPTED_SPAN, ANSWER_TIME, FIRST_MAILS, HEADER_BYTES, IDLE_RENEWAL,
+    MAIL_BYTES, MAIL_TRIES, MAILS_AT_ONCE, STEADY, TEXT_BYTES,
+};
+use crate::base::limits::channels::{FIRST_WAIT, INBOX_BACKOFF};
+use crate::base::message::{Address, Origin, Sender};
 use crate::channels::adapter::{Failure, Sent};
 use crate::channels::backoff::{Backoff, with_jitter};
 use crate::channels::health::Task;
 use crate::channels::intake::{Incoming, Intake};
-use crate::clock::Stopwatch;
-use crate::error::Error;
-use crate::limits::channels::email::{
-    ACCEPTED, ACCEPTED_KEPT, ACCEPTED_SPAN, ANSWER_TIME, FIRST_MAILS, HEADER_BYTES, IDLE_RENEWAL,
-    MAIL_BYTES, MAIL_TRIES, MAILS_AT_ONCE, STEADY, TEXT_BYTES,
-};
-use crate::limits::channels::{FIRST_WAIT, INBOX_BACKOFF};
-use crate::markup::inline_code;
-use crate::message::{Address, Origin, Sender};
 use crate::sys::memory;
+use crate::text::markup::inline_code;
 
 /// Receives until the token is raised.
 pub(super) fn run(parts: &Parts, intake: &Intake, heartbeat: &Heartbeat, cancel: &Cancel) {

@@ -5,9 +5,9 @@ use super::incoming::Policy;
 use super::mime::address;
 use super::mime::trust::Servers;
 use super::wire::{Security, Server};
+use crate::base::limits::channels::email::{BODY_CHARS, POLL_SECONDS};
+use crate::base::secret::Secret;
 use crate::config::channels::Bot;
-use crate::limits::channels::email::{BODY_CHARS, POLL_SECONDS};
-use crate::secret::Secret;
 
 /// The settings, checked and completed.
 #[derive(Clone, Debug)]

@@ -5,10 +5,10 @@ use base64::prelude::BASE64_STANDARD;
 
 use super::imap::Account;
 use super::wire::{Security, Wire};
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::limits::channels::email::{ANSWER_TIME, CONNECT_TIME, REPLY_LINES, SAID_CHARS};
 use crate::channels::adapter::{Failure, Sent};
-use crate::limits::channels::email::{ANSWER_TIME, CONNECT_TIME, REPLY_LINES, SAID_CHARS};
 use crate::net::Tls;
 use crate::text::one_line;
 

@@ -1,8 +1,8 @@
 //! What the channel says to people by itself.
 
 use super::mime::trust::Trust;
-use crate::language::{Language, texts};
-use crate::markup::inline_code;
+use crate::base::language::{Language, texts};
+use crate::text::markup::inline_code;
 
 texts! {
     fn denied(from) {
@@ -43,6 +43,6 @@ pub(super) fn unconfirmed(language: Language, from: &str, trust: &Trust) -> Stri
 mod tests {
     #[test]
     fn every_text_is_there_in_each_language() {
-        crate::language::check_table(super::TABLE);
+        crate::base::language::check_table(super::TABLE);
     }
 }

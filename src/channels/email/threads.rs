@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
-use crate::limits::channels::email::{REFERENCES, STATE_BYTES, THREADS};
-use crate::state::StateFile;
-use crate::state::file::{Damaged, Policy};
+use crate::base::error::Result;
+use crate::base::limits::channels::email::{REFERENCES, STATE_BYTES, THREADS};
+use crate::store::state::StateFile;
+use crate::store::state::file::{Damaged, Policy};
 
 /// The name of the file below `state/`.
 const FILE: &str = "email.json";

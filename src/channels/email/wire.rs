@@ -3,12 +3,12 @@
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-use crate::cancel::Cancel;
-use crate::channels::adapter::{Failure, Sent};
-use crate::clock::Stopwatch;
-use crate::limits::channels::email::{
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::limits::channels::email::{
     ANSWER_TIME, CHUNK_BYTES, CONNECT_TIME, KEEP_ALIVE, KEPT_BUFFER_BYTES, LINE_BYTES,
 };
+use crate::channels::adapter::{Failure, Sent};
 use crate::net::{Dialer, Failure as Unreachable, Stream, Tls, owner};
 
 /// How a connection is encrypted.

@@ -16,22 +16,22 @@ use self::fault::{Fault, classify, explain_refusal};
 use super::card::{self, Shape};
 use super::content::{FileId, is_id};
 use super::event::{Answered, PERSON, read_answered};
-use crate::cancel::Cancel;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::json;
+use crate::base::limits::channels::feishu::{
+    IMAGE_BYTES, REPLY_BYTES, SHORT_WAIT, TOKEN_MARGIN, TOKEN_TIME, UPLOAD_BYTES,
+};
+use crate::base::limits::channels::{IDLE, LONGEST_WAIT};
+use crate::base::message::Address;
+use crate::base::secret::{Eraser, Secret};
+use crate::base::sync::Mutex;
 use crate::channels::adapter::{Failure, Post, Sent, Upload};
 use crate::channels::multipart::Form;
 use crate::channels::names;
-use crate::clock::Stopwatch;
 use crate::config::channels::Bot;
-use crate::error::{Error, Result};
-use crate::http::{self, Client, Method, Response, Settings, Tls};
-use crate::json;
-use crate::limits::channels::feishu::{
-    IMAGE_BYTES, REPLY_BYTES, SHORT_WAIT, TOKEN_MARGIN, TOKEN_TIME, UPLOAD_BYTES,
-};
-use crate::limits::channels::{IDLE, LONGEST_WAIT};
-use crate::message::Address;
-use crate::secret::{Eraser, Secret};
-use crate::sync::Mutex;
+use crate::net::http::{self, Client, Method, Response, Settings, Tls};
 
 /// Feishu's servers.
 const FEISHU: &str = "https://open.feishu.cn";

@@ -9,20 +9,20 @@ use super::content::{FileId, is_id};
 use super::event::{CHAT, MESSAGE, PERSON};
 use super::markdown::Markdown;
 use super::receive::{self, ReceiverParts};
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::error::Result;
+use crate::base::limits::channels::feishu::{
+    BUTTON_DATA_BYTES, CHAT_INTERVAL, EDIT_INTERVAL, GROUP, SPAN, TOTAL, UPLOAD_BYTES,
+};
+use crate::base::limits::channels::{CALL_TIME, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE};
+use crate::base::message::Address;
 use crate::channels::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
 use crate::channels::intake::Intake;
 use crate::channels::table::Making;
-use crate::error::Result;
-use crate::limits::channels::feishu::{
-    BUTTON_DATA_BYTES, CHAT_INTERVAL, EDIT_INTERVAL, GROUP, SPAN, TOTAL, UPLOAD_BYTES,
-};
-use crate::limits::channels::{CALL_TIME, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE};
-use crate::markup;
-use crate::message::Address;
+use crate::text::markup;
 
 /// Feishu, as the configuration describes it.
 pub struct Feishu {

@@ -6,12 +6,12 @@ use std::fmt;
 use serde_json::Value;
 
 use super::markdown::without_entities;
+use crate::base::json;
+use crate::base::limits::channels::feishu::{CARD_LEVELS, POST_ELEMENTS};
+use crate::base::limits::channels::{NAME_CHARS, QUOTE_CHARS};
+use crate::base::limits::json::LEVELS_MAX;
+use crate::base::message::{Media, RemoteFile};
 use crate::channels::names;
-use crate::json;
-use crate::limits::channels::feishu::{CARD_LEVELS, POST_ELEMENTS};
-use crate::limits::channels::{NAME_CHARS, QUOTE_CHARS};
-use crate::limits::json::LEVELS_MAX;
-use crate::message::{Media, RemoteFile};
 use crate::text::one_line;
 
 /// A person, or a bot, whom a message mentions.
@@ -207,7 +207,7 @@ fn read_element(element: &Value, message: &str, read: &mut Content) {
         "emotion" => read.text += &format!(":{}:", describe(part("emoji_type"))),
         "code_block" => {
             let language = part("language").to_ascii_lowercase();
-            read.text += &crate::markup::code_block(part("text"), &language);
+            read.text += &crate::text::markup::code_block(part("text"), &language);
         }
         "hr" => read.text.push_str("---"),
         "img" => {

@@ -5,15 +5,15 @@ use serde_json::Value;
 
 use super::NAME;
 use super::content::{self, Mention, is_id};
+use crate::base::json;
+use crate::base::language::Language;
+use crate::base::limits::channels::QUOTE_CHARS;
+use crate::base::limits::channels::feishu::MENTIONS;
+use crate::base::limits::json::LEVELS_MAX;
+use crate::base::message::{Address, Envelope, Origin, PressedMessage, Sender};
 use crate::channels::intake::{Incoming, relayed};
 use crate::channels::names;
 use crate::config::channels::GroupPolicy;
-use crate::json;
-use crate::language::Language;
-use crate::limits::channels::QUOTE_CHARS;
-use crate::limits::channels::feishu::MENTIONS;
-use crate::limits::json::LEVELS_MAX;
-use crate::message::{Address, Envelope, Origin, PressedMessage, Sender};
 use crate::text::ellipsize_chars;
 
 /// How ids of people begin.

@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::limits::channels::feishu::{FRAME_HEADERS, FRAME_TEXT_BYTES};
+use crate::base::limits::channels::feishu::{FRAME_HEADERS, FRAME_TEXT_BYTES};
 
 /// A frame that carries pings and their replies.
 pub const CONTROL: i32 = 0;

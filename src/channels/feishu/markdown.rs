@@ -10,9 +10,9 @@ mod tests;
 
 use std::ops::Range;
 
-use crate::limits::channels::feishu::{LINK_CHARS, MESSAGE_BYTES, MESSAGE_JSON_BYTES};
-use crate::markup::split::{Limit, Unit};
-use crate::markup::{Document, Format, Level, Style, has_scheme};
+use crate::base::limits::channels::feishu::{LINK_CHARS, MESSAGE_BYTES, MESSAGE_JSON_BYTES};
+use crate::text::markup::split::{Limit, Unit};
+use crate::text::markup::{Document, Format, Level, Style, has_scheme};
 
 /// Separates what would be read as one mark or as a tag.
 const ZERO_WIDTH_SPACE: char = '\u{200b}';

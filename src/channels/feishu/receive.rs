@@ -15,19 +15,19 @@ use super::connection::Feishu;
 use super::event::{Meaning, Reader, Written};
 use super::frame::Frame;
 use super::session::{Action, Session, acknowledge};
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::error::Error;
+use crate::base::limits::channels::feishu::{LOOKUP_PATIENCE, NAMES, STEADY};
+use crate::base::limits::channels::{CALL_TIME, IDLE, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE};
+use crate::base::message::{Address, Sender};
 use crate::channels::adapter::Failure;
 use crate::channels::backoff::{Backoff, doubled, with_jitter};
 use crate::channels::health::Task;
 use crate::channels::intake::{Incoming, Intake};
-use crate::clock::Stopwatch;
-use crate::error::Error;
-use crate::http::Settings;
-use crate::http::websocket::{Received, Websocket};
-use crate::limits::channels::feishu::{LOOKUP_PATIENCE, NAMES, STEADY};
-use crate::limits::channels::{CALL_TIME, IDLE, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE};
-use crate::message::{Address, Sender};
+use crate::net::http::Settings;
+use crate::net::http::websocket::{Received, Websocket};
 use crate::sys::memory;
 
 /// Closes a connection.

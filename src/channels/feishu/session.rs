@@ -13,8 +13,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::frame::{CONTROL, DATA, Frame};
-use crate::json;
-use crate::limits::channels::feishu::{
+use crate::base::json;
+use crate::base::limits::channels::feishu::{
     EVENT_BYTES, EVENT_PARTS, LOOK, PARTED_EVENTS, PARTS_TIME, PING_INTERVAL, PING_INTERVALS,
     PONG_TIME,
 };

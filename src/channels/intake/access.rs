@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use super::IntakeParts;
-use crate::access::Rules;
+use crate::base::access::Rules;
+use crate::base::limits::state::PAIRING_VALID_SECS;
+use crate::base::message::{Address, Envelope, OutgoingMessage, Sender};
+use crate::base::sync::Mutex;
 use crate::channels::texts::{introduction, welcome};
-use crate::limits::state::PAIRING_VALID_SECS;
-use crate::markup::inline_code;
-use crate::message::{Address, Envelope, OutgoingMessage, Sender};
-use crate::sync::Mutex;
+use crate::text::markup::inline_code;
 
 /// The people who may write according to the configuration, and their roles. Clones share it, so that a
 /// reload of the configuration takes effect everywhere.

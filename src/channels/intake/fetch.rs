@@ -11,19 +11,19 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::{Shared, store};
-use crate::bus::{Event, Heartbeat};
-use crate::cancel::Cancel;
+use crate::base::bus::{Event, Heartbeat};
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::error::Error;
+use crate::base::limits::channels::{
+    FETCH_LINGER, FETCH_THREADS, FETCH_TIME, FILE_TRIES, IDLE, PATIENCE, STACK_BYTES,
+};
+use crate::base::message::{Attachment, Envelope, RemoteFile, SessionKey};
+use crate::base::sync::{Condvar, Mutex, MutexGuard};
 use crate::channels::adapter::{Connection, Failure};
 use crate::channels::backoff::{doubled, with_jitter};
 use crate::channels::names;
-use crate::clock::Stopwatch;
-use crate::error::Error;
-use crate::files::Workspace;
-use crate::limits::channels::{
-    FETCH_LINGER, FETCH_THREADS, FETCH_TIME, FILE_TRIES, IDLE, PATIENCE, STACK_BYTES,
-};
-use crate::message::{Attachment, Envelope, RemoteFile, SessionKey};
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::sandbox::files::Workspace;
 use crate::sys::memory;
 
 /// The messages whose files are to be fetched, and the threads that do it.

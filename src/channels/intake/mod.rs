@@ -24,18 +24,20 @@ use super::buttons::{self, Press};
 use super::choices::{Choices, Chosen};
 use super::health::Health;
 use super::texts::{no_access, only_owners, unknown_button};
-use crate::access::{Person, Role};
-use crate::bus::{Event, EventSender, Heartbeat, Heartbeats};
-use crate::cancel::Cancel;
-use crate::clock::Clock;
-use crate::error::Result;
-use crate::files::Workspace;
-use crate::inbox::Inbox;
-use crate::language::Language;
-use crate::limits::channels::{MESSAGE_FILES, PATIENCE, QUEUE_LOOK, SET_ASIDE_TOLD};
-use crate::message::{Address, Envelope, OutgoingMessage, PressedMessage, Sender, SessionKey};
-use crate::outbox::Outbox;
-use crate::state::{Languages, Pairing};
+use crate::base::access::{Person, Role};
+use crate::base::bus::{Event, EventSender, Heartbeat, Heartbeats};
+use crate::base::cancel::Cancel;
+use crate::base::clock::Clock;
+use crate::base::error::Result;
+use crate::base::language::Language;
+use crate::base::limits::channels::{MESSAGE_FILES, PATIENCE, QUEUE_LOOK, SET_ASIDE_TOLD};
+use crate::base::message::{
+    Address, Envelope, OutgoingMessage, PressedMessage, Sender, SessionKey,
+};
+use crate::sandbox::files::Workspace;
+use crate::store::inbox::Inbox;
+use crate::store::outbox::Outbox;
+use crate::store::state::{Languages, Pairing};
 
 use fetch::Fetches;
 use store::Store;

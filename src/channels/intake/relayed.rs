@@ -1,7 +1,7 @@
 //! Whose words a message has. PURE.
 //!
 //! What a person passes on is for the model to read, and never their own word: no command, no answer, no pairing code
-//! ([`Envelope::is_relayed`](crate::message::Envelope::is_relayed)). Services mark it under many names, and add others
+//! ([`Envelope::is_relayed`](crate::base::message::Envelope::is_relayed)). Services mark it under many names, and add others
 //! later. So a mark is found by what its name says, wherever it is in a message.
 
 use serde_json::Value;

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use chrono::{DateTime, FixedOffset};
 
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use crate::base::limits::channels::{FILE_NUMBERS, INBOX_FILE_AGE, INBOX_FILES, INBOX_LOOK_FILES};
+use crate::base::sync::Mutex;
 use crate::channels::names;
-use crate::clock::Clock;
-use crate::error::{Error, Result};
-use crate::files::{Next, Workspace};
-use crate::inbox::Inbox;
-use crate::limits::channels::{FILE_NUMBERS, INBOX_FILE_AGE, INBOX_FILES, INBOX_LOOK_FILES};
-use crate::sync::Mutex;
+use crate::sandbox::files::{Next, Workspace};
+use crate::store::inbox::Inbox;
 use crate::sys::at::Kind;
 
 /// The folder within the workspace.
@@ -171,10 +171,10 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     use super::*;
-    use crate::clock::BUILD_EPOCH;
+    use crate::base::clock::BUILD_EPOCH;
+    use crate::base::message::{Attachment, Envelope, Media, SessionKey};
     use crate::config::schema::Tools;
-    use crate::files::Places;
-    use crate::message::{Attachment, Envelope, Media, SessionKey};
+    use crate::sandbox::files::Places;
     use crate::sys::beneath::Resolver;
 
     const DAY: i64 = 24 * 60 * 60;

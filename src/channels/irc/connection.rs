@@ -14,19 +14,19 @@ use super::person::Place;
 use super::person::people::People;
 use super::receive::{self, ReceiverParts};
 use super::settings::Settings;
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::error::Result;
+use crate::base::limits::channels::irc::{REGISTER_TIME, TOTAL, TOTAL_SPAN};
+use crate::base::limits::channels::{CALL_TIME, DOWNLOAD_BYTES, UPLOAD_BYTES};
+use crate::base::message::Address;
 use crate::channels::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
 use crate::channels::intake::Intake;
 use crate::channels::table::Making;
-use crate::clock::Stopwatch;
-use crate::error::Result;
-use crate::limits::channels::irc::{REGISTER_TIME, TOTAL, TOTAL_SPAN};
-use crate::limits::channels::{CALL_TIME, DOWNLOAD_BYTES, UPLOAD_BYTES};
-use crate::markup;
-use crate::message::Address;
+use crate::text::markup;
 use hub::{Handed, Hub, Message};
 
 /// IRC, as the configuration describes it.

@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use crate::limits::channels::irc::{PIECE_LINES, TEXT_BYTES};
-use crate::markup::split::{Limit, Unit};
-use crate::markup::{Document, Format, Level, Style};
+use crate::base::limits::channels::irc::{PIECE_LINES, TEXT_BYTES};
+use crate::text::markup::split::{Limit, Unit};
+use crate::text::markup::{Document, Format, Level, Style};
 
 const BOLD: char = '\u{2}';
 const ITALIC: char = '\u{1d}';
@@ -195,7 +195,7 @@ fn toggle(open: &mut Vec<char>, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::render;
+    use crate::text::markup::render;
     use proptest::prelude::*;
 
     fn written(markdown: &str) -> Vec<String> {

@@ -8,9 +8,9 @@ use chrono::DateTime;
 use super::format::strip;
 use super::session::Session;
 use super::session::line::{Line, Source};
+use crate::base::limits::channels::irc::{BATCHES, ID_BYTES, SEEN};
 use crate::channels::slack::with_slash;
 use crate::config::schema::GroupPolicy;
-use crate::limits::channels::irc::{BATCHES, ID_BYTES, SEEN};
 
 /// Begins and ends what is meant for programs (CTCP). <https://modern.ircdocs.horse/ctcp>
 const CTCP: char = '\u{1}';

@@ -10,9 +10,9 @@ pub mod people;
 use super::NAME;
 use super::session::line::Source;
 use super::session::support::CaseMapping;
+use crate::base::limits::channels::irc::ID_BYTES;
+use crate::base::message::Address;
 use crate::channels::adapter::{Failure, Sent};
-use crate::limits::channels::irc::ID_BYTES;
-use crate::message::Address;
 
 /// What an id tells about a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,21 +22,21 @@ use super::person::{Place, Proof, channel_of, identify};
 use super::session::line::{Line, write};
 use super::session::outgoing::AllBegun;
 use super::texts;
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::language::Language;
+use crate::base::limits::channels::irc::{
+    EXPLAIN_INTERVAL, EXPLAINED, FINISH_TIME, PASTED, PING_INTERVAL, STATE_BYTES, STEADY, UNSTORED,
+};
+use crate::base::limits::channels::{CALL_TIME, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE};
+use crate::base::message::{Envelope, Sender};
 use crate::channels::backoff::{Backoff, doubled, with_jitter};
 use crate::channels::health::Task;
 use crate::channels::intake::{Incoming, Intake};
 use crate::channels::names::clean_name;
 use crate::channels::whatsapp::history::History;
-use crate::clock::Stopwatch;
-use crate::language::Language;
-use crate::limits::channels::irc::{
-    EXPLAIN_INTERVAL, EXPLAINED, FINISH_TIME, PASTED, PING_INTERVAL, STATE_BYTES, STEADY, UNSTORED,
-};
-use crate::limits::channels::{CALL_TIME, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE};
-use crate::message::{Envelope, Sender};
-use crate::state::{Damaged, Policy, StateFile};
+use crate::store::state::{Damaged, Policy, StateFile};
 use crate::sys::{memory, random};
 use kept::Held;
 use paste::{Paste, Whole};

@@ -15,8 +15,8 @@ pub use pace::Pace;
 use rooms::Rooms;
 
 use super::settings::Settings;
-use crate::limits::channels::SAID_CHARS;
-use crate::limits::channels::irc::{
+use crate::base::limits::channels::SAID_CHARS;
+use crate::base::limits::channels::irc::{
     NICK_TRIES, PING_INTERVAL, PONG_TIME, PREFIX_HOST_BYTES, PREFIX_USER_BYTES, REGAIN_INTERVAL,
     REGISTER_TIME, TEXT_BYTES, TEXT_BYTES_MIN,
 };

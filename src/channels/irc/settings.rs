@@ -1,9 +1,9 @@
 //! What the configuration says about IRC.
 
 use super::person::{has_host, is_channel, is_mask};
+use crate::base::limits::channels::irc::{CHANNELS, TRIAL_NICK_CHARS};
+use crate::base::secret::Secret;
 use crate::config::schema::{Bot, GroupPolicy};
-use crate::limits::channels::irc::{CHANNELS, TRIAL_NICK_CHARS};
-use crate::secret::Secret;
 use crate::sys::random;
 
 use std::time::Duration;

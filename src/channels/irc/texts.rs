@@ -1,6 +1,6 @@
 //! What the channel itself says to people.
 
-use crate::language::texts;
+use crate::base::language::texts;
 
 texts! {
     /// To a person whom the server does not vouch for, where it does so for others; `mask` is what it shows of them.
@@ -21,6 +21,6 @@ texts! {
 mod tests {
     #[test]
     fn both_languages_are_there() {
-        crate::language::check_table(super::TABLE);
+        crate::base::language::check_table(super::TABLE);
     }
 }

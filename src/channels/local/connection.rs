@@ -13,23 +13,23 @@ use serde_json::{Value, json};
 use super::hub::Hub;
 use super::wire::{chat_of, post};
 use super::{NAME, receive, socket_path};
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use crate::base::limits::channels::TOTAL_SPAN;
+use crate::base::limits::channels::local as limits;
+use crate::base::message::Address;
 use crate::channels::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
 use crate::channels::discord::markdown::Markdown;
 use crate::channels::intake::Intake;
 use crate::channels::names::clean_file_name;
-use crate::clock::Clock;
 use crate::config::channels::Bot;
-use crate::error::{Error, Result};
-use crate::limits::channels::TOTAL_SPAN;
-use crate::limits::channels::local as limits;
-use crate::markup::split::{Limit, Unit};
-use crate::markup::{self, Document, Format, has_scheme};
-use crate::message::Address;
 use crate::sys::{file::private_folder, random};
+use crate::text::markup::split::{Limit, Unit};
+use crate::text::markup::{self, Document, Format, has_scheme};
 
 /// Where files for programs are, below the folder `state`.
 const FILES: &str = "local";

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::limits::channels::local::{CHATS, PROGRAMS, WRITE_TIME};
-use crate::sync::Mutex;
+use crate::base::limits::channels::local::{CHATS, PROGRAMS, WRITE_TIME};
+use crate::base::sync::Mutex;
 
 /// The programs that are connected. The receiving thread adds and removes them; the delivering ones write to them.
 #[derive(Default)]

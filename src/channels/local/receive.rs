@@ -15,14 +15,14 @@ use serde_json::json;
 
 use super::hub::{Hub, Program};
 use super::wire::{self, Line};
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Clock;
+use crate::base::limits::channels::PATIENCE;
+use crate::base::limits::channels::local::{LINE_BYTES, READ_BYTES, WAIT, WRITE_TIME};
 use crate::channels::backoff::Backoff;
 use crate::channels::health::Task;
 use crate::channels::intake::{Incoming, Intake};
-use crate::clock::Clock;
-use crate::limits::channels::PATIENCE;
-use crate::limits::channels::local::{LINE_BYTES, READ_BYTES, WAIT, WRITE_TIME};
 use crate::sys::memory;
 
 /// What the thread works with.

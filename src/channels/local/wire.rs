@@ -3,14 +3,15 @@
 use serde_json::{Map, Value, json};
 
 use super::NAME;
+use crate::base::json as parser;
+use crate::base::language::Language;
+use crate::base::limits::channels::MESSAGE_FILES;
+use crate::base::limits::channels::local::{CHATS, ID_BYTES};
+use crate::base::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
 use crate::channels::adapter::{Button, Post};
 use crate::channels::intake::{Incoming, relayed};
 use crate::channels::names::{clean_file_name, clean_name};
-use crate::language::Language;
-use crate::limits::channels::MESSAGE_FILES;
-use crate::limits::channels::local::{CHATS, ID_BYTES};
-use crate::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
-use crate::{json as parser, text::truncate_chars};
+use crate::text::truncate_chars;
 
 /// What a line means.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The account and its settings, as the configuration has them. Pure.
 
+use crate::base::limits::channels::DOWNLOAD_BYTES;
+use crate::base::secret::Secret;
 use crate::config::channels::{Bot, GroupPolicy};
-use crate::limits::channels::DOWNLOAD_BYTES;
-use crate::secret::Secret;
 
 /// An account at a homeserver.
 #[derive(Debug)]

@@ -8,8 +8,8 @@
 use std::fmt::Write;
 
 use super::NAME;
-use crate::limits::channels::matrix::ID_BYTES;
-use crate::message::Address;
+use crate::base::limits::channels::matrix::ID_BYTES;
+use crate::base::message::Address;
 
 /// Where a message goes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,23 +12,23 @@ use super::address::{Target, address, is_id};
 use super::api::{Api, Shared, new_transaction};
 use super::html::{self, Html};
 use super::receive::{self, ReceiverParts};
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Clock;
+use crate::base::error::Result;
+use crate::base::limits::channels::matrix::{TOTAL, TYPING_INTERVAL, UPLOAD_BYTES};
+use crate::base::limits::channels::{
+    BUTTON_DATA_BYTES, CALL_TIME, CHAT_INTERVAL, PATIENCE, TEST_PATIENCE, TOTAL_SPAN,
+};
+use crate::base::message::Address;
 use crate::channels::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
 use crate::channels::intake::Intake;
 use crate::channels::names;
-use crate::clock::Clock;
 use crate::config::channels::Bot;
-use crate::error::Result;
-use crate::http::Tls;
-use crate::limits::channels::matrix::{TOTAL, TYPING_INTERVAL, UPLOAD_BYTES};
-use crate::limits::channels::{
-    BUTTON_DATA_BYTES, CALL_TIME, CHAT_INTERVAL, PATIENCE, TEST_PATIENCE, TOTAL_SPAN,
-};
-use crate::markup;
-use crate::message::Address;
+use crate::net::http::Tls;
+use crate::text::markup;
 
 /// Matrix, as the configuration describes it.
 pub struct Matrix {

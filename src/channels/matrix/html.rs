@@ -6,11 +6,11 @@
 
 use std::ops::Range;
 
-use crate::limits::channels::matrix::{
+use crate::base::limits::channels::matrix::{
     LINK_BYTES, PIECE_BYTES, PIECE_HTML_BYTES, PIECE_JSON_BYTES,
 };
-use crate::markup::split::{Limit, Unit};
-use crate::markup::{self, Document, Format, Level, Style};
+use crate::text::markup::split::{Limit, Unit};
+use crate::text::markup::{self, Document, Format, Level, Style};
 
 /// Matrix's HTML as a format.
 pub struct Html;

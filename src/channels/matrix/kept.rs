@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::sync::Invitation;
-use crate::limits::channels::matrix::{INVITATIONS, STATE_BYTES, TOLD_ROOMS};
-use crate::state::file::{Damaged, Policy, StateFile};
+use crate::base::limits::channels::matrix::{INVITATIONS, STATE_BYTES, TOLD_ROOMS};
+use crate::store::state::file::{Damaged, Policy, StateFile};
 
 /// The content of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

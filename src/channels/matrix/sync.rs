@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::address::{is_id, is_user};
+use crate::base::json::{Members, envelope_from_str};
+use crate::base::limits::channels::matrix::{MISSED_EVENTS, TIMELINE_EVENTS, TOKEN_BYTES};
 use crate::channels::names;
-use crate::json::{Members, envelope_from_str};
-use crate::limits::channels::matrix::{MISSED_EVENTS, TIMELINE_EVENTS, TOKEN_BYTES};
 
 /// The kinds of events in timelines that are of use.
 const KINDS: [&str; 5] = [

@@ -1,6 +1,6 @@
 //! What the channel itself says to people.
 
-use crate::language::texts;
+use crate::base::language::texts;
 
 texts! {
     /// In a room whose messages cannot be read.
@@ -20,6 +20,6 @@ texts! {
 mod tests {
     #[test]
     fn both_languages_are_there() {
-        crate::language::check_table(super::TABLE);
+        crate::base::language::check_table(super::TABLE);
     }
 }

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::cancel::Cancel;
+use crate::base::cancel::Cancel;
+use crate::base::error::{Error, Result};
+use crate::base::json;
+use crate::base::limits::channels::{IDLE, JSON_LEVELS_MAX, LONGEST_WAIT, SAID_CHARS, USUAL_WAIT};
+use crate::base::limits::http::BODY_BYTES;
+use crate::base::secret::{Eraser, Secret};
 use crate::channels::adapter::{Failure, Sent};
 use crate::config::schema::Bot;
-use crate::error::{Error, Result};
-use crate::http::{Client, Method, Settings, Tls};
-use crate::json;
-use crate::limits::channels::{IDLE, JSON_LEVELS_MAX, LONGEST_WAIT, SAID_CHARS, USUAL_WAIT};
-use crate::limits::http::BODY_BYTES;
-use crate::secret::{Eraser, Secret};
+use crate::net::http::{Client, Method, Settings, Tls};
 use crate::text::one_line;
 
 /// The error for a wrong token.

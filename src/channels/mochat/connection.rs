@@ -8,21 +8,21 @@ use super::NAME;
 use super::api::Api;
 use super::event::{is_id, is_session};
 use super::receive::{self, ReceiverParts};
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::error::Result;
+use crate::base::limits::channels::mochat::{MESSAGE_CHARS, TOTAL, TOTAL_SPAN};
+use crate::base::limits::channels::{
+    CHAT_INTERVAL, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE, UPLOAD_BYTES,
+};
+use crate::base::message::Address;
 use crate::channels::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
 use crate::channels::intake::Intake;
 use crate::channels::table::Making;
-use crate::error::Result;
-use crate::limits::channels::mochat::{MESSAGE_CHARS, TOTAL, TOTAL_SPAN};
-use crate::limits::channels::{
-    CHAT_INTERVAL, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE, UPLOAD_BYTES,
-};
-use crate::markup::split::{Limit, Unit};
-use crate::markup::{self, Plain};
-use crate::message::Address;
+use crate::text::markup::split::{Limit, Unit};
+use crate::text::markup::{self, Plain};
 
 /// How a message is measured.
 const PLAIN: Plain = Plain(Limit {

@@ -4,13 +4,13 @@ use chrono::DateTime;
 use serde_json::Value;
 
 use super::NAME;
+use crate::base::json;
+use crate::base::language::Language;
+use crate::base::limits::channels::mochat::{CONTENT_BYTES, ID_BYTES};
+use crate::base::message::{Address, Envelope, Sender};
 use crate::channels::intake::{Incoming, relayed};
 use crate::channels::names;
 use crate::config::schema::GroupPolicy;
-use crate::json;
-use crate::language::Language;
-use crate::limits::channels::mochat::{CONTENT_BYTES, ID_BYTES};
-use crate::message::{Address, Envelope, Sender};
 use crate::text::truncate_bytes;
 
 /// How the ids of sessions begin; all others are panels.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::channels::mochat::TARGETS;
+use crate::base::limits::channels::mochat::TARGETS;
 
 /// What was read, by the ids of sessions and panels.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

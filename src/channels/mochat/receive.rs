@@ -8,21 +8,21 @@ use serde_json::{Value, json};
 use super::api::Api;
 use super::event::{Reader, is_id, is_session, time};
 use super::places::Places;
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::error::Error;
+use crate::base::json;
+use crate::base::limits::channels::mochat::{
+    MESSAGES, PANEL_LOOK, POLL_INTERVAL, REFRESH, STATE_BYTES, TARGETS, WATCH_MS_MIN,
+};
+use crate::base::limits::channels::{CALL_TIME, INBOX_BACKOFF, PATIENCE};
 use crate::channels::adapter::Failure;
 use crate::channels::backoff::Backoff;
 use crate::channels::health::Task;
 use crate::channels::intake::{Incoming, Intake};
 use crate::channels::table::Making;
-use crate::clock::Stopwatch;
-use crate::error::Error;
-use crate::json;
-use crate::limits::channels::mochat::{
-    MESSAGES, PANEL_LOOK, POLL_INTERVAL, REFRESH, STATE_BYTES, TARGETS, WATCH_MS_MIN,
-};
-use crate::limits::channels::{CALL_TIME, INBOX_BACKOFF, PATIENCE};
-use crate::state::{Damaged, Policy, StateFile};
+use crate::store::state::{Damaged, Policy, StateFile};
 use crate::sys::memory;
 
 /// The file with what was read.

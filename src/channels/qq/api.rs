@@ -12,21 +12,21 @@ use serde_json::{Value, json};
 
 use super::fault::{self, Fault};
 use super::place::Place;
-use crate::cancel::Cancel;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::json;
+use crate::base::limits::channels::qq::{TOKEN_BYTES, TOKEN_MARGIN, TOKEN_TIMES, UPLOAD_BYTES};
+use crate::base::limits::channels::{IDLE, JSON_LEVELS_MAX};
+use crate::base::limits::http::BODY_BYTES;
+use crate::base::secret::{Eraser, Secret};
+use crate::base::sync::Mutex;
 use crate::channels::adapter::{Failure, Sent, Upload};
 use crate::channels::discord::api::percent_encode;
 use crate::channels::multipart::Form;
 use crate::channels::names;
-use crate::clock::Stopwatch;
 use crate::config::schema::Bot;
-use crate::error::{Error, Result};
-use crate::http::{self, Client, Method, Response, Settings, Tls, address};
-use crate::json;
-use crate::limits::channels::qq::{TOKEN_BYTES, TOKEN_MARGIN, TOKEN_TIMES, UPLOAD_BYTES};
-use crate::limits::channels::{IDLE, JSON_LEVELS_MAX};
-use crate::limits::http::BODY_BYTES;
-use crate::secret::{Eraser, Secret};
-use crate::sync::Mutex;
+use crate::net::http::{self, Client, Method, Response, Settings, Tls, address};
 
 /// QQ's own servers, and those for bots that are not published.
 const API: &str = "https://api.sgroup.qq.com";

@@ -15,29 +15,31 @@ use super::fault::{Fault, without_links};
 use super::place::Place;
 use super::receive::{self, ReceiverParts};
 use super::replies::{Chat, Choice, Replies};
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Clock;
+use crate::base::error::Result;
+use crate::base::limits::channels::qq::{
+    BUTTON_DATA_BYTES, CHOICES, LABEL_CHARS, MESSAGE_CHARS, REPLY_LOOK, ROW_BUTTONS, SEQUENCE_MAX,
+    STATE_BYTES, TOTAL, TOTAL_SPAN, UPLOAD_BYTES,
+};
+use crate::base::limits::channels::{
+    CALL_TIME, CHAT_INTERVAL, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE,
+};
+use crate::base::message::Address;
+use crate::base::sync::Mutex;
 use crate::channels::adapter::{
     Adapter, Button, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
 use crate::channels::discord::markdown::Markdown;
 use crate::channels::intake::Intake;
 use crate::channels::table::Making;
-use crate::clock::Clock;
 use crate::config::schema::Bot;
-use crate::error::Result;
-use crate::http::Tls;
-use crate::limits::channels::qq::{
-    BUTTON_DATA_BYTES, CHOICES, LABEL_CHARS, MESSAGE_CHARS, REPLY_LOOK, ROW_BUTTONS, SEQUENCE_MAX,
-    STATE_BYTES, TOTAL, TOTAL_SPAN, UPLOAD_BYTES,
-};
-use crate::limits::channels::{CALL_TIME, CHAT_INTERVAL, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE};
-use crate::markup::split::{Limit, Unit};
-use crate::markup::{self, Plain};
-use crate::message::Address;
-use crate::state::{Damaged, Policy, StateFile};
-use crate::sync::Mutex;
+use crate::net::http::Tls;
+use crate::store::state::{Damaged, Policy, StateFile};
 use crate::sys::random;
+use crate::text::markup::split::{Limit, Unit};
+use crate::text::markup::{self, Plain};
 use crate::text::truncate_chars;
 
 /// The file with the session and the messages that can be replied to.

@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use super::NAME;
 use super::place::{Place, is_id};
+use crate::base::json;
+use crate::base::language::Language;
+use crate::base::limits::channels::qq::ID_BYTES;
+use crate::base::limits::channels::{JSON_LEVELS_MAX, MESSAGE_FILES};
+use crate::base::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
 use crate::channels::intake::{Incoming, relayed};
 use crate::channels::names;
 use crate::config::schema::GroupPolicy;
-use crate::json;
-use crate::language::Language;
-use crate::limits::channels::qq::ID_BYTES;
-use crate::limits::channels::{JSON_LEVELS_MAX, MESSAGE_FILES};
-use crate::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
 
 /// The meaning of an event.
 #[derive(Debug, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::base::json;
+use crate::base::limits::channels::{JSON_LEVELS_MAX, LONGEST_WAIT, SAID_CHARS, USUAL_WAIT};
 use crate::channels::adapter::Failure;
-use crate::json;
-use crate::limits::channels::{JSON_LEVELS_MAX, LONGEST_WAIT, SAID_CHARS, USUAL_WAIT};
 use crate::text::one_line;
 
 /// The error for a wrong AppID or AppSecret.

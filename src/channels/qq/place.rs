@@ -4,9 +4,9 @@
 //! the private chat with a member of a guild `dm-ID`, by the id of the guild that QQ makes for it.
 
 use super::NAME;
+use crate::base::limits::channels::qq::{GROUP_REPLY_MS, ID_BYTES, PRIVATE_REPLY_MS};
+use crate::base::message::Address;
 use crate::channels::adapter::{Failure, Sent};
-use crate::limits::channels::qq::{GROUP_REPLY_MS, ID_BYTES, PRIVATE_REPLY_MS};
-use crate::message::Address;
 
 /// A chat, by its kind and QQ's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

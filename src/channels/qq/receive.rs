@@ -14,24 +14,24 @@ use super::connection::{Memory, Qq};
 use super::event::{Meaning, read};
 use super::fault::BAD_SECRET;
 use super::place::Place;
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::{Clock, Stopwatch};
+use crate::base::error::Error;
+use crate::base::limits::channels::qq::STEADY;
+use crate::base::limits::channels::{
+    CALL_TIME, FILE_TRIES, FIRST_WAIT, IDLE, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE,
+    PRESS_PATIENCE,
+};
+use crate::base::secret::Secret;
 use crate::channels::adapter::Failure;
 use crate::channels::backoff::{Backoff, doubled, with_jitter};
 use crate::channels::discord::session::{Action, Outgoing, Scope, Session};
 use crate::channels::health::Task;
 use crate::channels::intake::{Incoming, Intake};
-use crate::clock::{Clock, Stopwatch};
 use crate::config::schema::Bot;
-use crate::error::Error;
-use crate::http::websocket::{Received, Websocket};
-use crate::http::{Settings, Tls};
-use crate::limits::channels::qq::STEADY;
-use crate::limits::channels::{
-    CALL_TIME, FILE_TRIES, FIRST_WAIT, IDLE, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE,
-    PRESS_PATIENCE,
-};
-use crate::secret::Secret;
+use crate::net::http::websocket::{Received, Websocket};
+use crate::net::http::{Settings, Tls};
 use crate::sys::{memory, random};
 
 /// Closes a connection so that the session can be resumed.

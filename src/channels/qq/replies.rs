@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::place::Place;
-use crate::limits::channels::qq::{CHAT_MESSAGES, CHATS, KEYS, NO_ACTIVE_MS, REPLIES};
+use crate::base::limits::channels::qq::{CHAT_MESSAGES, CHATS, KEYS, NO_ACTIVE_MS, REPLIES};
 
 /// A message of a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,7 +175,7 @@ impl Replies {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::channels::qq::{GROUP_REPLY_MS, PRIVATE_REPLY_MS};
+    use crate::base::limits::channels::qq::{GROUP_REPLY_MS, PRIVATE_REPLY_MS};
     use proptest::prelude::*;
 
     const ANA: Place<'_> = Place::Person("ANA");

@@ -12,20 +12,20 @@ use serde_json::{Value, json};
 
 use self::explain::refusal;
 use super::{NAME, is_id};
-use crate::cancel::Cancel;
-use crate::channels::adapter::{Button, Failure, Post, Sent};
-use crate::channels::discord::RateLimits;
-use crate::error::{Error, Result};
-use crate::http::{self, Client, Response, Settings, Tls};
-use crate::json::Members;
-use crate::limits::channels::slack::{
+use crate::base::cancel::Cancel;
+use crate::base::error::{Error, Result};
+use crate::base::json::Members;
+use crate::base::limits::channels::slack::{
     EDIT_UNITS, LABEL_CHARS, MISSED_MESSAGES, ROW_BUTTONS, ROWS, SENT_MESSAGES, SHORT_WAIT,
     URL_BYTES,
 };
-use crate::limits::channels::{IDLE, LONGEST_WAIT, USUAL_WAIT};
-use crate::limits::http::BODY_BYTES;
-use crate::markup::split::{Limit, Unit};
-use crate::secret::{Eraser, Secret};
+use crate::base::limits::channels::{IDLE, LONGEST_WAIT, USUAL_WAIT};
+use crate::base::limits::http::BODY_BYTES;
+use crate::base::secret::{Eraser, Secret};
+use crate::channels::adapter::{Button, Failure, Post, Sent};
+use crate::channels::discord::RateLimits;
+use crate::net::http::{self, Client, Response, Settings, Tls};
+use crate::text::markup::split::{Limit, Unit};
 use crate::text::truncate_chars;
 
 use super::mrkdwn::{escape, sections};
@@ -528,7 +528,7 @@ mod tests {
             buttons: &buttons,
             ..Post::default()
         };
-        let written: Value = crate::json::from_str(&blocks(&post)).unwrap();
+        let written: Value = crate::base::json::from_str(&blocks(&post)).unwrap();
         assert_eq!(written[0]["text"]["text"], "*a* &amp; b");
         assert_eq!(written.as_array().unwrap().len(), 4);
         assert_eq!(written[3]["elements"][0]["value"], "w:5");
@@ -547,7 +547,7 @@ mod tests {
             text: &"A line of a long text.\n".repeat(300),
             ..bare
         };
-        let written: Value = crate::json::from_str(&blocks(&long)).unwrap();
+        let written: Value = crate::base::json::from_str(&blocks(&long)).unwrap();
         assert_eq!(written.as_array().unwrap().len(), 3);
         let plain = Post {
             text: "a & <b>",

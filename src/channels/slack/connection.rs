@@ -12,8 +12,16 @@ use super::mrkdwn;
 use super::receive::{self, ReceiverParts};
 use super::sent::Sent as SentBefore;
 use super::{NAME, is_id, micros};
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use crate::base::json::Members;
+use crate::base::limits::channels::slack::{BUTTON_DATA_BYTES, EDIT_INTERVAL, SENT_PAGES, TOTAL};
+use crate::base::limits::channels::{
+    CALL_TIME, CHAT_INTERVAL, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE, TOTAL_SPAN, UPLOAD_BYTES,
+};
+use crate::base::message::Address;
 use crate::channels::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
@@ -21,16 +29,8 @@ use crate::channels::discord::RateLimits;
 use crate::channels::intake::Intake;
 use crate::channels::names;
 use crate::channels::table::Making;
-use crate::clock::Clock;
-use crate::error::{Error, Result};
-use crate::http::Tls;
-use crate::json::Members;
-use crate::limits::channels::slack::{BUTTON_DATA_BYTES, EDIT_INTERVAL, SENT_PAGES, TOTAL};
-use crate::limits::channels::{
-    CALL_TIME, CHAT_INTERVAL, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE, TOTAL_SPAN, UPLOAD_BYTES,
-};
-use crate::markup;
-use crate::message::Address;
+use crate::net::http::Tls;
+use crate::text::markup;
 
 /// The names of emoji that are likely as a reaction, which Slack knows by their names only.
 const EMOJI: [(&str, &str); 14] = [

@@ -6,14 +6,14 @@ pub(super) mod text;
 
 use self::text::{Use, decode, of_ours, with_slash};
 use super::{NAME, is_id, micros};
+use crate::base::json::Members;
+use crate::base::language::Language;
+use crate::base::limits::channels::QUOTE_CHARS;
+use crate::base::limits::channels::slack::{BUTTON_DATA_BYTES, TOKEN_BYTES, URL_BYTES};
+use crate::base::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
 use crate::channels::intake::Incoming;
 use crate::channels::names;
 use crate::config::channels::GroupPolicy;
-use crate::json::Members;
-use crate::language::Language;
-use crate::limits::channels::QUOTE_CHARS;
-use crate::limits::channels::slack::{BUTTON_DATA_BYTES, TOKEN_BYTES, URL_BYTES};
-use crate::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
 use crate::text::ellipsize_chars;
 
 /// The kinds of messages that people write, besides the usual one.

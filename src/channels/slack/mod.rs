@@ -65,7 +65,7 @@ fn check(bot: &Bot) -> Option<&'static str> {
 
 /// Whether a text can be an id of Slack's: it becomes a part of a request.
 fn is_id(text: &str) -> bool {
-    let fits = (2..=crate::limits::channels::slack::ID_BYTES).contains(&text.len());
+    let fits = (2..=crate::base::limits::channels::slack::ID_BYTES).contains(&text.len());
     fits && text
         .bytes()
         .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())

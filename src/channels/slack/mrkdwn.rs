@@ -9,9 +9,9 @@ mod tests;
 
 use std::ops::Range;
 
-use crate::limits::channels::slack::{EDIT_UNITS, LINK_CHARS, MESSAGE_UNITS, SECTION_UNITS};
-use crate::markup::split::{Limit, Unit};
-use crate::markup::{Document, Format, Level, Style, has_scheme};
+use crate::base::limits::channels::slack::{EDIT_UNITS, LINK_CHARS, MESSAGE_UNITS, SECTION_UNITS};
+use crate::text::markup::split::{Limit, Unit};
+use crate::text::markup::{Document, Format, Level, Style, has_scheme};
 
 /// Makes an edge of a word where there is none.
 const ZERO_WIDTH_SPACE: char = '\u{200b}';

@@ -20,26 +20,26 @@ use super::NAME;
 use super::api::{Access, Api};
 use super::connection::{Slack, identify};
 use super::event::{Known, Me, Reader, Scope, shown};
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::{Clock, Stopwatch};
+use crate::base::error::Error;
+use crate::base::json::Members;
+use crate::base::limits::channels::slack::{
+    MENTIONS, NAME_PATIENCE, OLD_TIME, PEOPLE, STEADY, TURN_TIME, WAITING_FRAMES,
+};
+use crate::base::limits::channels::{
+    CALL_TIME, FIRST_WAIT, IDLE, INBOX_BACKOFF, MISSED_TIME, MISSED_TURN, PATIENCE, PRESS_PATIENCE,
+};
+use crate::base::message::Address;
 use crate::channels::adapter::{Failure, Sent};
 use crate::channels::backoff::{Backoff, doubled, with_jitter};
 use crate::channels::health::Task;
 use crate::channels::intake::{Incoming, Intake};
 use crate::channels::missed::Missed;
 use crate::channels::texts::no_access;
-use crate::clock::{Clock, Stopwatch};
-use crate::error::Error;
-use crate::http::websocket::{Received, Websocket};
-use crate::http::{Settings, Tls};
-use crate::json::Members;
-use crate::limits::channels::slack::{
-    MENTIONS, NAME_PATIENCE, OLD_TIME, PEOPLE, STEADY, TURN_TIME, WAITING_FRAMES,
-};
-use crate::limits::channels::{
-    CALL_TIME, FIRST_WAIT, IDLE, INBOX_BACKOFF, MISSED_TIME, MISSED_TURN, PATIENCE, PRESS_PATIENCE,
-};
-use crate::message::Address;
+use crate::net::http::websocket::{Received, Websocket};
+use crate::net::http::{Settings, Tls};
 use crate::sys::memory;
 
 /// Closes a connection.

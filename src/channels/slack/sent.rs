@@ -6,9 +6,9 @@
 
 use std::collections::VecDeque;
 
-use crate::limits::channels::slack::{OPEN_UPLOADS, PRIVATE_CHATS, SETTLED};
-use crate::message::Address;
-use crate::sync::Mutex;
+use crate::base::limits::channels::slack::{OPEN_UPLOADS, PRIVATE_CHATS, SETTLED};
+use crate::base::message::Address;
+use crate::base::sync::Mutex;
 
 /// See the module.
 #[derive(Debug, Default)]

@@ -67,16 +67,16 @@ fn add_part(album: &mut Received, part: Received) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Envelope;
+    use crate::base::message::Envelope;
 
     #[test]
     fn albums_that_are_not_for_us_are_dropped_and_those_of_two_chats_kept_apart() {
         let part = |number: u64, chat: &str, addressed: bool| {
-            let address = crate::message::Address::new("telegram", chat);
+            let address = crate::base::message::Address::new("telegram", chat);
             Meaning::Message(Box::new(Received {
                 message: Envelope {
                     id: format!("telegram:{number}"),
-                    ..Envelope::written(&address, crate::message::Sender::default(), "")
+                    ..Envelope::written(&address, crate::base::message::Sender::default(), "")
                 },
                 username: String::new(),
                 album: Some("a".to_owned()),

@@ -7,24 +7,24 @@ use std::time::Duration;
 
 use super::api::{Api, ApiError, Button, ChatTarget, MessageBody, SendAs, Upload};
 use super::{html, receive};
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
-use crate::channels::adapter::{
-    self, Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent,
-};
-use crate::channels::intake::Intake;
-use crate::clock::Clock;
-use crate::config::schema;
-use crate::error::{Error, Result};
-use crate::http::Tls;
-use crate::language::Language;
-use crate::limits::channels::{
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::channels::{
     BUTTON_DATA_BYTES, CALL_TIME, CHAT_INTERVAL, DOWNLOAD_BYTES, GROUP_MESSAGES, GROUP_SPAN,
     PATIENCE, PHOTO_BYTES, TEST_PATIENCE, TOTAL_MESSAGES, TOTAL_SPAN, TYPING_INTERVAL,
     UPLOAD_BYTES,
 };
-use crate::markup;
-use crate::message::Address;
+use crate::base::message::Address;
+use crate::channels::adapter::{
+    self, Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent,
+};
+use crate::channels::intake::Intake;
+use crate::config::schema;
+use crate::net::http::Tls;
+use crate::text::markup;
 
 /// The endings of pictures that Telegram shows as such.
 const PHOTO_ENDINGS: [&str; 4] = ["jpg", "jpeg", "png", "webp"];
@@ -261,8 +261,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::bus::Heartbeats;
-    use crate::http::server::{Answer, Server, answer};
+    use crate::base::bus::Heartbeats;
+    use crate::net::http::server::{Answer, Server, answer};
 
     fn telegram(server: &Server) -> Telegram {
         let mut config = schema::Bot::of("telegram");

@@ -6,11 +6,11 @@ mod tests;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::limits::channels::{
+use crate::base::limits::channels::{
     LINK_BYTES, PIECE_ENTITIES, PIECE_HTML_BYTES, PIECE_UNITS, TAGS_BYTES,
 };
-use crate::markup::split::{Limit, Unit};
-use crate::markup::{self, CUT_MARK, Document, Format, Level, Style};
+use crate::text::markup::split::{Limit, Unit};
+use crate::text::markup::{self, CUT_MARK, Document, Format, Level, Style};
 
 // Whatever is open, a message has room for its tags and a character.
 const _: () = assert!(LINK_BYTES + TAGS_BYTES + CUT_MARK.len() < PIECE_HTML_BYTES);

@@ -10,21 +10,21 @@ use super::api::types::Update;
 use super::api::{Api, ApiError, Me};
 use super::trial::Trial;
 use super::update::{self, Meaning, Pressed};
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::{Clock, Stopwatch};
+use crate::base::error::Error;
+use crate::base::limits::channels::{
+    ALBUM_LOOKS, ALBUM_WAIT, INBOX_BACKOFF, LONG_POLL, OFFSET_AGE, PATIENCE, POLL_INTERVAL,
+    PRESS_PATIENCE, UPDATES_AT_ONCE,
+};
+use crate::base::message::Address;
 use crate::channels::backoff::Backoff;
 use crate::channels::health::Task;
 use crate::channels::intake::{Incoming, Intake};
 use crate::channels::texts::set_aside;
-use crate::clock::{Clock, Stopwatch};
 use crate::config::schema::Bot;
-use crate::error::Error;
-use crate::http::Tls;
-use crate::limits::channels::{
-    ALBUM_LOOKS, ALBUM_WAIT, INBOX_BACKOFF, LONG_POLL, OFFSET_AGE, PATIENCE, POLL_INTERVAL,
-    PRESS_PATIENCE, UPDATES_AT_ONCE,
-};
-use crate::message::Address;
+use crate::net::http::Tls;
 use crate::sys::memory;
 
 /// What a receiver is made of.
@@ -343,12 +343,12 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::approval::Answer;
-    use crate::bus::Event;
+    use crate::base::approval::Answer;
+    use crate::base::bus::Event;
+    use crate::base::limits::inbox::MESSAGES;
+    use crate::base::message::{Envelope, SessionKey};
     use crate::channels::intake::tests::scene::Scene;
-    use crate::http::server::{self, Server};
-    use crate::limits::inbox::MESSAGES;
-    use crate::message::{Envelope, SessionKey};
+    use crate::net::http::server::{self, Server};
 
     fn done(result: &Value) -> server::Answer {
         let body = json!({"ok": true, "result": result}).to_string();

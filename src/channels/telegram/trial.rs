@@ -12,8 +12,8 @@ use std::io::Read;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
-use crate::limits::channels::{SET_ASIDE_BYTES, SET_ASIDE_FILES};
+use crate::base::error::{Error, Result};
+use crate::base::limits::channels::{SET_ASIDE_BYTES, SET_ASIDE_FILES};
 use crate::sys::file;
 use crate::sys::process::crash::{self, MARK, MARK_AT};
 use crate::text::truncate_bytes;

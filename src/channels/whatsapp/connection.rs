@@ -12,20 +12,20 @@ use super::markdown::Markdown;
 use super::receive::{self, ReceiverParts};
 use super::socket::Socket;
 use super::{NAME, event, frame};
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::error::{Error, Result};
+use crate::base::limits::channels::whatsapp::{CHAT_INTERVAL, SEND_TIME, TOTAL, TOTAL_SPAN};
+use crate::base::limits::channels::{CALL_TIME, DOWNLOAD_BYTES, UPLOAD_BYTES};
+use crate::base::message::Address;
 use crate::channels::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
 use crate::channels::intake::Intake;
 use crate::channels::table::Making;
 use crate::config::schema::Bot;
-use crate::error::{Error, Result};
-use crate::http::Tls;
-use crate::limits::channels::whatsapp::{CHAT_INTERVAL, SEND_TIME, TOTAL, TOTAL_SPAN};
-use crate::limits::channels::{CALL_TIME, DOWNLOAD_BYTES, UPLOAD_BYTES};
-use crate::markup;
-use crate::message::Address;
+use crate::net::http::Tls;
+use crate::text::markup;
 
 /// WhatsApp, as the configuration describes it.
 pub struct WhatsApp {

@@ -6,10 +6,10 @@
 
 use super::NAME;
 use super::frame::{GROUP, Message};
+use crate::base::language::Language;
+use crate::base::message::{Address, Envelope, Media, RemoteFile, Sender};
 use crate::channels::intake::{Incoming, relayed};
 use crate::config::schema::GroupPolicy;
-use crate::language::Language;
-use crate::message::{Address, Envelope, Media, RemoteFile, Sender};
 
 /// What the bridge writes for a voice message, which it does not deliver.
 const VOICE: &str = "[Voice Message]";

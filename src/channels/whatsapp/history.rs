@@ -4,7 +4,7 @@
 //! messages that were delivered long before, which must not be: their commands would run again. So nothing counts
 //! that is older than the newest message before the interruption. Within a small overlap, ids tell what is new.
 
-use crate::limits::channels::whatsapp::{AHEAD_SECS, OVERLAP_SECS, SAVE_SECS};
+use crate::base::limits::channels::whatsapp::{AHEAD_SECS, OVERLAP_SECS, SAVE_SECS};
 
 /// The times of messages, in seconds since 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,9 +7,9 @@
 
 use std::ops::Range;
 
-use crate::limits::channels::whatsapp::MESSAGE_CHARS;
-use crate::markup::split::{Limit, Unit};
-use crate::markup::{Document, Format, Level, Style};
+use crate::base::limits::channels::whatsapp::MESSAGE_CHARS;
+use crate::text::markup::split::{Limit, Unit};
+use crate::text::markup::{Document, Format, Level, Style};
 
 /// Separates a mark from its word.
 const ZERO_WIDTH_SPACE: char = '\u{200b}';
@@ -231,7 +231,7 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::{draft, render};
+    use crate::text::markup::{draft, render};
     use proptest::prelude::*;
 
     fn written(markdown: &str) -> String {

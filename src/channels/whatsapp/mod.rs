@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub use connection::WhatsApp;
 
 use super::table::{Need, Service};
-use crate::access::Role;
+use crate::base::access::Role;
 use crate::config::schema::Bot;
 
 /// The channel's name in addresses.

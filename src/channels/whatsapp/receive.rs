@@ -12,19 +12,19 @@ use super::event::Reader;
 use super::frame::Frame;
 use super::history::History;
 use super::socket::{Came, Socket};
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::{Clock, Stopwatch};
+use crate::base::error::Error;
+use crate::base::limits::channels::whatsapp::{ANSWER_TIME, LOOK, STATE_BYTES, STEADY};
+use crate::base::limits::channels::{CALL_TIME, INBOX_BACKOFF, PATIENCE};
 use crate::channels::adapter::Failure;
 use crate::channels::backoff::{Backoff, doubled, with_jitter};
 use crate::channels::health::Task;
 use crate::channels::intake::{Incoming, Intake};
-use crate::clock::{Clock, Stopwatch};
 use crate::config::schema::Bot;
-use crate::error::Error;
-use crate::http::Tls;
-use crate::limits::channels::whatsapp::{ANSWER_TIME, LOOK, STATE_BYTES, STEADY};
-use crate::limits::channels::{CALL_TIME, INBOX_BACKOFF, PATIENCE};
-use crate::state::{Damaged, Policy, StateFile};
+use crate::net::http::Tls;
+use crate::store::state::{Damaged, Policy, StateFile};
 use crate::sys::memory;
 
 /// The file with the time of the newest message.

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use super::frame::{self, Frame, NO_TOKEN, WRONG_TOKEN};
-use crate::cancel::Cancel;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::limits::channels::whatsapp::ANSWER_TIME;
+use crate::base::limits::channels::{IDLE, PATIENCE};
 use crate::channels::adapter::Failure;
-use crate::clock::Stopwatch;
 use crate::config::schema::Bot;
-use crate::error::{Error, Result};
-use crate::http::websocket::{Received, Websocket};
-use crate::http::{Settings, Tls};
-use crate::limits::channels::whatsapp::ANSWER_TIME;
-use crate::limits::channels::{IDLE, PATIENCE};
+use crate::net::http::websocket::{Received, Websocket};
+use crate::net::http::{Settings, Tls};
 
 /// What the bridge's close with [`WRONG_TOKEN`] means.
 pub const BAD_TOKEN: &str = "the WhatsApp bridge rejects the token: set channels.whatsapp.bridgeToken to the BRIDGE_TOKEN that \
@@ -131,7 +131,7 @@ fn refused(said: &str) -> Failure {
         return Failure::Down(said);
     }
     if has(&["rate-overlimit", "429"]) {
-        return Failure::RetryAfter(crate::limits::channels::USUAL_WAIT);
+        return Failure::RetryAfter(crate::base::limits::channels::USUAL_WAIT);
     }
     if has(&[
         "jid",

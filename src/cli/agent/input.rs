@@ -3,11 +3,11 @@
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 
+use crate::base::error::{Error, Result};
+use crate::base::limits::cli::{INPUT_BLOCK_BYTES, INPUT_PATIENCE};
 use crate::cli::agent::texts;
 use crate::cli::sessions::size;
 use crate::cli::terminal::print;
-use crate::error::{Error, Result};
-use crate::limits::cli::{INPUT_BLOCK_BYTES, INPUT_PATIENCE};
 use crate::sys::process::readable;
 use crate::tools::FileType;
 

@@ -7,13 +7,13 @@ use std::thread::{self, JoinHandle};
 use super::Ready;
 use crate::agent::Agent;
 use crate::agent::consolidate::{Why, backoff};
-use crate::cancel::Cancel;
-use crate::clock::{Clock, Stopwatch};
-use crate::error::Result;
-use crate::limits::agent::TURN_STACK_BYTES;
-use crate::limits::memory::IDLE_TIME;
-use crate::message::SessionKey;
-use crate::session::Session;
+use crate::base::cancel::Cancel;
+use crate::base::clock::{Clock, Stopwatch};
+use crate::base::error::Result;
+use crate::base::limits::agent::TURN_STACK_BYTES;
+use crate::base::limits::memory::IDLE_TIME;
+use crate::base::message::SessionKey;
+use crate::store::session::Session;
 
 /// The thread, while there is one. It is stopped when this is dropped.
 #[derive(Default)]

@@ -22,15 +22,15 @@ use super::terminal::view::{Mode, View};
 use crate::agent::Agent;
 use crate::agent::commands::describe_ended;
 use crate::agent::host::TurnEvent;
+use crate::base::clock::Clock;
+use crate::base::error::{Exit, Result};
+use crate::base::language::Language;
+use crate::base::limits::cli::INLINED_BYTES;
+use crate::base::message::SessionKey;
 use crate::board::Board;
-use crate::clock::Clock;
-use crate::error::{Exit, Result};
-use crate::http::Pool;
-use crate::language::Language;
-use crate::limits::cli::INLINED_BYTES;
-use crate::message::SessionKey;
-use crate::provider::table::OFFLINE;
-use crate::session::{Session, Settings};
+use crate::models::table::OFFLINE;
+use crate::net::http::Pool;
+use crate::store::session::{Session, Settings};
 
 /// `peacrab agent …`
 #[derive(Debug, Default, Args)]

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::question::Question;
 use super::{Arguments, Ready, opening, texts};
 use crate::agent::{Outcome, Report};
+use crate::base::error::{Error, Exit, Result};
 use crate::cli::Context;
 use crate::cli::terminal::interrupt::Foreground;
 use crate::cli::terminal::mode::Quiet;
@@ -12,7 +13,6 @@ use crate::cli::terminal::print;
 use crate::cli::terminal::status::Status;
 use crate::cli::terminal::view::{Mode, View};
 use crate::cli::usage::to_json;
-use crate::error::{Error, Exit, Result};
 
 /// Asks once, or continues the interrupted turn, and prints the answer.
 pub fn run(

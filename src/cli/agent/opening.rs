@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::texts;
+use crate::base::clock::Clock;
+use crate::base::error::Result;
+use crate::base::limits::cli::{QUESTIONS_KEPT, WINDOWS};
+use crate::base::message::SessionKey;
 use crate::cli::terminal::print;
-use crate::clock::Clock;
-use crate::error::Result;
-use crate::limits::cli::{QUESTIONS_KEPT, WINDOWS};
-use crate::message::SessionKey;
-use crate::session::{Session, Settings, store};
+use crate::store::session::{Session, Settings, store};
 
 /// The conversation of a window without `--session`.
 const DEFAULT: &str = "default";

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 
 use super::input::Clip;
 use super::texts;
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use crate::base::limits::chat::IMAGE_BYTES;
+use crate::base::limits::cli::{ATTACHED_BYTES, ATTACHED_FILES, INLINED_BYTES, SNIFFED_BYTES};
+use crate::base::message::{Attachment, Envelope, Media, SessionKey};
 use crate::channels::intake::new_received_file;
 use crate::cli::sessions::size;
 use crate::cli::terminal::print;
-use crate::clock::Clock;
-use crate::error::{Error, Result};
-use crate::files::Workspace;
-use crate::limits::chat::IMAGE_BYTES;
-use crate::limits::cli::{ATTACHED_BYTES, ATTACHED_FILES, INLINED_BYTES, SNIFFED_BYTES};
-use crate::message::{Attachment, Envelope, Media, SessionKey};
+use crate::sandbox::files::Workspace;
 use crate::sys;
 use crate::tools::FileType;
 

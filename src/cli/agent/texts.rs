@@ -5,7 +5,7 @@ use std::path::Path;
 
 use chrono::{DateTime, FixedOffset};
 
-use crate::error::Error;
+use crate::base::error::Error;
 use crate::text::count_of;
 
 /// There is no question, and nothing that a question could be read from.

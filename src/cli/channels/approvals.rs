@@ -2,12 +2,12 @@
 
 use clap::{Args, Subcommand};
 
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Exit, Result};
+use crate::base::language::Language;
 use crate::cli::Context;
 use crate::cli::terminal::print;
-use crate::clock::Clock;
-use crate::error::{Error, Exit, Result};
-use crate::language::Language;
-use crate::state::{Approvals, LastChat};
+use crate::store::state::{Approvals, LastChat};
 use crate::text::reveal;
 use crate::tools::commands::parse_pattern;
 

@@ -2,13 +2,13 @@
 
 use chrono::DateTime;
 
-use crate::access::{Role, Rules};
+use crate::base::access::{Role, Rules};
+use crate::base::error::Error;
+use crate::base::message::Address;
 use crate::channels::names::title;
 use crate::channels::table::Need;
 use crate::config::channels;
-use crate::error::Error;
-use crate::message::Address;
-use crate::state::pairing::{Offer, Paired};
+use crate::store::state::pairing::{Offer, Paired};
 use crate::text::{count_of, one_line};
 
 pub(super) const NO_GATEWAY: &str = "No gateway is running. Start one with `peacrab gateway`, or install it as a service with \

@@ -5,12 +5,12 @@ use clap::{Arg, Args, Command, CommandFactory, ValueEnum};
 
 use super::terminal::print;
 use super::{Cli, Context};
+use crate::base::error::{Exit, Result};
 use crate::config::channels;
 use crate::config::table::keys;
 use crate::config::{Home, Loaded, load};
-use crate::error::{Exit, Result};
-use crate::provider::table::PROVIDERS;
-use crate::session::store;
+use crate::models::table::PROVIDERS;
+use crate::store::session::store;
 
 const AFTER_HELP: &str = "\
 To install it in bash, in zsh (in a folder of your $fpath) or in fish:

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::base::error::{Error, Result};
 use crate::config::agents::check;
 use crate::config::{Home, Loaded, texts};
-use crate::error::{Error, Result};
 use crate::sys::beneath::real_path;
 use crate::sys::file::private_folder;
 

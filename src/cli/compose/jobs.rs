@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use crate::board::watch;
 use crate::cli::cron::zone_of;
-use crate::clock::Clock;
 use crate::config::{Home, Loaded};
-use crate::cron::Store;
-use crate::error::{Error, Result};
 use crate::gateway::control::{self, CronRequest, Request};
+use crate::schedule::Store;
 use crate::tools::Toolbox;
 use crate::tools::cron::{Planner, Runner};
 use crate::tools::watch::Watches;
-use crate::watch;
 
 /// The jobs; `None` where they are turned off.
 pub fn planner(home: &Home, loaded: &Loaded) -> Option<Arc<Planner>> {

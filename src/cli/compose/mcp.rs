@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::exec_of;
+use crate::base::clock::Clock;
+use crate::base::error::Result;
 use crate::cli::Context;
-use crate::clock::Clock;
 use crate::config::agents::MAIN;
 use crate::config::schema::McpServer;
 use crate::config::{Home, Loaded};
-use crate::error::Result;
-use crate::http::Tls;
-use crate::mcp::servers::{Parts, Servers};
-use crate::mcp::stdio::{Launcher, Sandboxed};
+use crate::net::http::Tls;
+use crate::tools::mcp::client::servers::{Parts, Servers};
+use crate::tools::mcp::client::stdio::{Launcher, Sandboxed};
 use crate::tools::mcp::{Logins, Mcp};
 
 /// The tools of the servers that are enabled; `None` when there are none. Nothing is started. The running

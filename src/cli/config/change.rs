@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use super::check::check_start;
 use super::{find_setting, masked, texts};
+use crate::base::error::{Error, Result};
 use crate::cli::terminal::print;
 use crate::cli::{Context, service};
 use crate::config::load::{load_text, save, text_with, text_without};
 use crate::config::table::{self, Key};
-use crate::error::{Error, Result};
 use crate::gateway::control;
 
 /// Sets a setting in the file. null resets it, unless null is one of its values.

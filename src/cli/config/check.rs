@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::texts;
+use crate::base::error::Result;
 use crate::cli::compose::{check_agents, models_of, open_workspace, tls};
 use crate::cli::{Context, gateway};
 use crate::config::Loaded;
 use crate::config::resolve::Folders;
-use crate::error::Result;
-use crate::provider::table::known;
+use crate::models::table::known;
 use crate::tools::commands::risk::Patterns;
 
 /// Fails as a start would fail. Returns warnings: what starts, but will not work.

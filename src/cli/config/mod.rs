@@ -12,14 +12,14 @@ use serde_json::{Map, Value};
 
 use super::Context;
 use super::terminal::print;
+use crate::base::error::{Error, Exit, Result};
+use crate::base::limits::cli::IGNORED_SHOWN;
+use crate::base::secret::Secret;
 use crate::config::agents::table::members;
 use crate::config::check::{Installation, safe_path, weaknesses};
 use crate::config::settings::{Source, insert};
 use crate::config::table::{self, Key, keys};
 use crate::config::{Loaded, nearest, texts as config_texts};
-use crate::error::{Error, Exit, Result};
-use crate::limits::cli::IGNORED_SHOWN;
-use crate::secret::Secret;
 
 /// `peacrab config …`
 #[derive(Debug, Args)]

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::limits::agent::SMALL_WINDOW_TOKENS;
-use crate::provider::Window;
+use crate::base::limits::agent::SMALL_WINDOW_TOKENS;
+use crate::models::Window;
 use crate::text::grouped;
 
 /// `config show --changed` where nothing is.

@@ -3,12 +3,12 @@
 use clap::Args;
 
 use super::{Planner, texts};
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::message::Address;
 use crate::cli::terminal::print;
-use crate::cron::edit::{self, Changes, NewJob};
-use crate::cron::{Deliver, Job, PayloadKind, Schedule, show};
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::message::Address;
+use crate::schedule::edit::{self, Changes, NewJob};
+use crate::schedule::{Deliver, Job, PayloadKind, Schedule, show};
 use crate::text::reveal;
 
 /// `peacrab cron add …`

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{Planner, texts};
+use crate::base::error::Result;
+use crate::base::language::Language;
+use crate::base::limits::cli::{COLUMNS_DEFAULT, LIST_CRON_COLUMNS};
 use crate::cli::terminal::print;
-use crate::cron::edit::find;
-use crate::cron::show::{self, Listed};
-use crate::cron::{Job, Phase, Run};
-use crate::error::Result;
-use crate::language::Language;
-use crate::limits::cli::{COLUMNS_DEFAULT, LIST_CRON_COLUMNS};
+use crate::schedule::edit::find;
+use crate::schedule::show::{self, Listed};
+use crate::schedule::{Job, Phase, Run};
 use crate::text::{escape_json, reveal};
 
 const ENGLISH: Language = Language::English;
@@ -63,7 +63,7 @@ pub fn print_job(planner: &Planner<'_>, name: &str, json: bool) -> Result<()> {
     let row = |name: &str, value: &str| format!("  {name:<9} {}\n", reveal(value));
     let mut text = format!("{}  {}\n", print::bold(&job.id), reveal(&listed.title));
     text += &row("when", &listed.schedule);
-    if let crate::cron::Schedule::Cron { expr, tz } = &job.schedule {
+    if let crate::schedule::Schedule::Cron { expr, tz } = &job.schedule {
         let zone = tz.as_deref().unwrap_or(planner.zone.name());
         text += &row("cron", &format!("{expr} ({zone})"));
     }
@@ -232,7 +232,7 @@ fn job_as_json(planner: &Planner<'_>, job: &Job) -> Value {
         "name": job.name,
         "enabled": job.enabled,
         "schedule": job.schedule,
-        "when": crate::cron::when::describe(&job.schedule, &planner.zone, ENGLISH),
+        "when": crate::schedule::when::describe(&job.schedule, &planner.zone, ENGLISH),
         "next": next.map(|next| planner.rfc3339(next)),
         "kind": payload.kind,
         "message": payload.message,

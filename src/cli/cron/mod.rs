@@ -8,16 +8,16 @@ use clap::{Args, Subcommand};
 
 use super::Context;
 use super::terminal::print;
-use crate::clock::Clock;
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Exit, Result};
+use crate::base::language::Language;
+use crate::base::message::Address;
+use crate::base::zone::Zone;
 use crate::config::{Home, Loaded};
-use crate::cron::edit::{self, Asker};
-use crate::cron::{Job, Jobs, Store};
-use crate::error::{Error, Exit, Result};
 use crate::gateway::control::{self, CronRequest, Request};
-use crate::language::Language;
-use crate::message::Address;
-use crate::state::{KnownTime, LastChat};
-use crate::zone::Zone;
+use crate::schedule::edit::{self, Asker};
+use crate::schedule::{Job, Jobs, Store};
+use crate::store::state::{KnownTime, LastChat};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -200,7 +200,7 @@ pub fn zone_of(loaded: &Loaded) -> Zone {
 /// The ids of the jobs with what they are called, for completions.
 pub fn names(home: &Home) -> Vec<(String, String)> {
     let jobs = Store::open(home.path()).read().unwrap_or_default().jobs;
-    let named = |job: &crate::cron::Job| (job.id.clone(), job.title());
+    let named = |job: &crate::schedule::Job| (job.id.clone(), job.title());
     jobs.iter().map(named).collect()
 }
 

@@ -3,9 +3,9 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use crate::cron::{Deliver, Fault, Job, PayloadKind};
-use crate::limits::cron::UNDELIVERED_RUNS_MAX;
-use crate::message::Address;
+use crate::base::limits::schedule::UNDELIVERED_RUNS_MAX;
+use crate::base::message::Address;
+use crate::schedule::{Deliver, Fault, Job, PayloadKind};
 
 /// There are no jobs.
 pub const NO_JOBS: &str =

@@ -1,17 +1,17 @@
 //! Scheduled jobs: whether they can run.
 
 use super::report::Row;
+use crate::base::clock::{Clock, Trust};
+use crate::base::language::Language;
+use crate::base::limits::doctor::JOBS_NAMED_MAX;
+use crate::base::zone::Zone;
 use crate::cli::cron::zone_of;
-use crate::clock::{Clock, Trust};
 use crate::config::{Home, Loaded};
-use crate::cron::edit::label;
-use crate::cron::show::{next_run, time};
-use crate::cron::{Job, Jobs, Schedule, Store};
-use crate::language::Language;
-use crate::limits::doctor::JOBS_NAMED_MAX;
-use crate::state::KnownTime;
+use crate::schedule::edit::label;
+use crate::schedule::show::{next_run, time};
+use crate::schedule::{Job, Jobs, Schedule, Store};
+use crate::store::state::KnownTime;
 use crate::text::count_of;
-use crate::zone::Zone;
 
 /// The jobs; nothing when there are none.
 pub fn jobs(home: &Home, loaded: &Loaded) -> Option<Row> {
@@ -106,8 +106,8 @@ fn name_some(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Reason;
-    use crate::cron::Payload;
+    use crate::base::clock::Reason;
+    use crate::schedule::Payload;
 
     fn job(id: &str, schedule: Schedule) -> Job {
         let payload = Payload {

@@ -7,6 +7,9 @@ use rustix::fs::StatVfsMountFlags;
 
 use super::report::Row;
 use super::sandbox::describe;
+use crate::base::clock::{Clock, Reason, Trust};
+use crate::base::error::Result;
+use crate::base::limits::doctor as limits;
 use crate::cli::Context;
 use crate::cli::compose::{check_agents, check_workspace, exec_of, models_of};
 use crate::cli::config::installation;
@@ -14,13 +17,10 @@ use crate::cli::gateway::damaged_files;
 use crate::cli::service::manager::{self, NotDone, Properties};
 use crate::cli::service::{self, Scope, account_name, is_running, no_linger};
 use crate::cli::sessions::size;
-use crate::clock::{Clock, Reason, Trust};
 use crate::config::check::weaknesses;
 use crate::config::schema::SandboxChoice;
 use crate::config::{Home, Loaded};
-use crate::error::Result;
-use crate::limits::doctor as limits;
-use crate::state::KnownTime;
+use crate::store::state::KnownTime;
 use crate::sys::file;
 use crate::update::key::PublicKey;
 

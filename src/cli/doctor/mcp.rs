@@ -4,14 +4,14 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::report::Row;
+use crate::base::error::Result;
 use crate::cli::Context;
 use crate::cli::compose::{exec_of, mcp_of, tls};
 use crate::config::Loaded;
-use crate::error::Result;
-use crate::mcp::servers::ListState;
-use crate::skills::is_program;
 use crate::text::{count_of, one_line};
 use crate::tools::mcp::Overview;
+use crate::tools::mcp::client::servers::ListState;
+use crate::tools::skills::is_program;
 
 /// Characters of a server's last error.
 const ERROR_CHARS: usize = 200;

@@ -14,8 +14,8 @@ use clap::{Args, Subcommand};
 
 use super::Context;
 use super::terminal::interrupt::Foreground;
+use crate::base::error::{Exit, Result};
 use crate::config::Loaded;
-use crate::error::{Exit, Result};
 use report::{Report, Row};
 
 /// `peacrab doctor …`

@@ -5,24 +5,24 @@ use std::thread;
 use std::time::Duration;
 
 use super::report::{Report, Row};
-use crate::cancel::Cancel;
+use crate::base::cancel::Cancel;
+use crate::base::chat::Fault;
+use crate::base::error::{Error, Result};
+use crate::base::limits::doctor as limits;
 use crate::channels::adapter::Failure;
 use crate::channels::table::{self, Service};
-use crate::chat::Fault;
 use crate::cli::Context;
 use crate::cli::channels::check_settings;
 use crate::cli::compose::{self, models_of, who_answers};
 use crate::cli::config::texts;
 use crate::config::Loaded;
 use crate::config::channels::Bot;
-use crate::error::{Error, Result};
-use crate::http::{Tls, look_up};
-use crate::limits::doctor as limits;
-use crate::provider::ask_window;
-use crate::provider::offers::{self, ListError, Offers};
-use crate::provider::route::Route;
-use crate::provider::table::{OFFLINE, known};
-use crate::signin::{CAVEAT, SignIn};
+use crate::models::ask_window;
+use crate::models::offers::{self, ListError, Offers};
+use crate::models::route::Route;
+use crate::models::signin::{CAVEAT, SignIn};
+use crate::models::table::{OFFLINE, known};
+use crate::net::http::{Tls, look_up};
 use crate::text::grouped;
 
 /// The checks to run.
@@ -127,7 +127,7 @@ impl Examination {
     /// Runs one check after the other. [`Error::Stopped`] when the token is raised.
     pub fn run(self, report: &mut Report, cancel: &Cancel) -> Result<()> {
         if let Some(route) = &self.route {
-            let url = route.url(crate::provider::table::Api::Chat);
+            let url = route.url(crate::models::table::Api::Chat);
             let proxy = self.proxy || route.proxy.is_some();
             if self.name_is_known(&url, proxy, report, cancel)? {
                 report.add(self.model(route, cancel)?)?;
@@ -331,10 +331,10 @@ mod tests {
 
     use super::super::report::State;
     use super::*;
+    use crate::base::secret::Secret;
     use crate::config::schema::Provider;
-    use crate::provider::classify::Failure;
-    use crate::provider::route::Sources;
-    use crate::secret::Secret;
+    use crate::models::classify::Failure;
+    use crate::models::route::Sources;
 
     fn route(provider: &str, key: &str, model: &str) -> Route {
         let settings = Provider {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::base::error::{Exit, Result};
 use crate::cli::terminal::print;
-use crate::error::{Exit, Result};
 
 /// The state of what was examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use serde_json::json;
 
+use crate::base::error::{Exit, Result};
 use crate::cli::Context;
 use crate::cli::compose::exec_of;
 use crate::cli::terminal::print;
-use crate::confine::{EscapeAttempt, Exec, Isolation, Namespaces};
-use crate::error::{Exit, Result};
+use crate::sandbox::confine::{EscapeAttempt, Exec, Isolation, Namespaces};
 use crate::sys;
 
 /// Runs the checks; the exit status is 1 when commands cannot be sandboxed or an escape succeeds.

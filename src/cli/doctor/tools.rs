@@ -1,11 +1,11 @@
 //! The custom tools: whether they can be used.
 
 use super::report::Row;
+use crate::base::error::Result;
 use crate::cli::Context;
 use crate::cli::tools::{Checked, Custom};
 use crate::config::Loaded;
-use crate::error::Result;
-use crate::state::ToolApproval;
+use crate::store::state::ToolApproval;
 use crate::text::count_of;
 
 /// The custom tools of an agent; nothing when there are none, or they are turned off.

@@ -4,15 +4,15 @@
 use std::io::IsTerminal;
 use std::sync::Arc;
 
-use crate::cancel::Cancel;
+use crate::base::cancel::Cancel;
+use crate::base::limits::channels::STACK_BYTES;
 use crate::channels::adapter::Adapter;
 use crate::channels::names::title;
 use crate::cli::Context;
 use crate::cli::channels::texts;
 use crate::cli::terminal::print;
 use crate::gateway::Channel;
-use crate::limits::channels::STACK_BYTES;
-use crate::state::Pairing;
+use crate::store::state::Pairing;
 
 /// Whether a person sees it.
 pub fn is_wanted(context: &Context) -> bool {

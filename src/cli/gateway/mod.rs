@@ -18,33 +18,33 @@ use super::channels::{check_settings, pair_command};
 use super::compose;
 use super::service::has_update_unit;
 use super::update;
+use crate::base::clock::{Clock, Stopwatch};
+use crate::base::error::{Error, Exit, Result};
+use crate::base::limits::cancel::POLL;
+use crate::base::limits::gateway::LOCK_TIME;
+use crate::base::message::SessionKey;
+use crate::base::sync::Mutex;
 use crate::board::Board;
+use crate::board::watch;
 use crate::channels::table;
-use crate::clock::{Clock, Stopwatch};
 use crate::config::agents::MAIN;
 use crate::config::schema::{Bot, Channels};
 use crate::config::{Home, Loaded};
-use crate::cron::Store;
-use crate::error::{Error, Exit, Result};
 use crate::gateway::heartbeat::has_tasks as has_heartbeat;
 use crate::gateway::watch::Watching;
 use crate::gateway::{Channel, Ending, Parts, Updates, run as run_gateway};
-use crate::http::Tls;
-use crate::inbox::Inbox;
-use crate::limits::cancel::POLL;
-use crate::limits::gateway::LOCK_TIME;
-use crate::message::SessionKey;
-use crate::outbox::Outbox;
-use crate::state::updates::UpdateRequest;
-use crate::state::{
+use crate::net::http::Tls;
+use crate::schedule::Store;
+use crate::store::inbox::Inbox;
+use crate::store::outbox::Outbox;
+use crate::store::state::updates::UpdateRequest;
+use crate::store::state::{
     Approvals, AskedSecrets, KnownTime, Languages, LastChat, OpenQuestions, Pairing,
     RestartRequests, Starts, ToolApprovals,
 };
-use crate::sync::Mutex;
 use crate::sys;
 use crate::sys::notify::Notifier;
 use crate::update::{Staged, current};
-use crate::watch;
 use reload::Reloader;
 
 /// `peacrab gateway`
@@ -100,7 +100,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         has_unit: has_update_unit(context, home),
         command: update::command(context)?,
     };
-    crate::confine::remove_leftovers();
+    crate::sandbox::confine::remove_leftovers();
     let parts = Parts {
         live: Arc::new(Mutex::new(Arc::new(live))),
         reload: Mutex::new(Box::new(move |live| reloader.reload(live))),

@@ -8,26 +8,26 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::agent::Agent;
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Exit, Result};
+use crate::base::secret::Secret;
+use crate::base::sync::Mutex;
 use crate::board::Board;
 use crate::channels::intake::AccessList;
 use crate::cli::Context;
 use crate::cli::compose::{self, RunOptions};
 use crate::cli::terminal::{log, print};
-use crate::clock::Clock;
 use crate::config::agents::Profile;
 use crate::config::schema::{AgentDefaults, Channels, Config, Tools};
 use crate::config::settings::Setting;
 use crate::config::{Home, Loaded};
-use crate::error::{Error, Exit, Result};
-use crate::files::Workspace;
 use crate::gateway::agents::{Hosted, Lazy, Roster};
 use crate::gateway::control;
 use crate::gateway::heartbeat::Rhythm;
 use crate::gateway::{Changes, Live};
-use crate::http::{Pool, Tls};
-use crate::secret::Secret;
-use crate::session::Settings;
-use crate::sync::Mutex;
+use crate::net::http::{Pool, Tls};
+use crate::sandbox::files::Workspace;
+use crate::store::session::Settings;
 
 /// `peacrab reload …`
 #[derive(Debug, Args)]

@@ -11,15 +11,15 @@ use super::compose::{sign_ins, tls};
 use super::terminal::browser::{self, End};
 use super::terminal::interrupt::Foreground;
 use super::terminal::{form, mode, print};
-use crate::cancel::Cancel;
+use crate::base::cancel::Cancel;
+use crate::base::error::{Error, Exit, Result};
+use crate::base::limits::signin::PASTES_MAX;
 use crate::config::Loaded;
-use crate::error::{Error, Exit, Result};
-use crate::limits::signin::PASTES_MAX;
-use crate::provider::route::is_auto;
-use crate::provider::table::{find, known};
-use crate::signin::codex::{self, NotEnded};
-use crate::signin::copilot::Device;
-use crate::signin::{Service, SignIn};
+use crate::models::route::is_auto;
+use crate::models::signin::codex::{self, NotEnded};
+use crate::models::signin::copilot::Device;
+use crate::models::signin::{Service, SignIn};
+use crate::models::table::{find, known};
 use crate::text::one_line;
 
 const AFTER_HELP: &str = "\

@@ -1,6 +1,6 @@
 //! What `peacrab login` and `logout` say.
 
-use crate::signin::{CAVEAT, Service};
+use crate::models::signin::{CAVEAT, Service};
 
 /// Claude's subscriptions are for Anthropic's own programs.
 pub const CLAUDE: &str = "Peacrab does not sign in with Claude subscriptions: Anthropic's terms allow them only in \

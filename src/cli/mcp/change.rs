@@ -4,6 +4,7 @@ use clap::{Args, FromArgMatches};
 use serde_json::{Map, Value};
 
 use super::{open, texts, try_out};
+use crate::base::error::{Error, Exit, Result};
 use crate::cli::Context;
 use crate::cli::compose::mcp_folder_of;
 use crate::cli::config::change::{apply, write};
@@ -11,10 +12,9 @@ use crate::cli::terminal::print;
 use crate::config::Loaded;
 use crate::config::load::{text_with, text_without};
 use crate::config::table::{self, Key};
-use crate::error::{Error, Exit, Result};
-use crate::mcp::oauth;
-use crate::mcp::servers::FAILURE;
 use crate::text::one_line;
+use crate::tools::mcp::client::oauth;
+use crate::tools::mcp::client::servers::FAILURE;
 
 /// The section of the servers.
 const SECTION: &str = "tools.mcpServers";

@@ -5,16 +5,16 @@ use std::fmt::Write;
 use serde_json::json;
 
 use super::texts;
+use crate::base::clock::Clock;
+use crate::base::error::{Exit, Result};
 use crate::cli::Context;
 use crate::cli::compose::{mcp_of, tls};
 use crate::cli::terminal::print;
-use crate::clock::Clock;
 use crate::config::Loaded;
 use crate::config::schema::McpServer;
-use crate::error::{Exit, Result};
-use crate::mcp::servers::ListState;
 use crate::text::{count_of, ellipsize_chars, escape_json, one_line, reveal};
 use crate::tools::mcp::Overview;
+use crate::tools::mcp::client::servers::ListState;
 
 /// Characters of a command line or an address in the list.
 const TARGET_CHARS: usize = 70;

@@ -3,20 +3,20 @@
 use std::net::{Ipv4Addr, TcpListener};
 
 use super::texts;
-use crate::cancel::Cancel;
-use crate::chat::{InputAnswer, InputKind, InputRequest};
+use crate::base::cancel::Cancel;
+use crate::base::chat::{InputAnswer, InputKind, InputRequest};
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Exit, Result};
 use crate::cli::Context;
 use crate::cli::compose::{mcp_folder_of, tls};
 use crate::cli::terminal::browser::{self, End};
 use crate::cli::terminal::interrupt::Foreground;
 use crate::cli::terminal::{form, print};
-use crate::clock::Clock;
 use crate::config::Loaded;
-use crate::error::{Error, Exit, Result};
-use crate::mcp::http::HttpParts;
-use crate::mcp::oauth::{self, Login};
 use crate::text::one_line;
 use crate::tools::mcp::Logins;
+use crate::tools::mcp::client::http::HttpParts;
+use crate::tools::mcp::client::oauth::{self, Login};
 
 /// Shows the link, and waits until the browser comes back, or its address is pasted.
 pub fn login(context: &Context, loaded: &Loaded, server: &str) -> Result<Exit> {

@@ -10,8 +10,8 @@ use clap::{Args, Subcommand};
 
 use super::Context;
 use super::compose::mcp_of;
+use crate::base::error::{Error, Exit, Result};
 use crate::config::Loaded;
-use crate::error::{Error, Exit, Result};
 use crate::text::{nearest, one_line};
 use crate::tools::mcp::Mcp;
 

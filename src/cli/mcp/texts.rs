@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::error::Error;
-use crate::limits::mcp::CONNECT_TIME;
+use crate::base::error::Error;
+use crate::base::limits::mcp::CONNECT_TIME;
 
 /// The configuration has none.
 pub const NO_SERVERS: &str =

@@ -7,20 +7,20 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{open, texts};
-use crate::access::Role;
-use crate::cancel::Cancel;
-use crate::chat::{Effect, ToolCall, ToolResult};
+use crate::base::access::Role;
+use crate::base::cancel::Cancel;
+use crate::base::chat::{Effect, ToolCall, ToolResult};
+use crate::base::clock::{Clock, Stopwatch};
+use crate::base::error::{Error, Exit, Result};
+use crate::base::limits::mcp::RESULT_CHARS;
 use crate::cli::Context;
 use crate::cli::compose::open_workspace;
 use crate::cli::terminal::interrupt::Foreground;
 use crate::cli::terminal::{form, print};
-use crate::clock::{Clock, Stopwatch};
 use crate::config::Loaded;
-use crate::error::{Error, Exit, Result};
-use crate::limits::mcp::RESULT_CHARS;
-use crate::mcp::servers::Listing;
 use crate::text::{count_of, escape_json, one_line, reveal};
 use crate::tools::mcp::Mcp;
+use crate::tools::mcp::client::servers::Listing;
 use crate::tools::unmarked;
 use crate::tools::{ADVICE, Caller, Toolbox};
 

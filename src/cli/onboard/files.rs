@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::texts;
 use crate::agent::introduction;
+use crate::base::error::Result;
 use crate::cli::terminal::print;
 use crate::config::Home;
-use crate::error::Result;
 use crate::sys::file;
 
 /// The files of a new workspace: name and content.

@@ -15,14 +15,14 @@ use serde_json::Value;
 use super::Context;
 use super::compose::{models_of, who_answers};
 use super::terminal::print;
+use crate::base::error::{Exit, Result};
 use crate::channels::telegram;
 use crate::config::home::command_for;
 use crate::config::load::{self, Change};
 use crate::config::settings::Source;
 use crate::config::table::{self, Key};
 use crate::config::{Home, Loaded};
-use crate::error::{Exit, Result};
-use crate::provider::route::Sources;
+use crate::models::route::Sources;
 use answers::{Answers, Found};
 use terminal::Terminal;
 

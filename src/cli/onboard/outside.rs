@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use crate::base::error::Result;
 use crate::channels::table::Service;
 use crate::config::schema::{Bot, Provider};
-use crate::error::Result;
-use crate::provider::Window;
-use crate::provider::offers::Offers;
+use crate::models::Window;
+use crate::models::offers::Offers;
 
 /// A question at the terminal.
 pub struct Question {

@@ -7,6 +7,9 @@ use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use super::outside::{Outside, Question, Trial};
 use super::texts::{self, sentence};
+use crate::base::error::{Error, Fault, Result};
+use crate::base::limits::channels::TEST_PATIENCE;
+use crate::base::limits::cli::ANSWER_BYTES;
 use crate::channels::adapter::Failure;
 use crate::channels::table::Service;
 use crate::channels::telegram::api::{Api, ApiError};
@@ -17,13 +20,10 @@ use crate::cli::terminal::print;
 use crate::cli::terminal::prompt::{Prompt, Typed};
 use crate::config::Loaded;
 use crate::config::schema::{Bot, Provider};
-use crate::error::{Error, Fault, Result};
-use crate::http::Tls;
-use crate::limits::channels::TEST_PATIENCE;
-use crate::limits::cli::ANSWER_BYTES;
-use crate::provider::offers::{self, ListError, Offers};
-use crate::provider::route::Route;
-use crate::provider::{Window, ask_window};
+use crate::models::offers::{self, ListError, Offers};
+use crate::models::route::Route;
+use crate::models::{Window, ask_window};
+use crate::net::http::Tls;
 use crate::text::reveal;
 
 /// The person at the terminal, or a script.
@@ -59,7 +59,7 @@ impl<'a> Terminal<'a> {
     /// Runs something that waits for a server. Ctrl-C ends it with [`Error::Stopped`].
     fn run<T: Send + 'static>(
         &mut self,
-        work: impl FnOnce(&crate::cancel::Cancel) -> T + Send + 'static,
+        work: impl FnOnce(&crate::base::cancel::Cancel) -> T + Send + 'static,
     ) -> Result<T> {
         let foreground = match self.foreground.take() {
             Some(foreground) => foreground,

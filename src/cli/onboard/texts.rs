@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::outside::Question;
 use crate::agent::introduction;
+use crate::base::limits::cli::LIST_COLUMNS;
 use crate::channels::table::{Need, Service};
-use crate::limits::cli::LIST_COLUMNS;
-use crate::provider::table::{PROVIDERS, list_names};
-use crate::signin::CAVEAT;
+use crate::models::signin::CAVEAT;
+use crate::models::table::{PROVIDERS, list_names};
 use crate::text::count_of;
 
 /// Before the first question.

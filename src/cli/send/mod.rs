@@ -11,24 +11,24 @@ use clap::Args;
 use super::Context;
 use super::compose::open_workspace;
 use super::terminal::print;
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Exit, Result};
+use crate::base::limits::cancel::POLL;
+use crate::base::limits::channels::UPLOAD_BYTES;
+use crate::base::limits::cli::SEND_INPUT_BYTES;
+use crate::base::limits::gateway::SEND_LOCK_TIME;
+use crate::base::limits::tools::{FILES_SENT, SHELL_CHARS};
+use crate::base::message::{Address, NAME_MARK, OutgoingMessage};
 use crate::channels::{table, telegram};
 use crate::cli::channels::texts::unknown_channel;
-use crate::clock::Stopwatch;
 use crate::config::channels::Bot;
 use crate::config::{Home, Loaded};
-use crate::error::{Error, Exit, Result};
-use crate::files::Workspace;
 use crate::gateway::control::{self, Request};
-use crate::limits::cancel::POLL;
-use crate::limits::channels::UPLOAD_BYTES;
-use crate::limits::cli::SEND_INPUT_BYTES;
-use crate::limits::gateway::SEND_LOCK_TIME;
-use crate::limits::tools::{FILES_SENT, SHELL_CHARS};
-use crate::markup;
-use crate::message::{Address, NAME_MARK, OutgoingMessage};
-use crate::outbox::Outbox;
-use crate::state::LastChat;
+use crate::sandbox::files::Workspace;
+use crate::store::outbox::Outbox;
+use crate::store::state::LastChat;
 use crate::sys;
+use crate::text::markup;
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use crate::error::Error;
+use crate::base::error::Error;
 
 /// The gateway has stored the message, or nothing runs that could send it.
 pub const QUEUED: &str = "Queued: no gateway is running. It will be sent when one starts.";

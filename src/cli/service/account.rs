@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::limits::service as limits;
+use crate::base::limits::service as limits;
 use crate::sys;
 
 /// An account.

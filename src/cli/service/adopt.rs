@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use super::account::Account;
 use super::unit::{Profile, Scope, is_hidden};
 use super::{Plan, manager, texts};
+use crate::base::error::{Error, Result};
 use crate::cli::Context;
 use crate::cli::gateway::try_lock;
 use crate::cli::terminal::print;
 use crate::config::Home;
 use crate::config::load::load_text;
-use crate::error::{Error, Result};
 use crate::sys::environment::Environment;
 use crate::sys::file;
 

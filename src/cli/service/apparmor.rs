@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::unit::Scope;
 use super::{is_roots, manager, texts};
+use crate::base::error::{Error, Result};
 use crate::cli::terminal::print;
-use crate::error::{Error, Result};
 
 /// The profile for a program in one of the usual places.
 const PROFILE: &str = include_str!("../../../scripts/systemd/apparmor/peacrab");

@@ -11,10 +11,10 @@ use super::{
     Plan, account, adopt, apparmor, is_roots, no_linger, packaged_unit, texts, unit_path,
     with_ending,
 };
+use crate::base::error::{Error, Exit, Result};
+use crate::base::limits::service as limits;
 use crate::cli::Context;
 use crate::cli::terminal::print;
-use crate::error::{Error, Exit, Result};
-use crate::limits::service as limits;
 use crate::sys;
 use crate::sys::file;
 

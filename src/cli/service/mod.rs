@@ -17,9 +17,9 @@ use clap::{Args, Subcommand};
 
 use super::Context;
 use super::terminal::print;
+use crate::base::error::{Error, Exit, Result};
+use crate::base::limits::service as limits;
 use crate::config::Home;
-use crate::error::{Error, Exit, Result};
-use crate::limits::service as limits;
 use crate::sys;
 use account::Account;
 use manager::NAME;

@@ -3,9 +3,9 @@
 use super::manager::{self, Properties};
 use super::unit::Scope;
 use super::{account_name, find_unit, no_linger, texts};
+use crate::base::error::{Error, Exit, Result};
 use crate::cli::Context;
 use crate::cli::terminal::print;
-use crate::error::{Error, Exit, Result};
 
 /// Shows whether the service is installed and running; [`Exit::Failed`] when it is not running.
 pub fn status(context: &Context, scope: Scope) -> Result<Exit> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::texts;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// Whose service it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::unit::{Scope, quoted};
 use super::{Plan, texts, unit_path};
+use crate::base::error::{Error, Result};
+use crate::base::limits::service as limits;
 use crate::cli::Context;
 use crate::config::Home;
-use crate::error::{Error, Result};
-use crate::limits::service as limits;
 use crate::sys;
 
 /// The unit that is enabled; it starts the other one.

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use super::{note_rest, texts};
+use crate::base::error::{Exit, Result};
 use crate::cli::terminal::print;
-use crate::error::{Exit, Result};
-use crate::skills::front_matter::Fault;
-use crate::skills::manifest;
-use crate::skills::package::Package;
-use crate::skills::{Details, FILE, Missing, Place, Skills, decode, is_proper_name};
 use crate::text::reveal;
+use crate::tools::skills::front_matter::Fault;
+use crate::tools::skills::manifest;
+use crate::tools::skills::package::Package;
+use crate::tools::skills::{Details, FILE, Missing, Place, Skills, decode, is_proper_name};
 
 /// Checks one skill, a folder, or all skills of the workspace. Fails when something is wrong.
 pub fn run(skills: &Skills<'_>, named: Option<&Path>) -> Result<Exit> {

@@ -5,21 +5,21 @@ use std::path::Path;
 use clap::Args;
 
 use super::{confirm, texts};
-use crate::cancel::Cancel;
+use crate::base::cancel::Cancel;
+use crate::base::error::{Error, Exit, Result};
+use crate::base::limits::cli::LINE_CHARS;
+use crate::base::limits::skills::{ARCHIVE_BYTES, FILES_SHOWN, SERVER_TIME};
 use crate::cli::Context;
 use crate::cli::compose::tls;
 use crate::cli::terminal::print;
-use crate::error::{Error, Exit, Result};
-use crate::http::{Client, Settings};
-use crate::limits::cli::LINE_CHARS;
-use crate::limits::skills::{ARCHIVE_BYTES, FILES_SHOWN, SERVER_TIME};
 use crate::net::Guard;
 use crate::net::guard::special_purpose;
-use crate::skills::manifest::Manifest;
-use crate::skills::package::{File, Package};
-use crate::skills::{FILE, Skills, built_in, is_proper_name};
+use crate::net::http::{Client, Settings};
 use crate::sys::file::read_at_most;
 use crate::text::{ellipsize_chars, reveal};
+use crate::tools::skills::manifest::Manifest;
+use crate::tools::skills::package::{File, Package};
+use crate::tools::skills::{FILE, Skills, built_in, is_proper_name};
 
 /// `peacrab skills install …`
 #[derive(Debug, Args)]

@@ -14,12 +14,12 @@ use unicode_width::UnicodeWidthChar;
 use super::Context;
 use super::compose::{exec_of, open_workspace};
 use super::terminal::print;
-use crate::error::{Error, Exit, Result};
-use crate::files::Workspace;
-use crate::limits::cli::LINE_CHARS;
-use crate::limits::skills::LISTED_CHARS;
-use crate::skills::{Place, Skill, Skills};
+use crate::base::error::{Error, Exit, Result};
+use crate::base::limits::cli::LINE_CHARS;
+use crate::base::limits::skills::LISTED_CHARS;
+use crate::sandbox::files::Workspace;
 use crate::text::{ellipsize_chars, escape_json, reveal};
+use crate::tools::skills::{Place, Skill, Skills};
 
 /// Columns of a description on the narrowest terminal.
 const DESCRIPTION_COLUMNS_MIN: usize = 20;

@@ -1,8 +1,8 @@
 //! What `peacrab skills` says.
 
-use crate::limits::skills::SKILLS_MAX;
-use crate::skills::FILE;
+use crate::base::limits::skills::SKILLS_MAX;
 use crate::text::count_of;
+use crate::tools::skills::FILE;
 
 /// Below a skill of which all goes into every prompt.
 pub const ALWAYS: &str = "always in the prompt";

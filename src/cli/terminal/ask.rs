@@ -7,15 +7,15 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::mode::Cooked;
 use super::print;
-use crate::approval::{AlwaysOption, Answer, Cause, Question};
-use crate::cancel::Cancel;
+use crate::base::approval::{AlwaysOption, Answer, Cause, Question};
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::language::Language;
+use crate::base::limits::agent::ANSWER_TIME;
+use crate::base::limits::cancel::POLL;
+use crate::base::limits::cli::{ANSWER_BYTES, COMMAND_CHARS, COMMAND_LINES, LINE_CHARS};
 use crate::channels::delivery::describe_hidden;
 use crate::channels::texts::approve;
-use crate::clock::Stopwatch;
-use crate::language::Language;
-use crate::limits::agent::ANSWER_TIME;
-use crate::limits::cancel::POLL;
-use crate::limits::cli::{ANSWER_BYTES, COMMAND_CHARS, COMMAND_LINES, LINE_CHARS};
 use crate::text::{count_hidden, ends_of, grouped, looks_latin, reveal, reveal_name};
 use crate::tools::commands::texts::describe_risk;
 
@@ -232,7 +232,7 @@ fn on_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::approval::Risk;
+    use crate::base::approval::Risk;
 
     #[test]
     fn the_person_sees_exactly_what_will_run() {
@@ -265,7 +265,7 @@ mod tests {
             cause: Cause::Risk(Risk::Power),
             always: AlwaysOption::TooRisky(Risk::Power),
             influences: vec![".git".into(), "Make\x1bfile".into()],
-            scripts: vec![crate::approval::Script {
+            scripts: vec![crate::base::approval::Script {
                 path: "a.sh".into(),
                 bytes: 7,
                 head: "echo a\n".into(),

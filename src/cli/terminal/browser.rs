@@ -5,10 +5,10 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
 use super::{print, texts};
-use crate::cancel::Cancel;
-use crate::clock::Stopwatch;
-use crate::limits::mcp::{REDIRECT_BYTES, REDIRECT_PAUSE, REDIRECT_TIME};
-use crate::sync::Mutex;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::limits::mcp::{REDIRECT_BYTES, REDIRECT_PAUSE, REDIRECT_TIME};
+use crate::base::sync::Mutex;
 
 /// How the request of the browser looks that ends a login.
 pub struct End {

@@ -6,9 +6,9 @@ use super::ask::wait;
 use super::mode::Cooked;
 use super::{print, texts};
 use crate::agent::interview::{Asked, Interview, Reply, Wanted, shown_default, shown_edge};
-use crate::cancel::Cancel;
-use crate::chat::{Choice, Field, FieldKind, InputAnswer, InputRequest, TextForm};
-use crate::limits::cli::{ANSWER_BYTES, LINE_CHARS};
+use crate::base::cancel::Cancel;
+use crate::base::chat::{Choice, Field, FieldKind, InputAnswer, InputRequest, TextForm};
+use crate::base::limits::cli::{ANSWER_BYTES, LINE_CHARS};
 use crate::text::{one_line, reveal};
 
 /// Asks value by value. Without a terminal, and when no answer comes in time, there is none.

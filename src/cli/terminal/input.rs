@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use crate::error::{Error, Result};
-use crate::limits::agent::MESSAGE_BYTES;
+use crate::base::error::{Error, Result};
+use crate::base::limits::agent::MESSAGE_BYTES;
 
 /// All of standard input as a text of at most [`MESSAGE_BYTES`]; what is no UTF-8 is replaced.
 pub fn whole() -> Result<String> {

@@ -12,10 +12,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use super::{mode, print, texts};
-use crate::cancel::Cancel;
-use crate::error::{Exit, Result};
-use crate::limits::agent::TURN_STACK_BYTES;
-use crate::sync::{self, Mutex};
+use crate::base::cancel::Cancel;
+use crate::base::error::{Exit, Result};
+use crate::base::limits::agent::TURN_STACK_BYTES;
+use crate::base::sync::{self, Mutex};
 
 /// The runtime, and the token of what runs now.
 pub struct Foreground {

@@ -13,11 +13,11 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
 use super::print;
-use crate::clock::Clock;
+use crate::base::clock::Clock;
+use crate::base::limits::cli as limits;
+use crate::base::secret::Eraser;
+use crate::base::sync::Mutex;
 use crate::config::schema::{LogFormat, LogLevel};
-use crate::limits::cli as limits;
-use crate::secret::Eraser;
-use crate::sync::Mutex;
 use crate::text::{ellipsize_bytes, escape_json, is_invisible};
 
 /// How a line looks.
@@ -214,7 +214,7 @@ fn priority(level: Level) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::secret::Secret;
+    use crate::base::secret::Secret;
     use std::cell::RefCell;
 
     thread_local! {
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn each_form_has_one_line_an_event_without_secrets_or_line_ends() {
         let act = || {
-            tracing::warn!(target: "peacrab::http", status = 429, body = "x\nsk-canary-12345", "slow\n\u{202e}down");
+            tracing::warn!(target: "peacrab::net::http", status = 429, body = "x\nsk-canary-12345", "slow\n\u{202e}down");
         };
         assert_eq!(
             logged(Form::Text, LevelFilter::WARN, act),

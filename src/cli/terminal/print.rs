@@ -6,8 +6,8 @@ use std::io::{self, BufRead, ErrorKind, IsTerminal, Read, Write};
 use unicode_width::UnicodeWidthStr;
 
 use super::{mode, status};
-use crate::error::{Error, Result};
-use crate::limits::cli as limits;
+use crate::base::error::{Error, Result};
+use crate::base::limits::cli as limits;
 use crate::text::{escape_json, reveal_but};
 
 /// How [`bold`] and [`dim`] begin, and how both end: all the codes that this program writes outside of

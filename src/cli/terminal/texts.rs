@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use crate::error::Error;
+use crate::base::error::Error;
 use crate::text::count_of;
 
 /// The line that shows what a turn waits for, and for how long.

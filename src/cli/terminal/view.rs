@@ -7,13 +7,13 @@ use std::io::{ErrorKind, IsTerminal, Write};
 
 use super::markdown::{Look, Renderer};
 use super::{print, status, texts};
-use crate::access::Role;
 use crate::agent::host::{TurnEvent, TurnHost};
-use crate::approval::{Answer, Question};
-use crate::cancel::Cancel;
-use crate::chat::{InputAnswer, InputRequest};
-use crate::error::{Error, Result};
-use crate::limits::cli::STATUS_CHARS;
+use crate::base::access::Role;
+use crate::base::approval::{Answer, Question};
+use crate::base::cancel::Cancel;
+use crate::base::chat::{InputAnswer, InputRequest};
+use crate::base::error::{Error, Result};
+use crate::base::limits::cli::STATUS_CHARS;
 use crate::text::{is_prose, one_line, reveal};
 
 /// What is shown of a turn.

@@ -6,17 +6,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::{Custom, Lang, texts};
-use crate::approval::Script;
+use crate::base::approval::Script;
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Exit, Result};
+use crate::base::limits::skills::NAME_CHARS;
+use crate::base::limits::tools::SCRIPT_HEAD_BYTES;
 use crate::cli::Context;
 use crate::cli::compose::open_workspace;
 use crate::cli::terminal::print;
-use crate::clock::Clock;
 use crate::config::Loaded;
-use crate::error::{Error, Exit, Result};
-use crate::files::Workspace;
-use crate::limits::skills::NAME_CHARS;
-use crate::limits::tools::SCRIPT_HEAD_BYTES;
-use crate::state::ToolApproval;
+use crate::sandbox::files::Workspace;
+use crate::store::state::ToolApproval;
 use crate::text::{grouped, nearest, one_line, reveal};
 use crate::tools::custom::{FILE, FOLDER, check_name, examine, list, manifest};
 

@@ -6,13 +6,13 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{Checked, Custom, texts};
-use crate::chat::ToolSpec;
+use crate::base::chat::ToolSpec;
+use crate::base::error::{Error, Exit, Result};
+use crate::base::json;
 use crate::cli::Context;
 use crate::cli::terminal::print;
 use crate::config::Loaded;
-use crate::error::{Error, Exit, Result};
-use crate::json;
-use crate::state::ToolApproval;
+use crate::store::state::ToolApproval;
 use crate::text::{escape_json, reveal};
 use crate::tools::{Capabilities, specs};
 

@@ -9,11 +9,11 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::Context;
 use super::compose::open_workspace;
 use super::terminal::print;
-use crate::clock::Clock;
+use crate::base::clock::Clock;
+use crate::base::error::{Exit, Result};
 use crate::config::Loaded;
-use crate::error::{Exit, Result};
-use crate::files::Workspace;
-use crate::state::{ToolApproval, ToolApprovals};
+use crate::sandbox::files::Workspace;
+use crate::store::state::{ToolApproval, ToolApprovals};
 use crate::text::{count_of, reveal};
 use crate::tools::custom::{self, Candidate, CustomTools, Listed};
 

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cancel::Cancel;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::error::Result;
+use crate::base::limits::update as limits;
 use crate::cli::Context;
 use crate::cli::service::{self, Scope, manager};
-use crate::clock::Stopwatch;
-use crate::error::Result;
 use crate::gateway::control::{self, Request, RunInfo};
-use crate::limits::update as limits;
 use crate::sys;
 use crate::update::Version;
 
@@ -97,7 +97,7 @@ pub fn find(context: &Context, program: &Path) -> Result<Found> {
 /// Who answers at a control socket.
 fn run_info(control: &Path) -> Option<RunInfo> {
     let answer = control::ask(control, &Request::Version).ok()??;
-    crate::json::from_str(&answer).ok()
+    crate::base::json::from_str(&answer).ok()
 }
 
 impl Running {

@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 
 use super::table::{member, members};
 use super::{Agents, MAIN};
+use crate::base::error::{Error, Result};
+use crate::base::limits::config::{AGENT_ID_BYTES, AGENTS, BINDINGS};
 use crate::config::check::{describe_value, plainly, problem as problem_of_value, safe_path};
 use crate::config::home::Home;
 use crate::config::table::{Kind, camel_case};
 use crate::config::texts;
-use crate::error::{Error, Result};
-use crate::limits::config::{AGENT_ID_BYTES, AGENTS, BINDINGS};
 use crate::sys::beneath::real_path;
 
 /// The list with its names in camelCase, its values as they are written plainly, and without members that are null where that

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::schema::{AgentDefaults, Agents, Config};
-use crate::message::{Address, Envelope};
+use crate::base::message::{Address, Envelope};
 use table::INHERITED;
 
 /// The id of the agent that is always there.
@@ -175,7 +175,7 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Sender;
+    use crate::base::message::Sender;
     use proptest::prelude::*;
     use serde_json::json;
 

@@ -21,8 +21,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::table::Key;
-use crate::access::{Role, Rules};
-use crate::secret::Secret;
+use crate::base::access::{Role, Rules};
+use crate::base::secret::Secret;
 
 /// The settings of each channel, in the order in which they are listed.
 pub static ALL: &[(&str, &[Key])] = &[

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::base::limits::gateway::board::OWN_COMMANDS_MAX;
 use crate::config::texts;
-use crate::limits::gateway::board::OWN_COMMANDS_MAX;
 
 /// The names that the program has for commands of its own, also earlier and other ones.
 pub const TAKEN: &[&str] = &[

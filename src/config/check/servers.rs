@@ -3,11 +3,11 @@
 use serde_json::{Map, Value};
 
 use super::SECRET_NAMES;
+use crate::base::limits::config::SECRET_NAME_BYTES;
+use crate::base::limits::mcp::{SERVER_NAME_BYTES, SERVERS};
 use crate::config::schema::Tools;
 use crate::config::table::Key;
 use crate::config::texts;
-use crate::limits::config::SECRET_NAME_BYTES;
-use crate::limits::mcp::{SERVER_NAME_BYTES, SERVERS};
 
 /// Whether a server can have this name, which becomes a part of its tools' names.
 pub fn is_server_name(name: &str) -> bool {

@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use serde_json::{Number, Value};
 
 use super::{describe_value, safe_path};
+use crate::base::json;
+use crate::base::limits::config::PRICE_MAX;
 use crate::config::table::Kind;
 use crate::config::{resolve, texts};
-use crate::json;
-use crate::limits::config::PRICE_MAX;
 use crate::text::nearest;
 
 /// A value as the type of its setting writes it, where another way leaves no doubt: a number or a boolean in a

@@ -36,7 +36,7 @@ impl Board {
 
     fn error(&self) -> String {
         let error = self.load().err().expect("an error");
-        assert_eq!(error.exit(), crate::error::Exit::Config);
+        assert_eq!(error.exit(), crate::base::error::Exit::Config);
         error
             .to_string()
             .replace(&self.file().display().to_string(), "FILE")

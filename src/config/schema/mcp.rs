@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
 use serde_json::{Map, Value};
 
-use crate::secret::Secret;
+use crate::base::secret::Secret;
 
 /// `tools.mcpServers.NAME`: a program that is started, or an address.
 #[derive(Clone, Debug, PartialEq, Eq)]

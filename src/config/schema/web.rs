@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::secret::Secret;
+use crate::base::secret::Secret;
 
 /// `tools.web`
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
+use crate::base::json;
+use crate::base::limits::config as limits;
 use crate::config::check::looks_secret;
 use crate::config::texts::{self, JsonFix};
-use crate::json;
-use crate::limits::config as limits;
 
 /// Reads the text as JSON. The error has `file`, the line and the column, what is wrong and what to do, and
 /// below that the line itself with a mark at the column.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::json;
+use crate::base::json;
 
 /// A member of an object in a JSON text. Members of objects in lists are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,13 +5,13 @@ use std::sync::{Arc, OnceLock};
 
 use super::Gateway;
 use crate::agent::Agent;
+use crate::base::error::{Error, Result};
+use crate::base::message::{Address, Envelope, Origin, SessionKey};
+use crate::base::sync::Mutex;
 use crate::config::agents::Profile;
 use crate::config::schema::Agents;
-use crate::error::{Error, Result};
-use crate::files::Workspace;
-use crate::message::{Address, Envelope, Origin, SessionKey};
-use crate::session::{Settings, store};
-use crate::sync::Mutex;
+use crate::sandbox::files::Workspace;
+use crate::store::session::{Settings, store};
 
 use super::Live;
 

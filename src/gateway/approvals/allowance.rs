@@ -5,15 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Asker;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::language::Language;
+use crate::base::limits::tools::ALLOWANCE_SHOWN;
+use crate::base::message::{
+    Address, CommandButton, DraftKey, Envelope, OutgoingMessage, SessionKey,
+};
+use crate::base::sync::Mutex;
 use crate::gateway::Gateway;
 use crate::gateway::agents::Hosted;
 use crate::gateway::commands::texts;
 use crate::gateway::sleep;
-use crate::language::Language;
-use crate::limits::tools::ALLOWANCE_SHOWN;
-use crate::message::{Address, CommandButton, DraftKey, Envelope, OutgoingMessage, SessionKey};
-use crate::sync::Mutex;
 
 /// The conversations whose allowance is counted down, with where that is shown.
 #[derive(Default)]

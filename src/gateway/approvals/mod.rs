@@ -12,21 +12,23 @@ pub use allowance::Countdowns;
 
 use super::Gateway;
 use super::agents::Hosted;
-use crate::approval::{AlwaysOption, Answer, Question};
-use crate::cancel::Cancel;
-use crate::channels::texts::answers::outcome;
-use crate::channels::texts::{approve as texts, question_closed};
-use crate::clock::Stopwatch;
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::limits::agent::ANSWER_TIME;
-use crate::limits::cancel::POLL;
-use crate::limits::gateway::{
+use crate::base::approval::{AlwaysOption, Answer, Question};
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::agent::ANSWER_TIME;
+use crate::base::limits::cancel::POLL;
+use crate::base::limits::gateway::{
     CLOSED_QUESTION_BYTES, CLOSED_QUESTIONS, NUMBER_CHARS, QUESTION_NUMBERS,
 };
-use crate::markup::{inline_code, plain};
-use crate::message::{Address, Envelope, OutgoingMessage, PressedMessage, Sender, SessionKey};
-use crate::sync::{Condvar, Mutex};
+use crate::base::message::{
+    Address, Envelope, OutgoingMessage, PressedMessage, Sender, SessionKey,
+};
+use crate::base::sync::{Condvar, Mutex};
+use crate::channels::texts::answers::outcome;
+use crate::channels::texts::{approve as texts, question_closed};
+use crate::text::markup::{inline_code, plain};
 use crate::text::{reveal_but, truncate_bytes, truncate_chars};
 use crate::tools::commands::texts::describe_risk;
 
@@ -350,7 +352,7 @@ impl Questions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::approval::Risk;
+    use crate::base::approval::Risk;
 
     #[test]
     fn an_answer_reaches_the_question_of_its_chat_once() {

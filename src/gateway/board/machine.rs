@@ -4,14 +4,14 @@ use std::fmt::Write;
 use std::net::UdpSocket;
 
 use super::{Answer, Asking, texts};
+use crate::base::error::{Error, Result};
+use crate::base::limits::board::{FILE_BYTES, TOP_SPAN};
+use crate::base::limits::gateway::board::WAKE_TIMES;
 use crate::board::look::network::{gateways, ipv6_addresses, name_servers};
 use crate::board::look::top::Snapshot;
 use crate::board::look::wake::Wake;
-use crate::error::{Error, Result};
-use crate::limits::board::{FILE_BYTES, TOP_SPAN};
-use crate::limits::gateway::board::WAKE_TIMES;
-use crate::markup::{code_block, inline_code};
 use crate::sys;
+use crate::text::markup::{code_block, inline_code};
 
 impl Asking<'_> {
     /// The processes that use most.

@@ -5,13 +5,13 @@ use std::fmt::Write;
 use super::services::Confirmed;
 use super::{Answer, Asking, describe_output, texts};
 use crate::agent::commands::{Reader, Slash, parse};
+use crate::base::error::{Error, Result};
+use crate::base::limits::gateway::board::OWN_COMMANDS_MAX;
+use crate::base::message::Envelope;
 use crate::channels::adapter::MenuEntry;
 use crate::config::schema::{OwnCommand, Place};
-use crate::error::{Error, Result};
 use crate::gateway::{Gateway, Live};
-use crate::limits::gateway::board::OWN_COMMANDS_MAX;
-use crate::markup::inline_code;
-use crate::message::Envelope;
+use crate::text::markup::inline_code;
 use crate::tools::commands::OwnerAction;
 
 /// The commands of the configuration for the channels' menus.
@@ -51,7 +51,7 @@ impl Gateway {
             return text;
         }
         for (name, command) in self.live().commands.iter().take(OWN_COMMANDS_MAX) {
-            let help = crate::markup::inline_text(help_of(command));
+            let help = crate::text::markup::inline_text(help_of(command));
             let _ = write!(text, "\n- `/{name}` {help}");
         }
         text

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::limits::picture::{WAITING_MAX, WAITING_TIME};
+use crate::base::message::NAME_MARK;
 use crate::gateway::Gateway;
-use crate::limits::picture::{WAITING_MAX, WAITING_TIME};
-use crate::message::NAME_MARK;
 use crate::sys;
 
 impl Gateway {

@@ -4,14 +4,14 @@ use std::io::Read;
 use std::path::Path;
 
 use super::{Answer, Asking, button, in_rows, texts};
+use crate::base::error::{Error, Result};
+use crate::base::limits::picture::CSV_BYTES;
+use crate::base::message::CommandButton;
 use crate::board::plot::{Asked, Wrong, format_span, parse};
-use crate::error::{Error, Result};
 use crate::gateway::cron::zone_of;
-use crate::limits::picture::CSV_BYTES;
-use crate::markup::{inline_code, plain};
-use crate::message::CommandButton;
-use crate::picture::csv;
-use crate::picture::plot::{Across, Curve, Plot, format_value};
+use crate::text::markup::{inline_code, plain};
+use crate::text::picture::csv;
+use crate::text::picture::plot::{Across, Curve, Plot, format_value};
 
 /// The spans that have a button, in seconds.
 const SPANS: [u64; 3] = [6 * 3600, 24 * 3600, 7 * 24 * 3600];

@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
-use crate::limits::board::UNIT_BYTES;
-use crate::limits::gateway::board::{LOG_LINES, LOG_LINES_MAX};
+use crate::base::limits::board::UNIT_BYTES;
+use crate::base::limits::gateway::board::{LOG_LINES, LOG_LINES_MAX};
 
 /// What `/logs` is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What people read in answer to commands about the board, in each language.
 
-use crate::language::texts;
+use crate::base::language::texts;
 
 texts! {
     pub fn plot_list() { "In the last 24 h:", "最近 24 小时：" }
@@ -142,6 +142,6 @@ texts! {
 mod tests {
     #[test]
     fn every_text_is_there_in_each_language() {
-        crate::language::check_table(super::TABLE);
+        crate::base::language::check_table(super::TABLE);
     }
 }

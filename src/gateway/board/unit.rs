@@ -4,14 +4,14 @@ use super::services::{
     Change, Logs, MISSING, Services, lacks_rights, polkit_rule, read_list, sudoers_line,
 };
 use super::{Answer, Asking, button, describe_output, in_rows, texts};
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::limits::gateway::board::{
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::gateway::board::{
     CHANGE_TIME, FOLLOW_TIME, LOOK_TIME, UNIT_BUTTONS, UNITS_SHOWN,
 };
-use crate::markup::{code_block, inline_code};
-use crate::message::CommandButton;
+use crate::base::message::CommandButton;
 use crate::sys::port::user_name;
+use crate::text::markup::{code_block, inline_code};
 use crate::tools::commands::OwnerAction;
 
 impl Asking<'_> {

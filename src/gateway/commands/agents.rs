@@ -1,9 +1,9 @@
 //! `/agents`: who answers here.
 
 use super::texts;
+use crate::base::message::Envelope;
 use crate::gateway::Gateway;
-use crate::markup::inline_code;
-use crate::message::Envelope;
+use crate::text::markup::inline_code;
 
 impl Gateway {
     /// The agent that answers in the chat of a message, and the others.

@@ -16,16 +16,18 @@ use super::{Gateway, spawn};
 use crate::agent::commands::{
     self, Command, CommandAnswer, Invocation, Reader, Slash, Surface, describe_ended,
 };
-use crate::approval::Answer;
-use crate::bus::Event;
-use crate::cancel::Cancel;
+use crate::base::approval::Answer;
+use crate::base::bus::Event;
+use crate::base::cancel::Cancel;
+use crate::base::error::Result;
+use crate::base::language::Language;
+use crate::base::limits::gateway::{
+    COMMAND_CHARS, COMMANDS_WAITING_MAX, REFUSED_CHARS, WAITING_MAX,
+};
+use crate::base::message::{Address, Envelope, OutgoingMessage, SessionKey};
 use crate::channels::adapter::MenuEntry;
 use crate::channels::delivery::Delivery;
-use crate::error::Result;
-use crate::language::Language;
-use crate::limits::gateway::{COMMAND_CHARS, COMMANDS_WAITING_MAX, REFUSED_CHARS, WAITING_MAX};
-use crate::markup::{inline_code, plain};
-use crate::message::{Address, Envelope, OutgoingMessage, SessionKey};
+use crate::text::markup::{inline_code, plain};
 use crate::text::{one_line, truncate_chars};
 
 use texts::format_error;

@@ -1,17 +1,17 @@
 //! `/pair`: a person gets access by the code that they were given, or by an invitation.
 
-use crate::access::Role;
+use crate::base::access::Role;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::state::{PAIRING_CODE_LETTERS, PAIRING_VALID_SECS};
+use crate::base::message::Envelope;
 use crate::channels::names::title;
 use crate::channels::texts::{
     describe_paired, describe_rejection, invite_in_private, invited, pair_usage, welcome,
 };
-use crate::error::{Error, Result};
 use crate::gateway::Gateway;
-use crate::language::Language;
-use crate::limits::state::{PAIRING_CODE_LETTERS, PAIRING_VALID_SECS};
-use crate::markup::inline_code;
-use crate::message::Envelope;
-use crate::state::pairing::Paired;
+use crate::store::state::pairing::Paired;
+use crate::text::markup::inline_code;
 
 impl Gateway {
     /// Answers `/pair invite [ROLE]`; `None` when something else was written.

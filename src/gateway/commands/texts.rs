@@ -1,7 +1,7 @@
 //! What the gateway says to people, in each language.
 
-use crate::error::Error;
-use crate::language::{Language, texts};
+use crate::base::error::Error;
+use crate::base::language::{Language, texts};
 
 /// An error as a sentence, for a chat.
 pub fn format_error(error: &Error, language: Language) -> String {
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn every_text_is_there_in_each_language() {
-        crate::language::check_table(TABLE);
+        crate::base::language::check_table(TABLE);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! A clock that was wrong when a job was planned has made its time wrong: when the clock is set, what was planned
 //! since the machine started is reckoned again ([`correct`]). A run is begun once for each planned time, and three
 //! things say so: the file of jobs, the log of runs where that file is an old copy, and the gateway's memory where
-//! both are. When the clock is set back, see [`due`](crate::cron::due).
+//! both are. When the clock is set back, see [`due`](crate::schedule::due).
 
 mod plan;
 mod prune;
@@ -26,21 +26,21 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
 
 use super::{Gateway, spawn};
-use crate::cancel::Cancel;
-use crate::clock::Stopwatch;
-use crate::config::QuietHours;
-use crate::cron::correct::{Jump, correct};
-use crate::cron::due::Planned;
-use crate::cron::{Job, PayloadKind, RunOutcome, Status};
-use crate::error::{Error, Result};
-use crate::gateway::time::alarm;
-use crate::language::Language;
-use crate::limits::cron::{
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::schedule::{
     BEGUN_RUNS_KNOWN, CLOCK_ERROR_MS_MIN, ROOM_LOOK, ROOM_LOOK_LATER, STORE_RETRY,
 };
-use crate::message::{Address, Envelope, Origin};
-use crate::sync::Mutex;
-use crate::zone::Zone;
+use crate::base::message::{Address, Envelope, Origin};
+use crate::base::sync::Mutex;
+use crate::base::zone::Zone;
+use crate::config::QuietHours;
+use crate::gateway::time::alarm;
+use crate::schedule::correct::{Jump, correct};
+use crate::schedule::due::Planned;
+use crate::schedule::{Job, PayloadKind, RunOutcome, Status};
 
 use plan::{Conditions, Room};
 pub use run::{CHANNEL, JobRun, reached};

@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{Days, Timelike};
 
-use crate::config::QuietHours;
-use crate::cron::due::{self, Planned};
-use crate::cron::{Deliver, Job, PayloadKind, Run, Status};
-use crate::limits::cron::{
+use crate::base::limits::schedule::{
     CHAT_ROOM_MAX, OUTBOX_ROOM_FIRST_MAX, OUTBOX_ROOM_MAX, REMINDERS_PER_LOOK_MAX,
 };
-use crate::message::Address;
-use crate::zone::{Local, Zone};
+use crate::base::message::Address;
+use crate::base::zone::{Local, Zone};
+use crate::config::QuietHours;
+use crate::schedule::due::{self, Planned};
+use crate::schedule::{Deliver, Job, PayloadKind, Run, Status};
 
 /// What decides, beside the jobs themselves.
 pub struct Conditions<'a> {

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::run::{CHANNEL, own_session, session_of};
-use crate::cron::Jobs;
 use crate::gateway::Gateway;
-use crate::session::store;
+use crate::schedule::Jobs;
+use crate::store::session::store;
 
 impl Gateway {
     /// Deletes the conversations of jobs that are not in the file any more, once after each change of it: those of
     /// the jobs' own. A conversation that a job was given is a person's, whatever its key begins with. `stamp` is
-    /// [`Store::changed`](crate::cron::Store::changed) from before the file was read.
+    /// [`Store::changed`](crate::schedule::Store::changed) from before the file was read.
     pub(super) fn prune_conversations(&self, read: &Jobs, running: &BTreeSet<String>, stamp: u64) {
         // Without a file, or with a job whose id cannot be read, it is not known whose they are.
         let is_unclear = stamp == 0 || read.faults.iter().any(|fault| fault.id.is_none());

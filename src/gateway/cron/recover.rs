@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use super::run::{CHANNEL, describe_status, hold, message_id, session_of};
 use super::{texts, zone_of};
-use crate::chat::{Entry, EntryKind, ToolResult};
-use crate::cron::due::Planned;
-use crate::cron::{Job, PayloadKind, Run, RunOutcome, Schedule, Status};
-use crate::error::Result;
+use crate::base::chat::{Entry, EntryKind, ToolResult};
+use crate::base::error::Result;
+use crate::base::limits::schedule::{JOURNALS_KEPT, RUN_TRIES_MAX};
+use crate::base::message::{Envelope, OutgoingMessage};
 use crate::gateway::Gateway;
-use crate::limits::cron::{JOURNALS_KEPT, RUN_TRIES_MAX};
-use crate::markup::plain;
-use crate::message::{Envelope, OutgoingMessage};
-use crate::outbox::{ClosesTurn, Pending};
-use crate::session::conversation::UNKNOWN_OUTCOME;
-use crate::session::line::TurnEnd;
-use crate::session::{Session, store};
+use crate::schedule::due::Planned;
+use crate::schedule::{Job, PayloadKind, Run, RunOutcome, Schedule, Status};
+use crate::store::outbox::{ClosesTurn, Pending};
+use crate::store::session::conversation::UNKNOWN_OUTCOME;
+use crate::store::session::line::TurnEnd;
+use crate::store::session::{Session, store};
+use crate::text::markup::plain;
 use crate::text::reveal;
 
 /// How far the turn of a run has come.

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::run::JobRun;
-use crate::error::Result;
-use crate::files::{Next, Workspace};
+use crate::base::error::Result;
+use crate::base::limits::schedule::{RESULT_NAME_CHARS, RESULTS_KEPT};
 use crate::gateway::Gateway;
 use crate::gateway::agents::Hosted;
-use crate::limits::cron::{RESULT_NAME_CHARS, RESULTS_KEPT};
+use crate::sandbox::files::{Next, Workspace};
 
 /// The folder within the workspace.
 const FOLDER: &str = "cron";

@@ -9,27 +9,27 @@ mod remind;
 use std::sync::Arc;
 
 use super::{Claim, texts};
-use crate::access::Role;
 use crate::agent::Outcome;
 use crate::agent::host::TurnOptions;
-use crate::bus::Event;
-use crate::cancel::Cancel;
-use crate::clock::Stopwatch;
-use crate::cron::due::Planned;
-use crate::cron::{Deliver, Job, PayloadKind, Run, RunOutcome, Status};
-use crate::error::{Error, Result};
+use crate::base::access::Role;
+use crate::base::bus::Event;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::gateway::WRITE_RETRY;
+use crate::base::limits::schedule::{LATE_TOLD_MS, REMINDER_STORE_TRIES_MAX};
+use crate::base::message::{Address, Envelope, Origin, OutgoingMessage, RunRef, SessionKey};
+use crate::base::sync::Mutex;
+use crate::base::zone::Zone;
 use crate::gateway::Gateway;
 use crate::gateway::agents::Hosted;
 use crate::gateway::commands::texts::{format_error, format_minutes};
 use crate::gateway::host::{ChatHost, Work};
-use crate::language::Language;
-use crate::limits::cron::{LATE_TOLD_MS, REMINDER_STORE_TRIES_MAX};
-use crate::limits::gateway::WRITE_RETRY;
-use crate::markup::plain;
-use crate::message::{Address, Envelope, Origin, OutgoingMessage, RunRef, SessionKey};
-use crate::outbox::ClosesTurn;
-use crate::sync::Mutex;
-use crate::zone::Zone;
+use crate::schedule::due::Planned;
+use crate::schedule::{Deliver, Job, PayloadKind, Run, RunOutcome, Status};
+use crate::store::outbox::ClosesTurn;
+use crate::text::markup::plain;
 pub(super) use remind::HeldUp;
 
 /// Why a run that a person has stopped counts as left out.
@@ -465,7 +465,9 @@ impl Gateway {
                 let error = Error::Failed(ended.error.clone().unwrap_or_default());
                 let error = plain(&format_error(&error, language));
                 match run.job.schedule {
-                    crate::cron::Schedule::At { .. } => texts::failed_once(language, &name, &error),
+                    crate::schedule::Schedule::At { .. } => {
+                        texts::failed_once(language, &name, &error)
+                    }
                     _ => texts::failed(language, &name, &error),
                 }
             }
@@ -512,14 +514,14 @@ impl Gateway {
     /// The settings with which a conversation is opened: of a job's own one only the last run goes to the
     /// model, and the journal stays small.
     pub(in crate::gateway) fn settings_of(
-        settings: &crate::session::Settings,
+        settings: &crate::store::session::Settings,
         session: &SessionKey,
-    ) -> crate::session::Settings {
-        use crate::limits::cron::{JOURNAL_BYTES_MAX, RUNS_IN_WINDOW};
+    ) -> crate::store::session::Settings {
+        use crate::base::limits::schedule::{JOURNAL_BYTES_MAX, RUNS_IN_WINDOW};
         if session.parts().0 != CHANNEL {
             return settings.clone();
         }
-        crate::session::Settings {
+        crate::store::session::Settings {
             window: RUNS_IN_WINDOW,
             journal_bytes: settings.journal_bytes.min(JOURNAL_BYTES_MAX),
             ..settings.clone()

@@ -1,6 +1,6 @@
 //! What jobs say in a chat, in each language.
 
-use crate::language::texts;
+use crate::base::language::texts;
 
 texts! {
     /// The answer to a run that was asked for.
@@ -46,6 +46,6 @@ texts! {
 mod tests {
     #[test]
     fn every_text_is_there_in_each_language() {
-        crate::language::check_table(super::TABLE);
+        crate::base::language::check_table(super::TABLE);
     }
 }

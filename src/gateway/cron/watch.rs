@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-use crate::limits::cron::WATCH_RETRY;
+use crate::base::limits::schedule::WATCH_RETRY;
 use crate::sys::file::private_folder;
 use crate::sys::watch::{Seen, Watcher};
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::error::Result;
-use crate::files::{Next, Workspace};
-use crate::limits::gateway::{LS_NAME_CHARS, LS_NAMES_MAX};
+use crate::base::error::Result;
+use crate::base::limits::gateway::{LS_NAME_CHARS, LS_NAMES_MAX};
+use crate::sandbox::files::{Next, Workspace};
 use crate::sys::at::Kind;
 use crate::text::{ellipsize_chars, one_line};
 

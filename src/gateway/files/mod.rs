@@ -12,19 +12,19 @@ use std::sync::Arc;
 use ring::digest::{Context, SHA256};
 
 use super::Gateway;
-use crate::cancel::Cancel;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::gateway::{COPY_BYTES, GET_FILES_MAX, GET_PARTS_MAX};
+use crate::base::message::{DraftKey, Envelope, OutgoingMessage};
 use crate::channels::names::clean_file_name;
-use crate::clock::Stopwatch;
-use crate::error::{Error, Result};
-use crate::files::{Next, Workspace};
 use crate::gateway::agents::Hosted;
 use crate::gateway::commands::texts::format_error;
 use crate::gateway::host::long_turn;
-use crate::language::Language;
-use crate::limits::gateway::{COPY_BYTES, GET_FILES_MAX, GET_PARTS_MAX};
-use crate::markup::{code_block, inline_code};
-use crate::message::{DraftKey, Envelope, OutgoingMessage};
+use crate::sandbox::files::{Next, Workspace};
 use crate::sys::at::Kind;
+use crate::text::markup::{code_block, inline_code};
 use crate::text::{ellipsize_chars, one_line};
 
 use pack::{Packer, Shown};

@@ -9,22 +9,22 @@ use std::sync::Arc;
 
 use ring::digest::{Context, SHA256};
 
-use crate::cancel::Cancel;
-use crate::clock::{Clock, Stopwatch};
-use crate::error::{Error, Result};
-use crate::files::gzip::Gzip;
-use crate::files::tar::{self, Member};
-use crate::files::{Next, Workspace};
-use crate::gateway::Gateway;
-use crate::language::Language;
-use crate::limits::gateway::{
+use crate::base::cancel::Cancel;
+use crate::base::clock::{Clock, Stopwatch};
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::gateway::{
     COPY_BYTES, GET_FREE_BYTES, GET_PARTS_MAX, GET_SHOWN_AFTER, OUTGOING_AGE,
 };
-use crate::markup::inline_code;
-use crate::message::{DraftKey, Envelope, NAME_MARK};
-use crate::sync::Mutex;
+use crate::base::message::{DraftKey, Envelope, NAME_MARK};
+use crate::base::sync::Mutex;
+use crate::gateway::Gateway;
+use crate::sandbox::files::gzip::Gzip;
+use crate::sandbox::files::tar::{self, Member};
+use crate::sandbox::files::{Next, Workspace};
 use crate::sys::at::Kind;
 use crate::sys::random;
+use crate::text::markup::inline_code;
 
 use super::{format_bytes, format_digest, texts};
 

@@ -1,6 +1,6 @@
 //! What `/get`, `/put` and `/ls` say, in each language.
 
-use crate::language::texts;
+use crate::base::language::texts;
 
 texts! {
     pub(super) fn get_usage() {
@@ -63,6 +63,6 @@ texts! {
 mod tests {
     #[test]
     fn every_text_is_there_in_each_language() {
-        crate::language::check_table(super::TABLE);
+        crate::base::language::check_table(super::TABLE);
     }
 }

@@ -17,18 +17,18 @@ use super::commands::texts::format_error;
 use super::cron::zone_of;
 use super::time::alarm::{self, Woken};
 use super::{Gateway, spawn};
-use crate::access::Role;
 use crate::agent::Outcome;
 use crate::agent::host::{TurnEvent, TurnHost};
-use crate::approval::{Answer, Question};
-use crate::cancel::Cancel;
-use crate::chat::SendRequest;
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::limits::heartbeat::{BUSY_WAIT, LIST_BYTES};
-use crate::message::{Address, Envelope, Origin, OutgoingMessage, SessionKey};
-use crate::session::{Session, store};
-use crate::sync::Mutex;
+use crate::base::access::Role;
+use crate::base::approval::{Answer, Question};
+use crate::base::cancel::Cancel;
+use crate::base::chat::SendRequest;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::heartbeat::{BUSY_WAIT, LIST_BYTES};
+use crate::base::message::{Address, Envelope, Origin, OutgoingMessage, SessionKey};
+use crate::base::sync::Mutex;
+use crate::store::session::{Session, store};
 use crate::sys::file::{read_at_most, read_beginning};
 
 /// The file in the workspace that says what to look at.

@@ -1,6 +1,6 @@
 //! What `/heartbeat` says, in each language.
 
-use crate::language::texts;
+use crate::base::language::texts;
 
 texts! {
     pub fn next(interval, time) {
@@ -46,6 +46,6 @@ texts! {
 mod tests {
     #[test]
     fn every_text_has_both_languages() {
-        crate::language::check_table(super::TABLE);
+        crate::base::language::check_table(super::TABLE);
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::agent::consolidate::{Why, backoff};
-use crate::limits::agent::consolidation::WAITING_MAX;
-use crate::message::SessionKey;
+use crate::base::limits::agent::consolidation::WAITING_MAX;
+use crate::base::message::SessionKey;
 
 /// What is to be done, one conversation at a time.
 #[derive(Debug, Default)]

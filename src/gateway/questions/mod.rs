@@ -6,21 +6,21 @@ mod texts;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Gateway;
-use crate::access::Role;
 use crate::agent::interview::{Asked, Interview, Reply, shown_default};
-use crate::bus::Event;
-use crate::cancel::Cancel;
-use crate::chat::{Choice, Field, FieldKind, InputAnswer, InputRequest, TextForm};
-use crate::clock::Stopwatch;
-use crate::language::Language;
-use crate::limits::agent::ANSWER_TIME;
-use crate::limits::cancel::POLL;
-use crate::limits::gateway::{CHOICE_ROWS, CHOICES_IN_ROW, QUESTION_NUMBERS, SHOWN_TIME};
-use crate::limits::tools::BUTTON_CHARS;
-use crate::markup::{inline_code, plain};
-use crate::message::{Address, CommandButton, Envelope, OutgoingMessage};
-use crate::sync::{Condvar, Mutex};
+use crate::base::access::Role;
+use crate::base::bus::Event;
+use crate::base::cancel::Cancel;
+use crate::base::chat::{Choice, Field, FieldKind, InputAnswer, InputRequest, TextForm};
+use crate::base::clock::Stopwatch;
+use crate::base::language::Language;
+use crate::base::limits::agent::ANSWER_TIME;
+use crate::base::limits::cancel::POLL;
+use crate::base::limits::gateway::{CHOICE_ROWS, CHOICES_IN_ROW, QUESTION_NUMBERS, SHOWN_TIME};
+use crate::base::limits::tools::BUTTON_CHARS;
+use crate::base::message::{Address, CommandButton, Envelope, OutgoingMessage};
+use crate::base::sync::{Condvar, Mutex};
 use crate::sys::random;
+use crate::text::markup::{inline_code, plain};
 use crate::text::{one_line, reveal};
 
 /// The open questions. A chat has at most one at a time, so that a message answers just one.

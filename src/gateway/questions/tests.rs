@@ -1,12 +1,12 @@
 //! Tests of the questions of servers.
 
 use super::*;
-use crate::chat::InputKind;
-use crate::message::Sender;
+use crate::base::chat::InputKind;
+use crate::base::message::Sender;
 
 #[test]
 fn every_text_is_there_in_each_language() {
-    crate::language::check_table(texts::TABLE);
+    crate::base::language::check_table(texts::TABLE);
 }
 
 fn chat(id: &str) -> Address {

@@ -3,8 +3,8 @@
 use std::fmt::Display;
 
 use crate::agent::interview::{Wanted, shown_edge};
-use crate::chat::TextForm;
-use crate::language::{Language, texts};
+use crate::base::chat::TextForm;
+use crate::base::language::{Language, texts};
 
 /// What a reply should have been.
 pub fn wanted(language: Language, wanted: &Wanted) -> String {

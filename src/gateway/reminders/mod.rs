@@ -12,11 +12,11 @@ pub use queue::JobCommands;
 use chrono::{DateTime, FixedOffset, TimeDelta};
 
 use crate::agent::commands::REMINDER_BUTTONS;
-use crate::language::Language;
-use crate::limits::cron::LATE_TOLD_MS;
-use crate::limits::gateway::{REMINDER_CHARS, SNOOZE_MINUTES};
-use crate::markup::plain;
-use crate::message::{Address, CommandButton, OutgoingMessage};
+use crate::base::language::Language;
+use crate::base::limits::gateway::{REMINDER_CHARS, SNOOZE_MINUTES};
+use crate::base::limits::schedule::LATE_TOLD_MS;
+use crate::base::message::{Address, CommandButton, OutgoingMessage};
+use crate::text::markup::plain;
 use crate::text::{ellipsize_chars, reveal_but};
 
 /// A reminder that is due.

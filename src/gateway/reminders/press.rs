@@ -6,19 +6,19 @@ use ring::digest::{SHA256, digest};
 
 use super::texts;
 use crate::agent::commands::{Command, REMINDER_BUTTONS, Slash};
-use crate::cron::show;
-use crate::cron::{Job, Payload, PayloadKind, Schedule};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::gateway::{REMINDER_NAME_CHARS, SNOOZE_MINUTES};
+use crate::base::limits::schedule::{JOBS_MAX, MESSAGE_BYTES_MAX};
+use crate::base::message::{Address, Envelope, OutgoingMessage, PressedMessage};
+use crate::base::zone::{Local, Zone};
 use crate::gateway::Gateway;
 use crate::gateway::commands::texts::format_error;
-use crate::language::Language;
-use crate::limits::cron::{JOBS_MAX, MESSAGE_BYTES_MAX};
-use crate::limits::gateway::{REMINDER_NAME_CHARS, SNOOZE_MINUTES};
-use crate::markup::plain;
-use crate::message::{Address, Envelope, OutgoingMessage, PressedMessage};
+use crate::schedule::show;
+use crate::schedule::{Job, Payload, PayloadKind, Schedule};
+use crate::text::markup::plain;
 use crate::text::{one_line, reveal_but, truncate_bytes};
 use crate::tools::cron::Planner;
-use crate::zone::{Local, Zone};
 
 /// What [`REMINDER_BUTTONS`] mean.
 const CHOICES: [Choice; 3] = [Choice::Done, Choice::Snooze, Choice::Tomorrow];
@@ -56,7 +56,7 @@ impl<'a> Press<'a> {
         words.next().is_none().then_some(press)
     }
 
-    /// The words for when it comes again, by which it is [corrected](crate::cron::correct::correct).
+    /// The words for when it comes again, by which it is [corrected](crate::schedule::correct::correct).
     pub fn words(&self, zone: &Zone) -> Option<String> {
         match self.choice {
             Choice::Done => None,

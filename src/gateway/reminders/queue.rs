@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::texts;
+use crate::base::limits::gateway::JOB_COMMANDS_WAITING_MAX;
+use crate::base::message::Envelope;
+use crate::base::sync::Mutex;
 use crate::gateway::Gateway;
-use crate::limits::gateway::JOB_COMMANDS_WAITING_MAX;
-use crate::message::Envelope;
-use crate::sync::Mutex;
 
 /// What waits, and whether a thread is at it.
 #[derive(Default)]

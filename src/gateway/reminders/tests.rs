@@ -1,7 +1,7 @@
 use super::press::{Choice, Press, text_of, without_outcome};
 use super::*;
-use crate::cron::Schedule;
-use crate::zone::Zone;
+use crate::base::zone::Zone;
+use crate::schedule::Schedule;
 
 fn time(text: &str) -> DateTime<FixedOffset> {
     DateTime::parse_from_rfc3339(text).unwrap()
@@ -71,7 +71,7 @@ fn a_text_is_neither_markup_nor_invisible() {
 
 #[test]
 fn every_text_is_there_in_each_language() {
-    crate::language::check_table(texts::TABLE);
+    crate::base::language::check_table(texts::TABLE);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn the_words_for_when_it_comes_again_mean_that_time() {
             planned_ms,
         };
         let words = press.words(&zone).unwrap();
-        let read = crate::cron::when::take_leading(&words, now_ms, &zone);
+        let read = crate::schedule::when::take_leading(&words, now_ms, &zone);
         let at_ms = press.again_at(now_ms, &zone).unwrap();
         assert_eq!(read.unwrap().unwrap().0, Schedule::At { at_ms }, "{words}");
     }

@@ -1,6 +1,6 @@
 //! What reminders and their buttons say, in each language.
 
-use crate::language::texts;
+use crate::base::language::texts;
 
 texts! {
     /// A reminder after its time; `late` is a span.

@@ -3,18 +3,18 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
+use crate::base::message::{Address, OutgoingMessage};
+use crate::board::watch;
 use crate::channels::delivery::Observer;
 use crate::channels::names::title;
-use crate::cron;
 use crate::gateway::commands::texts;
 use crate::gateway::{Gateway, Parts};
-use crate::markup::inline_code;
-use crate::message::{Address, OutgoingMessage};
-use crate::watch;
+use crate::schedule;
+use crate::text::markup::inline_code;
 
 /// Notes in jobs and watches what the deliveries learn, and tells the owner what they cannot send.
 pub struct Deliveries {
-    jobs: cron::Store,
+    jobs: schedule::Store,
     watches: watch::Store,
     gateway: OnceLock<Weak<Gateway>>,
 }

@@ -7,15 +7,15 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Channel, Receivers, observer};
-use crate::bus::{Ending, Event, EventSender, Heartbeats};
+use crate::base::bus::{Ending, Event, EventSender, Heartbeats};
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Exit, Result};
+use crate::base::limits::channels::STACK_BYTES;
 use crate::channels::choices::Choices;
 use crate::channels::delivery::{Delivery, DeliveryParts, Observer};
 use crate::channels::intake::{Intake, IntakeParts};
-use crate::clock::Clock;
-use crate::error::{Error, Exit, Result};
 use crate::gateway::board::own_menu;
 use crate::gateway::{Gateway, Parts, commands};
-use crate::limits::channels::STACK_BYTES;
 
 pub(super) fn deliveries(
     parts: &Parts,

@@ -1,6 +1,6 @@
 //! The inputs and actions of the scheduler.
 
-use crate::message::{Envelope, SessionKey};
+use crate::base::message::{Envelope, SessionKey};
 
 /// The id of a piece of work: a turn or a command.
 pub type WorkId = u64;

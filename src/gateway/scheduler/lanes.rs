@@ -1,8 +1,8 @@
 //! The commands of each session that run beside its turns, one after another.
 
 use super::{Action, Kind, RefusalReason, Scheduler, When, Work, WorkId, commands, is_ready};
-use crate::limits::gateway::{COMMANDS_IN_CHAT_MAX, COMMANDS_MAX, COMMANDS_WAITING_MAX};
-use crate::message::{Envelope, SessionKey};
+use crate::base::limits::gateway::{COMMANDS_IN_CHAT_MAX, COMMANDS_MAX, COMMANDS_WAITING_MAX};
+use crate::base::message::{Envelope, SessionKey};
 
 impl Scheduler {
     pub(super) fn enqueue_command(&mut self, message: Envelope, actions: &mut Vec<Action>) {

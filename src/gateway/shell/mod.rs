@@ -13,14 +13,14 @@ use super::commands::texts as answers;
 use super::commands::with_command;
 use super::host::long_turn;
 use crate::agent::commands::{CommandAnswer, Slash};
-use crate::cancel::Cancel;
-use crate::clock::Stopwatch;
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::limits::confine::shell::{HISTORY_SHOWN, PROMPT_CHARS};
-use crate::markup::{self, inline_code};
-use crate::message::{Address, CommandButton, DraftKey, Envelope, OutgoingMessage};
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::confine::shell::{HISTORY_SHOWN, PROMPT_CHARS};
+use crate::base::message::{Address, CommandButton, DraftKey, Envelope, OutgoingMessage};
 use crate::text::ellipsize_chars;
+use crate::text::markup::{self, inline_code};
 use crate::tools::Caller;
 use crate::tools::commands::{Attached, Shell, ShellResult, TypedCommand};
 
@@ -348,7 +348,7 @@ impl Gateway {
 fn process_name(line: &str) -> String {
     inline_code(&ellipsize_chars(
         line,
-        crate::limits::confine::shell::PROCESS_CHARS,
+        crate::base::limits::confine::shell::PROCESS_CHARS,
     ))
 }
 

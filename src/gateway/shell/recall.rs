@@ -3,7 +3,7 @@
 //! A `!` before a command has always meant *outside the sandbox*, so only what is no command recalls one:
 //! `!!` is the last, `!12` the one with that number, `!?text` the last with that text in it.
 
-use crate::state::chats::shells::History;
+use crate::store::state::chats::shells::History;
 
 /// What was typed after `/sh`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

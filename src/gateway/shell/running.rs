@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::clock::Stopwatch;
-use crate::confine::ShellInput;
-use crate::limits::confine::shell::{ENDED_COMMANDS, ENDED_TIME, PROMPT_CHARS};
-use crate::limits::gateway::SHOWN_OUTPUT_BYTES;
-use crate::message::{DraftKey, Envelope, SessionKey};
-use crate::overstrike::Overstrike;
-use crate::sync::Mutex;
+use crate::base::clock::Stopwatch;
+use crate::base::limits::confine::shell::{ENDED_COMMANDS, ENDED_TIME, PROMPT_CHARS};
+use crate::base::limits::gateway::SHOWN_OUTPUT_BYTES;
+use crate::base::message::{DraftKey, Envelope, SessionKey};
+use crate::base::sync::Mutex;
+use crate::sandbox::confine::ShellInput;
 use crate::text::ellipsize_chars;
+use crate::text::overstrike::Overstrike;
 use crate::tools::commands::Watched;
 
 /// The commands that were typed and run now; as many as the scheduler lets run. And those that have just ended.
@@ -248,7 +248,7 @@ pub fn prompt_line(prompt: &str, line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Address;
+    use crate::base::message::Address;
 
     fn message(chat: &str, id: &str) -> Envelope {
         let written = Envelope::written(&Address::new("t", chat), Default::default(), "x");

@@ -1,6 +1,6 @@
 //! What people read about the shells of chats, in each language.
 
-use crate::language::texts;
+use crate::base::language::texts;
 
 texts! {
     /// Below a command that failed because of the sandbox; in italics.
@@ -63,6 +63,6 @@ texts! {
 mod tests {
     #[test]
     fn every_text_is_there_in_each_language() {
-        crate::language::check_table(super::TABLE);
+        crate::base::language::check_table(super::TABLE);
     }
 }

@@ -14,21 +14,21 @@ use super::Gateway;
 use super::agents::Hosted;
 use super::cron::reached;
 use super::host::{ChatHost, Work};
-use crate::access::Role;
 use crate::agent::host::TurnEvent;
 use crate::agent::subagent;
-use crate::bus::Event;
-use crate::cancel::Cancel;
-use crate::chat::{EntryKind, SpawnRequest};
-use crate::clock::Stopwatch;
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::limits::agent::subagent::{AT_ONCE, JOURNALS_KEPT, REPORT_BYTES, REPORT_RETRY};
-use crate::markup::{inline_code, plain};
-use crate::message::{Address, Envelope, Origin, SessionKey};
-use crate::session::store;
-use crate::sync::Mutex;
+use crate::base::access::Role;
+use crate::base::bus::Event;
+use crate::base::cancel::Cancel;
+use crate::base::chat::{EntryKind, SpawnRequest};
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::agent::subagent::{AT_ONCE, JOURNALS_KEPT, REPORT_BYTES, REPORT_RETRY};
+use crate::base::message::{Address, Envelope, Origin, SessionKey};
+use crate::base::sync::Mutex;
+use crate::store::session::store;
 use crate::text::ellipsize_bytes;
+use crate::text::markup::{inline_code, plain};
 
 /// The tasks that run or wait to.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! What `/tasks` says, in each language.
 
-use crate::language::{Language, texts};
+use crate::base::language::{Language, texts};
 
 texts! {
     /// Above the list.
@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn every_text_is_there_in_each_language() {
-        crate::language::check_table(TABLE);
+        crate::base::language::check_table(TABLE);
     }
 
     #[test]

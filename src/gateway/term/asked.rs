@@ -2,11 +2,11 @@
 //! no program waits for it any more. [`Asked`] is PURE but for its stopwatches.
 
 use super::{Asking, Open};
-use crate::clock::{Clock, Stopwatch};
+use crate::base::clock::{Clock, Stopwatch};
+use crate::base::limits::gateway::term::{LATE_SECRET, LATE_SECRETS_MAX};
+use crate::base::message::{Address, Envelope};
 use crate::gateway::Gateway;
-use crate::limits::gateway::term::{LATE_SECRET, LATE_SECRETS_MAX};
-use crate::message::{Address, Envelope};
-use crate::state::AskedSecret;
+use crate::store::state::AskedSecret;
 
 /// The people who were asked.
 #[derive(Debug, Default)]

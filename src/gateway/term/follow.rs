@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Closing, Open, picture, texts, view};
-use crate::clock::Stopwatch;
-use crate::confine::End;
-use crate::emulator::Emulator;
+use crate::base::clock::Stopwatch;
+use crate::base::language::Language;
+use crate::base::limits::gateway::term as limits;
+use crate::base::message::OutgoingMessage;
 use crate::gateway::Gateway;
 use crate::gateway::commands::texts::format_error;
-use crate::language::Language;
-use crate::limits::gateway::term as limits;
-use crate::message::OutgoingMessage;
+use crate::sandbox::confine::End;
 use crate::sys::process;
 use crate::sys::pty::Size;
+use crate::text::emulator::Emulator;
 use crate::tools::commands::OpenTerminal;
 use crate::tools::commands::texts::describe_end;
 

@@ -21,19 +21,19 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use super::Gateway;
 use super::commands::texts::format_error;
-use crate::access::Role;
 use crate::agent::commands::{Command, Slash, typed_command};
-use crate::cancel::Cancel;
-use crate::clock::Stopwatch;
-use crate::confine::Keyboard;
-use crate::emulator::keys::{self, BadKeys, Key};
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::limits::gateway::term as limits;
-use crate::markup::inline_code;
-use crate::message::{Address, DraftKey, Envelope, OutgoingMessage};
-use crate::sync::Mutex;
+use crate::base::access::Role;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::gateway::term as limits;
+use crate::base::message::{Address, DraftKey, Envelope, OutgoingMessage};
+use crate::base::sync::Mutex;
+use crate::sandbox::confine::Keyboard;
 use crate::sys::pty::Size;
+use crate::text::emulator::keys::{self, BadKeys, Key};
+use crate::text::markup::inline_code;
 use crate::text::one_line;
 use crate::tools::Caller;
 use crate::tools::commands::{OpenTerminal, TerminalStart, TypedTerminal};
@@ -489,7 +489,7 @@ impl Gateway {
         let (gateway, size) = (Arc::clone(self), typed.size);
         let builder = thread::Builder::new().name("terminal".to_owned());
         let to = open.to.clone();
-        let spawned = crate::sync::spawn(
+        let spawned = crate::base::sync::spawn(
             builder.stack_size(limits::STACK_BYTES),
             Box::new(move || follow::follow(&gateway, &open, *opened, size)),
         );

@@ -1,9 +1,9 @@
 //! The screen of a terminal as a picture. PURE.
 
-use crate::emulator::Screen;
-use crate::emulator::draw::{self, COVERED, GROUND, TEXT};
-use crate::limits::gateway::term::PICTURE_TIMES;
-use crate::picture::{CELL, Canvas, Rgb};
+use crate::base::limits::gateway::term::PICTURE_TIMES;
+use crate::text::emulator::Screen;
+use crate::text::emulator::draw::{self, COVERED, GROUND, TEXT};
+use crate::text::picture::{CELL, Canvas, Rgb};
 
 /// The screen with its colours, as a PNG file. A line that `clean` changes, because it has a secret, loses its colours.
 pub fn png(screen: &Screen<'_>, clean: &dyn Fn(&str) -> String) -> Vec<u8> {
@@ -39,8 +39,8 @@ fn rgb(draw::Rgb(red, green, blue): draw::Rgb) -> Rgb {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emulator::Emulator;
-    use crate::picture::tests::{assert_golden, decode};
+    use crate::text::emulator::Emulator;
+    use crate::text::picture::tests::{assert_golden, decode};
 
     #[test]
     fn a_screen_is_drawn_with_its_colours_and_its_cursor() {

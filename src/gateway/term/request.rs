@@ -1,6 +1,6 @@
 //! What a person wants with `/term`. PURE.
 
-use crate::limits::gateway::term::{CELLS_MAX, COLUMNS, PHONE_SIZE, ROWS, SIZE};
+use crate::base::limits::gateway::term::{CELLS_MAX, COLUMNS, PHONE_SIZE, ROWS, SIZE};
 use crate::sys::pty::Size;
 
 /// What `/term` is to do.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::{Asking, Closing, Open, is_text, keys, may_be_secret, texts};
-use crate::access::{Person, Role};
+use crate::base::access::{Person, Role};
+use crate::base::message::{Address, Envelope};
 use crate::gateway::Gateway;
-use crate::message::{Address, Envelope};
 
 impl Open {
     /// Whether the chat shows a question for a secret that was not answered.

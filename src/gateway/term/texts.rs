@@ -1,6 +1,6 @@
 //! What people read about terminals, in each language.
 
-use crate::language::texts;
+use crate::base::language::texts;
 
 texts! {
     pub fn none_open() {
@@ -93,6 +93,6 @@ texts! {
 mod tests {
     #[test]
     fn every_text_has_its_values_in_both_languages() {
-        crate::language::check_table(super::TABLE);
+        crate::base::language::check_table(super::TABLE);
     }
 }

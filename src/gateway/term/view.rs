@@ -1,10 +1,10 @@
 //! What a chat shows of a terminal. PURE.
 
 use super::texts;
-use crate::emulator::Screen;
-use crate::language::Language;
-use crate::markup::code_block;
-use crate::message::CommandButton;
+use crate::base::language::Language;
+use crate::base::message::CommandButton;
+use crate::text::emulator::Screen;
+use crate::text::markup::code_block;
 use crate::text::reveal;
 
 /// The keys below a screen: rows of labels and names, which are what `/key` takes. Five in a row are what every channel shows.
@@ -86,7 +86,7 @@ fn marked(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::channels::buttons::for_commands;
-    use crate::emulator::{Emulator, keys};
+    use crate::text::emulator::{Emulator, keys};
 
     #[test]
     fn a_screen_is_a_block_of_code_with_its_cursor() {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::clock::Clock;
-use crate::limits::clock::{ALARM_RETRY, JUMP_MILLIS_MIN, TURNED_LOOK};
+use crate::base::clock::Clock;
+use crate::base::limits::clock::{ALARM_RETRY, JUMP_MILLIS_MIN, TURNED_LOOK};
 use crate::sys;
 use crate::sys::time::{Expired, WallTimer};
 

@@ -9,13 +9,13 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::Gateway;
-use crate::clock::{Clock, Reason, Trust, judge};
-use crate::language::Language;
-use crate::limits::clock::{
+use crate::base::clock::{Clock, Reason, Trust, judge};
+use crate::base::language::Language;
+use crate::base::limits::clock::{
     JUMP_LOGGED, KNOWN_EARLY, KNOWN_INTERVAL, TRUST_LOOK, UNCONFIRMED_LOOK,
 };
-use crate::state::KnownTime;
-use crate::sync::Mutex;
+use crate::base::sync::Mutex;
+use crate::store::state::KnownTime;
 
 /// The clock, and what is known about it.
 pub struct Timekeeper {

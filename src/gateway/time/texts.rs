@@ -1,6 +1,6 @@
 //! Why the clock is not trusted yet, in each language.
 
-use crate::language::texts;
+use crate::base::language::texts;
 
 texts! {
     /// In `/status`; `reason` is one of the following.
@@ -22,6 +22,6 @@ texts! {
 mod tests {
     #[test]
     fn every_text_has_both_languages() {
-        crate::language::check_table(super::TABLE);
+        crate::base::language::check_table(super::TABLE);
     }
 }

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{Item, Look, system};
-use crate::access::Role;
-use crate::board::reading::{Reading, Throttle, Throttling};
-use crate::config::schema::BuiltInWatches;
-use crate::limits::watch::{
+use crate::base::access::Role;
+use crate::base::limits::watch::{
     HOT, HOT_HOLD_SECONDS, KNOWN_MAX, PRESSURE, PRESSURE_HOLD_SECONDS, SESSIONS_MAX, SYSTEM_BYTES,
 };
+use crate::board::reading::{Reading, Throttle, Throttling};
+use crate::board::watch::{BuiltIn, Entry, Quantity, Rule, Seen, Subject, What};
+use crate::config::schema::BuiltInWatches;
 use crate::sys;
-use crate::watch::{BuiltIn, Entry, Quantity, Rule, Seen, Subject, What};
 
 /// The built-in watches that the configuration turns on.
 pub fn items(config: &BuiltInWatches, root: &Path) -> Vec<Arc<Item>> {
@@ -275,7 +275,7 @@ pub fn failed_units(text: &str) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::Moment;
+    use crate::board::watch::Moment;
 
     fn bad(look: &Look) -> bool {
         look.value == Some(1.0)

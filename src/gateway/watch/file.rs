@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 
-use crate::limits::watch::{BACKLOG_BYTES, MATCH_TIME, READ_BYTES};
+use crate::base::limits::watch::{BACKLOG_BYTES, MATCH_TIME, READ_BYTES};
+use crate::board::watch::{Lines, parse};
 use crate::sys::time::CpuBudget;
-use crate::watch::{Lines, parse};
 
 /// Opens the file.
 pub type Open<'a> = &'a dyn Fn() -> io::Result<File>;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use super::built_in::{self, Earlier};
 use super::{Item, Look, Shared, Watching, system};
 use crate::board::reading::Reading;
+use crate::board::watch::process::identity;
+use crate::board::watch::{BuiltIn, Moment, Quantity, Subject, What};
 use crate::gateway::Gateway;
 use crate::sys::port;
-use crate::watch::process::identity;
-use crate::watch::{BuiltIn, Moment, Quantity, Subject, What};
 
 /// What looks at the same time share.
 pub(super) struct Tick {

@@ -19,18 +19,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Gateway;
-use crate::access::{Person, Role};
-use crate::cancel::Cancel;
-use crate::clock::Clock;
+use crate::base::access::{Person, Role};
+use crate::base::cancel::Cancel;
+use crate::base::clock::Clock;
+use crate::base::error::Error;
+use crate::base::limits::watch::FIRST_LOOK_TIME;
+use crate::base::message::{Address, Author};
+use crate::base::sync::{Condvar, Mutex};
+use crate::board::watch::rule::summary;
+use crate::board::watch::{Entry, Moment, Rule, Store, Subject, Watch, What};
 use crate::config::schema;
-use crate::error::Error;
-use crate::limits::watch::FIRST_LOOK_TIME;
-use crate::message::{Address, Author};
-use crate::sync::{Condvar, Mutex};
 use crate::sys;
 use crate::sys::watch::events::Wake;
-use crate::watch::rule::summary;
-use crate::watch::{Entry, Moment, Rule, Store, Subject, Watch, What};
 
 pub use command::{add_to_file, describe_offline};
 
@@ -383,9 +383,9 @@ pub(super) fn keep(gateway: &Arc<Gateway>) {
     let watching = Arc::clone(gateway);
     let builder = std::thread::Builder::new()
         .name("watch".to_owned())
-        .stack_size(crate::limits::watch::STACK_BYTES);
+        .stack_size(crate::base::limits::watch::STACK_BYTES);
     let work = Box::new(move || thread::Thread::new(&watching).run());
-    if let Err(error) = crate::sync::spawn(builder, work) {
+    if let Err(error) = crate::base::sync::spawn(builder, work) {
         tracing::error!("failed to start the thread of watches, so nothing is watched: {error}");
         gateway.parts.watches.stop();
     }
@@ -496,8 +496,8 @@ fn usage(text: String) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::language::Language;
-    use crate::watch::Cause;
+    use crate::base::language::Language;
+    use crate::board::watch::Cause;
 
     #[test]
     fn the_list_is_read_without_the_thread() {
@@ -508,7 +508,7 @@ mod tests {
             ..schema::Watch::default()
         };
         let add = |text: &str| {
-            let rule = crate::watch::parse::parse(text, Language::English).unwrap();
+            let rule = crate::board::watch::parse::parse(text, Language::English).unwrap();
             watching.store.insert(rule, Cause::typed(None)).unwrap();
         };
         let rules = || {

@@ -8,24 +8,24 @@ use std::time::Duration;
 
 use super::look::{Before, Tick};
 use super::{Item, Look, built_in};
-use crate::access::Role;
-use crate::approval::Answer;
-use crate::cancel::Cancel;
-use crate::clock::Stopwatch;
-use crate::error::{Error, Result};
-use crate::gateway::Gateway;
-use crate::language::Language;
-use crate::limits::watch::{
+use crate::base::access::Role;
+use crate::base::approval::Answer;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::watch::{
     COMMAND_TIME, HOST_TIMEOUT, HOST_TRIES, OUTPUT_BYTES, SYSTEMCTL_BYTES, SYSTEMCTL_TIME,
 };
-use crate::message::SessionKey;
+use crate::base::message::SessionKey;
+use crate::board::watch::{Subject, Told, What};
+use crate::gateway::Gateway;
 use crate::net::guard::special_purpose;
 use crate::net::{Dialer, Failure, Guard};
 use crate::sys::watch::ping::ping;
 use crate::text::one_line;
 use crate::tools::Caller;
 use crate::tools::commands::{Shell, ShellResult, TypedCommand};
-use crate::watch::{Subject, Told, What};
 
 impl Gateway {
     /// Looks at an item now, however long it takes.

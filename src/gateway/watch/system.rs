@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::limits::watch::{GROUPS_MAX, SYSTEM_BYTES};
+use crate::base::limits::watch::{GROUPS_MAX, SYSTEM_BYTES};
 use crate::sys::file;
 
 /// A text.
@@ -98,7 +98,7 @@ pub fn trip_point(root: &Path) -> Option<f64> {
             let degrees = part("temp").and_then(|text| text.parse::<f64>().ok());
             let degrees = degrees.map(|millis| millis / 1000.0);
             let degrees = degrees.filter(|_| matches!(kind.as_str(), "passive" | "hot"));
-            let degrees = degrees.filter(|value| crate::limits::watch::TRIPS.contains(value));
+            let degrees = degrees.filter(|value| crate::base::limits::watch::TRIPS.contains(value));
             if let Some(degrees) = degrees {
                 lowest = Some(lowest.map_or(degrees, |lowest| lowest.min(degrees)));
             }

@@ -6,20 +6,20 @@
 use std::sync::Arc;
 
 use super::{Item, texts};
-use crate::access::Role;
-use crate::bus::Event;
-use crate::error::Result;
+use crate::base::access::Role;
+use crate::base::bus::Event;
+use crate::base::error::Result;
+use crate::base::language::Language;
+use crate::base::message::{Address, CommandButton, Envelope, Origin, OutgoingMessage};
+use crate::board::watch::process::{busiest, largest};
+use crate::board::watch::texts as words;
+use crate::board::watch::{Kind, Notice, Quantity, Ran, Sound, Subject, Then, What};
 use crate::gateway::commands::texts as answers;
 use crate::gateway::cron::zone_of;
 use crate::gateway::shell::format_output;
 use crate::gateway::{Gateway, spawn};
-use crate::language::Language;
-use crate::markup::{inline_code, plain};
-use crate::message::{Address, CommandButton, Envelope, Origin, OutgoingMessage};
+use crate::text::markup::{inline_code, plain};
 use crate::text::reveal;
-use crate::watch::process::{busiest, largest};
-use crate::watch::texts as words;
-use crate::watch::{Kind, Notice, Quantity, Ran, Sound, Subject, Then, What};
 
 /// How long the button mutes a watch.
 const MUTE: &str = "1h";
@@ -260,7 +260,7 @@ impl Gateway {
 
     /// Removes a watch that has nothing to watch any more.
     fn remove_watch(&self, item: &Item) {
-        let is_it = |watch: &crate::watch::Watch| {
+        let is_it = |watch: &crate::board::watch::Watch| {
             watch.id.to_string() == item.key && watch.rule.to_string() == item.rule
         };
         let removed = self.parts.watches.store.change(|watches| {

@@ -1,6 +1,6 @@
 //! What `/watch` answers, in each language.
 
-use crate::language::texts;
+use crate::base::language::texts;
 
 texts! {
     pub fn usage() {
@@ -67,6 +67,6 @@ texts! {
 mod tests {
     #[test]
     fn every_text_has_both_languages() {
-        crate::language::check_table(super::TABLE);
+        crate::base::language::check_table(super::TABLE);
     }
 }

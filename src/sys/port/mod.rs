@@ -10,9 +10,9 @@ use rustix::process::getpid;
 
 use super::file::read_at_most;
 use super::process::{descendants_of, has_children};
-use crate::error::{Error, Result};
-use crate::limits::net::SOCKETS_BYTES;
-use crate::limits::service::ACCOUNTS_BYTES;
+use crate::base::error::{Error, Result};
+use crate::base::limits::net::SOCKETS_BYTES;
+use crate::base::limits::service::ACCOUNTS_BYTES;
 pub use sockets::Socket;
 
 /// The sockets that may be the other end of a connection from `ours` to `theirs`: the one that has taken it, or

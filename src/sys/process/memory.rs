@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use crate::limits::agent::STACK_KEPT;
+use crate::base::limits::agent::STACK_KEPT;
 
 /// Returns the unused part of this thread's stack to the kernel: what a deep call has left there.
 pub fn give_back_stack() {

@@ -12,7 +12,7 @@ use rustix::time::{
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use crate::limits::clock::{RTC_BYTES, RTCS_MAX};
+use crate::base::limits::clock::{RTC_BYTES, RTCS_MAX};
 
 /// How long the machine has run, suspended or not (`CLOCK_BOOTTIME`). Setting the wall clock does not
 /// change it.

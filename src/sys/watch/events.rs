@@ -15,7 +15,7 @@ use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{Pid, PidfdFlags};
 
-use crate::limits::watch::EVENT_BYTES;
+use crate::base::limits::watch::EVENT_BYTES;
 
 /// Wakes a thread that waits, from another one (eventfd(2)).
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use crate::limits::cron::WATCH_BYTES;
+use crate::base::limits::schedule::WATCH_BYTES;
 
 /// Watches one name in a folder.
 pub struct Watcher {

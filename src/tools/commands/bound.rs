@@ -14,9 +14,9 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use super::risk;
-use crate::approval::Script;
-use crate::error::{Error, Result};
-use crate::limits::tools as bounds;
+use crate::base::approval::Script;
+use crate::base::error::{Error, Result};
+use crate::base::limits::tools as bounds;
 pub(super) use located::Located;
 use located::status;
 pub(super) use missing::ignores_folder;

@@ -5,18 +5,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::approval::Question;
-use crate::chat::{Effect, ToolResult, ToolSpec};
-use crate::confine::{
+use crate::base::approval::Question;
+use crate::base::chat::{Effect, ToolResult, ToolSpec};
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::tools::SHELL_CHARS;
+use crate::sandbox::confine::{
     End, Observer, Outcome, OutputChunk, SessionInfo, SessionStart, Sessions, ShellCommand,
     UnreadOutput,
 };
-use crate::emulator::keys;
-use crate::error::{Error, Result};
-use crate::files::PromptPlaces;
-use crate::language::Language;
-use crate::limits::tools::SHELL_CHARS;
-use crate::state::audit::Entry;
+use crate::sandbox::files::PromptPlaces;
+use crate::store::state::audit::Entry;
+use crate::text::emulator::keys;
 use crate::tools::arguments::Arguments;
 use crate::tools::results::Spool;
 use crate::tools::{Caller, Context, Tool, Toolbox};

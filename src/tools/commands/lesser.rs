@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 
 use super::Commands;
-use crate::access::Role;
-use crate::cancel::Cancel;
-use crate::confine::Exec;
-use crate::error::{Error, Result};
-use crate::files::{PromptPlaces, PromptSurvey};
-use crate::sync::Mutex;
+use crate::base::access::Role;
+use crate::base::cancel::Cancel;
+use crate::base::error::{Error, Result};
+use crate::base::sync::Mutex;
+use crate::sandbox::confine::Exec;
+use crate::sandbox::files::{PromptPlaces, PromptSurvey};
 use crate::tools::Caller;
 
 /// What runs for someone who is not an owner.

@@ -20,19 +20,19 @@ use std::time::Duration;
 
 use ring::digest::{Context, SHA256};
 
-use crate::access::Role;
-use crate::approval::{AlwaysOption, Answer, Cause, Question};
-use crate::clock::Clock;
+use crate::base::access::Role;
+use crate::base::approval::{AlwaysOption, Answer, Cause, Question};
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::tools::INPUT_LINE_BYTES;
+use crate::base::sync::Mutex;
 use crate::config::schema::{ApprovalMode, ExecTool, SandboxChoice, ShellPlace};
-use crate::confine::{
+use crate::sandbox::confine::{
     Exec, Held, Observer, Outcome, Output, SessionEvent, SessionInfo, Sessions, Shells,
 };
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::limits::tools::INPUT_LINE_BYTES;
-use crate::state::audit::{Entry, InputText, Record};
-use crate::state::{Approvals, Audit, ShellMemory};
-use crate::sync::Mutex;
+use crate::store::state::audit::{Entry, InputText, Record};
+use crate::store::state::{Approvals, Audit, ShellMemory};
 use crate::sys::port::user_name;
 
 use super::Caller;

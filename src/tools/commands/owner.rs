@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::exec::record_end;
 use super::{Folder, Permit, Request, Uses, texts};
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
 use crate::config::schema::ApprovalMode;
-use crate::confine::OutputChunk;
-use crate::error::{Error, Result};
-use crate::language::Language;
+use crate::sandbox::confine::OutputChunk;
 use crate::tools::results::Spool;
 use crate::tools::{Caller, Toolbox};
 

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 
 use super::exec::record_end;
 use super::{Commands, Folder, Permit, Request, Shell, ShellResult, TypedCommand, Uses, texts};
-use crate::access::Role;
-use crate::cancel::Cancel;
-use crate::confine::{
+use crate::base::access::Role;
+use crate::base::cancel::Cancel;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::confine::shell::{EARLIER_BYTES, EARLIER_LINES, PATHS_LOOKED_UP};
+use crate::sandbox::confine::{
     End, Exec, Outcome, OutputChunk, Shell as LongShell, ShellCommand, ShellInput, ShellLine,
     ShellOutcome, Taken, short_folder,
 };
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::limits::confine::shell::{EARLIER_BYTES, EARLIER_LINES, PATHS_LOOKED_UP};
-use crate::state::chats::shells::{History, LastFolder};
+use crate::store::state::chats::shells::{History, LastFolder};
 use crate::text::reveal;
 use crate::tools::results::Spool;
 use crate::tools::{Caller, Toolbox};

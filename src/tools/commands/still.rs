@@ -2,8 +2,8 @@
 //! what it reads.
 
 use super::{Commands, Request, bound};
-use crate::confine::Change;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::sandbox::confine::Change;
 use crate::tools::Caller;
 
 impl Commands {

@@ -1,8 +1,8 @@
 //! What people read about commands, in each language.
 
-use crate::approval::Risk;
-use crate::confine::End;
-use crate::language::{Language, texts};
+use crate::base::approval::Risk;
+use crate::base::language::{Language, texts};
+use crate::sandbox::confine::End;
 
 use super::risk::Objection;
 
@@ -226,6 +226,6 @@ pub fn describe_objection(language: Language, objection: &Objection) -> String {
 mod tests {
     #[test]
     fn every_text_is_there_in_each_language() {
-        crate::language::check_table(super::TABLE);
+        crate::base::language::check_table(super::TABLE);
     }
 }

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Commands, account, exec};
+use crate::base::error::{Error, Result};
 use crate::config::schema::ApprovalMode;
-use crate::confine::{Invocation, Outcome, Output, ShellCommand};
-use crate::error::{Error, Result};
-use crate::state::audit::Record;
+use crate::sandbox::confine::{Invocation, Outcome, Output, ShellCommand};
+use crate::store::state::audit::Record;
 use crate::tools::Caller;
 
 /// A run of a custom tool.

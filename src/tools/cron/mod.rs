@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use super::arguments::Arguments;
 use super::{Context, Tool};
-use crate::chat::{ToolResult, ToolSpec};
-use crate::clock::Clock;
-use crate::cron::edit::{self, Asker, Changes, NewJob};
-use crate::cron::{Deliver, Job, PayloadKind, Schedule, Store, show};
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::limits::cron::{CHAT_JOBS_MAX, MESSAGE_BYTES_MAX};
-use crate::message::Address;
-use crate::state::KnownTime;
-use crate::zone::Zone;
+use crate::base::chat::{ToolResult, ToolSpec};
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::schedule::{CHAT_JOBS_MAX, MESSAGE_BYTES_MAX};
+use crate::base::message::Address;
+use crate::base::zone::Zone;
+use crate::schedule::edit::{self, Asker, Changes, NewJob};
+use crate::schedule::{Deliver, Job, PayloadKind, Schedule, Store, show};
+use crate::store::state::KnownTime;
 
 pub(super) const CRON: ToolSpec = ToolSpec::fixed(
     "cron",
@@ -181,7 +181,7 @@ impl Planner {
 
 /// What the tool says to people, because `/cron` says it too.
 mod texts {
-    use crate::language::texts;
+    use crate::base::language::texts;
 
     texts! {
         pub fn too_many(count) {

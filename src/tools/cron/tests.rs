@@ -223,7 +223,7 @@ fn a_chat_has_a_bounded_number_of_jobs() {
 #[test]
 fn what_each_prompt_carries_is_small() {
     assert!(CRON.bytes() <= 800, "{}", CRON.bytes());
-    crate::language::check_table(texts::TABLE);
+    crate::base::language::check_table(texts::TABLE);
 }
 
 /// A kill can come between a call and its result; the model then makes the call again.

@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use ring::digest::{Context, SHA256, digest};
 
 use super::{FILE, FOLDER};
-use crate::approval::Script;
-use crate::clock::Clock;
-use crate::error::{Error, Result};
-use crate::files::{Found, Next, Workspace};
-use crate::limits::tools::{
+use crate::base::approval::Script;
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use crate::base::limits::tools::{
     CUSTOM_BYTES_MAX, CUSTOM_COPY_AGE, CUSTOM_FILES_MAX, CUSTOM_MANIFEST_BYTES_MAX,
     SCRIPT_HEAD_BYTES,
 };
+use crate::sandbox::files::{Found, Next, Workspace};
 use crate::sys;
 use crate::sys::at::Kind;
 use crate::tools::commands::bound::first_lines;

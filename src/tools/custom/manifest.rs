@@ -4,9 +4,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::schema;
-use crate::chat::ToolSpec;
-use crate::json;
-use crate::limits::tools::{
+use crate::base::chat::ToolSpec;
+use crate::base::json;
+use crate::base::limits::tools::{
     CUSTOM_MANIFEST_BYTES_MAX, CUSTOM_NAME_BYTES_MAX, CUSTOM_SPECS_BYTES_MAX,
 };
 

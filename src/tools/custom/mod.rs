@@ -11,17 +11,17 @@ pub(super) mod schema;
 
 use std::path::{Path, PathBuf};
 
-use crate::approval::{Answer, Cause, Question};
-use crate::chat::{Effect, ToolResult, ToolSpec};
-use crate::clock::Clock;
-use crate::confine::{Outcome, OutputChunk};
-use crate::error::{Error, Result};
-use crate::files::{Next, Workspace};
-use crate::limits::tools::{
+use crate::base::approval::{Answer, Cause, Question};
+use crate::base::chat::{Effect, ToolResult, ToolSpec};
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use crate::base::limits::tools::{
     CUSTOM_ERRORS_BYTES, CUSTOM_INPUT_BYTES_MAX, CUSTOM_MANIFEST_BYTES_MAX, CUSTOM_NAME_BYTES_MAX,
     CUSTOM_SPECS_BYTES_MAX, CUSTOM_TOOLS_MAX,
 };
-use crate::state::{ToolApproval, ToolApprovals};
+use crate::sandbox::confine::{Outcome, OutputChunk};
+use crate::sandbox::files::{Next, Workspace};
+use crate::store::state::{ToolApproval, ToolApprovals};
 use crate::sys::at::Kind;
 use crate::sys::file::read_beginning;
 

@@ -5,7 +5,9 @@
 
 use serde_json::Value;
 
-use crate::limits::tools::{CUSTOM_SCHEMA_COUNT_MAX, CUSTOM_SCHEMA_DEPTH_MAX, TOOL_NAME_BYTES_MAX};
+use crate::base::limits::tools::{
+    CUSTOM_SCHEMA_COUNT_MAX, CUSTOM_SCHEMA_DEPTH_MAX, TOOL_NAME_BYTES_MAX,
+};
 
 const TYPES: [&str; 6] = ["string", "number", "integer", "boolean", "array", "object"];
 

@@ -3,9 +3,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
 use super::*;
+use crate::base::limits::tools::{CUSTOM_BYTES_MAX, CUSTOM_FILES_MAX};
 use crate::config::schema::Tools;
-use crate::files::Places;
-use crate::limits::tools::{CUSTOM_BYTES_MAX, CUSTOM_FILES_MAX};
+use crate::sandbox::files::Places;
 use crate::sys::beneath::Resolver;
 
 struct Scene {

@@ -6,8 +6,8 @@ mod write;
 
 use std::borrow::Cow;
 
-use crate::chat::ToolSpec;
-use crate::error::{Error, Result};
+use crate::base::chat::ToolSpec;
+use crate::base::error::{Error, Result};
 
 use super::arguments::Arguments;
 use super::registry::BuiltIn;

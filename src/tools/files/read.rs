@@ -8,16 +8,16 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::cancel::Cancel;
-use crate::chat::{self, ToolResult, ToolSpec};
-use crate::error::{Error, Result};
-use crate::limits::chat::IMAGE_BYTES;
-use crate::limits::tools::{LINE_BYTES, NOTE_CHARS, READ_CHARS, SNIFF_BYTES};
-use crate::secret::Eraser;
-use crate::skills::built_in::built_in_at;
+use crate::base::cancel::Cancel;
+use crate::base::chat::{self, ToolResult, ToolSpec};
+use crate::base::error::{Error, Result};
+use crate::base::limits::chat::IMAGE_BYTES;
+use crate::base::limits::tools::{LINE_BYTES, NOTE_CHARS, READ_CHARS, SNIFF_BYTES};
+use crate::base::secret::Eraser;
 use crate::sys::file::read_beginning;
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
+use crate::tools::skills::built_in::built_in_at;
 
 use super::required_path;
 

@@ -8,16 +8,16 @@ use std::path::Path;
 
 use regex_lite::{Regex, RegexBuilder};
 
-use crate::cancel::Cancel;
-use crate::chat::{ToolResult, ToolSpec};
-use crate::error::{Error, Result};
-use crate::files::{Found, Next, Walked};
-use crate::limits::tools::{
+use crate::base::cancel::Cancel;
+use crate::base::chat::{ToolResult, ToolSpec};
+use crate::base::error::{Error, Result};
+use crate::base::limits::tools::{
     GLOB_COMMAS, GLOB_GROUPS, GREP_BYTES, GREP_CONTEXT_MOST, GREP_LINE_CHARS, GREP_MATCHES,
     GREP_MATCHES_MOST, GREP_PIECE_BYTES, GREP_SHARED_BYTES, LIST_NAMES, LIST_NAMES_MOST,
     PATTERN_BYTES, PATTERN_HELD_BYTES, SEARCH_CHECK_BYTES, SEARCH_TIME,
 };
-use crate::secret::Eraser;
+use crate::base::secret::Eraser;
+use crate::sandbox::files::{Found, Next, Walked};
 use crate::sys::at::Kind;
 use crate::sys::time::CpuBudget;
 use crate::text::count_of;

@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::chat::{ToolResult, ToolSpec};
-use crate::error::{Error, Result};
-use crate::limits::tools::{
+use crate::base::chat::{ToolResult, ToolSpec};
+use crate::base::error::{Error, Result};
+use crate::base::limits::tools::{
     EDIT_BYTES, EDIT_CANDIDATE_LINES, EDIT_CANDIDATES, EDIT_NEAR_TIME, EDIT_PLACES,
 };
 use crate::sys::file::read_beginning;

@@ -7,18 +7,18 @@ use serde_json::{Map, Value};
 
 use super::catalog::{Entry, Target};
 use super::{Mcp, results};
-use crate::access::Role;
-use crate::cancel::Cancel;
-use crate::chat::{Effect, InputAnswer, InputKind, InputRequest, ToolCall, ToolResult};
-use crate::clock::Clock;
-use crate::error::{Error, Result};
-use crate::http::Tls;
-use crate::limits::mcp::{ARGUMENTS_BYTES, PARKED};
-use crate::mcp::http::HttpParts;
-use crate::mcp::oauth::Login;
-use crate::mcp::servers::ServerCall;
-use crate::mcp::{Paused, Step};
+use crate::base::access::Role;
+use crate::base::cancel::Cancel;
+use crate::base::chat::{Effect, InputAnswer, InputKind, InputRequest, ToolCall, ToolResult};
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use crate::base::limits::mcp::{ARGUMENTS_BYTES, PARKED};
+use crate::net::http::Tls;
 use crate::tools::arguments::Arguments;
+use crate::tools::mcp::client::http::HttpParts;
+use crate::tools::mcp::client::oauth::Login;
+use crate::tools::mcp::client::servers::ServerCall;
+use crate::tools::mcp::client::{Paused, Step};
 use crate::tools::{Caller, Context};
 
 /// What a login needs.

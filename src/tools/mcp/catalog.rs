@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::{names, schema};
-use crate::chat::ToolSpec;
-use crate::limits::mcp::{DESCRIPTION_CHARS, NAMED};
-use crate::mcp::servers::Listing;
-use crate::mcp::tool::{Prompt, Resource, Tool};
+use crate::base::chat::ToolSpec;
+use crate::base::limits::mcp::{DESCRIPTION_CHARS, NAMED};
 use crate::text::{ellipsize_chars, one_line};
+use crate::tools::mcp::client::servers::Listing;
+use crate::tools::mcp::client::tool::{Prompt, Resource, Tool};
 
 /// What a name stands for.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! The search of find_tools. Pure.
 
-use crate::limits::mcp::FIND_WORDS;
+use crate::base::limits::mcp::FIND_WORDS;
 
 /// What is searched: the name and the description of a tool.
 pub struct Document {

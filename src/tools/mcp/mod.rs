@@ -6,6 +6,7 @@
 
 mod calls;
 mod catalog;
+pub mod client;
 mod find;
 pub(super) mod names;
 mod overview;
@@ -18,18 +19,18 @@ use std::sync::Arc;
 
 use super::results::marked;
 use super::{Arguments, Context};
-use crate::cancel::Cancel;
-use crate::chat::{ToolCall, ToolResult, ToolSpec};
-use crate::clock::Stopwatch;
-use crate::config::schema::McpServer;
-use crate::error::{Error, Result};
-use crate::limits::mcp::{
+use crate::base::cancel::Cancel;
+use crate::base::chat::{ToolCall, ToolResult, ToolSpec};
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::limits::mcp::{
     FOUND, FOUND_CHARS, FOUND_CONVERSATIONS, FOUND_KEPT, FOUND_NAMES_BYTES, SPECS, SPECS_BYTES,
     TURN_TIME,
 };
-use crate::mcp::servers::{ListState, Listing, Servers};
-use crate::sync::Mutex;
+use crate::base::sync::Mutex;
+use crate::config::schema::McpServer;
 use crate::text::{count_of, one_line};
+use crate::tools::mcp::client::servers::{ListState, Listing, Servers};
 
 pub use calls::Logins;
 use calls::Parked;

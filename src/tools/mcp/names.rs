@@ -5,7 +5,7 @@
 
 use ring::digest::{SHA256, digest};
 
-use crate::limits::tools::TOOL_NAME_BYTES_MAX;
+use crate::base::limits::tools::TOOL_NAME_BYTES_MAX;
 
 /// How all of them begin.
 pub const PREFIX: &str = "mcp_";

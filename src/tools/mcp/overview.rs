@@ -2,8 +2,8 @@
 
 use super::Mcp;
 use crate::config::schema::McpServer;
-use crate::mcp::oauth;
-use crate::mcp::servers::{ListState, Status};
+use crate::tools::mcp::client::oauth;
+use crate::tools::mcp::client::servers::{ListState, Status};
 
 /// A server that is enabled.
 pub struct Overview<'a> {

@@ -7,11 +7,11 @@ use base64::engine::general_purpose::STANDARD;
 use ring::digest::{SHA256, digest};
 use serde_json::value::RawValue;
 
-use crate::chat::{Image, ToolResult};
-use crate::error::Result;
-use crate::json::{self, Members};
-use crate::limits::chat::IMAGE_BYTES;
-use crate::limits::mcp::{FILES, PARTS};
+use crate::base::chat::{Image, ToolResult};
+use crate::base::error::Result;
+use crate::base::json::{self, Members};
+use crate::base::limits::chat::IMAGE_BYTES;
+use crate::base::limits::mcp::{FILES, PARTS};
 use crate::text::one_line;
 use crate::tools::Context;
 use crate::tools::files::FileType;

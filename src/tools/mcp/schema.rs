@@ -6,11 +6,11 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::json;
-use crate::limits::mcp::{
+use crate::base::json;
+use crate::base::limits::mcp::{
     ARGUMENT_CHARS, SCHEMA_NODES, SCHEMA_REFERENCES, SCHEMA_VALUES, SIMPLE_BYTES,
 };
-use crate::limits::tools::{CUSTOM_SCHEMA_COUNT_MAX, CUSTOM_SCHEMA_DEPTH_MAX};
+use crate::base::limits::tools::{CUSTOM_SCHEMA_COUNT_MAX, CUSTOM_SCHEMA_DEPTH_MAX};
 use crate::text::truncate_chars;
 use crate::tools::custom::schema::{check, fits_type, is_of, is_property_name};
 

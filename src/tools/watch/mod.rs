@@ -6,16 +6,16 @@ use std::sync::Arc;
 use super::arguments::Arguments;
 use super::commands::Commands;
 use super::{Context, Tool};
-use crate::chat::{Effect, ToolResult, ToolSpec};
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::limits::watch::{HOST_TIMEOUT, MODEL_WATCHES_MAX, WATCHES_MAX};
-use crate::message::Address;
+use crate::base::chat::{Effect, ToolResult, ToolSpec};
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::watch::{HOST_TIMEOUT, MODEL_WATCHES_MAX, WATCHES_MAX};
+use crate::base::message::Address;
+use crate::board::watch::store::Added;
+use crate::board::watch::{Cause, Rule, Store, Then, Watch, What, parse};
 use crate::net::Dialer;
 use crate::net::guard::special_purpose;
 use crate::tools::cron::Scope;
-use crate::watch::store::Added;
-use crate::watch::{Cause, Rule, Store, Then, Watch, What, parse};
 
 pub(super) const WATCH: ToolSpec = ToolSpec::fixed(
     "watch",

@@ -1,7 +1,7 @@
 //! Which search engine is asked.
 
+use crate::base::secret::Secret;
 use crate::config::schema::{SearchProvider, WebSearch};
-use crate::secret::Secret;
 
 /// What is known about a search engine.
 #[derive(Debug)]

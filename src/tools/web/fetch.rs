@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use super::hosts::guard_for;
 use super::{Context, Web, answered, marked};
-use crate::chat::ToolResult;
-use crate::clock::Stopwatch;
-use crate::error::{Error, Result};
-use crate::html::charset::{Charset, Source};
-use crate::html::{Document, Form, Page, Tokenizer, Writer, link};
-use crate::http::{Body, Found, Response, error_of};
-use crate::limits::http::REDIRECTS_MAX;
-use crate::limits::web::{
+use crate::base::chat::ToolResult;
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::limits::http::REDIRECTS_MAX;
+use crate::base::limits::web::{
     FETCH_CHARS, FETCH_CHARS_MAX, FRAME_CHARS, LABEL_CHARS, SECRET_CHARS, URL_BYTES,
 };
+use crate::net::http::{Body, Found, Response, error_of};
+use crate::text::html::charset::{Charset, Source};
+use crate::text::html::{Document, Form, Page, Tokenizer, Writer, link};
 use crate::text::{is_prose, truncate_chars};
 use crate::tools::arguments::Arguments;
 

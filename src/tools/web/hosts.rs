@@ -4,9 +4,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::html::link::name_in_ascii;
 use crate::net::Guard;
 use crate::net::guard::special_purpose;
+use crate::text::html::link::name_in_ascii;
 
 /// An entry of `tools.web.allowHosts`.
 #[derive(Debug, PartialEq)]

@@ -17,15 +17,15 @@ use std::time::Duration;
 
 use super::arguments::Arguments;
 use super::{Context, Tool};
-use crate::cancel::Cancel;
-use crate::chat::{ToolResult, ToolSpec};
-use crate::clock::Stopwatch;
+use crate::base::cancel::Cancel;
+use crate::base::chat::{ToolResult, ToolSpec};
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::limits::web::{ERROR_CHARS, FETCH_TIME, SERVER_TIME, WIRE_SPARE};
 use crate::config::schema::WebTools;
-use crate::error::{Error, Result};
-use crate::html::{Form, Page, Tokenizer, Writer};
-use crate::http::{Bound, Client, Settings, Tls};
-use crate::limits::web::{ERROR_CHARS, FETCH_TIME, SERVER_TIME, WIRE_SPARE};
+use crate::net::http::{Bound, Client, Settings, Tls};
 use crate::net::{Guard, Lookup, system_lookup};
+use crate::text::html::{Form, Page, Tokenizer, Writer};
 
 pub use engine::{Engine, VARIABLES};
 

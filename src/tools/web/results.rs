@@ -6,9 +6,9 @@ use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::html::{Sink, Tag, Tokenizer, link};
-use crate::json;
-use crate::limits::web::{RESULTS_MAX, VALUE_BYTES};
+use crate::base::json;
+use crate::base::limits::web::{RESULTS_MAX, VALUE_BYTES};
+use crate::text::html::{Sink, Tag, Tokenizer, link};
 
 /// One result. Its texts may contain HTML.
 #[derive(Debug, Default, PartialEq, Eq)]

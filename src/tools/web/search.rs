@@ -6,13 +6,13 @@ use serde_json::json;
 
 use super::results::{self, Hit};
 use super::{Context, Web, answered, marked, plain};
-use crate::chat::ToolResult;
-use crate::clock::Stopwatch;
+use crate::base::chat::ToolResult;
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::limits::web::{QUERY_CHARS, RESULTS_MAX, SEARCH_BYTES, SNIPPET_CHARS};
 use crate::config::schema::SearchProvider;
-use crate::error::{Error, Result};
-use crate::http::{Client, Response};
-use crate::limits::web::{QUERY_CHARS, RESULTS_MAX, SEARCH_BYTES, SNIPPET_CHARS};
 use crate::net::Guard;
+use crate::net::http::{Client, Response};
 use crate::text::truncate_chars;
 use crate::tools::arguments::Arguments;
 

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::json;
 
 use super::*;
-use crate::chat::ToolCall;
+use crate::base::chat::ToolCall;
+use crate::base::secret::Secret;
 use crate::config::schema::SearchProvider;
-use crate::http::server::{Answer, Server, answer, close, keep};
-use crate::secret::Secret;
+use crate::net::http::server::{Answer, Server, answer, close, keep};
 use crate::tools::Caller;
 use crate::tools::tests::Bench;
 
@@ -436,7 +436,7 @@ fn a_stopped_turn_ends_a_page_that_is_on_its_way() {
     };
     let caller = Caller {
         session: "cli:test",
-        role: crate::access::Role::Owner,
+        role: crate::base::access::Role::Owner,
         cancel: &cancel,
         answer: None,
         progress: None,

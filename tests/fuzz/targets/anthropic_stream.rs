@@ -2,11 +2,11 @@
 //! call can be answered.
 
 use super::in_two;
-use peacrab::chat::Reply;
-use peacrab::http::sse::{Event, Parser};
-use peacrab::limits::provider::REPLY_BYTES;
-use peacrab::provider::anthropic::decode::Decoder;
-use peacrab::provider::classify::Failure;
+use peacrab::base::chat::Reply;
+use peacrab::base::limits::models::REPLY_BYTES;
+use peacrab::models::anthropic::decode::Decoder;
+use peacrab::models::classify::Failure;
+use peacrab::net::http::sse::{Event, Parser};
 
 fn answer(pieces: &[&[u8]]) -> Result<(Reply, String), Failure> {
     let mut decoder = Decoder::new(1);

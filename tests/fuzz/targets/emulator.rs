@@ -1,6 +1,6 @@
 //! No output of a program harms the terminal that shows it, wherever it is cut and however that is resized.
 
-use peacrab::emulator::{Emulator, draw::draw, keys};
+use peacrab::text::emulator::{Emulator, draw::draw, keys};
 
 /// Ends a piece of output; the next two bytes are the new size. Never a byte of UTF-8.
 const CUT: u8 = 0xFF;

@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use peacrab::html::charset::Source;
-use peacrab::html::{Form, Page, Tokenizer, Writer};
+use peacrab::text::html::charset::Source;
+use peacrab::text::html::{Form, Page, Tokenizer, Writer};
 use peacrab::text::is_prose;
 
 const CHARS: usize = 500;

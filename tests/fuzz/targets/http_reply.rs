@@ -3,10 +3,10 @@
 use std::io::Read;
 
 use super::in_two;
-use peacrab::http::address;
-use peacrab::http::reply::frames::Frames;
-use peacrab::http::reply::head::{HeadError, HeadReader};
-use peacrab::http::reply::inflate::Inflate;
+use peacrab::net::http::address;
+use peacrab::net::http::reply::frames::Frames;
+use peacrab::net::http::reply::head::{HeadError, HeadReader};
+use peacrab::net::http::reply::inflate::Inflate;
 
 /// More than is unpacked from any input.
 const UNPACKED: u64 = 1 << 20;

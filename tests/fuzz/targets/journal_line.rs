@@ -1,6 +1,6 @@
 //! Any bytes are a line or nothing. An entry stays the same when it is written and read again.
 
-use peacrab::session::line::{Line, decode, encode_entry};
+use peacrab::store::session::line::{Line, decode, encode_entry};
 
 pub fn run(bytes: &[u8]) {
     if let Some(Line::Entry(entry)) = decode(bytes) {

@@ -1,7 +1,7 @@
 //! What is JSON is read as serde_json reads it, and what is mended and JSON by then stays as it is when it is mended again. What a model writes is read or refused.
 
-use peacrab::json::{self, Members};
-use peacrab::limits::json::LEVELS_MAX;
+use peacrab::base::json::{self, Members};
+use peacrab::base::limits::json::LEVELS_MAX;
 use serde_json::Value;
 use serde_json::value::RawValue;
 

@@ -1,8 +1,8 @@
 //! What a tool server says about logins is read, or is nothing.
 
-use peacrab::http::address;
-use peacrab::mcp::oauth::challenge::Challenge;
-use peacrab::mcp::oauth::metadata::{
+use peacrab::net::http::address;
+use peacrab::tools::mcp::client::oauth::challenge::Challenge;
+use peacrab::tools::mcp::client::oauth::metadata::{
     Issuer, Resource, covers, is_same_issuer, is_usable, issuer_places, resource_places,
 };
 

@@ -2,7 +2,7 @@
 //! text.
 
 use peacrab::channels::telegram::html::{Piece, draft, render};
-use peacrab::markup::code_block;
+use peacrab::text::markup::code_block;
 use peacrab::text::truncate_bytes;
 
 fn check(piece: &Piece) {

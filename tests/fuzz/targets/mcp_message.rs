@@ -1,9 +1,9 @@
 //! Whatever a tool server sends is read within its bounds, and what is written about it is one line of JSON.
 
-use peacrab::chat::{InputAnswer, InputKind};
-use peacrab::limits::mcp::{BATCH, FIELDS, LISTED};
-use peacrab::mcp::message::{self, Message};
-use peacrab::mcp::{input, protocol, tool};
+use peacrab::base::chat::{InputAnswer, InputKind};
+use peacrab::base::limits::mcp::{BATCH, FIELDS, LISTED};
+use peacrab::tools::mcp::client::message::{self, Message};
+use peacrab::tools::mcp::client::{input, protocol, tool};
 
 fn take(params: &str) {
     for method in ["elicitation/create", "sampling/createMessage"] {

@@ -1,9 +1,9 @@
 //! Any JSON is a message of MoChat's, or nothing. It can be answered.
 
 use super::check_incoming;
+use peacrab::base::json;
 use peacrab::channels::mochat::event::{Reader, time};
 use peacrab::config::schema::GroupPolicy;
-use peacrab::json;
 
 pub fn run(bytes: &[u8]) {
     let Ok(value) = json::with_texts_from_str(&String::from_utf8_lossy(bytes), 16) else {

@@ -4,11 +4,11 @@
 use super::in_two;
 use std::sync::atomic::AtomicBool;
 
-use peacrab::chat::{Reply, ToolSpec};
-use peacrab::http::sse::{Event, Parser};
-use peacrab::limits::provider::REPLY_BYTES;
-use peacrab::provider::classify::Failure;
-use peacrab::provider::openai::decode::{Decoder, Server};
+use peacrab::base::chat::{Reply, ToolSpec};
+use peacrab::base::limits::models::REPLY_BYTES;
+use peacrab::models::classify::Failure;
+use peacrab::models::openai::decode::{Decoder, Server};
+use peacrab::net::http::sse::{Event, Parser};
 
 static TOOLS: [ToolSpec; 1] = [ToolSpec::fixed("ls", "", "{}")];
 

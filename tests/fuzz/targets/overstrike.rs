@@ -1,7 +1,7 @@
 //! Whatever a command writes: the pieces make no difference, no control is left, and the memory is bounded.
 
 use super::in_two;
-use peacrab::overstrike::Overstrike;
+use peacrab::text::overstrike::Overstrike;
 
 fn shown(pieces: &[&[u8]]) -> String {
     let (mut screen, mut out) = (Overstrike::default(), String::new());

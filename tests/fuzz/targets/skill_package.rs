@@ -1,9 +1,9 @@
 //! Any bytes are a skill, in an archive or alone, or an error. What is installed stays below its folder.
 
-use peacrab::skills::front_matter;
-use peacrab::skills::is_proper_name;
-use peacrab::skills::manifest;
-use peacrab::skills::package::{Package, check_path};
+use peacrab::tools::skills::front_matter;
+use peacrab::tools::skills::is_proper_name;
+use peacrab::tools::skills::manifest;
+use peacrab::tools::skills::package::{Package, check_path};
 
 pub fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);

@@ -1,13 +1,13 @@
 //! The cuts between the pieces of a stream do not matter, and no event exceeds the limit of a line.
 
 use super::in_two;
-use peacrab::http::sse::{Parser, TooLong};
-use peacrab::limits::http::EVENT_BYTES;
+use peacrab::base::limits::http::EVENT_BYTES;
+use peacrab::net::http::sse::{Parser, TooLong};
 
 fn events(pieces: &[&[u8]]) -> Result<Vec<(String, String)>, TooLong> {
     let mut events = Vec::new();
     let mut parser = Parser::default();
-    let mut keep = |event: peacrab::http::sse::Event<'_>| {
+    let mut keep = |event: peacrab::net::http::sse::Event<'_>| {
         assert!(event.data.len() <= EVENT_BYTES);
         events.push((event.name.to_owned(), event.data.to_owned()));
         Ok(())

@@ -1,8 +1,8 @@
 //! Any text is a table that can be drawn, or has no number in it.
 
-use peacrab::picture::csv;
-use peacrab::picture::plot::{Across, Plot};
-use peacrab::zone::Zone;
+use peacrab::base::zone::Zone;
+use peacrab::text::picture::csv;
+use peacrab::text::picture::plot::{Across, Plot};
 
 pub fn run(bytes: &[u8]) {
     let zone = Zone::utc();

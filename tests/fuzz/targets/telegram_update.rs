@@ -12,7 +12,7 @@ pub fn run(bytes: &[u8]) {
         username: "peabot".to_owned(),
     };
     for policy in [GroupPolicy::Mention, GroupPolicy::Open, GroupPolicy::Off] {
-        let Ok(update) = peacrab::json::from_slice::<Update>(bytes) else {
+        let Ok(update) = peacrab::base::json::from_slice::<Update>(bytes) else {
             return;
         };
         match read(update, &me, policy, &|_, _| false) {

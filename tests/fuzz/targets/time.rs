@@ -1,9 +1,9 @@
 //! A time or cron line that somebody writes is a schedule that can be used, or an error.
 
 use super::number;
-use peacrab::cron::{Phase, when};
-use peacrab::language::Language;
-use peacrab::zone::Zone;
+use peacrab::base::language::Language;
+use peacrab::base::zone::Zone;
+use peacrab::schedule::{Phase, when};
 
 pub fn run(bytes: &[u8]) {
     let (now_ms, text) = number(bytes, 8);

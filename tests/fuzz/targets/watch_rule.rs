@@ -1,7 +1,7 @@
 //! Any text is a rule that reads the same again when it is written, or an error.
 
-use peacrab::language::Language;
-use peacrab::watch::parse::parse;
+use peacrab::base::language::Language;
+use peacrab::board::watch::parse::parse;
 
 pub fn run(bytes: &[u8]) {
     let text = &*String::from_utf8_lossy(bytes);

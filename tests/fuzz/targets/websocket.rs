@@ -1,8 +1,8 @@
 //! The cuts between the pieces of a stream do not matter, and no message exceeds the limit.
 
 use super::in_two;
-use peacrab::http::websocket::{Decoder, Received, Violation};
-use peacrab::limits::http::WEBSOCKET_MESSAGE_BYTES;
+use peacrab::base::limits::http::WEBSOCKET_MESSAGE_BYTES;
+use peacrab::net::http::websocket::{Decoder, Received, Violation};
 
 fn decode(pieces: &[&[u8]]) -> (Vec<Received>, Option<Violation>) {
     let (mut decoder, mut all) = (Decoder::default(), Vec::new());

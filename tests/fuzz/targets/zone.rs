@@ -1,7 +1,7 @@
 //! Any bytes are the file or the rule of a zone whose times can be asked for, or are refused.
 
 use super::number;
-use peacrab::zone::Zone;
+use peacrab::base::zone::Zone;
 
 pub fn run(bytes: &[u8]) {
     let (seconds, bytes) = number(bytes, 8);

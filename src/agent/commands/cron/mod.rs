@@ -4,13 +4,13 @@ mod texts;
 
 use super::{CommandAnswer, Invocation, Surface};
 use crate::agent::Agent;
-use crate::cron::edit::{self, NewJob};
-use crate::cron::{Job, PayloadKind, Schedule, show};
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::limits::agent::JOBS_LISTED_MAX;
-use crate::markup::{inline_code, plain};
-use crate::message::CommandButton;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::agent::JOBS_LISTED_MAX;
+use crate::base::message::CommandButton;
+use crate::schedule::edit::{self, NewJob};
+use crate::schedule::{Job, PayloadKind, Schedule, show};
+use crate::text::markup::{inline_code, plain};
 use crate::text::reveal;
 use crate::tools::cron::{Planner, Scope};
 
@@ -200,7 +200,7 @@ impl Jobs<'_> {
         let asker = self.planner.asker(self.language);
         let time = match schedule {
             Schedule::At { at_ms } => show::time(*at_ms, asker.now_ms, asker.zone, self.language),
-            schedule => crate::cron::when::describe(schedule, asker.zone, self.language),
+            schedule => crate::schedule::when::describe(schedule, asker.zone, self.language),
         };
         Error::Usage(missing(self.language, &time))
     }

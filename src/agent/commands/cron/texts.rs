@@ -1,6 +1,6 @@
 //! What `/cron` and `/remind` say, in each language.
 
-use crate::language::texts;
+use crate::base::language::texts;
 
 texts! {
     /// Where the configuration turns jobs off.
@@ -77,6 +77,6 @@ texts! {
 mod tests {
     #[test]
     fn every_text_is_there_in_each_language() {
-        crate::language::check_table(super::TABLE);
+        crate::base::language::check_table(super::TABLE);
     }
 }

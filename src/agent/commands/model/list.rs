@@ -4,15 +4,15 @@ use std::fmt::Write;
 
 use super::super::{CommandAnswer, Invocation, Surface, usage};
 use crate::agent::{Agent, texts};
-use crate::error::Result;
-use crate::language::Language;
-use crate::limits::agent::{MODEL_BUTTONS_MAX, MODELS_LISTED_MAX};
-use crate::markup::inline_code;
-use crate::message::CommandButton;
-use crate::provider::offers::{self, Offers};
-use crate::provider::route::Route;
-use crate::provider::table::prices::{PriceKnown, window};
+use crate::base::error::Result;
+use crate::base::language::Language;
+use crate::base::limits::agent::{MODEL_BUTTONS_MAX, MODELS_LISTED_MAX};
+use crate::base::message::CommandButton;
+use crate::models::offers::{self, Offers};
+use crate::models::route::Route;
+use crate::models::table::prices::{PriceKnown, window};
 use crate::text::format_tokens;
+use crate::text::markup::inline_code;
 
 impl Agent {
     /// The model of a conversation, and what the servers offer, with buttons to choose another. The

@@ -6,14 +6,14 @@ use std::fmt::Write;
 
 use super::{CommandAnswer, Invocation};
 use crate::agent::{Agent, texts};
-use crate::cancel::Cancel;
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::markup::inline_code;
-use crate::message::{CommandButton, SessionKey};
-use crate::provider::offers::{self, ListError, Offers};
-use crate::provider::route::Route;
-use crate::provider::table::prices;
+use crate::base::cancel::Cancel;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::message::{CommandButton, SessionKey};
+use crate::models::offers::{self, ListError, Offers};
+use crate::models::route::Route;
+use crate::models::table::prices;
+use crate::text::markup::inline_code;
 use crate::text::{join_with_last, reveal};
 
 /// What a model's name stands for.

@@ -2,13 +2,13 @@
 
 use super::Caller;
 use super::put::put;
+use crate::base::limits::channels::CHOICE_DATA_BYTES;
+use crate::base::message::{Address, OutgoingMessage};
 use crate::channels::adapter::{Button, Connection, Piece, Post, Sent};
 use crate::channels::buttons;
 use crate::channels::choices::{Offer, describe_commands};
 use crate::channels::delivery::work::DraftText;
-use crate::limits::channels::CHOICE_DATA_BYTES;
-use crate::markup;
-use crate::message::{Address, OutgoingMessage};
+use crate::text::markup;
 
 /// A message as its channel takes it.
 pub(super) struct RenderedMessage {

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::{Caller, Outcome};
+use crate::base::error::Error;
+use crate::base::limits::outbox::ASIDE_MAX;
+use crate::base::message::OutgoingMessage;
 use crate::channels::adapter::Failure;
-use crate::error::Error;
-use crate::limits::outbox::ASIDE_MAX;
-use crate::message::OutgoingMessage;
-use crate::outbox::Pending;
+use crate::store::outbox::Pending;
 
 impl Caller<'_> {
     /// Decides about a piece that was not sent: some failures are temporary, others final.

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::{Failures, Plan};
+use crate::base::limits::channels::{LONGEST_BACKOFF, SLOW_WAIT};
+use crate::base::message::Address;
 use crate::channels::backoff::{doubled, doubled_from, jittered};
 use crate::channels::delivery::job::{Content, Job, Outcome, Report, Ticket};
-use crate::limits::channels::{LONGEST_BACKOFF, SLOW_WAIT};
-use crate::message::Address;
 
 impl Plan {
     pub(super) fn begin(&mut self, job: &Job, now: Duration) {

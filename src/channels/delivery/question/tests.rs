@@ -1,11 +1,11 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::approval::{Risk, Script};
+use crate::base::approval::{Risk, Script};
 use crate::channels::discord::markdown::Markdown;
 use crate::channels::telegram::html::Html;
-use crate::markup::Plain;
-use crate::markup::split::{Limit, Unit};
+use crate::text::markup::Plain;
+use crate::text::markup::split::{Limit, Unit};
 
 fn question(command: &str, unsandboxed: bool) -> Question {
     Question {

@@ -12,23 +12,23 @@ use std::time::Duration;
 mod choices;
 
 use super::plan::capabilities;
-use crate::approval::{Answer, Cause, Question};
-use crate::bus::{Heartbeat, Heartbeats};
-use crate::cancel::Cancel;
+use crate::base::approval::{Answer, Cause, Question};
+use crate::base::bus::{Heartbeat, Heartbeats};
+use crate::base::cancel::Cancel;
+use crate::base::clock::{Clock, Stopwatch};
+use crate::base::error::Result;
+use crate::base::language::Language;
+use crate::base::message::{Address, DraftKey, OutgoingMessage, SessionKey};
 use crate::channels::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
 use crate::channels::choices::Choices;
 use crate::channels::delivery::{Delivery, DeliveryParts, Observer};
 use crate::channels::intake::Intake;
-use crate::clock::{Clock, Stopwatch};
 use crate::config::schema::Tools;
-use crate::error::Result;
-use crate::files::{Places, Workspace};
-use crate::language::Language;
-use crate::message::{Address, DraftKey, OutgoingMessage, SessionKey};
-use crate::outbox::{ClosesTurn, Outbox};
-use crate::state::Languages;
+use crate::sandbox::files::{Places, Workspace};
+use crate::store::outbox::{ClosesTurn, Outbox};
+use crate::store::state::Languages;
 use crate::sys::beneath::Resolver;
 
 /// Longest wait for something that has to happen.

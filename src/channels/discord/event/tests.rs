@@ -353,7 +353,7 @@ fn an_event_that_is_nested_deeply_is_ignored() {
     for (levels, is_read) in [(15, true), (17, false), (127, false), (10_000, false)] {
         let data = nested(levels);
         // The loop needs some of it too.
-        let stack = crate::limits::channels::STACK_BYTES * 3 / 4;
+        let stack = crate::base::limits::channels::STACK_BYTES * 3 / 4;
         let thread = std::thread::Builder::new().stack_size(stack);
         let read = thread.spawn(move || {
             let (me, policy) = (me(), GroupPolicy::Mention);

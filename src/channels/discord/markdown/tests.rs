@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::markup::{Piece, code_block, draft, is_blank, render};
+use crate::text::markup::{Piece, code_block, draft, is_blank, render};
 
 /// The pieces' Markdown, after each was read as Discord reads it.
 fn discord(markdown: &str) -> Vec<String> {

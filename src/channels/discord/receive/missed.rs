@@ -5,16 +5,16 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::{End, Receiver};
+use crate::base::clock::Stopwatch;
+use crate::base::limits::channels::{
+    CALL_TIME, DISCORD_MISSED_MESSAGES, DISCORD_MISSED_OVERLAP, DISCORD_MISSED_PAGES, MISSED_CHATS,
+    PATIENCE,
+};
 use crate::channels::adapter::{Failure, Sent};
 use crate::channels::discord::api::Api;
 use crate::channels::discord::event::Reader;
 use crate::channels::discord::types::{Message, snowflake};
-use crate::clock::Stopwatch;
-use crate::http::websocket::Websocket;
-use crate::limits::channels::{
-    CALL_TIME, DISCORD_MISSED_MESSAGES, DISCORD_MISSED_OVERLAP, DISCORD_MISSED_PAGES, MISSED_CHATS,
-    PATIENCE,
-};
+use crate::net::http::websocket::Websocket;
 
 /// Bits of an id behind its milliseconds.
 const SNOWFLAKE_BITS: u32 = 22;

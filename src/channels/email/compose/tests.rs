@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::channels::email::mime::headers::Headers;
 use crate::channels::email::mime::words::decode_words;
-use crate::markup::render;
+use crate::text::markup::render;
 
 fn fields<'a>(subject: &'a str, earlier: &'a [String]) -> Head<'a> {
     Head {

@@ -14,13 +14,13 @@ use base64::prelude::BASE64_STANDARD;
 
 use self::value::{Response, Status, Value, literal};
 use super::wire::{Security, Server, Wire};
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::limits::channels::email::{ANSWER_TIME, CONNECT_TIME, RESPONSE_BYTES};
+use crate::base::secret::Secret;
 use crate::channels::adapter::{Failure, Sent};
-use crate::clock::Stopwatch;
-use crate::limits::channels::email::{ANSWER_TIME, CONNECT_TIME, RESPONSE_BYTES};
 use crate::net::Tls;
-use crate::secret::Secret;
 
 /// Who logs in, and where.
 #[derive(Clone, Debug)]

@@ -2,11 +2,11 @@
 //! files. The server has taken the mail apart; only what is wanted is fetched. PURE.
 
 use super::value::Value;
+use crate::base::limits::channels::email::{PARTS, SUBJECT_CHARS, TEXT_PARTS};
+use crate::base::message::Media;
 use crate::channels::email::mime::decode::Encoding;
 use crate::channels::email::mime::words::{decode_words, parameter};
 use crate::channels::names::clean_name;
-use crate::limits::channels::email::{PARTS, SUBJECT_CHARS, TEXT_PARTS};
-use crate::message::Media;
 use crate::text::one_line;
 
 /// A part that is not made of parts.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::structure::{Content, content};
 use super::value::{Response, Status, Value, literal};
-use crate::message::Media;
+use crate::base::message::Media;
 
 fn parse(text: &str) -> Response {
     Response::parse(text.as_bytes()).unwrap_or_else(|| panic!("{text}"))

@@ -1,6 +1,6 @@
 //! What an IMAP server sends, as values (RFC 3501, section 9). PURE.
 
-use crate::limits::channels::email::{SAID_CHARS, VALUE_LEVELS, VALUES};
+use crate::base::limits::channels::email::{SAID_CHARS, VALUE_LEVELS, VALUES};
 use crate::text::one_line;
 
 /// A part of an answer.

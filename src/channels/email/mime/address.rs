@@ -4,8 +4,8 @@
 //! is compared and written: lower case, the domain in ASCII, and quotation marks only where they are needed.
 
 use super::words::decode_words;
-use crate::html::link::name_in_ascii;
-use crate::limits::channels::email::{ADDRESS_BYTES, LOCAL_BYTES};
+use crate::base::limits::channels::email::{ADDRESS_BYTES, LOCAL_BYTES};
+use crate::text::html::link::name_in_ascii;
 
 /// A person's name and address.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The text that a person wrote, apart from signatures and what earlier mails said. PURE.
 
+use crate::base::limits::channels::email::QUOTE_CHARS;
 use crate::channels::names::clean_name;
-use crate::html::{Form, Tokenizer, Writer};
-use crate::limits::channels::email::QUOTE_CHARS;
+use crate::text::html::{Form, Tokenizer, Writer};
 use crate::text::truncate_chars;
 
 /// What a mail says.

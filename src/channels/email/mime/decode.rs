@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use crate::limits::channels::email::QUOTED_LINE_BYTES;
+use crate::base::limits::channels::email::QUOTED_LINE_BYTES;
 
 /// How a part is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

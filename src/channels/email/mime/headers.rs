@@ -1,7 +1,7 @@
 //! The fields of a mail's head (RFC 5322, section 2.2). PURE.
 
 use super::words::decode_charset;
-use crate::limits::channels::email::{FIELDS, ID_BYTES, IDS};
+use crate::base::limits::channels::email::{FIELDS, ID_BYTES, IDS};
 
 /// The fields in their order, the receiving server's first.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@
 use super::address::{domain, is_domain};
 use super::headers::Headers;
 use super::results::{self, Method, Results};
-use crate::html::link::name_in_ascii;
+use crate::text::html::link::name_in_ascii;
 
 /// The servers whose word counts.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::decode::{Decoder, Encoding, hex};
-use crate::html::charset::{Charset, Source};
-use crate::limits::channels::email::WORD_BYTES;
+use crate::base::limits::channels::email::WORD_BYTES;
+use crate::text::html::charset::{Charset, Source};
 
 /// The text of bytes in a character set; `None` for a set that is not known here. Without a name, it is
 /// UTF-8 where it may be.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::limits::channels::feishu::{BUTTON_DATA_BYTES, MESSAGE_JSON_BYTES};
+use crate::base::limits::channels::feishu::{BUTTON_DATA_BYTES, MESSAGE_JSON_BYTES};
 
 fn button(label: &str, data: &str) -> Button {
     Button {

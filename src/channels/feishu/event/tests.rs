@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::message::RemoteFile;
+use crate::base::message::RemoteFile;
 
 const ME: &str = "ou_bot";
 

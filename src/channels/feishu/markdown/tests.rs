@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::markup::{draft, parse, render};
+use crate::text::markup::{draft, parse, render};
 
 fn feishu(markdown: &str) -> Vec<String> {
     let pieces = render(markdown, &Markdown).into_iter();
@@ -108,7 +108,7 @@ proptest! {
     #[test]
     fn text_shows_as_it_was(words in vec("[a-z*_~`\\[\\]()<>#+=|\\\\&:;.!0-9@-]{1,8}", 1..12)) {
         let text = words.join(" ");
-        let written = feishu(&crate::markup::plain(&text)).join(" ");
+        let written = feishu(&crate::text::markup::plain(&text)).join(" ");
         let is_link = text.contains("://");
         if !is_link {
             let shown = shown(&written);

@@ -1,9 +1,9 @@
 //! Replies to what was offered, in a channel without buttons.
 
 use super::*;
-use crate::approval::Question;
+use crate::base::approval::Question;
+use crate::base::message::CommandButton;
 use crate::channels::choices::Offer;
-use crate::message::CommandButton;
 
 impl Scene {
     /// Offers something, and returns the number of the first choice.

@@ -9,12 +9,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::*;
-use crate::approval::Answer;
+use crate::base::approval::Answer;
+use crate::base::clock::Stopwatch;
+use crate::base::language::Language;
+use crate::base::limits::bus::ENTRIES;
 use crate::channels::adapter::{Button, Failure};
 use crate::channels::texts::welcome;
-use crate::clock::Stopwatch;
-use crate::language::Language;
-use crate::limits::bus::ENTRIES;
 
 use scene::{Gate, Outcome, PATIENCE, SECRET, Scene, edit, envelope, file, message, sender};
 

@@ -10,16 +10,16 @@ use std::time::Duration;
 use tokio::sync::mpsc::Receiver;
 
 use super::super::*;
-use crate::access::{Role, Rules};
-use crate::bus;
+use crate::base::access::{Role, Rules};
+use crate::base::bus;
+use crate::base::clock::{BUILD_EPOCH, Stopwatch};
+use crate::base::message::{Attachment, Media, RemoteFile};
 use crate::channels::adapter::{
     Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
 use crate::channels::choices::Choices;
-use crate::clock::{BUILD_EPOCH, Stopwatch};
 use crate::config::schema::Tools;
-use crate::files::Places;
-use crate::message::{Attachment, Media, RemoteFile};
+use crate::sandbox::files::Places;
 use crate::sys::beneath::Resolver;
 
 /// Longest wait for something that has to happen.

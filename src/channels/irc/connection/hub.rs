@@ -7,14 +7,14 @@ use std::sync::{Arc, OnceLock};
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::cancel::Cancel;
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::limits::channels::irc::SEND_TIME;
+use crate::base::sync::{Condvar, Mutex};
 use crate::channels::adapter::{Failure, Sent};
 use crate::channels::irc::link::Link;
 use crate::channels::irc::person::Place;
 use crate::channels::irc::session::outgoing::Request;
-use crate::clock::Stopwatch;
-use crate::limits::channels::irc::SEND_TIME;
-use crate::sync::{Condvar, Mutex};
 
 /// Messages on their way to the connection, and their outcomes on the way back.
 #[derive(Default)]

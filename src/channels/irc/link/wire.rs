@@ -6,13 +6,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::cancel::Cancel;
-use crate::channels::adapter::{Failure, Sent};
-use crate::channels::irc::settings::Settings;
-use crate::clock::Stopwatch;
-use crate::limits::channels::irc::{
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::limits::channels::irc::{
     CHUNK_BYTES, CONNECT_TIME, KEPT_BUFFER_BYTES, LINE_BYTES, LINE_TIME, READ_TIME,
 };
+use crate::channels::adapter::{Failure, Sent};
+use crate::channels::irc::settings::Settings;
 use crate::net::{Dialer, Failure as Unreachable, Stream, Tls, owner};
 
 /// An open connection.

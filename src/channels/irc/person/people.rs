@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::limits::channels::irc::{PEOPLE, VERIFIED_TIME};
 use crate::channels::irc::session::support::CaseMapping;
-use crate::limits::channels::irc::{PEOPLE, VERIFIED_TIME};
 
 /// People, those who were heard of last at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

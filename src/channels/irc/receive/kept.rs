@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use super::paste::Whole;
-use crate::limits::channels::irc::HELD_BYTES;
-use crate::state::{Damaged, Policy, StateFile};
+use crate::base::limits::channels::irc::HELD_BYTES;
+use crate::store::state::{Damaged, Policy, StateFile};
 
 /// The file.
 pub struct Held {
@@ -53,7 +53,7 @@ impl Held {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Address, Envelope, Sender};
+    use crate::base::message::{Address, Envelope, Sender};
 
     #[test]
     fn lines_are_held_until_the_inbox_has_them() {

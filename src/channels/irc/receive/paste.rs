@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::channels::irc::{PASTE_BYTES, PASTE_TIME, PASTE_WAIT};
-use crate::message::{Address, Envelope};
+use crate::base::limits::channels::irc::{PASTE_BYTES, PASTE_TIME, PASTE_WAIT};
+use crate::base::message::{Address, Envelope};
 
 /// The message that is being collected.
 #[derive(Debug, Default)]
@@ -93,7 +93,7 @@ impl Paste {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Sender;
+    use crate::base::message::Sender;
 
     fn says(who: &str, text: &str) -> Envelope {
         let sender = Sender {

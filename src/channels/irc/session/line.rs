@@ -1,7 +1,7 @@
 //! Lines of the protocol, read and written. Pure. <https://modern.ircdocs.horse/#message-format>,
 //! <https://ircv3.net/specs/extensions/message-tags>
 
-use crate::limits::channels::irc::{PARAMETERS, TAGS};
+use crate::base::limits::channels::irc::{PARAMETERS, TAGS};
 
 /// A line that came.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

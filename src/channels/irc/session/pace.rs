@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::limits::channels::irc::BURST;
+use crate::base::limits::channels::irc::BURST;
 
 /// Counts lines as most servers do (RFC 1459, 8.10): each one costs its interval, and a few may be in debt.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::Action;
+use crate::base::limits::channels::irc::{CHANNELS, REJOIN_STEADY, REJOIN_WAIT, REJOIN_WAIT_MAX};
 use crate::channels::irc::session::line::write;
 use crate::channels::irc::session::support::CaseMapping;
 use crate::channels::irc::settings::{Room, Settings};
-use crate::limits::channels::irc::{CHANNELS, REJOIN_STEADY, REJOIN_WAIT, REJOIN_WAIT_MAX};
 
 /// The channels.
 #[derive(Debug)]

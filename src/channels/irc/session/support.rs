@@ -1,6 +1,6 @@
 //! What a server says of itself in 005 (ISUPPORT). Pure. <https://modern.ircdocs.horse/#feature-advertisement>
 
-use crate::limits::channels::irc::{WIRE_BYTES, WIRE_BYTES_MAX};
+use crate::base::limits::channels::irc::{WIRE_BYTES, WIRE_BYTES_MAX};
 
 /// Which letters of nicks and channels are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

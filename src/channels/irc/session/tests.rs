@@ -1,6 +1,6 @@
 use super::*;
+use crate::base::limits::channels::irc::{REJOIN_WAIT, WIRE_BYTES};
 use crate::config::channels::{Bot, Channels};
-use crate::limits::channels::irc::{REJOIN_WAIT, WIRE_BYTES};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

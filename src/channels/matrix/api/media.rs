@@ -5,11 +5,11 @@ use std::fs::File;
 
 use super::super::address::{media, percent_encode};
 use super::{Api, Kind, length_of, unexpected};
+use crate::base::error::Error;
+use crate::base::json::Members;
+use crate::base::limits::channels::matrix::{REPLY_BYTES, UPLOAD_BYTES};
 use crate::channels::adapter::{Failure, Sent};
-use crate::error::Error;
-use crate::http::{self, Found, Response};
-use crate::json::Members;
-use crate::limits::channels::matrix::{REPLY_BYTES, UPLOAD_BYTES};
+use crate::net::http::{self, Found, Response};
 
 /// Where files are, which need the token.
 const DOWNLOADS: &str = "/_matrix/client/v1/media/download";

@@ -14,18 +14,18 @@ use serde_json::{Value, json};
 use super::account::Account;
 use super::address::{is_id, is_user, percent_encode};
 use super::sync;
-use crate::cancel::Cancel;
-use crate::channels::adapter::{Failure, Sent};
-use crate::clock::Stopwatch;
-use crate::error::{Error, Result};
-use crate::http::{Client, Method, Response, Settings, Tls};
-use crate::json::Members;
-use crate::limits::channels::matrix::{
+use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::json::Members;
+use crate::base::limits::channels::matrix::{
     CONTENT_BYTES, REPLY_BYTES, SHORT_WAIT, SYNC_BYTES, TYPING_ROOMS, TYPING_TIME,
 };
-use crate::limits::channels::{IDLE, LONGEST_WAIT};
-use crate::secret::Eraser;
-use crate::sync::Mutex;
+use crate::base::limits::channels::{IDLE, LONGEST_WAIT};
+use crate::base::secret::Eraser;
+use crate::base::sync::Mutex;
+use crate::channels::adapter::{Failure, Sent};
+use crate::net::http::{Client, Method, Response, Settings, Tls};
 use crate::sys::random;
 
 /// Where the API is on the server.

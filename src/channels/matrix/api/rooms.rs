@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use super::super::address::{is_id, percent_encode};
 use super::{Api, unexpected};
+use crate::base::error::Error;
+use crate::base::json::{self, Members};
+use crate::base::limits::channels::JSON_LEVELS_MAX;
+use crate::base::limits::channels::matrix::{DIRECT_BYTES, MEMBERS_BYTES};
 use crate::channels::adapter::{Failure, Sent};
-use crate::error::Error;
-use crate::http::Method;
-use crate::json::{self, Members};
-use crate::limits::channels::JSON_LEVELS_MAX;
-use crate::limits::channels::matrix::{DIRECT_BYTES, MEMBERS_BYTES};
+use crate::net::http::Method;
 
 impl Api {
     /// How many accounts have joined a room, the bot among them; `None` for more than can be listed.

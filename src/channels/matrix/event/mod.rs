@@ -7,13 +7,13 @@ mod text;
 use super::NAME;
 use super::address::{address, is_id, local_part, media};
 use super::sync::Event;
+use crate::base::json::Members;
+use crate::base::language::Language;
+use crate::base::limits::channels::QUOTE_CHARS;
+use crate::base::message::{Address, Envelope, Media, RemoteFile, Sender};
 use crate::channels::intake::{Incoming, relayed};
 use crate::channels::names;
 use crate::config::channels::GroupPolicy;
-use crate::json::Members;
-use crate::language::Language;
-use crate::limits::channels::QUOTE_CHARS;
-use crate::message::{Address, Envelope, Media, RemoteFile, Sender};
 use crate::text::ellipsize_chars;
 
 /// Reads the messages of one room for the account that `me` is.

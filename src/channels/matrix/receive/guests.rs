@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::{Fault, Me, Receiver};
+use crate::base::language::Language;
+use crate::base::limits::channels::CALL_TIME;
+use crate::base::limits::channels::matrix::{JOIN_TRIES, STRANGERS_ROOMS, STRANGERS_SPAN};
+use crate::base::message::Sender;
 use crate::channels::adapter::{Failure, Sent};
 use crate::channels::matrix::address::is_id;
 use crate::channels::matrix::sync::{Event, Invitation};
 use crate::channels::matrix::texts;
-use crate::language::Language;
-use crate::limits::channels::CALL_TIME;
-use crate::limits::channels::matrix::{JOIN_TRIES, STRANGERS_ROOMS, STRANGERS_SPAN};
-use crate::message::Sender;
 
 impl Receiver<'_> {
     /// Answers the invitations that wait; returns whether there were any. What the homeserver cannot do now is tried

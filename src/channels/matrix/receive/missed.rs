@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Fault, Me, Receiver, note_name};
+use crate::base::limits::channels::CALL_TIME;
+use crate::base::limits::channels::matrix::{MISSED_BYTES, MISSED_PAGES};
 use crate::channels::adapter::Failure;
 use crate::channels::matrix::sync::{self, Event};
-use crate::limits::channels::CALL_TIME;
-use crate::limits::channels::matrix::{MISSED_BYTES, MISSED_PAGES};
 
 impl Receiver<'_> {
     /// The events of a room between the last sync and those of this one, oldest first. `before` is where they end.

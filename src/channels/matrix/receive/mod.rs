@@ -17,18 +17,18 @@ use super::connection::Matrix;
 use super::event::{self, Reader};
 use super::kept::KeptFile;
 use super::sync::{self, Batch, Event, Room};
-use crate::bus::Heartbeat;
-use crate::cancel::Cancel;
+use crate::base::bus::Heartbeat;
+use crate::base::cancel::Cancel;
+use crate::base::clock::{Clock, Stopwatch};
+use crate::base::error::Error;
+use crate::base::limits::channels::matrix::{ROOMS, SAVE_INTERVAL, SHOW_PATIENCE, SYNC_WAIT};
+use crate::base::limits::channels::{
+    CALL_TIME, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE, POLL_INTERVAL, UPDATES_AT_ONCE,
+};
 use crate::channels::adapter::Failure;
 use crate::channels::backoff::Backoff;
 use crate::channels::health::Task;
 use crate::channels::intake::{Incoming, Intake};
-use crate::clock::{Clock, Stopwatch};
-use crate::error::Error;
-use crate::limits::channels::matrix::{ROOMS, SAVE_INTERVAL, SHOW_PATIENCE, SYNC_WAIT};
-use crate::limits::channels::{
-    CALL_TIME, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE, POLL_INTERVAL, UPDATES_AT_ONCE,
-};
 use crate::sys::memory;
 use guests::follow;
 

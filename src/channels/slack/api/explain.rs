@@ -1,9 +1,9 @@
 //! What Slack's refusals mean. PURE. Errors are replies with status 200 and `ok: false`; only a rate limit has a
 //! status of its own. <https://docs.slack.dev/reference/methods/chat.postMessage#errors>
 
+use crate::base::json::Members;
+use crate::base::limits::channels::{SAID_CHARS, USUAL_WAIT};
 use crate::channels::adapter::Failure;
-use crate::json::Members;
-use crate::limits::channels::{SAID_CHARS, USUAL_WAIT};
 use crate::text::one_line;
 
 /// The error for wrong tokens.

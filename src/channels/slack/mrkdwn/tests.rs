@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::channels::slack::event::text::{Use, decode};
-use crate::markup;
+use crate::text::markup;
 
 fn write(markdown: &str) -> String {
     let pieces = markup::render(markdown, &MESSAGE);

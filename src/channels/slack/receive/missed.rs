@@ -6,16 +6,16 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::{End, Line, Receiver};
+use crate::base::clock::Stopwatch;
+use crate::base::json::Members;
+use crate::base::limits::channels::slack::{MISSED_OVERLAP_MICROS, MISSED_PAGES, MISSED_THREADS};
+use crate::base::limits::channels::{CALL_TIME, MISSED_CHATS, PATIENCE};
+use crate::base::message::Address;
 use crate::channels::adapter::Failure;
 use crate::channels::intake::Incoming;
 use crate::channels::slack::api::{Api, Page};
 use crate::channels::slack::event::is_group;
 use crate::channels::slack::{NAME, is_id, micros, ts_of};
-use crate::clock::Stopwatch;
-use crate::json::Members;
-use crate::limits::channels::slack::{MISSED_OVERLAP_MICROS, MISSED_PAGES, MISSED_THREADS};
-use crate::limits::channels::{CALL_TIME, MISSED_CHATS, PATIENCE};
-use crate::message::Address;
 
 /// A call that may find messages that were missed.
 pub(super) enum Question {

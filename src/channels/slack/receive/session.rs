@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::json::Members;
-use crate::limits::channels::slack::{HELLO_TIME, PONG_TIME, SILENCE, TOKEN_BYTES};
+use crate::base::json::Members;
+use crate::base::limits::channels::slack::{HELLO_TIME, PONG_TIME, SILENCE, TOKEN_BYTES};
 
 /// What is in an envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,7 +217,8 @@ mod tests {
     #[test]
     fn an_acknowledgement_names_its_envelope() {
         assert_eq!(acknowledgement("e\"1", None), r#"{"envelope_id":"e\"1"}"#);
-        let with_text: Value = crate::json::from_str(&acknowledgement("e", Some("ok"))).unwrap();
+        let with_text: Value =
+            crate::base::json::from_str(&acknowledgement("e", Some("ok"))).unwrap();
         assert_eq!(with_text["payload"]["text"], "ok");
         assert_eq!(with_text["payload"]["response_type"], "ephemeral");
     }

@@ -4,10 +4,10 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use crate::limits::channels::slack::{THREADS, THREADS_FILE_BYTES};
-use crate::message::Address;
-use crate::state::StateFile;
-use crate::state::file::{Damaged, Policy};
+use crate::base::limits::channels::slack::{THREADS, THREADS_FILE_BYTES};
+use crate::base::message::Address;
+use crate::store::state::StateFile;
+use crate::store::state::file::{Damaged, Policy};
 
 /// The threads, the newest at the end.
 pub(super) struct Threads {

@@ -5,8 +5,8 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::fault::{ApiError, no_answer};
-use crate::json;
-use crate::limits::channels::JSON_LEVELS_MAX;
+use crate::base::json;
+use crate::base::limits::channels::JSON_LEVELS_MAX;
 
 /// A reply: a result, or why there is none.
 #[derive(Deserialize)]

@@ -4,9 +4,9 @@ use std::fmt;
 use std::time::Duration;
 
 use super::answer::Answer;
-use crate::error::Error;
-use crate::json;
-use crate::limits::channels::{LONGEST_WAIT, SAID_CHARS, USUAL_WAIT};
+use crate::base::error::Error;
+use crate::base::json;
+use crate::base::limits::channels::{LONGEST_WAIT, SAID_CHARS, USUAL_WAIT};
 use crate::text::ellipsize_chars;
 
 /// Why a call failed. No text in it contains the token.

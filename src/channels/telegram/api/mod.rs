@@ -14,14 +14,14 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::cancel::Cancel;
+use crate::base::cancel::Cancel;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits;
+use crate::base::secret::{Eraser, Secret};
 use crate::channels::adapter::MenuEntry;
 use crate::config::schema::Bot;
-use crate::error::{Error, Result};
-use crate::http::{Client, Settings, Tls};
-use crate::language::Language;
-use crate::limits;
-use crate::secret::{Eraser, Secret};
+use crate::net::http::{Client, Settings, Tls};
 use types::{File, Message, Peer, Update};
 
 /// The kinds of updates that mean something to us.

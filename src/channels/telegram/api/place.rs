@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::message::Address;
+use crate::base::message::Address;
 
 /// The channel's name in an [`Address`].
 pub const CHANNEL: &str = "telegram";

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::http::server::{Answer, Server, answer, silence};
+use crate::net::http::server::{Answer, Server, answer, silence};
 
 const TOKEN: &str = "123456:AAcanary-canary_canary0123456789abc";
 const HERE: ChatTarget = ChatTarget {

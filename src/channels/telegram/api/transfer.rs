@@ -6,12 +6,12 @@ use std::path::Path;
 
 use super::types::Message;
 use super::{Api, ApiError, ChatTarget, MessageBody, answer, place};
+use crate::base::error::{Error, Result};
+use crate::base::limits::channels::UPLOAD_BYTES;
+use crate::base::limits::http::BODY_BYTES;
 use crate::channels::multipart::Form;
 use crate::channels::names;
-use crate::error::{Error, Result};
-use crate::http;
-use crate::limits::channels::UPLOAD_BYTES;
-use crate::limits::http::BODY_BYTES;
+use crate::net::http;
 
 /// Telegram's own servers, which cannot know our disk.
 const OFFICIAL: &str = "://api.telegram.org";

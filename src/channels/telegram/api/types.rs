@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::json::{self, Members};
-use crate::limits::channels::{JSON_LEVELS_MAX, NAME_CHARS};
+use crate::base::json::{self, Members};
+use crate::base::limits::channels::{JSON_LEVELS_MAX, NAME_CHARS};
 use crate::text::truncate_chars;
 
 /// An update. One of the members is set.
@@ -496,7 +496,7 @@ mod tests {
     }
 
     /// The loop needs some of it too.
-    const STACK: usize = crate::limits::channels::STACK_BYTES * 3 / 4;
+    const STACK: usize = crate::base::limits::channels::STACK_BYTES * 3 / 4;
 
     #[test]
     fn an_update_that_is_nested_deeply_is_passed_over_and_the_others_are_read() {

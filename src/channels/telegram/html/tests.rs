@@ -7,8 +7,8 @@ mod properties;
 use self::cases::CHAPTERS;
 use self::checker::text_of;
 use super::*;
-use crate::limits::channels::{LINK_BYTES, PIECE_UNITS};
-use crate::markup::{code_block, inline_code};
+use crate::base::limits::channels::{LINK_BYTES, PIECE_UNITS};
+use crate::text::markup::{code_block, inline_code};
 use std::borrow::Cow;
 
 /// The pieces' HTML, after each was read as Telegram reads it.

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::utf16;
+use crate::base::limits::channels::{ENTITIES, FENCE_LANGUAGE_CHARS};
 use crate::channels::telegram::api::types::Entity;
-use crate::limits::channels::{ENTITIES, FENCE_LANGUAGE_CHARS};
 
 /// A part of a text and how it looks.
 #[derive(Clone, Debug)]

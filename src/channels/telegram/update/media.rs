@@ -1,7 +1,7 @@
 //! The files of a message.
 
+use crate::base::message::{Media, RemoteFile};
 use crate::channels::telegram::api::types::{File, Message};
-use crate::message::{Media, RemoteFile};
 
 /// The files of a message. Telegram puts one into each.
 pub fn remote_files(message: &Message) -> Vec<RemoteFile> {

@@ -7,9 +7,9 @@ mod utf16;
 
 use super::api::types::{Callback, Entity, Message, Peer, Update};
 use super::api::{CHANNEL, ChatTarget, Me};
+use crate::base::language::Language;
+use crate::base::message::{self, Address, PressedMessage, Sender};
 use crate::config::schema::GroupPolicy;
-use crate::language::Language;
-use crate::message::{self, Address, PressedMessage, Sender};
 
 /// Whether texts of a person, by their id, are awaited in a chat.
 pub type Awaits<'a> = dyn Fn(&Address, &str) -> bool + 'a;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::message::{Media, RemoteFile};
+use crate::base::message::{Media, RemoteFile};
 
 fn me() -> Me {
     Me {

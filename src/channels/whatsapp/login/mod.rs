@@ -6,12 +6,12 @@ mod texts;
 use self::qr::{Shades, draw};
 use super::frame::Frame;
 use super::socket::{Came, Socket};
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::channels::whatsapp::{CODE_TIME, LOGIN_LOOK, LOGIN_TIME};
 use crate::channels::adapter::Failure;
 use crate::channels::table::Login;
-use crate::clock::Stopwatch;
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::limits::channels::whatsapp::{CODE_TIME, LOGIN_LOOK, LOGIN_TIME};
 
 /// Waits for the code of the bridge, shows each new one, and ends when the bridge is connected to WhatsApp.
 pub(super) fn login(parts: &mut Login<'_>) -> Result<()> {

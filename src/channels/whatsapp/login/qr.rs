@@ -2,7 +2,7 @@
 
 use qrcodegen::{QrCode, QrCodeEcc};
 
-use crate::limits::channels::whatsapp::QR_BYTES;
+use crate::base::limits::channels::whatsapp::QR_BYTES;
 
 /// Modules around the code that have to be light. The standard asks for four; phones are content with two.
 const QUIET: i32 = 2;

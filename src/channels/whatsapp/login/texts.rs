@@ -1,6 +1,6 @@
 //! What a login says.
 
-use crate::language::texts;
+use crate::base::language::texts;
 
 texts! {
     /// Before the code has come.
@@ -39,6 +39,6 @@ texts! {
 mod tests {
     #[test]
     fn every_text_is_there_in_each_language() {
-        crate::language::check_table(super::TABLE);
+        crate::base::language::check_table(super::TABLE);
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::base::limits::doctor as limits;
 use crate::cli::service::manager::{self, Properties};
-use crate::limits::doctor as limits;
 use crate::sys;
 
 /// A Linux security module that confines by path: its switch for user namespaces, and its profile.

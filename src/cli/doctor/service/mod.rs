@@ -10,9 +10,9 @@ mod unit;
 use std::path::Path;
 
 use super::report::Report;
+use crate::base::clock::Clock;
+use crate::base::error::{Exit, Result};
 use crate::cli::Context;
-use crate::clock::Clock;
-use crate::error::{Exit, Result};
 use facts::Facts;
 
 /// Runs the checks; the exit status is 1 when something failed.

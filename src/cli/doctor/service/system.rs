@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::super::report::Row;
 use super::facts::Facts;
+use crate::base::limits::doctor as limits;
 use crate::cli::service::manager::Properties;
 use crate::cli::sessions::size;
-use crate::limits::doctor as limits;
 
 /// The rows about the system. `is_set`: whether the clock shows a time after this program was made.
 pub fn rows(facts: &Facts, home: &Path, is_set: bool) -> Vec<Row> {

@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::{Interview, Verdict};
+use crate::base::error::{Error, Result};
 use crate::channels::table::{self, Need, Service};
 use crate::cli::channels::texts::unknown_channel;
 use crate::cli::onboard::outside::Trial;
 use crate::cli::onboard::texts;
 use crate::config::channels::Bot;
 use crate::config::table::{self as settings, Kind};
-use crate::error::{Error, Result};
 
 impl<'i> Interview<'i> {
     /// Asks for what the channel needs, tries it, and enables the channel.

@@ -3,12 +3,12 @@
 use super::super::forms::{Choice, choose};
 use super::super::texts;
 use super::{Interview, MODEL, PROVIDER, Verdict};
+use crate::base::error::Result;
+use crate::base::limits::cli::MODELS_SHOWN;
 use crate::cli::config::texts::small_window;
 use crate::config::check::looks_secret;
-use crate::error::Result;
-use crate::limits::cli::MODELS_SHOWN;
-use crate::provider::offers::{is_offered, suggestion};
-use crate::provider::table::{OFFLINE, known};
+use crate::models::offers::{is_offered, suggestion};
+use crate::models::table::{OFFLINE, known};
 
 impl Interview<'_> {
     /// Settles the model.

@@ -1,10 +1,10 @@
 //! Styled characters into lines of the screen: wrapped between words, with hanging indents.
 
 use super::look::Look;
-use crate::limits::cli::CODE_INSET;
-use crate::markup::width::{can_break_between, text_width};
-use crate::markup::{Level, Style};
+use crate::base::limits::cli::CODE_INSET;
 use crate::text::is_prose;
+use crate::text::markup::width::{can_break_between, text_width};
+use crate::text::markup::{Level, Style};
 
 const FAINT: &str = ";2";
 

@@ -2,7 +2,7 @@
 
 use rustix::termios::tcgetwinsize;
 
-use crate::limits::cli::{COLUMNS_DEFAULT, COLUMNS_MIN};
+use crate::base::limits::cli::{COLUMNS_DEFAULT, COLUMNS_MIN};
 
 /// How text looks on a terminal.
 #[derive(Clone, Copy, Debug)]

@@ -15,8 +15,8 @@ use std::ops::Range;
 
 use self::lines::Lines;
 pub use self::look::Look;
-use crate::limits::cli::PARSES_PER_BYTE;
-use crate::markup::{Document, Growing, Level, Style, parse_growing, parse_grown};
+use crate::base::limits::cli::PARSES_PER_BYTE;
+use crate::text::markup::{Document, Growing, Level, Style, parse_growing, parse_grown};
 
 /// Renders a stream of Markdown.
 #[derive(Default)]

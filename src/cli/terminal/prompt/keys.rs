@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
+use crate::base::limits::agent::MESSAGE_BYTES;
+use crate::base::limits::cli::{ESCAPE_GAP, PASTE_GAP};
 use crate::cli::terminal::mode;
-use crate::limits::agent::MESSAGE_BYTES;
-use crate::limits::cli::{ESCAPE_GAP, PASTE_GAP};
 use crate::sys::process::readable;
 
 /// What a key, or a paste, asks for.

@@ -18,10 +18,10 @@ use self::paint::Painter;
 use super::mode::{self, Raw};
 use super::{print, texts};
 use crate::agent::commands::{self, Surface, list_commands};
-use crate::cancel::Cancel;
-use crate::error::{Error, Result};
-use crate::limits::agent::MESSAGE_BYTES;
-use crate::limits::cli::{HISTORY_BYTES, HISTORY_LINES};
+use crate::base::cancel::Cancel;
+use crate::base::error::{Error, Result};
+use crate::base::limits::agent::MESSAGE_BYTES;
+use crate::base::limits::cli::{HISTORY_BYTES, HISTORY_LINES};
 use crate::sys;
 use crate::text::is_prose;
 

@@ -8,9 +8,9 @@ use rustix::termios::{
     tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr,
 };
 
+use crate::base::limits::cli::TYPED_AHEAD_BYTES;
+use crate::base::sync::Mutex;
 use crate::cli::terminal::print;
-use crate::limits::cli::TYPED_AHEAD_BYTES;
-use crate::sync::Mutex;
 use crate::sys::process::readable;
 
 static STATE: Mutex<State> = Mutex::new(State {

@@ -6,10 +6,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::mode;
+use crate::base::clock::Stopwatch;
+use crate::base::limits::cli::STATUS_DELAY;
+use crate::base::sync::{Condvar, Mutex, MutexGuard};
 use crate::cli::terminal::{print, texts};
-use crate::clock::Stopwatch;
-use crate::limits::cli::STATUS_DELAY;
-use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::text::ellipsize_chars;
 
 static LINE: Mutex<Line> = Mutex::new(Line {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::cron::{Payload, Run, Schedule, State};
+use crate::schedule::{Payload, Run, Schedule, State};
 
 const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;

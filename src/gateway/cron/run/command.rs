@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::{Claim, JobRun, STOPPED, no_chat, outcome, own_session};
-use crate::access::Role;
-use crate::approval::Answer;
-use crate::clock::Stopwatch;
-use crate::cron::{RunOutcome, Status};
-use crate::error::{Error, Result};
+use crate::base::access::Role;
+use crate::base::approval::Answer;
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
 use crate::gateway::Gateway;
 use crate::gateway::shell::format_output;
-use crate::markup::plain;
+use crate::schedule::{RunOutcome, Status};
+use crate::text::markup::plain;
 use crate::tools::Caller;
 use crate::tools::commands::{Shell, TypedCommand};
 

@@ -7,14 +7,14 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 use super::{Claim, JobRun, STOPPED, no_chat, outcome};
-use crate::clock::Stopwatch;
-use crate::cron::Status;
-use crate::error::{Error, Result};
+use crate::base::clock::Stopwatch;
+use crate::base::error::{Error, Result};
+use crate::base::limits::gateway::WRITE_RETRY;
+use crate::base::limits::schedule::REMINDER_STORE_TRIES_MAX;
+use crate::base::message::{Address, OutgoingMessage};
 use crate::gateway::Gateway;
 use crate::gateway::reminders::{Delay, Reminder};
-use crate::limits::cron::REMINDER_STORE_TRIES_MAX;
-use crate::limits::gateway::WRITE_RETRY;
-use crate::message::{Address, OutgoingMessage};
+use crate::schedule::Status;
 
 /// A reminder that the disk did not take at its time.
 #[derive(Clone, Copy, Debug)]

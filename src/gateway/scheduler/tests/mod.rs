@@ -1,9 +1,9 @@
 mod random;
 
 use super::*;
-use crate::access::Role;
-use crate::limits::gateway::{COMMANDS_IN_CHAT_MAX, COMMANDS_WAITING_MAX};
-use crate::message::{Attachment, Media, RemoteFile, Sender};
+use crate::base::access::Role;
+use crate::base::limits::gateway::{COMMANDS_IN_CHAT_MAX, COMMANDS_WAITING_MAX};
+use crate::base::message::{Attachment, Media, RemoteFile, Sender};
 
 fn key(name: &str) -> SessionKey {
     SessionKey::parse(&format!("telegram:{name}"))

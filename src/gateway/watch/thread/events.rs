@@ -8,13 +8,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{Running, Thread};
-use crate::clock::Stopwatch;
+use crate::base::clock::Stopwatch;
+use crate::base::limits::clock::TURNED_LOOK;
+use crate::base::limits::watch::{FILE_PACE_MS, GROUPS_MAX, REST, WAIT_MAX};
+use crate::board::watch::{BuiltIn, Subject, What};
 use crate::gateway::watch::{Item, system};
-use crate::limits::clock::TURNED_LOOK;
-use crate::limits::watch::{FILE_PACE_MS, GROUPS_MAX, REST, WAIT_MAX};
 use crate::sys::memory;
 use crate::sys::watch::events::{self, Interest, Waited};
-use crate::watch::{BuiltIn, Subject, What};
 
 /// A descriptor of the kernel.
 pub(super) struct Source {

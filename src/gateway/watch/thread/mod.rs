@@ -11,15 +11,15 @@ use super::built_in;
 use super::file::Follower;
 use super::look::{Before, Tick};
 use super::{Item, Look, Shared, Watching, system};
-use crate::board::reading::Reading;
-use crate::clock::Stopwatch;
-use crate::gateway::{Gateway, spawn};
-use crate::limits::watch::{
+use crate::base::clock::Stopwatch;
+use crate::base::limits::watch::{
     EVENT_EVERY_SECONDS, PROBES_AT_ONCE, STORE_RETRY_MS, TOGETHER_MS, VALUE_EVERY_SECONDS,
 };
+use crate::board::reading::Reading;
+use crate::board::watch::rule::millis;
+use crate::board::watch::{BuiltIn, Criterion, Entry, Moment, Notice, Phase, Ran, Subject, What};
+use crate::gateway::{Gateway, spawn};
 use crate::sys::watch::events::{Changes, Interest, process};
-use crate::watch::rule::millis;
-use crate::watch::{BuiltIn, Criterion, Entry, Moment, Notice, Phase, Ran, Subject, What};
 
 /// The thread's own state.
 pub(super) struct Thread<'a> {
@@ -405,7 +405,7 @@ impl<'a> Thread<'a> {
                 {
                     let value = shared.found.get(&item.key).and_then(|look| look.value);
                     let value = value.unwrap_or_default();
-                    let still = crate::watch::Event::Repeated {
+                    let still = crate::board::watch::Event::Repeated {
                         value,
                         lasted_ms: now.since(since),
                         peak: value,
@@ -457,7 +457,7 @@ impl<'a> Thread<'a> {
 
 /// Keeps a notice until it is told, unless the watch is muted. Of an alarm that was never told, the end is not told.
 fn put(entry: &mut Entry, notice: Notice, now: Moment) {
-    use crate::watch::Kind;
+    use crate::board::watch::Kind;
     let is_muted = entry.muted.is_some_and(|mute| mute.left(now).is_some());
     let was_untold = entry
         .notice
@@ -491,7 +491,7 @@ fn new_units(item: &Item, entry: &mut Entry, look: &Look, was_raised: bool) -> O
 
 /// Whether the first look is no news, but only the beginning.
 fn is_silent_first(item: &Item) -> bool {
-    use crate::watch::Told;
+    use crate::board::watch::Told;
     matches!(
         item.rule().map(|rule| &rule.what),
         Some(What::Command {
@@ -522,7 +522,7 @@ fn interval_ms(item: &Item) -> i64 {
 }
 
 fn criterion(item: &Item) -> Criterion {
-    use crate::limits::watch::CLOCK_HOLD_SECONDS;
+    use crate::base::limits::watch::CLOCK_HOLD_SECONDS;
     match &item.subject {
         Subject::Rule(rule) => rule.criterion(),
         Subject::BuiltIn(built_in) => Criterion {
@@ -534,7 +534,7 @@ fn criterion(item: &Item) -> Criterion {
                 _ => 0,
             },
             repeat_ms: None,
-            gap_ms: interval_ms(item).saturating_mul(crate::limits::watch::GAP_INTERVALS),
+            gap_ms: interval_ms(item).saturating_mul(crate::base::limits::watch::GAP_INTERVALS),
         },
     }
 }
@@ -544,8 +544,11 @@ fn open(gateway: &Gateway, item: &Item, path: &str) -> std::io::Result<File> {
     if !item.by_model {
         return crate::sys::file::open_to_read(Path::new(path));
     }
-    let session = item.chat.as_ref().map(crate::message::Address::session);
-    let session = session.unwrap_or_else(|| crate::message::SessionKey::parse("watch"));
+    let session = item
+        .chat
+        .as_ref()
+        .map(crate::base::message::Address::session);
+    let session = session.unwrap_or_else(|| crate::base::message::SessionKey::parse("watch"));
     let hosted = gateway.agent_for(&gateway.live(), &session, None);
     let workspace = hosted.workspace().map_err(std::io::Error::other)?;
     workspace

@@ -3,8 +3,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::approval::pattern::is_plain_line;
-use crate::limits::tools::LINKS_FOLLOWED;
+use crate::base::approval::pattern::is_plain_line;
+use crate::base::limits::tools::LINKS_FOLLOWED;
 
 /// Programs whose first argument is a script, or a folder of them.
 const RUNNERS: &str = "sh bash dash ash zsh ksh . source python perl node ruby php lua run-parts";

@@ -2,7 +2,7 @@
 
 use super::missing::{is_listed, is_runner};
 use super::words::base;
-use crate::limits::tools::SPLIT_DEPTH;
+use crate::base::limits::tools::SPLIT_DEPTH;
 use crate::tools::commands::risk::{self, Part};
 
 /// Programs that open only files that their words name, and run none.

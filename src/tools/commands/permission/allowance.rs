@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use crate::clock::Stopwatch;
-use crate::limits::tools::{ALLOWANCE_TIME, ALLOWANCES_MAX};
-use crate::message::SessionKey;
-use crate::sync::Mutex;
+use crate::base::clock::Stopwatch;
+use crate::base::limits::tools::{ALLOWANCE_TIME, ALLOWANCES_MAX};
+use crate::base::message::SessionKey;
+use crate::base::sync::Mutex;
 
 /// The allowances of an agent, by the session key of their chat.
 #[derive(Default)]

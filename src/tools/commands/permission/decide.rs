@@ -2,7 +2,7 @@
 
 use super::refusal::Refusal;
 use super::risk::Objection;
-use crate::approval::Cause;
+use crate::base::approval::Cause;
 use crate::config::schema::ApprovalMode;
 
 /// What to do about a command.
@@ -61,7 +61,7 @@ pub(in crate::tools::commands) fn decide(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::approval::Risk;
+    use crate::base::approval::Risk;
 
     /// Each mode with a harmless, a risky and a forbidden command, and each of them outside the sandbox.
     #[test]

@@ -3,9 +3,9 @@
 
 use super::allowance::Allowances;
 use super::risk::Objection;
-use crate::access::Role;
-use crate::approval::{AlwaysOption, Question};
-use crate::confine::SessionInfo;
+use crate::base::access::Role;
+use crate::base::approval::{AlwaysOption, Question};
+use crate::sandbox::confine::SessionInfo;
 use crate::tools::Caller;
 use crate::tools::commands::{Commands, Request};
 

@@ -1,10 +1,10 @@
 //! Why a command is not run: for the audit log, for the model, and for the person who typed it.
 
 use super::risk::Objection;
-use crate::approval::Answer;
-use crate::language::Language;
-use crate::limits::tools::TYPED_AGAIN_CHARS;
-use crate::markup::inline_code;
+use crate::base::approval::Answer;
+use crate::base::language::Language;
+use crate::base::limits::tools::TYPED_AGAIN_CHARS;
+use crate::text::markup::inline_code;
 use crate::tools::commands::texts;
 
 /// Why a command is not run.

@@ -3,10 +3,10 @@
 
 use regex_lite::Regex;
 
-use crate::approval::Risk;
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::limits::tools::SPLIT_DEPTH;
+use crate::base::approval::Risk;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::tools::SPLIT_DEPTH;
 use crate::tools::commands::texts::describe_objection;
 
 /// The patterns of the configuration.

@@ -1,13 +1,13 @@
 //! `/approvals`: the standing approvals of a chat, for its people.
 
 use super::risk::find_risk;
-use crate::approval::pattern::{self, Fault};
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::limits::tools::{ALLOWED_WORDS_MAX, STANDING_CHARS};
-use crate::markup::{inline_code, inline_text};
-use crate::state::Approvals;
-use crate::state::approvals::StandingApproval;
+use crate::base::approval::pattern::{self, Fault};
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::tools::{ALLOWED_WORDS_MAX, STANDING_CHARS};
+use crate::store::state::Approvals;
+use crate::store::state::approvals::StandingApproval;
+use crate::text::markup::{inline_code, inline_text};
 use crate::text::{ellipsize_chars, reveal};
 use crate::tools::Toolbox;
 use crate::tools::commands::texts;
@@ -137,7 +137,7 @@ fn short(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::approval::Question;
+    use crate::base::approval::Question;
 
     #[test]
     fn a_chat_lists_and_removes_its_own_only() {

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use crate::access::Role;
-use crate::approval::Question;
-use crate::confine::{Terminal, TerminalRequest};
-use crate::emulator::keys::BadKeys;
-use crate::error::{Error, Result};
-use crate::language::Language;
-use crate::limits::gateway::term as limits;
-use crate::state::audit::Entry;
+use crate::base::access::Role;
+use crate::base::approval::Question;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::limits::gateway::term as limits;
+use crate::sandbox::confine::{Terminal, TerminalRequest};
+use crate::store::state::audit::Entry;
 use crate::sys::port::{login_shell, own_user};
 use crate::sys::pty::Size;
+use crate::text::emulator::keys::BadKeys;
 use crate::tools::{Caller, Toolbox};
 
 use super::{Folder, Permit, Request, Uses, texts};

@@ -291,5 +291,5 @@ fn a_message_is_deleted_once_and_again_after_a_failure() {
         now += SECOND;
         finish(&mut plan, ticket, done(""), now);
     }
-    assert_eq!(count, crate::limits::channels::REMOVALS);
+    assert_eq!(count, crate::base::limits::channels::REMOVALS);
 }

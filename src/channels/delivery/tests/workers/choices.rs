@@ -1,8 +1,8 @@
 //! A channel without buttons and edits.
 
 use super::*;
+use crate::base::message::CommandButton;
 use crate::channels::choices::Choices;
-use crate::message::CommandButton;
 
 impl Scene {
     fn sparse(

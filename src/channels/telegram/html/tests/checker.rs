@@ -1,7 +1,7 @@
 //! What Telegram accepts as HTML, read strictly.
 
-use crate::limits::channels::{PIECE_ENTITIES, PIECE_HTML_BYTES, PIECE_UNITS};
-use crate::markup::is_blank;
+use crate::base::limits::channels::{PIECE_ENTITIES, PIECE_HTML_BYTES, PIECE_UNITS};
+use crate::text::markup::is_blank;
 
 /// Reads a message as Telegram would; gives its text, or what is wrong with it.
 pub fn text_of(html: &str) -> Result<String, String> {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::super::{draft, render};
 use super::checker::text_of;
 use super::html;
-use crate::markup::code_block;
+use crate::text::markup::code_block;
 
 /// Pieces of syntax, as they come in answers and as nobody would write them.
 #[rustfmt::skip]

@@ -1,0 +1,22 @@
+//! Rules over the board, its services, files, hosts and processes, and the messages about them.
+//!
+//! `parse` reads a rule, `judge` says when a value is an alarm and when it is over, `notice` what the message says, and
+//! `lines` cuts a growing file into lines: all PURE. `store` keeps the rules and what was told; `process` reads /proc.
+
+pub mod judge;
+pub mod lines;
+pub mod notice;
+pub mod parse;
+pub mod process;
+pub mod rule;
+pub mod store;
+pub(crate) mod texts;
+
+#[cfg(test)]
+mod tests;
+
+pub use judge::{Criterion, Event, Moment, Phase, Seen, Tracker};
+pub use lines::Lines;
+pub use notice::{BuiltIn, Kind, Notice, Subject};
+pub use rule::{Quantity, Rule, Sound, Then, Told, What};
+pub use store::{Cause, Entry, Mute, Ran, Store, Watch, Watches};

@@ -1,0 +1,559 @@
+//! PURE: rules as people type them, also on a phone: quotes may be curly, `>` may be a word.
+
+use super::rule::{Quantity, Rule, Sound, Then, Told, What};
+use super::texts;
+use crate::base::language::Language;
+use crate::base::limits::watch::{
+    COMMAND_EVERY_SECONDS_MIN, EVERY_SECONDS_MIN, PATTERN_BYTES, PATTERN_HELD_BYTES,
+    REPEAT_SECONDS_MIN, RULE_BYTES_MAX, SECONDS_MAX,
+};
+use crate::text::markup::{inline_code, plain};
+use crate::text::{nearest, truncate_chars};
+
+/// How a rule is written where it is typed, for examples.
+pub type Spelling = fn(&str) -> String;
+
+/// A rule in a chat.
+pub fn in_chat(rule: &str) -> String {
+    format!("/watch {rule}")
+}
+
+/// A rule on the command line, where it is in quotes.
+pub fn on_command_line(rule: &str) -> String {
+    let quote = if rule.contains('\'') { '"' } else { '\'' };
+    format!("peacrab watch add {quote}{rule}{quote}")
+}
+
+/// Reads a rule of a chat. The error says what is wrong, with an example of the nearest form, as Markdown.
+pub fn parse(text: &str, language: Language) -> Result<Rule, String> {
+    parse_spelled(text, in_chat, language)
+}
+
+/// The same, with the examples as they are written in another place.
+pub fn parse_spelled(text: &str, spelling: Spelling, language: Language) -> Result<Rule, String> {
+    if text.len() > RULE_BYTES_MAX {
+        return Err(texts::too_long(language, &RULE_BYTES_MAX));
+    }
+    if text.contains('\0') || text.contains('\n') {
+        return Err(texts::one_line(language).to_owned());
+    }
+    let (head, then) = split_then(text, spelling, language)?;
+    let (mut words, is_closed) = tokens(head, false);
+    if !is_closed {
+        return Err(texts::open_quote(language).to_owned());
+    }
+    let Some(first) = words.first() else {
+        return Err(texts::empty(language, &examples(spelling)));
+    };
+    let subject: String = first.text.to_lowercase();
+    let name: &str = subject
+        .split(['>', '<', '≥', '≤'])
+        .next()
+        .filter(|name| !name.is_empty())
+        .unwrap_or(&subject);
+    let row = Quantity::NAMES
+        .iter()
+        .position(|names| names.contains(&name));
+    if row.is_some() {
+        (words, _) = tokens(head, true);
+    }
+    let mut parser = Parser {
+        words: words.into_iter().skip(1).collect(),
+        at: 0,
+        language,
+        spelling,
+        example: EXAMPLES
+            .iter()
+            .find(|(word, _)| *word == name)
+            .map_or("", |(_, line)| line),
+    };
+    let what = match row {
+        Some(row) => {
+            parser.example = VALUE_EXAMPLES.get(row).copied().unwrap_or_default();
+            parser.value(row)?
+        }
+        None => parser.other(name)?,
+    };
+    let mut rule = Rule {
+        then,
+        ..Rule::new(what)
+    };
+    while let Some(word) = parser.next() {
+        parser.option(&mut rule, &word)?;
+    }
+    check_every(&rule, language)?;
+    Ok(rule)
+}
+
+/// What can be watched, with an example of each.
+const EXAMPLES: [(&str, &str); 9] = [
+    ("service", "service nginx"),
+    ("host", "host 192.168.1.1 every 1m"),
+    ("port", "port 443"),
+    ("pid", "pid 1234"),
+    ("process", "pid 1234"),
+    ("file", "file /var/log/syslog matches 'I/O error'"),
+    ("log", "file /var/log/syslog matches 'I/O error'"),
+    ("cmd", "cmd 'test -e /tmp/done' succeeds every 5m"),
+    ("command", "cmd 'test -e /tmp/done' succeeds every 5m"),
+];
+
+/// The same for the rows of [`Quantity::NAMES`].
+const VALUE_EXAMPLES: [&str; 8] = [
+    "temperature > 75 for 5m",
+    "load > 4 for 10m",
+    "memory > 90% for 5m",
+    "swap > 50%",
+    "disk / > 90%",
+    "inodes / > 90%",
+    "traffic > 5000 for 1m",
+    "pressure > 20 for 1m",
+];
+
+/// A rule that does something.
+const THEN_EXAMPLE: &str = "service nginx then run systemctl status nginx";
+
+/// Some examples as code, for help.
+pub fn examples(spelling: Spelling) -> String {
+    let some = [
+        "temperature > 75 for 5m",
+        "disk / > 90%",
+        "service nginx",
+        "host 192.168.1.1",
+        "port 443",
+        "file /var/log/syslog matches 'I/O error'",
+        "pid 1234",
+        "cmd 'test -e /tmp/done' succeeds every 5m",
+    ];
+    let lines = some.map(|line| format!("- {}", inline_code(&spelling(line))));
+    lines.join("\n")
+}
+
+/// A word of a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Word {
+    text: String,
+    is_quoted: bool,
+    /// Where it begins in the text.
+    at: usize,
+}
+
+/// Cuts `then run …` and `then ask …` off, whose rest is taken as it is.
+fn split_then(text: &str, spelling: Spelling, language: Language) -> Result<(&str, Then), String> {
+    // A quote that is not closed may be in the rest.
+    let (words, _) = tokens(text, false);
+    let is_then = |word: &&Word| !word.is_quoted && word.text.eq_ignore_ascii_case("then");
+    let Some(then) = words.iter().find(is_then) else {
+        return Ok((text, Then::Tell));
+    };
+    let head = text.get(..then.at).unwrap_or_default();
+    let rest = text
+        .get(then.at + "then".len()..)
+        .unwrap_or_default()
+        .trim();
+    let (verb, what) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let what = what.trim().to_owned();
+    match verb.to_lowercase().as_str() {
+        "run" if !what.is_empty() => Ok((head, Then::Run(what))),
+        "ask" if !what.is_empty() => Ok((head, Then::Ask(what))),
+        "tell" if what.is_empty() => Ok((head, Then::Tell)),
+        _ => {
+            let example = inline_code(&spelling(THEN_EXAMPLE));
+            Err(texts::wrong_then(language, &example))
+        }
+    }
+}
+
+/// Cuts a text into words. With `signs`, comparison signs are words of their own. False when a quote is not closed;
+/// then the words before it are returned.
+fn tokens(text: &str, signs: bool) -> (Vec<Word>, bool) {
+    let mut words = Vec::new();
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, first)) = chars.next() {
+        if first.is_whitespace() {
+            continue;
+        }
+        let close = match first {
+            '\'' => Some('\''),
+            '"' => Some('"'),
+            '‘' | '’' => Some('’'),
+            '“' | '”' => Some('”'),
+            _ => None,
+        };
+        let mut word = String::new();
+        if let Some(close) = close {
+            loop {
+                match chars.next() {
+                    None => return (words, false),
+                    Some((_, char)) if char == close => break,
+                    Some((_, '\\')) if close == '"' => match chars.next() {
+                        None => return (words, false),
+                        Some((_, char)) => {
+                            if !matches!(char, '"' | '\\') {
+                                word.push('\\');
+                            }
+                            word.push(char);
+                        }
+                    },
+                    Some((_, char)) => word.push(char),
+                }
+            }
+        } else {
+            let is_sign = |char: char| signs && matches!(char, '>' | '<' | '≥' | '≤' | '=');
+            word.push(first);
+            let is_of_sign = is_sign(first);
+            while let Some((_, char)) = chars.peek() {
+                if char.is_whitespace() || is_sign(*char) != is_of_sign {
+                    break;
+                }
+                word.push(*char);
+                chars.next();
+            }
+        }
+        words.push(Word {
+            text: word,
+            is_quoted: close.is_some(),
+            at,
+        });
+    }
+    (words, true)
+}
+
+/// Reads the words after the first.
+struct Parser {
+    words: Vec<Word>,
+    at: usize,
+    language: Language,
+    spelling: Spelling,
+    example: &'static str,
+}
+
+impl Parser {
+    fn next(&mut self) -> Option<Word> {
+        let word = self.words.get(self.at).cloned();
+        self.at += 1;
+        word
+    }
+
+    /// Takes the next word if it is one of these.
+    fn skip(&mut self, names: &[&str]) -> bool {
+        let is_it = self.words.get(self.at).is_some_and(|word| {
+            !word.is_quoted && names.contains(&word.text.to_lowercase().as_str())
+        });
+        self.at += usize::from(is_it);
+        is_it
+    }
+
+    fn example(&self) -> String {
+        inline_code(&(self.spelling)(self.example))
+    }
+
+    fn wrong(&self, word: &str) -> String {
+        let word = inline_code(truncate_chars(word, 60));
+        texts::not_understood(self.language, &word, &self.example())
+    }
+
+    fn missing(&self) -> String {
+        texts::incomplete(self.language, &self.example())
+    }
+
+    fn value(&mut self, row: usize) -> Result<What, String> {
+        let mut path = None;
+        let can_have_path = matches!(row, 4 | 5);
+        if can_have_path
+            && let Some(word) = self.words.get(self.at)
+            && (word.is_quoted || word.text.starts_with('/'))
+        {
+            path = Some(word.text.clone());
+            self.at += 1;
+            if !path.as_deref().unwrap_or_default().starts_with('/') {
+                return Err(texts::not_absolute(self.language).to_owned());
+            }
+        }
+        let word = self.next().ok_or_else(|| self.missing())?;
+        let is_over = match word.text.to_lowercase().as_str() {
+            ">" | ">=" | "≥" | "=>" | "over" | "above" | "exceeds" => true,
+            "<" | "<=" | "≤" | "=<" | "under" | "below" => false,
+            _ => return Err(self.wrong(&word.text)),
+        };
+        let threshold = self.number()?;
+        let back = match self.skip(&["back"]) {
+            true => Some(self.number()?),
+            false => None,
+        };
+        if back.is_some_and(|back| (is_over && back > threshold) || (!is_over && back < threshold))
+        {
+            return Err(texts::wrong_back(self.language).to_owned());
+        }
+        let quantity = Quantity::of_row(row, path).ok_or_else(|| self.missing())?;
+        Ok(What::Value {
+            quantity,
+            is_over,
+            threshold,
+            back,
+        })
+    }
+
+    /// A number with or without its unit.
+    fn number(&mut self) -> Result<f64, String> {
+        const LARGEST: f64 = 1e9;
+        let word = self.next().ok_or_else(|| self.missing())?;
+        let digits = word.text.trim_end_matches(|char: char| {
+            matches!(char, '%' | '°' | 'C' | 'c' | '℃') || char.is_whitespace()
+        });
+        let is_number = |text: &str| {
+            text.chars()
+                .all(|char| char.is_ascii_digit() || matches!(char, '.' | ',' | '-'))
+        };
+        let number = Some(digits).filter(|digits| is_number(digits));
+        let number: Option<f64> = number.and_then(|digits| digits.replace(',', ".").parse().ok());
+        // A unit may be a word of its own.
+        self.skip(&["%", "°c", "c", "kb/s", "degrees"]);
+        let number = number.filter(|number| number.abs() <= LARGEST);
+        number.ok_or_else(|| self.wrong(&word.text))
+    }
+
+    fn other(&mut self, name: &str) -> Result<What, String> {
+        match name {
+            "service" | "unit" => self.service(),
+            "host" | "ping" => self.host(),
+            "port" => self.port(),
+            "pid" | "process" => {
+                let word = self.next().ok_or_else(|| self.missing())?;
+                let pid = word.text.parse::<u32>().ok();
+                let pid = pid.filter(|pid| (1..=i32::MAX as u32).contains(pid));
+                pid.map(What::Pid).ok_or_else(|| self.wrong(&word.text))
+            }
+            "file" | "log" => self.file(),
+            "cmd" | "command" => self.command(),
+            _ => {
+                let quantities = Quantity::NAMES
+                    .iter()
+                    .flat_map(|names| names.iter().copied());
+                let known = EXAMPLES.iter().map(|(word, _)| *word).chain(quantities);
+                let near = nearest(name, known);
+                let row = near.and_then(|near| {
+                    let mut names = Quantity::NAMES.iter();
+                    names.position(|names| names.contains(&near))
+                });
+                let line = row.and_then(|row| VALUE_EXAMPLES.get(row).copied());
+                let of_word = || EXAMPLES.iter().find(|(word, _)| Some(*word) == near);
+                let line = line.or_else(|| of_word().map(|(_, line)| *line));
+                let name = inline_code(truncate_chars(name, 60));
+                Err(match line {
+                    Some(line) => {
+                        let line = inline_code(&(self.spelling)(line));
+                        texts::unknown_near(self.language, &name, &line)
+                    }
+                    None => texts::unknown(self.language, &name, &examples(self.spelling)),
+                })
+            }
+        }
+    }
+
+    fn service(&mut self) -> Result<What, String> {
+        let word = self.next().ok_or_else(|| self.missing())?;
+        let name = word.text.strip_suffix(".service").unwrap_or(&word.text);
+        let is_part = |char: char| char.is_ascii_alphanumeric() || "-_.@:\\".contains(char);
+        let other_kind = [".timer", ".socket", ".mount", ".target", ".path", ".slice"];
+        if other_kind.iter().any(|end| name.ends_with(end)) {
+            return Err(texts::only_services(self.language).to_owned());
+        }
+        if name.is_empty()
+            || name.len() > 200
+            || name.starts_with('.')
+            || !name.chars().all(is_part)
+        {
+            return Err(self.wrong(&word.text));
+        }
+        Ok(What::Service(name.to_owned()))
+    }
+
+    fn host(&mut self) -> Result<What, String> {
+        let word = self.next().ok_or_else(|| self.missing())?;
+        let host = self.host_name(&word)?;
+        let port = match self.skip(&["port"]) {
+            true => Some(self.port_number()?),
+            false => None,
+        };
+        Ok(What::Host { host, port })
+    }
+
+    fn host_name(&self, word: &Word) -> Result<String, String> {
+        let is_part = |char: char| char.is_ascii_alphanumeric() || "-_.:".contains(char);
+        let text = word.text.trim_matches(['[', ']']);
+        let is_name = !text.is_empty() && text.len() <= 253 && text.chars().all(is_part);
+        match is_name && !text.starts_with('-') {
+            true => Ok(text.to_owned()),
+            false => Err(self.wrong(&word.text)),
+        }
+    }
+
+    fn port_number(&mut self) -> Result<u16, String> {
+        let word = self.next().ok_or_else(|| self.missing())?;
+        let port = word.text.parse::<u16>().ok().filter(|port| *port > 0);
+        port.ok_or_else(|| self.wrong(&word.text))
+    }
+
+    fn port(&mut self) -> Result<What, String> {
+        let port = self.port_number()?;
+        if !self.skip(&["on", "at"]) {
+            return Ok(What::Port(port));
+        }
+        let word = self.next().ok_or_else(|| self.missing())?;
+        let host = self.host_name(&word)?;
+        Ok(What::Host {
+            host,
+            port: Some(port),
+        })
+    }
+
+    fn file(&mut self) -> Result<What, String> {
+        let path = self.next().ok_or_else(|| self.missing())?.text;
+        if !path.starts_with('/') {
+            return Err(texts::not_absolute(self.language).to_owned());
+        }
+        if !self.skip(&["matches", "match", "contains", "has"]) {
+            return Err(self.missing());
+        }
+        let pattern = self.next().ok_or_else(|| self.missing())?.text;
+        if let Err(error) = compile(&pattern) {
+            let pattern = inline_code(truncate_chars(&pattern, 60));
+            return Err(texts::wrong_pattern(
+                self.language,
+                &pattern,
+                &plain(&error),
+            ));
+        }
+        if let Some(word) = self.words.get(self.at)
+            && !OPTIONS.contains(&word.text.to_lowercase().as_str())
+        {
+            return Err(texts::pattern_in_quotes(self.language, &self.example()));
+        }
+        Ok(What::File { path, pattern })
+    }
+
+    fn command(&mut self) -> Result<What, String> {
+        let word = self.next().ok_or_else(|| self.missing())?;
+        let line = word.text.trim().to_owned();
+        let is_option = |word: &Word| {
+            let text = word.text.to_lowercase();
+            OPTIONS.contains(&text.as_str()) || OUTCOMES.contains(&text.as_str())
+        };
+        if !word.is_quoted && self.words.get(self.at).is_some_and(|word| !is_option(word)) {
+            return Err(texts::command_in_quotes(self.language, &self.example()));
+        }
+        if line.is_empty() {
+            return Err(self.missing());
+        }
+        let told = if self.skip(&["fails", "fail"]) {
+            Told::Both
+        } else if self.skip(&["succeeds", "succeed", "works"]) {
+            Told::Success
+        } else {
+            self.skip(&["changes", "change"]);
+            Told::Changes
+        };
+        Ok(What::Command { line, told })
+    }
+
+    fn option(&mut self, rule: &mut Rule, word: &Word) -> Result<(), String> {
+        let place = match word.text.to_lowercase().as_str() {
+            "for" => &mut rule.hold,
+            "every" => &mut rule.every,
+            "repeat" => &mut rule.repeat,
+            "quiet" | "silent" => {
+                rule.sound = Sound::Quiet;
+                return Ok(());
+            }
+            "loud" => {
+                rule.sound = Sound::Loud;
+                return Ok(());
+            }
+            other => {
+                let near = nearest(other, OPTIONS.into_iter());
+                let word = inline_code(truncate_chars(&word.text, 60));
+                return Err(match near {
+                    Some(near) => texts::unknown_option_near(self.language, &word, &near),
+                    None => texts::unknown_option(self.language, &word, &self.example()),
+                });
+            }
+        };
+        let time = self.next().ok_or_else(|| self.missing())?;
+        let mut text = time.text.clone();
+        // `5 min` is two words.
+        if let Some(unit) = self.words.get(self.at)
+            && text.chars().all(|char| char.is_ascii_digit())
+            && seconds(&format!("1{}", unit.text)).is_some()
+        {
+            text += &unit.text;
+            self.at += 1;
+        }
+        let read = seconds(&text).filter(|seconds| (1..=SECONDS_MAX).contains(seconds));
+        let read = read.ok_or_else(|| {
+            let time = inline_code(truncate_chars(&text, 60));
+            texts::wrong_time(self.language, &time)
+        })?;
+        *place = Some(read);
+        Ok(())
+    }
+}
+
+/// The words that begin an option.
+const OPTIONS: [&str; 5] = ["for", "every", "repeat", "quiet", "loud"];
+/// The words after a command.
+const OUTCOMES: [&str; 7] = [
+    "fails", "fail", "succeeds", "succeed", "works", "changes", "change",
+];
+
+/// Reads a time such as `90s`, `5m`, `1h30m`, `5min` or `2d`, in seconds; a number alone is refused.
+pub fn seconds(text: &str) -> Option<u64> {
+    let mut rest = text.trim();
+    let mut total: u64 = 0;
+    while !rest.is_empty() {
+        let digits = rest.find(|char: char| !char.is_ascii_digit())?;
+        let number: u64 = rest.get(..digits)?.parse().ok()?;
+        rest = rest.get(digits..)?;
+        let end = rest
+            .find(|char: char| char.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let length = match rest.get(..end)?.trim().to_lowercase().as_str() {
+            "s" | "sec" | "secs" | "second" | "seconds" | "秒" => 1,
+            "m" | "min" | "mins" | "minute" | "minutes" | "分" | "分钟" => 60,
+            "h" | "hr" | "hour" | "hours" | "小时" => 3600,
+            "d" | "day" | "days" | "天" => 86_400,
+            _ => return None,
+        };
+        total = total.checked_add(number.checked_mul(length)?)?;
+        rest = rest.get(end..)?;
+    }
+    (!text.trim().is_empty()).then_some(total)
+}
+
+/// The regular expression of a file's rule. Bounded in size, and its matching in time.
+pub fn compile(pattern: &str) -> Result<regex_lite::Regex, String> {
+    if pattern.is_empty() || pattern.len() > PATTERN_BYTES {
+        return Err(format!("1 - {PATTERN_BYTES} bytes"));
+    }
+    let built = regex_lite::RegexBuilder::new(pattern)
+        .size_limit(PATTERN_HELD_BYTES)
+        .build();
+    built.map_err(|error| error.to_string())
+}
+
+fn check_every(rule: &Rule, language: Language) -> Result<(), String> {
+    let least = match rule.what {
+        What::Command { .. } => COMMAND_EVERY_SECONDS_MIN,
+        _ => EVERY_SECONDS_MIN,
+    };
+    if rule.every.is_some_and(|every| every < least) {
+        return Err(texts::too_often(language, &least));
+    }
+    if rule
+        .repeat
+        .is_some_and(|repeat| repeat < REPEAT_SECONDS_MIN)
+    {
+        return Err(texts::repeats_too_often(language, &REPEAT_SECONDS_MIN));
+    }
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! The files.
+
+use std::fs;
+
+use crate::base::error::Error;
+use crate::base::language::Language;
+use crate::base::limits::watch::WATCHES_MAX;
+use crate::base::message::Address;
+use crate::board::watch::parse::parse;
+use crate::board::watch::store::{Entry, Mute, Store, Watch, add};
+use crate::board::watch::{Moment, Notice};
+
+fn watch(rule: &str) -> Watch {
+    Watch {
+        id: 0,
+        rule: parse(rule, Language::English).unwrap(),
+        chat: Some(Address::parse("telegram:1001")),
+        is_paused: false,
+        by_model: false,
+        role: crate::base::access::Role::User,
+        author: None,
+        process: None,
+    }
+}
+
+fn home() -> (tempfile::TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path());
+    (folder, store)
+}
+
+#[test]
+fn what_is_added_is_read_again_and_no_number_is_used_again() {
+    let (_folder, store) = home();
+    assert!(store.read().unwrap().watches.is_empty());
+    let strange = Watch {
+        is_paused: true,
+        by_model: true,
+        chat: None,
+        process: Some(("a \"b\"".to_owned(), 77)),
+        role: crate::base::access::Role::Owner,
+        author: Some(crate::base::message::Author {
+            id: "7".to_owned(),
+            username: "ana".to_owned(),
+        }),
+        ..watch("pid 12")
+    };
+    let all = [
+        watch("temperature > 75 for 5m"),
+        strange,
+        watch("cmd \"it's \\\"x\\\"\" fails"),
+    ];
+    let ids = store.change(|watches| Ok(all.clone().map(|watch| add(watches, watch))));
+    assert_eq!(ids.unwrap(), [Some(1), Some(2), Some(3)]);
+    let read = store.read().unwrap().watches;
+    let expected = all
+        .iter()
+        .cloned()
+        .zip(1..)
+        .map(|(watch, id)| Watch { id, ..watch });
+    assert_eq!(read, expected.collect::<Vec<_>>());
+    let removed = store.change(|watches| {
+        watches.retain(|watch| watch.id == 1);
+        Ok(add(watches, watch("port 1")))
+    });
+    assert_eq!(removed.unwrap(), Some(4), "an old button has 3");
+    let moved = store.move_chat(
+        &Address::parse("telegram:1001"),
+        &Address::parse("telegram:-5"),
+    );
+    assert_eq!(moved.unwrap(), 2);
+}
+
+#[test]
+fn there_are_only_so_many() {
+    let (_folder, store) = home();
+    let last = store.change(|watches| {
+        Ok((0..=WATCHES_MAX)
+            .map(|_| add(watches, watch("port 1")))
+            .last()
+            .unwrap())
+    });
+    assert_eq!(last.unwrap(), None);
+    assert_eq!(store.read().unwrap().watches.len(), WATCHES_MAX);
+}
+
+#[test]
+fn a_change_that_fails_writes_nothing() {
+    let (_folder, store) = home();
+    let failed = store.change(|watches| {
+        add(watches, watch("port 1"));
+        Err::<(), _>(Error::Stopped)
+    });
+    assert!(failed.is_err() && !store.path().exists());
+}
+
+#[test]
+fn a_broken_file_is_left_as_it_is_and_the_error_names_the_line() {
+    let (_folder, store) = home();
+    for (text, said) in [
+        (
+            "{\n  \"watches\": [\n    {\"id\": 1, oops}\n  ]\n}",
+            "line 3",
+        ),
+        ("[]", "line 1"),
+        ("{\"watches\": 7}", "in \"watches\""),
+    ] {
+        fs::write(store.path(), text).unwrap();
+        let error = store.read().unwrap_err().to_string();
+        assert!(
+            error.contains(said) && error.contains("watches.json"),
+            "{error}"
+        );
+        assert!(
+            store
+                .change(|watches| Ok(add(watches, watch("port 1"))))
+                .is_err()
+        );
+        assert_eq!(fs::read_to_string(store.path()).unwrap(), text);
+    }
+}
+
+#[test]
+fn a_watch_that_cannot_be_read_spoils_no_other_one_and_is_kept() {
+    let (_folder, store) = home();
+    let text = "\u{feff}{\"watches\": [{\"id\": 1, \"rule\": \"port 80\"}, {\"id\": 2, \"rule\": \"prot 80\"}, 7,
+        {\"id\": 1, \"rule\": \"port 81\"}, {\"rule\": \"port 82\"}]}";
+    fs::write(store.path(), text).unwrap();
+    let read = store.read().unwrap();
+    assert_eq!(read.watches.len(), 1);
+    assert_eq!(read.faults.len(), 4, "{:?}", read.faults);
+    assert!(
+        read.faults[0].starts_with("watch 2: I can't watch `prot`"),
+        "{:?}",
+        read.faults
+    );
+    store
+        .change(|watches| Ok(add(watches, watch("port 1"))))
+        .unwrap();
+    let after = store.read().unwrap();
+    assert_eq!((after.watches.len(), after.faults.len()), (2, 4));
+    assert!(
+        fs::read_to_string(store.path())
+            .unwrap()
+            .contains("prot 80")
+    );
+}
+
+#[test]
+fn what_was_told_is_kept_and_a_damaged_file_counts_as_empty() {
+    let (folder, store) = home();
+    assert!(store.read_state().is_empty());
+    let now = Moment {
+        up_ms: 5,
+        wall_ms: 6,
+        boot: 7,
+    };
+    let entry = Entry {
+        rule: "port 1".to_owned(),
+        notice: Some(Box::new(Notice::seen(now, 3, "line".to_owned()))),
+        muted: Some(Mute {
+            since: now,
+            ms: 1000,
+        }),
+        mark: Some((1, 2)),
+        known: Some(vec!["a".to_owned()]),
+        ..Entry::default()
+    };
+    store.write_state(&[("1", &entry)].into()).unwrap();
+    let state = [("1".to_owned(), Box::new(entry))].into();
+    assert_eq!(store.read_state(), state);
+    let path = folder.path().join("state/watches.json");
+    for text in ["", "{", "[]", "{\"1\": 7}"] {
+        fs::write(&path, text).unwrap();
+        assert!(store.read_state().is_empty(), "{text}");
+    }
+    let mute = Mute {
+        since: now,
+        ms: 1000,
+    };
+    assert_eq!(mute.left(Moment { up_ms: 1004, ..now }), Some(1));
+    assert_eq!(mute.left(Moment { up_ms: 1005, ..now }), None);
+}

@@ -1,0 +1,178 @@
+//! The helper that answers when no model is connected: understands a small set of plain requests in
+//! English and Chinese and turns them into calls of the request's tools, as a model does. Pure.
+//!
+//! `manners` knows small talk, `phrases` matches sentences, this file turns them into calls, `say` puts
+//! the answers together from `texts`.
+
+mod manners;
+mod phrases;
+mod say;
+mod texts;
+
+use serde_json::{Value, json};
+
+use self::manners::{SmallTalk, core, small_talk};
+use self::phrases::{Found, Kind, PHRASES};
+use crate::base::chat::{Entry, EntryKind, Reply, Request, ToolCall, ToolSpec};
+use crate::base::json;
+use crate::base::language::Language;
+
+/// Answers a request: with a call of one of its tools, with what the tools found, or with help.
+///
+/// `nonce` makes the calls' ids different from those of other answers.
+pub fn reply(request: &Request<'_>, nonce: u32) -> Reply {
+    let spoken = last_words(request.entries);
+    match results(request.entries).as_slice() {
+        [] => answer(request, spoken, nonce),
+        results => Reply {
+            text: say::show_results(results, Language::of_text(spoken)),
+            ..Reply::default()
+        },
+    }
+}
+
+/// What the person said last.
+fn last_words<'a>(entries: &[&'a Entry]) -> &'a str {
+    let is_person = |entry: &&&Entry| entry.kind == EntryKind::Person;
+    let last = entries.iter().rfind(is_person);
+    last.map_or("", |entry| entry.content.as_str())
+}
+
+/// The results at the end of the conversation; a note from the runtime may follow them.
+fn results<'a>(entries: &[&'a Entry]) -> Vec<&'a Entry> {
+    let is_end = |entry: &&Entry| matches!(entry.kind, EntryKind::Tool | EntryKind::Note);
+    let begin = entries.iter().rposition(|entry| !is_end(entry));
+    let end = &entries[begin.map_or(0, |last| last + 1)..];
+    let is_result = |entry: &&&Entry| entry.kind == EntryKind::Tool;
+    end.iter().filter(is_result).copied().collect()
+}
+
+/// The time, from the runtime's facts.
+fn find_time<'a>(entries: &[&'a Entry]) -> Option<&'a str> {
+    let running = &entries[super::wire::entries::running_turn(entries)..];
+    let facts = running.iter().filter(|entry| entry.kind == EntryKind::Note);
+    let mut lines = facts.flat_map(|entry| entry.content.lines());
+    lines.find_map(|line| line.strip_prefix("Time: "))
+}
+
+fn answer(request: &Request<'_>, spoken: &str, nonce: u32) -> Reply {
+    let language = Language::of_text(spoken);
+    let has = |name: &str| request.tools.iter().any(|tool| tool.name == name);
+    let text = |text: String| Reply {
+        text,
+        ..Reply::default()
+    };
+    match small_talk(spoken) {
+        Some(SmallTalk::Greeting) => {
+            let opening = texts::greeting(language);
+            return text(say::introduce(opening, &has, language));
+        }
+        Some(SmallTalk::Thanks) => return text(texts::thanks(language).to_owned()),
+        None => {}
+    }
+    let not_understood = || say::introduce(texts::not_understood(language), &has, language);
+    let (kind, found) = match understand(spoken) {
+        Some((Kind::Help, _)) => return text(say::introduce("", &has, language)),
+        Some((Kind::Time, _)) => return text(say::tell_time(find_time(request.entries), language)),
+        Some((Kind::Reminder, _)) => return text(texts::how_to_remind(language).to_owned()),
+        Some(understood) => understood,
+        None => return text(not_understood()),
+    };
+    let Some((tool, arguments)) = call(kind, found) else {
+        return text(not_understood());
+    };
+    let takes = |spec: &&ToolSpec| spec.name == tool && accepts(spec, &arguments);
+    if request.tools.iter().find(takes).is_none() {
+        return text(say::refuse(tool, language));
+    }
+    let mut reply = text(String::new());
+    reply.tool_calls.push(ToolCall {
+        id: format!("call_{nonce:08x}_0"),
+        name: tool.to_owned(),
+        arguments: arguments.to_string(),
+        signature: None,
+    });
+    reply
+}
+
+/// Whether a tool's schema knows all of these arguments and requires no others.
+fn accepts(spec: &ToolSpec, arguments: &Value) -> bool {
+    let schema: Value = json::from_str(&spec.parameters).unwrap_or_default();
+    let mut given = arguments.as_object().into_iter().flatten();
+    let mut required = schema["required"].as_array().into_iter().flatten();
+    given.all(|(name, _)| schema["properties"].get(name).is_some())
+        && required.all(|name| {
+            name.as_str()
+                .is_some_and(|name| arguments.get(name).is_some())
+        })
+}
+
+/// What a sentence asks for, and with which words.
+fn understand(sentence: &str) -> Option<(Kind, Found<'_>)> {
+    let core = core(sentence);
+    let mut all = PHRASES
+        .iter()
+        .flat_map(|(kind, templates)| templates.iter().map(move |template| (*kind, *template)));
+    let found = all.find_map(|(kind, template)| Some((kind, phrases::matches(template, core)?)));
+    let names_reminders = || {
+        let names = core.to_ascii_lowercase().contains("remind") || core.contains("提醒");
+        names.then_some((Kind::Reminder, Found::default()))
+    };
+    found.or_else(names_reminders)
+}
+
+/// The call of a tool that does what a sentence asks for.
+fn call(kind: Kind, found: Found<'_>) -> Option<(&'static str, Value)> {
+    let Found { path, text } = found;
+    let folder = if path.is_empty() { "." } else { path };
+    Some(match kind {
+        Kind::List => ("list_dir", json!({ "path": folder })),
+        Kind::Read => ("read_file", json!({ "path": path })),
+        Kind::Write => (
+            "write_file",
+            json!({ "path": path, "content": lines(text) }),
+        ),
+        Kind::Append => (
+            "append_file",
+            json!({ "path": path, "content": lines(text) }),
+        ),
+        Kind::Find => ("find_files", json!({ "glob": glob(text) })),
+        Kind::Search => (
+            "grep",
+            json!({ "pattern": escaped(text), "path": folder, "case_insensitive": true }),
+        ),
+        Kind::Status => ("device", json!({ "action": "status" })),
+        Kind::Run => ("exec", json!({ "command": text })),
+        Kind::Help | Kind::Time | Kind::Reminder => return None,
+    })
+}
+
+/// A text file's lines all end.
+fn lines(text: &str) -> String {
+    format!("{text}\n")
+}
+
+/// A name becomes a pattern for files that have it in theirs.
+fn glob(text: &str) -> String {
+    let is_pattern = text.contains(['*', '?', '[', '{']);
+    match (is_pattern, text.contains('/')) {
+        (true, true) => text.to_owned(),
+        (true, false) => format!("**/{text}"),
+        (false, _) => format!("**/*{text}*"),
+    }
+}
+
+/// The text as a regular expression that matches just it.
+fn escaped(text: &str) -> String {
+    let mut expression = String::with_capacity(text.len());
+    for char in text.chars() {
+        if r"\.+*?()|[]{}^$".contains(char) {
+            expression.push('\\');
+        }
+        expression.push(char);
+    }
+    expression
+}
+
+#[cfg(test)]
+mod tests;

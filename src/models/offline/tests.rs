@@ -1,0 +1,312 @@
+use super::*;
+use crate::base::chat::ToolSpec;
+
+const NAMES: [&str; 8] = [
+    "list_dir",
+    "read_file",
+    "write_file",
+    "append_file",
+    "find_files",
+    "grep",
+    "device",
+    "exec",
+];
+
+fn tools(names: &[&'static str]) -> Vec<ToolSpec> {
+    let tool = |name: &&'static str| ToolSpec::fixed(name, "", schema(name));
+    names.iter().map(tool).collect()
+}
+
+/// What the real tools take, as far as it matters here.
+fn schema(tool: &str) -> &'static str {
+    match tool {
+        "write_file" | "append_file" => {
+            r#"{"properties":{"path":{},"content":{}},"required":["path","content"]}"#
+        }
+        "find_files" => r#"{"properties":{"glob":{},"path":{}},"required":["glob"]}"#,
+        "grep" => {
+            r#"{"properties":{"pattern":{},"path":{},"case_insensitive":{}},"required":["pattern"]}"#
+        }
+        "device" => r#"{"properties":{"action":{}},"required":["action"]}"#,
+        "exec" => r#"{"properties":{"command":{},"timeout_secs":{}},"required":["command"]}"#,
+        _ => r#"{"properties":{"path":{}},"required":["path"]}"#,
+    }
+}
+
+fn answer_to(entries: &[Entry], names: &[&'static str]) -> Reply {
+    let request = Request {
+        system: "",
+        entries: &entries.iter().collect::<Vec<_>>(),
+        stable: 0,
+        tools: &tools(names),
+        max_tokens: 1,
+        temperature: None,
+        reasoning_effort: None,
+        stream: false,
+        cache_key: None,
+    };
+    reply(&request, 7)
+}
+
+fn say(text: &str) -> Reply {
+    answer_to(&[Entry::new(EntryKind::Person, text)], &NAMES)
+}
+
+/// What the person says, and the call it becomes.
+const REQUESTS: &[(&str, &str)] = &[
+    ("list files", r#"list_dir {"path":"."}"#),
+    (
+        "Please list the files in the docs folder.",
+        r#"list_dir {"path":"docs"}"#,
+    ),
+    ("ls src/models", r#"list_dir {"path":"src/models"}"#),
+    ("ls .", r#"list_dir {"path":"."}"#),
+    ("what files are in here?", r#"list_dir {"path":"."}"#),
+    ("Read notes.txt", r#"read_file {"path":"notes.txt"}"#),
+    (
+        "show me \"my notes.txt\"",
+        r#"read_file {"path":"my notes.txt"}"#,
+    ),
+    (
+        "can you open README.md?",
+        r#"read_file {"path":"README.md"}"#,
+    ),
+    ("what's in todo.md?", r#"read_file {"path":"todo.md"}"#),
+    (
+        "write milk and eggs to shopping.txt",
+        r#"write_file {"content":"milk and eggs\n","path":"shopping.txt"}"#,
+    ),
+    (
+        "write to a.txt:\none\ntwo",
+        r#"write_file {"content":"one\ntwo\n","path":"a.txt"}"#,
+    ),
+    (
+        "create a file b.md with hello",
+        r#"write_file {"content":"hello\n","path":"b.md"}"#,
+    ),
+    (
+        "append bread to shopping.txt",
+        r#"append_file {"content":"bread\n","path":"shopping.txt"}"#,
+    ),
+    (
+        "add to log.txt: it rains",
+        r#"append_file {"content":"it rains\n","path":"log.txt"}"#,
+    ),
+    (
+        "find files named *.log",
+        r#"find_files {"glob":"**/*.log"}"#,
+    ),
+    ("where is config", r#"find_files {"glob":"**/*config*"}"#),
+    (
+        "search for a.b (x) in logs",
+        r#"grep {"case_insensitive":true,"path":"logs","pattern":"a\\.b \\(x\\)"}"#,
+    ),
+    (
+        "grep TODO",
+        r#"grep {"case_insensitive":true,"path":".","pattern":"TODO"}"#,
+    ),
+    ("status", r#"device {"action":"status"}"#),
+    ("run df -h", r#"exec {"command":"df -h"}"#),
+    ("$ ls -l", r#"exec {"command":"ls -l"}"#),
+    ("列出文件", r#"list_dir {"path":"."}"#),
+    ("请列出 docs 目录里的文件", r#"list_dir {"path":"docs"}"#),
+    ("docs里有什么？", r#"list_dir {"path":"docs"}"#),
+    ("帮我读取 笔记.txt", r#"read_file {"path":"笔记.txt"}"#),
+    ("看看 a.txt 的内容", r#"read_file {"path":"a.txt"}"#),
+    (
+        "把“买牛奶”写入 待办.txt",
+        r#"write_file {"content":"买牛奶\n","path":"待办.txt"}"#,
+    ),
+    (
+        "把鸡蛋追加到待办.txt",
+        r#"append_file {"content":"鸡蛋\n","path":"待办.txt"}"#,
+    ),
+    ("查找文件 *.py", r#"find_files {"glob":"**/*.py"}"#),
+    (
+        "在 logs 中搜索 错误",
+        r#"grep {"case_insensitive":true,"path":"logs","pattern":"错误"}"#,
+    ),
+    ("设备状态", r#"device {"action":"status"}"#),
+    ("运行 uname -a", r#"exec {"command":"uname -a"}"#),
+];
+
+#[test]
+fn plain_requests_become_the_calls_that_a_model_would_make() {
+    assert!(REQUESTS.len() >= 25);
+    for (spoken, expected) in REQUESTS {
+        let reply = say(spoken);
+        let call = reply.tool_calls.first();
+        let made = call.map(|call| format!("{} {}", call.name, call.arguments));
+        assert_eq!(made.as_deref(), Some(*expected), "{spoken}: {}", reply.text);
+        assert_eq!(reply.text, "");
+    }
+}
+
+#[test]
+fn what_it_does_not_understand_it_says_with_what_it_does() {
+    for spoken in [
+        "",
+        "Why is the sky blue?",
+        "read",
+        "write",
+        "open the pod bay doors",
+    ] {
+        let reply = say(spoken);
+        assert!(reply.tool_calls.is_empty(), "{spoken}");
+        assert!(
+            reply.text.starts_with("I don't understand that."),
+            "{}",
+            reply.text
+        );
+        assert!(reply.text.contains("offline helper"));
+        assert!(reply.text.contains("peacrab onboard"));
+        assert!(reply.text.contains("ANTHROPIC_API_KEY"));
+    }
+    assert!(say("天空为什么是蓝的？").text.contains("离线助手"));
+}
+
+#[test]
+fn a_greeting_and_a_question_about_it_are_answered_with_what_it_can_do() {
+    for spoken in [
+        "hi",
+        "Hello there!",
+        "what can you do?",
+        "Who are you?",
+        "help",
+        "?",
+        "Hi, what can you do?",
+        "How can you help me?",
+        "can you help me?",
+    ] {
+        let text = say(spoken).text;
+        assert!(
+            text.contains("I'm Peacrab's offline helper"),
+            "{spoken}: {text}"
+        );
+        assert!(text.contains("`read notes.txt`"), "{spoken}: {text}");
+        assert!(!text.contains("understand that"), "{spoken}: {text}");
+    }
+    assert!(say("hi").text.starts_with("Hello! I'm"));
+    for spoken in [
+        "你好",
+        "你好，你能做什么？",
+        "你是谁",
+        "帮助",
+        "你可以做什么？",
+        "介绍一下你自己",
+    ] {
+        let text = say(spoken).text;
+        assert!(text.contains("我是 Peacrab 的离线助手"), "{spoken}: {text}");
+        assert!(text.contains("`读取 notes.txt`"), "{spoken}: {text}");
+        assert!(!text.contains("没有听懂"), "{spoken}: {text}");
+    }
+    assert_eq!(say("Thank you!").text, "You're welcome.");
+    assert_eq!(say("谢谢").text, "不客气。");
+}
+
+#[test]
+fn help_names_only_what_there_is_a_tool_for() {
+    let help = |names| answer_to(&[Entry::new(EntryKind::Person, "help")], names).text;
+    assert!(help(&NAMES).contains("run uname -a"));
+    let few = help(&["read_file"]);
+    assert!(few.contains("read notes.txt") && !few.contains("list files"));
+}
+
+#[test]
+fn a_tool_that_is_missing_is_named() {
+    let reply = answer_to(
+        &[Entry::new(EntryKind::Person, "run reboot")],
+        &["read_file"],
+    );
+    assert!(reply.tool_calls.is_empty());
+    assert_eq!(
+        reply.text,
+        "I can't run commands: the tool `exec` is turned off."
+    );
+    let reply = answer_to(&[Entry::new(EntryKind::Person, "设备状态")], &[]);
+    assert!(reply.text.starts_with("我不能查看设备状态"));
+}
+
+#[test]
+fn a_tool_with_another_schema_is_not_called() {
+    for parameters in [
+        "",
+        "{}",
+        r#"{"properties":{"cmd":{}}}"#,
+        r#"{"properties":{"command":{},"host":{}},"required":["command","host"]}"#,
+    ] {
+        let spec = ToolSpec::fixed("exec", "", parameters);
+        assert!(!accepts(&spec, &json!({"command": "ls"})), "{parameters}");
+    }
+}
+
+#[test]
+fn it_says_how_to_set_a_reminder() {
+    for spoken in [
+        "remind me in 5 minutes to call mum",
+        "Please remind me every day at 7:00 to stretch.",
+        "list my reminders",
+        "show reminders",
+        "cancel reminder a1",
+        "can you set a reminder?",
+    ] {
+        let reply = say(spoken);
+        assert!(reply.tool_calls.is_empty(), "{spoken}");
+        assert!(
+            reply.text.starts_with("To set a reminder, type /remind"),
+            "{}",
+            reply.text
+        );
+    }
+    for spoken in ["10分钟后提醒我喝水", "有哪些提醒？"] {
+        let text = say(spoken).text;
+        assert!(text.starts_with("设置提醒请输入 /remind"), "{text}");
+    }
+    assert_eq!(say("read reminders.txt").tool_calls.len(), 1);
+}
+
+#[test]
+fn the_time_is_what_the_runtime_told() {
+    let entries = [
+        Entry::new(
+            EntryKind::Note,
+            "[Runtime facts]\nTime: Saturday 2026-11-21 09:05 (UTC)\nChannel: cli",
+        ),
+        Entry::new(EntryKind::Person, "What time is it?"),
+    ];
+    assert_eq!(
+        answer_to(&entries, &NAMES).text,
+        "It is Saturday 2026-11-21 09:05 (UTC)"
+    );
+    assert_eq!(say("现在几点？").text, "我不知道现在的时间。");
+}
+
+fn after(spoken: &str, results: &[&str]) -> Vec<Entry> {
+    let mut entries = vec![
+        Entry::new(EntryKind::Person, spoken),
+        Entry::of_reply(&say(spoken)),
+    ];
+    entries.extend(results.iter().map(|result| Entry {
+        name: Some("read_file".to_owned()),
+        ..Entry::new(EntryKind::Tool, *result)
+    }));
+    entries
+}
+
+#[test]
+fn results_are_shown_readably() {
+    let shown = |results: &[&str]| answer_to(&after("read a", results), &NAMES).text;
+    assert!(shown(&["one\ntwo"]).starts_with("```\none\ntwo\n```\n\n(offline helper"));
+    assert!(shown(&["a\n```\nb"]).starts_with("~~~~\na\n```"));
+    assert!(shown(&["wrote 5 bytes"]).starts_with("wrote 5 bytes\n"));
+    assert!(shown(&[""]).starts_with("Done"));
+    assert!(
+        shown(&["Error: no such file\n[Look at it]"])
+            .starts_with("That didn't work: no such file\n\n(")
+    );
+    let long = "é\n".repeat(10_000);
+    assert!(shown(&[&long]).contains("\n…\n```"));
+    assert!(shown(&["x", "y"]).starts_with("**read_file**\n\nx\n\n**read_file**\n\ny"));
+    let chinese = answer_to(&after("读取 a", &["内容"]), &NAMES).text;
+    assert!(chinese.ends_with("）"), "{chinese}");
+}

@@ -1,0 +1,71 @@
+//! What the offline helper says, in each language.
+
+use crate::base::language::texts;
+
+texts! {
+    /// The answer to a greeting; an introduction follows.
+    pub fn greeting() { "Hello! ", "你好！" }
+    /// The answer to thanks.
+    pub fn thanks() { "You're welcome.", "不客气。" }
+    /// Who speaks; examples follow.
+    pub fn introduction() {
+        "I'm Peacrab's offline helper. No language model is connected, so I only understand simple requests, such as:\n",
+        "我是 Peacrab 的离线助手。目前没有连接语言模型，所以我只能理解简单的请求，例如：\n",
+    }
+    /// Before the introduction, where a message was not understood.
+    pub fn not_understood() { "I don't understand that. ", "我没有听懂。" }
+    /// How to connect a model.
+    pub fn connect() {
+        "To connect a model, run `peacrab onboard`, or set a key such as ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY. A model server on this machine (Ollama, LM Studio, vLLM) is found automatically.",
+        "要连接模型，请运行 `peacrab onboard`，或设置 ANTHROPIC_API_KEY、OPENAI_API_KEY、OPENROUTER_API_KEY 等密钥变量。本机的模型服务（Ollama、LM Studio、vLLM）会自动识别。",
+    }
+    /// Below the results of a tool.
+    pub fn signature() {
+        "(offline helper: type `help` for what I understand)",
+        "（离线助手：输入“帮助”查看我能做什么）",
+    }
+    /// A request for a reminder.
+    pub fn how_to_remind() {
+        "To set a reminder, type /remind and when, for example `/remind 20m take the bread out`.",
+        "设置提醒请输入 /remind 和时间，例如 `/remind 20分钟后 取面包`。",
+    }
+    /// The time.
+    pub fn time(time) { "It is {time}", "现在是 {time}" }
+    /// Where the runtime has not told the time.
+    pub fn no_time() { "I don't know the time.", "我不知道现在的时间。" }
+    /// A tool that would be needed is not there.
+    pub fn cannot(action, tool) {
+        "I can't {action}: the tool `{tool}` is turned off.",
+        "我不能{action}：工具 `{tool}` 已关闭。",
+    }
+    /// What cannot be done without `device`.
+    pub fn action_device() { "show how the board is doing", "查看设备状态" }
+    /// What cannot be done without `exec`.
+    pub fn action_exec() { "run commands", "运行命令" }
+    /// What cannot be done without a tool for files.
+    pub fn action_files() { "do that with files", "这样处理文件" }
+    /// A tool that succeeded without output.
+    pub fn done() { "Done. There was no output.", "完成，没有输出。" }
+    /// A tool that failed.
+    pub fn failed(error) { "That didn't work: {error}", "没有成功：{error}" }
+
+    pub fn example_list() { "list files in docs", "列出 docs 里的文件" }
+    pub fn example_read() { "read notes.txt", "读取 notes.txt" }
+    pub fn example_write() {
+        "write milk and eggs to shopping.txt",
+        "把牛奶和鸡蛋写入 shopping.txt",
+    }
+    pub fn example_append() { "append bread to shopping.txt", "把面包追加到 shopping.txt" }
+    pub fn example_find() { "find files named *.log", "查找文件 *.log" }
+    pub fn example_search() { "search for error in logs", "在 logs 中搜索 error" }
+    pub fn example_status() { "status", "设备状态" }
+    pub fn example_run() { "run uname -a", "运行 uname -a" }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_text_is_there_in_each_language() {
+        crate::base::language::check_table(super::TABLE);
+    }
+}

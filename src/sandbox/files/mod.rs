@@ -1,0 +1,512 @@
+//! The folders that tools may use and the only way into them.
+//!
+//! What a model asks for is untrusted, and matching the text of a path is no boundary. Every access
+//! resolves its path beneath an open folder, in the kernel where that can be; what is then opened is
+//! a single name in a folder that is held open, so nothing can be swapped between a check and its
+//! use. What is inside and still off limits is recognised by inode, not by name.
+
+mod folders;
+pub mod gzip;
+mod kept;
+mod roots;
+mod survey;
+pub mod tar;
+mod walk;
+
+#[cfg(test)]
+mod escape_tests;
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::base::error::{Error, Result};
+use crate::base::limits::files::{LINKS, PATH_BYTES};
+use crate::config::schema::Tools;
+use crate::sys::at::{self, Kind, Status, Use};
+use crate::sys::beneath::Resolver;
+use crate::sys::{file, mounts};
+
+pub use kept::PromptPlaces;
+pub use roots::Places;
+use roots::{Failure, Guard, Intent, Mark, Place, Root, Roots, Rule};
+pub use survey::PromptSurvey;
+pub use walk::{Found, Next, Walked};
+
+/// Files and folders of the workspace that make up the prompt, or tell the agent what to do. What is done for
+/// someone who is not an owner leaves them as they are.
+pub const PROMPT_PLACES: [&str; 12] = [
+    "AGENT.md",
+    "AGENTS.md",
+    "BOOTSTRAP.md",
+    "HEARTBEAT.md",
+    "IDENTITY.md",
+    "MEMORY.md",
+    "SOUL.md",
+    "TOOLS.md",
+    "USER.md",
+    "memory",
+    "skills",
+    "tools",
+];
+
+/// The name of a folder within itself.
+fn itself() -> &'static OsStr {
+    OsStr::new(".")
+}
+
+/// A name in a folder that is held open: where a path leads when every link is followed.
+struct Spot {
+    folder: OwnedFd,
+    /// The mount of the folder.
+    mount: u64,
+    /// One component; `.` is the folder itself.
+    name: OsString,
+    /// What had this name when it was looked at, if anything.
+    found: Option<Status>,
+}
+
+impl Spot {
+    fn status(&self) -> io::Result<&Status> {
+        self.found
+            .as_ref()
+            .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
+    }
+}
+
+/// The folders that tools may use. Paths are absolute, or relative to the workspace.
+#[derive(Debug)]
+pub struct Workspace {
+    folders: Arc<Opened>,
+    /// Whether [`PROMPT_PLACES`] are only read.
+    keeps_prompt: bool,
+}
+
+/// The folders, which views of a workspace share.
+#[derive(Debug)]
+struct Opened {
+    path: PathBuf,
+    roots: Roots,
+    restricted: bool,
+    resolver: Resolver,
+}
+
+impl Workspace {
+    /// Opens the folders that the configuration gives to tools. A folder that does not exist is left
+    /// out; a folder that cannot be given to them is an [`Error::Config`].
+    pub fn open(places: &Places<'_>, tools: &Tools, resolver: Resolver) -> Result<Self> {
+        Ok(Self {
+            folders: Arc::new(Opened {
+                path: places.workspace.to_owned(),
+                roots: Roots::open(places, tools)?,
+                restricted: tools.restrict_to_workspace,
+                resolver,
+            }),
+            keeps_prompt: false,
+        })
+    }
+
+    /// The same folders, of which [`PROMPT_PLACES`] are only read: for what is done for someone who is not an
+    /// owner.
+    pub fn keeping_prompt(&self) -> Self {
+        Self {
+            folders: Arc::clone(&self.folders),
+            keeps_prompt: true,
+        }
+    }
+
+    /// The folder the agent works in.
+    pub fn path(&self) -> &Path {
+        &self.folders.path
+    }
+
+    /// The folders, for people and the model: `workspace /x, /data, /doc (read only)`.
+    pub fn folders(&self) -> &str {
+        &self.folders.roots.described
+    }
+
+    /// What the model is told when a path was refused, beyond what the error says.
+    pub fn rules(&self) -> String {
+        format!(
+            "Tools may use: {}. '..', links (hard ones too) and mounts that lead out of these folders are \
+             refused. Only the person can change this.",
+            self.folders()
+        )
+    }
+
+    /// Opens a regular file to be read.
+    pub fn open_read(&self, path: &Path) -> Result<File> {
+        self.access("read", path, |root, rest| {
+            let marks = self.marks(Intent::Read)?;
+            let spot = self.locate(root, rest, Intent::Read, &marks)?;
+            self.open_file(&spot, Use::Read, &marks)
+        })
+    }
+
+    /// Replaces a file's content, or makes it and the folders it is in. Atomic: after a crash there
+    /// is the old content or the new. The file keeps its permissions.
+    pub fn write(&self, path: &Path, content: &[u8]) -> Result<()> {
+        self.access("write", path, |root, rest| {
+            let marks = self.marks(Intent::Write)?;
+            let spot = self.locate_or_make(root, rest, &marks)?;
+            let mode = match &spot.found {
+                Some(before) => {
+                    self.vet(before)?;
+                    roots::check_thing(&marks, before.inode, Intent::Write)?;
+                    writable_mode(before)?
+                }
+                None => at::new_file_mode(),
+            };
+            let folder = at::open_folder(&spot.folder, itself())?;
+            Ok(file::write_atomic_at(&folder, &spot.name, content, mode)?)
+        })
+    }
+
+    /// Adds to a file's end and forces it to the disk; makes the file and the folders it is in.
+    pub fn append(&self, path: &Path, content: &[u8]) -> Result<()> {
+        self.access("append to", path, |root, rest| {
+            let marks = self.marks(Intent::Write)?;
+            let spot = self.locate_or_make(root, rest, &marks)?;
+            let is_new = spot.found.is_none();
+            let mut file = if is_new {
+                at::open_file(&spot.folder, &spot.name, Use::Create)?
+            } else {
+                self.open_file(&spot, Use::Append, &marks)?
+            };
+            let before = at::status(&file)?.size;
+            let added = file.write_all(content).and_then(|()| file.sync_all());
+            if let Err(error) = added {
+                // A full disk leaves what was there, not half of the text.
+                let _ = match is_new {
+                    true => at::remove_file(&spot.folder, &spot.name),
+                    false => file.set_len(before),
+                };
+                return Err(error.into());
+            }
+            if is_new {
+                at::sync_names(&spot.folder)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Makes a new file, empty and open to be written, and the folders it is in.
+    pub fn create(&self, path: &Path) -> Result<File> {
+        self.access("make", path, |root, rest| {
+            let spot = self.locate_or_make(root, rest, &self.marks(Intent::Write)?)?;
+            Ok(at::open_file(&spot.folder, &spot.name, Use::Create)?)
+        })
+    }
+
+    /// Removes a regular file.
+    pub fn remove(&self, path: &Path) -> Result<()> {
+        self.access("remove", path, |root, rest| {
+            self.needs_writable(root)?;
+            let spot = self.locate_file(root, rest)?;
+            Ok(at::remove_file(&spot.folder, &spot.name)?)
+        })
+    }
+
+    /// Gives a regular file another path, in the place of a file that is there, and makes the folders it is in.
+    /// On another file system it is copied.
+    pub fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        let renamed = self.access("rename", from, |root, rest| {
+            self.needs_writable(root)?;
+            self.locate_file(root, rest)
+        });
+        let from_spot = renamed?;
+        let is_elsewhere = self.access("write", to, |root, rest| {
+            let marks = self.marks(Intent::Write)?;
+            let spot = self.locate_or_make(root, rest, &marks)?;
+            if let Some(before) = &spot.found {
+                self.vet(before)?;
+                roots::check_thing(&marks, before.inode, Intent::Write)?;
+                writable_mode(before)?;
+            }
+            let (folder, name) = (&from_spot.folder, &from_spot.name);
+            // A handle that only names a folder cannot be synchronised.
+            match at::rename(folder, name, &spot.folder, &spot.name, false) {
+                Err(error) if error.kind() == io::ErrorKind::CrossesDevices => Ok(true),
+                renamed => {
+                    renamed?;
+                    at::sync_names(&spot.folder)?;
+                    Ok(false)
+                }
+            }
+        })?;
+        if is_elsewhere {
+            let (source, made) = (self.open_read(from)?, beside(to));
+            let copied = self.create(&made).and_then(|mut target| {
+                io::copy(&mut &source, &mut target)
+                    .and_then(|_| target.sync_all())
+                    .map_err(Error::io("copy", to))?;
+                self.rename(&made, to)
+            });
+            if copied.is_err() {
+                let _ = self.remove(&made);
+            }
+            copied?;
+            self.remove(from)?;
+        }
+        Ok(())
+    }
+
+    /// What a path is, links followed: a file, a folder, or something that no tool opens.
+    pub fn kind(&self, path: &Path) -> Result<Kind> {
+        self.access("read", path, |root, rest| {
+            let spot = self.locate(root, rest, Intent::Read, &self.marks(Intent::Read)?)?;
+            Ok(spot.status()?.kind)
+        })
+    }
+
+    /// Opens a folder to be listed, with the protected places that may lie in it.
+    fn open_listing(&self, path: &Path) -> Result<(OwnedFd, Vec<Mark>)> {
+        self.access("list", path, |root, rest| {
+            let marks = self.marks(Intent::Read)?;
+            let spot = self.locate(root, rest, Intent::Read, &marks)?;
+            let folder = at::open_folder(&spot.folder, &spot.name)?;
+            if at::is_kernel_view(&folder)? {
+                return Err(Rule::Outside.into());
+            }
+            self.permit(root, (folder.as_fd(), itself()), Intent::Read, &marks)?;
+            Ok((folder, marks))
+        })
+    }
+
+    /// Does something with a path in the closest of the folders whose text it begins with, and when
+    /// it leads out of that one, in the next.
+    fn access<T>(
+        &self,
+        doing: &'static str,
+        path: &Path,
+        act: impl Fn(&Root, &Path) -> Result<T, Failure>,
+    ) -> Result<T> {
+        let bytes = path.as_os_str().as_bytes();
+        if bytes.len() > PATH_BYTES {
+            return Err(Error::Failed(format!(
+                "cannot {doing} a path of {} bytes: the limit is {PATH_BYTES}",
+                bytes.len()
+            )));
+        }
+        let mut outcome = Err(Rule::Outside.into());
+        if !bytes.contains(&0) {
+            let absolute = self.folders.path.join(path);
+            for root in &self.folders.roots.roots {
+                if let Some(rest) = root.rest_of(&absolute) {
+                    outcome = act(root, rest);
+                    if !matches!(outcome, Err(Failure::Rule(Rule::Outside))) {
+                        break;
+                    }
+                }
+            }
+        }
+        outcome.map_err(|failure| failure.explain(doing, path))
+    }
+
+    /// Follows a path beneath its root to a name that is not a link and does not lie in a place that
+    /// is protected against the intent.
+    fn locate(
+        &self,
+        root: &Root,
+        path: &Path,
+        intent: Intent,
+        marks: &[Mark],
+    ) -> Result<Spot, Failure> {
+        let mut path = path.to_owned();
+        for _ in 0..=LINKS {
+            let (above, name) = match path.file_name() {
+                Some(name) => (path.parent().unwrap_or(Path::new("")), name),
+                None => (path.as_path(), itself()),
+            };
+            let folder =
+                self.folders
+                    .resolver
+                    .open_folder(root.handle.as_fd(), above, root.scope)?;
+            if at::is_kernel_view(&folder)? {
+                return Err(Rule::Outside.into());
+            }
+            match at::status_if_any(&folder, name)? {
+                Some(status) if status.kind == Kind::Link => {
+                    path = above.join(at::read_link(&folder, name)?);
+                }
+                found => {
+                    let mount = self.permit(root, (folder.as_fd(), name), intent, marks)?;
+                    return Ok(Spot {
+                        name: name.to_owned(),
+                        folder,
+                        mount,
+                        found,
+                    });
+                }
+            }
+        }
+        Err(Rule::Outside.into())
+    }
+
+    /// Like [`Workspace::locate`], a regular file that may be removed.
+    fn locate_file(&self, root: &Root, path: &Path) -> Result<Spot, Failure> {
+        let marks = self.marks(Intent::Write)?;
+        let spot = self.locate(root, path, Intent::Write, &marks)?;
+        let status = spot.status()?;
+        self.vet(status)?;
+        roots::check_thing(&marks, status.inode, Intent::Write)?;
+        Ok(spot)
+    }
+
+    /// Like [`Workspace::locate`], to write; makes the folders that are missing.
+    fn locate_or_make(&self, root: &Root, path: &Path, marks: &[Mark]) -> Result<Spot, Failure> {
+        self.needs_writable(root)?;
+        match self.locate(root, path, Intent::Write, marks) {
+            Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => {
+                self.make_folders(root, path.parent().unwrap_or(Path::new("")), marks)?;
+                self.locate(root, path, Intent::Write, marks)
+            }
+            located => located,
+        }
+    }
+
+    fn make_folders(&self, root: &Root, path: &Path, marks: &[Mark]) -> Result<(), Failure> {
+        let mut reached = PathBuf::new();
+        for component in path.components() {
+            reached.push(component);
+            let opened =
+                self.folders
+                    .resolver
+                    .open_folder(root.handle.as_fd(), &reached, root.scope);
+            match opened {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let spot = self.locate(root, &reached, Intent::Write, marks)?;
+                    at::make_folder(&spot.folder, &spot.name)?;
+                    at::sync_names(&spot.folder)?;
+                }
+                opened => drop(opened?),
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the file at a spot. What it was counts before, because opening a FIFO or a device does something already,
+    /// and what it is counts afterwards, because that is what will be used.
+    fn open_file(&self, spot: &Spot, purpose: Use, marks: &[Mark]) -> Result<File, Failure> {
+        self.vet(spot.status()?)?;
+        let file = at::open_file(&spot.folder, &spot.name, purpose)?;
+        let status = at::status(&file)?;
+        self.vet(&status)?;
+        let intent = match purpose {
+            Use::Read => Intent::Read,
+            Use::Append | Use::Create => Intent::Write,
+        };
+        // On the folder's mount it is on the folder's file system.
+        let mount = self.cross(spot.mount, file.as_fd(), intent)?;
+        if mount != spot.mount && at::is_kernel_view(&file)? {
+            return Err(Rule::Outside.into());
+        }
+        roots::check_thing(marks, status.inode, intent)?;
+        Ok(file)
+    }
+
+    /// Only regular files are opened, and only those that have no other name, which may be outside.
+    fn vet(&self, status: &Status) -> Result<(), Failure> {
+        match status.kind {
+            Kind::File if self.folders.restricted && status.links > 1 => Err(Rule::Outside.into()),
+            Kind::File => Ok(()),
+            Kind::Folder => Err(Failure::System(io::ErrorKind::IsADirectory.into())),
+            Kind::Link => Err(Rule::Outside.into()),
+            Kind::Special => Err(Rule::Special.into()),
+        }
+    }
+
+    fn needs_writable(&self, root: &Root) -> Result<(), Failure> {
+        if root.writable {
+            Ok(())
+        } else {
+            Err(Rule::ReadOnly.into())
+        }
+    }
+
+    /// What is protected against the intent in this view alone: the prompt as it is now, for the links in it may have
+    /// changed since the start.
+    fn kept(&self, intent: Intent) -> io::Result<Vec<Arc<Guard>>> {
+        match self.keeps_prompt && intent == Intent::Write {
+            true => guard_prompt(&self.folders.path).map_err(io::Error::other),
+            false => Ok(Vec::new()),
+        }
+    }
+
+    fn marks(&self, intent: Intent) -> io::Result<Vec<Mark>> {
+        let kept = self.kept(intent)?;
+        let guards = self.folders.roots.guards.iter().chain(&kept);
+        guards.map(Guard::mark).collect()
+    }
+
+    /// Refuses a name in a folder that is protected or has left the root. Returns the mount of the folder.
+    fn permit(
+        &self,
+        root: &Root,
+        (folder, name): (BorrowedFd<'_>, &OsStr),
+        intent: Intent,
+        marks: &[Mark],
+    ) -> Result<u64, Failure> {
+        let mount = self.cross(root.mount, folder, intent)?;
+        let place = Place {
+            folder,
+            name,
+            root: root.inode,
+            workspace: self.folders.roots.workspace,
+        };
+        match intent {
+            Intent::Read => roots::check_place(marks, &place, intent)?,
+            // Something that was missing may have been made before the folder was opened.
+            Intent::Write => {
+                let marks: io::Result<Vec<_>> = marks.iter().map(Mark::again).collect();
+                roots::check_place(&marks?, &place, intent)?;
+            }
+        }
+        Ok(mount)
+    }
+
+    /// Refuses to go on from one mount to another one that shows what is protected elsewhere. Returns the latter.
+    fn cross(&self, from: u64, to: BorrowedFd<'_>, intent: Intent) -> Result<u64, Failure> {
+        let mount = mounts::number_of(to)?;
+        if mount != from {
+            let roots = &self.folders.roots;
+            roots.check_mount(mount, intent, &self.kept(intent)?)?;
+        }
+        Ok(mount)
+    }
+}
+
+/// Guards the files of the prompt.
+fn guard_prompt(workspace: &Path) -> Result<Vec<Arc<Guard>>> {
+    let workspace = workspace
+        .canonicalize()
+        .map_err(Error::io("find the workspace", workspace))?;
+    let guard = |path: PathBuf| match Guard::of_link(&path) {
+        Ok(guard) => Ok(Arc::new(guard)),
+        Err(error) => Err(Error::io("protect", &path)(error)),
+    };
+    let things = PromptSurvey::look(&workspace, &[])?;
+    things.all().map(guard).collect()
+}
+
+/// A path in the same folder for a file that takes the place of another one once it is whole.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".part");
+    path.with_file_name(name)
+}
+
+/// The permissions of a file that is about to be replaced. A rename would ignore a missing write
+/// permission, which is there for a reason.
+fn writable_mode(status: &Status) -> io::Result<u32> {
+    if status.mode & 0o222 == 0 {
+        Err(io::ErrorKind::PermissionDenied.into())
+    } else {
+        Ok(status.mode)
+    }
+}

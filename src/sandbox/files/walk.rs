@@ -1,0 +1,174 @@
+//! A bounded walk down a folder, by handles and never by path text, that follows no link.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use crate::base::error::{Error, Result};
+use crate::base::limits::files::{FOLDER_NAMES, WALK_DEPTH, WALK_NAMES};
+use crate::sys::at::{self, Kind, Status, Use};
+use crate::sys::mounts;
+
+use super::roots::{Intent, Mark};
+use super::{Spot, Workspace};
+
+/// What a walk finds.
+pub struct Found<'a> {
+    /// Its path from where the walk began; not always UTF-8.
+    pub path: &'a Path,
+    /// What it is. A link is a link, wherever it leads.
+    pub status: Status,
+    spot: &'a Spot,
+    walk: (&'a Workspace, &'a [Mark]),
+}
+
+impl Found<'_> {
+    /// Opens a regular file to be read, under the same rules as [`Workspace::open_read`].
+    pub fn open(&self) -> Result<File> {
+        let (workspace, marks) = self.walk;
+        workspace
+            .open_file(self.spot, Use::Read, marks)
+            .map_err(|failure| failure.explain("read", self.path))
+    }
+}
+
+/// How a walk goes on after a find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Into it, if it is a folder.
+    Enter,
+    /// Past it.
+    Pass,
+    /// No further.
+    Stop,
+}
+
+/// What a walk left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Walked {
+    /// Whether a bound on depth or names was hit.
+    pub cut: bool,
+    /// Folders that the system does not let us list.
+    pub unreadable: usize,
+}
+
+impl Workspace {
+    /// Shows everything in a folder, sorted by name, a folder before what is in it. Hidden places
+    /// and views into the kernel are passed over.
+    pub fn walk(&self, path: &Path, visit: &mut dyn FnMut(&Found<'_>) -> Next) -> Result<Walked> {
+        let (folder, marks) = self.open_listing(path)?;
+        let mount = mounts::number_of(&folder).map_err(Error::io("list", path))?;
+        let mut walk = Walk {
+            workspace: self,
+            marks,
+            visit,
+            seen: 0,
+            walked: Walked::default(),
+        };
+        walk.folder((folder, mount), &mut PathBuf::new(), 0);
+        Ok(walk.walked)
+    }
+}
+
+struct Walk<'a> {
+    workspace: &'a Workspace,
+    marks: Vec<Mark>,
+    visit: &'a mut dyn FnMut(&Found<'_>) -> Next,
+    seen: usize,
+    walked: Walked,
+}
+
+impl Walk<'_> {
+    /// True when the walk goes on.
+    fn folder(
+        &mut self,
+        (folder, mount): (OwnedFd, u64),
+        path: &mut PathBuf,
+        depth: usize,
+    ) -> bool {
+        if depth == WALK_DEPTH {
+            self.walked.cut = true;
+            return true;
+        }
+        let Ok((mut names, more)) = at::names(&folder, FOLDER_NAMES) else {
+            self.walked.unreadable += 1;
+            return true;
+        };
+        self.walked.cut |= more;
+        names.sort_unstable();
+        let mut spot = Spot {
+            folder,
+            mount,
+            name: OsString::new(),
+            found: None,
+        };
+        for name in names {
+            if self.seen == WALK_NAMES {
+                self.walked.cut = true;
+                return false;
+            }
+            self.seen += 1;
+            path.push(&name);
+            spot.name = name;
+            let goes_on = self.name(&mut spot, path, depth);
+            path.pop();
+            if !goes_on {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn name(&mut self, spot: &mut Spot, path: &mut PathBuf, depth: usize) -> bool {
+        // A name that was removed meanwhile is not there.
+        let Ok(status) = at::status_at(&spot.folder, &spot.name) else {
+            return true;
+        };
+        spot.found = Some(status);
+        if self.hides(spot, &status) {
+            return true;
+        }
+        let found = Found {
+            path,
+            status,
+            spot,
+            walk: (self.workspace, &self.marks),
+        };
+        match (self.visit)(&found) {
+            Next::Stop => false,
+            Next::Enter if status.kind == Kind::Folder => self.enter(spot, path, depth),
+            Next::Enter | Next::Pass => true,
+        }
+    }
+
+    fn enter(&mut self, spot: &Spot, path: &mut PathBuf, depth: usize) -> bool {
+        let Ok(folder) = at::open_folder(&spot.folder, &spot.name) else {
+            self.walked.unreadable += 1;
+            return true;
+        };
+        // What was opened counts, not what stood there when it was looked at.
+        let opened = at::status(&folder);
+        let is_hidden = opened.is_ok_and(|status| self.hides(spot, &status));
+        let crossed = self
+            .workspace
+            .cross(spot.mount, folder.as_fd(), Intent::Read);
+        match crossed {
+            Ok(mount) if !is_hidden && !at::is_kernel_view(&folder).unwrap_or(true) => {
+                self.folder((folder, mount), path, depth + 1)
+            }
+            _ => true,
+        }
+    }
+
+    fn hides(&self, spot: &Spot, status: &Status) -> bool {
+        if self.marks.is_empty() {
+            return false;
+        }
+        let Ok(folder) = at::status(&spot.folder) else {
+            return true;
+        };
+        let mut marks = self.marks.iter();
+        marks.any(|mark| mark.hides(folder.inode, &spot.name, status.inode))
+    }
+}

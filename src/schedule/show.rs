@@ -1,0 +1,229 @@
+//! Jobs and their times for people: PURE.
+
+use chrono::{DateTime, Datelike, FixedOffset};
+
+use super::due;
+use super::job::{Job, Status};
+use super::texts;
+use super::times::Schedule;
+use super::when::describe;
+use crate::base::language::Language;
+use crate::base::zone::Zone;
+
+/// A job as a line of a list. What others chose (the title) has nothing invisible in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its id.
+    pub id: String,
+    /// What it is called.
+    pub title: String,
+    /// When it runs, in words; `once` where that is in `next`.
+    pub schedule: String,
+    /// When it runs next and how long until then, such as `tomorrow 07:00, in 9 h`; else why it does not.
+    pub next: String,
+    /// How the last run ended, unless it ended well: `failed`, `interrupted`, `running`.
+    pub note: Option<&'static str>,
+}
+
+/// What a list says about a job.
+pub fn list(job: &Job, now_ms: i64, zone: &Zone, language: Language) -> Listed {
+    let next = match next_run(job, now_ms, zone) {
+        _ if job.disabled_because().is_some() => texts::disabled_undelivered(language).to_owned(),
+        _ if !job.enabled => texts::disabled(language).to_owned(),
+        Some(at_ms) if at_ms <= now_ms => texts::due_now(language).to_owned(),
+        Some(at_ms) => {
+            let comma = match language {
+                Language::English => ", ",
+                Language::Chinese => "，",
+            };
+            let left = texts::in_time(language, &span(at_ms - now_ms, language));
+            time(at_ms, now_ms, zone, language) + comma + &left
+        }
+        None if job.state.last_planned_ms.is_some() => texts::done(language).to_owned(),
+        None => texts::never(language).to_owned(),
+    };
+    let note = match job.state.last_status {
+        Some(Status::Ok) | None => None,
+        Some(status) => Some(status_word(status, language)),
+    };
+    Listed {
+        id: job.id.clone(),
+        title: job.title(),
+        schedule: match job.schedule {
+            Schedule::At { .. } => texts::once(language).to_owned(),
+            _ => describe(&job.schedule, zone, language),
+        },
+        next,
+        note,
+    }
+}
+
+/// When a job runs next, in milliseconds since 1970, whether it is enabled or not: now or earlier when a
+/// run is overdue, `None` when there is no further one.
+pub fn next_run(job: &Job, now_ms: i64, zone: &Zone) -> Option<i64> {
+    let is_running = job.state.last_status == Some(Status::Running);
+    let due = due::look(&job.times(), now_ms, zone);
+    match due.run {
+        Some(run) if !is_running => Some(run.planned_ms),
+        _ => due.next_ms,
+    }
+}
+
+/// The next runs of a job, at most `most`.
+pub fn next_runs(job: &Job, now_ms: i64, zone: &Zone, most: usize) -> Vec<i64> {
+    let phase = super::Phase {
+        created_ms: job.created_at_ms,
+        id: &job.id,
+    };
+    let after = |at_ms: &i64| job.schedule.next_after((*at_ms).max(now_ms), &phase, zone);
+    std::iter::successors(next_run(job, now_ms, zone), after)
+        .take(most)
+        .collect()
+}
+
+/// How a run ended, in a word.
+pub fn status_word(status: Status, language: Language) -> &'static str {
+    match status {
+        Status::Running => texts::running(language),
+        Status::Ok => texts::ok(language),
+        Status::Failed => texts::failed(language),
+        Status::Skipped => texts::skipped(language),
+        Status::Interrupted => texts::interrupted(language),
+    }
+}
+
+/// A time as people say it: `today 14:00`, `tomorrow 07:00`, `Mon 07:00` within six days, else
+/// `2026-12-24 18:00`. With seconds where it has some.
+pub fn time(at_ms: i64, now_ms: i64, zone: &Zone, language: Language) -> String {
+    let (at, now) = (local(at_ms, zone), local(now_ms, zone));
+    let form = if at.format("%S").to_string() == "00" {
+        "%H:%M"
+    } else {
+        "%H:%M:%S"
+    };
+    let clock = at.format(form);
+    let days = at.date_naive().signed_duration_since(now.date_naive());
+    match days.num_days() {
+        0 => texts::today(language, &clock),
+        1 => texts::tomorrow(language, &clock),
+        -1 => texts::yesterday(language, &clock),
+        2..7 => texts::weekday_and_time(language, &weekday(at, language), &clock),
+        _ => at.format(&format!("%Y-%m-%d {form}")).to_string(),
+    }
+}
+
+fn weekday(at: DateTime<FixedOffset>, language: Language) -> String {
+    let chinese = ["一", "二", "三", "四", "五", "六", "日"];
+    match language {
+        Language::English => at.format("%a").to_string(),
+        Language::Chinese => {
+            let index = at.weekday().num_days_from_monday() as usize;
+            chinese.get(index).copied().unwrap_or_default().to_owned()
+        }
+    }
+}
+
+fn local(ms: i64, zone: &Zone) -> DateTime<FixedOffset> {
+    zone.at(ms.div_euclid(1000))
+}
+
+/// A span of milliseconds in one unit: `45 s`, `20 min`, `9 h`, `3 days`.
+pub fn span(ms: i64, language: Language) -> String {
+    let seconds = ms.saturating_add(500).max(0) / 1000;
+    match seconds {
+        0..90 => texts::seconds(language, &seconds),
+        90..5400 => texts::minutes(language, &((seconds + 30) / 60)),
+        5400..172_800 => texts::hours(language, &((seconds + 1800) / 3600)),
+        _ => texts::days(language, &((seconds + 43_200) / 86_400)),
+    }
+}
+
+/// How long ago a time was, such as `2 h ago`.
+pub fn ago(at_ms: i64, now_ms: i64, language: Language) -> String {
+    texts::ago(language, &span(now_ms.saturating_sub(at_ms), language))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::{Payload, Run};
+
+    const HOUR: i64 = 3_600_000;
+    /// Monday, 2026-11-23 22:00 UTC.
+    const NOW: i64 = 1_795_471_200_000;
+
+    #[test]
+    fn a_time_is_said_as_people_say_it() {
+        for (hours, english, chinese) in [
+            (0, "today 22:00", "今天 22:00"),
+            (-22, "today 00:00", "今天 00:00"),
+            (9, "tomorrow 07:00", "明天 07:00"),
+            (-23, "yesterday 23:00", "昨天 23:00"),
+            (33, "Wed 07:00", "周三 07:00"),
+            (129, "Sun 07:00", "周日 07:00"),
+            (153, "2026-11-30 07:00", "2026-11-30 07:00"),
+            (-48, "2026-11-21 22:00", "2026-11-21 22:00"),
+        ] {
+            let at_ms = NOW + hours * HOUR;
+            let said = |language| time(at_ms, NOW, &Zone::utc(), language);
+            assert_eq!(said(Language::English), english, "{hours}");
+            assert_eq!(said(Language::Chinese), chinese, "{hours}");
+        }
+        let odd = time(NOW + 7_500, NOW, &Zone::utc(), Language::English);
+        assert_eq!(odd, "today 22:00:07");
+    }
+
+    #[test]
+    fn a_span_has_one_unit() {
+        for (ms, text) in [
+            (-5, "0 s"),
+            (45_000, "45 s"),
+            (20 * 60_000, "20 min"),
+            (89 * 60_000, "89 min"),
+            (9 * HOUR, "9 h"),
+            (47 * HOUR, "47 h"),
+            (72 * HOUR, "3 days"),
+            (i64::MAX, "106751991167 days"),
+        ] {
+            assert_eq!(span(ms, Language::English), text);
+        }
+        assert_eq!(ago(NOW - 2 * HOUR, NOW, Language::Chinese), "2 小时前");
+    }
+
+    #[test]
+    fn a_list_says_when_a_job_runs_next_and_how_it_went() {
+        let payload = Payload {
+            message: "Drink\ntea \u{202e}now".to_owned(),
+            ..Payload::default()
+        };
+        let every_ms = 9 * HOUR;
+        let mut job = Job::new("j7k2", Schedule::Every { every_ms }, payload, NOW);
+        let listed = |job: &Job| list(job, NOW, &Zone::utc(), Language::English);
+        assert_eq!(listed(&job).title, "Drink tea now");
+        assert_eq!(listed(&job).next, "tomorrow 07:00, in 9 h");
+        assert_eq!(listed(&job).note, None);
+        let chinese = list(&job, NOW, &Zone::utc(), Language::Chinese);
+        assert_eq!(chinese.next, "明天 07:00，9 小时后");
+        job.state.last_status = Some(Status::Failed);
+        job.enabled = false;
+        assert_eq!(
+            (listed(&job).next.as_str(), listed(&job).note),
+            ("disabled", Some("failed"))
+        );
+        let runs = next_runs(&job, NOW, &Zone::utc(), 3);
+        assert_eq!(
+            runs,
+            [NOW + every_ms, NOW + 2 * every_ms, NOW + 3 * every_ms]
+        );
+
+        job.enabled = true;
+        job.schedule = Schedule::At { at_ms: NOW - 1 };
+        job.state.last_planned_ms = Some(NOW - 1);
+        job.state.runs = vec![Run {
+            planned_ms: NOW - 1,
+            status: Status::Ok,
+            ..Run::default()
+        }];
+        assert_eq!(listed(&job).next, "done");
+    }
+}

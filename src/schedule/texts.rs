@@ -1,0 +1,72 @@
+//! What is said about jobs, in each language.
+
+use crate::base::language::texts;
+
+texts! {
+    pub fn no_such_job(name) { "There is no job \"{name}\".", "没有名为“{name}”的任务。" }
+    pub fn did_you_mean(name) { "Did you mean {name}?", "你是指 {name} 吗？" }
+    pub fn several_jobs(name, jobs) {
+        "\"{name}\" matches several jobs: {jobs}. Use the id.",
+        "“{name}”对应多个任务：{jobs}。请使用 id。",
+    }
+    pub fn has_passed(time) {
+        "That time has passed: {time}.",
+        "这个时间已经过去：{time}。",
+    }
+    pub fn never_comes() {
+        "No date fits this schedule, so it would never run.",
+        "没有符合这个计划的日期，任务永远不会运行。",
+    }
+    pub fn clock_not_set() {
+        "The clock is not set yet, so nothing can be planned. Try again when it is.",
+        "时钟尚未设置，暂时无法安排任务。请在时间正确后再试。",
+    }
+    pub fn too_often() {
+        "A job runs at most once a minute.",
+        "任务最多每分钟运行一次。",
+    }
+    pub fn unknown_zone(name) {
+        "Unknown time zone \"{name}\". Use a name such as Europe/Zurich.",
+        "未知时区“{name}”。请使用 Asia/Shanghai 这样的名称。",
+    }
+    pub fn zone_of_interval() {
+        "A time zone only applies to times of day that repeat, not to an interval or a single time.",
+        "时区只适用于重复的具体时刻，不适用于间隔或单次时间。",
+    }
+    pub fn too_many_jobs(count) {
+        "There are {count} jobs already, as many as possible. Remove some first.",
+        "已有 {count} 个任务，达到上限。请先删除一些。",
+    }
+    pub fn disabled() { "disabled", "已停用" }
+    /// A job was disabled because its chat takes nothing.
+    pub fn disabled_undelivered() { "disabled, its chat is gone", "已停用：聊天无法送达" }
+    pub fn done() { "done", "已完成" }
+    pub fn once() { "once", "一次" }
+    pub fn never() { "never", "永不" }
+    pub fn due_now() { "now", "现在" }
+    pub fn running() { "running", "运行中" }
+    pub fn interrupted() { "interrupted", "被中断" }
+    pub fn failed() { "failed", "失败" }
+    pub fn skipped() { "skipped", "已跳过" }
+    pub fn ok() { "ok", "成功" }
+    pub fn today(time) { "today {time}", "今天 {time}" }
+    pub fn tomorrow(time) { "tomorrow {time}", "明天 {time}" }
+    pub fn yesterday(time) { "yesterday {time}", "昨天 {time}" }
+    pub fn in_time(span) { "in {span}", "{span}后" }
+    pub fn ago(span) { "{span} ago", "{span}前" }
+    pub fn seconds(count) { "{count} s", "{count} 秒" }
+    pub fn minutes(count) { "{count} min", "{count} 分钟" }
+    pub fn hours(count) { "{count} h", "{count} 小时" }
+    pub fn days(count) { "{count} days", "{count} 天" }
+    pub fn weekday_and_time(day, time) { "{day} {time}", "周{day} {time}" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_text_is_in_each_language() {
+        crate::base::language::check_table(TABLE);
+    }
+}

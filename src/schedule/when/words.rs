@@ -1,0 +1,366 @@
+//! The words that times are made of, in English and Chinese. PURE.
+
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
+
+use crate::base::limits::schedule::WHEN_WORDS;
+
+/// A word of a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Word {
+    In,
+    At,
+    /// `on`, `next`: before a day.
+    On,
+    Every,
+    And,
+    /// `later`, `from now`: after a duration.
+    Later,
+    /// 0 is today.
+    Day(u64),
+    Tonight,
+    Part(Part),
+    /// A weekday from Sunday, and whether it is abbreviated.
+    Weekday(u32, bool),
+    Weekdays,
+    Weekends,
+    Daily,
+    Hourly,
+    /// A month from 1.
+    Month(u32),
+    Number(u32),
+    Half,
+    Unit(Unit),
+    /// `1h30m`.
+    Duration(Duration),
+    /// A time of day that is complete.
+    Time(NaiveTime),
+    /// `点`: after the number of an hour.
+    Hour,
+    /// Whether it is after noon: after the number of an hour.
+    Noon(bool),
+    Date(NaiveDate),
+    Local(NaiveDateTime),
+    /// In milliseconds since 1970.
+    Instant(i64),
+}
+
+/// A part of the day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Morning,
+    Midday,
+    Afternoon,
+    Evening,
+}
+
+/// A unit of durations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    Second,
+    Minute,
+    Hour,
+    Day,
+    Week,
+}
+
+/// Days of the calendar and milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Duration {
+    pub days: u32,
+    pub ms: i64,
+}
+
+impl Duration {
+    pub fn of(count: u32, unit: Unit) -> Option<Self> {
+        let ms = |unit_ms: i64| Self {
+            days: 0,
+            ms: i64::from(count) * unit_ms,
+        };
+        Some(match unit {
+            Unit::Second => ms(1000),
+            Unit::Minute => ms(60_000),
+            Unit::Hour => ms(3_600_000),
+            Unit::Day => Self { days: count, ms: 0 },
+            Unit::Week => Self {
+                days: count.checked_mul(7)?,
+                ms: 0,
+            },
+        })
+    }
+
+    pub fn plus(self, other: Self) -> Option<Self> {
+        Some(Self {
+            days: self.days.checked_add(other.days)?,
+            ms: self.ms.checked_add(other.ms)?,
+        })
+    }
+}
+
+/// The words of each meaning.
+const ENGLISH: [(&str, Word); 52] = {
+    use Word::{And, At, Daily, Day, Every, Half, Hourly, In, Later, Number, On, Tonight};
+    use Word::{Month, Noon, Part as P, Unit as U, Weekday, Weekdays, Weekends};
+    [
+        ("in", In),
+        ("at", At),
+        ("on next", On),
+        ("every each", Every),
+        ("and", And),
+        ("later", Later),
+        ("a an", Number(1)),
+        ("half", Half),
+        ("today", Day(0)),
+        ("tomorrow", Day(1)),
+        ("tonight", Tonight),
+        ("morning", P(Part::Morning)),
+        ("noon", P(Part::Midday)),
+        ("afternoon", P(Part::Afternoon)),
+        ("evening", P(Part::Evening)),
+        ("am a.m.", Noon(false)),
+        ("pm p.m.", Noon(true)),
+        ("weekday weekdays", Weekdays),
+        ("weekend weekends", Weekends),
+        ("daily", Daily),
+        ("hourly", Hourly),
+        ("s sec secs second seconds", U(Unit::Second)),
+        ("m min mins minute minutes", U(Unit::Minute)),
+        ("h hr hrs hour hours", U(Unit::Hour)),
+        ("d day days", U(Unit::Day)),
+        ("w week weeks", U(Unit::Week)),
+        ("sunday", Weekday(0, false)),
+        ("monday", Weekday(1, false)),
+        ("tuesday", Weekday(2, false)),
+        ("wednesday", Weekday(3, false)),
+        ("thursday", Weekday(4, false)),
+        ("friday", Weekday(5, false)),
+        ("saturday", Weekday(6, false)),
+        ("sun", Weekday(0, true)),
+        ("mon", Weekday(1, true)),
+        ("tue tues", Weekday(2, true)),
+        ("wed", Weekday(3, true)),
+        ("thu thurs", Weekday(4, true)),
+        ("fri", Weekday(5, true)),
+        ("sat", Weekday(6, true)),
+        ("jan", Month(1)),
+        ("feb", Month(2)),
+        ("mar", Month(3)),
+        ("apr", Month(4)),
+        ("may", Month(5)),
+        ("jun", Month(6)),
+        ("jul", Month(7)),
+        ("aug", Month(8)),
+        ("sep sept", Month(9)),
+        ("oct", Month(10)),
+        ("nov", Month(11)),
+        ("dec", Month(12)),
+    ]
+};
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+/// The words of each meaning; of those that a text begins with, the longest counts.
+const CHINESE: [(&str, Word); 27] = {
+    use Word::{Daily, Day, Every, Half, Hour, Later, Part as P, Tonight, Unit as U};
+    use Word::{Weekday, Weekdays, Weekends};
+    [
+        ("每天 每日", Daily),
+        ("每个 每隔 每", Every),
+        ("今天晚上 今晚", Tonight),
+        ("今天", Day(0)),
+        ("明天", Day(1)),
+        ("后天", Day(2)),
+        ("凌晨 早上 早晨 上午", P(Part::Morning)),
+        ("中午", P(Part::Midday)),
+        ("下午", P(Part::Afternoon)),
+        ("傍晚 晚上", P(Part::Evening)),
+        ("工作日", Weekdays),
+        ("周末", Weekends),
+        ("周日 周天 星期日 星期天", Weekday(0, false)),
+        ("周一 星期一", Weekday(1, false)),
+        ("周二 星期二", Weekday(2, false)),
+        ("周三 星期三", Weekday(3, false)),
+        ("周四 星期四", Weekday(4, false)),
+        ("周五 星期五", Weekday(5, false)),
+        ("周六 星期六", Weekday(6, false)),
+        ("点钟 点", Hour),
+        ("半", Half),
+        ("秒钟 秒", U(Unit::Second)),
+        ("分钟 分", U(Unit::Minute)),
+        ("个小时 小时 钟头", U(Unit::Hour)),
+        ("天", U(Unit::Day)),
+        ("个星期 星期 周", U(Unit::Week)),
+        ("后 以后 之后", Later),
+    ]
+};
+
+/// The words at the beginning of a text, each with the place where it ends, up to the first that is not
+/// one of a time.
+pub fn read(text: &str) -> Vec<(Word, usize)> {
+    let mut words = Vec::new();
+    let mut rest = text;
+    while words.len() < WHEN_WORDS {
+        rest = rest.trim_start_matches(|char: char| char.is_whitespace() || char == ',');
+        let Some((word, length)) = read_word(rest) else {
+            break;
+        };
+        rest = rest.get(length..).unwrap_or_default();
+        words.push((word, text.len() - rest.len()));
+    }
+    words
+}
+
+fn read_word(text: &str) -> Option<(Word, usize)> {
+    if !text.starts_with(|first: char| first.is_ascii()) {
+        return read_chinese(text);
+    }
+    let is_end = |char: char| char.is_whitespace() || char == ',' || !char.is_ascii();
+    let word = text.split(is_end).next()?;
+    // `2026-12-24 18:00` may be one word, with a T.
+    let plain = word.trim_end_matches([':', ';']);
+    let read = read_english(&plain.to_ascii_lowercase())?;
+    Some((read, word.len()))
+}
+
+fn read_english(word: &str) -> Option<Word> {
+    if word.starts_with(|first: char| first.is_ascii_alphabetic()) {
+        if word == "midnight" {
+            return Some(Word::Time(NaiveTime::MIN));
+        }
+        let month = MONTHS.iter().position(|name| *name == word);
+        let month = || Some(Word::Month(u32::try_from(month?).ok()? + 1));
+        return find_english(word).or_else(month);
+    }
+    if word.bytes().all(|byte| byte.is_ascii_digit()) {
+        return word.parse().ok().map(Word::Number);
+    }
+    read_time(word)
+        .map(Word::Time)
+        .or_else(|| read_duration(word).map(Word::Duration))
+        .or_else(|| word.parse().ok().map(Word::Date))
+        .or_else(|| read_instant(word))
+}
+
+fn find_english(word: &str) -> Option<Word> {
+    let has = |names: &str| names.split(' ').any(|name| name == word);
+    let (_, found) = ENGLISH.iter().find(|(names, _)| has(names))?;
+    Some(*found)
+}
+
+/// RFC 3339, or without the offset a local time.
+fn read_instant(word: &str) -> Option<Word> {
+    let word = word.to_ascii_uppercase();
+    if let Ok(instant) = DateTime::parse_from_rfc3339(&word) {
+        return Some(Word::Instant(instant.timestamp_millis()));
+    }
+    let (date, time) = word.split_once('T')?;
+    let date: NaiveDate = date.parse().ok()?;
+    Some(Word::Local(date.and_time(read_time(time)?)))
+}
+
+/// `7:30`, `07:30:15`, `7:30pm`, `7pm`.
+fn read_time(word: &str) -> Option<NaiveTime> {
+    let half = |suffix| word.strip_suffix(suffix);
+    let (time, after_noon) = match (half("am"), half("pm")) {
+        (Some(time), _) => (time, Some(false)),
+        (_, Some(time)) => (time, Some(true)),
+        _ => (word, None),
+    };
+    let mut parts = [0; 3];
+    let mut count = 0;
+    for text in time.split(':') {
+        let is_number =
+            (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+        *parts.get_mut(count)? = text.parse().ok().filter(|_| is_number)?;
+        count += 1;
+    }
+    if count == 1 && after_noon.is_none() {
+        return None;
+    }
+    let [hour, minute, second] = parts;
+    NaiveTime::from_hms_opt(hour_of_day(hour, after_noon)?, minute, second)
+}
+
+/// The hour of the day from 0, from one of twelve where it is said which half of the day is meant.
+pub fn hour_of_day(hour: u32, after_noon: Option<bool>) -> Option<u32> {
+    match after_noon {
+        None => (hour < 24).then_some(hour),
+        Some(after_noon) => (1..=12)
+            .contains(&hour)
+            .then_some(hour % 12 + if after_noon { 12 } else { 0 }),
+    }
+}
+
+/// `20m`, `1h30m`, `2d`.
+fn read_duration(word: &str) -> Option<Duration> {
+    let mut sum = Duration::default();
+    let mut rest = word;
+    while !rest.is_empty() {
+        let digits = rest.find(|char: char| !char.is_ascii_digit())?;
+        let (count, after) = rest.split_at_checked(digits)?;
+        let letters = after.find(|char: char| !char.is_ascii_alphabetic());
+        let (name, after) = after.split_at_checked(letters.unwrap_or(after.len()))?;
+        let Some(Word::Unit(unit)) = find_english(name) else {
+            return None;
+        };
+        sum = sum.plus(Duration::of(count.parse().ok()?, unit)?)?;
+        rest = after;
+    }
+    Some(sum)
+}
+
+fn read_chinese(text: &str) -> Option<(Word, usize)> {
+    let all = CHINESE
+        .iter()
+        .flat_map(|(names, word)| names.split(' ').map(move |name| (name, word)));
+    let known = all.filter(|(name, _)| text.starts_with(name));
+    if let Some((name, word)) = known.max_by_key(|(name, _)| name.len()) {
+        return Some((*word, name.len()));
+    }
+    if text.starts_with('，') {
+        let (word, length) = read_word(text.strip_prefix('，')?)?;
+        return Some((word, length + '，'.len_utf8()));
+    }
+    read_chinese_number(text).map(|(number, length)| (Word::Number(number), length))
+}
+
+/// A number up to 99, such as `七` or `二十五`.
+fn read_chinese_number(text: &str) -> Option<(u32, usize)> {
+    let digit = |char: char| match char {
+        '零' => Some(0),
+        '两' => Some(2),
+        _ => "一二三四五六七八九"
+            .chars()
+            .position(|known| known == char)
+            .and_then(|at| u32::try_from(at + 1).ok()),
+    };
+    let (mut number, mut tens, mut length) = (None, false, 0);
+    for char in text.chars().take(3) {
+        number = match (digit(char), number) {
+            (Some(ones), None) => Some(ones),
+            (Some(ones), Some(number)) if tens => {
+                length += char.len_utf8();
+                return Some((number + ones, length));
+            }
+            (None, _) if char == '十' && !tens => {
+                tens = true;
+                Some(number.unwrap_or(1) * 10)
+            }
+            _ => break,
+        };
+        length += char.len_utf8();
+    }
+    number.map(|number| (number, length))
+}

@@ -1,0 +1,8 @@
+//! Floor 5: what outlives the process: journals, queues, memory and small facts, each written so that a kill loses nothing.
+
+pub mod append_log;
+pub mod inbox;
+pub mod memory;
+pub mod outbox;
+pub mod session;
+pub mod state;

@@ -1,0 +1,407 @@
+//! What is remembered of chats: the model and the thinking that each has chosen, `state/models.json`,
+//! which was active last, `state/recent.json`, and in which an owner was, `state/owner.json`, and which have asked for
+//! a restart, `state/restart.json`.
+
+pub mod questions;
+pub mod secrets;
+pub mod shells;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::chat::ReasoningEffort;
+use crate::base::clock::Stopwatch;
+use crate::base::error::Result;
+use crate::base::language::Language;
+use crate::base::limits::state::{
+    CHOICES, CHOICES_FILE_BYTES, INTRODUCTION_FILE_BYTES, LAST_CHAT_INTERVAL, RECENT_FILE_BYTES,
+    RESTARTS, RESTARTS_FILE_BYTES,
+};
+use crate::base::message::Address;
+use crate::base::sync::Mutex;
+use crate::config::agents::MAIN;
+
+use super::file::{Damaged, Policy, StateFile};
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Choice {
+    session: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    effort: Option<ReasoningEffort>,
+}
+
+/// The models, and how much they think, that conversations have chosen. With a damaged file each has
+/// what is configured.
+#[derive(Debug)]
+pub struct ModelChoices(StateFile<Vec<Choice>>, AgentPrefix);
+
+/// What comes before the session keys of an agent in files that all agents share; empty for `main`.
+#[derive(Clone, Debug, Default)]
+pub struct AgentPrefix(String);
+
+impl AgentPrefix {
+    /// That of an agent, by its id. No channel's name contains a slash.
+    pub fn new(agent: &str) -> Self {
+        match agent {
+            MAIN => Self::default(),
+            id => Self(format!("{id}/")),
+        }
+    }
+
+    /// The key under which something of a conversation is kept.
+    pub fn key(&self, session: &str) -> String {
+        format!("{}{session}", self.0)
+    }
+}
+
+impl ModelChoices {
+    /// The choices below the folder `state`.
+    pub fn new(state: &Path) -> Self {
+        let policy = Policy {
+            bytes_max: CHOICES_FILE_BYTES,
+            damaged: Damaged::StartFresh,
+            synced: true,
+        };
+        Self(
+            StateFile::new(state.join("models.json"), policy),
+            AgentPrefix::default(),
+        )
+    }
+
+    /// Those of an agent: its conversations choose for themselves.
+    #[must_use]
+    pub fn of_agent(self, agent: &str) -> Self {
+        Self(self.0, AgentPrefix::new(agent))
+    }
+
+    /// The model that a session has chosen, by its key such as `telegram:12`; `None` if it has not.
+    pub fn get(&self, session: &str) -> Option<String> {
+        self.choice(session)?.model
+    }
+
+    /// How much the model thinks in a session; `None` if it has not chosen.
+    pub fn effort(&self, session: &str) -> Option<ReasoningEffort> {
+        self.choice(session)?.effort
+    }
+
+    fn choice(&self, session: &str) -> Option<Choice> {
+        let session = self.1.key(session);
+        let mut list = self.0.read().ok()?.into_iter();
+        list.find(|choice| choice.session == session)
+    }
+
+    /// Keeps a session's choice of a model, or forgets it. A new choice displaces the oldest.
+    pub fn set(&self, session: &str, model: Option<&str>) -> Result<()> {
+        self.change(session, |choice| choice.model = model.map(str::to_owned))
+    }
+
+    /// Keeps how much the model thinks in a session, or forgets it.
+    pub fn set_effort(&self, session: &str, effort: Option<ReasoningEffort>) -> Result<()> {
+        self.change(session, |choice| choice.effort = effort)
+    }
+
+    fn change(&self, session: &str, change: impl FnOnce(&mut Choice)) -> Result<()> {
+        let session = self.1.key(session);
+        self.0.update(|list| {
+            let known = list.iter().position(|choice| choice.session == session);
+            let mut choice = match known {
+                Some(index) => list.remove(index),
+                None => Choice {
+                    session,
+                    ..Choice::default()
+                },
+            };
+            change(&mut choice);
+            if choice.model.is_some() || choice.effort.is_some() {
+                list.push(choice);
+            }
+            let over = list.len().saturating_sub(CHOICES);
+            list.drain(..over);
+            Ok(())
+        })
+    }
+}
+
+/// The chat that was active last, where messages without an address go. The file is read once.
+#[derive(Debug)]
+pub struct LastChat {
+    file: StateFile<Option<Address>>,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    chat: Option<Address>,
+    /// Runs since the file was written.
+    written: Option<Stopwatch>,
+    /// Whether the file names an earlier chat.
+    is_unsaved: bool,
+}
+
+impl LastChat {
+    /// The chat that the file below the folder `state` names.
+    pub fn new(state: &Path) -> Self {
+        Self::in_file(state.join("recent.json"))
+    }
+
+    /// The private chat in which an owner wrote last.
+    pub fn of_owner(state: &Path) -> Self {
+        Self::in_file(state.join("owner.json"))
+    }
+
+    fn in_file(path: PathBuf) -> Self {
+        let policy = Policy {
+            bytes_max: RECENT_FILE_BYTES,
+            damaged: Damaged::StartFresh,
+            synced: true,
+        };
+        let file = StateFile::new(path, policy);
+        let known = Known {
+            chat: file.read().unwrap_or_default(),
+            ..Known::default()
+        };
+        Self {
+            file,
+            known: Mutex::new(known),
+        }
+    }
+
+    /// The chat that was active last.
+    pub fn get(&self) -> Option<Address> {
+        self.known.lock().chat.clone()
+    }
+
+    /// Notes that a chat is active. Returns whether that is to be [saved](LastChat::save) now: when it is another one
+    /// than before, and at most once a [`LAST_CHAT_INTERVAL`].
+    pub fn note(&self, chat: &Address) -> bool {
+        let mut known = self.known.lock();
+        if known.chat.as_ref() != Some(chat) {
+            known.chat = Some(chat.clone());
+            known.is_unsaved = true;
+        }
+        let is_soon = |written: Stopwatch| written.elapsed() < LAST_CHAT_INTERVAL;
+        known.is_unsaved && !known.written.is_some_and(is_soon)
+    }
+
+    /// Writes what has not been written. Others see the chat meanwhile.
+    pub fn save(&self) -> Result<()> {
+        let mut known = self.known.lock();
+        if !std::mem::replace(&mut known.is_unsaved, false) {
+            return Ok(());
+        }
+        known.written = Some(Stopwatch::start());
+        let chat = known.chat.clone();
+        drop(known);
+        let written = self.file.update(|last| {
+            last.clone_from(&chat);
+            Ok(())
+        });
+        self.known.lock().is_unsaved |= written.is_err();
+        written
+    }
+}
+
+/// How many turns the first conversation in an agent's workspace has had: `state/introduction.json`, or
+/// `state/introduction_ID.json`. With a damaged file it has had none.
+#[derive(Debug)]
+pub struct FirstTurns(StateFile<u32>);
+
+impl FirstTurns {
+    /// The count of an agent, by its id, below the folder `state`.
+    pub fn new(state: &Path, agent: &str) -> Self {
+        let name = match agent {
+            MAIN => "introduction.json".to_owned(),
+            id => format!("introduction_{id}.json"),
+        };
+        let policy = Policy {
+            bytes_max: INTRODUCTION_FILE_BYTES,
+            damaged: Damaged::StartFresh,
+            synced: false,
+        };
+        Self(StateFile::new(state.join(name), policy))
+    }
+
+    /// The turns so far.
+    pub fn get(&self) -> u32 {
+        self.0.read().unwrap_or_default()
+    }
+
+    /// Counts another one, and returns how many there are.
+    pub fn count(&self) -> Result<u32> {
+        self.0.update(|turns| {
+            *turns = turns.saturating_add(1);
+            Ok(*turns)
+        })
+    }
+
+    /// Begins again with none.
+    pub fn clear(&self) -> Result<()> {
+        match self.get() {
+            0 => Ok(()),
+            _ => self.0.update(|turns| {
+                *turns = 0;
+                Ok(())
+            }),
+        }
+    }
+}
+
+/// The chats that have asked for a restart, until the next start has answered them. With a damaged
+/// file none has.
+#[derive(Debug)]
+pub struct RestartRequests(StateFile<Vec<RestartRequest>>);
+
+#[derive(Debug, Serialize, Deserialize)]
+struct RestartRequest {
+    chat: Address,
+    #[serde(default)]
+    language: Language,
+}
+
+impl RestartRequests {
+    /// The requests below the folder `state`.
+    pub fn new(state: &Path) -> Self {
+        let policy = Policy {
+            bytes_max: RESTARTS_FILE_BYTES,
+            damaged: Damaged::StartFresh,
+            synced: true,
+        };
+        Self(StateFile::new(state.join("restart.json"), policy))
+    }
+
+    /// Adds a chat, and the language of the person who asked there.
+    pub fn add(&self, chat: &Address, language: Language) -> Result<()> {
+        self.0.update(|list| {
+            list.retain(|request| request.chat != *chat);
+            list.push(RestartRequest {
+                chat: chat.clone(),
+                language,
+            });
+            let over = list.len().saturating_sub(RESTARTS);
+            list.drain(..over);
+            Ok(())
+        })
+    }
+
+    /// The chats and their languages, the oldest request first.
+    pub fn list(&self) -> Vec<(Address, Language)> {
+        let list = self.0.read().unwrap_or_default().into_iter();
+        list.map(|request| (request.chat, request.language))
+            .collect()
+    }
+
+    /// Forgets all of them.
+    pub fn clear(&self) -> Result<()> {
+        match self.list().is_empty() {
+            true => Ok(()),
+            false => self.0.update(|list| {
+                list.clear();
+                Ok(())
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asked_for_a_restart_is_kept_until_they_are_answered() {
+        let folder = tempfile::tempdir().unwrap();
+        let requests = RestartRequests::new(folder.path());
+        requests.clear().unwrap();
+        assert!(!folder.path().join("restart.json").exists());
+        let chat = Address::parse("telegram:1");
+        requests.add(&chat, Language::English).unwrap();
+        requests.add(&chat, Language::Chinese).unwrap();
+        let again = RestartRequests::new(folder.path());
+        assert_eq!(again.list(), [(chat, Language::Chinese)]);
+        again.clear().unwrap();
+        assert!(requests.list().is_empty());
+    }
+
+    #[test]
+    fn a_choice_is_kept_until_it_is_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let choices = ModelChoices::new(&state);
+        choices.set("cli:a", None).unwrap();
+        assert!(!state.join("models.json").exists(), "nothing to write");
+        choices.set("cli:a", Some("large")).unwrap();
+        choices.set("cli:a", Some("small")).unwrap();
+        choices.set("cli:b", Some("other")).unwrap();
+        let again = ModelChoices::new(&state);
+        assert_eq!(again.get("cli:a").as_deref(), Some("small"));
+        again.set("cli:a", None).unwrap();
+        assert_eq!(choices.get("cli:a"), None);
+        assert_eq!(choices.get("cli:b").as_deref(), Some("other"));
+    }
+
+    #[test]
+    fn model_and_thinking_are_chosen_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let choices = ModelChoices::new(folder.path());
+        let old = r#"[{"session": "cli:a", "model": "large"}]"#;
+        std::fs::write(folder.path().join("models.json"), old).unwrap();
+        choices
+            .set_effort("cli:a", Some(ReasoningEffort::Off))
+            .unwrap();
+        assert_eq!(choices.get("cli:a").as_deref(), Some("large"));
+        choices.set("cli:a", None).unwrap();
+        assert_eq!(choices.effort("cli:a"), Some(ReasoningEffort::Off));
+        choices.set_effort("cli:a", None).unwrap();
+        assert_eq!(choices.effort("cli:a"), None);
+    }
+
+    #[test]
+    fn a_conversation_chooses_for_each_agent() {
+        let folder = tempfile::tempdir().unwrap();
+        let of_agent = |id| ModelChoices::new(folder.path()).of_agent(id);
+        of_agent("work").set("telegram:1", Some("large")).unwrap();
+        assert_eq!(of_agent("main").get("telegram:1"), None);
+        of_agent("main").set("telegram:1", Some("small")).unwrap();
+        let work = of_agent("work").get("telegram:1");
+        assert_eq!(work.as_deref(), Some("large"));
+    }
+
+    #[test]
+    fn the_oldest_goes_and_a_broken_file_counts_as_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let choices = ModelChoices::new(folder.path());
+        for number in 0..=CHOICES {
+            choices.set(&format!("cli:{number}"), Some("m")).unwrap();
+        }
+        assert_eq!(choices.get("cli:0"), None);
+        assert!(choices.get("cli:1").is_some());
+        std::fs::write(folder.path().join("models.json"), "[{").unwrap();
+        assert_eq!(choices.get("cli:1"), None);
+        choices.set("cli:1", Some("m")).unwrap();
+        assert!(choices.get("cli:1").is_some());
+    }
+
+    #[test]
+    fn it_is_kept_and_written_only_when_it_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let recent = LastChat::new(folder.path());
+        assert_eq!(recent.get(), None);
+        let (one, two) = (Address::parse("telegram:1"), Address::parse("telegram:2"));
+        assert!(recent.note(&one));
+        recent.save().unwrap();
+        assert_eq!(LastChat::new(folder.path()).get(), Some(one.clone()));
+        let path = folder.path().join("recent.json");
+        std::fs::remove_file(&path).unwrap();
+        assert!(!recent.note(&one));
+        recent.save().unwrap();
+        assert!(!path.exists());
+        assert!(!recent.note(&two), "it was written a moment ago");
+        assert_eq!(recent.get(), Some(two.clone()));
+        recent.save().unwrap();
+        assert_eq!(LastChat::new(folder.path()).get(), Some(two));
+        std::fs::write(&path, "{").unwrap();
+        assert_eq!(LastChat::new(folder.path()).get(), None);
+    }
+}
