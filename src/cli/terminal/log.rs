@@ -215,6 +215,7 @@ fn priority(level: Level) -> u8 {
 mod tests {
     use super::*;
     use crate::base::secret::Secret;
+    use crate::net::http::with_log;
     use std::cell::RefCell;
 
     thread_local! {
@@ -230,7 +231,7 @@ mod tests {
             clock: Clock::Hand(Default::default()),
             write,
         };
-        tracing::subscriber::with_default(log, act);
+        with_log(log, act);
         WRITTEN.take()
     }
 

@@ -29,4 +29,4 @@ pub use ureq::http::Method;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-pub(crate) use tests::server;
+pub(crate) use tests::{log::with_log, server};

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::net::http::server::{Answer, Server, answer, silence};
+use crate::net::http::with_log;
 
 const TOKEN: &str = "123456:AAcanary-canary_canary0123456789abc";
 const HERE: ChatTarget = ChatTarget {
@@ -411,7 +412,7 @@ fn the_token_and_peoples_words_stand_in_no_log_line() {
     let odd = json!([{"update_id": 7, "message": {"message_id": "canary"}}]);
     let server = Server::plain([done(odd), done(json!("canary"))]);
     let api = api(&server);
-    tracing::subscriber::with_default(Everything, || {
+    with_log(Everything, || {
         let updates = api
             .get_updates(None, 9, Duration::ZERO, &mut |_, _| true)
             .unwrap();

@@ -2,6 +2,7 @@
 
 mod answers;
 mod cancelled;
+pub mod log;
 pub mod proxied;
 mod reached;
 mod secured;
