@@ -33,9 +33,9 @@ use crate::base::limits::gateway::{
 };
 use crate::base::message::{Address, OutgoingMessage};
 use crate::channels::delivery::Delivery;
-use crate::channels::health::Task;
-use crate::channels::names::title;
-use crate::channels::texts::describe_paired;
+use crate::channels::kit::health::Task;
+use crate::channels::kit::texts::describe_paired;
+use crate::channels::table::title;
 use crate::store::state::pairing::Paired;
 
 /// A request.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::question::{ChatQuestion, Settled};
 use super::work::DraftText;
 use crate::base::message::{Address, DraftKey};
-use crate::channels::adapter::Failure;
+use crate::channels::kit::adapter::Failure;
 
 /// What a worker does with one or a few calls.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -39,9 +39,9 @@ use crate::store::outbox::Outbox;
 use crate::store::state::Languages;
 use crate::sys::{memory, random};
 
-use super::adapter::{Adapter, MenuEntry};
-use super::choices::Choices;
-use super::health::{Health, Task};
+use crate::channels::kit::adapter::{Adapter, MenuEntry};
+use crate::channels::kit::choices::Choices;
+use crate::channels::kit::health::{Health, Task};
 use call::Caller;
 use job::{Content, Job, Next, Outcome, Report, Ticket};
 use plan::Plan;

@@ -18,7 +18,7 @@ use crate::base::limits::channels::{
     REMOVALS, SET_ASIDE_TIME, SET_ASIDE_TRIES, SHORT_BACKOFF, SHORT_OUTAGE, WORKS,
 };
 use crate::base::message::{Address, DraftKey};
-use crate::channels::adapter::Capabilities;
+use crate::channels::kit::adapter::Capabilities;
 use crate::store::outbox::{Backlog, Draft, Head};
 
 use super::job::{Content, Job, Next, Ticket};

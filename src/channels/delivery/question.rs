@@ -15,8 +15,8 @@ use crate::base::limits::channels::{
     QUESTION_CHARS, QUESTION_LINES, QUESTION_NAME_CHARS, QUESTION_NAMES, QUESTION_TEXT_CHARS,
     SCRIPT_CHARS_MIN, SCRIPT_LINES,
 };
-use crate::channels::texts::answers::{by as by_whom, outcome};
-use crate::channels::texts::question as texts;
+use crate::channels::kit::texts::answers::{by as by_whom, outcome};
+use crate::channels::kit::texts::question as texts;
 use crate::text::markup::{self, Piece};
 use crate::text::{
     count_hidden, ellipsize_chars, ends_of, grouped, looks_latin, reveal, reveal_name,

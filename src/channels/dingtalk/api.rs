@@ -23,11 +23,11 @@ use crate::base::limits::channels::dingtalk::{
 use crate::base::limits::channels::{IDLE, JSON_LEVELS_MAX, LONGEST_WAIT};
 use crate::base::secret::{Eraser, Secret};
 use crate::base::sync::Mutex;
-use crate::channels::adapter::{Failure, Post, Sent, Upload};
-use crate::channels::discord::api::percent_encode;
-use crate::channels::multipart::Form;
-use crate::channels::names;
+use crate::channels::kit::adapter::{Failure, Post, Sent, Upload};
+use crate::channels::kit::names;
+use crate::channels::kit::rest::multipart::Form;
 use crate::config::schema::Bot;
+use crate::net::http::address::percent_encode;
 use crate::net::http::{self, Client, Method, Response, Settings, Tls, address};
 
 /// Where DingTalk keeps files: its own hosts, and those of the cloud that it runs in.

@@ -10,8 +10,9 @@ use crate::base::language::Language;
 use crate::base::limits::channels::dingtalk::{DOWNLOAD_CODE_BYTES, RICH_PARTS};
 use crate::base::limits::channels::{JSON_LEVELS_MAX, MESSAGE_FILES, NAME_CHARS, QUOTE_CHARS};
 use crate::base::message::{Envelope, Media, RemoteFile, Sender};
-use crate::channels::intake::{Incoming, relayed};
-use crate::channels::names;
+use crate::channels::kit::names;
+use crate::channels::kit::relayed;
+use crate::channels::kit::sink::Incoming;
 use crate::config::schema::GroupPolicy;
 use crate::text::{ellipsize_chars, one_line};
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::base::limits::channels::dingtalk::QPS_WAIT;
 use crate::base::limits::channels::{LONGEST_WAIT, SAID_CHARS};
-use crate::channels::adapter::Failure;
+use crate::channels::kit::adapter::Failure;
 use crate::text::one_line;
 
 /// The error for wrong credentials.

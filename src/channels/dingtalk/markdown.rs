@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::base::limits::channels::dingtalk::{
     LINK_CHARS, MESSAGE_BYTES, MESSAGE_JSON_BYTES, TITLE_CHARS,
 };
-use crate::channels::feishu::markdown::{Dialect, write};
+use crate::channels::kit::markdown::cards::{Dialect, write};
 use crate::text::markup::split::{Limit, Unit};
 use crate::text::markup::{Document, Format, has_scheme};
 use crate::text::one_line;

@@ -7,7 +7,7 @@
 use super::NAME;
 use crate::base::limits::channels::dingtalk::ID_BYTES;
 use crate::base::message::Address;
-use crate::channels::adapter::{Failure, Sent};
+use crate::channels::kit::adapter::{Failure, Sent};
 
 /// How the ids of conversations begin.
 const CONVERSATION: &str = "cid";

@@ -15,10 +15,10 @@ use crate::base::clock::Stopwatch;
 use crate::base::error::Error;
 use crate::base::limits::channels::dingtalk::STEADY;
 use crate::base::limits::channels::{CALL_TIME, IDLE, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE};
-use crate::channels::adapter::Failure;
-use crate::channels::backoff::{Backoff, doubled, with_jitter};
-use crate::channels::health::Task;
-use crate::channels::intake::Intake;
+use crate::channels::kit::adapter::Failure;
+use crate::channels::kit::health::Task;
+use crate::channels::kit::sink::SharedSink;
+use crate::channels::kit::stream::backoff::{Backoff, doubled, with_jitter};
 use crate::net::http::Settings;
 use crate::net::http::websocket::{Received, Websocket};
 use crate::sys::memory;
@@ -29,7 +29,7 @@ const CLOSE: u16 = 1000;
 /// What a receiver is made of.
 pub(super) struct ReceiverParts<'a> {
     pub dingtalk: &'a DingTalk,
-    pub intake: Intake,
+    pub intake: SharedSink,
     pub heartbeat: Heartbeat,
     pub cancel: Cancel,
 }

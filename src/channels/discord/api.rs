@@ -1,7 +1,6 @@
 //! Discord's REST API, as far as it is used, over one connection.
 //! <https://discord.com/developers/docs/reference>
 
-use std::fmt::Write;
 use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +9,6 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::limits::RateLimits;
-use super::session::Me;
 use super::types::{Channel, Message, snowflake};
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
@@ -22,10 +19,13 @@ use crate::base::limits::channels::{
 };
 use crate::base::limits::http::BODY_BYTES;
 use crate::base::secret::{Eraser, Secret};
-use crate::channels::adapter::{Button, Failure, Post, Sent, Upload};
-use crate::channels::multipart::Form;
-use crate::channels::names;
+use crate::channels::kit::adapter::{Button, Failure, Post, Sent, Upload};
+use crate::channels::kit::names;
+use crate::channels::kit::rest::multipart::Form;
+use crate::channels::kit::rest::rates::RateLimits;
+use crate::channels::kit::stream::session::Me;
 use crate::config::schema;
+use crate::net::http::address::percent_encode;
 use crate::net::http::{self, Client, Method, Response, Settings, Tls};
 use crate::text::{ellipsize_chars, truncate_chars};
 
@@ -559,22 +559,6 @@ fn rows(buttons: &[Vec<Button>]) -> Vec<Value> {
     }
     rows.truncate(DISCORD_ROW_BUTTONS);
     rows
-}
-
-/// A part of a path, percent-encoded.
-pub(in crate::channels) fn percent_encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                encoded.push(char::from(byte));
-            }
-            byte => {
-                let _ = write!(encoded, "%{byte:02X}");
-            }
-        }
-    }
-    encoded
 }
 
 #[cfg(test)]

@@ -9,8 +9,6 @@ use serde_json::{Value, json};
 
 use super::api::Api;
 use super::event::FileId;
-use super::limits::RateLimits;
-use super::markdown::Markdown;
 use super::receive::{self, ReceiverParts};
 use super::types::snowflake;
 use crate::base::bus::Heartbeat;
@@ -24,11 +22,13 @@ use crate::base::limits::channels::{
     TOTAL_SPAN,
 };
 use crate::base::message::Address;
-use crate::channels::adapter::{
+use crate::channels::kit::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
-use crate::channels::intake::Intake;
-use crate::channels::table::Making;
+use crate::channels::kit::markdown::discord::Markdown;
+use crate::channels::kit::rest::rates::RateLimits;
+use crate::channels::kit::service::Making;
+use crate::channels::kit::sink::SharedSink;
 use crate::config::schema;
 use crate::net::http::Tls;
 use crate::text::ellipsize_chars;
@@ -118,7 +118,7 @@ impl Adapter for Discord {
         ))
     }
 
-    fn receive(&self, intake: Intake, heartbeat: Heartbeat, cancel: Cancel) {
+    fn receive(&self, intake: SharedSink, heartbeat: Heartbeat, cancel: Cancel) {
         receive::run(ReceiverParts {
             discord: self,
             tls: &self.tls,

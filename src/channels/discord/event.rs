@@ -1,14 +1,14 @@
 //! What an event means. Pure; the intake decides who has access.
 
 use super::NAME;
-use super::session::Me;
 use super::types::{Attachment, Interaction, Member, Message, User, VOICE, is_thread, snowflake};
 use crate::base::json::{self, Members};
 use crate::base::language::Language;
 use crate::base::limits::channels::{JSON_LEVELS_MAX, QUOTE_CHARS};
 use crate::base::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
-use crate::channels::intake::Incoming;
-use crate::channels::names;
+use crate::channels::kit::names;
+use crate::channels::kit::sink::Incoming;
+use crate::channels::kit::stream::session::Me;
 use crate::config::schema::GroupPolicy;
 use crate::text::{ellipsize_chars, one_line};
 

@@ -4,18 +4,14 @@
 pub mod api;
 mod connection;
 pub mod event;
-mod limits;
-pub mod markdown;
 mod receive;
-pub mod session;
 pub mod types;
 
 use std::sync::Arc;
 
 pub use connection::Discord;
-pub(super) use limits::RateLimits;
 
-use super::table::{Need, Service};
+use super::kit::service::{Need, Service};
 use crate::config::channels::Bot;
 
 /// The channel's name in addresses.

@@ -13,7 +13,6 @@ use self::missed::Question;
 use super::api::{Api, BAD_TOKEN};
 use super::connection::Discord;
 use super::event::{Meaning, Reader};
-use super::session::{Action, Closed, Me, Scope, Session};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::{Clock, Stopwatch};
@@ -22,12 +21,13 @@ use crate::base::limits::channels::{
     CALL_TIME, DISCORD_STEADY, FILE_TRIES, FIRST_WAIT, IDLE, INBOX_BACKOFF, LONGEST_BACKOFF,
     MISSED_TIME, MISSED_TURN, PATIENCE, PRESS_PATIENCE, QUOTE_CHARS,
 };
-use crate::channels::adapter::Failure;
-use crate::channels::backoff::{Backoff, doubled, with_jitter};
-use crate::channels::health::Task;
-use crate::channels::intake::{Incoming, Intake};
-use crate::channels::missed::Missed;
-use crate::channels::texts::no_access;
+use crate::channels::kit::adapter::Failure;
+use crate::channels::kit::health::Task;
+use crate::channels::kit::sink::{Incoming, SharedSink};
+use crate::channels::kit::stream::backoff::{Backoff, doubled, with_jitter};
+use crate::channels::kit::stream::missed::Missed;
+use crate::channels::kit::stream::session::{Action, Closed, Me, Scope, Session};
+use crate::channels::kit::texts::no_access;
 use crate::config::schema::{Bot, GroupPolicy};
 use crate::net::http::websocket::{Received, Websocket};
 use crate::net::http::{Settings, Tls};
@@ -49,7 +49,7 @@ pub(super) struct ReceiverParts<'a> {
     pub config: &'a Bot,
     pub clock: &'a Clock,
     pub state: &'a Path,
-    pub intake: Intake,
+    pub intake: SharedSink,
     pub heartbeat: Heartbeat,
     pub cancel: Cancel,
 }

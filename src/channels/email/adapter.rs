@@ -24,10 +24,10 @@ use crate::base::limits::channels::email::{
 };
 use crate::base::limits::channels::{BUTTON_DATA_BYTES, CHAT_INTERVAL, DOWNLOAD_BYTES};
 use crate::base::message::Address;
-use crate::channels::adapter::{
+use crate::channels::kit::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
-use crate::channels::intake::Intake;
+use crate::channels::kit::sink::SharedSink;
 use crate::config::channels::Bot;
 use crate::net::Tls;
 use crate::sys::random;
@@ -118,7 +118,7 @@ impl Adapter for Email {
         }))
     }
 
-    fn receive(&self, intake: Intake, heartbeat: Heartbeat, cancel: Cancel) {
+    fn receive(&self, intake: SharedSink, heartbeat: Heartbeat, cancel: Cancel) {
         receive::run(&self.parts, &intake, &heartbeat, &cancel);
     }
 }

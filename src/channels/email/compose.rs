@@ -8,7 +8,7 @@ use super::mime::address::domain;
 use super::mime::decode::quoted;
 use super::mime::words::{encode, file_name};
 use crate::base::limits::channels::email::PIECE_CHARS;
-use crate::channels::telegram::html::Html;
+use crate::channels::kit::markdown::html::Html;
 use crate::text::markup::split::{Limit, Unit};
 use crate::text::markup::{Document, Format, has_scheme};
 

@@ -11,7 +11,7 @@ use super::mime::words::{decode_charset, decode_words};
 use crate::base::language::Language;
 use crate::base::limits::channels::email::{SUBJECT_CHARS, TEXT_BYTES};
 use crate::base::message::{Address, Envelope, RemoteFile, Sender};
-use crate::channels::names::{clean_name, without_brackets};
+use crate::channels::kit::names::{clean_name, without_brackets};
 use crate::text::{is_invisible, one_line, truncate_chars};
 
 /// What a mail is judged by.

@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub use adapter::Email;
 pub use imap::{structure, value};
 
-use super::table::{Need, Service};
+use super::kit::service::{Need, Service};
 
 /// The channel's name in addresses.
 pub const NAME: &str = "email";

@@ -26,15 +26,15 @@ use crate::base::limits::channels::email::{
 };
 use crate::base::limits::channels::{FIRST_WAIT, INBOX_BACKOFF};
 use crate::base::message::{Address, Origin, Sender};
-use crate::channels::adapter::{Failure, Sent};
-use crate::channels::backoff::{Backoff, with_jitter};
-use crate::channels::health::Task;
-use crate::channels::intake::{Incoming, Intake};
+use crate::channels::kit::adapter::{Failure, Sent};
+use crate::channels::kit::health::Task;
+use crate::channels::kit::sink::{Incoming, SharedSink};
+use crate::channels::kit::stream::backoff::{Backoff, with_jitter};
 use crate::sys::memory;
 use crate::text::markup::inline_code;
 
 /// Receives until the token is raised.
-pub(super) fn run(parts: &Parts, intake: &Intake, heartbeat: &Heartbeat, cancel: &Cancel) {
+pub(super) fn run(parts: &Parts, intake: &SharedSink, heartbeat: &Heartbeat, cancel: &Cancel) {
     let backoff = |task, name| Backoff::new(task, name, parts.clock.clone(), intake.health());
     let mut receiver = Receiver {
         backoff: backoff(Task::Receive, "read the mailbox"),
@@ -53,7 +53,7 @@ pub(super) fn run(parts: &Parts, intake: &Intake, heartbeat: &Heartbeat, cancel:
 
 struct Receiver<'a> {
     parts: &'a Parts,
-    intake: &'a Intake,
+    intake: &'a SharedSink,
     heartbeat: &'a Heartbeat,
     cancel: &'a Cancel,
     backoff: Backoff,

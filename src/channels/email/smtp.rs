@@ -8,7 +8,7 @@ use super::wire::{Security, Wire};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::limits::channels::email::{ANSWER_TIME, CONNECT_TIME, REPLY_LINES, SAID_CHARS};
-use crate::channels::adapter::{Failure, Sent};
+use crate::channels::kit::adapter::{Failure, Sent};
 use crate::net::Tls;
 use crate::text::one_line;
 

@@ -8,7 +8,7 @@ use crate::base::clock::Stopwatch;
 use crate::base::limits::channels::email::{
     ANSWER_TIME, CHUNK_BYTES, CONNECT_TIME, KEEP_ALIVE, KEPT_BUFFER_BYTES, LINE_BYTES,
 };
-use crate::channels::adapter::{Failure, Sent};
+use crate::channels::kit::adapter::{Failure, Sent};
 use crate::net::{Dialer, Failure as Unreachable, Stream, Tls, owner};
 
 /// How a connection is encrypted.

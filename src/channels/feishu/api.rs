@@ -27,9 +27,9 @@ use crate::base::limits::channels::{IDLE, LONGEST_WAIT};
 use crate::base::message::Address;
 use crate::base::secret::{Eraser, Secret};
 use crate::base::sync::Mutex;
-use crate::channels::adapter::{Failure, Post, Sent, Upload};
-use crate::channels::multipart::Form;
-use crate::channels::names;
+use crate::channels::kit::adapter::{Failure, Post, Sent, Upload};
+use crate::channels::kit::names;
+use crate::channels::kit::rest::multipart::Form;
 use crate::config::channels::Bot;
 use crate::net::http::{self, Client, Method, Response, Settings, Tls};
 

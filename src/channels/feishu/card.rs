@@ -5,12 +5,12 @@
 
 use serde_json::{Value, json};
 
-use super::markdown::{json_bytes, without_entities};
 use crate::base::limits::channels::feishu::{
     BUTTON_ROWS, BUTTON_TEXT_BYTES, LABEL_CHARS, ROW_BUTTONS,
 };
 use crate::base::message::Address;
-use crate::channels::adapter::{Button, Post};
+use crate::channels::kit::adapter::{Button, Post};
+use crate::channels::kit::markdown::cards::{json_bytes, without_entities};
 use crate::text::truncate_chars;
 
 /// A message's card, as text. The buttons carry where they are, and what the message says: a press tells neither.

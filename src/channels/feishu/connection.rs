@@ -7,7 +7,6 @@ use std::time::Duration;
 use super::api::{Api, Shared};
 use super::content::{FileId, is_id};
 use super::event::{CHAT, MESSAGE, PERSON};
-use super::markdown::Markdown;
 use super::receive::{self, ReceiverParts};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
@@ -17,11 +16,12 @@ use crate::base::limits::channels::feishu::{
 };
 use crate::base::limits::channels::{CALL_TIME, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE};
 use crate::base::message::Address;
-use crate::channels::adapter::{
+use crate::channels::kit::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
-use crate::channels::intake::Intake;
-use crate::channels::table::Making;
+use crate::channels::kit::markdown::cards::Markdown;
+use crate::channels::kit::service::Making;
+use crate::channels::kit::sink::SharedSink;
 use crate::text::markup;
 
 /// Feishu, as the configuration describes it.
@@ -99,7 +99,7 @@ impl Adapter for Feishu {
         ))
     }
 
-    fn receive(&self, intake: Intake, heartbeat: Heartbeat, cancel: Cancel) {
+    fn receive(&self, intake: SharedSink, heartbeat: Heartbeat, cancel: Cancel) {
         receive::run(ReceiverParts {
             feishu: self,
             intake,

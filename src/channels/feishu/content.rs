@@ -5,13 +5,13 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::markdown::without_entities;
 use crate::base::json;
 use crate::base::limits::channels::feishu::{CARD_LEVELS, POST_ELEMENTS};
 use crate::base::limits::channels::{NAME_CHARS, QUOTE_CHARS};
 use crate::base::limits::json::LEVELS_MAX;
 use crate::base::message::{Media, RemoteFile};
-use crate::channels::names;
+use crate::channels::kit::markdown::cards::without_entities;
+use crate::channels::kit::names;
 use crate::text::one_line;
 
 /// A person, or a bot, whom a message mentions.

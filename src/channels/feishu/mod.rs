@@ -10,14 +10,13 @@ mod connection;
 mod content;
 pub mod event;
 pub mod frame;
-pub mod markdown;
 mod receive;
 pub mod session;
 
 use std::sync::Arc;
 
 use self::connection::Feishu;
-use super::table::{Making, Need, Service};
+use super::kit::service::{Making, Need, Service};
 use crate::config::channels::Bot;
 
 /// The channel's name in addresses.

@@ -22,10 +22,10 @@ use crate::base::error::Error;
 use crate::base::limits::channels::feishu::{LOOKUP_PATIENCE, NAMES, STEADY};
 use crate::base::limits::channels::{CALL_TIME, IDLE, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE};
 use crate::base::message::{Address, Sender};
-use crate::channels::adapter::Failure;
-use crate::channels::backoff::{Backoff, doubled, with_jitter};
-use crate::channels::health::Task;
-use crate::channels::intake::{Incoming, Intake};
+use crate::channels::kit::adapter::Failure;
+use crate::channels::kit::health::Task;
+use crate::channels::kit::sink::{Incoming, SharedSink};
+use crate::channels::kit::stream::backoff::{Backoff, doubled, with_jitter};
 use crate::net::http::Settings;
 use crate::net::http::websocket::{Received, Websocket};
 use crate::sys::memory;
@@ -36,7 +36,7 @@ const CLOSE: u16 = 1000;
 /// What a receiver is made of.
 pub(super) struct ReceiverParts<'a> {
     pub feishu: &'a Feishu,
-    pub intake: Intake,
+    pub intake: SharedSink,
     pub heartbeat: Heartbeat,
     pub cancel: Cancel,
 }

@@ -8,7 +8,7 @@ use crate::base::access::Rules;
 use crate::base::limits::state::PAIRING_VALID_SECS;
 use crate::base::message::{Address, Envelope, OutgoingMessage, Sender};
 use crate::base::sync::Mutex;
-use crate::channels::texts::{introduction, welcome};
+use crate::channels::kit::texts::{introduction, welcome};
 use crate::text::markup::inline_code;
 
 /// The people who may write according to the configuration, and their roles. Clones share it, so that a

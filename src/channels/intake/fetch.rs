@@ -20,9 +20,9 @@ use crate::base::limits::channels::{
 };
 use crate::base::message::{Attachment, Envelope, RemoteFile, SessionKey};
 use crate::base::sync::{Condvar, Mutex, MutexGuard};
-use crate::channels::adapter::{Connection, Failure};
-use crate::channels::backoff::{doubled, with_jitter};
-use crate::channels::names;
+use crate::channels::kit::adapter::{Connection, Failure};
+use crate::channels::kit::names;
+use crate::channels::kit::stream::backoff::{doubled, with_jitter};
 use crate::sandbox::files::Workspace;
 use crate::sys::memory;
 

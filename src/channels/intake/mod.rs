@@ -8,7 +8,6 @@
 mod access;
 pub use access::AccessList;
 mod fetch;
-pub mod relayed;
 mod store;
 pub use store::create as new_received_file;
 
@@ -19,11 +18,6 @@ use std::sync::Arc;
 
 use chrono::{DateTime, FixedOffset};
 
-use super::adapter::Adapter;
-use super::buttons::{self, Press};
-use super::choices::{Choices, Chosen};
-use super::health::Health;
-use super::texts::{no_access, only_owners, unknown_button};
 use crate::base::access::{Person, Role};
 use crate::base::bus::{Event, EventSender, Heartbeat, Heartbeats};
 use crate::base::cancel::Cancel;
@@ -31,9 +25,13 @@ use crate::base::clock::Clock;
 use crate::base::error::Result;
 use crate::base::language::Language;
 use crate::base::limits::channels::{MESSAGE_FILES, PATIENCE, QUEUE_LOOK, SET_ASIDE_TOLD};
-use crate::base::message::{
-    Address, Envelope, OutgoingMessage, PressedMessage, Sender, SessionKey,
-};
+use crate::base::message::{Address, Envelope, OutgoingMessage, Sender, SessionKey};
+use crate::channels::kit::adapter::Adapter;
+use crate::channels::kit::buttons::{self, Press};
+use crate::channels::kit::choices::{Choices, Chosen};
+use crate::channels::kit::health::Health;
+use crate::channels::kit::sink::{Incoming, Sink};
+use crate::channels::kit::texts::{no_access, only_owners, unknown_button};
 use crate::sandbox::files::Workspace;
 use crate::store::inbox::Inbox;
 use crate::store::outbox::Outbox;
@@ -97,49 +95,7 @@ pub struct IntakeParts {
     pub choices: Option<Arc<Choices>>,
 }
 
-/// Something that arrived from a channel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "most are messages, and none is kept"
-)]
-pub enum Incoming {
-    /// A message, or a slash command, which is a message whose text begins with `/`.
-    Message {
-        /// The message. Its files are in [`remote_files`](Envelope::remote_files).
-        envelope: Envelope,
-        /// The sender's name as others can write to them, without the `@`; may be empty.
-        username: String,
-    },
-    /// A message was edited.
-    Edited {
-        /// Whose conversation.
-        session: SessionKey,
-        /// The message's id within its chat.
-        reference: String,
-        /// The new text, in the form of a message's.
-        text: String,
-    },
-    /// A button was pressed.
-    Pressed {
-        /// An id of the press, of the form of [`Envelope::id`].
-        id: String,
-        /// Where.
-        address: Address,
-        /// Whether others can press buttons there too.
-        is_group: bool,
-        /// Who pressed it.
-        sender: Sender,
-        /// Their name, as in [`Incoming::Message`].
-        username: String,
-        /// The message with the button.
-        message: PressedMessage,
-        /// The button's data.
-        data: String,
-    },
-}
-
-/// What a channel's receiver hands its messages to. Clones share it.
+/// The intake of a channel. Clones share it.
 #[derive(Clone)]
 pub struct Intake(Arc<Shared>);
 
@@ -177,23 +133,8 @@ enum Step {
     },
 }
 
-impl Intake {
-    /// Creates an intake; no thread runs yet.
-    pub fn new(parts: IntakeParts) -> Self {
-        Self(Arc::new(Shared {
-            store: Store::new(parts.files_max_bytes),
-            fetches: Fetches::default(),
-            parts,
-        }))
-    }
-
-    /// Takes a batch in order. When this returns, the messages are on the disk and the gateway has been
-    /// notified of them.
-    ///
-    /// Fails, before the batch has had any effect, when the inbox cannot store the messages: then the
-    /// receiver must not confirm them, and tries again later. While the gateway's queue is full it waits
-    /// and beats `heartbeat`.
-    pub fn take(&self, batch: Vec<Incoming>, heartbeat: &Heartbeat) -> Result<()> {
+impl Sink for Intake {
+    fn take(&self, batch: Vec<Incoming>, heartbeat: &Heartbeat) -> Result<()> {
         let steps: Vec<Step> = batch
             .into_iter()
             .filter_map(|incoming| self.admit(incoming))
@@ -245,19 +186,15 @@ impl Intake {
         Ok(())
     }
 
-    /// Whether a text of a person in a group is for us although it does not say so.
-    pub fn is_awaited(&self, chat: &Address, person: &str) -> bool {
+    fn is_awaited(&self, chat: &Address, person: &str) -> bool {
         (self.0.parts.is_awaited)(chat, person)
     }
 
-    /// Whether a text must be stored nowhere: it is typed where the input is hidden.
-    pub fn is_secret(&self, message: &Envelope) -> bool {
+    fn is_secret(&self, message: &Envelope) -> bool {
         (self.0.parts.is_secret)(message)
     }
 
-    /// Whether a text in a group chooses something that was offered there, where the channel has no buttons: then it is
-    /// for us although it does not say so. `quoted` is the message that it replies to, or empty.
-    pub fn is_choice(&self, chat: &Address, text: &str, quoted: &str) -> bool {
+    fn is_choice(&self, chat: &Address, text: &str, quoted: &str) -> bool {
         let choices = self.0.parts.choices.as_ref();
         let chosen = choices.and_then(|choices| choices.find(chat, text, quoted));
         chosen.is_some_and(|chosen| {
@@ -265,14 +202,11 @@ impl Intake {
         })
     }
 
-    /// Whether a person has access: by the configuration, or because they are paired.
-    pub fn has_access(&self, sender: &Sender, username: &str) -> bool {
+    fn has_access(&self, sender: &Sender, username: &str) -> bool {
         self.role(sender, username, None).is_some()
     }
 
-    /// The role of a person in a chat, which is given when it is a group; `None` when they have no access.
-    /// This is the one place where roles are decided: what a person sends has its role from here on.
-    pub fn role(&self, sender: &Sender, username: &str, group: Option<&Address>) -> Option<Role> {
+    fn role(&self, sender: &Sender, username: &str, group: Option<&Address>) -> Option<Role> {
         let parts = &self.0.parts;
         let person = Person {
             id: &sender.id,
@@ -284,8 +218,7 @@ impl Intake {
         parts.access.rules().role(&person)
     }
 
-    /// What a person is told at once who presses a button with this data; `None` when the press counts.
-    pub fn press_notice(
+    fn press_notice(
         &self,
         sender: &Sender,
         username: &str,
@@ -303,14 +236,11 @@ impl Intake {
         }
     }
 
-    /// Pairs the sender of a text whose last word is an invitation, and welcomes them. For channels that must not
-    /// answer anyone else, and keep the messages of unknown senders from here. Returns whether it was one.
-    pub fn accept_invitation(&self, text: &str, chat: &Address, sender: &Sender) -> bool {
+    fn accept_invitation(&self, text: &str, chat: &Address, sender: &Sender) -> bool {
         access::accept_invitation(&self.0.parts, text, chat, sender)
     }
 
-    /// The ids of the people who have access, as far as they are known by an id.
-    pub fn known_people(&self) -> Vec<String> {
+    fn known_people(&self) -> Vec<String> {
         let parts = &self.0.parts;
         let mut people: Vec<String> = parts.access.rules().ids().map(str::to_owned).collect();
         match parts.pairing.list() {
@@ -326,9 +256,7 @@ impl Intake {
         people
     }
 
-    /// Tells the people who have access something about this program, each in the private chat that has
-    /// the person's id. `text` makes the text in a language.
-    pub fn report(&self, text: &dyn Fn(Language) -> String) {
+    fn report(&self, text: &dyn Fn(Language) -> String) {
         let parts = &self.0.parts;
         let chats = self.known_people().into_iter();
         for person in chats.take(SET_ASIDE_TOLD) {
@@ -341,20 +269,28 @@ impl Intake {
         (parts.wake)();
     }
 
-    /// Where outages are reported.
-    pub fn health(&self) -> Health {
+    fn health(&self) -> Health {
         self.0.parts.health.clone()
     }
 
-    /// The newest number that the channel gave, and when it was accepted.
-    pub fn last_update(&self) -> Option<(i64, DateTime<FixedOffset>)> {
+    fn last_update(&self) -> Option<(i64, DateTime<FixedOffset>)> {
         self.0.parts.inbox.last_update(self.0.parts.channel)
     }
 
-    /// The channel was reached again after a failure: what waits for it is tried at once.
-    pub fn reachable(&self) {
+    fn reachable(&self) {
         (self.0.parts.reachable)();
         self.0.fetches.hurry();
+    }
+}
+
+impl Intake {
+    /// Creates an intake; no thread runs yet.
+    pub fn new(parts: IntakeParts) -> Self {
+        Self(Arc::new(Shared {
+            store: Store::new(parts.files_max_bytes),
+            fetches: Fetches::default(),
+            parts,
+        }))
     }
 
     /// Fetches the files of a message that was in the inbox when the gateway started. The message is

@@ -10,7 +10,7 @@ use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::limits::channels::{FILE_NUMBERS, INBOX_FILE_AGE, INBOX_FILES, INBOX_LOOK_FILES};
 use crate::base::sync::Mutex;
-use crate::channels::names;
+use crate::channels::kit::names;
 use crate::sandbox::files::{Next, Workspace};
 use crate::store::inbox::Inbox;
 use crate::sys::at::Kind;

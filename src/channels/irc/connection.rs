@@ -21,11 +21,11 @@ use crate::base::error::Result;
 use crate::base::limits::channels::irc::{REGISTER_TIME, TOTAL, TOTAL_SPAN};
 use crate::base::limits::channels::{CALL_TIME, DOWNLOAD_BYTES, UPLOAD_BYTES};
 use crate::base::message::Address;
-use crate::channels::adapter::{
+use crate::channels::kit::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
-use crate::channels::intake::Intake;
-use crate::channels::table::Making;
+use crate::channels::kit::service::Making;
+use crate::channels::kit::sink::SharedSink;
 use crate::text::markup;
 use hub::{Handed, Hub, Message};
 
@@ -135,7 +135,7 @@ impl Adapter for Irc {
         }))
     }
 
-    fn receive(&self, intake: Intake, heartbeat: Heartbeat, cancel: Cancel) {
+    fn receive(&self, intake: SharedSink, heartbeat: Heartbeat, cancel: Cancel) {
         receive::run(ReceiverParts {
             shared: &self.shared,
             intake,

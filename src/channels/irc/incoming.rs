@@ -9,7 +9,7 @@ use super::format::strip;
 use super::session::Session;
 use super::session::line::{Line, Source};
 use crate::base::limits::channels::irc::{BATCHES, ID_BYTES, SEEN};
-use crate::channels::slack::with_slash;
+use crate::channels::kit::names::with_slash;
 use crate::config::schema::GroupPolicy;
 
 /// Begins and ends what is meant for programs (CTCP). <https://modern.ircdocs.horse/ctcp>

@@ -14,7 +14,7 @@ use super::settings::Settings;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::limits::channels::irc::{CHORES, QUIT_TIME};
-use crate::channels::adapter::Failure;
+use crate::channels::kit::adapter::Failure;
 use crate::net::Tls;
 use std::collections::VecDeque;
 use wire::Wire;

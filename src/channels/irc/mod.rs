@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 pub use connection::Irc;
 
-use super::table::{Need, Service};
+use super::kit::service::{Need, Service};
 
 /// The channel's name in addresses.
 pub const NAME: &str = "irc";

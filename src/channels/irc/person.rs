@@ -12,7 +12,7 @@ use super::session::line::Source;
 use super::session::support::CaseMapping;
 use crate::base::limits::channels::irc::ID_BYTES;
 use crate::base::message::Address;
-use crate::channels::adapter::{Failure, Sent};
+use crate::channels::kit::adapter::{Failure, Sent};
 
 /// What an id tells about a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -31,11 +31,11 @@ use crate::base::limits::channels::irc::{
 };
 use crate::base::limits::channels::{CALL_TIME, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE};
 use crate::base::message::{Envelope, Sender};
-use crate::channels::backoff::{Backoff, doubled, with_jitter};
-use crate::channels::health::Task;
-use crate::channels::intake::{Incoming, Intake};
-use crate::channels::names::clean_name;
-use crate::channels::whatsapp::history::History;
+use crate::channels::kit::health::Task;
+use crate::channels::kit::names::clean_name;
+use crate::channels::kit::sink::{Incoming, SharedSink};
+use crate::channels::kit::stream::backoff::{Backoff, doubled, with_jitter};
+use crate::channels::kit::stream::history::History;
 use crate::store::state::{Damaged, Policy, StateFile};
 use crate::sys::{memory, random};
 use kept::Held;
@@ -47,7 +47,7 @@ const FILE: &str = "irc.json";
 /// What a receiver is made of.
 pub(super) struct ReceiverParts<'a> {
     pub shared: &'a Shared,
-    pub intake: Intake,
+    pub intake: SharedSink,
     pub heartbeat: Heartbeat,
     pub cancel: Cancel,
 }

@@ -20,12 +20,12 @@ use crate::base::error::{Error, Result};
 use crate::base::limits::channels::TOTAL_SPAN;
 use crate::base::limits::channels::local as limits;
 use crate::base::message::Address;
-use crate::channels::adapter::{
+use crate::channels::kit::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
-use crate::channels::discord::markdown::Markdown;
-use crate::channels::intake::Intake;
-use crate::channels::names::clean_file_name;
+use crate::channels::kit::markdown::discord::Markdown;
+use crate::channels::kit::names::clean_file_name;
+use crate::channels::kit::sink::SharedSink;
 use crate::config::channels::Bot;
 use crate::sys::{file::private_folder, random};
 use crate::text::markup::split::{Limit, Unit};
@@ -111,7 +111,7 @@ impl Adapter for Local {
         }))
     }
 
-    fn receive(&self, intake: Intake, heartbeat: Heartbeat, cancel: Cancel) {
+    fn receive(&self, intake: SharedSink, heartbeat: Heartbeat, cancel: Cancel) {
         receive::run(&receive::Parts {
             socket: &self.socket,
             hub: &self.hub,

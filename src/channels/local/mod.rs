@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 pub use connection::Local;
 
-use super::table::Service;
+use super::kit::service::Service;
 use crate::config::channels::Bot;
 
 /// The channel's name in addresses.

@@ -20,9 +20,9 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::limits::channels::PATIENCE;
 use crate::base::limits::channels::local::{LINE_BYTES, READ_BYTES, WAIT, WRITE_TIME};
-use crate::channels::backoff::Backoff;
-use crate::channels::health::Task;
-use crate::channels::intake::{Incoming, Intake};
+use crate::channels::kit::health::Task;
+use crate::channels::kit::sink::{Incoming, SharedSink};
+use crate::channels::kit::stream::backoff::Backoff;
 use crate::sys::memory;
 
 /// What the thread works with.
@@ -30,7 +30,7 @@ pub(super) struct Parts<'a> {
     pub socket: &'a Path,
     pub hub: &'a Hub,
     pub clock: &'a Clock,
-    pub intake: Intake,
+    pub intake: SharedSink,
     pub heartbeat: Heartbeat,
     pub cancel: Cancel,
 }

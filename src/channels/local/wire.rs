@@ -8,9 +8,10 @@ use crate::base::language::Language;
 use crate::base::limits::channels::MESSAGE_FILES;
 use crate::base::limits::channels::local::{CHATS, ID_BYTES};
 use crate::base::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
-use crate::channels::adapter::{Button, Post};
-use crate::channels::intake::{Incoming, relayed};
-use crate::channels::names::{clean_file_name, clean_name};
+use crate::channels::kit::adapter::{Button, Post};
+use crate::channels::kit::names::{clean_file_name, clean_name};
+use crate::channels::kit::relayed;
+use crate::channels::kit::sink::Incoming;
 use crate::text::truncate_chars;
 
 /// What a line means.

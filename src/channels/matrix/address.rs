@@ -5,8 +5,6 @@
 //! too: `matrix:!abc:example.org`, and `matrix:@ana:example.org` for the private chat with a person.
 //! <https://spec.matrix.org/latest/appendices/#identifier-grammar>
 
-use std::fmt::Write;
-
 use super::NAME;
 use crate::base::limits::channels::matrix::ID_BYTES;
 use crate::base::message::Address;
@@ -91,22 +89,6 @@ pub fn media(uri: &str) -> Option<(&str, &str)> {
         !text.is_empty() && text.len() <= ID_BYTES && text.chars().all(fits)
     };
     (fits(server, ".-:[]") && fits(id, "-_")).then_some((server, id))
-}
-
-/// A part of a URL's path or query, percent-encoded.
-pub fn percent_encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                encoded.push(char::from(byte));
-            }
-            byte => {
-                let _ = write!(encoded, "%{byte:02X}");
-            }
-        }
-    }
-    encoded
 }
 
 /// An id without colons.

@@ -21,11 +21,11 @@ use crate::base::limits::channels::{
     BUTTON_DATA_BYTES, CALL_TIME, CHAT_INTERVAL, PATIENCE, TEST_PATIENCE, TOTAL_SPAN,
 };
 use crate::base::message::Address;
-use crate::channels::adapter::{
+use crate::channels::kit::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
-use crate::channels::intake::Intake;
-use crate::channels::names;
+use crate::channels::kit::names;
+use crate::channels::kit::sink::SharedSink;
 use crate::config::channels::Bot;
 use crate::net::http::Tls;
 use crate::text::markup;
@@ -108,7 +108,7 @@ impl Adapter for Matrix {
         ))
     }
 
-    fn receive(&self, intake: Intake, heartbeat: Heartbeat, cancel: Cancel) {
+    fn receive(&self, intake: SharedSink, heartbeat: Heartbeat, cancel: Cancel) {
         receive::run(ReceiverParts {
             matrix: self,
             account: &self.account,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 pub use connection::Matrix;
 
-use super::table::{Need, Service};
+use super::kit::service::{Need, Service};
 use crate::config::channels::Bot;
 
 /// The channel's name in addresses.

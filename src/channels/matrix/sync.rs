@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::address::{is_id, is_user};
 use crate::base::json::{Members, envelope_from_str};
 use crate::base::limits::channels::matrix::{MISSED_EVENTS, TIMELINE_EVENTS, TOKEN_BYTES};
-use crate::channels::names;
+use crate::channels::kit::names;
 
 /// The kinds of events in timelines that are of use.
 const KINDS: [&str; 5] = [

@@ -10,7 +10,7 @@ use crate::base::json;
 use crate::base::limits::channels::{IDLE, JSON_LEVELS_MAX, LONGEST_WAIT, SAID_CHARS, USUAL_WAIT};
 use crate::base::limits::http::BODY_BYTES;
 use crate::base::secret::{Eraser, Secret};
-use crate::channels::adapter::{Failure, Sent};
+use crate::channels::kit::adapter::{Failure, Sent};
 use crate::config::schema::Bot;
 use crate::net::http::{Client, Method, Settings, Tls};
 use crate::text::one_line;

@@ -16,11 +16,11 @@ use crate::base::limits::channels::{
     CHAT_INTERVAL, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE, UPLOAD_BYTES,
 };
 use crate::base::message::Address;
-use crate::channels::adapter::{
+use crate::channels::kit::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
-use crate::channels::intake::Intake;
-use crate::channels::table::Making;
+use crate::channels::kit::service::Making;
+use crate::channels::kit::sink::SharedSink;
 use crate::text::markup::split::{Limit, Unit};
 use crate::text::markup::{self, Plain};
 
@@ -95,7 +95,7 @@ impl Adapter for MoChat {
         Ok(Box::new(Api::new(bot, tls, PATIENCE, cancel)?))
     }
 
-    fn receive(&self, intake: Intake, heartbeat: Heartbeat, cancel: Cancel) {
+    fn receive(&self, intake: SharedSink, heartbeat: Heartbeat, cancel: Cancel) {
         receive::run(ReceiverParts {
             making: &self.making,
             intake,

@@ -8,8 +8,9 @@ use crate::base::json;
 use crate::base::language::Language;
 use crate::base::limits::channels::mochat::{CONTENT_BYTES, ID_BYTES};
 use crate::base::message::{Address, Envelope, Sender};
-use crate::channels::intake::{Incoming, relayed};
-use crate::channels::names;
+use crate::channels::kit::names;
+use crate::channels::kit::relayed;
+use crate::channels::kit::sink::Incoming;
 use crate::config::schema::GroupPolicy;
 use crate::text::truncate_bytes;
 

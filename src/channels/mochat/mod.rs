@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub use connection::MoChat;
 
-use super::table::{Need, Service};
+use super::kit::service::{Need, Service};
 use crate::config::schema::Bot;
 
 /// The channel's name in addresses.

@@ -17,11 +17,11 @@ use crate::base::limits::channels::mochat::{
     MESSAGES, PANEL_LOOK, POLL_INTERVAL, REFRESH, STATE_BYTES, TARGETS, WATCH_MS_MIN,
 };
 use crate::base::limits::channels::{CALL_TIME, INBOX_BACKOFF, PATIENCE};
-use crate::channels::adapter::Failure;
-use crate::channels::backoff::Backoff;
-use crate::channels::health::Task;
-use crate::channels::intake::{Incoming, Intake};
-use crate::channels::table::Making;
+use crate::channels::kit::adapter::Failure;
+use crate::channels::kit::health::Task;
+use crate::channels::kit::service::Making;
+use crate::channels::kit::sink::{Incoming, SharedSink};
+use crate::channels::kit::stream::backoff::Backoff;
 use crate::store::state::{Damaged, Policy, StateFile};
 use crate::sys::memory;
 
@@ -31,7 +31,7 @@ const FILE: &str = "mochat.json";
 /// What a receiver is made of.
 pub(super) struct ReceiverParts<'a> {
     pub making: &'a Making,
-    pub intake: Intake,
+    pub intake: SharedSink,
     pub heartbeat: Heartbeat,
     pub cancel: Cancel,
 }

@@ -21,11 +21,11 @@ use crate::base::limits::channels::{IDLE, JSON_LEVELS_MAX};
 use crate::base::limits::http::BODY_BYTES;
 use crate::base::secret::{Eraser, Secret};
 use crate::base::sync::Mutex;
-use crate::channels::adapter::{Failure, Sent, Upload};
-use crate::channels::discord::api::percent_encode;
-use crate::channels::multipart::Form;
-use crate::channels::names;
+use crate::channels::kit::adapter::{Failure, Sent, Upload};
+use crate::channels::kit::names;
+use crate::channels::kit::rest::multipart::Form;
 use crate::config::schema::Bot;
+use crate::net::http::address::percent_encode;
 use crate::net::http::{self, Client, Method, Response, Settings, Tls, address};
 
 /// QQ's own servers, and those for bots that are not published.

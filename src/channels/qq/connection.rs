@@ -28,12 +28,12 @@ use crate::base::limits::channels::{
 };
 use crate::base::message::Address;
 use crate::base::sync::Mutex;
-use crate::channels::adapter::{
+use crate::channels::kit::adapter::{
     Adapter, Button, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
-use crate::channels::discord::markdown::Markdown;
-use crate::channels::intake::Intake;
-use crate::channels::table::Making;
+use crate::channels::kit::markdown::discord::Markdown;
+use crate::channels::kit::service::Making;
+use crate::channels::kit::sink::SharedSink;
 use crate::config::schema::Bot;
 use crate::net::http::Tls;
 use crate::store::state::{Damaged, Policy, StateFile};
@@ -224,7 +224,7 @@ impl Adapter for Qq {
         }))
     }
 
-    fn receive(&self, intake: Intake, heartbeat: Heartbeat, cancel: Cancel) {
+    fn receive(&self, intake: SharedSink, heartbeat: Heartbeat, cancel: Cancel) {
         receive::run(ReceiverParts {
             qq: self,
             bot: &self.bot,

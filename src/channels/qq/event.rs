@@ -11,8 +11,9 @@ use crate::base::language::Language;
 use crate::base::limits::channels::qq::ID_BYTES;
 use crate::base::limits::channels::{JSON_LEVELS_MAX, MESSAGE_FILES};
 use crate::base::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
-use crate::channels::intake::{Incoming, relayed};
-use crate::channels::names;
+use crate::channels::kit::names;
+use crate::channels::kit::relayed;
+use crate::channels::kit::sink::Incoming;
 use crate::config::schema::GroupPolicy;
 
 /// The meaning of an event.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::base::json;
 use crate::base::limits::channels::{JSON_LEVELS_MAX, LONGEST_WAIT, SAID_CHARS, USUAL_WAIT};
-use crate::channels::adapter::Failure;
+use crate::channels::kit::adapter::Failure;
 use crate::text::one_line;
 
 /// The error for a wrong AppID or AppSecret.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 pub use connection::Qq;
 
-use super::table::{Need, Service};
+use super::kit::service::{Need, Service};
 use crate::config::schema::Bot;
 
 /// The channel's name in addresses.

@@ -6,7 +6,7 @@
 use super::NAME;
 use crate::base::limits::channels::qq::{GROUP_REPLY_MS, ID_BYTES, PRIVATE_REPLY_MS};
 use crate::base::message::Address;
-use crate::channels::adapter::{Failure, Sent};
+use crate::channels::kit::adapter::{Failure, Sent};
 
 /// A chat, by its kind and QQ's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

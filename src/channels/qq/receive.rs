@@ -24,11 +24,11 @@ use crate::base::limits::channels::{
     PRESS_PATIENCE,
 };
 use crate::base::secret::Secret;
-use crate::channels::adapter::Failure;
-use crate::channels::backoff::{Backoff, doubled, with_jitter};
-use crate::channels::discord::session::{Action, Outgoing, Scope, Session};
-use crate::channels::health::Task;
-use crate::channels::intake::{Incoming, Intake};
+use crate::channels::kit::adapter::Failure;
+use crate::channels::kit::health::Task;
+use crate::channels::kit::sink::{Incoming, SharedSink};
+use crate::channels::kit::stream::backoff::{Backoff, doubled, with_jitter};
+use crate::channels::kit::stream::session::{Action, Outgoing, Scope, Session};
 use crate::config::schema::Bot;
 use crate::net::http::websocket::{Received, Websocket};
 use crate::net::http::{Settings, Tls};
@@ -50,7 +50,7 @@ pub(super) struct ReceiverParts<'a> {
     pub clock: &'a Clock,
     pub tokens: &'a Arc<Tokens>,
     pub memory: &'a Memory,
-    pub intake: Intake,
+    pub intake: SharedSink,
     pub heartbeat: Heartbeat,
     pub cancel: Cancel,
 }

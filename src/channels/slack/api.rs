@@ -22,8 +22,8 @@ use crate::base::limits::channels::slack::{
 use crate::base::limits::channels::{IDLE, LONGEST_WAIT, USUAL_WAIT};
 use crate::base::limits::http::BODY_BYTES;
 use crate::base::secret::{Eraser, Secret};
-use crate::channels::adapter::{Button, Failure, Post, Sent};
-use crate::channels::discord::RateLimits;
+use crate::channels::kit::adapter::{Button, Failure, Post, Sent};
+use crate::channels::kit::rest::rates::RateLimits;
 use crate::net::http::{self, Client, Response, Settings, Tls};
 use crate::text::markup::split::{Limit, Unit};
 use crate::text::truncate_chars;

@@ -22,13 +22,13 @@ use crate::base::limits::channels::{
     CALL_TIME, CHAT_INTERVAL, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE, TOTAL_SPAN, UPLOAD_BYTES,
 };
 use crate::base::message::Address;
-use crate::channels::adapter::{
+use crate::channels::kit::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
-use crate::channels::discord::RateLimits;
-use crate::channels::intake::Intake;
-use crate::channels::names;
-use crate::channels::table::Making;
+use crate::channels::kit::names;
+use crate::channels::kit::rest::rates::RateLimits;
+use crate::channels::kit::service::Making;
+use crate::channels::kit::sink::SharedSink;
 use crate::net::http::Tls;
 use crate::text::markup;
 
@@ -169,7 +169,7 @@ impl Adapter for Slack {
         }))
     }
 
-    fn receive(&self, intake: Intake, heartbeat: Heartbeat, cancel: Cancel) {
+    fn receive(&self, intake: SharedSink, heartbeat: Heartbeat, cancel: Cancel) {
         receive::run(ReceiverParts {
             slack: self,
             access: &self.access,

@@ -4,15 +4,16 @@
 mod tests;
 pub(super) mod text;
 
-use self::text::{Use, decode, of_ours, with_slash};
+use self::text::{Use, decode, of_ours};
 use super::{NAME, is_id, micros};
 use crate::base::json::Members;
 use crate::base::language::Language;
 use crate::base::limits::channels::QUOTE_CHARS;
 use crate::base::limits::channels::slack::{BUTTON_DATA_BYTES, TOKEN_BYTES, URL_BYTES};
 use crate::base::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
-use crate::channels::intake::Incoming;
-use crate::channels::names;
+use crate::channels::kit::names;
+use crate::channels::kit::names::with_slash;
+use crate::channels::kit::sink::Incoming;
 use crate::config::channels::GroupPolicy;
 use crate::text::ellipsize_chars;
 

@@ -14,9 +14,8 @@ mod sent;
 use std::sync::Arc;
 
 pub use connection::Slack;
-pub(super) use event::text::with_slash;
 
-use super::table::{Need, Service};
+use super::kit::service::{Need, Service};
 use crate::config::channels::Bot;
 
 /// The channel's name in addresses.

@@ -32,12 +32,12 @@ use crate::base::limits::channels::{
     CALL_TIME, FIRST_WAIT, IDLE, INBOX_BACKOFF, MISSED_TIME, MISSED_TURN, PATIENCE, PRESS_PATIENCE,
 };
 use crate::base::message::Address;
-use crate::channels::adapter::{Failure, Sent};
-use crate::channels::backoff::{Backoff, doubled, with_jitter};
-use crate::channels::health::Task;
-use crate::channels::intake::{Incoming, Intake};
-use crate::channels::missed::Missed;
-use crate::channels::texts::no_access;
+use crate::channels::kit::adapter::{Failure, Sent};
+use crate::channels::kit::health::Task;
+use crate::channels::kit::sink::{Incoming, SharedSink};
+use crate::channels::kit::stream::backoff::{Backoff, doubled, with_jitter};
+use crate::channels::kit::stream::missed::Missed;
+use crate::channels::kit::texts::no_access;
 use crate::net::http::websocket::{Received, Websocket};
 use crate::net::http::{Settings, Tls};
 use crate::sys::memory;
@@ -55,7 +55,7 @@ pub(super) struct ReceiverParts<'a> {
     pub tls: &'a Tls,
     pub clock: &'a Clock,
     pub state: &'a Path,
-    pub intake: Intake,
+    pub intake: SharedSink,
     pub heartbeat: Heartbeat,
     pub cancel: Cancel,
 }

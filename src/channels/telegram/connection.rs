@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::api::{Api, ApiError, Button, ChatTarget, MessageBody, SendAs, Upload};
-use super::{html, receive};
+use super::receive;
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
@@ -18,10 +18,11 @@ use crate::base::limits::channels::{
     UPLOAD_BYTES,
 };
 use crate::base::message::Address;
-use crate::channels::adapter::{
+use crate::channels::kit::adapter::{
     self, Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent,
 };
-use crate::channels::intake::Intake;
+use crate::channels::kit::markdown::html;
+use crate::channels::kit::sink::SharedSink;
 use crate::config::schema;
 use crate::net::http::Tls;
 use crate::text::markup;
@@ -110,7 +111,7 @@ impl Adapter for Telegram {
         ))
     }
 
-    fn receive(&self, intake: Intake, heartbeat: Heartbeat, cancel: Cancel) {
+    fn receive(&self, intake: SharedSink, heartbeat: Heartbeat, cancel: Cancel) {
         receive::run(receive::ReceiverParts {
             tls: &self.tls,
             config: &self.config,

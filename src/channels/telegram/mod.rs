@@ -3,7 +3,6 @@
 mod albums;
 pub mod api;
 mod connection;
-pub mod html;
 mod receive;
 mod trial;
 pub mod update;
@@ -12,7 +11,7 @@ use std::sync::Arc;
 
 pub use connection::Telegram;
 
-use super::table::{Need, Service};
+use super::kit::service::{Need, Service};
 use crate::config::channels::Bot;
 
 /// The channel's name in addresses.

@@ -19,10 +19,10 @@ use crate::base::limits::channels::{
     PRESS_PATIENCE, UPDATES_AT_ONCE,
 };
 use crate::base::message::Address;
-use crate::channels::backoff::Backoff;
-use crate::channels::health::Task;
-use crate::channels::intake::{Incoming, Intake};
-use crate::channels::texts::set_aside;
+use crate::channels::kit::health::Task;
+use crate::channels::kit::sink::{Incoming, SharedSink};
+use crate::channels::kit::stream::backoff::Backoff;
+use crate::channels::kit::texts::set_aside;
 use crate::config::schema::Bot;
 use crate::net::http::Tls;
 use crate::sys::memory;
@@ -32,7 +32,7 @@ pub(super) struct ReceiverParts<'a> {
     pub tls: &'a Tls,
     pub config: &'a Bot,
     pub clock: &'a Clock,
-    pub intake: Intake,
+    pub intake: SharedSink,
     pub heartbeat: Heartbeat,
     pub cancel: Cancel,
     /// Where it is noted which updates crash the program; `None` for nowhere.
@@ -343,11 +343,14 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use std::sync::Arc;
+
     use crate::base::approval::Answer;
     use crate::base::bus::Event;
     use crate::base::limits::inbox::MESSAGES;
     use crate::base::message::{Envelope, SessionKey};
     use crate::channels::intake::tests::scene::Scene;
+    use crate::channels::kit::sink::Sink;
     use crate::net::http::server::{self, Server};
 
     fn done(result: &Value) -> server::Answer {
@@ -404,7 +407,7 @@ mod tests {
                 tls: &Tls::new(None).unwrap(),
                 config: &config,
                 clock: &Clock::System,
-                intake,
+                intake: Arc::new(intake),
                 heartbeat,
                 cancel: stops,
                 state: None,

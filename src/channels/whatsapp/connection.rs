@@ -18,11 +18,11 @@ use crate::base::error::{Error, Result};
 use crate::base::limits::channels::whatsapp::{CHAT_INTERVAL, SEND_TIME, TOTAL, TOTAL_SPAN};
 use crate::base::limits::channels::{CALL_TIME, DOWNLOAD_BYTES, UPLOAD_BYTES};
 use crate::base::message::Address;
-use crate::channels::adapter::{
+use crate::channels::kit::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
-use crate::channels::intake::Intake;
-use crate::channels::table::Making;
+use crate::channels::kit::service::Making;
+use crate::channels::kit::sink::SharedSink;
 use crate::config::schema::Bot;
 use crate::net::http::Tls;
 use crate::text::markup;
@@ -100,7 +100,7 @@ impl Adapter for WhatsApp {
         }))
     }
 
-    fn receive(&self, intake: Intake, heartbeat: Heartbeat, cancel: Cancel) {
+    fn receive(&self, intake: SharedSink, heartbeat: Heartbeat, cancel: Cancel) {
         receive::run(ReceiverParts {
             bot: &self.making.bot,
             tls: &self.making.tls,

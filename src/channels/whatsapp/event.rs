@@ -8,7 +8,8 @@ use super::NAME;
 use super::frame::{GROUP, Message};
 use crate::base::language::Language;
 use crate::base::message::{Address, Envelope, Media, RemoteFile, Sender};
-use crate::channels::intake::{Incoming, relayed};
+use crate::channels::kit::relayed;
+use crate::channels::kit::sink::Incoming;
 use crate::config::schema::GroupPolicy;
 
 /// What the bridge writes for a voice message, which it does not deliver.

@@ -13,7 +13,7 @@ use crate::base::json;
 use crate::base::limits::channels::JSON_LEVELS_MAX;
 use crate::base::limits::channels::whatsapp::{CONTENT_BYTES, FILES, ID_BYTES, QR_BYTES};
 use crate::base::secret::Secret;
-use crate::channels::intake::relayed::has_mark;
+use crate::channels::kit::relayed::has_mark;
 use crate::text::{one_line, truncate_bytes};
 
 /// The code with which the bridge closes when the token is wrong or missing.

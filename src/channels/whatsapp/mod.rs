@@ -8,7 +8,6 @@
 mod connection;
 pub mod event;
 pub mod frame;
-pub mod history;
 pub mod login;
 pub mod markdown;
 mod receive;
@@ -18,7 +17,7 @@ use std::sync::Arc;
 
 pub use connection::WhatsApp;
 
-use super::table::{Need, Service};
+use super::kit::service::{Need, Service};
 use crate::base::access::Role;
 use crate::config::schema::Bot;
 

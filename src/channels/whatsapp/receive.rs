@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::event::Reader;
 use super::frame::Frame;
-use super::history::History;
 use super::socket::{Came, Socket};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
@@ -18,10 +17,11 @@ use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::Error;
 use crate::base::limits::channels::whatsapp::{ANSWER_TIME, LOOK, STATE_BYTES, STEADY};
 use crate::base::limits::channels::{CALL_TIME, INBOX_BACKOFF, PATIENCE};
-use crate::channels::adapter::Failure;
-use crate::channels::backoff::{Backoff, doubled, with_jitter};
-use crate::channels::health::Task;
-use crate::channels::intake::{Incoming, Intake};
+use crate::channels::kit::adapter::Failure;
+use crate::channels::kit::health::Task;
+use crate::channels::kit::sink::{Incoming, SharedSink};
+use crate::channels::kit::stream::backoff::{Backoff, doubled, with_jitter};
+use crate::channels::kit::stream::history::History;
 use crate::config::schema::Bot;
 use crate::net::http::Tls;
 use crate::store::state::{Damaged, Policy, StateFile};
@@ -39,7 +39,7 @@ pub(super) struct ReceiverParts<'a> {
     pub tls: &'a Tls,
     pub clock: &'a Clock,
     pub state: &'a Path,
-    pub intake: Intake,
+    pub intake: SharedSink,
     pub heartbeat: Heartbeat,
     pub cancel: Cancel,
 }

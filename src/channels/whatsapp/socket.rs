@@ -8,7 +8,7 @@ use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::limits::channels::whatsapp::ANSWER_TIME;
 use crate::base::limits::channels::{IDLE, PATIENCE};
-use crate::channels::adapter::Failure;
+use crate::channels::kit::adapter::Failure;
 use crate::config::schema::Bot;
 use crate::net::http::websocket::{Received, Websocket};
 use crate::net::http::{Settings, Tls};

@@ -19,10 +19,11 @@ use crate::base::clock::Clock;
 use crate::base::error::{Error, Exit, Result};
 use crate::base::language::Language;
 use crate::base::limits::state::PAIRING_VALID_SECS;
-use crate::channels::adapter::{Failure, Post};
-use crate::channels::names::title;
-use crate::channels::table::{self, Login, Service};
-use crate::channels::texts::{describe_paired, describe_rejection, welcome};
+use crate::channels::kit::adapter::{Failure, Post};
+use crate::channels::kit::service::{Login, Service};
+use crate::channels::kit::texts::{describe_paired, describe_rejection, welcome};
+use crate::channels::table;
+use crate::channels::table::title;
 use crate::config::Loaded;
 use crate::config::channels::{self, Bot};
 use crate::config::home::command_for;
@@ -114,7 +115,7 @@ fn list(context: &Context, loaded: &Loaded) -> Result<Exit> {
         let config = loaded.config.channels.of(name);
         let is_set_up = service.is_set_up(&config);
         // With a dozen channels, those that are not used are one line at the end.
-        if !is_set_up && !service.is_first() {
+        if !is_set_up && !table::is_first(service) {
             continue;
         }
         let lacks = service.lacks(&config).map(|need| need.key);
@@ -126,7 +127,7 @@ fn list(context: &Context, loaded: &Loaded) -> Result<Exit> {
         print::line(&format!("{name}{gap}{state}\n{indent}{access}"))?;
     }
     let unused = table::ALL.iter().filter(|service| {
-        !service.is_first() && !service.is_set_up(&loaded.config.channels.of(service.name))
+        !table::is_first(service) && !service.is_set_up(&loaded.config.channels.of(service.name))
     });
     let unused: Vec<&str> = unused.map(|service| service.name).collect();
     if !unused.is_empty() {

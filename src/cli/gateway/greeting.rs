@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::base::cancel::Cancel;
 use crate::base::limits::channels::STACK_BYTES;
-use crate::channels::adapter::Adapter;
-use crate::channels::names::title;
+use crate::channels::kit::adapter::Adapter;
+use crate::channels::table::title;
 use crate::cli::Context;
 use crate::cli::channels::texts;
 use crate::cli::terminal::print;

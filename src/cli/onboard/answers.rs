@@ -14,7 +14,7 @@ use super::outside::{Outside, Question, Trial};
 use super::texts::{self, KeySource};
 use crate::base::error::{Error, Result};
 use crate::base::secret::Secret;
-use crate::channels::table::Service;
+use crate::channels::kit::service::Service;
 use crate::channels::telegram;
 use crate::config::check::{looks_secret, problem};
 use crate::config::resolve::Outside as References;

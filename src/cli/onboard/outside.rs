@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::base::error::Result;
-use crate::channels::table::Service;
+use crate::channels::kit::service::Service;
 use crate::config::schema::{Bot, Provider};
 use crate::models::Window;
 use crate::models::offers::Offers;

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::outside::Question;
 use crate::agent::introduction;
 use crate::base::limits::cli::LIST_COLUMNS;
-use crate::channels::table::{Need, Service};
+use crate::channels::kit::service::{Need, Service};
 use crate::models::signin::CAVEAT;
 use crate::models::table::{PROVIDERS, list_names};
 use crate::text::count_of;

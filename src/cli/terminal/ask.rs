@@ -15,7 +15,7 @@ use crate::base::limits::agent::ANSWER_TIME;
 use crate::base::limits::cancel::POLL;
 use crate::base::limits::cli::{ANSWER_BYTES, COMMAND_CHARS, COMMAND_LINES, LINE_CHARS};
 use crate::channels::delivery::describe_hidden;
-use crate::channels::texts::approve;
+use crate::channels::kit::texts::approve;
 use crate::text::{count_hidden, ends_of, grouped, looks_latin, reveal, reveal_name};
 use crate::tools::commands::texts::describe_risk;
 

@@ -26,8 +26,8 @@ use crate::base::message::{
     Address, Envelope, OutgoingMessage, PressedMessage, Sender, SessionKey,
 };
 use crate::base::sync::{Condvar, Mutex};
-use crate::channels::texts::answers::outcome;
-use crate::channels::texts::{approve as texts, question_closed};
+use crate::channels::kit::texts::answers::outcome;
+use crate::channels::kit::texts::{approve as texts, question_closed};
 use crate::text::markup::{inline_code, plain};
 use crate::text::{reveal_but, truncate_bytes, truncate_chars};
 use crate::tools::commands::texts::describe_risk;

@@ -8,7 +8,7 @@ use crate::agent::commands::{Reader, Slash, parse};
 use crate::base::error::{Error, Result};
 use crate::base::limits::gateway::board::OWN_COMMANDS_MAX;
 use crate::base::message::Envelope;
-use crate::channels::adapter::MenuEntry;
+use crate::channels::kit::adapter::MenuEntry;
 use crate::config::schema::{OwnCommand, Place};
 use crate::gateway::{Gateway, Live};
 use crate::text::markup::inline_code;

@@ -25,8 +25,8 @@ use crate::base::limits::gateway::{
     COMMAND_CHARS, COMMANDS_WAITING_MAX, REFUSED_CHARS, WAITING_MAX,
 };
 use crate::base::message::{Address, Envelope, OutgoingMessage, SessionKey};
-use crate::channels::adapter::MenuEntry;
 use crate::channels::delivery::Delivery;
+use crate::channels::kit::adapter::MenuEntry;
 use crate::text::markup::{inline_code, plain};
 use crate::text::{one_line, truncate_chars};
 

@@ -5,10 +5,10 @@ use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::state::{PAIRING_CODE_LETTERS, PAIRING_VALID_SECS};
 use crate::base::message::Envelope;
-use crate::channels::names::title;
-use crate::channels::texts::{
+use crate::channels::kit::texts::{
     describe_paired, describe_rejection, invite_in_private, invited, pair_usage, welcome,
 };
+use crate::channels::table::title;
 use crate::gateway::Gateway;
 use crate::store::state::pairing::Paired;
 use crate::text::markup::inline_code;

@@ -18,7 +18,7 @@ use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::gateway::{COPY_BYTES, GET_FILES_MAX, GET_PARTS_MAX};
 use crate::base::message::{DraftKey, Envelope, OutgoingMessage};
-use crate::channels::names::clean_file_name;
+use crate::channels::kit::names::clean_file_name;
 use crate::gateway::agents::Hosted;
 use crate::gateway::commands::texts::format_error;
 use crate::gateway::host::long_turn;

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use crate::base::message::{Address, OutgoingMessage};
 use crate::board::watch;
 use crate::channels::delivery::Observer;
-use crate::channels::names::title;
+use crate::channels::table::title;
 use crate::gateway::commands::texts;
 use crate::gateway::{Gateway, Parts};
 use crate::schedule;

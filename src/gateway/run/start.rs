@@ -11,9 +11,9 @@ use crate::base::bus::{Ending, Event, EventSender, Heartbeats};
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Exit, Result};
 use crate::base::limits::channels::STACK_BYTES;
-use crate::channels::choices::Choices;
 use crate::channels::delivery::{Delivery, DeliveryParts, Observer};
 use crate::channels::intake::{Intake, IntakeParts};
+use crate::channels::kit::choices::Choices;
 use crate::gateway::board::own_menu;
 use crate::gateway::{Gateway, Parts, commands};
 
@@ -100,6 +100,7 @@ pub(super) fn start_receiving(
             choices: delivery.choices(),
         });
         intakes.insert(name, intake.clone());
+        let intake = Arc::new(intake);
         let (heartbeat, cancel) = (heartbeats.register(name), receivers.cancel.clone());
         let thread = std::thread::Builder::new()
             .name(format!("{name}-receive"))

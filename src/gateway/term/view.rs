@@ -85,7 +85,7 @@ fn marked(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::channels::buttons::for_commands;
+    use crate::channels::kit::buttons::for_commands;
     use crate::text::emulator::{Emulator, keys};
 
     #[test]

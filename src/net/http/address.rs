@@ -1,6 +1,7 @@
 //! URLs: the server that one names, and the part of it that may be shown.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
 use ureq::http::Uri;
 
@@ -107,6 +108,19 @@ pub fn join(url: &str, target: &str) -> Option<String> {
         false if url.starts_with("https://") && !target.starts_with("https://") => None,
         false => is_url(target).then(|| target.to_owned()),
     }
+}
+
+/// A part of a path or a query, with what has a meaning there percent-encoded (RFC 3986, 2.1).
+pub fn percent_encode(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'-' | b'.' | b'_' | b'~' => encoded.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() => encoded.push(char::from(byte)),
+            _ => drop(write!(encoded, "%{byte:02X}")),
+        }
+    }
+    encoded
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use peacrab::channels::discord::event::{FileId, Meaning, Reader};
-use peacrab::channels::discord::session::{Me, Scope, Session};
-use peacrab::channels::intake::Incoming;
+use peacrab::channels::kit::sink::Incoming;
+use peacrab::channels::kit::stream::session::{Me, Scope, Session};
 use peacrab::config::schema::GroupPolicy;
 
 pub fn run(bytes: &[u8]) {

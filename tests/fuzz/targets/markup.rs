@@ -1,7 +1,7 @@
 //! For any text of the model, the messages fit, their tags nest, and without tags they are the plain
 //! text.
 
-use peacrab::channels::telegram::html::{Piece, draft, render};
+use peacrab::channels::kit::markdown::html::{Piece, draft, render};
 use peacrab::text::markup::code_block;
 use peacrab::text::truncate_bytes;
 

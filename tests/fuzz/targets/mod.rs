@@ -43,8 +43,8 @@ mod websocket;
 mod whatsapp_frame;
 mod zone;
 
-use peacrab::channels::intake::Incoming;
-use peacrab::channels::names::clean_file_name;
+use peacrab::channels::kit::names::clean_file_name;
+use peacrab::channels::kit::sink::Incoming;
 
 /// Takes an input, and panics when something is wrong.
 type Run = fn(&[u8]);

@@ -1,6 +1,6 @@
 //! Any bytes are an update or nothing. A message from an update can be answered.
 
-use peacrab::channels::names;
+use peacrab::channels::kit::names;
 use peacrab::channels::telegram::api::types::Update;
 use peacrab::channels::telegram::api::{ChatTarget, Me};
 use peacrab::channels::telegram::update::{Meaning, read};

@@ -4,10 +4,10 @@ use super::Caller;
 use super::put::put;
 use crate::base::limits::channels::CHOICE_DATA_BYTES;
 use crate::base::message::{Address, OutgoingMessage};
-use crate::channels::adapter::{Button, Connection, Piece, Post, Sent};
-use crate::channels::buttons;
-use crate::channels::choices::{Offer, describe_commands};
 use crate::channels::delivery::work::DraftText;
+use crate::channels::kit::adapter::{Button, Connection, Piece, Post, Sent};
+use crate::channels::kit::buttons;
+use crate::channels::kit::choices::{Offer, describe_commands};
 use crate::text::markup;
 
 /// A message as its channel takes it.

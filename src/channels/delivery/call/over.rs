@@ -6,7 +6,7 @@ use super::{Caller, Outcome};
 use crate::base::error::Error;
 use crate::base::limits::outbox::ASIDE_MAX;
 use crate::base::message::OutgoingMessage;
-use crate::channels::adapter::Failure;
+use crate::channels::kit::adapter::Failure;
 use crate::store::outbox::Pending;
 
 impl Caller<'_> {

@@ -3,9 +3,9 @@
 use super::Caller;
 use crate::base::limits::channels::{CALL_TIME, RESCUE_BYTES, RESCUE_PARTS};
 use crate::base::message::Address;
-use crate::channels::adapter::{Connection, Failure, Post, Sent, Upload};
 use crate::channels::delivery::question::as_file;
-use crate::channels::texts::message_not_sent;
+use crate::channels::kit::adapter::{Connection, Failure, Post, Sent, Upload};
+use crate::channels::kit::texts::message_not_sent;
 use crate::text::truncate_bytes;
 
 /// The name of the file with a text that the channel refuses as a message.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::{Failures, Plan};
 use crate::base::limits::channels::{LONGEST_BACKOFF, SLOW_WAIT};
 use crate::base::message::Address;
-use crate::channels::backoff::{doubled, doubled_from, jittered};
 use crate::channels::delivery::job::{Content, Job, Outcome, Report, Ticket};
+use crate::channels::kit::stream::backoff::{doubled, doubled_from, jittered};
 
 impl Plan {
     pub(super) fn begin(&mut self, job: &Job, now: Duration) {

@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::base::approval::{Risk, Script};
-use crate::channels::discord::markdown::Markdown;
-use crate::channels::telegram::html::Html;
+use crate::channels::kit::markdown::discord::Markdown;
+use crate::channels::kit::markdown::html::Html;
 use crate::text::markup::Plain;
 use crate::text::markup::split::{Limit, Unit};
 

@@ -9,11 +9,11 @@ use crate::base::limits::channels::{
     DELIVERY_WORKERS, DRAFT_EDITS, LONGEST_BACKOFF, SET_ASIDE_TIME, SHORT_OUTAGE, TYPING_DELAY,
 };
 use crate::base::message::{Address, DraftKey};
-use crate::channels::adapter::Capabilities;
 use crate::channels::delivery::job::{Content, Job, Next, Outcome, Report, Ticket};
 use crate::channels::delivery::plan::Plan;
 use crate::channels::delivery::question::{ChatQuestion, Settled};
 use crate::channels::delivery::work::DraftText;
+use crate::channels::kit::adapter::Capabilities;
 use crate::store::outbox::{Backlog, Draft, Head};
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -19,12 +19,12 @@ use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::Result;
 use crate::base::language::Language;
 use crate::base::message::{Address, DraftKey, OutgoingMessage, SessionKey};
-use crate::channels::adapter::{
+use crate::channels::delivery::{Delivery, DeliveryParts, Observer};
+use crate::channels::kit::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
-use crate::channels::choices::Choices;
-use crate::channels::delivery::{Delivery, DeliveryParts, Observer};
-use crate::channels::intake::Intake;
+use crate::channels::kit::choices::Choices;
+use crate::channels::kit::sink::SharedSink;
 use crate::config::schema::Tools;
 use crate::sandbox::files::{Places, Workspace};
 use crate::store::outbox::{ClosesTurn, Outbox};
@@ -137,7 +137,7 @@ impl Adapter for Fake {
         Ok(Box::new(Line(Arc::clone(&self.0), cancel.clone())))
     }
 
-    fn receive(&self, _: Intake, _: Heartbeat, _: Cancel) {}
+    fn receive(&self, _: SharedSink, _: Heartbeat, _: Cancel) {}
 }
 
 impl Connection for Line {

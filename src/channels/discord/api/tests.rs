@@ -1,5 +1,5 @@
 use super::*;
-use crate::channels::buttons;
+use crate::channels::kit::buttons;
 
 fn refused(status: u16, code: u64, message: &str) -> Failure {
     let body = json!({"code": code, "message": message}).to_string();

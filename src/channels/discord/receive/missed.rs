@@ -10,10 +10,10 @@ use crate::base::limits::channels::{
     CALL_TIME, DISCORD_MISSED_MESSAGES, DISCORD_MISSED_OVERLAP, DISCORD_MISSED_PAGES, MISSED_CHATS,
     PATIENCE,
 };
-use crate::channels::adapter::{Failure, Sent};
 use crate::channels::discord::api::Api;
 use crate::channels::discord::event::Reader;
 use crate::channels::discord::types::{Message, snowflake};
+use crate::channels::kit::adapter::{Failure, Sent};
 use crate::net::http::websocket::Websocket;
 
 /// Bits of an id behind its milliseconds.

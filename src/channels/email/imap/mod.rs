@@ -19,7 +19,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::limits::channels::email::{ANSWER_TIME, CONNECT_TIME, RESPONSE_BYTES};
 use crate::base::secret::Secret;
-use crate::channels::adapter::{Failure, Sent};
+use crate::channels::kit::adapter::{Failure, Sent};
 use crate::net::Tls;
 
 /// Who logs in, and where.

@@ -6,7 +6,7 @@ use crate::base::limits::channels::email::{PARTS, SUBJECT_CHARS, TEXT_PARTS};
 use crate::base::message::Media;
 use crate::channels::email::mime::decode::Encoding;
 use crate::channels::email::mime::words::{decode_words, parameter};
-use crate::channels::names::clean_name;
+use crate::channels::kit::names::clean_name;
 use crate::text::one_line;
 
 /// A part that is not made of parts.

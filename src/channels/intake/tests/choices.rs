@@ -3,7 +3,7 @@
 use super::*;
 use crate::base::approval::Question;
 use crate::base::message::CommandButton;
-use crate::channels::choices::Offer;
+use crate::channels::kit::choices::Offer;
 
 impl Scene {
     /// Offers something, and returns the number of the first choice.

@@ -13,8 +13,9 @@ use crate::base::approval::Answer;
 use crate::base::clock::Stopwatch;
 use crate::base::language::Language;
 use crate::base::limits::bus::ENTRIES;
-use crate::channels::adapter::{Button, Failure};
-use crate::channels::texts::welcome;
+use crate::base::message::PressedMessage;
+use crate::channels::kit::adapter::{Button, Failure};
+use crate::channels::kit::texts::welcome;
 
 use scene::{Gate, Outcome, PATIENCE, SECRET, Scene, edit, envelope, file, message, sender};
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::super::*;
 use super::scene::{Outcome, PATIENCE, Scene, envelope};
 use crate::base::clock::Stopwatch;
-use crate::channels::adapter::Failure;
+use crate::channels::kit::adapter::Failure;
 
 /// What a person does in one of three chats.
 #[derive(Clone, Debug)]

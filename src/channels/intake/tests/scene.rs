@@ -14,10 +14,11 @@ use crate::base::access::{Role, Rules};
 use crate::base::bus;
 use crate::base::clock::{BUILD_EPOCH, Stopwatch};
 use crate::base::message::{Attachment, Media, RemoteFile};
-use crate::channels::adapter::{
+use crate::channels::kit::adapter::{
     Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
-use crate::channels::choices::Choices;
+use crate::channels::kit::choices::Choices;
+use crate::channels::kit::sink::SharedSink;
 use crate::config::schema::Tools;
 use crate::sandbox::files::Places;
 use crate::sys::beneath::Resolver;
@@ -131,7 +132,7 @@ impl Adapter for Fake {
         Ok(Box::new(Line(Arc::clone(&self.0))))
     }
 
-    fn receive(&self, _: Intake, _: Heartbeat, _: Cancel) {}
+    fn receive(&self, _: SharedSink, _: Heartbeat, _: Cancel) {}
 }
 
 impl Connection for Line {

@@ -11,10 +11,10 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::limits::channels::irc::SEND_TIME;
 use crate::base::sync::{Condvar, Mutex};
-use crate::channels::adapter::{Failure, Sent};
 use crate::channels::irc::link::Link;
 use crate::channels::irc::person::Place;
 use crate::channels::irc::session::outgoing::Request;
+use crate::channels::kit::adapter::{Failure, Sent};
 
 /// Messages on their way to the connection, and their outcomes on the way back.
 #[derive(Default)]

@@ -11,8 +11,8 @@ use crate::base::clock::Stopwatch;
 use crate::base::limits::channels::irc::{
     CHUNK_BYTES, CONNECT_TIME, KEPT_BUFFER_BYTES, LINE_BYTES, LINE_TIME, READ_TIME,
 };
-use crate::channels::adapter::{Failure, Sent};
 use crate::channels::irc::settings::Settings;
+use crate::channels::kit::adapter::{Failure, Sent};
 use crate::net::{Dialer, Failure as Unreachable, Stream, Tls, owner};
 
 /// An open connection.

@@ -11,12 +11,12 @@ use super::Session;
 use crate::base::limits::channels::irc::{
     ANSWER_TIME, BEGUN_PIECES, CONFIRM_LINES, QUEUE, USUAL_WAIT, WAIT_MAX,
 };
-use crate::channels::adapter::{Failure, Sent};
 use crate::channels::irc::format::wrap;
 use crate::channels::irc::person::people::People;
 use crate::channels::irc::person::{Place, is_mask, is_named_by};
 use crate::channels::irc::session::line::{Line, Source, write};
 use crate::channels::irc::session::support::CaseMapping;
+use crate::channels::kit::adapter::{Failure, Sent};
 
 /// A message to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]

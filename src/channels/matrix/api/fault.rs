@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::base::json::Members;
 use crate::base::limits::channels::{LONGEST_WAIT, SAID_CHARS, USUAL_WAIT};
-use crate::channels::adapter::Failure;
+use crate::channels::kit::adapter::Failure;
 use crate::text::ellipsize_chars;
 
 /// The error for a token that is not valid.

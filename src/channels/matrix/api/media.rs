@@ -3,12 +3,13 @@
 
 use std::fs::File;
 
-use super::super::address::{media, percent_encode};
+use super::super::address::media;
 use super::{Api, Kind, length_of, unexpected};
 use crate::base::error::Error;
 use crate::base::json::Members;
 use crate::base::limits::channels::matrix::{REPLY_BYTES, UPLOAD_BYTES};
-use crate::channels::adapter::{Failure, Sent};
+use crate::channels::kit::adapter::{Failure, Sent};
+use crate::net::http::address::percent_encode;
 use crate::net::http::{self, Found, Response};
 
 /// Where files are, which need the token.

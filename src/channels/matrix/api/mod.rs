@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::account::Account;
-use super::address::{is_id, is_user, percent_encode};
+use super::address::{is_id, is_user};
 use super::sync;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
@@ -24,7 +24,8 @@ use crate::base::limits::channels::matrix::{
 use crate::base::limits::channels::{IDLE, LONGEST_WAIT};
 use crate::base::secret::Eraser;
 use crate::base::sync::Mutex;
-use crate::channels::adapter::{Failure, Sent};
+use crate::channels::kit::adapter::{Failure, Sent};
+use crate::net::http::address::percent_encode;
 use crate::net::http::{Client, Method, Response, Settings, Tls};
 use crate::sys::random;
 

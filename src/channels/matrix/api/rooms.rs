@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::super::address::{is_id, percent_encode};
+use super::super::address::is_id;
 use super::{Api, unexpected};
 use crate::base::error::Error;
 use crate::base::json::{self, Members};
 use crate::base::limits::channels::JSON_LEVELS_MAX;
 use crate::base::limits::channels::matrix::{DIRECT_BYTES, MEMBERS_BYTES};
-use crate::channels::adapter::{Failure, Sent};
+use crate::channels::kit::adapter::{Failure, Sent};
 use crate::net::http::Method;
+use crate::net::http::address::percent_encode;
 
 impl Api {
     /// How many accounts have joined a room, the bot among them; `None` for more than can be listed.

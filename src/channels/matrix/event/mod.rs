@@ -11,8 +11,9 @@ use crate::base::json::Members;
 use crate::base::language::Language;
 use crate::base::limits::channels::QUOTE_CHARS;
 use crate::base::message::{Address, Envelope, Media, RemoteFile, Sender};
-use crate::channels::intake::{Incoming, relayed};
-use crate::channels::names;
+use crate::channels::kit::names;
+use crate::channels::kit::relayed;
+use crate::channels::kit::sink::Incoming;
 use crate::config::channels::GroupPolicy;
 use crate::text::ellipsize_chars;
 

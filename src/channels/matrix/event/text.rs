@@ -1,6 +1,6 @@
 //! The text of a message as clients write it. Pure.
 
-use crate::channels::matrix::address::percent_encode;
+use crate::net::http::address::percent_encode;
 
 /// Where links to people, rooms and messages lead.
 const LINK: &str = "https://matrix.to/#/";

@@ -9,7 +9,7 @@ use crate::base::language::Language;
 use crate::base::limits::channels::CALL_TIME;
 use crate::base::limits::channels::matrix::{JOIN_TRIES, STRANGERS_ROOMS, STRANGERS_SPAN};
 use crate::base::message::Sender;
-use crate::channels::adapter::{Failure, Sent};
+use crate::channels::kit::adapter::{Failure, Sent};
 use crate::channels::matrix::address::is_id;
 use crate::channels::matrix::sync::{Event, Invitation};
 use crate::channels::matrix::texts;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Fault, Me, Receiver, note_name};
 use crate::base::limits::channels::CALL_TIME;
 use crate::base::limits::channels::matrix::{MISSED_BYTES, MISSED_PAGES};
-use crate::channels::adapter::Failure;
+use crate::channels::kit::adapter::Failure;
 use crate::channels::matrix::sync::{self, Event};
 
 impl Receiver<'_> {

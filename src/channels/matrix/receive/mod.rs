@@ -25,10 +25,10 @@ use crate::base::limits::channels::matrix::{ROOMS, SAVE_INTERVAL, SHOW_PATIENCE,
 use crate::base::limits::channels::{
     CALL_TIME, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE, POLL_INTERVAL, UPDATES_AT_ONCE,
 };
-use crate::channels::adapter::Failure;
-use crate::channels::backoff::Backoff;
-use crate::channels::health::Task;
-use crate::channels::intake::{Incoming, Intake};
+use crate::channels::kit::adapter::Failure;
+use crate::channels::kit::health::Task;
+use crate::channels::kit::sink::{Incoming, SharedSink};
+use crate::channels::kit::stream::backoff::Backoff;
 use crate::sys::memory;
 use guests::follow;
 
@@ -39,7 +39,7 @@ pub(super) struct ReceiverParts<'a> {
     /// The folder for what has to be remembered.
     pub state: &'a Path,
     pub clock: &'a Clock,
-    pub intake: Intake,
+    pub intake: SharedSink,
     pub heartbeat: Heartbeat,
     pub cancel: Cancel,
 }

@@ -3,7 +3,7 @@
 
 use crate::base::json::Members;
 use crate::base::limits::channels::{SAID_CHARS, USUAL_WAIT};
-use crate::channels::adapter::Failure;
+use crate::channels::kit::adapter::Failure;
 use crate::text::one_line;
 
 /// The error for wrong tokens.

@@ -72,24 +72,6 @@ fn unescape(text: &str) -> String {
     text.replace("&amp;", "&")
 }
 
-/// The text with a slash for the exclamation mark of a command: `!sh df` for `/sh df`. Slack's own program keeps
-/// what begins with a slash for itself.
-pub fn with_slash(text: &str) -> String {
-    let Some(rest) = text.strip_prefix('!') else {
-        return text.to_owned();
-    };
-    let word = rest.split_whitespace().next().unwrap_or_default();
-    let is_word = !rest.starts_with(char::is_whitespace)
-        && word.starts_with(|c: char| c.is_ascii_lowercase())
-        && word
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
-    match is_word {
-        true => format!("/{rest}"),
-        false => text.to_owned(),
-    }
-}
-
 /// The words of our own message, without what only its markup needs.
 pub fn of_ours(text: &str) -> String {
     decode(text, Use::Prose, &|_| None).replace('\u{200b}', "")
@@ -140,29 +122,10 @@ mod tests {
         }
     }
 
-    #[test]
-    fn an_exclamation_mark_begins_a_command() {
-        for (text, expected) in [
-            ("!sh df -h", "/sh df -h"),
-            ("!help", "/help"),
-            ("!watch-list", "/watch-list"),
-            ("/sh df", "/sh df"),
-            ("!", "!"),
-            ("! no", "! no"),
-            ("!!", "!!"),
-            ("!Wow", "!Wow"),
-            ("!sh;rm", "!sh;rm"),
-            ("no!sh", "no!sh"),
-        ] {
-            assert_eq!(with_slash(text), expected);
-        }
-    }
-
     proptest! {
         #[test]
         fn any_text_is_decoded(text in "[<>|@#!&;a-z^: ]{0,40}|.{0,40}") {
             let _ = decode(&text, Use::Prose, &name);
-            let _ = with_slash(&text);
         }
 
         #[test]

@@ -19,7 +19,7 @@ use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits;
 use crate::base::secret::{Eraser, Secret};
-use crate::channels::adapter::MenuEntry;
+use crate::channels::kit::adapter::MenuEntry;
 use crate::config::schema::Bot;
 use crate::net::http::{Client, Settings, Tls};
 use types::{File, Message, Peer, Update};

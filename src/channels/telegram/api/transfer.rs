@@ -9,8 +9,8 @@ use super::{Api, ApiError, ChatTarget, MessageBody, answer, place};
 use crate::base::error::{Error, Result};
 use crate::base::limits::channels::UPLOAD_BYTES;
 use crate::base::limits::http::BODY_BYTES;
-use crate::channels::multipart::Form;
-use crate::channels::names;
+use crate::channels::kit::names;
+use crate::channels::kit::rest::multipart::Form;
 use crate::net::http;
 
 /// Telegram's own servers, which cannot know our disk.

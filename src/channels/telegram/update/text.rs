@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{markdown, media, utf16};
 use crate::base::limits::channels::{ENTRIES_SHOWN, QUOTE_CHARS};
-use crate::channels::names;
+use crate::channels::kit::names;
 use crate::channels::telegram::api::Me;
 use crate::channels::telegram::api::types::{Entity, Message, Origin, Part, Peer};
 use crate::text::{one_line, truncate_chars};

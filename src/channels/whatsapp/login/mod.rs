@@ -10,8 +10,8 @@ use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::channels::whatsapp::{CODE_TIME, LOGIN_LOOK, LOGIN_TIME};
-use crate::channels::adapter::Failure;
-use crate::channels::table::Login;
+use crate::channels::kit::adapter::Failure;
+use crate::channels::kit::service::Login;
 
 /// Waits for the code of the bridge, shows each new one, and ends when the bridge is connected to WhatsApp.
 pub(super) fn login(parts: &mut Login<'_>) -> Result<()> {

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::{Interview, Verdict};
 use crate::base::error::{Error, Result};
-use crate::channels::table::{self, Need, Service};
+use crate::channels::kit::service::{Need, Service};
+use crate::channels::table;
 use crate::cli::channels::texts::unknown_channel;
 use crate::cli::onboard::outside::Trial;
 use crate::cli::onboard::texts;

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::net::http::address::percent_encode;
+
 /// Writes pairs, joined by `&`.
 pub fn encode(pairs: &[(&str, &str)]) -> String {
     let mut text = String::new();
@@ -9,9 +11,9 @@ pub fn encode(pairs: &[(&str, &str)]) -> String {
         if !text.is_empty() {
             text.push('&');
         }
-        text.push_str(&escape(name));
+        text.push_str(&percent_encode(name));
         text.push('=');
-        text.push_str(&escape(value));
+        text.push_str(&percent_encode(value));
     }
     text
 }
@@ -33,19 +35,6 @@ pub fn tame(url: &str) -> String {
         }
     }
     tamed
-}
-
-/// One value.
-pub fn escape(text: &str) -> String {
-    let mut escaped = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'-' | b'.' | b'_' | b'~' => escaped.push(char::from(byte)),
-            _ if byte.is_ascii_alphanumeric() => escaped.push(char::from(byte)),
-            _ => drop(write!(escaped, "%{byte:02X}")),
-        }
-    }
-    escaped
 }
 
 /// The value of a name in the query of an address; the last one when there are several.

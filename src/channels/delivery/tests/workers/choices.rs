@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::base::message::CommandButton;
-use crate::channels::choices::Choices;
+use crate::channels::kit::choices::Choices;
 
 impl Scene {
     fn sparse(

@@ -12,6 +12,7 @@ use crate::base::clock::Clock;
 use crate::base::sync::Mutex;
 use crate::config::schema::McpServer;
 use crate::net::http::Tls;
+use crate::net::http::address;
 use crate::net::http::oauth::form;
 
 type Log = Arc<Mutex<Vec<String>>>;
@@ -521,7 +522,7 @@ fn only_the_end_of_this_login_ends_it() {
         site.asked();
         let query = query
             .replace("STATE", &state)
-            .replace("ISS", &form::escape(&origin));
+            .replace("ISS", &address::percent_encode(&origin));
         let address = format!("http://127.0.0.1:38389/callback?{query}");
         let error = login
             .finish(&address, &Cancel::new())

@@ -11,6 +11,7 @@ use super::store::{Registered, Stored};
 use super::web::Web;
 use crate::base::error::{Error, Result};
 use crate::base::limits::mcp::http::{ASSERTION_TIME, HEADER_BYTES};
+use crate::net::http::address;
 use crate::net::http::oauth::form;
 use crate::sys::random;
 use crate::tools::mcp::client::http::HttpParts;
@@ -31,7 +32,11 @@ pub fn request(
     let mut headers = vec![("content-type", "application/x-www-form-urlencoded")];
     match client.method.as_str() {
         "client_secret_basic" => {
-            let plain = format!("{}:{}", form::escape(&client.id), form::escape(secret));
+            let plain = format!(
+                "{}:{}",
+                address::percent_encode(&client.id),
+                address::percent_encode(secret)
+            );
             basic = format!("Basic {}", BASE64_STANDARD.encode(plain));
             headers.push(("authorization", &basic));
         }

@@ -9,10 +9,10 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::adapter::Failure;
 use super::backoff::{doubled, with_jitter};
 use crate::base::error::Result;
 use crate::base::limits::channels::{MISSED_CHATS, MISSED_FAILURES, MISSED_FILE_BYTES};
+use crate::channels::kit::adapter::Failure;
 use crate::store::state::{Damaged, Policy, StateFile};
 
 /// The content of `state/missed-<channel>.json`.

@@ -3,9 +3,9 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use super::health::{Health, Task};
 use crate::base::clock::Clock;
 use crate::base::limits::channels::{FIRST_WAIT, LONGEST_BACKOFF, UNSET_CLOCK_WAIT};
+use crate::channels::kit::health::{Health, Task};
 use crate::sys::random;
 
 /// The failures of one task in a row.

@@ -1,13 +1,8 @@
-//! Names of channels, and names that anyone may choose: of people and of files.
+//! Names that anyone may choose: of people, of files and of commands.
 
 use crate::base::limits::channels::{FILE_ENDING_BYTES, FILE_NAME_BYTES, NAME_CHARS};
 use crate::text::{is_invisible, one_line};
 pub use crate::text::{is_newline, without_brackets};
-
-/// A channel as people know it, such as `Telegram`, by its name in addresses.
-pub fn title(channel: &str) -> &str {
-    super::table::find(channel).map_or(channel, |service| service.title)
-}
 
 /// The name of a person, a bot or a chat on one line of at most [`NAME_CHARS`] characters, safe in
 /// what the model reads. Where people read it, [`crate::text::markup::inline_code`] keeps it from
@@ -52,10 +47,46 @@ fn shorten(name: &str) -> String {
     [&name[..kept], ending].concat()
 }
 
+/// The text with a slash for the exclamation mark of a command: `!sh df` for `/sh df`. Some programs keep
+/// what begins with a slash for themselves.
+pub fn with_slash(text: &str) -> String {
+    let Some(rest) = text.strip_prefix('!') else {
+        return text.to_owned();
+    };
+    let word = rest.split_whitespace().next().unwrap_or_default();
+    let is_word = !rest.starts_with(char::is_whitespace)
+        && word.starts_with(|c: char| c.is_ascii_lowercase())
+        && word
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    match is_word {
+        true => format!("/{rest}"),
+        false => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn an_exclamation_mark_begins_a_command() {
+        for (text, expected) in [
+            ("!sh df -h", "/sh df -h"),
+            ("!help", "/help"),
+            ("!watch-list", "/watch-list"),
+            ("/sh df", "/sh df"),
+            ("!", "!"),
+            ("! no", "! no"),
+            ("!!", "!!"),
+            ("!Wow", "!Wow"),
+            ("!sh;rm", "!sh;rm"),
+            ("no!sh", "no!sh"),
+        ] {
+            assert_eq!(with_slash(text), expected);
+        }
+    }
 
     #[test]
     fn a_name_is_one_component_that_shows_itself() {

@@ -14,7 +14,7 @@ use crate::base::limits::channels::{
     CHOICE_REPLY_CHARS, CHOICES_TIME, CHOICES_USED, OFFER_TEXT_BYTES, OFFERS, OFFERS_IN_CHAT,
 };
 use crate::base::message::{Address, PressedMessage};
-use crate::channels::buttons::{self, Press};
+use crate::channels::kit::buttons::{self, Press};
 use crate::text::truncate_bytes;
 
 /// One choice of an offer: what a button would be elsewhere.

@@ -13,7 +13,7 @@ use crate::base::message::Address;
 
 pub use crate::text::markup::Piece;
 
-use super::intake::Intake;
+use super::sink::SharedSink;
 
 /// What a channel can do, and its limits.
 #[derive(Clone, Debug)]
@@ -235,7 +235,7 @@ pub trait Adapter: Send + Sync {
 
     /// Receives until `cancel` is raised, and passes everything on to `intake`. Runs on a thread of
     /// its own.
-    fn receive(&self, intake: Intake, heartbeat: Heartbeat, cancel: Cancel);
+    fn receive(&self, intake: SharedSink, heartbeat: Heartbeat, cancel: Cancel);
 }
 
 /// The calls of one worker, one after the other.

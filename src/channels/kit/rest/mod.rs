@@ -1,0 +1,4 @@
+//! What calls to a service's API share.
+
+pub mod multipart;
+pub mod rates;
