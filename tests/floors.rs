@@ -20,7 +20,7 @@ mod source;
 
 use std::path::Path;
 
-use house::{check_folders, check_source, files_beneath};
+use house::{check_folders, check_source, circles, files_beneath, neighbours};
 use prose::{check_document, check_strings};
 
 #[test]
@@ -34,6 +34,79 @@ fn every_room_imports_only_from_below() {
         faults.extend(check_source(path, text));
     }
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+/// The daemon's parts are all about one gateway, and each may still call another.
+const WITH_CIRCLES: &str = "gateway";
+
+#[test]
+fn within_a_room_imports_go_in_one_direction() {
+    let files = files_beneath(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let mut found = circles(&files);
+    found.retain(|circle| !circle.starts_with(WITH_CIRCLES));
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
+
+    let channels: Vec<&str> = peacrab::config::channels::names().collect();
+    assert!(channels.len() > 10, "{channels:?}");
+    let found = neighbours(&files, &channels);
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
+}
+
+#[test]
+fn circles_and_imports_of_a_neighbour_are_found_in_every_spelling() {
+    let room = |files: &[(&str, &str)]| {
+        let files = files
+            .iter()
+            .map(|(path, text)| (path.to_string(), text.to_string()));
+        files.collect()
+    };
+    for back in [
+        "use crate::tools::grep;",
+        "use crate::tools::{exec, grep::Found};",
+        "use super::grep::find;",
+        "use super::{exec, grep};",
+        "fn f() { super::grep::find() }",
+        "mod inner { use super::super::grep; }",
+    ] {
+        let files = room(&[
+            ("tools/grep.rs", "use super::web::fetch;"),
+            ("tools/web.rs", back),
+            ("tools/mod.rs", "pub mod grep; use web::fetch;"),
+        ]);
+        assert_eq!(circles(&files), ["tools: grep -> web -> grep"], "{back}");
+    }
+    let longer = room(&[
+        ("tools/a/mod.rs", "use super::b;"),
+        ("tools/b.rs", "use crate::tools::c::d;"),
+        ("tools/c/d.rs", "use super::super::a::inner;"),
+        ("agent/a.rs", "use super::b; use crate::tools::a;"),
+    ]);
+    assert_eq!(circles(&longer), ["tools: a -> b -> c -> a"]);
+    let fine = room(&[
+        (
+            "tools/grep.rs",
+            "use super::web::fetch; use crate::base::web;",
+        ),
+        (
+            "tools/web/mod.rs",
+            "mod grep; use self::grep::x; use super::Context;",
+        ),
+        ("tools/web/grep.rs", "use super::fetch; use super::grep::y;"),
+    ]);
+    assert!(circles(&fine).is_empty(), "{:?}", circles(&fine));
+
+    for text in [
+        "use super::super::irc::format;",
+        "use crate::channels::{irc, kit};",
+    ] {
+        let files = room(&[("channels/slack/event.rs", text)]);
+        assert_eq!(neighbours(&files, &["irc", "slack"]).len(), 1, "{text}");
+    }
+    let own = room(&[(
+        "channels/slack/event.rs",
+        "use crate::channels::{slack, kit}; use super::irc;",
+    )]);
+    assert!(neighbours(&own, &["irc", "slack"]).is_empty());
 }
 
 /// The faults of one source at this path.

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Agent;
-use super::commands::describe_changed;
+use super::{Agent, texts};
 use crate::base::access::Role;
 use crate::base::approval::{Answer, Question};
 use crate::base::cancel::Cancel;
@@ -11,6 +10,7 @@ use crate::base::chat::{InputAnswer, InputRequest, SendRequest, SpawnRequest};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::message::Envelope;
+use crate::text::markup::inline_code;
 
 /// What happens during a turn. Events are for display only and may be dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,4 +131,10 @@ pub trait TurnHost {
             "there is no agent {id:?} here that may be given tasks: leave `agent` out"
         )))
     }
+}
+
+/// What a chat is told of files of the prompt that a turn has changed.
+pub fn describe_changed(paths: &[String], language: Language) -> String {
+    let files: Vec<String> = paths.iter().map(|path| inline_code(path)).collect();
+    texts::prompt_changed(language, &files.join(texts::comma(language)))
 }

@@ -7,7 +7,7 @@ use super::Context;
 use super::compose::{check_agents, models_of, who_answers};
 use super::terminal::print;
 use crate::base::error::{Exit, Result};
-use crate::config::agents::Binding;
+use crate::config::schema::Binding;
 use crate::store::session::store;
 use crate::text::{count_of, escape_json, reveal};
 

@@ -13,7 +13,7 @@ use crate::base::clock::Clock;
 use crate::base::error::{Exit, Result};
 use crate::base::language::Language;
 use crate::base::limits::state::USAGE_DAYS;
-use crate::models::table::prices::PRICES_DATE;
+use crate::models::prices::PRICES_DATE;
 use crate::store::state::TokenUsage;
 use crate::store::state::usage::{ByModel, Day, sum};
 use crate::text::{format_tokens, reveal};

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::key::{Key, Kind};
 use super::resolve;
 use super::schema::{Config, GroupPolicy, SandboxChoice, ShellPlace};
-use super::table::{Key, Kind};
 use super::texts;
 use crate::base::limits::config as limits;
 use crate::text::ellipsize_chars;
@@ -21,6 +21,7 @@ use values::{
     is_host, is_id, is_name, is_proxy, is_readable_on_the_way, is_role, price_problem, wrong_role,
 };
 
+pub mod agents;
 mod commands;
 mod guards;
 mod quiet;
@@ -35,7 +36,7 @@ pub fn problem(key: &Key, path: &str, value: &Value, open: bool) -> Option<Strin
         return None;
     }
     if matches!(key.kind, Kind::Agents | Kind::Bindings) {
-        return super::agents::check::problem(key.kind, path, value, open);
+        return agents::problem(key.kind, path, value, open);
     }
     let shown = || safe_path(path.split('.'));
     if key.kind == Kind::Prices && value.is_object() {

@@ -1,9 +1,11 @@
 //! Paths in the home folder, and the command that reaches it from a shell.
 
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::agents::MAIN;
+use super::schema::MAIN;
 use super::texts;
 use crate::base::error::{Error, Result};
 use crate::base::limits::service::LOGIN_USER_MIN;
@@ -125,6 +127,22 @@ impl Home {
                 && (path.parent() != Some(self.path()) || device(path) != own)
         };
         real.filter(is_elsewhere).collect()
+    }
+
+    /// Takes the lock of the home's gateway; `None` while another process has it.
+    pub fn try_lock(&self) -> Result<Option<File>> {
+        let path = self.lock();
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).mode(0o600);
+        let opened = crate::sys::file::open_regular(&path, &mut options);
+        let mut file = opened.map_err(Error::io("open", &path))?;
+        if !crate::sys::file::try_lock(&file).map_err(Error::io("lock", &path))? {
+            return Ok(None);
+        }
+        file.set_len(0)
+            .and_then(|()| writeln!(file, "{}", std::process::id()))
+            .map_err(Error::io("write", &path))?;
+        Ok(Some(file))
     }
 
     /// The workspace: `agents.defaults.workspace`, else `workspace/`; links are followed.

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::agents::{self, MAIN};
+use super::agents::MAIN;
 use super::check;
+use super::key::Key;
 use super::resolve::{self, Outside};
 use super::schema::Config;
 use super::settings::{Setting, Settings, Source};
-use super::table::{self, Key};
+use super::table;
 use super::text::{edit, read as json_text};
 use super::texts;
 use crate::base::error::{Error, Result};
@@ -276,7 +277,7 @@ fn check_zone(settings: &mut Settings<'_>, file: &Path) {
 
 /// Every binding has to name an agent.
 fn check_bindings(settings: &mut Settings<'_>, file: &Path) {
-    let problem = agents::check::unknown_agent(&settings.values);
+    let problem = check::agents::unknown_agent(&settings.values);
     if let (Some(problem), Some(place)) = (problem, place_of(settings, BINDINGS_KEY, file)) {
         settings.problem(&place, &problem);
     }

@@ -4,6 +4,7 @@ pub mod agents;
 pub mod channels;
 pub mod check;
 pub mod home;
+pub mod key;
 pub mod load;
 pub mod nearest;
 pub mod resolve;

@@ -1,8 +1,7 @@
 //! What a name that does not exist probably means.
 
-use super::table::{
-    VARIABLE_JOINT, VARIABLE_PREFIX, camel_case, keys, names_within, section, upper_snake,
-};
+use super::key::{VARIABLE_JOINT, VARIABLE_PREFIX, camel_case, upper_snake};
+use super::table::{keys, names_within, section};
 use super::texts;
 use crate::base::limits::config as limits;
 

@@ -6,8 +6,8 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::Value;
 
 use super::agents;
+use super::key::{Key, Kind};
 use super::schema::Tools;
-use super::table::{Key, Kind};
 use super::texts;
 use crate::base::error::{Error, Result};
 use crate::sys::beneath::real_path;

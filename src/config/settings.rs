@@ -5,11 +5,11 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::agents;
 use super::check::{self, describe_value, safe_path};
+use super::key::{Key, Kind, VARIABLE_JOINT, VARIABLE_PREFIX};
 use super::nearest;
 use super::resolve::{self, Outside};
-use super::table::{self, Key, Kind, Place, VARIABLE_JOINT, VARIABLE_PREFIX, keys};
+use super::table::{self, Place, keys};
 use super::text::read;
 use super::text::scan::{self, Member};
 use super::texts;
@@ -226,7 +226,7 @@ impl<'a> Settings<'a> {
             for (known, own) in std::iter::zip(known, &own) {
                 let name = match known {
                     "*" => self.chosen_name(&names, own),
-                    _ if table::upper_snake(known) == *own => known.to_owned(),
+                    _ if super::key::upper_snake(known) == *own => known.to_owned(),
                     _ => return None,
                 };
                 names.push(name);
@@ -239,8 +239,11 @@ impl<'a> Settings<'a> {
         let inside = section
             .iter()
             .try_fold(&self.values, |values, name| values.get(name)?.as_object());
-        let known =
-            inside.and_then(|values| values.keys().find(|name| table::upper_name(name) == upper));
+        let known = inside.and_then(|values| {
+            values
+                .keys()
+                .find(|name| super::key::upper_name(name) == upper)
+        });
         known.cloned().unwrap_or_else(|| upper.to_ascii_lowercase())
     }
 
@@ -271,9 +274,9 @@ impl<'a> Settings<'a> {
                 ids_as_strings(ids)
             }
             Ok(value @ Value::Array(_)) => {
-                let mut value = agents::check::normalize(key.kind, value);
+                let mut value = check::agents::normalize(key.kind, value);
                 let open = self.outside.is_none();
-                for text in agents::check::drop_unusable(key.kind, &path, &mut value, open) {
+                for text in check::agents::drop_unusable(key.kind, &path, &mut value, open) {
                     self.ignore(place, &text);
                 }
                 value

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use super::table::Kind;
+use super::key::Kind;
 use crate::base::limits::config::PRICE_MAX;
 
 /// A path that leads to no setting.

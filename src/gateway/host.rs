@@ -13,7 +13,7 @@ use super::questions::Whom;
 use super::scheduler::WorkId;
 use super::tasks::{Parent, Task};
 use crate::agent::Agent;
-use crate::agent::commands::describe_changed;
+use crate::agent::host::describe_changed;
 use crate::agent::host::{TurnEvent, TurnHost, TurnOptions};
 use crate::base::access::Role;
 use crate::base::approval::{Answer, Question};

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::classify::{Failure, classify, classify_stated, page_title};
 use super::quirks::Quirks;
-use super::route::Route;
+use super::route::{Route, headers};
 use super::table::{Api, Format};
 use super::wire::Stage;
 use super::wire::body::Target;
@@ -15,7 +15,7 @@ use crate::base::error::{Error, Result};
 use crate::base::json::{self, Members};
 use crate::base::limits;
 use crate::net::http::sse::{Event, Parser};
-use crate::net::http::{Body, Client, error_of};
+use crate::net::http::{Body, Client, Settings, error_of};
 use openai::responses;
 
 mod estimate;
@@ -23,9 +23,6 @@ mod progress;
 pub mod signed;
 
 use progress::Progress;
-
-/// The version of Anthropic's API (<https://docs.claude.com/en/api/versioning>).
-const ANTHROPIC_VERSION: &str = "2023-06-01";
 
 /// Why there is no answer from a model.
 #[derive(Debug)]
@@ -195,28 +192,15 @@ impl Call<'_> {
     }
 }
 
-/// The headers of a request: the key as the format has it, and those of the configuration, which win.
-pub(super) fn headers(route: &Route) -> Vec<(&str, &str)> {
-    let extra = route.headers.iter();
-    let mut headers: Vec<_> = extra
-        .map(|(name, value)| (name.as_str(), value.expose()))
-        .collect();
-    let own: &[(&str, &str)] = match route.format {
-        Format::Anthropic => &[
-            ("anthropic-version", ANTHROPIC_VERSION),
-            ("x-api-key", route.key.expose()),
-        ],
-        _ => &[("authorization", route.bearer.expose())],
-    };
-    for (name, value) in own {
-        let is_set = headers
-            .iter()
-            .any(|(other, _)| other.eq_ignore_ascii_case(name));
-        if !is_set && !value.is_empty() {
-            headers.push((name, value));
-        }
+/// How a model of a route is asked.
+pub(super) fn settings(route: &Route) -> Settings {
+    Settings {
+        proxy: route.proxy.clone(),
+        // A question that is asked twice costs tokens at most.
+        may_repeat: true,
+        carries_secret: route.carries_secret(),
+        ..Settings::new(route.first_byte, route.idle)
     }
-    headers
 }
 
 /// What an error means that came before any of the answer.

@@ -10,10 +10,10 @@
 pub mod anthropic;
 pub mod call;
 pub mod classify;
-pub mod list;
 pub mod offers;
 pub mod offline;
 pub mod openai;
+pub mod prices;
 pub mod quirks;
 pub mod retry;
 pub mod route;
@@ -22,8 +22,8 @@ pub mod table;
 pub mod turn;
 pub mod wire;
 
-pub use list::{Models, ask_window};
 pub use quirks::window::Window;
+pub use turn::models::{Models, ask_window};
 pub use turn::{Answer, Progress, Turn};
 
 #[cfg(test)]

@@ -9,10 +9,9 @@ use serde::de::Error as _;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::call::{NoAnswer, before_the_answer, headers, signed};
+use super::call::{NoAnswer, before_the_answer, settings, signed};
 use super::classify::Failure;
-use super::list::settings;
-use super::route::Route;
+use super::route::{Route, headers};
 use crate::base::cancel::Cancel;
 use crate::base::chat::{Fault, ModelError};
 use crate::base::clock::Stopwatch;

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::table::prices::is_private;
 use super::table::{
     Api, Format, Known, OFFLINE, PROVIDERS, Prefix, find, known, list_names, nearest,
 };
@@ -459,6 +459,49 @@ fn format(wanted: ApiType, row: Option<&Known>) -> Format {
         ApiType::Anthropic => Format::Anthropic,
         ApiType::Offline => Format::Offline,
     }
+}
+
+/// Whether an address is on this machine or in a private network.
+pub fn is_private(base: &str) -> bool {
+    let rest = base.split_once("://").map_or(base, |(_, rest)| rest);
+    let server = rest.split(['/', '?']).next().unwrap_or_default();
+    let server = server.rsplit('@').next().unwrap_or_default();
+    let host = match server.strip_prefix('[') {
+        Some(address) => address.split(']').next().unwrap_or_default(),
+        None => server.split(':').next().unwrap_or_default(),
+    };
+    match host.parse() {
+        Ok(IpAddr::V4(address)) => address.is_loopback() || address.is_private(),
+        Ok(IpAddr::V6(address)) => address.is_loopback() || address.is_unique_local(),
+        Err(_) => host.eq_ignore_ascii_case("localhost") || host.ends_with(".local"),
+    }
+}
+
+/// The version of Anthropic's API (<https://docs.claude.com/en/api/versioning>).
+const ANTHROPIC_VERSION: &str = "2023-06-01";
+
+/// The headers of a request: the key as the format has it, and those of the configuration, which win.
+pub(super) fn headers(route: &Route) -> Vec<(&str, &str)> {
+    let extra = route.headers.iter();
+    let mut headers: Vec<_> = extra
+        .map(|(name, value)| (name.as_str(), value.expose()))
+        .collect();
+    let own: &[(&str, &str)] = match route.format {
+        Format::Anthropic => &[
+            ("anthropic-version", ANTHROPIC_VERSION),
+            ("x-api-key", route.key.expose()),
+        ],
+        _ => &[("authorization", route.bearer.expose())],
+    };
+    for (name, value) in own {
+        let is_set = headers
+            .iter()
+            .any(|(other, _)| other.eq_ignore_ascii_case(name));
+        if !is_set && !value.is_empty() {
+            headers.push((name, value));
+        }
+    }
+    headers
 }
 
 #[cfg(test)]

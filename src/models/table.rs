@@ -3,9 +3,6 @@
 use crate::base::limits::models::{NAME_CHARS, SLIP_CHARS};
 use crate::models::signin::Service;
 
-pub mod prices;
-mod rows;
-
 /// A wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {

@@ -1,23 +1,25 @@
 //! Asks the models one after the other until one answers.
 
+pub mod models;
+
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::call::{Call, NoAnswer, signed};
 use super::classify::Failure;
-use super::list::{Candidate, Models, random};
 use super::offers;
 use super::offline;
+use super::prices::charge;
 use super::quirks::window::{self, Window};
 use super::retry::{self, Failed};
 use super::route::Route;
 use super::table::OFFLINE;
-use super::table::prices::charge;
 use crate::base::cancel::Cancel;
 use crate::base::chat::{Fault, ModelError, Reply, Request, Usage};
 use crate::base::error::{Error, Result};
 use crate::base::limits::models::{LEARNINGS, RETRIES, WINDOW_ASKS_MAX};
 use crate::net::http::{Client, PooledClient};
+use models::{Candidate, Models, random};
 
 /// What happens while a question is being answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,6 +15,7 @@ pub mod memory;
 mod message;
 mod registry;
 mod results;
+pub mod schema;
 pub mod skills;
 mod spawn;
 pub mod watch;

@@ -1,6 +1,6 @@
 //! The floors, and the rules for sources and folders.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -161,13 +161,20 @@ fn check_imports(path: &str, room: &str, words: &[Word]) -> Vec<String> {
         .collect()
 }
 
-/// The rooms that a source names: after `crate::`, or after enough `super::` to reach the root.
+/// The first part of each path that a source names from the root: after `crate::`, or after enough `super::`.
 fn imports(path: &str, words: &[Word]) -> Vec<Word> {
-    let depth_of_file = path
+    parts(path, words, 0)
+}
+
+/// The part at `depth` of each path that a source names and that leads through the first `depth` parts of its own: 0 for
+/// rooms, 1 for the modules of its room.
+fn parts(path: &str, words: &[Word], depth_of_part: usize) -> Vec<Word> {
+    let own: Vec<&str> = path
         .trim_end_matches(".rs")
         .trim_end_matches("/mod")
         .split('/')
-        .count();
+        .collect();
+    let shared = &own[..depth_of_part.min(own.len())];
     let mut modules = Vec::new();
     let mut found = Vec::new();
     let mut at = 0;
@@ -175,20 +182,89 @@ fn imports(path: &str, words: &[Word]) -> Vec<Word> {
         match words[at].text.as_str() {
             "{" => modules.push(at >= 2 && words[at - 2].text == "mod"),
             "}" => drop(modules.pop()),
-            "crate" => found.extend(after_colons(words, at + 1)),
+            "crate" => found.extend(behind(words, at + 1, shared)),
             "super" => {
-                let depth = depth_of_file + modules.iter().filter(|is_module| **is_module).count();
+                let depth = own.len() + modules.iter().filter(|is_module| **is_module).count();
                 let mut ups = 1;
                 while same(&words[at + 1..], &[":", ":", "super"]) {
                     (ups, at) = (ups + 1, at + 3);
                 }
                 if ups >= depth {
+                    found.extend(behind(words, at + 1, shared));
+                } else if depth - ups == shared.len() {
                     found.extend(after_colons(words, at + 1));
                 }
             }
             _ => {}
         }
         at += 1;
+    }
+    found
+}
+
+/// The segments that follow these modules.
+fn behind(words: &[Word], at: usize, modules: &[&str]) -> Vec<Word> {
+    let mut at = at;
+    for module in modules {
+        if !same(&words[at..], &[":", ":", module]) {
+            return Vec::new();
+        }
+        at += 3;
+    }
+    after_colons(words, at)
+}
+
+/// Circles of imports among the modules of a room, as `room: a -> b -> a`. What is in the room's own file belongs to none.
+pub fn circles(files: &BTreeMap<String, String>) -> Vec<String> {
+    let mut imported: BTreeMap<(&str, &str), BTreeSet<String>> = BTreeMap::new();
+    for (path, text) in files {
+        let mut names = path.split('/');
+        if let (Some(room), Some(module)) = (names.next(), names.next()) {
+            let module = module.trim_end_matches(".rs");
+            let to = imported.entry((room, module)).or_default();
+            to.extend(
+                parts(path, &words(text), 1)
+                    .into_iter()
+                    .map(|part| part.text),
+            );
+        }
+    }
+    let mut found = Vec::new();
+    for (room, module) in imported.keys() {
+        let mut ways = vec![vec![*module]];
+        let mut seen = BTreeSet::new();
+        while let Some(way) = ways.pop() {
+            let to = imported.get(&(*room, way[way.len() - 1]));
+            for next in to.into_iter().flatten().map(String::as_str) {
+                if next == *module && way.len() > 1 {
+                    // Each circle once: from its first module.
+                    if way.iter().all(|one| *one >= *module) {
+                        found.push(format!("{room}: {} -> {module}", way.join(" -> ")));
+                    }
+                } else if next != *module && seen.insert(next) {
+                    ways.push([way.as_slice(), &[next]].concat());
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Imports from one channel into another: what they share is in the kit.
+pub fn neighbours(files: &BTreeMap<String, String>, channels: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (path, text) in files {
+        let own = path
+            .strip_prefix("channels/")
+            .and_then(|rest| rest.split('/').next());
+        let Some(own) = own.filter(|own| channels.contains(own)) else {
+            continue;
+        };
+        for part in parts(path, &words(text), 1) {
+            if part.text != own && channels.contains(&&*part.text) {
+                found.push(format!("{path}:{}: imports {}", part.line, part.text));
+            }
+        }
     }
     found
 }

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use crate::agent::{Agent, texts};
 use crate::base::error::Result;
-use crate::base::language::Language;
 use crate::base::limits::memory::SHOWN_CHARS;
 use crate::store::memory::Memory;
 use crate::store::memory::search::Query;
@@ -108,10 +107,4 @@ impl Agent {
             None => texts::no_change(language).to_owned(),
         })
     }
-}
-
-/// What a chat is told of files of the prompt that a turn has changed.
-pub fn describe_changed(paths: &[String], language: Language) -> String {
-    let files: Vec<String> = paths.iter().map(|path| inline_code(path)).collect();
-    texts::prompt_changed(language, &files.join(texts::comma(language)))
 }

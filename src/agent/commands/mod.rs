@@ -27,7 +27,6 @@ mod think;
 pub mod usage;
 
 pub use compact::{describe_compacted, nothing_to_compact};
-pub use memory::describe_changed;
 pub use table::{
     COMMANDS, Command, Listed, REMINDER_BUTTONS, Reader, Row, Slash, Surface, When, format_help,
     list_commands, may_use, parse, typed_command, unknown_command,

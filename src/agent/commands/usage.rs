@@ -11,7 +11,7 @@ use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::message::SessionKey;
 use crate::models::Models;
-use crate::models::table::prices::{PRICES_DATE, PriceKnown};
+use crate::models::prices::{PRICES_DATE, PriceKnown};
 use crate::store::state::LastTurn;
 use crate::store::state::usage::{ByModel, Day};
 use crate::text::markup::inline_code;

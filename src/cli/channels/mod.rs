@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 
 use super::Context;
 use super::send::hand_over;
-use super::send::texts::invalid_chat;
+use super::send::texts::{invalid_chat, unknown_channel};
 use super::terminal::interrupt::Foreground;
 use super::terminal::print;
 use crate::base::access::Role;
@@ -105,7 +105,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
 
 /// The channel of this name, in the words of the table; the error lists all channels.
 fn service(name: &str) -> Result<&'static Service> {
-    table::find(name).ok_or_else(|| Error::Usage(texts::unknown_channel(name)))
+    table::find(name).ok_or_else(|| Error::Usage(unknown_channel(name)))
 }
 
 fn list(context: &Context, loaded: &Loaded) -> Result<Exit> {

@@ -7,7 +7,6 @@ use crate::base::error::Error;
 use crate::base::message::Address;
 use crate::channels::kit::service::Need;
 use crate::channels::table::title;
-use crate::config::channels;
 use crate::store::state::pairing::{Offer, Paired};
 use crate::text::{count_of, one_line};
 
@@ -40,16 +39,6 @@ pub fn lacks(name: &str, need: &Need) -> String {
 /// A channel whose settings are all it takes.
 pub(super) fn needs_no_login(title: &str, name: &str) -> String {
     format!("{title} needs no login. Set it up with `peacrab onboard --channel {name}`.")
-}
-
-/// A channel that there is not.
-pub fn unknown_channel(name: &str) -> String {
-    let known: Vec<&str> = channels::names().collect();
-    format!(
-        "Unknown channel {:?}. Known channels: {}.",
-        one_line(name, usize::MAX),
-        known.join(", ")
-    )
 }
 
 /// The address of a chat that is named with or without its channel.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
-use crate::config::agents::check;
+use crate::config::check::agents as check;
 use crate::config::{Home, Loaded, texts};
 use crate::sys::beneath::real_path;
 use crate::sys::file::private_folder;

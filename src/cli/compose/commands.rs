@@ -7,12 +7,12 @@ use super::agents::workspaces_of_others;
 use crate::base::clock::Clock;
 use crate::base::error::Result;
 use crate::cli::Context;
-use crate::cli::service::account;
 use crate::config::resolve::{Folder, Folders};
 use crate::config::schema::{SandboxChoice, Tools};
 use crate::config::{Home, Loaded};
 use crate::sandbox::confine::{Exec, Hold, SandboxMode, Settings};
 use crate::store::state::{Approvals, Audit, ShellMemory};
+use crate::sys::host::account;
 use crate::tools::commands::{Commands, Records};
 
 /// The command tools of the model; `None` when the configuration turns commands off.

@@ -9,8 +9,9 @@ use super::{find_setting, masked, texts};
 use crate::base::error::{Error, Result};
 use crate::cli::terminal::print;
 use crate::cli::{Context, service};
+use crate::config::key::Key;
 use crate::config::load::{load_text, save, text_with, text_without};
-use crate::config::table::{self, Key};
+use crate::config::table;
 use crate::gateway::control;
 
 /// Sets a setting in the file. null resets it, unless null is one of its values.

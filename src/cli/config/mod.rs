@@ -17,8 +17,9 @@ use crate::base::limits::cli::IGNORED_SHOWN;
 use crate::base::secret::Secret;
 use crate::config::agents::table::members;
 use crate::config::check::{Installation, safe_path, weaknesses};
+use crate::config::key::Key;
 use crate::config::settings::{Source, insert};
-use crate::config::table::{self, Key, keys};
+use crate::config::table::{self, keys};
 use crate::config::{Loaded, nearest, texts as config_texts};
 
 /// `peacrab config …`

@@ -96,7 +96,7 @@ impl Context {
         Alone::prove()
             .and_then(|alone| become_user(alone, owner.uid(), owner.gid()))
             .map_err(Error::io("become the owner of", home))?;
-        if let Some(account) = service::account::own() {
+        if let Some(account) = crate::sys::host::account::own() {
             let home = account.home.display().to_string();
             self.environment.insert("HOME".to_owned(), home);
         }

@@ -3,9 +3,7 @@
 mod greeting;
 pub mod reload;
 
-use std::fs::{File, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -222,7 +220,7 @@ pub fn check_channels(channels: &Channels) -> Result<()> {
 fn take_lock(home: &Home) -> Result<File> {
     let watch = Stopwatch::start();
     loop {
-        if let Some(file) = try_lock(home)? {
+        if let Some(file) = home.try_lock()? {
             return Ok(file);
         }
         if watch.elapsed() >= LOCK_TIME {
@@ -235,22 +233,6 @@ fn take_lock(home: &Home) -> Result<File> {
         "A gateway is already running in this home (process {}). Stop it first, or use another home with --home.",
         String::from_utf8_lossy(&pid).trim()
     )))
-}
-
-/// Takes the lock of the home's gateway; `None` while another process has it.
-pub fn try_lock(home: &Home) -> Result<Option<File>> {
-    let path = home.lock();
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).mode(0o600);
-    let opened = sys::file::open_regular(&path, &mut options);
-    let mut file = opened.map_err(Error::io("open", &path))?;
-    if !sys::file::try_lock(&file).map_err(Error::io("lock", &path))? {
-        return Ok(None);
-    }
-    file.set_len(0)
-        .and_then(|()| writeln!(file, "{}", std::process::id()))
-        .map_err(Error::io("write", &path))?;
-    Ok(Some(file))
 }
 
 /// Replaces this process by a new run of the program, with the same arguments and environment. Returns

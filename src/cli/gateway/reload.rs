@@ -357,7 +357,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::config::table::{Key, Kind, keys};
+    use crate::config::key::{Key, Kind};
+    use crate::config::table::keys;
 
     #[test]
     fn what_needs_a_restart_is_in_the_table_of_settings() {

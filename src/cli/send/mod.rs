@@ -20,7 +20,6 @@ use crate::base::limits::gateway::SEND_LOCK_TIME;
 use crate::base::limits::tools::{FILES_SENT, SHELL_CHARS};
 use crate::base::message::{Address, NAME_MARK, OutgoingMessage};
 use crate::channels::{table, telegram};
-use crate::cli::channels::texts::unknown_channel;
 use crate::config::channels::Bot;
 use crate::config::{Home, Loaded};
 use crate::gateway::control::{self, Request};
@@ -115,7 +114,7 @@ pub(super) fn hand_over(home: &Home, request: Request) -> Result<String> {
         if let Some(outcome) = control::ask(&home.control(), &request)? {
             return Ok(outcome);
         }
-        if let Some(lock) = super::gateway::try_lock(home)? {
+        if let Some(lock) = home.try_lock()? {
             let stored = store(home, request);
             let _ = sys::file::unlock(&lock);
             return stored.map(|()| texts::QUEUED.to_owned());
@@ -147,7 +146,7 @@ fn find_chat(loaded: &Loaded, arguments: &Arguments) -> Result<Option<Address>> 
         (None, None) => enabled.map_or(telegram::NAME, |bot| bot.name),
     };
     let Some(bot) = loaded.config.channels.named(channel) else {
-        return Err(Error::Usage(unknown_channel(channel)));
+        return Err(Error::Usage(texts::unknown_channel(channel)));
     };
     if !bot.enabled {
         return Err(texts::disabled_channel(channel));

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 
 use crate::base::error::Error;
+use crate::config::channels;
+use crate::text::one_line;
 
 /// The gateway has stored the message, or nothing runs that could send it.
 pub const QUEUED: &str = "Queued: no gateway is running. It will be sent when one starts.";
@@ -53,4 +55,14 @@ pub fn too_many_files(limit: impl Display) -> Error {
 /// Something has the home's lock and does not answer.
 pub fn no_answer() -> Error {
     Error::Failed("The gateway is not answering. Try again.".to_owned())
+}
+
+/// A channel that there is not.
+pub fn unknown_channel(name: &str) -> String {
+    let known: Vec<&str> = channels::names().collect();
+    format!(
+        "Unknown channel {:?}. Known channels: {}.",
+        one_line(name, usize::MAX),
+        known.join(", ")
+    )
 }

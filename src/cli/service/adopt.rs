@@ -2,17 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use super::account::Account;
 use super::unit::{Profile, Scope, is_hidden};
 use super::{Plan, manager, texts};
 use crate::base::error::{Error, Result};
 use crate::cli::Context;
-use crate::cli::gateway::try_lock;
 use crate::cli::terminal::print;
 use crate::config::Home;
 use crate::config::load::load_text;
 use crate::sys::environment::Environment;
 use crate::sys::file;
+use crate::sys::host::account::{self, Account};
 
 /// Adopts the home that `--adopt` names, or one that is found and that the user wants.
 pub fn adopt(context: &Context, plan: &Plan, named: Option<&Path>) -> Result<()> {
@@ -57,7 +56,7 @@ pub fn adopt(context: &Context, plan: &Plan, named: Option<&Path>) -> Result<()>
 fn find(context: &Context, plan: &Plan) -> Option<PathBuf> {
     let own = context.home().ok().map(|home| home.path().to_owned());
     let caller = super::variable(context, "SUDO_USER")
-        .and_then(super::account::find)
+        .and_then(account::find)
         .map(|account| account.home.join(".peacrab"));
     [own, caller]
         .into_iter()
@@ -68,7 +67,7 @@ fn find(context: &Context, plan: &Plan) -> Option<PathBuf> {
 /// Copies the home beside its new place and then moves it there, so that it is there whole or not at all.
 fn copy(from: &Path, plan: &Plan) -> Result<()> {
     let old = Home::find(Some(from), |_| None)?;
-    let Some(lock) = try_lock(&old)? else {
+    let Some(lock) = old.try_lock()? else {
         return Err(Error::Failed(texts::home_is_in_use(from)));
     };
     let copy = plan.home.with_extension("new");

@@ -3,7 +3,6 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::account::Account;
 use super::manager::{self, NAME, NotDone};
 use super::unit::{Profile, SYSUSERS, Scope, is_hidden};
 use super::updates::{self, PATH_UNIT};
@@ -17,6 +16,7 @@ use crate::cli::Context;
 use crate::cli::terminal::print;
 use crate::sys;
 use crate::sys::file;
+use crate::sys::host::account::Account;
 
 /// Unit files contain no secrets.
 const UNIT_MODE: u32 = 0o644;

@@ -1,6 +1,5 @@
 //! `peacrab service`: the systemd unit that keeps the gateway running.
 
-pub(in crate::cli) mod account;
 mod adopt;
 mod apparmor;
 mod install;
@@ -21,7 +20,7 @@ use crate::base::error::{Error, Exit, Result};
 use crate::base::limits::service as limits;
 use crate::config::Home;
 use crate::sys;
-use account::Account;
+use crate::sys::host::account::{self, Account};
 use manager::NAME;
 pub use status::is_running;
 use unit::Unit;

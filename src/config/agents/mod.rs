@@ -3,66 +3,14 @@
 //! `main` is always there, with the places of an installation without a list. The default agent serves
 //! what no binding claims: it is `main`, unless another entry of the list says `"default": true`.
 
-pub mod check;
 pub mod table;
 
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::schema::{AgentDefaults, Agents, Config};
+pub use super::schema::MAIN;
+use super::schema::{AgentDefaults, AgentEntry, Agents, Config};
 use crate::base::message::{Address, Envelope};
 use table::INHERITED;
-
-/// The id of the agent that is always there.
-pub const MAIN: &str = "main";
-
-/// An entry of `agents.list`. Its members have been checked against the table.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(transparent)]
-pub struct AgentEntry(Map<String, Value>);
-
-impl AgentEntry {
-    /// Its id.
-    pub fn id(&self) -> &str {
-        self.text("id")
-    }
-
-    /// Whether it is to be the default agent.
-    fn is_default(&self) -> bool {
-        self.0.get("default") == Some(&Value::Bool(true))
-    }
-
-    fn text(&self, name: &str) -> &str {
-        self.0.get(name).and_then(Value::as_str).unwrap_or_default()
-    }
-}
-
-/// An entry of `agents.bindings`: the messages that an agent serves. What is empty fits every message.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct Binding {
-    /// The agent's id.
-    pub agent: String,
-    /// The channel's name.
-    pub channel: String,
-    /// The chat's id; `CHAT:THREAD` for one of its threads or topics.
-    pub chat: String,
-    /// The id of the person in a private chat. A group is one conversation, with one agent for everyone in
-    /// it, so a binding with a sender never fits a group.
-    pub sender: String,
-}
-
-impl Binding {
-    fn fits(&self, chat: &Address, person: Option<&str>) -> bool {
-        let is_chat = || match chat.thread.as_ref() {
-            Some(thread) => self.chat == format!("{}:{thread}", chat.chat),
-            None => false,
-        };
-        (self.channel.is_empty() || self.channel == chat.channel)
-            && (self.chat.is_empty() || self.chat == chat.chat || is_chat())
-            && (self.sender.is_empty() || person == Some(self.sender.as_str()))
-    }
-}
 
 /// An agent, with everything that the configuration says of it.
 #[derive(Clone, Debug)]
@@ -142,7 +90,7 @@ impl Agents {
         let id = entry.id();
         let mut settings = self.defaults.clone();
         if let Ok(Value::Object(mut values)) = serde_json::to_value(&self.defaults) {
-            let own = entry.0.iter();
+            let own = entry.members().iter();
             let own = own.filter(|(name, _)| INHERITED.contains(&name.as_str()));
             values.extend(own.map(|(name, value)| (name.clone(), value.clone())));
             if let Ok(changed) = serde_json::from_value(Value::Object(values)) {

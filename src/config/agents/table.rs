@@ -1,7 +1,8 @@
 //! The table of the members of `agents.list` and `agents.bindings`.
 
 use crate::config::channels::NAMES;
-use crate::config::table::{Key, Kind, key, keys};
+use crate::config::key::{Key, Kind, key};
+use crate::config::table::keys;
 
 /// The settings of `agents.defaults` that an entry of `agents.list` may have too.
 pub const INHERITED: [&str; 11] = [

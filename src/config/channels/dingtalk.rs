@@ -1,7 +1,7 @@
 //! DingTalk.
 
 use super::{channel_keys, own, usual};
-use crate::config::table::Kind::{NamedRoles, Names, Secret, Text, Url};
+use crate::config::key::Kind::{NamedRoles, Names, Secret, Text, Url};
 
 channel_keys!("dingtalk", "DingTalk", ids: (Names, NamedRoles, "staff ids, such as manager1234"), [
     own!("dingtalk", "clientId", Text, r#""""#, "The app's Client ID (formerly AppKey), from https://open-dev.dingtalk.com."),

@@ -1,7 +1,7 @@
 //! Discord.
 
 use super::{channel_keys, own, usual};
-use crate::config::table::Kind::{Ids, Roles, Secret, Url};
+use crate::config::key::Kind::{Ids, Roles, Secret, Url};
 
 channel_keys!("discord", "Discord", ids: (Ids, Roles, "numeric user ids, or user names with an @"), [
     own!("discord", "token", Secret, r#""""#, "The bot's token, from the page \"Bot\" of your application at https://discord.com/developers/applications. ${NAME} reads it from the environment, file:PATH from a file."),

@@ -1,7 +1,7 @@
 //! E-mail.
 
 use super::{channel_keys, own};
-use crate::config::table::Kind::{Flag, NamedRoles, Names, Secret, Text, Whole};
+use crate::config::key::Kind::{Flag, NamedRoles, Names, Secret, Text, Whole};
 
 channel_keys!("email", "your mailbox", ids: (Names, NamedRoles, "addresses, such as ana@example.org"), [
     own!("email", "consentGranted", Flag, "false", "Required: that the owner of the mailbox agrees that the agent reads it and answers from it."),

@@ -1,7 +1,7 @@
 //! Feishu and Lark.
 
 use super::{channel_keys, own, usual};
-use crate::config::table::Kind::{Choice, NamedRoles, Names, Secret, Text, Url};
+use crate::config::key::Kind::{Choice, NamedRoles, Names, Secret, Text, Url};
 
 channel_keys!("feishu", "Feishu or Lark", ids: (Names, NamedRoles, "open ids, such as ou_…"), [
     own!("feishu", "appId", Text, r#""""#, "The app's id (cli_…), from https://open.feishu.cn/app or https://open.larksuite.com/app."),

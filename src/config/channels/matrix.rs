@@ -1,7 +1,7 @@
 //! Matrix.
 
 use super::{channel_keys, own, usual};
-use crate::config::table::Kind::{Flag, NamedRoles, Names, Secret, Text, Texts, Url, Whole};
+use crate::config::key::Kind::{Flag, NamedRoles, Names, Secret, Text, Texts, Url, Whole};
 
 channel_keys!("matrix", "Matrix", ids: (Names, NamedRoles, "user ids, such as @ana:example.org"), [
     own!("matrix", "homeserver", Url, r#""""#, "URL of the bot's homeserver without a path, such as https://matrix.org, or of a proxy before it, such as pantalaimon."),

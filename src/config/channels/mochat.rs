@@ -1,6 +1,6 @@
 //! WhatsApp, MoChat, IRC, and the local channel.
 
-use crate::config::table::Key;
+use crate::config::key::Key;
 
 /// WhatsApp, by nanobot's bridge.
 pub(super) static WHATSAPP: &[Key] = whatsapp::KEYS;
@@ -13,7 +13,7 @@ pub(super) static IRC: &[Key] = irc::KEYS;
 
 mod whatsapp {
     use crate::config::channels::{channel_keys, own, usual};
-    use crate::config::table::Kind::{NamedRoles, Names, Secret, Text, Texts};
+    use crate::config::key::Kind::{NamedRoles, Names, Secret, Text, Texts};
 
     channel_keys!("whatsapp", "WhatsApp", ids: (Names, NamedRoles, "phone numbers with the country code and without +"), [
         own!("whatsapp", "bridgeUrl", Text, r#""ws://localhost:3001""#, "URL of the WhatsApp bridge."),
@@ -26,7 +26,7 @@ mod whatsapp {
 
 mod own_server {
     use crate::config::channels::{channel_keys, own, usual};
-    use crate::config::table::Kind::{NamedRoles, Names, Secret, Text, Texts, Url, Whole};
+    use crate::config::key::Kind::{NamedRoles, Names, Secret, Text, Texts, Url, Whole};
 
     channel_keys!("mochat", "MoChat", ids: (Names, NamedRoles, "user ids"), [
         own!("mochat", "baseUrl", Url, r#""https://mochat.io""#, "URL of the server."),
@@ -42,7 +42,7 @@ mod own_server {
 
 mod irc {
     use crate::config::channels::{channel_keys, own, usual};
-    use crate::config::table::Kind::{Flag, NamedRoles, Names, Secret, Text, Texts, Whole};
+    use crate::config::key::Kind::{Flag, NamedRoles, Names, Secret, Text, Texts, Whole};
 
     channel_keys!("irc", "IRC", ids: (Names, NamedRoles, "services accounts, such as ana, or masks, such as ana!*@home.example.org; never nicks, which anyone can take"), [
         own!("irc", "server", Text, r#""""#, "Host name of the server, such as irc.libera.chat."),
@@ -63,7 +63,7 @@ mod irc {
 
 mod local {
     use crate::config::channels::{channel_keys, own, usual};
-    use crate::config::table::Kind::{NamedRoles, Names, Path};
+    use crate::config::key::Kind::{NamedRoles, Names, Path};
 
     channel_keys!("local", "programs on this machine", ids: (Names, NamedRoles, "the ids that the programs give"), [
         own!("local", "socket", Path, r#""""#, "Path of the Unix socket, in a folder that exists and that the agent cannot reach. Empty: state/local.sock in the home folder."),

@@ -20,7 +20,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use super::table::Key;
+use super::key::Key;
 use crate::base::access::{Role, Rules};
 use crate::base::secret::Secret;
 
@@ -67,11 +67,11 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 macro_rules! channel_keys {
     ($name:literal, $title:literal, ids: ($ids:expr, $roles:expr, $who:literal), [$($own:expr),* $(,)?]) => {
         #[rustfmt::skip]
-        pub(super) static KEYS: &[crate::config::table::Key] = &[
-            crate::config::table::key(concat!("channels.", $name, ".enabled"), crate::config::table::Kind::Flag, "false", concat!("Connect to ", $title, " when `peacrab gateway` runs.")),
-            crate::config::table::key(concat!("channels.", $name, ".allowFrom"), $ids, "[]", concat!("Who may use the bot: ", $who, ". Empty: only people who were paired; *: everyone.")),
-            crate::config::table::key(concat!("channels.", $name, ".roles"), $roles, "{}", concat!("What people may do: {\"ID\": \"owner\"}, by ", $who, ". owner: everything; user: talk with the agent, whose tools work in the sandbox, while an owner answers questions; guest: only talk. A person with an entry has access; people in allowFrom and paired ones without an entry are owners. The entry of a group, by its id, is the highest role there, except for owners with an entry of their own.")),
-            crate::config::table::key(concat!("channels.", $name, ".defaultRole"), crate::config::table::Kind::Choice(&["guest", "user"]), r#""user""#, "Role of people who have access only because allowFrom contains *."),
+        pub(super) static KEYS: &[crate::config::key::Key] = &[
+            crate::config::key::key(concat!("channels.", $name, ".enabled"), crate::config::key::Kind::Flag, "false", concat!("Connect to ", $title, " when `peacrab gateway` runs.")),
+            crate::config::key::key(concat!("channels.", $name, ".allowFrom"), $ids, "[]", concat!("Who may use the bot: ", $who, ". Empty: only people who were paired; *: everyone.")),
+            crate::config::key::key(concat!("channels.", $name, ".roles"), $roles, "{}", concat!("What people may do: {\"ID\": \"owner\"}, by ", $who, ". owner: everything; user: talk with the agent, whose tools work in the sandbox, while an owner answers questions; guest: only talk. A person with an entry has access; people in allowFrom and paired ones without an entry are owners. The entry of a group, by its id, is the highest role there, except for owners with an entry of their own.")),
+            crate::config::key::key(concat!("channels.", $name, ".defaultRole"), crate::config::key::Kind::Choice(&["guest", "user"]), r#""user""#, "Role of people who have access only because allowFrom contains *."),
             $($own),*
         ];
     };
@@ -81,7 +81,7 @@ use channel_keys;
 /// A row of a channel's own.
 macro_rules! own {
     ($name:literal, $key:literal, $kind:expr, $default:expr, $meaning:expr) => {
-        crate::config::table::key(
+        crate::config::key::key(
             concat!("channels.", $name, ".", $key),
             $kind,
             $default,
@@ -97,7 +97,7 @@ macro_rules! usual {
         own!(
             $name,
             "proxy",
-            crate::config::table::Kind::Secret,
+            crate::config::key::Kind::Secret,
             "null",
             "URL of a proxy. null uses HTTPS_PROXY and the like from the environment."
         )
@@ -107,7 +107,7 @@ macro_rules! usual {
         own!(
             $name,
             "replyToMessage",
-            crate::config::table::Kind::Flag,
+            crate::config::key::Kind::Flag,
             "false",
             "Send answers as replies to the message that they answer."
         )
@@ -116,7 +116,7 @@ macro_rules! usual {
         own!(
             $name,
             "streaming",
-            crate::config::table::Kind::Flag,
+            crate::config::key::Kind::Flag,
             "true",
             "Show answers while they are being written, by editing one message."
         )
@@ -125,7 +125,7 @@ macro_rules! usual {
         own!(
             $name,
             "streamEditIntervalMs",
-            crate::config::table::Kind::Whole(300, 60_000),
+            crate::config::key::Kind::Whole(300, 60_000),
             "1000",
             "Shortest time between two edits of an answer that is being written, in milliseconds."
         )
@@ -134,7 +134,7 @@ macro_rules! usual {
         own!(
             $name,
             "reactEmoji",
-            crate::config::table::Kind::Text,
+            crate::config::key::Kind::Text,
             $default,
             "Reaction that a message gets when it was accepted. Empty: none."
         )
@@ -143,7 +143,7 @@ macro_rules! usual {
         own!(
             $name,
             "groupPolicy",
-            crate::config::table::Kind::Choice(&["mention", "open", "off"]),
+            crate::config::key::Kind::Choice(&["mention", "open", "off"]),
             r#""mention""#,
             $meaning
         )

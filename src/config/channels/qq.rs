@@ -1,7 +1,7 @@
 //! QQ.
 
 use super::{channel_keys, own, usual};
-use crate::config::table::Kind::{Flag, NamedRoles, Names, Secret, Text, Url};
+use crate::config::key::Kind::{Flag, NamedRoles, Names, Secret, Text, Url};
 
 channel_keys!("qq", "QQ", ids: (Names, NamedRoles, "open ids"), [
     own!("qq", "appId", Text, r#""""#, "The bot's AppID, from https://q.qq.com."),

@@ -1,7 +1,7 @@
 //! Slack.
 
 use super::{channel_keys, own, usual};
-use crate::config::table::Kind::{Choice, Flag, NamedRoles, Names, Secret, Url};
+use crate::config::key::Kind::{Choice, Flag, NamedRoles, Names, Secret, Url};
 
 channel_keys!("slack", "Slack", ids: (Names, NamedRoles, "member ids, such as U012AB3CD"), [
     own!("slack", "botToken", Secret, r#""""#, "The bot's token (xoxb-…), from the page \"OAuth & Permissions\" of your app. ${NAME} reads it from the environment, file:PATH from a file."),

@@ -1,7 +1,7 @@
 //! Telegram.
 
 use super::{channel_keys, own, usual};
-use crate::config::table::Kind::{Ids, Roles, Secret, Url};
+use crate::config::key::Kind::{Ids, Roles, Secret, Url};
 
 channel_keys!("telegram", "Telegram", ids: (Ids, Roles, "numeric user ids, or user names with an @"), [
     own!("telegram", "token", Secret, r#""""#, "The bot's token, from @BotFather. ${NAME} reads it from the environment, file:PATH from a file."),

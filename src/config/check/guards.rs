@@ -1,7 +1,7 @@
 //! What a wrong value of a setting does: it stops the program, takes a section with it, or gives way to the
 //! default. Pure.
 
-use crate::config::table::{Key, Kind};
+use crate::config::key::{Key, Kind};
 
 impl Key {
     /// Whether a wrong value stops the program, because its default could be unsafe: the setting says who has

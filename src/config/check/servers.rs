@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use super::SECRET_NAMES;
 use crate::base::limits::config::SECRET_NAME_BYTES;
 use crate::base::limits::mcp::{SERVER_NAME_BYTES, SERVERS};
+use crate::config::key::Key;
 use crate::config::schema::Tools;
-use crate::config::table::Key;
 use crate::config::texts;
 
 /// Whether a server can have this name, which becomes a part of its tools' names.

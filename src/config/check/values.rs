@@ -7,9 +7,37 @@ use serde_json::{Number, Value};
 use super::{describe_value, safe_path};
 use crate::base::json;
 use crate::base::limits::config::PRICE_MAX;
-use crate::config::table::Kind;
+use crate::config::key::{Key, Kind};
 use crate::config::{resolve, texts};
 use crate::text::nearest;
+
+impl Key {
+    /// Reads a value from the command line or the environment: JSON, or a plain string where the setting
+    /// takes one. For a list, one plain value is a list of one.
+    pub fn parse(&self, text: &str) -> Value {
+        let plain = || Value::String(text.to_owned());
+        let parsed = json::from_str(text);
+        match self.kind {
+            Kind::Text
+            | Kind::Url
+            | Kind::Zone
+            | Kind::QuietHours
+            | Kind::Choice(_)
+            | Kind::Path
+            | Kind::Secret => match parsed {
+                Ok(value @ (Value::String(_) | Value::Null)) => value,
+                _ => plain(),
+            },
+            Kind::Texts | Kind::Ids | Kind::Names | Kind::Paths | Kind::Hosts => match parsed {
+                Ok(value @ (Value::Array(_) | Value::Null | Value::Object(_))) => value,
+                Ok(value @ Value::String(_)) => Value::Array(vec![value]),
+                Err(_) if text.trim_start().starts_with(['[', '{', '"']) => plain(),
+                _ => Value::Array(vec![plain()]),
+            },
+            _ => plainly(self.kind, parsed.unwrap_or_else(|_| plain())),
+        }
+    }
+}
 
 /// A value as the type of its setting writes it, where another way leaves no doubt: a number or a boolean in a
 /// string, a whole number with a fraction of zero, a number or a boolean where a string is usual.

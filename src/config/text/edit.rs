@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::super::table::{self, Key};
+use super::super::key::Key;
+use super::super::table;
 use super::scan::{self, Member};
 
 /// The text with the setting at the path set to the value; missing levels are added. The text has to be a
@@ -44,7 +45,10 @@ pub fn set(text: &str, key: &Key, path: &str, value: &Value) -> String {
 pub fn remove(text: &str, path: &str) -> Option<String> {
     let spelt = table::find_spelt(path).map(|(_, path)| path);
     let is_meant = |member: &Member| {
-        let names = member.path.iter().map(|name| table::camel_case(name));
+        let names = member
+            .path
+            .iter()
+            .map(|name| crate::config::key::camel_case(name));
         let camel = names.collect::<Vec<_>>().join(".");
         member.path.join(".") == path || Some(camel) == spelt
     };
@@ -81,7 +85,7 @@ fn leads(member: &Member, key: &Key, names: &[&str]) -> bool {
             .into_iter()
             .all(|((known, written), name)| match known {
                 "*" => written == name,
-                _ => table::camel_case(written) == *name,
+                _ => crate::config::key::camel_case(written) == *name,
             })
 }
 

@@ -11,8 +11,8 @@ use crate::base::json::{self, Members};
 use crate::base::limits::models::{
     UNLOADED_WINDOW_TOKENS, WINDOW_BYTES_MAX, WINDOW_TIME, WINDOW_TOKENS_MAX,
 };
-use crate::models::call::headers;
 use crate::models::route::Route;
+use crate::models::route::headers;
 use crate::net::http::{Client, Method, Response};
 
 /// The window of a model on a server of one's own.

@@ -4,11 +4,11 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use super::super::list::first_answering;
 use super::super::route::{Route, Sources};
 use super::*;
 use crate::base::chat::{Entry, EntryKind};
 use crate::config::schema::{AgentDefaults, Provider};
+use crate::models::turn::models::first_answering;
 use crate::net::http::{Pool, Tls};
 
 /// A server on a port of its own that gives the scripted answers, one a request, over as many

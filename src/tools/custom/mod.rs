@@ -7,7 +7,6 @@
 
 mod folder;
 pub mod manifest;
-pub(super) mod schema;
 
 use std::path::{Path, PathBuf};
 

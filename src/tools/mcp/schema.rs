@@ -12,7 +12,7 @@ use crate::base::limits::mcp::{
 };
 use crate::base::limits::tools::{CUSTOM_SCHEMA_COUNT_MAX, CUSTOM_SCHEMA_DEPTH_MAX};
 use crate::text::truncate_chars;
-use crate::tools::custom::schema::{check, fits_type, is_of, is_property_name};
+use crate::tools::schema::{check, fits_type, is_of, is_property_name};
 
 /// The schema of an object with any members.
 pub const ANY: &str = r#"{"type":"object","properties":{}}"#;

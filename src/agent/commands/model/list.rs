@@ -9,8 +9,8 @@ use crate::base::language::Language;
 use crate::base::limits::agent::{MODEL_BUTTONS_MAX, MODELS_LISTED_MAX};
 use crate::base::message::CommandButton;
 use crate::models::offers::{self, Offers};
+use crate::models::prices::{PriceKnown, window};
 use crate::models::route::Route;
-use crate::models::table::prices::{PriceKnown, window};
 use crate::text::format_tokens;
 use crate::text::markup::inline_code;
 

@@ -11,8 +11,8 @@ use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::message::{CommandButton, SessionKey};
 use crate::models::offers::{self, ListError, Offers};
+use crate::models::prices;
 use crate::models::route::Route;
-use crate::models::table::prices;
 use crate::text::markup::inline_code;
 use crate::text::{join_with_last, reveal};
 

@@ -6,11 +6,12 @@ use super::{Interview, Verdict};
 use crate::base::error::{Error, Result};
 use crate::channels::kit::service::{Need, Service};
 use crate::channels::table;
-use crate::cli::channels::texts::unknown_channel;
 use crate::cli::onboard::outside::Trial;
 use crate::cli::onboard::texts;
+use crate::cli::send::texts::unknown_channel;
 use crate::config::channels::Bot;
-use crate::config::table::{self as settings, Kind};
+use crate::config::key::Kind;
+use crate::config::table::{self as settings};
 
 impl<'i> Interview<'i> {
     /// Asks for what the channel needs, tries it, and enables the channel.

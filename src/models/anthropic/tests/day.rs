@@ -11,8 +11,8 @@ use super::encoded_with;
 use crate::base::chat::{Entry, EntryKind, NANODOLLARS, Request, Usage};
 use crate::base::limits::models::{CACHE_HOUR, CACHE_MINUTES, CACHE_REACH};
 use crate::config::schema::{CacheTime, Provider};
+use crate::models::prices::charge;
 use crate::models::route::Route;
-use crate::models::table::prices::charge;
 use crate::models::wire::example::{call, request};
 
 /// As `peacrab context` shows for a home that has some memory.

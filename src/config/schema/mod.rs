@@ -3,6 +3,7 @@
 //! Only keys that something obeys stand here. `table` has their meanings and ranges for people, and
 //! a test holds the two together.
 
+mod agents;
 mod commands;
 mod mcp;
 mod tools;
@@ -12,6 +13,7 @@ mod web;
 use std::collections::BTreeMap;
 
 pub use super::channels::{Bot, Channels, GroupPolicy};
+pub use agents::{AgentEntry, Binding, MAIN};
 pub use commands::{OwnCommand, Place};
 pub use mcp::McpServer;
 pub use tools::{ApprovalMode, CustomTools, ExecTool, SandboxChoice, ShellPlace, Tools};
@@ -20,7 +22,6 @@ pub use web::{SearchProvider, WebFetch, WebSearch, WebTools};
 
 use serde::{Deserialize, Serialize};
 
-use super::agents::{AgentEntry, Binding};
 use crate::base::chat::ReasoningEffort;
 use crate::base::secret::Secret;
 

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::table::{member, members};
-use super::{Agents, MAIN};
+use super::{describe_value, plainly, problem as problem_of_value, safe_path};
 use crate::base::error::{Error, Result};
 use crate::base::limits::config::{AGENT_ID_BYTES, AGENTS, BINDINGS};
-use crate::config::check::{describe_value, plainly, problem as problem_of_value, safe_path};
+use crate::config::agents::table::{member, members};
 use crate::config::home::Home;
-use crate::config::table::{Kind, camel_case};
+use crate::config::key::{Kind, camel_case};
+use crate::config::schema::{Agents, MAIN};
 use crate::config::texts;
 use crate::sys::beneath::real_path;
 

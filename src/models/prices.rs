@@ -1,23 +1,23 @@
 //! What models cost: a small dated table, and the prices of the configuration, which win. A model that
 //! is in neither has no price: a guess would be worse than none.
 
-use std::net::IpAddr;
+mod rows;
 
-use super::rows::{CHANGES, PRICES, TIERS};
 use crate::base::chat::{NANODOLLARS, Usage};
 use crate::base::clock::Clock;
 use crate::config::schema::Price;
-use crate::models::route::Route;
+use crate::models::route::{Route, is_private};
+use rows::{CHANGES, PRICES, TIERS};
 
 /// The month since which all prices of the table have been those of the providers' pages.
 pub const PRICES_DATE: &str = "2026-10";
 
 /// One model: name, window in tokens, then input, cached input, output and what is written to the
 /// cache, in US dollars per million tokens.
-pub(super) type Row = (&'static str, u32, f64, f64, f64, f64);
+type Row = (&'static str, u32, f64, f64, f64, f64);
 
 /// Above so many tokens of input, a request costs more: the factors of all input and of the output.
-pub(super) struct Tier {
+struct Tier {
     pub models: &'static [&'static str],
     pub above: u64,
     pub input: f64,
@@ -25,7 +25,7 @@ pub(super) struct Tier {
 }
 
 /// From a day on, given in seconds since 1970, all prices of these models have another factor.
-pub(super) struct Change {
+struct Change {
     pub models: &'static [&'static str],
     pub from: i64,
     pub factor: f64,
@@ -209,27 +209,11 @@ fn is_own(route: &Route) -> bool {
     is_at_home || route.sign_in.is_some()
 }
 
-/// Whether an address is on this machine or in a private network.
-pub fn is_private(base: &str) -> bool {
-    let rest = base.split_once("://").map_or(base, |(_, rest)| rest);
-    let server = rest.split(['/', '?']).next().unwrap_or_default();
-    let server = server.rsplit('@').next().unwrap_or_default();
-    let host = match server.strip_prefix('[') {
-        Some(address) => address.split(']').next().unwrap_or_default(),
-        None => server.split(':').next().unwrap_or_default(),
-    };
-    match host.parse() {
-        Ok(IpAddr::V4(address)) => address.is_loopback() || address.is_private(),
-        Ok(IpAddr::V6(address)) => address.is_loopback() || address.is_unique_local(),
-        Err(_) => host.eq_ignore_ascii_case("localhost") || host.ends_with(".local"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::known;
     use super::*;
     use crate::config::schema::Provider;
+    use crate::models::table::known;
 
     fn route(name: &str, settings: Provider) -> Route {
         Route::unsaved(name, settings, &|_| Some("key".to_owned()))
@@ -432,7 +416,7 @@ mod tests {
 
     #[test]
     fn every_row_has_the_date_of_its_check_and_the_oldest_is_shown() {
-        let text = include_str!("rows.rs");
+        let text = include_str!("prices/rows.rs");
         let day = |text: &str| chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d").unwrap();
         let (mut checked, mut dated) = (None, 0);
         let mut oldest = "9999-12-31".to_owned();

@@ -3,9 +3,9 @@
 //! A comment `// checked YYYY-MM-DD: SOURCE` dates the rows below it, up to the next such comment: the
 //! day on which the source showed the provider's page. `// checked YYYY-MM-DD, until YYYY-MM-DD: SOURCE`
 //! also names the last day of a price that is known to change. The oldest month of them all is
-//! [`PRICES_DATE`](super::prices::PRICES_DATE).
+//! [`PRICES_DATE`](super::PRICES_DATE).
 
-use super::prices::{Change, Row, Tier};
+use super::{Change, Row, Tier};
 
 /// The prices at the providers' own addresses. A name also stands for the model's dated versions, such
 /// as `gpt-4.1-2025-04-14`. Left out are names that move to another model (`-latest`), providers that

@@ -3,14 +3,7 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::offers;
-use super::quirks::window::{self, Window};
-use super::quirks::{Quirks, ThinkingControl};
-use super::retry::CircuitBreaker;
-use super::route::{Route, Sources};
-use super::table::prices::PriceKnown;
-use super::table::{Api, known};
-use super::turn::Turn;
+use super::Turn;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::Result;
@@ -18,7 +11,15 @@ use crate::base::limits;
 use crate::base::limits::models::PROVIDERS_MAX;
 use crate::base::sync::{Mutex, MutexGuard};
 use crate::config::schema::AgentDefaults;
-use crate::net::http::{Client, Pool, PooledClient, Settings, Tls};
+use crate::models::call::settings;
+use crate::models::offers;
+use crate::models::prices::PriceKnown;
+use crate::models::quirks::window::{self, Window};
+use crate::models::quirks::{Quirks, ThinkingControl};
+use crate::models::retry::CircuitBreaker;
+use crate::models::route::{Route, Sources};
+use crate::models::table::{Api, known};
+use crate::net::http::{Client, Pool, PooledClient, Tls};
 
 /// The local servers to look for, the likeliest first.
 const PROBED: [&str; 3] = ["ollama", "lmstudio", "vllm"];
@@ -31,13 +32,13 @@ pub struct Models {
     others: Vec<Route>,
     connections: Pool,
     /// The monotonic clock of the circuit breakers.
-    pub(super) watch: Stopwatch,
+    pub(in crate::models) watch: Stopwatch,
     /// Whether no model is configured and there is no key.
     untouched: bool,
 }
 
 /// One of the models.
-pub(super) struct Candidate {
+pub(in crate::models) struct Candidate {
     pub route: Route,
     /// Whether it has ever made a call as its API has it, so that what it writes is no call.
     pub has_called: AtomicBool,
@@ -45,7 +46,7 @@ pub(super) struct Candidate {
 }
 
 /// What is remembered about a model.
-pub(super) struct State {
+pub(in crate::models) struct State {
     pub breaker: CircuitBreaker,
     /// How its API differs, as far as is known by now.
     pub quirks: Quirks,
@@ -186,7 +187,7 @@ impl Models {
     }
 
     /// Whom connections trust.
-    pub(super) fn tls(&self) -> &Tls {
+    pub(in crate::models) fn tls(&self) -> &Tls {
         self.connections.tls()
     }
 
@@ -206,7 +207,7 @@ impl Models {
     /// The candidates in the order in which to ask them: those that do not rest before those that do,
     /// because asking these costs a try at most and may succeed, and among each `current` first. None
     /// beyond the offline helper, which always answers.
-    pub(super) fn order(&self, current: Option<&Candidate>) -> Vec<&Candidate> {
+    pub(in crate::models) fn order(&self, current: Option<&Candidate>) -> Vec<&Candidate> {
         let now = self.watch.elapsed();
         let is_model = |candidate: &&Candidate| !candidate.route.is_offline();
         let mut order: Vec<_> = self.candidates.iter().take_while(is_model).collect();
@@ -221,7 +222,7 @@ impl Models {
     }
 
     /// A client for a route, with the connection of an earlier turn where one is open.
-    pub(super) fn client(&self, route: &Route, cancel: &Cancel) -> Result<PooledClient> {
+    pub(in crate::models) fn client(&self, route: &Route, cancel: &Cancel) -> Result<PooledClient> {
         let key = format!("{} {}", route.provider, route.url(Api::Chat));
         self.connections.client(&key, settings(route), cancel)
     }
@@ -244,7 +245,7 @@ pub fn ask_window(tls: &Tls, route: &Route, cancel: &Cancel) -> Option<Window> {
 }
 
 /// The first of the servers that lists a model, with that model.
-pub(super) fn first_answering(
+pub(in crate::models) fn first_answering(
     connections: &Pool,
     routes: Vec<Route>,
     cancel: &Cancel,
@@ -263,17 +264,7 @@ pub(super) fn first_answering(
     Ok(None)
 }
 
-pub(super) fn settings(route: &Route) -> Settings {
-    Settings {
-        proxy: route.proxy.clone(),
-        // A question that is asked twice costs tokens at most.
-        may_repeat: true,
-        carries_secret: route.carries_secret(),
-        ..Settings::new(route.first_byte, route.idle)
-    }
-}
-
 /// An unpredictable number, from the seed of the hash maps: nothing here needs to be a secret.
-pub(super) fn random() -> u64 {
+pub(in crate::models) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -1,5 +1,7 @@
 //! What machine this is.
 
+pub mod account;
+
 use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd;
 

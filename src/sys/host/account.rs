@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use crate::base::limits::service as limits;
-use crate::sys;
 
 /// An account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,7 +27,8 @@ pub fn own() -> Option<Account> {
 }
 
 fn list() -> Option<String> {
-    let list = sys::file::read_at_most("/etc/passwd".as_ref(), limits::ACCOUNTS_BYTES).ok()?;
+    let list =
+        crate::sys::file::read_at_most("/etc/passwd".as_ref(), limits::ACCOUNTS_BYTES).ok()?;
     Some(String::from_utf8_lossy(&list).into_owned())
 }
 
