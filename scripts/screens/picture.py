@@ -1,4 +1,7 @@
-"""Draws a conversation as an animated picture: SVG, with styles of its own, for light and dark pages."""
+"""Draws a conversation as an animated picture: SVG, with styles of its own, for light and dark pages.
+
+A program that knows neither styles nor animations shows how it ends, as on a light page.
+"""
 
 import html
 import html.parser
@@ -15,14 +18,38 @@ BUTTON, BUTTON_GAP = 32, 5
 # Seconds: until the next message, for an answer to be read, for a button to be pressed, and at the end.
 PAUSE, READING, TAP, END = 1.4, 2.6, 0.7, 7.0
 
-STYLE = """\
-svg{--page:#dfe8ec;--bot:#fff;--me:#e3fdd0;--text:#10181d;--dim:#66757f;--code:#f0f4f6;--head:#fff;\
---key:#ffffffb8;--tap:#a8d8f5;--edge:#c4d0d6}
-@media(prefers-color-scheme:dark){svg{--page:#0f1a22;--bot:#1e2c36;--me:#2b5c46;--text:#eef3f6;\
---dim:#93a5b1;--code:#15212a;--head:#1a2731;--key:#2b3d49;--tap:#3f7ea6;--edge:#2b3b46}}
-text{font:14px Helvetica,Arial,sans-serif;fill:var(--text);white-space:pre}
-.b{font-weight:700}.i{font-style:italic}.m{font:13px Menlo,Consolas,"DejaVu Sans Mono",monospace}
-.k{text-anchor:middle}.d{fill:var(--dim);font-size:12px}"""
+# The colours of a light page and of a dark one.
+COLOURS = {
+    "page": ("#dfe8ec", "#0f1a22"),
+    "bot": ("#ffffff", "#1e2c36"),
+    "me": ("#e3fdd0", "#2b5c46"),
+    "text": ("#10181d", "#eef3f6"),
+    "dim": ("#66757f", "#93a5b1"),
+    "code": ("#f0f4f6", "#15212a"),
+    "head": ("#ffffff", "#1a2731"),
+    "key": ("#f4f7f8", "#2b3d49"),
+    "tap": ("#a8d8f5", "#3f7ea6"),
+    "edge": ("#c4d0d6", "#2b3b46"),
+}
+# What programs that know no style sheet need: the same as attributes.
+PLAIN = {"b": 'font-weight="700"', "i": 'font-style="italic"', "m": 'font-family="monospace" font-size="13"',
+         "k": 'text-anchor="middle"', "d": f'fill="{COLOURS["dim"][0]}" font-size="12"'}
+FONT = "Helvetica,Arial,sans-serif"
+STYLE = f"""\
+text{{font:14px {FONT};white-space:pre}}
+.b{{font-weight:700}}.i{{font-style:italic}}.m{{font:13px Menlo,Consolas,"DejaVu Sans Mono",monospace}}
+.k{{text-anchor:middle}}.d{{font-size:12px}}"""
+
+
+def dark():
+    """The colours on a dark page. Those of a light one are attributes, which every program draws."""
+    fills = "".join(f".f-{name}{{fill:{pair[1]}}}" for name, pair in COLOURS.items())
+    (_, text_colour), (_, dim), (_, edge) = COLOURS["text"], COLOURS["dim"], COLOURS["edge"]
+    return (
+        f"@media(prefers-color-scheme:dark){{svg{{fill:{text_colour}}}.d{{fill:{dim}}}"
+        f".edge{{stroke:{edge}}}{fills}}}"
+    )
+
 
 # The bot's face: claws, eyes, shell.
 CRAB = (
@@ -176,7 +203,7 @@ class Bubble:
                 across = left + place * (width + BUTTON_GAP)
                 fill = "tap" if label == self.state.pressed else "key"
                 yield rectangle(across, below, width, BUTTON, fill, 8)
-                yield f'<text class="k" x="{across + width / 2:.0f}" y="{below + 21:.0f}">{escaped(label)}</text>'
+                yield f'<text class="k" {PLAIN["k"]} x="{across + width / 2:.0f}" y="{below + 21:.0f}">{escaped(label)}</text>'
             below += BUTTON + BUTTON_GAP
 
     def blocks(self, left, top):
@@ -193,7 +220,7 @@ class Bubble:
 def rectangle(left, top, width, height, fill, radius=RADIUS):
     return (
         f'<rect x="{left:.0f}" y="{top:.0f}" width="{width:.0f}" height="{height:.0f}" '
-        f'rx="{radius}" fill="var(--{fill})"/>'
+        f'rx="{radius}" fill="{COLOURS[fill][0]}" class="f-{fill}"/>'
     )
 
 
@@ -206,7 +233,8 @@ def text(across, baseline, run):
     # Not every program that shows the picture keeps spaces at the beginning.
     shown = Run(run.text.lstrip(" "), run.style)
     across += run.width() - shown.width()
-    style = f' class="{run.style}"' if run.style else ""
+    plain = " ".join(PLAIN[name] for name in run.style.split() if name in PLAIN)
+    style = f' class="{run.style}" {plain}'.rstrip() if run.style else ""
     # The length keeps a line in its bubble, whatever font there is.
     length = f' textLength="{shown.width():.0f}" lengthAdjust="spacingAndGlyphs"' if len(shown.text) > 1 else ""
     return f'<text{style} x="{across:.0f}" y="{baseline:.0f}"{length}>{escaped(shown.text)}</text>'
@@ -235,25 +263,31 @@ def draw(name, title, events):
         scrolls.append((now, max(height - (HEIGHT - HEADER), 0)))
         now += state.shown_for
     whole = now + END
-    style, body = [STYLE], []
+    style, body = [STYLE, dark()], []
     for number, scene in enumerate(scenes):
         style.append(appearance(number, scene.start, scene.end, whole))
-        body.append(f'<g class="s{number}">{"".join(scene.bubble.draw(scene.top))}</g>')
+        # Where nothing moves, the end is shown.
+        hidden = ' opacity="0"' if scene.end is not None else ""
+        body.append(f'<g class="s{number}"{hidden}>{"".join(scene.bubble.draw(scene.top))}</g>')
     style.append(scrolling(scrolls, whole))
+    text_colour, edge = COLOURS["text"][0], COLOURS["edge"][0]
     return f"""\
-<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img">
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" \
+role="img" fill="{text_colour}" font-family="{FONT}" font-size="14">
 <title>{escaped(title)}</title>
 <style>{chr(10).join(style)}</style>
 <clipPath id="w"><rect width="{WIDTH}" height="{HEIGHT}" rx="16"/></clipPath>
 <clipPath id="v"><rect y="{HEADER}" width="{WIDTH}" height="{HEIGHT - HEADER}"/></clipPath>
-<g clip-path="url(#w)"><rect width="{WIDTH}" height="{HEIGHT}" fill="var(--page)"/>
-<g clip-path="url(#v)"><g transform="translate(0 {HEADER})"><g class="scroll">
+<g clip-path="url(#w)">{rectangle(0, 0, WIDTH, HEIGHT, "page", 0)}
+<g clip-path="url(#v)"><g transform="translate(0 {HEADER})"><g class="scroll" transform="translate(0 {-scrolls[-1][1]:.0f})">
 {chr(10).join(body)}
 </g></g></g>
-<rect width="{WIDTH}" height="{HEADER}" fill="var(--head)"/>
+{rectangle(0, 0, WIDTH, HEADER, "head", 0)}
 <circle cx="32" cy="26" r="17" fill="#e2572b"/>{CRAB}
-<text class="b" x="60" y="23">{escaped(name)}</text><text class="d" x="60" y="40">bot</text></g>
-<rect x=".5" y=".5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="16" fill="none" stroke="var(--edge)"/>
+<text class="b" {PLAIN["b"]} x="60" y="23">{escaped(name)}</text>\
+<text class="d" {PLAIN["d"]} x="60" y="40">bot</text></g>
+<rect x=".5" y=".5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="16" fill="none" \
+stroke="{edge}" class="edge"/>
 </svg>
 """
 
@@ -276,17 +310,15 @@ def place(bubbles, scenes, now):
 
 
 def appearance(number, start, end, whole):
-    """When something is there. Without animations only what is there at the end."""
+    """When something is there."""
     begin = 100 * start / whole
     frames = f"0%,{begin - 0.01:.2f}%{{opacity:0}}{begin:.2f}%"
     if end is None:
         rule = f"{frames},100%{{opacity:1}}"
-        still = ""
     else:
         finish = 100 * end / whole
         rule = f"{frames},{finish:.2f}%{{opacity:1}}{finish + 0.01:.2f}%,100%{{opacity:0}}"
-        still = ";opacity:0"
-    return moving(f".s{number}", f"a{number}", rule, whole, still)
+    return moving(f".s{number}", f"a{number}", rule, whole)
 
 
 def scrolling(scrolls, whole):
@@ -299,13 +331,12 @@ def scrolling(scrolls, whole):
         frames.append(f"{begin:.2f}%{{transform:translateY({-distance:.0f}px)}}")
         before = distance
     frames.append(f"100%{{transform:translateY({-before:.0f}px)}}")
-    still = f";transform:translateY({-before:.0f}px)"
-    return moving(".scroll", "up", "".join(frames), whole, still)
+    return moving(".scroll", "up", "".join(frames), whole)
 
 
-def moving(selector, name, frames, whole, still):
+def moving(selector, name, frames, whole):
     return (
         f"@keyframes {name}{{{frames}}}"
-        f"{selector}{{animation:{name} {whole:.1f}s infinite{still}}}"
+        f"{selector}{{animation:{name} {whole:.1f}s infinite}}"
         f"@media(prefers-reduced-motion:reduce){{{selector}{{animation:none}}}}"
     )

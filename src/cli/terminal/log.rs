@@ -242,11 +242,11 @@ mod tests {
         };
         assert_eq!(
             logged(Form::Text, LevelFilter::WARN, act),
-            "1970-01-01 00:00:00 warn  http: slow\\n\\u{202e}down body=x\\n[secret] status=429\n"
+            "1970-01-01 00:00:00 warn  net::http: slow\\n\\u{202e}down body=x\\n[secret] status=429\n"
         );
         assert_eq!(
             logged(Form::Journal, LevelFilter::WARN, act),
-            "<4>http: slow\\n\\u{202e}down body=x\\n[secret] status=429\n"
+            "<4>net::http: slow\\n\\u{202e}down body=x\\n[secret] status=429\n"
         );
         let json: Value =
             serde_json::from_str(&logged(Form::Json, LevelFilter::WARN, act)).unwrap();
