@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -49,18 +48,6 @@ fn audit(home: &Home) -> Vec<Value> {
     log.lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
-}
-
-fn wait_for(path: &Path) {
-    let waiting = Instant::now();
-    while !path.exists() {
-        assert!(
-            waiting.elapsed() < Duration::from_secs(20),
-            "{} is not made",
-            path.display()
-        );
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 #[test]
@@ -190,8 +177,9 @@ fn a_script_that_changes_after_the_question_is_not_run() {
     let file = elsewhere.path().join("made");
     let good = "echo good\n";
     let evil = format!("touch {}\n", file.display());
-    let run = || [outside("sh ./x.sh", json!({})), say("done")];
-    let model = Model::playing((0..4).flat_map(|_| run()).collect::<Vec<_>>());
+    let run = |line| [outside(line, json!({})), say("done")];
+    let lines = ["sh ./x.sh", "cat x.sh", "cat x.sh", "cat x.sh"];
+    let model = Model::playing(lines.into_iter().flat_map(run).collect::<Vec<_>>());
     let home = Home::with_model(&model);
     let script = home.workspace("x.sh");
     let told = || model.tool_results().into_iter().next_back().unwrap();
@@ -200,11 +188,11 @@ fn a_script_that_changes_after_the_question_is_not_run() {
     let mut terminal = Terminal::start(&home, &["agent", "-m", "do it"]);
     terminal.wait_for("Run it?");
     fs::write(&script, &evil).unwrap();
-    terminal.type_text("a");
+    terminal.type_text("y");
     terminal.type_text(RETURN);
     assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
     assert!(
-        told().contains("changed since it was approved"),
+        told().contains("x.sh changed since it was approved"),
         "{}",
         told()
     );
@@ -212,7 +200,7 @@ fn a_script_that_changes_after_the_question_is_not_run() {
     let decision = audit(&home)[0]["decision"].as_str().unwrap().to_owned();
     assert!(decision.starts_with("denied: "), "{decision}");
 
-    // A standing approval holds for the script as it was, and no longer.
+    // A standing approval holds for a file as it was, and no longer.
     fs::write(&script, good).unwrap();
     answering(&home, &["a"]);
     assert!(told().contains("good"), "{}", told());
@@ -229,6 +217,8 @@ fn a_script_is_not_run_outside_where_it_could_be_changed_meanwhile() {
     let background = json!({"background": true});
     let model = Model::playing([
         outside("sh ./x.sh", background.clone()),
+        outside("terraform apply", background.clone()),
+        outside("cat x.sh", background.clone()),
         outside("sleep 1; sh out/later.sh", background),
         say("done"),
     ]);
@@ -342,6 +332,58 @@ fn a_script_behind_an_open_name_is_not_run_when_it_has_changed() {
     }
 }
 
+/// What is not simple is bound to everything that the agent can write, and the model gets the name of what changed.
+#[test]
+fn what_is_not_simple_is_not_run_when_anything_of_the_agent_has_changed() {
+    for line in [
+        "sh dep\rloy",
+        "cat status.txt",
+        "ssh -oProxyCommand='make >&2' host",
+        "cd app && make",
+    ] {
+        let model = Model::playing([outside(line, json!({})), say("done")]);
+        let home = Home::with_model(&model);
+        fs::write(home.workspace("notes"), "one\n").unwrap();
+        symlink("/etc/hostname", home.workspace("status.txt")).unwrap();
+        symlink("/usr", home.workspace("app")).unwrap();
+        let mut terminal = Terminal::start(&home, &["agent", "-m", "do it"]);
+        terminal.wait_for("Run it?");
+        fs::write(home.workspace("notes"), "two\n").unwrap();
+        terminal.type_text("y");
+        terminal.type_text(RETURN);
+        assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+        let shown = terminal.shown();
+        assert!(!shown.contains("[a]"), "{shown}");
+        if line.contains("status") {
+            assert!(shown.contains("status.txt → /etc/hostname"), "{shown}");
+        }
+        let told = &model.tool_results()[0];
+        assert!(
+            told.contains("notes changed since it was approved"),
+            "{line}: {told}"
+        );
+        assert!(told.contains("call exec again"), "{told}");
+    }
+}
+
+/// What a question does not show of a file it says, and then nothing is allowed always.
+#[test]
+fn what_is_not_shown_of_a_file_is_said() {
+    let text: String = (0..41).map(|number| format!("line {number}\n")).collect();
+    for (content, said) in [
+        (text.as_str(), "Not shown: 31 of 41 lines."),
+        ("echo ran; exit 0\n\0", "It is not text, and is not shown."),
+        (&*"a ".repeat(900), "Not shown: 1 of 1 lines."),
+    ] {
+        let model = Model::playing([outside("cat x.sh", json!({})), say("done")]);
+        let home = Home::with_model(&model);
+        fs::write(home.workspace("x.sh"), content).unwrap();
+        let shown = answering(&home, &["y"]);
+        assert!(shown.contains(said), "{shown}");
+        assert!(!shown.contains("[a]"), "{shown}");
+    }
+}
+
 /// A file that does not exist yet is shown, "always" is not offered for it, and once it is there it is another command.
 #[test]
 fn a_missing_script_is_shown_and_is_not_allowed_always() {
@@ -368,15 +410,15 @@ fn a_standing_approval_of_one_chat_serves_no_other() {
 #[test]
 fn input_to_a_command_outside_the_sandbox_is_asked_about() {
     let elsewhere = tempfile::tempdir().unwrap();
-    let at = |name: &str| elsewhere.path().join(name);
-    let touch = |name: &str| format!("touch {}\n", at(name).display());
+    let got = elsewhere.path().join("got");
     let write = |name: &str| {
-        let arguments = json!({"action": "write", "session_id": 1, "input": touch(name)});
+        let arguments = json!({"action": "write", "session_id": 1, "input": format!("{name}\n")});
         call("exec_session", arguments)
     };
+    let command = format!("cat > {}", got.display());
     let gate = Gate::default();
     let model = Model::playing([
-        outside("sh", json!({"background": true})),
+        outside(&command, json!({"background": true})),
         write("refused"),
         write("once"),
         write("always"),
@@ -386,22 +428,24 @@ fn input_to_a_command_outside_the_sandbox_is_asked_about() {
     let home = Home::with_model(&model);
     let mut terminal = Terminal::start(&home, &["agent", "-m", "do it"]);
     for (answer, shown) in [
-        ("y", "sh".to_owned()),
-        ("n", format!("(sh):\r\n\r\n    {}", touch("refused").trim())),
-        ("y", touch("once").trim().to_owned()),
-        ("a", touch("always").trim().to_owned()),
+        ("y", "cat >"),
+        ("n", "\r\n    refused"),
+        ("y", "\r\n    once"),
+        ("a", "\r\n    always"),
     ] {
-        terminal.wait_for(&shown);
+        terminal.wait_for(shown);
         terminal.wait_for("Run it?");
         terminal.type_text(answer);
         terminal.type_text(RETURN);
     }
-    for name in ["once", "always", "unasked"] {
-        wait_for(&at(name));
+    let waiting = Instant::now();
+    let written = || fs::read_to_string(&got).unwrap_or_default();
+    while written() != "once\nalways\nunasked\n" {
+        assert!(waiting.elapsed() < Duration::from_secs(20), "{}", written());
+        std::thread::sleep(Duration::from_millis(10));
     }
     gate.open();
     assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
-    assert!(!at("refused").exists());
     let decisions: Vec<Value> = audit(&home)
         .into_iter()
         .filter(|record| record["event"] == "input")
@@ -438,7 +482,7 @@ fn one_chat_does_not_take_all_places_in_the_background() {
 fn input_is_bound_to_the_files_that_it_names() {
     let write = json!({"action": "write", "session_id": 1, "input": "sh ./x.sh\n"});
     let model = Model::playing([
-        outside("sh", json!({"background": true})),
+        outside("cat", json!({"background": true})),
         call("exec_session", write),
         say("done"),
     ]);

@@ -3,6 +3,11 @@
 pub mod pattern;
 
 use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The path of a file that is bound to an approval, and a hash of what is in it.
+pub type Mark = (PathBuf, Vec<u8>);
 
 /// What the person is asked. The answer holds for exactly this and nothing else.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +29,8 @@ pub struct Question {
     pub influences: Vec<String>,
     /// Files that the command runs and that the model can write. The hash covers what is in them.
     pub scripts: Vec<Script>,
+    /// All files that the hash covers.
+    pub marks: Arc<Vec<Mark>>,
     /// Whether the command will run outside the sandbox.
     pub unsandboxed: bool,
     /// Whether it can be allowed always.
@@ -141,8 +148,18 @@ pub struct Script {
     pub bytes: u64,
     /// Its first lines; empty when it is not text.
     pub head: String,
+    /// How many lines it has; 0 when it is not text.
+    pub lines: u64,
     /// Whether it did not exist.
     pub is_missing: bool,
+}
+
+impl Script {
+    /// Whether its first lines are all of it.
+    pub fn is_whole(&self) -> bool {
+        let shown = self.head.len() as u64;
+        self.lines > 0 && (self.bytes == shown || self.bytes == shown + 1)
+    }
 }
 
 /// What the person says.

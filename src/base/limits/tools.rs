@@ -77,9 +77,10 @@ pub const RESULTS_BYTES: u64 = 64 * 1024 * 1024;
 pub const SPLIT_DEPTH: usize = 16;
 /// Files on a command's line that are bound to an approval; a person looks at a few.
 pub const BOUND_FILES: usize = 64;
-/// Bytes of a file up to which its content is hashed for an approval, a fraction of a second on a
-/// board. A larger one is bound by its inode, its size and its times.
-pub const BOUND_BYTES: u64 = 4 * 1024 * 1024;
+/// Bytes of all files that are hashed for an approval: 10 seconds on a board, and more than an agent writes.
+pub const BOUND_BYTES: u64 = 256 * 1024 * 1024;
+/// Bytes of a file that are read at a time for that.
+pub const BOUND_BUFFER: usize = 64 * 1024;
 /// Different words of a line that are looked at for an approval.
 pub const BOUND_WORDS: usize = 4096;
 /// Paths that are tried to find the files that a command's line names: half a second on a board.
@@ -88,7 +89,7 @@ pub const BOUND_LOOKUPS: usize = 20_000;
 pub const LINKS_FOLLOWED: usize = 8;
 /// Names in a folder that are looked at for an approval.
 pub const BOUND_NAMES: usize = 1024;
-/// Files in the folders of a line that are bound to an approval as a whole: a fraction of a second on a board.
+/// Files in the agent's folders that are bound to an approval as a whole: a second on a board.
 pub const BOUND_TREE: usize = 10_000;
 /// Names of influences that a question lists.
 pub const INFLUENCES: usize = 8;
@@ -96,6 +97,12 @@ pub const INFLUENCES: usize = 8;
 pub const SCRIPT_HEAD_BYTES: usize = 1000;
 /// Lines of a script that a question shows.
 pub const SCRIPT_HEAD_LINES: usize = 15;
+/// Files, and characters and lines of a narrow screen of all of them, that every question shows whole.
+pub const WHOLE_FILES: usize = 4;
+/// See [`WHOLE_FILES`].
+pub const WHOLE_CHARS: usize = 200;
+/// See [`WHOLE_FILES`].
+pub const WHOLE_LINES: usize = 8;
 /// Bytes of an unfinished line of input that are kept to be checked together with its rest.
 pub const INPUT_LINE_BYTES: usize = 4 * 1024;
 /// Tools that the model is told about. Providers take 128 at most, and choose worse from many.

@@ -48,8 +48,8 @@ use plan::Plan;
 pub use plan::Wait;
 use work::DraftText;
 
-pub use question::describe_hidden;
 use question::{ChatQuestion, Settled};
+pub use question::{describe_hidden, describe_rest};
 
 /// Finds the workspace that has a file.
 pub type WorkspaceWith = Box<dyn Fn(&Path) -> Result<Arc<Workspace>, Error> + Send + Sync>;

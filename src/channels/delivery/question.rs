@@ -7,7 +7,7 @@ use std::io::{Seek, Write as _};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 
-use crate::base::approval::{Answer, Cause, Question};
+use crate::base::approval::{Answer, Cause, Question, Script};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::agent::ANSWER_TIME;
@@ -238,18 +238,48 @@ fn write_warnings(text: &mut String, asked: &ChatQuestion, room: usize) {
         let head = reveal(&script.head);
         let room = room / 4 / scripts.len().min(QUESTION_NAMES);
         let head = match ends_of(&head, room, (SCRIPT_LINES, 0)) {
+            _ if room < SCRIPT_CHARS_MIN => "",
             Some((head, ..)) => head,
             None => &head,
         };
-        warn(match head.trim().is_empty() || room < SCRIPT_CHARS_MIN {
+        let name = match head.trim().is_empty() {
             true => name,
             false => format!("{name}:\n{}", code(head, "")),
+        };
+        warn(match describe_rest(language, script, head) {
+            Some(rest) => format!("{}\n{rest}", name.trim_end_matches('\n')),
+            None => name,
         });
     }
     if scripts.len() > QUESTION_NAMES {
         let more = scripts.len() - QUESTION_NAMES;
         warn(texts::more_scripts(language, &more));
     }
+}
+
+/// What of a script is not shown where this is shown of its beginning; `None` when all of it is.
+pub fn describe_rest(language: Language, script: &Script, shown: &str) -> Option<String> {
+    if script.is_missing || script.bytes == 0 {
+        return None;
+    }
+    if script.lines == 0 || script.head.is_empty() && script.bytes > script.lines {
+        return Some(texts::not_text(language).to_owned());
+    }
+    let head = reveal(&script.head);
+    if script.is_whole() && shown.trim_end() == head.trim_end() {
+        return None;
+    }
+    let known: Vec<&str> = head.lines().collect();
+    let whole = shown
+        .lines()
+        .zip(&known)
+        .take_while(|(shown, line)| shown == *line);
+    let whole = whole.count();
+    // The last line that is known may go on.
+    let is_open = whole == known.len() && !script.is_whole();
+    let left = script.lines.saturating_sub(whole as u64) + u64::from(is_open && whole > 0);
+    let number = |count: u64| grouped(usize::try_from(count).unwrap_or(usize::MAX));
+    (left > 0).then(|| texts::not_shown(language, &number(left), &number(script.lines)))
 }
 
 /// A whole command or message as a file, in memory: within the workspace the model could change it.

@@ -196,6 +196,11 @@ pub mod question {
         pub(crate) fn and_more(names, count) { "{names} and {count} more", "{names} 等（另有 {count} 个）" }
         pub(crate) fn script(name, bytes) { "{name} ({bytes} bytes)", "{name}（{bytes} 字节）" }
         pub(crate) fn missing_script(name) { "{name} (does not exist yet)", "{name}（尚不存在）" }
+        pub(crate) fn not_text() { "It is not text, and is not shown.", "它不是文本，未显示。" }
+        pub(crate) fn not_shown(count, all) {
+            "Not shown: {count} of {all} lines.",
+            "未显示：{all} 行中的 {count} 行。",
+        }
         pub(crate) fn more_scripts(count) {
             "… and {count} more files that it runs",
             "…… 还会运行另外 {count} 个文件",

@@ -14,7 +14,7 @@ use crate::base::language::Language;
 use crate::base::limits::agent::ANSWER_TIME;
 use crate::base::limits::cancel::POLL;
 use crate::base::limits::cli::{ANSWER_BYTES, COMMAND_CHARS, COMMAND_LINES, LINE_CHARS};
-use crate::channels::delivery::describe_hidden;
+use crate::channels::delivery::{describe_hidden, describe_rest};
 use crate::channels::kit::texts::approve;
 use crate::text::{count_hidden, ends_of, grouped, looks_latin, reveal, reveal_name};
 use crate::tools::commands::texts::describe_risk;
@@ -128,13 +128,15 @@ fn describe(question: &Question) -> String {
         let head = reveal(&script.head);
         let head =
             ends_of(&head, LINE_CHARS, (COMMAND_LINES.1, 0)).map_or(&*head, |(head, ..)| head);
+        let rest = describe_rest(Language::English, script, head);
+        let rest = rest.map_or_else(String::new, |rest| format!("  {rest}\n"));
         let (path, head) = (
             on_line(&reveal_name(&script.path)),
             indented(head.trim_end()),
         );
         text += &match script.is_missing {
             true => format!("  {path} (does not exist yet)\n"),
-            false => format!("  {path} ({} bytes):\n{head}\n", script.bytes),
+            false => format!("  {path} ({} bytes):\n{head}\n{rest}", script.bytes),
         };
     }
     let (label, reason) = match (&question.cause, reason.as_str()) {
@@ -269,6 +271,7 @@ mod tests {
                 path: "a.sh".into(),
                 bytes: 7,
                 head: "echo a\n".into(),
+                lines: 1,
                 is_missing: false,
             }],
             ..Question::default()

@@ -1,26 +1,27 @@
 //! What a command uses of the files that the model can write. An approval holds for their content: a
 //! script that was changed since is another one.
 //!
-//! This is no shell: it takes words as they are in the line, in doubt too many. What programs open by
-//! themselves is only named.
+//! A simple line (see [`simple`]) is bound to the files that it names. Every other one is bound to all that the model can
+//! write, whatever it says; its words are only looked at to show people what they name.
 
 mod located;
 mod missing;
-mod plain;
+mod simple;
 mod tree;
 mod words;
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use super::risk;
 use crate::base::approval::Script;
 use crate::base::error::{Error, Result};
 use crate::base::limits::tools as bounds;
 pub(super) use located::Located;
-use located::status;
-pub(super) use missing::ignores_folder;
-use plain::Known;
+use located::links_within;
+use simple::Operand;
+pub(super) use simple::ignores_folder;
+use tree::Budget;
+pub(in crate::tools) use tree::Lines;
 use words::Line;
 
 /// What a command uses of the files that the model can write.
@@ -32,8 +33,8 @@ pub(super) struct Uses {
     pub scripts: Vec<Script>,
     /// The real path of each bound file, and what is in it.
     pub marks: Vec<(PathBuf, Vec<u8>)>,
-    /// Whether it may load files that no mark covers: an interpreter or a build tool runs in a folder that the model can
-    /// write, a name is only known once the line runs, or a file does not exist yet.
+    /// Whether it may use other files of the model than those: the line is not simple, or leads through a link of the model's
+    /// or to what does not exist yet.
     pub loads_unbound: bool,
 }
 
@@ -98,14 +99,6 @@ const PICKED_UP: [(&str, &str); 29] = [
     ("justfile", "just"),
 ];
 
-/// Programs that load what lies beside a script, or in the folder where they run.
-const LOADERS: [&str; 3] = ["python", "pip", "pytest"];
-
-/// Programs that load more than the files that their line names.
-const INTERPRETERS: [&str; 8] = [
-    "python", "pip", "pytest", "node", "perl", "ruby", "php", "lua",
-];
-
 /// Where programs look for relative paths that they do not look for where they run: `service`, what begins in the root
 /// folder, and a shell of root's.
 const ELSEWHERE: [&str; 3] = ["/etc/init.d", "/", "/root"];
@@ -115,72 +108,13 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
     let mut search = Search {
         place,
         folders: vec![place.folder.to_owned()],
-        named: Vec::new(),
-        has_folder: false,
-        is_unresolved: false,
         lookups: 0,
+        budget: Budget::new(),
         uses: Uses::default(),
     };
-    let Line {
-        words,
-        candidates,
-        unresolved,
-        has_open_names,
-        relocates,
-        ..
-    } = Line::read(line, place)?;
-    // A function may be called in a folder that is entered further behind.
-    let mut known = 0;
-    while known < search.folders.len() {
-        known = search.folders.len();
-        for word in &words {
-            search.word(word)?;
-        }
-    }
-    let programs = words
-        .iter()
-        .map(|word| word.rsplit('/').next().unwrap_or(word));
-    let programs: Vec<&str> = programs.filter(|program| !program.is_empty()).collect();
-    if !ignores_folder(line) {
-        search.picked_up(&programs)?;
-    }
-    let is_builder = |program: &&str| {
-        PICKED_UP
-            .iter()
-            .any(|(_, users)| users.split(' ').any(|user| user == *program))
-            || INTERPRETERS.iter().any(|name| program.starts_with(name))
-    };
-    let known = plain::judge(line, &|word| search.is_bound(word));
-    let mut folders = search.folders.iter();
-    let is_within = folders.any(|folder| (place.is_writable)(folder));
-    search.uses.loads_unbound |=
-        is_within && (known > Known::All || programs.iter().any(is_builder));
-    search.uses.loads_unbound |= has_open_names;
-    search.is_unresolved |= known == Known::Nothing;
-    search.missing(&candidates)?;
-    search.is_unresolved |= !unresolved.is_empty() || relocates && search.has_folder;
-    search.uses.loads_unbound |= search.is_unresolved;
-    for word in unresolved
-        .iter()
-        .filter(|word| word.contains(['/', '~', '\\']) && !word.contains(char::is_whitespace))
-    {
-        search.name(word.clone());
-    }
-    let takes_folders = !search.named.is_empty()
-        && risk::commands(line)
-            .iter()
-            .any(|words| plain::takes_folders(words));
-    search.uses.loads_unbound |= takes_folders;
-    let runs_found = missing::runs_what_it_finds(line);
-    let finds_here = runs_found && (search.has_folder || line.contains("find -"));
-    search.trees(
-        &programs,
-        has_open_names || runs_found || takes_folders,
-        finds_here,
-    )?;
-    let is_loader = |program: &&str| LOADERS.iter().any(|name| program.starts_with(name));
-    if programs.iter().any(is_loader) {
-        search.modules();
+    match simple::read(line) {
+        Some(operands) => operands.iter().try_for_each(|one| search.operand(one))?,
+        None => search.line(line)?,
     }
     let influences = &mut search.uses.influences;
     let over = influences.len().saturating_sub(bounds::INFLUENCES);
@@ -191,32 +125,106 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
     Ok(search.uses)
 }
 
+/// Binds everything that the model can write: its folders, those of other agents and servers of tools, and the one where a
+/// command runs.
+pub(super) fn bind_all(uses: &mut Uses, place: &Place<'_>) -> Result<()> {
+    let mut budget = Budget::new();
+    for folder in place.roots() {
+        tree::mark(&folder, &mut budget, &mut uses.marks)?;
+    }
+    Ok(())
+}
+
+impl Place<'_> {
+    /// The folders that hold what the model can write, each once.
+    fn roots(&self) -> Vec<PathBuf> {
+        let own = [self.workspace, self.folder].map(Path::to_owned);
+        let mut all: Vec<PathBuf> = own.into_iter().chain(self.others.iter().cloned()).collect();
+        all.retain(|folder| (self.is_writable)(folder));
+        all.sort_unstable();
+        all.dedup();
+        let is_top = |folder: &&PathBuf| {
+            let mut above = folder.ancestors().skip(1);
+            !above.any(|above| all.iter().any(|one| one == above))
+        };
+        all.iter().filter(is_top).cloned().collect()
+    }
+}
+
 struct Search<'a> {
     place: &'a Place<'a>,
     /// Where a relative path may begin: the folder of the command, and those that its line names, for
     /// it may enter them.
     folders: Vec<PathBuf>,
-    /// The folders that the line names and the model can write.
-    named: Vec<PathBuf>,
-    /// Whether the line names a folder in which or below which is what the model can write.
-    has_folder: bool,
-    /// Whether a name is only known once the line runs, so that it can be any in the workspace.
-    is_unresolved: bool,
     lookups: usize,
+    budget: Budget,
     uses: Uses,
 }
 
 impl Search<'_> {
-    fn word(&mut self, word: &str) -> Result<()> {
+    /// Binds a file that a simple line names.
+    fn operand(&mut self, operand: &Operand) -> Result<()> {
+        let path = self.place.folder.join(&operand.word);
+        let links = self.links(&path);
+        self.by_process(&operand.word)?;
+        let found = Located::open(&path)?;
+        let is_folder = found.as_ref().is_some_and(|found| found.metadata.is_dir());
+        let is_taken = is_folder && !operand.may_be_folder && self.leads_in(&path);
+        self.uses.loads_unbound |= links || is_taken;
+        match found {
+            Some(found) if !is_folder => self.file(&found),
+            Some(_) => Ok(()),
+            None => self.missing(&operand.word),
+        }
+    }
+
+    /// Shows what the words of a line name that is not simple.
+    fn line(&mut self, line: &str) -> Result<()> {
+        self.uses.loads_unbound = !self.place.roots().is_empty();
+        let Line { words, candidates } = Line::read(line, self.place)?;
+        // A function may be called in a folder that is entered further behind.
+        let mut known = 0;
+        while known < self.folders.len() {
+            known = self.folders.len();
+            for word in &words {
+                self.word(word)?;
+            }
+        }
+        let programs = words.iter().map(|word| words::base(word));
+        let programs: Vec<&str> = programs.filter(|program| !program.is_empty()).collect();
+        self.picked_up(&programs)?;
+        for word in &candidates {
+            self.missing(word)?;
+        }
+        Ok(())
+    }
+
+    /// Fails where a word reaches files by way of a process.
+    fn by_process(&self, word: &str) -> Result<()> {
         let mut parts = word.strip_prefix("/proc/").unwrap_or_default().split('/');
         let is_by_process = parts.next().is_some()
             && parts
                 .next()
                 .is_some_and(|name| matches!(name, "root" | "cwd" | "fd"))
             && parts.next().is_some();
-        if is_by_process {
-            return Err(by_process());
+        match is_by_process {
+            true => Err(by_process()),
+            false => Ok(()),
         }
+    }
+
+    /// Names the links on the way of a path that the model can replace. Returns whether there are any.
+    fn links(&mut self, path: &Path) -> bool {
+        let links = links_within(path, self.place.is_writable);
+        for link in &links {
+            let target = std::fs::read_link(link).unwrap_or_default();
+            self.influence(link, &format!(" → {}", target.display()));
+        }
+        !links.is_empty()
+    }
+
+    fn word(&mut self, word: &str) -> Result<()> {
+        self.by_process(word)?;
         if word.contains(['*', '?', '[']) {
             self.pattern(word)?;
         }
@@ -253,9 +261,7 @@ impl Search<'_> {
                 continue;
             }
             let is_writable = (self.place.is_writable)(&found.path);
-            let names = names(&found.path);
-            self.is_unresolved |= names.len() == bounds::BOUND_NAMES;
-            for name in names {
+            for name in names(&found.path) {
                 let path = found.path.join(&name);
                 if matches(pattern, &name) && (is_writable || self.leads_in(&path)) {
                     self.path(&path)?;
@@ -281,44 +287,31 @@ impl Search<'_> {
         if self.lookups > bounds::BOUND_LOOKUPS {
             return Err(too_long());
         }
+        self.links(path);
         let Some(found) = Located::open(path)? else {
             return Ok(());
         };
-        let kind = found.metadata.file_type();
-        let is_writable = (self.place.is_writable)(&found.path);
-        if kind.is_dir() {
-            self.has_folder |= is_writable || self.place.workspace.starts_with(&found.path);
-            if is_writable {
-                self.influence(&found.path, "/");
-                if !self.named.contains(&found.path) {
-                    self.named.push(found.path.clone());
-                }
-            }
-            if !self.folders.contains(&found.path) {
-                self.folders.push(found.path);
-            }
-        } else if is_writable && kind.is_file() {
-            return self.bind(&found);
-        } else if is_writable && (kind.is_fifo() || kind.is_socket()) {
-            return Err(refused(&format!(
-                "it uses the pipe or socket {}, into which commands in the sandbox can write",
-                found.path.display()
-            )));
+        if !found.metadata.is_dir() {
+            return self.file(&found);
+        }
+        self.influence(&found.path, "/");
+        if !self.folders.contains(&found.path) {
+            self.folders.push(found.path);
         }
         Ok(())
     }
 
-    /// Whether a word names a file that is bound.
-    fn is_bound(&self, word: &str) -> bool {
-        let mut folders = self.folders.iter();
-        folders.any(|folder| {
-            Located::at(&folder.join(word)).is_some_and(|found| self.uses.is_bound(&found.path))
-        })
-    }
-
-    fn bind(&mut self, found: &Located) -> Result<()> {
-        if self.uses.is_bound(&found.path) {
+    /// Binds a file that the model can write.
+    fn file(&mut self, found: &Located) -> Result<()> {
+        let kind = found.metadata.file_type();
+        if !(self.place.is_writable)(&found.path) || self.uses.is_bound(&found.path) {
             return Ok(());
+        }
+        if kind.is_fifo() || kind.is_socket() {
+            return Err(refused(&format!(
+                "it uses the pipe or socket {}, into which commands in the sandbox can write",
+                found.path.display()
+            )));
         }
         if self.uses.scripts.len() == bounds::BOUND_FILES {
             return Err(refused(&format!(
@@ -327,93 +320,46 @@ impl Search<'_> {
                 bounds::BOUND_FILES
             )));
         }
-        // A file that we may not read is bound like a large one.
-        let (hash, head) = found.read().unwrap_or_default();
-        let mark = hash.unwrap_or_else(|| status(&found.metadata));
-        self.uses.marks.push((found.path.clone(), mark));
+        let content = found.read(&mut self.budget)?;
+        self.uses.marks.push((found.path.clone(), content.mark));
         self.uses.scripts.push(Script {
             path: found.path.to_string_lossy().into_owned(),
-            bytes: found.metadata.len(),
-            head: first_lines(&head),
+            bytes: content.bytes,
+            head: first_lines(&content.head),
+            lines: content.lines,
             is_missing: false,
         });
         Ok(())
     }
 
-    /// Binds the names of files that do not exist yet.
-    fn missing(&mut self, candidates: &[String]) -> Result<()> {
-        for word in candidates {
-            let paths: Vec<PathBuf> = self
-                .folders
-                .iter()
-                .map(|folder| folder.join(word))
-                .collect();
-            if paths.iter().any(|path| path.exists()) {
-                continue;
-            }
-            let leads_up = word.split('/').any(|part| part == "..");
-            for path in paths {
-                self.lookups += 1;
-                let place = missing::place_of(&path);
-                // It may be another one for the program, or once what is on the way exists.
-                if leads_up || place.is_none() {
-                    self.is_unresolved = true;
-                    self.name(word.clone());
-                }
-                let place = place.filter(|place| (self.place.is_writable)(place));
-                let Some(place) = place.filter(|place| !self.uses.is_bound(place)) else {
-                    continue;
-                };
-                if self.lookups > bounds::BOUND_LOOKUPS
-                    || self.uses.scripts.len() >= bounds::BOUND_FILES
-                {
-                    return Err(too_long());
-                }
-                self.uses.loads_unbound = true;
-                self.uses.scripts.push(Script {
-                    path: place.to_string_lossy().into_owned(),
-                    is_missing: true,
-                    ..Script::default()
-                });
-                self.uses.marks.push((place, b"missing".to_vec()));
-            }
-        }
-        Ok(())
-    }
-
-    /// Binds whole folders, for a line that runs or reads what is in them without naming it.
-    fn trees(&mut self, programs: &[&str], has_open_names: bool, finds_here: bool) -> Result<()> {
-        let takes_names = programs
-            .iter()
-            .any(|program| ["xargs", "parallel"].contains(program));
-        let is_any = takes_names || finds_here || self.is_unresolved;
-        if !(has_open_names || is_any || programs.contains(&"run-parts")) {
+    /// Binds the name of a file that does not exist yet, where the model can make it.
+    fn missing(&mut self, word: &str) -> Result<()> {
+        let folders = self.folders.iter();
+        let paths: Vec<PathBuf> = folders.map(|folder| folder.join(word)).collect();
+        if paths.iter().any(|path| path.exists()) {
             return Ok(());
         }
-        let mut folders = std::mem::take(&mut self.named);
-        if is_any {
-            folders.extend([self.place.folder, self.place.workspace].map(Path::to_owned));
-            folders.extend(self.place.others.iter().cloned());
-        }
-        folders.retain(|folder| (self.place.is_writable)(folder));
-        let all = folders.clone();
-        folders.retain(|folder| {
-            !folder
-                .ancestors()
-                .skip(1)
-                .any(|above| all.iter().any(|one| one == above))
-        });
-        folders.dedup();
-        let mut left = bounds::BOUND_TREE;
-        for folder in folders {
-            let mark = tree::mark(&folder, &mut left).ok_or_else(|| {
-                let (most, path) = (bounds::BOUND_TREE, folder.display());
-                refused(&format!(
-                    "{path} has more than {most} files that commands in the sandbox can change, too many to be bound to an \
-                     approval; write out the names that it uses"
-                ))
-            })?;
-            self.uses.marks.push((folder, mark));
+        for path in paths {
+            self.lookups += 1;
+            let place = missing::place_of(&path);
+            // It may be another one once what is on the way exists.
+            self.uses.loads_unbound |= place.is_none();
+            let place = place.filter(|place| (self.place.is_writable)(place));
+            let Some(place) = place.filter(|place| !self.uses.is_bound(place)) else {
+                continue;
+            };
+            if self.lookups > bounds::BOUND_LOOKUPS
+                || self.uses.scripts.len() >= bounds::BOUND_FILES
+            {
+                return Err(too_long());
+            }
+            self.uses.loads_unbound = true;
+            self.uses.scripts.push(Script {
+                path: place.to_string_lossy().into_owned(),
+                is_missing: true,
+                ..Script::default()
+            });
+            self.uses.marks.push((place, b"missing".to_vec()));
         }
         Ok(())
     }
@@ -443,33 +389,6 @@ impl Search<'_> {
             }
         }
         Ok(())
-    }
-
-    /// What Python loads from the folder where it runs, or from its script's.
-    fn modules(&mut self) {
-        let mut folders = std::mem::take(&mut self.folders);
-        for (script, _) in &self.uses.marks {
-            let folder = script.parent().unwrap_or(script);
-            if !folders.iter().any(|known| known == folder) {
-                folders.push(folder.to_owned());
-            }
-        }
-        folders.retain(|folder| (self.place.is_writable)(folder));
-        for folder in folders {
-            for name in names(&folder) {
-                if !name.ends_with(".py") {
-                    continue;
-                }
-                let path = folder.join(name);
-                let Ok(metadata) = path.metadata() else {
-                    continue;
-                };
-                if !self.uses.is_bound(&path) {
-                    self.influence(&path, "");
-                    self.uses.marks.push((path, status(&metadata)));
-                }
-            }
-        }
     }
 
     /// Names something that can change what the command does, as seen from the folder.
@@ -559,5 +478,7 @@ fn refused(why: &str) -> Error {
     Error::Failed(format!("the command was not run: {why}"))
 }
 
+#[cfg(test)]
+mod closed;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ mod exec;
 mod lesser;
 mod owner;
 mod permission;
+mod request;
 mod shell;
 mod still;
 mod terminal;
@@ -13,42 +14,40 @@ pub mod texts;
 mod tool;
 
 use std::ffi::OsString;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-
-use ring::digest::{Context, SHA256};
 
 use crate::base::access::Role;
 use crate::base::approval::{AlwaysOption, Answer, Cause, Question};
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
-use crate::base::language::Language;
 use crate::base::limits::tools::INPUT_LINE_BYTES;
 use crate::base::sync::Mutex;
 use crate::config::schema::{ApprovalMode, ExecTool, SandboxChoice, ShellPlace};
 use crate::sandbox::confine::{
-    Exec, Held, Observer, Outcome, Output, SessionEvent, SessionInfo, Sessions, Shells,
+    Exec, Observer, Outcome, Output, SessionEvent, SessionInfo, Sessions, Shells,
 };
 use crate::store::state::audit::{Entry, InputText, Record};
 use crate::store::state::{Approvals, Audit, ShellMemory};
-use crate::sys::port::user_name;
+use crate::text::reveal_name;
 
 use super::Caller;
-use bound::{Located, Place, Uses};
+use bound::{Place, Uses};
 pub use permission::allowance::Allowances;
 use permission::decide::{Decision, Placement, decide};
 use permission::grant::Grant;
 use permission::refusal::Refusal;
 pub use permission::risk;
-use risk::Patterns;
+use permission::split;
+use risk::{Objection, Patterns};
 
 pub(super) use exec::{SPECS, tools};
 pub use exec::{Shell, ShellResult, TypedCommand};
 use lesser::Lesser;
 pub use owner::OwnerAction;
 pub use permission::standing::parse_pattern;
+use request::{Folder, Request, account, first_changed, hash};
 pub use shell::{Attached, Background, Watched};
 pub use terminal::{OpenTerminal, TerminalStart, TypedTerminal};
 pub(super) use tool::ToolRun;
@@ -177,7 +176,9 @@ impl Commands {
     /// Decides about a command. The caller's answer counts only for exactly the question that would be
     /// asked now. A command that may run has been recorded; one that cannot be recorded may not run.
     fn permit(&self, request: &mut Request, caller: &Caller<'_>) -> Result<Permit> {
+        let any_risk = || risk::find_any_risk(&request.command).filter(|_| request.unsandboxed);
         let objection = self.patterns.objection(&request.command);
+        let objection = objection.or_else(|| any_risk().map(Objection::Risk));
         let place = match request.is_in_own_shell {
             true => Placement::OwnShell,
             false if request.unsandboxed => Placement::Outside,
@@ -216,7 +217,8 @@ impl Commands {
             // It was removed after the turn's host had been shown it.
             || answer == Answer::Standing && !question.is_standing;
         if answer.allows() && is_changed {
-            return self.refuse(request, caller, &Refusal::Changed);
+            let changed = first_changed(&asked.marks, &question.marks);
+            return self.refuse(request, caller, &Refusal::Changed(changed));
         }
         let answer = match answer {
             Answer::Always if question.always != AlwaysOption::Offered => Answer::Once,
@@ -267,39 +269,35 @@ impl Commands {
     /// What the command uses of the files that the model can write. An error where an approval cannot
     /// cover it; within the sandbox that does not matter, for the kernel confines it all the same.
     fn uses(&self, request: &Request) -> Result<Uses> {
-        let uses = self.uses_of(&request.command, &request.folder.path);
+        let is_typed = request.typed_in.is_some();
+        let binds_all = request.unsandboxed && !request.is_background && !request.is_in_own_shell;
+        let uses = self.uses_of(&request.command, &request.folder.path, binds_all);
         if !request.unsandboxed {
-            return Ok(uses.unwrap_or_default());
+            let unknown = Uses {
+                loads_unbound: true,
+                ..Uses::default()
+            };
+            return Ok(uses.unwrap_or(unknown));
         }
         let uses = uses?;
-        let is_open = uses.loads_unbound || !uses.influences.is_empty();
-        if request.is_background
-            && request.typed_in.is_none()
-            && is_open
-            && uses.marks.is_empty()
-            && !bound::ignores_folder(&request.command)
-        {
-            return Err(Error::Failed(
-                "the command was not run: files that commands in the sandbox can change may decide what it does while it runs \
-                 outside in the background; run it in the foreground, or in a working_dir of the system"
-                    .to_owned(),
-            ));
-        }
-        let Some((file, _)) = uses.marks.first() else {
-            return Ok(uses);
-        };
-        let file = file.display();
+        let is_open = uses.loads_unbound && !is_typed;
         // Shells and others read their scripts piece by piece as they go.
-        if request.is_background {
+        if request.is_background && (is_open || !uses.marks.is_empty()) {
+            let file = uses.marks.first().map(|(path, _)| path.to_string_lossy());
+            let what = file.map_or_else(
+                || "files of the agent".to_owned(),
+                |file| reveal_name(&file).into_owned(),
+            );
             return Err(Error::Failed(format!(
-                "the command was not run: {file} could be changed while it runs outside the sandbox in the \
-                 background; run it in the foreground"
+                "the command was not run: {what} could be changed while it runs outside the sandbox in the background; \
+                 run it in the foreground"
             )));
         }
         Ok(uses)
     }
 
-    fn uses_of(&self, line: &str, folder: &Path) -> Result<Uses> {
+    /// What a line uses. With `binds_all` a line that is not simple is bound to everything that the model can write.
+    fn uses_of(&self, line: &str, folder: &Path, binds_all: bool) -> Result<Uses> {
         let place = Place {
             folder,
             home: &self.exec.outside_home(),
@@ -307,7 +305,11 @@ impl Commands {
             others: self.exec.changeable(),
             is_writable: &|path| self.exec.is_changeable(path),
         };
-        bound::find(line, &place)
+        let mut uses = bound::find(line, &place)?;
+        if binds_all && uses.loads_unbound {
+            bound::bind_all(&mut uses, &place)?;
+        }
+        Ok(uses)
     }
 
     /// Runs a command in the foreground.
@@ -342,7 +344,7 @@ impl Commands {
         if is_unasked && is_owner && self.allowances.left(caller.session).is_some() {
             return Ok(Ok(Answer::Standing));
         }
-        let uses = self.uses_of(input, &session.folder)?;
+        let uses = self.uses_of(input, &session.folder, false)?;
         let id_text = id.to_string();
         let mut parts: Vec<&[u8]> = vec![
             b"input",
@@ -480,111 +482,4 @@ fn with_record<T>(
         folder: &request.folder.path.to_string_lossy(),
         decision,
     })
-}
-
-/// A command that the model or a person wants to run.
-struct Request {
-    /// The argument of `sh -c`.
-    command: String,
-    /// Where it will run.
-    folder: Folder,
-    /// Whether it should run outside the sandbox.
-    unsandboxed: bool,
-    /// Why, in the model's words.
-    reason: String,
-    /// The language of the person who typed it; `None` for a command of the model's.
-    typed_in: Option<Language>,
-    /// Whether it will run in the background.
-    is_background: bool,
-    /// Whether it gets a terminal, in which more than this can be typed.
-    on_terminal: bool,
-    /// Whether it is typed into a shell that the configuration puts outside the sandbox.
-    is_in_own_shell: bool,
-    /// What it uses of the files that the model can write; found when it is asked about.
-    uses: Uses,
-    /// Keeps them as they are while it runs outside the sandbox.
-    held: Option<Held>,
-}
-
-/// A folder as a person is shown it: its real path, and which folder it was then.
-struct Folder {
-    path: PathBuf,
-    inode: (u64, u64),
-}
-
-impl Folder {
-    /// Fails when there is none.
-    fn at(path: &Path) -> Result<Self> {
-        let found = Located::at(path).filter(|found| found.metadata.is_dir());
-        let found =
-            found.ok_or_else(|| Error::Failed(format!("there is no folder {}", path.display())))?;
-        Ok(Self {
-            inode: (found.metadata.dev(), found.metadata.ino()),
-            path: found.path,
-        })
-    }
-}
-
-/// SHA-256 of texts, in hexadecimal; where one ends and the next begins counts too.
-fn hash(parts: &[&[u8]]) -> String {
-    let mut context = Context::new(&SHA256);
-    for part in parts {
-        context.update(&(part.len() as u64).to_le_bytes());
-        context.update(part);
-    }
-    let hash = context.finish();
-    let bytes = hash.as_ref().iter();
-    bytes.map(|byte| format!("{byte:02x}")).collect()
-}
-
-impl Request {
-    /// The question to a person, for this cause.
-    fn question(&self, cause: Cause) -> Question {
-        let always = match risk::find_risk(&self.command) {
-            Some(risk) => AlwaysOption::TooRisky(risk),
-            None if self.on_terminal => AlwaysOption::Terminal,
-            None if self.uses.loads_unbound => AlwaysOption::Changeable,
-            None => AlwaysOption::Offered,
-        };
-        Question {
-            command: self.command.clone(),
-            folder: self.folder.path.to_string_lossy().into_owned(),
-            reason: self.reason.clone(),
-            account: account(),
-            cause,
-            asked_for: String::new(),
-            always,
-            can_allow_all: false,
-            is_standing: false,
-            unsandboxed: self.unsandboxed,
-            influences: self.uses.influences.clone(),
-            scripts: self.uses.scripts.clone(),
-            hash: self.hash(),
-        }
-    }
-
-    /// SHA-256, in hexadecimal, of the command, the folder, whether it is unsandboxed, and the files that
-    /// are bound. The folder's inode counts too, so that another folder with the same path is another
-    /// one.
-    fn hash(&self) -> String {
-        let (device, inode) = self.folder.inode;
-        let (device, inode) = (device.to_le_bytes(), inode.to_le_bytes());
-        let mut parts: Vec<&[u8]> = vec![
-            self.command.as_bytes(),
-            self.folder.path.as_os_str().as_encoded_bytes(),
-            &device,
-            &inode,
-            if self.unsandboxed { b"1" } else { b"0" },
-        ];
-        if self.on_terminal {
-            parts.push(b"terminal");
-        }
-        parts.extend(self.uses.parts());
-        hash(&parts)
-    }
-}
-
-/// The name of the account that commands run as.
-fn account() -> String {
-    user_name(rustix::process::geteuid().as_raw())
 }

@@ -15,7 +15,7 @@ impl Commands {
     /// Stops everything that changes files for agents until the request is over: checking what a command reads comes to
     /// nothing if that can be changed behind the check. What reads nothing that they can write does without.
     pub(super) fn hold_still(&self, request: &mut Request, caller: &Caller<'_>) -> Result<()> {
-        if request.is_background || !self.is_in_reach(request) {
+        if request.is_background || bound::ignores_folder(&request.command) {
             return Ok(());
         }
         self.shells.end_idle();
@@ -31,13 +31,5 @@ impl Commands {
             ),
         };
         Err(Error::Failed(format!("the command was not run: {what}")))
-    }
-
-    /// Whether a command outside the sandbox may read what can be written in it.
-    fn is_in_reach(&self, request: &Request) -> bool {
-        let uses = self.uses_of(&request.command, &request.folder.path);
-        let reads = |uses: bound::Uses| uses.loads_unbound || !uses.marks.is_empty();
-        // What cannot be bound may read anything.
-        uses.map_or(true, reads) || !bound::ignores_folder(&request.command)
     }
 }

@@ -61,8 +61,13 @@ texts! {
     }
     /// Something is not what the person was shown.
     pub fn changed() {
-        "the command, its folder or a file that it uses changed after you were asked",
-        "询问之后，命令、它的文件夹或它用到的文件发生了变化",
+        "the command or its folder changed after you were asked",
+        "询问之后，命令或它的文件夹发生了变化",
+    }
+    /// `file` is inline code.
+    pub fn changed_file(file) {
+        "{file} changed after you were asked",
+        "询问之后，{file} 发生了变化",
     }
     /// The heading of the list of standing approvals.
     pub(super) fn standing_heading() {

@@ -22,7 +22,7 @@ use crate::base::limits::tools::{
 use crate::sandbox::files::{Found, Next, Workspace};
 use crate::sys;
 use crate::sys::at::Kind;
-use crate::tools::commands::bound::first_lines;
+use crate::tools::commands::bound::{Lines, first_lines};
 
 /// Mode bits of which one says that a file can be executed.
 const EXECUTABLE: u32 = 0o111;
@@ -128,12 +128,14 @@ impl Reading<'_> {
         let is_manifest = path == FILE;
         let (mut file, mut content) = (found.open()?, Context::new(&SHA256));
         let (mut buffer, mut head, mut length) = ([0; 8 * 1024], Vec::new(), 0);
+        let mut lines = Lines::default();
         loop {
             let count = file.read(&mut buffer).map_err(Error::io("read", path))?;
             let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else {
                 break;
             };
             length += count as u64;
+            lines.add(bytes);
             self.bytes += count as u64;
             if self.bytes > CUSTOM_BYTES_MAX {
                 let why = format!("its files have more than {} MB", CUSTOM_BYTES_MAX >> 20);
@@ -162,6 +164,7 @@ impl Reading<'_> {
             path: path.to_owned(),
             bytes: length,
             head: first_lines(&head),
+            lines: lines.count(),
             is_missing: false,
         });
         Ok(())

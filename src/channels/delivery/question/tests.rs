@@ -147,6 +147,7 @@ fn what_the_agent_can_change_is_named_and_what_runs_is_shown() {
             path: "deploy.sh".to_owned(),
             bytes: 1812,
             head: "#!/bin/sh\n```\necho \u{202e}hi".to_owned(),
+            lines: 3,
             is_missing: false,
         }],
         ..question("make && sh deploy.sh", true)
@@ -180,6 +181,7 @@ fn hostile() -> Vec<Question> {
             path: "p\u{301}".repeat(3_000),
             bytes: u64::MAX,
             head: ours.repeat(100),
+            lines: 3,
             is_missing: false,
         };
         20

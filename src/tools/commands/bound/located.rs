@@ -1,16 +1,14 @@
 //! What a path leads to, held open, and what of it is bound.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use ring::digest::{Context, SHA256};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use super::{Result, bounds, by_process};
+use super::tree::{self, Budget, Content};
+use super::{Result, by_process};
 use crate::sys::beneath::links_on_the_way;
 
 /// What a path leads to, held open without being used.
@@ -61,41 +59,18 @@ impl Located {
         format!("/proc/self/fd/{}", handle.as_raw_fd())
     }
 
-    /// Hash and first bytes; of a large file the hash is none.
-    pub(super) fn read(&self) -> io::Result<(Option<Vec<u8>>, Vec<u8>)> {
-        let mut file = File::options()
-            .read(true)
-            // What was a file a moment ago may hold nobody up.
-            .custom_flags(OFlags::NONBLOCK.bits() as i32)
-            .open(Self::link(&self.handle))?;
-        let (mut context, mut head) = (Context::new(&SHA256), Vec::new());
-        let (mut buffer, mut total) = ([0; 8 * 1024], 0);
-        loop {
-            let length = file.read(&mut buffer)?;
-            let free = bounds::SCRIPT_HEAD_BYTES - head.len();
-            head.extend_from_slice(&buffer[..length.min(free)]);
-            context.update(&buffer[..length]);
-            total += length as u64;
-            match length {
-                0 => return Ok((Some(context.finish().as_ref().to_vec()), head)),
-                _ if total > bounds::BOUND_BYTES => return Ok((None, head)),
-                _ => {}
-            }
-        }
+    /// What is in a file.
+    pub(super) fn read(&self, budget: &mut Budget) -> Result<Content> {
+        let path = PathBuf::from(Self::link(&self.handle));
+        tree::content(&path, &self.path, &self.metadata, budget)
     }
 }
 
-/// Inode, size and the time of the last change. The kernel sets that time, and a program cannot set it
-/// back.
-pub(super) fn status(metadata: &Metadata) -> Vec<u8> {
-    let numbers = [
-        metadata.dev(),
-        metadata.ino(),
-        metadata.size(),
-        metadata.ctime() as u64,
-        metadata.ctime_nsec() as u64,
-    ];
-    numbers.into_iter().flat_map(u64::to_le_bytes).collect()
+/// The links on the way of a path that are where something can be written.
+pub(super) fn links_within(path: &Path, is_writable: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let (_, mut links) = links_on_the_way(path);
+    links.retain(|link| is_writable(link));
+    links
 }
 
 /// Whether the way of a path leads through a link of a process in /proc: that of `cwd`, `root`, `exe` or a descriptor.

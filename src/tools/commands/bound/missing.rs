@@ -3,7 +3,6 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::base::approval::pattern::is_plain_line;
 use crate::base::limits::tools::LINKS_FOLLOWED;
 
 /// Programs whose first argument is a script, or a folder of them.
@@ -17,15 +16,6 @@ const SCRIPTS: &str = "sh bash py pl rb js php lua mk so";
 
 /// Endings of what decides how something runs, where an option names it.
 const SETTINGS: &str = "conf cfg ini yml yaml toml json env";
-
-/// Programs that do not care in which folder they run, and read no file that their line names but for options that are not
-/// among the [`PLAIN_OPTIONS`].
-const FOLDERLESS: &str = "systemctl journalctl apt apt-get df free uptime hostnamectl loginctl networkctl \
-                          resolvectl iw rfkill vcgencmd reboot poweroff shutdown ping who w kill pkill id";
-
-/// Options that name no file for any of these.
-const PLAIN_OPTIONS: &str =
-    "-y -h -H -n -u -q -l -a -e -x -b -f -fu -r --now --yes --all --no-pager";
 
 /// Words of a command that may name a file, as far as anybody can tell without running it: with a path, with the ending of a
 /// script, or behind a program that runs scripts. A `/` alone makes a path only where `is_plain`: not in a text.
@@ -110,27 +100,6 @@ fn ending_of(name: &str) -> &str {
 
 pub(super) fn is_listed(list: &str, word: &str) -> bool {
     list.split_ascii_whitespace().any(|listed| listed == word)
-}
-
-/// Whether a line runs one program, with plain words and no path but the root folder, that does not care where it runs.
-pub(in crate::tools::commands) fn ignores_folder(line: &str) -> bool {
-    let mut words = line
-        .split_ascii_whitespace()
-        .skip_while(|word| *word == "sudo" || *word == "-n");
-    is_plain_line(line)
-        && words
-            .next()
-            .is_some_and(|program| is_listed(FOLDERLESS, program))
-        && words.all(|word| {
-            let is_path = word.contains('/') && word != "/" || word == "link";
-            !is_path && (!word.starts_with('-') || is_listed(PLAIN_OPTIONS, word))
-        })
-}
-
-/// Whether a line has an option by which `find` runs a program (find(1)): `-exec`, `-execdir`, `-ok`, `-okdir`.
-pub(super) fn runs_what_it_finds(line: &str) -> bool {
-    let line = line.replace(['\'', '"', '\\'], "");
-    line.contains("-exec") || line.contains("-ok")
 }
 
 /// Where a path will be that does not lead to anything now: the real path of the nearest folder that exists, with the

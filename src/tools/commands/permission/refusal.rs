@@ -5,6 +5,7 @@ use crate::base::approval::Answer;
 use crate::base::language::Language;
 use crate::base::limits::tools::TYPED_AGAIN_CHARS;
 use crate::text::markup::inline_code;
+use crate::text::reveal_name;
 use crate::tools::commands::texts;
 
 /// Why a command is not run.
@@ -19,8 +20,8 @@ pub(in crate::tools::commands) enum Refusal {
     Never,
     /// The person's answer, or that there is none.
     Denied(Answer),
-    /// Something is not what the person was shown.
-    Changed,
+    /// Something is not what the person was shown: this file, or the command or its folder.
+    Changed(Option<String>),
 }
 
 impl Refusal {
@@ -30,9 +31,14 @@ impl Refusal {
             Self::Objection { objection, .. } => format!("refused: {}", objection.rule()),
             Self::Never => "refused: tools.exec.approval".to_owned(),
             Self::Denied(answer) => answer.to_string(),
-            Self::Changed => {
-                "denied: the command, its folder or a file that it uses changed since it was approved"
-                    .to_owned()
+            Self::Changed(None) => {
+                "denied: the command or its folder changed since it was approved".to_owned()
+            }
+            Self::Changed(Some(file)) => {
+                format!(
+                    "denied: {} changed since it was approved",
+                    reveal_name(file)
+                )
             }
         }
     }
@@ -56,7 +62,12 @@ impl Refusal {
                 (objection.for_model(), advice)
             }
             Self::Never => (texts::never(Language::English).to_owned(), ""),
-            Self::Denied(_) | Self::Changed => (
+            Self::Changed(_) => (
+                self.decision(),
+                "If it is still needed, call exec again, and the person is asked about it as it is now. Until then change no \
+                 files.",
+            ),
+            Self::Denied(_) => (
                 self.decision(),
                 "Do it within the sandbox, or tell the person what you would need.",
             ),
@@ -79,7 +90,10 @@ impl Refusal {
             Self::Denied(Answer::Stopped) => texts::stopped(language).to_owned(),
             Self::Denied(Answer::ShuttingDown) => texts::shutting_down(language).to_owned(),
             Self::Denied(_) => texts::denied(language).to_owned(),
-            Self::Changed => texts::changed(language).to_owned(),
+            Self::Changed(None) => texts::changed(language).to_owned(),
+            Self::Changed(Some(file)) => {
+                texts::changed_file(language, &inline_code(&reveal_name(file)))
+            }
         };
         let text = texts::not_run(language, &why);
         match self {

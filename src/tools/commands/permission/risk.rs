@@ -3,6 +3,7 @@
 
 use regex_lite::Regex;
 
+use super::split::{Part, is_one_of, parts};
 use crate::base::approval::Risk;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
@@ -187,6 +188,19 @@ pub(in crate::tools::commands) fn find_risk(line: &str) -> Option<Risk> {
     }
 }
 
+/// The worst that a line may be, for what is to run outside the sandbox: shells end here-documents, quotes and comments in
+/// different ways, so each of its lines counts by itself too.
+pub(in crate::tools::commands) fn find_any_risk(line: &str) -> Option<Risk> {
+    let joined = line.replace("\\\n", "");
+    // In bash a quote can be escaped within these.
+    let quoted = line.contains("$'").then(|| line.replace('\'', "\n"));
+    let texts = [Some(line.to_owned()), Some(joined), quoted];
+    texts.into_iter().flatten().find_map(|text| {
+        let by_line = || text.lines().find_map(find_risk);
+        find_risk(&text).or_else(by_line)
+    })
+}
+
 fn risk_within(line: &str, depth: usize) -> Option<Risk> {
     parts(line).0.iter().find_map(|simple| {
         let command = Command::parse(simple);
@@ -270,10 +284,6 @@ impl<'a> Command<'a> {
     }
 }
 
-fn is_one_of(word: &str, words: &str) -> bool {
-    words.split(' ').any(|one| one == word)
-}
-
 fn base(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
@@ -301,200 +311,6 @@ fn is_device(word: &str) -> bool {
     const KINDS: &str = "sd hd vd xvd nvme mmcblk disk/ mapper/ md mem kmem port";
     let device = word.strip_prefix("/dev/");
     device.is_some_and(|name| KINDS.split(' ').any(|kind| name.starts_with(kind)))
-}
-
-/// A simple command of a line: its words without quotes, the files that it writes to, and its text.
-#[derive(Debug, Default)]
-pub(in crate::tools::commands) struct Part {
-    pub words: Vec<String>,
-    pub writes: Vec<String>,
-    text: String,
-}
-
-/// Words before a command that are not the command.
-const KEYWORDS: &str = "if then else elif fi do done while until ! { } esac time";
-
-/// All words of a line without their quotes: those of commands, assignments, and files that are read.
-pub(in crate::tools::commands) fn words(line: &str) -> Vec<String> {
-    commands(line).into_iter().flatten().collect()
-}
-
-/// The words of each command of a line, and then each word that is no command's by itself.
-pub(in crate::tools::commands) fn commands(line: &str) -> Vec<Vec<String>> {
-    let (parts, others) = parts(line);
-    let others = others.into_iter().map(|word| vec![word]);
-    parts
-        .into_iter()
-        .map(|part| part.words)
-        .chain(others)
-        .collect()
-}
-
-/// The simple commands of a line of sh, also those in groups and substitutions, and the words that are no command's. This
-/// is no shell: nothing is expanded, and in doubt it finds more commands than there are.
-pub(in crate::tools::commands) fn parts(line: &str) -> (Vec<Part>, Vec<String>) {
-    let Splitter { found, others, .. } = parse(line);
-    (found, others)
-}
-
-fn parse(line: &str) -> Splitter {
-    let mut splitter = Splitter::default();
-    let mut rest = line;
-    while let Some(char) = rest.chars().next() {
-        let length = splitter.step(char, rest).min(rest.len());
-        splitter.command.text.push_str(&rest[..length]);
-        rest = &rest[length..];
-        if std::mem::take(&mut splitter.is_over) {
-            splitter
-                .command
-                .text
-                .truncate(splitter.command.text.len() - length);
-            splitter.finish();
-        }
-    }
-    splitter.finish();
-    splitter
-}
-
-#[derive(Default)]
-struct Splitter {
-    command: Part,
-    /// The word that is being read; empty quotes make one too.
-    word: Option<String>,
-    is_quoted: bool,
-    /// The operator that the word follows, such as `>` or `<<`.
-    redirection: String,
-    /// Whether double quotes are open: in the line, and in each substitution around the place here.
-    quotes: Vec<bool>,
-    /// The end of a here-document whose body follows this line, and whether substitutions run in it.
-    here_document: Option<(String, bool)>,
-    is_over: bool,
-    found: Vec<Part>,
-    /// Words that are no command's: assignments, keywords, files that are read.
-    others: Vec<String>,
-}
-
-impl Splitter {
-    /// Reads what begins with a char, and gives its length in bytes.
-    fn step(&mut self, char: char, rest: &str) -> usize {
-        let in_quotes = self.quotes.last().is_some_and(|open| *open);
-        let next = rest[char.len_utf8()..].chars().next();
-        match char {
-            // In backticks an escaped one opens another substitution.
-            '\\' if next == Some('`') => {
-                self.is_over = true;
-                return 2;
-            }
-            '\\' => {
-                self.is_quoted = true;
-                self.push(next.filter(|next| *next != '\n'));
-                return 1 + next.map_or(0, char::len_utf8);
-            }
-            '\'' if !in_quotes => {
-                let text = rest[1..].split('\'').next().unwrap_or_default();
-                self.is_quoted = true;
-                self.word.get_or_insert_default().push_str(text);
-                return text.len() + 2;
-            }
-            '"' => {
-                self.is_quoted = true;
-                self.word.get_or_insert_default();
-                match self.quotes.last_mut() {
-                    Some(open) => *open = !in_quotes,
-                    None => self.quotes.push(true),
-                }
-            }
-            '$' | '<' | '>' if next == Some('(') && (char == '$' || !in_quotes) => {
-                self.quotes.resize(self.quotes.len().max(1), false);
-                self.quotes.push(false);
-                self.is_over = true;
-                return 2;
-            }
-            '`' => self.is_over = true,
-            ')' if !in_quotes => {
-                self.quotes.pop();
-                self.is_over = true;
-            }
-            _ if in_quotes => self.push(Some(char)),
-            '<' | '>' => {
-                let operator: String = rest.chars().take_while(|c| "<>|&".contains(*c)).collect();
-                // A number right before it is a descriptor.
-                self.word
-                    .take_if(|word| word.chars().all(|c| c.is_ascii_digit()));
-                self.end_word();
-                let dash = usize::from(operator == "<<" && rest[2..].starts_with('-'));
-                self.redirection.clone_from(&operator);
-                return operator.len() + dash;
-            }
-            '&' if next == Some('>') => self.end_word(),
-            '(' => {
-                self.quotes.resize(self.quotes.len().max(1), false);
-                self.quotes.push(false);
-                self.is_over = true;
-            }
-            ';' | '|' | '&' => self.is_over = true,
-            '\n' => {
-                self.end_word();
-                self.is_over = true;
-                return 1 + self.body_length(&rest[1..]);
-            }
-            ' ' | '\t' | '\r' => self.end_word(),
-            '#' if self.word.is_none() => return rest.find('\n').unwrap_or(rest.len()),
-            _ => self.push(Some(char)),
-        }
-        char.len_utf8()
-    }
-
-    fn push(&mut self, char: Option<char>) {
-        self.word.get_or_insert_default().extend(char);
-    }
-
-    fn end_word(&mut self) {
-        let is_quoted = std::mem::take(&mut self.is_quoted);
-        let redirection = std::mem::take(&mut self.redirection);
-        let Some(word) = self.word.take() else {
-            self.redirection = redirection;
-            return;
-        };
-        let (name, _) = word.split_once('=').unwrap_or_default();
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let is_assignment = !name.is_empty() && name.chars().all(is_name);
-        let is_prefix =
-            word.is_empty() || is_assignment || !is_quoted && is_one_of(&word, KEYWORDS);
-        match redirection.as_str() {
-            "" if self.command.words.is_empty() && is_prefix => self.others.push(word),
-            "" => self.command.words.push(word),
-            "<<" => self.here_document = Some((word, !is_quoted)),
-            other if other.contains('>') => self.command.writes.push(word),
-            _ => self.others.push(word),
-        }
-    }
-
-    fn finish(&mut self) {
-        self.end_word();
-        self.redirection.clear();
-        let mut command = std::mem::take(&mut self.command);
-        command.text = command.text.trim().to_owned();
-        if !command.words.is_empty() || !command.writes.is_empty() {
-            self.found.push(command);
-        }
-    }
-
-    /// The length of a here-document's body; none where something is substituted in it, which runs.
-    fn body_length(&mut self, rest: &str) -> usize {
-        let Some((end, substitutes)) = self.here_document.take() else {
-            return 0;
-        };
-        let mut length = 0;
-        for line in rest.split_inclusive('\n') {
-            length += line.len();
-            if line.trim_matches(['\t', '\n']) == end {
-                break;
-            }
-        }
-        let runs = substitutes && (rest[..length].contains("$(") || rest[..length].contains('`'));
-        if runs { 0 } else { length }
-    }
 }
 
 #[cfg(test)]
@@ -588,6 +404,35 @@ python3 -c 'print("poweroff")'; sudo grep reboot /var/log/syslog; f() { g | h & 
         for line in LINES.lines().chain(["cat > x <<E\nreboot\nE\nls"]) {
             assert_eq!(rule("", "", line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn a_quote_that_is_none_for_a_shell_hides_no_command() {
+        for line in [
+            "echo a \\\n#'\nreboot\n#'",
+            "cat <<E\n\tE\necho '\nE\nreboot\n#'",
+            "cat <<A <<B\nA\necho '\nB\nreboot\n#'",
+            "cat <<E\nx\\\nE\necho '\nE\nreboot\n#'",
+            "echo \"a\\b\" && reboot",
+            "echo $'\\'' ; reboot #'",
+            "re\\\nboot",
+            "cat <<-E\n\tE\nreboot",
+            "cat <<'E'\nit's\nE\nreboot",
+        ] {
+            assert_eq!(find_any_risk(line), Some(Risk::Power), "{line:?}");
+        }
+        for line in [
+            "cat <<E\n\tE\necho '\nE\nreboot\n#'",
+            "echo a \\\n#'\nreboot\n#'",
+            "cat <<A <<B\nA\necho '\nB\nreboot\n#'",
+        ] {
+            assert_eq!(find_risk(line), Some(Risk::Power), "{line:?}");
+        }
+        assert_eq!(
+            super::super::split::words("sh \"dep\\loy\" a\rb"),
+            ["sh", "dep\\loy", "a\rb"]
+        );
+        assert_eq!(find_risk("cat > x <<E\nreboot\nE\nls"), None);
     }
 
     proptest! {

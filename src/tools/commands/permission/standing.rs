@@ -1,6 +1,6 @@
 //! `/approvals`: the standing approvals of a chat, for its people.
 
-use super::risk::find_risk;
+use super::risk::find_any_risk;
 use crate::base::approval::pattern::{self, Fault};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
@@ -53,7 +53,7 @@ pub fn parse_pattern(text: &str, language: Language) -> Result<String> {
             Fault::Open(program) => texts::pattern_open(language, &inline_code(&program)),
         })
     })?;
-    match find_risk(&pattern) {
+    match find_any_risk(&pattern) {
         Some(risk) => {
             let why = texts::describe_risk(language, risk);
             Err(Error::Usage(texts::pattern_risky(language, &why)))
