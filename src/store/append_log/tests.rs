@@ -110,7 +110,7 @@ fn a_log_that_cannot_be_rewritten_goes_on_as_it_was() {
 
 #[test]
 fn a_disk_that_is_full_leaves_the_log_as_it_was() {
-    run_alone("append_log::tests::on_a_full_disk");
+    run_alone("store::append_log::tests::on_a_full_disk");
 }
 
 #[test]

@@ -359,7 +359,7 @@ fn garbled_lines_are_skipped_and_reported() {
 
 #[test]
 fn on_a_full_disk_nothing_is_accepted_and_nothing_is_lost() {
-    run_alone("inbox::tests::on_a_full_disk");
+    run_alone("store::inbox::tests::on_a_full_disk");
 }
 
 #[test]

@@ -347,7 +347,7 @@ fn garbled_lines_are_skipped_and_reported() {
 
 #[test]
 fn on_a_full_disk_nothing_is_pending_that_is_not_stored() {
-    run_alone("outbox::tests::on_a_full_disk");
+    run_alone("store::outbox::tests::on_a_full_disk");
 }
 
 #[test]

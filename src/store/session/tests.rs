@@ -262,7 +262,7 @@ fn a_window_is_counted_beside_a_turn_that_is_running() {
 
 #[test]
 fn a_write_that_fails_is_tried_again_while_that_is_wanted() {
-    run_alone("session::tests::on_a_full_disk");
+    run_alone("store::session::tests::on_a_full_disk");
 }
 
 #[test]
