@@ -58,6 +58,8 @@ pub(super) struct Run<'a> {
     tokens_max: u64,
     /// Tasks that it has given to subagents.
     tasks_given: u32,
+    /// Messages that it has sent beside its answer.
+    sends: u32,
     /// The model that is asked next.
     model_name: String,
     /// How much the model thinks.
@@ -123,6 +125,7 @@ impl<'a> Run<'a> {
             role,
             tokens_max,
             tasks_given: 0,
+            sends: 0,
             turn: Turn::new(agent.settings.max_tool_iterations.min(steps_max)),
             models,
             effort: agent.effort_of(session.chat()),

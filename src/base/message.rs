@@ -501,6 +501,21 @@ pub struct OutgoingMessage {
     /// The run of a scheduled job that it comes from: the job's history has whether it could be delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunRef>,
+    /// What it comes from.
+    #[serde(skip)]
+    pub from: Writer,
+}
+
+/// What a message comes from: the less it is waited for, the less room it may take while its chat takes nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Writer {
+    /// A turn that ends, or a command: someone waits for it.
+    #[default]
+    Answer,
+    /// The program: an alarm, the result of a job, a script.
+    Notice,
+    /// A model, with its tool.
+    Model,
 }
 
 /// Names a run of a scheduled job.
@@ -538,6 +553,7 @@ impl OutgoingMessage {
             silent: false,
             urgent: false,
             run: None,
+            from: Writer::Answer,
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD_NO_PAD;
 use serde::Deserialize;
 
 /// Replaces a secret in a text.
@@ -56,6 +58,8 @@ impl Eraser {
             .collect();
         secrets.extend(within);
         secrets.retain(|secret| secret.0.len() >= SHORTEST_ERASED);
+        let encoded: Vec<Secret> = secrets.iter().flat_map(|one| encoded(&one.0)).collect();
+        secrets.extend(encoded);
         // The longest first, so that a key that contains another is redacted completely.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.0.len()));
         Self { secrets }
@@ -71,6 +75,34 @@ impl Eraser {
         }
         cleaned
     }
+}
+
+/// The forms in which servers quote a secret: percent-encoded, and in base64, where it begins at any of three places
+/// in a group of letters, as behind the name in `name:password`.
+fn encoded(value: &str) -> impl Iterator<Item = Secret> {
+    let mut percent = String::with_capacity(value.len());
+    for byte in value.bytes() {
+        match byte {
+            b'-' | b'.' | b'_' | b'~' => percent.push(char::from(byte)),
+            byte if byte.is_ascii_alphanumeric() => percent.push(char::from(byte)),
+            byte => percent.extend(['%', hex(byte >> 4), hex(byte & 15)]),
+        }
+    }
+    let percent = Some(percent).filter(|percent| percent != value);
+    let base64 = (0..3).flat_map(|before| {
+        let bytes = [&[0; 2][..before], value.as_bytes()].concat();
+        // The letters that only the secret decides.
+        let letters = before + before.min(1)..bytes.len() * 8 / 6;
+        let standard = BASE64_STANDARD_NO_PAD.encode(&bytes)[letters].to_owned();
+        let for_url = standard.replace('+', "-").replace('/', "_");
+        let for_url = Some(for_url).filter(|one| *one != standard);
+        [Some(standard), for_url].into_iter().flatten()
+    });
+    percent.into_iter().chain(base64).map(Secret)
+}
+
+fn hex(digit: u8) -> char {
+    char::from(b"0123456789ABCDEF"[usize::from(digit)])
 }
 
 /// The token after the scheme of an `Authorization` header, or the password in a URL: servers and other
@@ -111,6 +143,31 @@ mod tests {
             "x [secret] y [secret] z abc"
         );
         assert!(matches!(eraser.clean("nothing here"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_secret_is_erased_in_the_forms_in_which_it_is_sent() {
+        use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+        let secret = "s3cr>t?/canary+9~";
+        let eraser = Eraser::new([Secret::new(secret)]);
+        assert_eq!(
+            eraser.clean("a=s3cr%3Et%3F%2Fcanary%2B9~&b"),
+            "a=[secret]&b"
+        );
+        for before in ["", "a", "id", "id:", "client:"] {
+            for after in ["", "!", "!!", "!!!"] {
+                let plain = format!("{before}{secret}{after}");
+                for text in [
+                    BASE64_STANDARD.encode(&plain),
+                    BASE64_URL_SAFE_NO_PAD.encode(&plain),
+                ] {
+                    let cleaned = eraser.clean(&text);
+                    assert!(cleaned.contains("[secret]"), "{plain}: {text}");
+                    let shown = cleaned.replace("[secret]", "");
+                    assert!(shown.len() <= before.len() * 2 + 10, "{plain}: {cleaned}");
+                }
+            }
+        }
     }
 
     #[test]

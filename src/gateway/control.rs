@@ -31,7 +31,7 @@ use crate::base::limits::cancel::POLL;
 use crate::base::limits::gateway::{
     CONTROL_AT_ONCE, CONTROL_BYTES, CONTROL_TIME, SEND_CONFIRM_TIME, STUCK_SHOWN,
 };
-use crate::base::message::{Address, OutgoingMessage};
+use crate::base::message::{Address, OutgoingMessage, Writer};
 use crate::channels::delivery::Delivery;
 use crate::channels::kit::health::Task;
 use crate::channels::kit::texts::describe_paired;
@@ -455,6 +455,7 @@ impl Gateway {
                 })?;
                 let message = OutgoingMessage {
                     files,
+                    from: Writer::Notice,
                     ..OutgoingMessage::text(&chat, text)
                 };
                 let id = self.enqueue(message, None)?;

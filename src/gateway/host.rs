@@ -1,5 +1,7 @@
 //! The host of a turn in a chat: shows it, asks the person, and stores the answer for delivery.
 
+mod send;
+
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
@@ -24,7 +26,7 @@ use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::cancel::POLL;
-use crate::base::limits::gateway::{LONG_TURN, SENT_TEXTS_MAX, WRITE_RETRY, WRITE_TRIES_MAX};
+use crate::base::limits::gateway::{LONG_TURN, WRITE_RETRY, WRITE_TRIES_MAX};
 use crate::base::message::{Address, DraftKey, Envelope, Origin, OutgoingMessage, SessionKey};
 use crate::base::sync::Mutex;
 use crate::store::outbox::ClosesTurn;
@@ -253,12 +255,8 @@ impl<'a> ChatHost<'a> {
             return Answer::Unattended;
         };
         let language = gateway.parts.languages.get(&owner);
-        let name = match self.name.is_empty() {
-            true => self.reply.to_string(),
-            false => format!("{} ({})", self.name, self.reply),
-        };
         let question = Question {
-            asked_for: name,
+            asked_for: self.who(),
             ..question.clone()
         };
         gateway.tell(&self.reply, texts::asking_owner(self.language));
@@ -416,13 +414,7 @@ impl TurnHost for ChatHost<'_> {
             session: self.session.clone(),
             journal,
         });
-        let cancel = self.work.cancel.clone();
-        while let Err(error) = self.gateway.enqueue(message.clone(), closes.clone()) {
-            let is_passing = !matches!(error, Error::TooLarge { .. });
-            if !is_passing || !self.retry_write(&error, &cancel) {
-                return Err(error);
-            }
-        }
+        self.store_answer(&message, closes)?;
         if self.job.is_some() {
             cron::reached("closed");
         }
@@ -494,29 +486,7 @@ impl TurnHost for ChatHost<'_> {
     }
 
     fn send(&mut self, request: SendRequest) -> Result<()> {
-        let to = request.to.as_deref().map(Address::parse);
-        let to = to.unwrap_or_else(|| self.reply.clone());
-        let is_here = to == self.reply;
-        if !is_here && !self.hosted.knows(&to) {
-            return Err(Error::Failed(format!(
-                "{to} is not a chat that you know: no one has written to you there"
-            )));
-        }
-        let text = request.text.clone();
-        let message = OutgoingMessage {
-            files: request
-                .files
-                .iter()
-                .map(|file| self.hosted.absolute(file))
-                .collect(),
-            buttons: request.buttons,
-            ..OutgoingMessage::text(&to, request.text)
-        };
-        self.gateway.enqueue(self.stamped(message), None)?;
-        if is_here && self.sent.len() < SENT_TEXTS_MAX {
-            self.sent.push(text);
-        }
-        Ok(())
+        self.send_beside(request)
     }
 }
 

@@ -46,7 +46,7 @@ use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::agent::TURN_STACK_BYTES;
 use crate::base::limits::gateway::{THREAD_RETRY_FIRST, THREAD_RETRY_MAX};
-use crate::base::message::{Address, OutgoingMessage, SessionKey};
+use crate::base::message::{Address, OutgoingMessage, SessionKey, Writer};
 use crate::base::sync::Mutex;
 use crate::board::Board;
 use crate::channels::delivery::Delivery;
@@ -284,7 +284,11 @@ impl Gateway {
     /// The same for a message with more than its text.
     fn tell_with(&self, message: OutgoingMessage) {
         let (to, text) = (message.to.clone(), message.text.clone());
-        if let Err(error) = self.enqueue(message, None) {
+        let notice = OutgoingMessage {
+            from: Writer::Notice,
+            ..message
+        };
+        if let Err(error) = self.enqueue(notice, None) {
             tracing::error!(chat = %to, "failed to store a message, sending it at once: {error}");
             self.tell_at_once(&to, &text);
         }

@@ -266,6 +266,8 @@ impl Scheduler {
         let mut waiting = self.waiting_in(session);
         if let Some(message) = waiting.find(|message| message.reference == reference) {
             message.text = text;
+            // Those were the words before.
+            message.unmarked.clear();
             // An edit makes no command of it that the person may not use.
             message.is_relayed |= !commands::may_use(message);
         }

@@ -153,6 +153,7 @@ impl Call<'_> {
         let posted = self
             .client
             .post(&self.route.url(self.quirks.api), &headers, &body);
+        let sent = body.len();
         // Free it: the request may be large, and the answer takes a while.
         drop(body);
         let posted = posted.map_err(|error| self.unanswered(error, request, spent));
@@ -161,17 +162,22 @@ impl Call<'_> {
         let progress = Progress::start(self.route.idle);
         let is_read = read(body, &mut decoder, progress, show, &mut whole);
         let (reported, bytes) = decoder.spent(&whole);
+        let sizes = (sent, bytes.max(whole.len()));
+        let reported = estimate::bounded(reported, request, sizes);
         let may_cost = is_read.as_ref().is_err_and(NoAnswer::may_cost);
         if may_cost || bytes > 0 || reported != Usage::default() {
             *spent = estimate::of_failed(reported, bytes, request);
         }
         is_read?;
-        let reply = match whole.as_slice() {
+        let mut reply = match whole.as_slice() {
             [] => decoder.finish(show),
             whole => decoder.whole(&String::from_utf8_lossy(whole)),
         };
-        match &reply {
-            Ok(reply) => *spent = estimate::of_reply(reply, request),
+        match &mut reply {
+            Ok(reply) => {
+                reply.usage = estimate::bounded(reply.usage, request, sizes);
+                *spent = estimate::of_reply(reply, request);
+            }
             Err(failure) if failure.is_stated => {}
             // The server has worked on it, as far as it says.
             Err(_) => *spent = estimate::of_failed(reported, bytes, request),

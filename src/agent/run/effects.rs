@@ -4,10 +4,11 @@ use super::{Run, calls};
 use crate::agent::host::TurnEvent;
 use crate::base::approval;
 use crate::base::chat::{
-    Effect, Entry, EntryKind, InputAnswer, InputKind, InputRequest, Request, Sample, ToolCall,
-    ToolResult,
+    Effect, Entry, EntryKind, InputAnswer, InputKind, InputRequest, Request, Sample, SendRequest,
+    ToolCall, ToolResult,
 };
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
+use crate::base::limits::agent::SENDS_PER_TURN;
 use crate::base::limits::mcp::SAMPLE_TOKENS;
 use crate::tools::Caller;
 
@@ -46,7 +47,7 @@ impl Run<'_> {
                     *result = self.run_one(call, &caller);
                 }
                 Effect::Send(request) => {
-                    if let Err(error) = self.host.send(*request) {
+                    if let Err(error) = self.send(*request) {
                         *result = ToolResult::failed(format!("Error: {error}"));
                     }
                 }
@@ -58,6 +59,16 @@ impl Run<'_> {
                 }
             }
         }
+    }
+
+    fn send(&mut self, request: SendRequest) -> Result<()> {
+        self.sends += 1;
+        if self.sends > SENDS_PER_TURN {
+            return Err(Error::Failed(format!(
+                "{SENDS_PER_TURN} messages were sent in this turn, which is the most: put the rest into your answer"
+            )));
+        }
+        self.host.send(request)
     }
 
     fn run_one(&mut self, call: &ToolCall, caller: &Caller<'_>) -> ToolResult {

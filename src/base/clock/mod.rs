@@ -1,7 +1,7 @@
 //! Time, as a seam. Nothing else asks the system what time it is.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, FixedOffset, Local, Utc};
@@ -27,7 +27,22 @@ pub enum Clock {
     Hand(Arc<AtomicI64>),
 }
 
+/// Whether the process has found the wall clock to be wrong, or not to be set yet.
+static IS_DOUBTED: AtomicBool = AtomicBool::new(false);
+
+/// Notes whether the wall clock is trusted, for what counts by days.
+pub fn note_trust(trust: Trust) {
+    IS_DOUBTED.store(!trust.is_trusted(), Ordering::Relaxed);
+}
+
 impl Clock {
+    /// Whether the date may be a wrong one: surely before this version was made, else as far as [`note_trust`] has
+    /// said.
+    pub fn is_doubted(&self) -> bool {
+        let is_said = matches!(self, Self::System) && IS_DOUBTED.load(Ordering::Relaxed);
+        is_said || !self.is_set()
+    }
+
     /// The wall clock's time with its zone.
     pub fn now(&self) -> DateTime<FixedOffset> {
         match (self, self.turned()) {

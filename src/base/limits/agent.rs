@@ -124,6 +124,9 @@ pub mod consolidation {
     pub const STAGED_MAX: usize = 256;
 }
 
+/// Messages that one turn may send beside its answer: what a person reads of it in one go.
+pub const SENDS_PER_TURN: u32 = 20;
+
 /// Bounds of subagents.
 pub mod subagent {
     use std::time::Duration;

@@ -64,6 +64,17 @@ pub mod inbox {
 pub mod outbox {
     /// Messages that are pending at a time: what jobs and people make in a day without the network.
     pub const MESSAGES_MAX: usize = 500;
+    /// Messages that are pending at a time where the next one goes to a chat for which something waits: the rest is
+    /// for the others.
+    pub const SHARED_MAX: usize = 450;
+    /// Messages that wait for one chat at a time.
+    pub const CHAT_MAX: usize = 100;
+    /// Messages that wait for one chat beyond which none of the program's own is added, as of an alarm or a job.
+    pub const CHAT_NOTICES_MAX: usize = 50;
+    /// Messages that are pending beyond which none of the program's own is added.
+    pub const NOTICES_MAX: usize = 400;
+    /// Bytes of the lines that wait for one chat, but for the first of them.
+    pub const CHAT_BYTES_MAX: usize = BYTES_MAX / 8;
     /// Messages that are set aside at a time; then the oldest of them is given up.
     pub const ASIDE_MAX: usize = 32;
     /// Characters that are kept of the reason why a message fails.

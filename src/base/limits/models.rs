@@ -78,3 +78,15 @@ pub const CACHE_MINUTES: Duration = Duration::from_secs(5 * 60);
 pub const CACHE_HOUR: Duration = Duration::from_secs(60 * 60);
 /// Pauses of a conversation that say whether the next one will be shorter than an hour: those of about a day.
 pub const CACHE_PAUSES: usize = 8;
+
+/// Tokens that a server may count for an image beyond the bytes in which it was sent.
+pub const IMAGE_TOKENS_MAX: u64 = 50_000;
+/// Tokens that a server may add to a request: its template, and descriptions of tools of its own.
+pub const TEMPLATE_TOKENS_MAX: u64 = 20_000;
+/// How many times as many tokens as were asked for an answer may have, where a server does not count its thoughts
+/// among them.
+pub const REASONING_FACTOR: u64 = 8;
+/// Cost of a token that a server may report, in billionths of a US dollar: several times that of the dearest model.
+pub const TOKEN_COST_MAX: u64 = 5_000_000;
+/// The same of a request beside its tokens, as for searches.
+pub const REQUEST_COST_MAX: u64 = 5_000_000_000;

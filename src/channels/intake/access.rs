@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::IntakeParts;
 use crate::base::access::Rules;
 use crate::base::limits::state::PAIRING_VALID_SECS;
-use crate::base::message::{Address, Envelope, OutgoingMessage, Sender};
+use crate::base::message::{Address, Envelope, OutgoingMessage, Sender, Writer};
 use crate::base::sync::Mutex;
 use crate::channels::kit::texts::{introduction, welcome};
 use crate::text::markup::inline_code;
@@ -49,7 +49,10 @@ pub(super) fn refuse(parts: &IntakeParts, envelope: &Envelope, sender: &Sender) 
         Ok(Some(code)) => {
             let (id, minutes) = (inline_code(&sender.id), PAIRING_VALID_SECS / 60);
             let text = introduction(sender.language, &parts.pair_command, &code, &id, &minutes);
-            let message = OutgoingMessage::text(&chat, text);
+            let message = OutgoingMessage {
+                from: Writer::Notice,
+                ..OutgoingMessage::text(&chat, text)
+            };
             match parts.outbox.add(&message, None) {
                 Ok(_) => (parts.wake)(),
                 Err(error) => {

@@ -25,7 +25,7 @@ use crate::base::clock::Clock;
 use crate::base::error::Result;
 use crate::base::language::Language;
 use crate::base::limits::channels::{MESSAGE_FILES, PATIENCE, QUEUE_LOOK, SET_ASIDE_TOLD};
-use crate::base::message::{Address, Envelope, OutgoingMessage, Sender, SessionKey};
+use crate::base::message::{Address, Envelope, OutgoingMessage, Sender, SessionKey, Writer};
 use crate::channels::kit::adapter::Adapter;
 use crate::channels::kit::buttons::{self, Press};
 use crate::channels::kit::choices::{Choices, Chosen};
@@ -261,7 +261,10 @@ impl Sink for Intake {
         let chats = self.known_people().into_iter();
         for person in chats.take(SET_ASIDE_TOLD) {
             let chat = Address::new(parts.channel, &person);
-            let message = OutgoingMessage::text(&chat, text(parts.languages.get(&chat)));
+            let message = OutgoingMessage {
+                from: Writer::Notice,
+                ..OutgoingMessage::text(&chat, text(parts.languages.get(&chat)))
+            };
             if let Err(error) = parts.outbox.add(&message, None) {
                 tracing::warn!("failed to store a message: {error}");
             }

@@ -18,7 +18,7 @@ use crate::base::limits::channels::UPLOAD_BYTES;
 use crate::base::limits::cli::SEND_INPUT_BYTES;
 use crate::base::limits::gateway::SEND_LOCK_TIME;
 use crate::base::limits::tools::{FILES_SENT, SHELL_CHARS};
-use crate::base::message::{Address, NAME_MARK, OutgoingMessage};
+use crate::base::message::{Address, NAME_MARK, OutgoingMessage, Writer};
 use crate::channels::{table, telegram};
 use crate::config::channels::Bot;
 use crate::config::{Home, Loaded};
@@ -243,6 +243,7 @@ fn store(home: &Home, request: Request) -> Result<()> {
     let chat = chat.ok_or_else(texts::no_chat)?;
     let message = OutgoingMessage {
         files,
+        from: Writer::Notice,
         ..OutgoingMessage::text(&chat, text)
     };
     Outbox::open(&home.outbox())?.add(&message, None)?;

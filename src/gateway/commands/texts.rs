@@ -106,6 +106,11 @@ texts! {
         "This needs an approval. I've asked an owner.",
         "这需要批准，已询问所有者。",
     }
+    /// Over what the turn of another conversation sends to a chat.
+    pub fn from_conversation(who, text) {
+        "From the conversation {who}:\n\n{text}",
+        "来自对话 {who}：\n\n{text}",
+    }
     /// In the answer to `/id`.
     pub fn your_role(role) { "Your role here is {role}.", "你在这里的角色是 {role}。" }
     pub fn greeting(commands) {

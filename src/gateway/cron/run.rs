@@ -19,7 +19,9 @@ use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::gateway::WRITE_RETRY;
 use crate::base::limits::schedule::{LATE_TOLD_MS, REMINDER_STORE_TRIES_MAX};
-use crate::base::message::{Address, Envelope, Origin, OutgoingMessage, RunRef, SessionKey};
+use crate::base::message::{
+    Address, Envelope, Origin, OutgoingMessage, RunRef, SessionKey, Writer,
+};
 use crate::base::sync::Mutex;
 use crate::base::zone::Zone;
 use crate::gateway::Gateway;
@@ -237,6 +239,7 @@ impl JobRun {
         OutgoingMessage {
             silent: gateway.is_quiet(&self.zone),
             run: Some(run).filter(|_| self.to.as_ref() == Some(&message.to)),
+            from: message.from.max(Writer::Notice),
             ..message
         }
     }

@@ -26,7 +26,7 @@ use crate::base::chat::SendRequest;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::heartbeat::{BUSY_WAIT, LIST_BYTES};
-use crate::base::message::{Address, Envelope, Origin, OutgoingMessage, SessionKey};
+use crate::base::message::{Address, Envelope, Origin, OutgoingMessage, SessionKey, Writer};
 use crate::base::sync::Mutex;
 use crate::store::session::{Session, store};
 use crate::sys::file::{read_at_most, read_beginning};
@@ -293,7 +293,11 @@ impl Gateway {
                 Ok(Beat::Written)
             }
             Some(news) => {
-                self.enqueue(OutgoingMessage::text(&to, news), None)?;
+                let news = OutgoingMessage {
+                    from: Writer::Notice,
+                    ..OutgoingMessage::text(&to, news)
+                };
+                self.enqueue(news, None)?;
                 Ok(Beat::Told)
             }
             None if has_sent => Ok(Beat::Told),
@@ -407,6 +411,7 @@ impl TurnHost for QuietHost<'_> {
         let message = OutgoingMessage {
             files: files.map(|file| self.hosted.absolute(file)).collect(),
             buttons: request.buttons,
+            from: Writer::Model,
             ..OutgoingMessage::text(&to, request.text)
         };
         self.gateway.enqueue(message, None)?;

@@ -57,6 +57,10 @@ struct Open {
     /// Those that asked before, for what was answered.
     earlier: Vec<u64>,
     reply: Option<Reply>,
+    /// An `/answer` that names no value, and when it came.
+    typed: Option<(Reply, Stopwatch)>,
+    /// Whether such an answer came before its value was asked for, which its person is told.
+    was_early: bool,
     /// A message of the chat, and when it came.
     words: Option<(Box<Envelope>, Stopwatch)>,
 }
@@ -70,7 +74,7 @@ impl Open {
     }
 
     fn is_free(&self) -> bool {
-        self.reply.is_none() && self.words.is_none()
+        self.reply.is_none() && self.typed.is_none() && self.words.is_none()
     }
 }
 
@@ -78,6 +82,8 @@ impl Open {
 enum Came {
     /// A button, or `/answer`.
     Reply(Reply),
+    /// An `/answer` that was typed before the question could be read.
+    Unasked,
     /// A message that answers it.
     Words(Box<Envelope>),
     /// A message that was written before the question could be read.
@@ -103,6 +109,8 @@ impl Questions {
             asked: None,
             earlier: Vec::new(),
             reply: None,
+            typed: None,
+            was_early: false,
             words: None,
         };
         inner.open.insert(number, open);
@@ -119,6 +127,7 @@ impl Questions {
         };
         open.button = button;
         open.reply = None;
+        open.was_early |= open.typed.take().is_some();
         open.earlier.extend(open.asked.take());
         let early = open.words.take().map(|(message, _)| message);
         inner
@@ -228,8 +237,11 @@ impl Questions {
         let Some(open) = inner.open.values_mut().find(is_meant) else {
             return false;
         };
-        // A button that is pressed twice.
-        open.reply.get_or_insert(reply);
+        // A button may be pressed twice.
+        match number {
+            Some(_) => drop(open.reply.get_or_insert(reply)),
+            None => drop(open.typed.get_or_insert((reply, Stopwatch::start()))),
+        }
         self.changed.notify_all();
         true
     }
@@ -262,7 +274,19 @@ impl Inner {
         if let Some(reply) = open.reply.take() {
             return Some(Came::Reply(reply));
         }
+        if std::mem::take(&mut open.was_early) {
+            return Some(Came::Unasked);
+        }
         let is_shown = open.asked.is_some_and(is_sent);
+        if let Some((_, since)) = &open.typed
+            && (is_shown || since.elapsed() >= SHOWN_TIME)
+        {
+            let (reply, _) = open.typed.take()?;
+            return Some(match is_shown {
+                true => Came::Reply(reply),
+                false => Came::Unasked,
+            });
+        }
         let (_, since) = open.words.as_ref()?;
         if !is_shown && since.elapsed() < SHOWN_TIME {
             return None;
@@ -364,6 +388,10 @@ impl Gateway {
                             continue;
                         }
                         Reply::Text(message.typed_text().to_owned())
+                    }
+                    Some(Came::Unasked) => {
+                        self.tell(to, texts::not_asked_yet(language));
+                        continue;
                     }
                     Some(Came::Early(message)) => {
                         self.pass_on(Some(message));

@@ -45,6 +45,7 @@ fn reply(came: Option<Came>) -> Option<Reply> {
         Came::Reply(reply) => Some(reply),
         Came::Words(message) => Some(Reply::Text(message.text)),
         Came::Early(message) => panic!("{message:?}"),
+        Came::Unasked => panic!("it came too early"),
     }
 }
 
@@ -144,6 +145,37 @@ fn what_was_written_before_the_question_was_shown_is_for_the_model() {
     assert!(!questions.take_message(&message), "it goes on to the model");
     assert!(questions.take_message(&message), "once");
     assert!(questions.close(number).is_some(), "nothing is lost");
+}
+
+#[test]
+fn an_answer_command_answers_no_value_that_was_not_shown() {
+    let (questions, cancel) = (Questions::default(), Cancel::new());
+    let number = questions.open(whom("1", None), &cancel).unwrap();
+    let command =
+        |argument: &str| questions.take_command(&says("1", "ana", "/answer", false), argument);
+    let wait = |is_sent: &dyn Fn(u64) -> bool| {
+        questions.wait(number, is_sent, (&cancel, &Stopwatch::start()))
+    };
+    let (first, _) = questions.turn_page(number);
+    questions.ask(number, 7);
+    assert!(command(&format!("#{first} 0")));
+    assert_eq!(reply(wait(&is_sent)), Some(Reply::Pick(0)));
+    // Typed before the second value is asked for.
+    for early in ["hunter22", DECLINE] {
+        assert!(command(early));
+        let (second, _) = questions.turn_page(number);
+        questions.ask(number, 8);
+        assert!(matches!(wait(&is_sent), Some(Came::Unasked)), "{early}");
+        // Its own button is that of what is shown.
+        assert!(command(&format!("#{second} 1")));
+        assert_eq!(reply(wait(&|_| false)), Some(Reply::Pick(1)));
+    }
+    // Asked for, and still in the outbox.
+    assert!(command("hunter22"));
+    assert!(matches!(wait(&|_| false), Some(Came::Unasked)));
+    assert!(command("hunter22"));
+    let answer = Some(Reply::Text("hunter22".into()));
+    assert_eq!(reply(wait(&is_sent)), answer);
 }
 
 #[test]

@@ -73,6 +73,11 @@ texts! {
         "No question is open here. It may have been answered already, or it took too long.",
         "这里没有待回答的问题。可能已经回答过，或已超时。",
     }
+    /// The answer to an `/answer` before its question was shown.
+    pub fn not_asked_yet() {
+        "That came before the question was shown. Answer the one that is shown now.",
+        "这条回答在问题显示之前就到了。请回答现在显示的问题。",
+    }
     /// The answer to a late button, while another value is asked for.
     pub fn answered_before() {
         "This was answered already. The newest question is the one that is open.",

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::Gateway;
-use crate::base::clock::{Clock, Reason, Trust, judge};
+use crate::base::clock::{Clock, Reason, Trust, judge, note_trust};
 use crate::base::language::Language;
 use crate::base::limits::clock::{
     JUMP_LOGGED, KNOWN_EARLY, KNOWN_INTERVAL, TRUST_LOOK, UNCONFIRMED_LOOK,
@@ -41,6 +41,7 @@ impl Timekeeper {
     pub(super) fn new(clock: Clock, known: KnownTime) -> Self {
         let known_at_start = known.latest(&clock);
         let trust = judge(&KnownTime::facts(&clock, known_at_start, None));
+        note_trust(trust);
         let state = State {
             trust,
             offset: alarm::offset(&clock),
@@ -105,6 +106,7 @@ impl Timekeeper {
         state.offset = offset;
         let after = state.trust;
         drop(state);
+        note_trust(after);
         if was_set && jump.unsigned_abs() >= JUMP_LOGGED.as_millis() as u64 {
             let now = self.clock.now().format("%Y-%m-%d %H:%M");
             let (time, way) = (format_span(jump), if jump < 0 { "back" } else { "forward" });

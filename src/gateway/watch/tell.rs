@@ -10,7 +10,7 @@ use crate::base::access::Role;
 use crate::base::bus::Event;
 use crate::base::error::Result;
 use crate::base::language::Language;
-use crate::base::message::{Address, CommandButton, Envelope, Origin, OutgoingMessage};
+use crate::base::message::{Address, CommandButton, Envelope, Origin, OutgoingMessage, Writer};
 use crate::board::watch::process::{busiest, largest};
 use crate::board::watch::texts as words;
 use crate::board::watch::{Kind, Notice, Quantity, Ran, Sound, Subject, Then, What};
@@ -159,6 +159,7 @@ impl Gateway {
             command_buttons: rows.collect(),
             once: notice.once(key),
             silent: self.is_silent(item),
+            from: Writer::Notice,
             ..OutgoingMessage::text(to, text)
         }
     }

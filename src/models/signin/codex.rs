@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::store::Stored;
-use super::web::{Answer, Web, claims, is_sendable, problem};
+use super::web::{Answer, Web, claims, code_of, is_sendable};
 use super::{Failure, Service, SignIn};
 use crate::base::cancel::Cancel;
 use crate::base::error::Result;
@@ -166,7 +166,7 @@ pub(super) fn refresh(sign_in: &SignIn, web: &Web, stored: &Stored) -> Result<St
 fn read(sign_in: &SignIn, web: &Web, answer: &Answer, before: &Stored) -> Result<Stored, Failure> {
     let members = answer.members();
     // Some servers refuse with status 200.
-    if !answer.is_good() || !problem(&members).0.is_empty() {
+    if !answer.is_good() || !code_of(&members).is_empty() {
         return Err(web.refusal(answer));
     }
     let token = web.token(&members, "access_token")?;

@@ -4,18 +4,15 @@
 use std::time::Duration;
 
 use super::store::Stored;
-use super::web::{Answer, Web, problem};
+use super::web::{Answer, Web, code_of};
 use super::{Failure, SignIn};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
-use crate::base::limits::signin::{
-    DEVICE_PAUSE, DEVICE_PAUSE_USUAL, DEVICE_TIME, EXPLANATION_CHARS, USER_CODE_CHARS,
-};
+use crate::base::limits::signin::{DEVICE_PAUSE, DEVICE_PAUSE_USUAL, DEVICE_TIME, USER_CODE_CHARS};
 use crate::base::secret::Secret;
 use crate::net::http::Method;
 use crate::net::http::oauth::form;
-use crate::text::one_line;
 
 /// The public client of Copilot's editor plugins.
 const CLIENT: &str = "Iv1.b507a08c87ecfe98";
@@ -142,7 +139,7 @@ const EXPIRED: &str = "the code has expired. Start again: peacrab login github-c
 /// What an answer without a token means (RFC 8628, section 3.5).
 fn judge(answer: &Answer, pause: Duration) -> Polled {
     let members = answer.members();
-    match problem(&members).0.as_str() {
+    match code_of(&members).as_str() {
         "authorization_pending" => Polled::Wait(pause),
         "slow_down" => {
             let named = members.number("interval").map(Duration::from_secs);
@@ -180,7 +177,7 @@ pub(super) fn exchange(sign_in: &SignIn, web: &Web, token: &Secret) -> Result<St
     let answer = web.ask(Method::GET, &url, &headers, None)?;
     let members = answer.members();
     if matches!(answer.status, 403 | 404) && !members.is_empty() {
-        let said = one_line(&problem(&members).1, EXPLANATION_CHARS);
+        let said = web.said(&answer);
         let text = format!("GitHub gives this account no access to Copilot ({said})");
         return Err(web.fault(&text).into());
     }

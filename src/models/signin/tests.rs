@@ -420,3 +420,26 @@ fn an_account_without_copilot_is_named_as_such_and_not_stored() {
     assert!(text.contains("no access to Copilot (No access)"), "{text}");
     assert!(!site.sign_in.is_there());
 }
+
+#[test]
+fn what_a_sign_in_server_quotes_of_a_token_is_not_shown() {
+    let lasting = "gho_lasting-canary-1";
+    for status in [400, 401, 403, 404, 500] {
+        let site = Site::new(Service::Copilot, move |_| {
+            let said = format!("{}\nyou sent {lasting}", "x".repeat(240));
+            (
+                status,
+                json!({"message": said, "error_details": {"message": said}}).to_string(),
+            )
+        });
+        let secret = Secret::new(lasting);
+        let web = Web::new(&site.sign_in, &Cancel::new()).unwrap();
+        let web = web.hiding([&secret]);
+        let failure = copilot::exchange(&site.sign_in, &web, &secret).unwrap_err();
+        let text = text_of(failure);
+        assert!(!text.contains("gho_") && !text.contains('\n'), "{text}");
+        assert!(text.contains("you sent"), "{text}");
+        let fault = web.fault(&format!("a\nb {lasting}")).to_string();
+        assert!(fault.ends_with(": a b [secret]"), "{fault}");
+    }
+}

@@ -110,9 +110,20 @@ impl Web {
         Ok(Answer { status, body })
     }
 
-    /// An error of this sign-in.
+    /// An error of this sign-in: one line, without the secrets.
     pub fn fault(&self, what: &str) -> Error {
+        let what = self.explanation(what);
         Error::Failed(format!("cannot sign in to {}: {what}", self.name))
+    }
+
+    /// Words of an error as they may be shown.
+    fn explanation(&self, text: &str) -> String {
+        one_line(&self.eraser.clean(text), EXPLANATION_CHARS)
+    }
+
+    /// What an answer says about an error, as it may be shown; may be empty.
+    pub fn said(&self, answer: &Answer) -> String {
+        self.explanation(&problem(&answer.members()).1)
     }
 
     /// A token of an answer. Fails unless it can be sent.
@@ -134,7 +145,7 @@ impl Web {
             (code, "") => format!("its server says {code}"),
             (code, said) => format!("its server says {code}: {said}"),
         };
-        let text = one_line(&self.eraser.clean(&text), EXPLANATION_CHARS);
+        let text = self.explanation(&text);
         let is_final =
             FINAL.contains(&code.as_str()) || answer.status == 401 && !members.is_empty();
         match is_final && answer.status < 500 {
@@ -154,8 +165,14 @@ const FINAL: [&str; 6] = [
     "refresh_token_invalidated",
 ];
 
-/// The code and the words of an error: `{"error": "…"}` or `{"error": {"code": "…"}}`, or GitHub's.
-pub fn problem(members: &Members<'_>) -> (String, String) {
+/// The code of an error, to compare it; empty for none. [`Web::refusal`] shows it.
+pub fn code_of(members: &Members<'_>) -> String {
+    problem(members).0
+}
+
+/// The code and the words of an error: `{"error": "…"}` or `{"error": {"code": "…"}}`, or GitHub's. They may quote
+/// what was sent.
+fn problem(members: &Members<'_>) -> (String, String) {
     let error = members.members("error");
     let first = |texts: [String; 3]| texts.into_iter().find(|text| !text.is_empty());
     let code = first([

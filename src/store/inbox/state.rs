@@ -162,6 +162,7 @@ impl State {
             Record::Edited { edited, text } => {
                 if let Some(waiting) = self.find(&edited) {
                     waiting.message.text = text;
+                    waiting.message.unmarked.clear();
                     waiting.bytes = waiting.lines().len();
                 }
             }

@@ -4,6 +4,7 @@
 //! later, in order. The file is empty while nothing is pending, no draft is shown and no message was added
 //! that may be added once only.
 
+mod room;
 mod state;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -14,9 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::error::{Error, Result};
 use crate::base::limits::append_log::LINE_BYTES;
-use crate::base::limits::outbox::{
-    BYTES_MAX, FAILURES_MAX, MESSAGES_MAX, SHOWN_MAX, WHY_CHARS_MAX,
-};
+use crate::base::limits::outbox::{FAILURES_MAX, SHOWN_MAX, WHY_CHARS_MAX};
 use crate::base::message::{Address, DraftKey, OutgoingMessage, SessionKey};
 use crate::base::sync::{Mutex, MutexGuard};
 use crate::store::append_log::{AppendLog, Durability, to_line};
@@ -167,7 +166,7 @@ impl Outbox {
                 limit: LINE_BYTES,
             });
         }
-        inner.check_room(line.len())?;
+        room::check(message, line.len(), &inner.state)?;
         inner.compact();
         inner.append(&line, Durability::Synced)?;
         inner.state.apply(record, line.len());
@@ -420,16 +419,6 @@ impl Inner {
         if log.compact(state.live_bytes(), || state.compacted()) {
             self.unwritten.clear();
         }
-    }
-
-    fn check_room(&self, bytes: usize) -> Result<()> {
-        let pending = self.state.pending().count();
-        if pending < MESSAGES_MAX && self.state.live_bytes() + bytes <= BYTES_MAX {
-            return Ok(());
-        }
-        Err(Error::Failed(format!(
-            "The outbox is full: {pending} messages are waiting until their channel can be reached"
-        )))
     }
 }
 

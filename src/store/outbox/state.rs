@@ -375,6 +375,15 @@ impl State {
         self.drafts.iter()
     }
 
+    /// How many messages wait for a chat, but for those that are set aside, and the bytes of their lines.
+    pub fn waiting_for(&self, chat: &Address) -> (usize, usize) {
+        let waiting = self.items.iter().filter(|item| !item.is_aside);
+        let here = waiting.filter(|item| item.pending.message.to == *chat);
+        here.fold((0, 0), |(count, bytes), item| {
+            (count + 1, bytes + item.bytes)
+        })
+    }
+
     /// Bytes of the lines of pending messages.
     pub fn live_bytes(&self) -> usize {
         self.items.iter().map(|item| item.bytes).sum()

@@ -6,7 +6,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::base::limits::append_log::{COMPACT_BYTES, CONTENT_BYTES};
-use crate::base::limits::outbox::{DRAFTS_MAX, ONCE_IDS_MAX};
+use crate::base::limits::outbox::{
+    BYTES_MAX, CHAT_MAX, CHAT_NOTICES_MAX, DRAFTS_MAX, MESSAGES_MAX, NOTICES_MAX, ONCE_IDS_MAX,
+};
+use crate::base::limits::schedule::{CHAT_ROOM_MAX, OUTBOX_ROOM_MAX};
+use crate::base::message::Writer;
 use crate::store::append_log::tests::{is_alone, limit_files, run_alone};
 
 struct Place(tempfile::TempDir);
@@ -277,14 +281,84 @@ fn drafts_are_bounded_and_the_oldest_go() {
 fn a_full_outbox_says_so_and_keeps_what_it_has() {
     let place = Place::new();
     let outbox = place.open();
-    for _ in 0..MESSAGES_MAX {
-        outbox.add(&answer(1, "x"), None).unwrap();
+    let full = |chats: std::ops::Range<u32>| {
+        let mut all = chats.flat_map(|chat| (0..CHAT_MAX).map(move |_| chat));
+        all.find_map(|chat| outbox.add(&answer(chat, "x"), None).err())
+    };
+    let error = full(0..9).unwrap().to_string();
+    assert!(error.contains("The outbox is full: 450"), "{error}");
+    // Chats for which nothing waits have some room yet.
+    for chat in 100..150 {
+        outbox.add(&answer(chat, "x"), None).unwrap();
     }
-    let error = outbox.add(&answer(1, "x"), None).unwrap_err().to_string();
+    let error = outbox.add(&answer(200, "x"), None).unwrap_err();
+    let error = error.to_string();
     assert!(error.contains("The outbox is full: 500"), "{error}");
     outbox.done(1).unwrap();
-    outbox.add(&answer(1, "y"), None).unwrap();
+    outbox.add(&answer(200, "y"), None).unwrap();
     assert_eq!(ids(&outbox).len(), MESSAGES_MAX);
+}
+
+/// Adds as many messages of a writer for a chat as it may, and returns how many these are.
+fn fill(outbox: &Outbox, from: Writer, number: u32, text: &str) -> usize {
+    let message = OutgoingMessage {
+        from,
+        ..OutgoingMessage::text(&chat(number), text)
+    };
+    let added = (0..).take_while(|_| outbox.add(&message, None).is_ok());
+    added.count()
+}
+
+#[test]
+fn what_models_send_leaves_room_for_answers_in_each_chat_and_in_all() {
+    let place = Place::new();
+    let outbox = place.open();
+    assert_eq!(fill(&outbox, Writer::Model, 1, "x"), CHAT_ROOM_MAX);
+    assert_eq!(
+        fill(&outbox, Writer::Notice, 1, "x"),
+        CHAT_NOTICES_MAX - CHAT_ROOM_MAX
+    );
+    outbox.add(&answer(1, "an answer"), closes(1, 7)).unwrap();
+    // Also after a restart.
+    let outbox = place.reopen(outbox);
+    assert_eq!(fill(&outbox, Writer::Model, 1, "x"), 0);
+    for number in 2..100 {
+        fill(&outbox, Writer::Model, number, "x");
+    }
+    assert_eq!(outbox.count(), OUTBOX_ROOM_MAX);
+    for number in 100..200 {
+        fill(&outbox, Writer::Notice, number, "x");
+    }
+    assert_eq!(outbox.count(), NOTICES_MAX);
+    outbox.add(&answer(1, "an answer"), closes(1, 9)).unwrap();
+    outbox.add(&answer(999, "an answer"), None).unwrap();
+}
+
+#[test]
+fn long_messages_to_a_chat_take_neither_its_room_nor_that_of_others() {
+    let long = "x".repeat(CONTENT_BYTES / 8);
+    let place = Place::new();
+    let outbox = place.open();
+    for number in 1..100 {
+        assert!(fill(&outbox, Writer::Model, number, &long) < 5);
+    }
+    outbox.add(&answer(1, &long), closes(1, 7)).unwrap();
+    for number in 100..110 {
+        outbox.add(&answer(number, &long), None).unwrap();
+    }
+}
+
+#[test]
+fn one_chat_never_takes_the_room_of_another() {
+    let place = Place::new();
+    let outbox = place.open();
+    assert_eq!(fill(&outbox, Writer::Answer, 1, "x"), CHAT_MAX);
+    let error = outbox.add(&answer(1, "x"), None).unwrap_err().to_string();
+    assert!(error.contains("100 messages to telegram:1"), "{error}");
+    outbox.add(&answer(2, "x"), None).unwrap();
+    // What is set aside holds up nothing in its chat.
+    outbox.set_aside(1).unwrap();
+    outbox.add(&answer(1, "x"), None).unwrap();
 }
 
 #[test]
@@ -292,7 +366,12 @@ fn pending_messages_are_bounded_by_bytes_and_a_long_text_is_cut() {
     let place = Place::new();
     let outbox = place.open();
     let long = answer(1, &"\u{1}".repeat(2 * CONTENT_BYTES));
-    while outbox.add(&long, None).is_ok() {}
+    let longs = (0..9).map(|number| OutgoingMessage {
+        to: chat(number),
+        ..long.clone()
+    });
+    let errors = longs.map(|long| outbox.add(&long, None).is_err());
+    assert!(errors.fold(false, |any, error| any || error));
     assert!(place.length() <= BYTES_MAX as u64, "{}", place.length());
     let pending = place.reopen(outbox).pending();
     assert!(pending.len() > 1 && pending[0].message.text.ends_with("bytes in all]"));

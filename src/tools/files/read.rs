@@ -12,9 +12,10 @@ use crate::base::cancel::Cancel;
 use crate::base::chat::{self, ToolResult, ToolSpec};
 use crate::base::error::{Error, Result};
 use crate::base::limits::chat::IMAGE_BYTES;
-use crate::base::limits::tools::{LINE_BYTES, NOTE_CHARS, READ_CHARS, SNIFF_BYTES};
+use crate::base::limits::tools::{LINE_BYTES, NOTE_CHARS, READ_CHARS, SEARCH_TIME, SNIFF_BYTES};
 use crate::base::secret::Eraser;
 use crate::sys::file::read_beginning;
+use crate::sys::time::CpuBudget;
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
 use crate::tools::skills::built_in::built_in_at;
@@ -116,10 +117,9 @@ impl Part<'_> {
     /// Its lines, and a note when there are more.
     fn read<R: Read>(&self, mut lines: Lines<'_, R>) -> Result<String> {
         let mut line = Vec::new();
-        for passed in 1..self.first {
-            if lines.next(&mut line)?.is_none() {
-                return Err(self.beyond_end(passed - 1));
-            }
+        let passed = lines.skip(self.first - 1, CpuBudget::new(SEARCH_TIME))?;
+        if passed < self.first - 1 {
+            return Err(self.beyond_end(passed));
         }
         let mut text = String::new();
         let mut left = self.chars;
@@ -255,6 +255,37 @@ impl<'a, R: Read> Lines<'a, R> {
         Ok(Some(Line::Whole))
     }
 
+    /// Passes so many lines without looking at them. Returns how many there were. Fails when the budget is spent.
+    fn skip(&mut self, lines: usize, budget: CpuBudget) -> Result<usize> {
+        let (mut passed, mut is_within) = (0, false);
+        while passed < lines {
+            if budget.is_spent() {
+                return Err(Error::Failed(format!(
+                    "stopped at line {passed} after {} s of processor time: a line that far into a file is found \
+                     faster by a command, such as tail or sed",
+                    SEARCH_TIME.as_secs()
+                )));
+            }
+            let bytes = self.peek()?;
+            if bytes.is_empty() {
+                return Ok(passed + usize::from(is_within));
+            }
+            let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+            let (mut count, mut end) = (0, 0);
+            for (at, _) in ends.take(lines - passed) {
+                (count, end) = (count + 1, at + 1);
+            }
+            if passed + count < lines {
+                is_within = end < bytes.len() || (is_within && count == 0);
+                end = bytes.len();
+            }
+            passed += count;
+            self.reader.consume(end);
+            self.taken += end as u64;
+        }
+        Ok(passed)
+    }
+
     /// Consumes what was peeked, up to and including a newline; the end of the file ends the line too.
     /// Returns the number of bytes.
     fn consume(&mut self, most: usize) -> usize {
@@ -348,6 +379,41 @@ mod tests {
         }
         assert_eq!(lines.taken, text.len() as u64);
         found
+    }
+
+    /// A reader without an end.
+    struct Endless(u8);
+
+    impl Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            buffer.fill(self.0);
+            Ok(buffer.len())
+        }
+    }
+
+    #[test]
+    fn lines_before_an_offset_are_passed_within_a_budget() {
+        let cancel = Cancel::new();
+        for byte in [b'\n', b'x'] {
+            let mut lines = Lines::new(Endless(byte), Path::new("x"), &cancel);
+            let budget = CpuBudget::new(std::time::Duration::from_millis(20));
+            let error = lines.skip(usize::MAX, budget).unwrap_err().to_string();
+            assert!(error.contains("of processor time"), "{error}");
+        }
+        let long = vec![b'x'; 2 * SNIFF_BYTES];
+        let text = [b"one\n\n", long.as_slice(), b"\nfour\nfive"].concat();
+        for (first, next) in [(0, "one"), (1, ""), (3, "four"), (4, "five")] {
+            let mut lines = Lines::new(text.as_slice(), Path::new("x"), &cancel);
+            let budget = || CpuBudget::new(SEARCH_TIME);
+            assert_eq!(lines.skip(first, budget()).unwrap(), first);
+            let mut line = Vec::new();
+            lines.next(&mut line).unwrap();
+            assert_eq!(line, next.as_bytes());
+        }
+        for most in [5, 6, 1000] {
+            let mut lines = Lines::new(text.as_slice(), Path::new("x"), &cancel);
+            assert_eq!(lines.skip(most, CpuBudget::new(SEARCH_TIME)).unwrap(), 5);
+        }
     }
 
     #[test]

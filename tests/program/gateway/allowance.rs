@@ -191,7 +191,7 @@ fn a_user_takes_no_part_in_what_an_owner_allows_in_a_group() {
         .presses_in(group, "Allow everything for 10 minutes");
     scene.model.wait_for_requests(2);
     bob.says_in(group, "run: true 2");
-    let asked = scene.wait_for("Asked for by Bob");
+    let asked = scene.wait_for("\"Bob\"");
     assert!(!asked.text.is_empty());
     scene.ana.presses("Deny");
     scene.model.wait_for_requests(4);

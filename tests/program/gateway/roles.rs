@@ -10,7 +10,7 @@ use crate::harness::gateway::Gateway;
 use crate::harness::mcp::{Server, tool};
 use crate::harness::model::{Request, Step, call, say};
 use crate::harness::program::Program;
-use crate::harness::telegram::Person;
+use crate::harness::telegram::{Fault, Person};
 use crate::harness::wait_until;
 
 /// A home of Ana's with Bob as a user and Cora as a guest.
@@ -132,7 +132,7 @@ fn what_a_user_needs_an_approval_for_is_asked_of_the_owner() {
     scene.ana.says("/id");
     scene.wait_for("owner");
     bob.says("again, please");
-    let asked = scene.wait_for("Asked for by Bob (telegram:2002).");
+    let asked = scene.wait_for(r#"Asked for by telegram:2002 "Bob"."#);
     // What is allowed for his chat could be seen in none of hers.
     let buttons = format!("{:?}", asked.markup);
     assert!(!buttons.contains("Always"), "{buttons}");
@@ -541,4 +541,63 @@ fn what_kept_the_place_of_a_prompt_file_is_gone_after_a_kill_and_a_start() {
     assert!(!at("TOOLS.md").exists() && !at("tools").exists());
     assert!(at("USER.md").exists());
     gateway.stop().ends_with(0);
+}
+
+/// What the last result says, if the model has called a tool.
+fn last_result(request: &Request) -> Option<String> {
+    let last = request.messages().last()?;
+    (last["role"] == "tool").then(|| last["content"].to_string())
+}
+
+#[test]
+fn what_a_users_turn_sends_to_another_chat_says_whose_it_is_and_has_no_buttons() {
+    let message = |buttons: Value| {
+        let (channel, chat) = ("telegram", "1001");
+        let content = "Clean up the board?";
+        call(
+            "message",
+            json!({"content": content, "channel": channel, "chat_id": chat, "buttons": buttons}),
+        )
+    };
+    let (scene, bob, _) = scene(move |request| match last_result(request) {
+        None => message(json!([["Yes, delete everything"]])),
+        Some(result) if result.contains("buttons go to the chat") => message(json!([])),
+        Some(_) => say("Sent."),
+    });
+    let gateway = scene.start();
+    scene.ana.says("/id");
+    scene.wait_for("owner");
+    bob.says("ask ana");
+    let shown = scene.wait_for("Clean up the board?");
+    let whose = "From the conversation telegram:2002 \"Bob\":\n\n";
+    assert!(shown.text.starts_with(whose), "{}", shown.text);
+    assert!(!format!("{:?}", shown.markup).contains("delete everything"));
+    scene.wait_in(bob.chat(), "Sent.");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_users_turn_that_floods_a_chat_keeps_no_one_from_being_answered() {
+    let (scene, bob, cora) = scene(|request| match last_result(request) {
+        _ if request.body.to_string().contains("hello") => say("Hi."),
+        Some(result) if !result.contains("on its way") => say(&result),
+        _ => call(
+            "message",
+            json!({"content": "x", "channel": "telegram", "chat_id": "1001"}),
+        ),
+    });
+    let gateway = scene.start();
+    scene.ana.says("/id");
+    scene.wait_for("owner");
+    let chat = scene.ana.chat();
+    scene
+        .telegram
+        .fail_in(chat, usize::MAX, Fault::InternalError);
+    bob.says("flood");
+    scene.wait_in(bob.chat(), "20 messages were sent in this turn");
+    bob.says("again");
+    scene.wait_in(bob.chat(), "25 messages to telegram:1001 are waiting");
+    cora.says("hello");
+    scene.wait_in(cora.chat(), "Hi.");
+    gateway.kill();
 }

@@ -14,6 +14,8 @@ pub const QUESTION_NUMBERS: Range<u64> = 100_000..1_000_000;
 pub const CHOICE_ROWS: usize = 4;
 /// Buttons in a row of choices.
 pub const CHOICES_IN_ROW: usize = 5;
+/// Characters of a person's name beside the conversation that they are in.
+pub const WHO_NAME_CHARS: usize = 30;
 /// How long after a message its question may be shown: the outbox knows a little later than the person.
 pub const SHOWN_TIME: Duration = Duration::from_secs(2);
 /// Characters of a mistyped number that are shown again.

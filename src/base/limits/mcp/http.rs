@@ -39,5 +39,7 @@ pub const STEP_UPS: (u32, Duration) = (2, Duration::from_secs(600));
 pub const SCOPE_BYTES: usize = 2048;
 /// For how long a signed assertion holds.
 pub const ASSERTION_TIME: Duration = Duration::from_secs(300);
+/// Characters of an error of a login: what we say has addresses in it.
+pub const FAULT_CHARS: usize = 1000;
 /// Characters of what an authorization server says about an error.
 pub const EXPLANATION_CHARS: usize = 300;

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use super::mode;
 use crate::base::clock::Stopwatch;
-use crate::base::limits::cli::STATUS_DELAY;
+use crate::base::limits::cli::{STATUS_CHARS, STATUS_DELAY};
 use crate::base::sync::{Condvar, Mutex, MutexGuard};
 use crate::cli::terminal::{print, texts};
-use crate::text::ellipsize_chars;
+use crate::text::{ellipsize_chars, one_line, reveal};
 
 static LINE: Mutex<Line> = Mutex::new(Line {
     is_running: false,
@@ -40,7 +40,7 @@ pub fn hide() -> MutexGuard<'static, Line> {
 pub fn set(what: Option<String>) {
     let mut line = hide();
     if line.is_running {
-        line.what = what.map(|what| (what, Stopwatch::start()));
+        line.what = what.map(|what| (tame(&what), Stopwatch::start()));
         CHANGED.notify_all();
     }
 }
@@ -123,4 +123,24 @@ impl Line {
 fn write(text: &str) {
     // When the terminal is gone, the turn's own output fails as well.
     let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// The name of a model or a tool may have anything in it, also codes for the terminal.
+fn tame(what: &str) -> String {
+    one_line(&reveal(what), STATUS_CHARS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_code_in_a_models_name_reaches_the_terminal() {
+        let shown = tame(&texts::asking("gpt\x1b]0;PWN\x07\u{202e}-4\nand more\r!"));
+        assert!(
+            shown.chars().all(|char| matches!(char, ' '..='~')),
+            "{shown:?}"
+        );
+        assert!(shown.starts_with(r"asking gpt\u{1b}]0;PWN"), "{shown}");
+    }
 }

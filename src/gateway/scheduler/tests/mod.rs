@@ -462,6 +462,25 @@ fn a_message_edited_into_a_command_runs_as_one() {
 }
 
 #[test]
+fn a_form_gets_the_words_after_an_edit() {
+    let mut scene = Scene::new(1);
+    scene.receive("a", "1");
+    scene.handle(Input::Arrived(Envelope {
+        text: "the *attic*".to_owned(),
+        unmarked: "the attic".to_owned(),
+        ..message("a", "2")
+    }));
+    scene.handle(Input::Edited {
+        session: key("a"),
+        reference: "2".to_owned(),
+        text: "the cellar".to_owned(),
+    });
+    let session = key("a");
+    let mut waiting = scene.0.waiting_in(&session);
+    assert_eq!(waiting.next().unwrap().typed_text(), "the cellar");
+}
+
+#[test]
 fn an_edit_makes_no_command_that_the_person_may_not_use() {
     let mut scene = Scene::new(1);
     scene.receive("a", "1");

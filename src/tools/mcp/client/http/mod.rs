@@ -5,6 +5,7 @@
 //! The configured headers and the token of a login go to the configured origin and nowhere else, and no
 //! redirect is followed.
 
+mod clean;
 mod header;
 mod idle;
 mod inbox;
@@ -31,6 +32,7 @@ use crate::base::sync::Mutex;
 use crate::config::schema::McpServer;
 use crate::net::http::sse::TooLong;
 use crate::net::http::{Client, Method, Pool, PooledClient, Response, Settings, Tls, address};
+use clean::Clean;
 use replies::{HttpReplies, Prepared};
 use stream::Stream;
 
@@ -104,14 +106,16 @@ impl Transport for Http {
     ) -> Result<Box<dyn Replies>> {
         let shared = &self.0;
         shared.touch();
+        let clean = Clean::new(&shared.parts);
         shared
             .is_modern
             .store(is_modern(message.version), Ordering::Relaxed);
         if let Some(stream) = shared.stream() {
             let replies = stream.expect(id);
             let time = (SEND_TIME, cancel);
-            shared.post_away(stream.address(), &header::of_older(), message.json, time)?;
-            return Ok(Box::new(replies));
+            let sent = shared.post_away(stream.address(), &header::of_older(), message.json, time);
+            sent.map_err(|error| clean.error(error))?;
+            return Ok(clean.over(Box::new(replies)));
         }
         if message.method == "initialize" {
             *shared.session.lock() = Session::default();
@@ -142,8 +146,8 @@ impl Transport for Http {
         };
         let replies = HttpReplies::new(Arc::clone(shared), client, id, prepared);
         Ok(match listener {
-            Some(listener) => Box::new(listener.beside(replies, id)?),
-            None => Box::new(replies),
+            Some(listener) => clean.over(Box::new(listener.beside(replies, id)?)),
+            None => clean.over(Box::new(replies)),
         })
     }
 

@@ -8,6 +8,7 @@ use super::{Challenge, metadata, refusal, token};
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::limits::mcp::http::{HEADER_BYTES, SCOPE_BYTES};
+use crate::base::secret::Secret;
 use crate::net::http::address::{is_same_origin, origin};
 use crate::net::http::oauth::{Binding, form};
 use crate::text::one_line;
@@ -117,9 +118,11 @@ impl Login {
 
     /// Ends the login with the address at which the browser ended, and stores it.
     pub fn finish(&mut self, address: &str, cancel: &Cancel) -> Result<()> {
-        let web = Web::new(&self.parts, cancel)?;
         let address = address.trim();
         let value = |name: &str| form::value_of(address, name);
+        let hidden = [value("code"), Some(self.binding.verifier.clone())];
+        let hidden = hidden.into_iter().flatten().map(|one| Secret::new(&one));
+        let web = Web::new(&self.parts, cancel)?.hiding(hidden);
         // Of two values, the browser and the servers on its way may each have meant another one (RFC 6749, section 3.1).
         let names = ["state", "iss", "error", "code"];
         if names.iter().any(|name| form::count_of(address, name) > 1) {
@@ -354,7 +357,7 @@ fn register(web: &Web, found: &Found, redirect: &str) -> Result<Registered> {
     });
     let headers = [("content-type", "application/json")];
     let answer = web
-        .post(endpoint, &headers, &body.to_string())?
+        .post(endpoint, &headers, &body.to_string(), &[])?
         .map_err(|refusal| web.fault(&format!("its registration says {refusal}")))?;
     let answer = metadata::members(&answer).unwrap_or_default();
     let (id, secret) = (

@@ -25,7 +25,7 @@ use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::limits::http::ERROR_BODY_BYTES;
 use crate::base::limits::mcp::http::{EXPLANATION_CHARS, STEP_UPS};
-use crate::base::secret::Secret;
+use crate::base::secret::{Eraser, Secret};
 use crate::net::http::Response;
 use crate::text::one_line;
 use store::{Stored, begin_renewing};
@@ -181,12 +181,47 @@ fn refresh(parts: &HttpParts, stored: &mut Stored, cancel: &Cancel) -> Result<bo
     }
 }
 
-/// What an authorization server says about its refusal.
-fn explain(response: Response) -> String {
+/// What is secret of the login to a server, and of its settings.
+pub fn secrets(parts: &HttpParts) -> Vec<Secret> {
+    let stored = store::read(parts);
+    let of_login = [&stored.token, &stored.refresh, &stored.client.secret];
+    let of_login = of_login.into_iter().map(|one| Secret::new(one));
+    let configured = [&parts.server.client_secret].into_iter();
+    let configured = configured.chain(parts.server.headers.values()).cloned();
+    of_login.chain(configured).collect()
+}
+
+/// An error without the secrets in what a server has said.
+pub fn without(eraser: &Eraser, error: Error) -> Error {
+    let clean = |text: String| eraser.clean(&text).into_owned();
+    match error {
+        Error::Failed(text) => Error::Failed(clean(text)),
+        Error::Network { host, what } => Error::Network {
+            host,
+            what: clean(what),
+        },
+        Error::Status {
+            host,
+            status,
+            retry_after,
+            body,
+        } => Error::Status {
+            host,
+            status,
+            retry_after,
+            body: clean(body),
+        },
+        error => error,
+    }
+}
+
+/// What an authorization server says about its refusal, without the secrets.
+fn explain(response: Response, eraser: &Eraser) -> String {
     let status = response.status();
     let body = response.read_to_end(ERROR_BODY_BYTES).unwrap_or_default();
     let said = metadata::members(&body).unwrap_or_default();
-    let text = |name: &str| said.text_or_empty(name);
+    // Before they are cut.
+    let text = |name: &str| eraser.clean(&said.text_or_empty(name)).into_owned();
     refusal(&text("error"), &text("error_description"), status)
 }
 

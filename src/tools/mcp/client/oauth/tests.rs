@@ -14,6 +14,8 @@ use crate::config::schema::McpServer;
 use crate::net::http::Tls;
 use crate::net::http::address;
 use crate::net::http::oauth::form;
+use crate::tools::mcp::client::http::Http;
+use crate::tools::mcp::client::transport::{Incoming, Outgoing, Transport};
 
 type Log = Arc<Mutex<Vec<String>>>;
 
@@ -51,7 +53,8 @@ impl Site {
                 let (method, path) = (words.next().unwrap(), words.next().unwrap_or_default());
                 let body = String::from_utf8(body).unwrap();
                 of_thread.lock().push(format!("{method} {path} {body}"));
-                let (status, extra, document) = page(&here, path, &head, &change);
+                let sent = body;
+                let (status, extra, document) = page(&here, path, (&head, &sent), &change);
                 let reply = format!(
                     "HTTP/1.1 {status} x\r\nconnection: close\r\n{extra}content-length: {}\r\n\r\n{document}",
                     document.len()
@@ -108,7 +111,7 @@ impl Site {
 fn page(
     here: &str,
     path: &str,
-    head: &str,
+    (head, body): (&str, &str),
     change: &dyn Fn(&str, Value) -> Value,
 ) -> (u16, String, String) {
     let document = match path {
@@ -116,7 +119,7 @@ fn page(
             return (
                 200,
                 "content-type: application/json\r\n".to_owned(),
-                "{}".to_owned(),
+                change("/mcp answers", json!({})).to_string(),
             );
         }
         "/mcp" => {
@@ -148,6 +151,7 @@ fn page(
                 status.as_u64().unwrap() as u16,
                 String::new(),
                 match status.as_u64() {
+                    Some(418) => quoting(head, body),
                     Some(429) => r#"{"error":"slow_down"}"#.to_owned(),
                     _ => r#"{"error":"invalid_grant"}"#.to_owned(),
                 },
@@ -157,6 +161,14 @@ fn page(
         document => document.to_string(),
     };
     (200, String::new(), document)
+}
+
+/// A refusal that quotes what is secret of a request.
+fn quoting(head: &str, body: &str) -> String {
+    let mut lines = head.lines();
+    let login = lines.find(|line| line.to_ascii_lowercase().starts_with("authorization"));
+    let said = format!("got {} {body}", login.unwrap_or_default());
+    json!({"error": "invalid_request", "error_description": said}).to_string()
 }
 
 fn as_it_is(_: &str, document: Value) -> Value {
@@ -786,4 +798,89 @@ fn a_login_asks_for_rights_within_a_bound_and_stores_only_what_can_be_read() {
         "{outcome:?}"
     );
     assert_eq!(site.file(), before);
+}
+
+#[test]
+fn what_an_authorization_server_quotes_is_not_shown() {
+    let is_bad = Arc::new(AtomicI64::new(0));
+    let of_site = is_bad.clone();
+    let site = |method: &'static str| {
+        let is_bad = of_site.clone();
+        Site::new(move |path, mut document| {
+            match path {
+                "/token" if is_bad.load(Ordering::Relaxed) > 0 => return json!(418),
+                "/token" => {
+                    document["access_token"] = json!("t-canary/access+1");
+                    document["refresh_token"] = json!("r-canary/refresh+1");
+                }
+                "/register" => document["client_secret"] = json!("s-canary/secret+1"),
+                "/.well-known/oauth-authorization-server" => {
+                    document["token_endpoint_auth_methods_supported"] = json!([method]);
+                }
+                _ => {}
+            }
+            document
+        })
+    };
+    for method in ["client_secret_basic", "client_secret_post"] {
+        let site = site(method);
+        is_bad.store(1, Ordering::Relaxed);
+        let mut login = site.begin().unwrap();
+        let state = form::value_of(login.url(), "state").unwrap();
+        let address = format!("http://127.0.0.1/callback?code=c-canary%2F1&state={state}");
+        let error = login
+            .finish(&address, &Cancel::new())
+            .unwrap_err()
+            .to_string();
+        let sent = site.asked().pop().unwrap();
+        let (_, form) = sent.rsplit_once(' ').unwrap();
+        let verifier = form::value_of(&format!("http://a/?{form}"), "code_verifier").unwrap();
+        assert!(error.contains("invalid_request: got"), "{error}");
+        for secret in ["canary", &verifier, "Y2xpZW50", "Y2FuYXJ5"] {
+            assert!(!error.contains(secret), "{method} {secret}: {error}");
+        }
+        is_bad.store(0, Ordering::Relaxed);
+        site.log_in();
+        is_bad.store(1, Ordering::Relaxed);
+        site.now.fetch_add(4_000_000, Ordering::Relaxed);
+        let error = token(&site.parts, &Cancel::new())
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(error.contains("invalid_request: got"), "{error}");
+        assert!(
+            !error.contains("canary") && !error.contains("Y2FuYXJ5"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn what_a_server_quotes_of_its_login_reaches_no_one() {
+    let site = Site::new(|path, mut document| {
+        match path {
+            "/token" => document["access_token"] = json!("t-canary-1234"),
+            "/mcp answers" => {
+                let text = "you are t-canary-1234, dC1jYW5hcnktMTIzNA==";
+                document = json!({"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": text}]}});
+            }
+            _ => {}
+        }
+        document
+    });
+    site.log_in();
+    let http = Http::new(site.parts.clone()).unwrap();
+    let message = Outgoing {
+        json: r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#,
+        method: "tools/call",
+        name: Some("whoami"),
+        parameters: &[],
+        version: "2026-07-28",
+    };
+    let mut replies = http.request(1, &message, &Cancel::new()).unwrap();
+    let came = replies.next(std::time::Duration::from_secs(30), &Cancel::new());
+    let Incoming::Message(text) = came.unwrap() else {
+        panic!("nothing came");
+    };
+    assert!(text.contains("you are [secret], [secret]"), "{text}");
 }

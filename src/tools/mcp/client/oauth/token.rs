@@ -28,6 +28,11 @@ pub fn request(
     let secret = secret(parts, client);
     let mut pairs = grant.to_vec();
     pairs.push(("resource", &stored.resource));
+    // What an error may quote.
+    let mut sent: Vec<&str> = vec![secret];
+    let hidden = ["refresh_token", "code", "code_verifier"];
+    let of_grant = grant.iter().filter(|(name, _)| hidden.contains(name));
+    sent.extend(of_grant.map(|(_, value)| *value));
     let (basic, assertion);
     let mut headers = vec![("content-type", "application/x-www-form-urlencoded")];
     match client.method.as_str() {
@@ -39,12 +44,14 @@ pub fn request(
             );
             basic = format!("Basic {}", BASE64_STANDARD.encode(plain));
             headers.push(("authorization", &basic));
+            sent.push(&basic);
         }
         "client_secret_post" => {
             pairs.extend([("client_id", client.id.as_str()), ("client_secret", secret)]);
         }
         "private_key_jwt" => {
             assertion = sign(parts, client, &stored.issuer)?;
+            sent.push(&assertion);
             pairs.extend([
                 ("client_id", client.id.as_str()),
                 ("client_assertion_type", ASSERTION_TYPE),
@@ -54,7 +61,7 @@ pub fn request(
         _ => pairs.push(("client_id", &client.id)),
     }
     let body = form::encode(&pairs);
-    let document = match web.post(&stored.token_endpoint, &headers, &body)? {
+    let document = match web.post(&stored.token_endpoint, &headers, &body, &sent)? {
         Ok(document) => document,
         Err(refusal) => return Ok(Err(refusal)),
     };

@@ -3,14 +3,16 @@
 use std::net::IpAddr;
 
 use super::metadata::{self, Issuer, Resource};
-use super::{Challenge, explain};
+use super::{Challenge, explain, without};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
-use crate::base::limits::mcp::http::{ADDRESS_BYTES, DOCUMENT_BYTES, LOGIN_TIME};
+use crate::base::limits::mcp::http::{ADDRESS_BYTES, DOCUMENT_BYTES, FAULT_CHARS, LOGIN_TIME};
+use crate::base::secret::{Eraser, Secret};
 use crate::net::guard::special_purpose;
 use crate::net::http::{Bound, Client, Method, Settings, address};
 use crate::net::{Guard, is_loopback};
+use crate::text::one_line;
 use crate::tools::mcp::client::http::HttpParts;
 
 /// Makes the requests of one login.
@@ -20,6 +22,9 @@ pub struct Web {
     is_local: bool,
     url: String,
     name: String,
+    /// What the configuration and the login have.
+    secrets: Vec<Secret>,
+    eraser: Eraser,
 }
 
 /// How one logs in at a server.
@@ -53,16 +58,27 @@ impl Web {
             clock: parts.clock.clone(),
             ..Settings::new(LOGIN_TIME, LOGIN_TIME)
         };
-        Ok(Self {
+        let web = Self {
             client: Client::new(&parts.tls, settings, cancel)?,
             is_local: is_loopback(host),
             url: parts.server.url.clone(),
             name: parts.name.clone(),
-        })
+            secrets: super::secrets(parts),
+            eraser: Eraser::default(),
+        };
+        Ok(web.hiding([]))
     }
 
-    /// An error of this login.
+    /// The same, whose errors show none of these either.
+    pub fn hiding(mut self, secrets: impl IntoIterator<Item = Secret>) -> Self {
+        self.secrets.extend(secrets);
+        self.eraser = Eraser::new(self.secrets.iter().cloned());
+        self
+    }
+
+    /// An error of this login: one line, without secrets.
     pub fn fault(&self, what: &str) -> Error {
+        let what = one_line(&self.eraser.clean(what), FAULT_CHARS);
         Error::Failed(format!(
             "cannot log in to the MCP server {}: {what}",
             self.name
@@ -173,22 +189,29 @@ impl Web {
     }
 
     /// Sends something, and gives the JSON that comes back; the inner error is what the other side says
-    /// about its refusal.
+    /// about its refusal, without the secrets: those of the login, and these that are sent now.
     pub fn post(
         &self,
         url: &str,
         headers: &[(&str, &str)],
         body: &str,
+        sent: &[&str],
     ) -> Result<std::result::Result<Vec<u8>, String>> {
         self.check(url)?;
+        let sent = sent.iter().map(|one| Secret::new(one));
+        let eraser = Eraser::new(self.secrets.iter().cloned().chain(sent));
         let mut all = vec![("accept", "application/json")];
         all.extend(headers);
         let response = self
             .client
             .ask(Method::POST, url, &all, Some(body.as_bytes()))?;
         match response.status() {
-            400..500 => Ok(Err(explain(response))),
-            _ => response.checked()?.read_to_end(DOCUMENT_BYTES).map(Ok),
+            400..500 => Ok(Err(explain(response, &eraser))),
+            _ => {
+                let checked = response.checked();
+                let checked = checked.map_err(|error| without(&eraser, error))?;
+                checked.read_to_end(DOCUMENT_BYTES).map(Ok)
+            }
         }
     }
 

@@ -1,0 +1,90 @@
+//! What a turn puts into the outbox.
+
+use super::ChatHost;
+use crate::agent::host::TurnHost;
+use crate::base::access::Role;
+use crate::base::bus::Event;
+use crate::base::chat::SendRequest;
+use crate::base::error::{Error, Result};
+use crate::base::limits::gateway::{SENT_TEXTS_MAX, WHO_NAME_CHARS};
+use crate::base::message::{Address, OutgoingMessage, Writer};
+use crate::gateway::commands::texts;
+use crate::store::outbox::ClosesTurn;
+use crate::text::markup::plain;
+use crate::text::one_line;
+
+impl ChatHost<'_> {
+    /// Whose turn it is: the conversation, which no one chooses, and in quotation marks the name that the person has.
+    pub(super) fn who(&self) -> String {
+        let name = one_line(&self.name, WHO_NAME_CHARS).replace('"', "'");
+        match name.is_empty() {
+            true => self.reply.to_string(),
+            false => format!("{} \"{name}\"", self.reply),
+        }
+    }
+
+    /// Stores a message that the model sends beside its answer.
+    pub(super) fn send_beside(&mut self, request: SendRequest) -> Result<()> {
+        let to = request.to.as_deref().map(Address::parse);
+        let to = to.unwrap_or_else(|| self.reply.clone());
+        let is_here = to == self.reply;
+        if !is_here && !self.hosted.knows(&to) {
+            return Err(Error::Failed(format!(
+                "{to} is not a chat that you know: no one has written to you there"
+            )));
+        }
+        let text = request.text.clone();
+        let has_mark = !is_here && self.role < Role::Owner;
+        if has_mark && !request.buttons.is_empty() {
+            // A press would be a message of the one who presses, with their rights.
+            return Err(Error::Failed(format!(
+                "buttons go to the chat of this conversation only, and {to} is another one: put the choices into the words"
+            )));
+        }
+        let shown = match has_mark {
+            true => texts::from_conversation(
+                self.gateway.parts.languages.get(&to),
+                &plain(&self.who()),
+                &request.text,
+            ),
+            false => request.text,
+        };
+        let files = request.files.iter();
+        let message = OutgoingMessage {
+            files: files.map(|file| self.hosted.absolute(file)).collect(),
+            buttons: request.buttons,
+            from: Writer::Model,
+            ..OutgoingMessage::text(&to, shown)
+        };
+        self.gateway.enqueue(self.stamped(message), None)?;
+        if is_here && self.sent.len() < SENT_TEXTS_MAX {
+            self.sent.push(text);
+        }
+        Ok(())
+    }
+
+    /// Stores the answer that closes the turn, and waits while that fails. Meanwhile others may have its slot.
+    pub(super) fn store_answer(
+        &mut self,
+        message: &OutgoingMessage,
+        closes: Option<ClosesTurn>,
+    ) -> Result<()> {
+        let cancel = self.work.cancel.clone();
+        let mut waits = false;
+        let mut stored = self.gateway.enqueue(message.clone(), closes.clone());
+        while let Err(error) = &stored {
+            let is_passing = !matches!(error, Error::TooLarge { .. });
+            if is_passing && !waits {
+                waits = self.gateway.events.send(Event::Waits(self.work.id));
+            }
+            if !is_passing || !self.retry_write(error, &cancel) {
+                break;
+            }
+            stored = self.gateway.enqueue(message.clone(), closes.clone());
+        }
+        if waits && self.gateway.events.send(Event::GoesOn(self.work.id)) {
+            self.wait_for_slot();
+        }
+        stored.map(drop)
+    }
+}
