@@ -355,7 +355,10 @@ fn what_is_not_simple_is_not_run_when_anything_of_the_agent_has_changed() {
         let shown = terminal.shown();
         assert!(!shown.contains("[a]"), "{shown}");
         if line.contains("status") {
-            assert!(shown.contains("status.txt → /etc/hostname"), "{shown}");
+            assert!(
+                shown.contains("run: status.txt → /etc/hostname\r\n"),
+                "{shown}"
+            );
         }
         let told = &model.tool_results()[0];
         assert!(

@@ -49,7 +49,7 @@ pub use plan::Wait;
 use work::DraftText;
 
 use question::{ChatQuestion, Settled};
-pub use question::{describe_hidden, describe_rest};
+pub use question::{describe_hidden, describe_rest, reveal_influence};
 
 /// Finds the workspace that has a file.
 pub type WorkspaceWith = Box<dyn Fn(&Path) -> Result<Arc<Workspace>, Error> + Send + Sync>;

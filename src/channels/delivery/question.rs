@@ -217,7 +217,7 @@ fn write_warnings(text: &mut String, asked: &ChatQuestion, room: usize) {
     if !influences.is_empty() {
         let names = influences.iter().take(QUESTION_NAMES);
         let names: Vec<String> = names
-            .map(|name| short(&reveal_name(name), QUESTION_NAME_CHARS))
+            .map(|name| short(&reveal_influence(name), QUESTION_NAME_CHARS))
             .collect();
         let names = names.join(", ");
         warn(texts::influences(
@@ -254,6 +254,14 @@ fn write_warnings(text: &mut String, asked: &ChatQuestion, room: usize) {
     if scripts.len() > QUESTION_NAMES {
         let more = scripts.len() - QUESTION_NAMES;
         warn(texts::more_scripts(language, &more));
+    }
+}
+
+/// The name of what influences a command, or of a link with where it leads, with invisible characters spelt out.
+pub fn reveal_influence(name: &str) -> String {
+    match name.split_once(" → ") {
+        Some((link, target)) => format!("{} → {}", reveal_name(link), reveal_name(target)),
+        None => reveal_name(name).into_owned(),
     }
 }
 

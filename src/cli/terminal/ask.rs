@@ -14,7 +14,7 @@ use crate::base::language::Language;
 use crate::base::limits::agent::ANSWER_TIME;
 use crate::base::limits::cancel::POLL;
 use crate::base::limits::cli::{ANSWER_BYTES, COMMAND_CHARS, COMMAND_LINES, LINE_CHARS};
-use crate::channels::delivery::{describe_hidden, describe_rest};
+use crate::channels::delivery::{describe_hidden, describe_rest, reveal_influence};
 use crate::channels::kit::texts::approve;
 use crate::text::{count_hidden, ends_of, grouped, looks_latin, reveal, reveal_name};
 use crate::tools::commands::texts::describe_risk;
@@ -119,7 +119,7 @@ fn describe(question: &Question) -> String {
         let names = influences
             .iter()
             .take(COMMAND_LINES.0)
-            .map(|name| on_line(&reveal_name(name)));
+            .map(|name| on_line(&reveal_influence(name)));
         let names = names.collect::<Vec<_>>().join(", ");
         text += "  ⚠ The agent can change files here that this command may run: ";
         text += &format!("{names}\n");

@@ -229,9 +229,7 @@ fn operands_of(program: &str, arguments: &[String]) -> Option<Vec<Operand>> {
         .take(1 + usize::from(verbs.contains('.')))
         .copied();
     let first: Vec<&str> = first.collect();
-    if !verbs.is_empty() && !(first.is_empty() || has(verbs, &first.join("."))) {
-        return None;
-    }
+    let is_verb = verbs.is_empty() || first.is_empty() || has(verbs, &first.join("."));
     let texts = usize::from(matches!(takes, Takes::TextFiles | Takes::TextFolders));
     let (_, files) = words.split_at(texts.min(words.len()));
     let is_fine = match takes {
@@ -252,7 +250,7 @@ fn operands_of(program: &str, arguments: &[String]) -> Option<Vec<Operand>> {
         word: (*word).to_owned(),
         may_be_folder,
     });
-    is_fine.then(|| operands.collect())
+    (is_verb && is_fine).then(|| operands.collect())
 }
 
 fn takes_of(name: &str) -> Takes {
