@@ -585,7 +585,7 @@ fn a_users_turn_that_floods_a_chat_keeps_no_one_from_being_answered() {
         Some(result) if !result.contains("on its way") => say(&result),
         _ => call(
             "message",
-            json!({"content": "x", "channel": "telegram", "chat_id": "1001"}),
+            json!({"content": format!("word {}", request.messages().len()), "channel": "telegram", "chat_id": "1001"}),
         ),
     });
     let gateway = scene.start();
