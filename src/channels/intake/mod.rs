@@ -261,10 +261,9 @@ impl Sink for Intake {
         let chats = self.known_people().into_iter();
         for person in chats.take(SET_ASIDE_TOLD) {
             let chat = Address::new(parts.channel, &person);
-            let message = OutgoingMessage {
-                from: Writer::Notice,
-                ..OutgoingMessage::text(&chat, text(parts.languages.get(&chat)))
-            };
+            let text = text(parts.languages.get(&chat));
+            let mut message = OutgoingMessage::text(&chat, text);
+            message.from = Writer::Notice;
             if let Err(error) = parts.outbox.add(&message, None) {
                 tracing::warn!("failed to store a message: {error}");
             }

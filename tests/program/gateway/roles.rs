@@ -560,13 +560,15 @@ fn what_a_users_turn_sends_to_another_chat_says_whose_it_is_and_has_no_buttons()
         )
     };
     let (scene, bob, _) = scene(move |request| match last_result(request) {
+        _ if request.body.to_string().contains("good morning") => say("Hi."),
         None => message(json!([["Yes, delete everything"]])),
         Some(result) if result.contains("buttons go to the chat") => message(json!([])),
         Some(_) => say("Sent."),
     });
     let gateway = scene.start();
-    scene.ana.says("/id");
-    scene.wait_for("owner");
+    // Only a chat in which someone has written is known.
+    scene.ana.says("good morning");
+    scene.wait_for("Hi.");
     bob.says("ask ana");
     let shown = scene.wait_for("Clean up the board?");
     let whose = "From the conversation telegram:2002 \"Bob\":\n\n";
@@ -579,16 +581,17 @@ fn what_a_users_turn_sends_to_another_chat_says_whose_it_is_and_has_no_buttons()
 #[test]
 fn a_users_turn_that_floods_a_chat_keeps_no_one_from_being_answered() {
     let (scene, bob, cora) = scene(|request| match last_result(request) {
-        _ if request.body.to_string().contains("hello") => say("Hi."),
+        _ if request.body.to_string().contains("good morning") => say("Hi."),
         Some(result) if !result.contains("on its way") => say(&result),
         _ => call(
             "message",
-            json!({"content": "x", "channel": "telegram", "chat_id": "1001"}),
+            json!({"content": format!("word {}", request.messages().len()), "channel": "telegram", "chat_id": "1001"}),
         ),
     });
     let gateway = scene.start();
-    scene.ana.says("/id");
-    scene.wait_for("owner");
+    // Only a chat in which someone has written is known.
+    scene.ana.says("good morning");
+    scene.wait_for("Hi.");
     let chat = scene.ana.chat();
     scene
         .telegram
@@ -597,7 +600,7 @@ fn a_users_turn_that_floods_a_chat_keeps_no_one_from_being_answered() {
     scene.wait_in(bob.chat(), "20 messages were sent in this turn");
     bob.says("again");
     scene.wait_in(bob.chat(), "25 messages to telegram:1001 are waiting");
-    cora.says("hello");
+    cora.says("good morning");
     scene.wait_in(cora.chat(), "Hi.");
     gateway.kill();
 }
