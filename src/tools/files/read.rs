@@ -117,9 +117,12 @@ impl Part<'_> {
     /// Its lines, and a note when there are more.
     fn read<R: Read>(&self, mut lines: Lines<'_, R>) -> Result<String> {
         let mut line = Vec::new();
-        let passed = lines.skip(self.first - 1, CpuBudget::new(SEARCH_TIME))?;
-        if passed < self.first - 1 {
-            return Err(self.beyond_end(passed));
+        let before = self.first.saturating_sub(1);
+        if before > 0 {
+            let passed = lines.skip(before, CpuBudget::new(SEARCH_TIME))?;
+            if passed < before {
+                return Err(self.beyond_end(passed));
+            }
         }
         let mut text = String::new();
         let mut left = self.chars;
