@@ -28,10 +28,11 @@ TESTS = True
 USERS = ("root", "board")
 # The modules that depend on what the kernel offers the sandbox; and in the mode `all` those that depend on something else
 # of the kernel, on the size of an integer or a page, or on the clock.
-ROOMS = "sys:: confine::"
+ROOMS = "sys:: sandbox::confine::"
 MORE_ROOMS = (
-    "files:: append_log:: session:: clock:: inbox:: outbox:: state::file:: board::history:: board::look:: "
-    "board::tests::this_machine watch:: gateway::watch:: gateway::shell:: gateway::term:: mcp::stdio:: mcp::servers:: net::"
+    "sandbox::files:: store::append_log:: store::session:: base::clock:: store::inbox:: store::outbox:: "
+    "store::state::file:: board::history:: board::look:: board::tests::this_machine board::watch:: gateway::watch:: "
+    "gateway::shell:: gateway::term:: tools::mcp::client::stdio:: tools::mcp::client::servers:: net::tests:: net::guard::"
 )
 # Cases of each property test: a board is slow, and only the size of its integers is another one.
 CASES = 8
