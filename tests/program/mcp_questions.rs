@@ -83,8 +83,9 @@ fn a_form_is_filled_in_with_buttons_and_messages_and_none_of_them_reaches_the_mo
     scene.ana.says("x");
     scene.wait_for("Send 2 to");
     scene.ana.says("over the door");
-    let said = scene.wait_for("The lamp says");
-    for part in ["'color': 'g'", "'level': 3", "'note': 'over the door'"] {
+    // Drafts of it have less.
+    let said = scene.wait_for("'note': 'over the door'");
+    for part in ["The lamp says", "'color': 'g'", "'level': 3"] {
         assert!(said.text.contains(part), "{part} in {}", said.text);
     }
     // A late press of an old button does nothing and says so.
@@ -128,9 +129,9 @@ fn a_button_or_a_quote_of_an_earlier_value_answers_no_later_one() {
         scene.texts().iter().filter(|text| is_late(text)).count() == 2
     });
     scene.ana.says("because");
-    let said = scene.wait_for("The lamp says");
+    let said = scene.wait_for("'c': 'because'");
     let shown = said.text.to_lowercase();
-    for part in ["'a': true", "'b': false", "'c': 'because'"] {
+    for part in ["the lamp says", "'a': true", "'b': false"] {
         assert!(shown.contains(part), "{part} in {shown}");
     }
     gateway.stop().ends_with(0);
@@ -153,8 +154,8 @@ fn two_chats_are_asked_at_once_and_each_answers_for_itself() {
     let said = scene.wait_in(bob.chat(), "The lamp says");
     assert!(said.text.contains("'word': 'from Bob'"), "{}", said.text);
     scene.ana.says("from Ana");
-    let said = scene.wait_for("The lamp says");
-    assert!(said.text.contains("'word': 'from Ana'"), "{}", said.text);
+    let said = scene.wait_for("'word': 'from Ana'");
+    assert!(said.text.contains("The lamp says"), "{}", said.text);
     gateway.stop().ends_with(0);
 }
 
@@ -208,8 +209,8 @@ fn a_question_can_be_declined_and_a_stop_ends_it() {
     scene.wait_for("The tool server lamp asks");
     scene.ana.presses("✗ Decline");
     scene.wait_for("gets no answer");
-    let said = scene.wait_for("The lamp says");
-    assert!(said.text.contains("'action': 'decline'"), "{}", said.text);
+    let said = scene.wait_for("'action': 'decline'");
+    assert!(said.text.contains("The lamp says"), "{}", said.text);
     scene.ana.says("and once more");
     scene.wait_for("Which color for and once more?");
     scene.ana.says("/stop");
