@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -203,17 +204,26 @@ fn wakeups_within(span: Duration) -> u64 {
     woken.sum()
 }
 
-/// The supervisor of root's commands counts tasks, often only while they grow.
+/// The supervisor of root's commands counts tasks, often only while they grow. In a process of its own: others of this
+/// one wake theirs for reasons of their own.
 #[test]
 fn a_shell_that_waits_wakes_the_processor_hardly_more_than_once_a_second() {
+    const INNER: &str = "PEACRAB_TEST_WAITING";
+    if std::env::var_os(INNER).is_none() {
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        let name = "shells::a_shell_that_waits_wakes_the_processor_hardly_more_than_once_a_second";
+        again.args(["--exact", name, "--nocapture"]).env(INNER, "1");
+        assert!(again.status().unwrap().success());
+        return;
+    }
     let world = World::new();
     for (mode, exec) in modes(&world, true, true) {
         let mut shell = open(&exec, &world);
         assert_eq!(says(&mut shell, "echo here"), "here\n", "{mode}");
         // A machine that is busy takes longer to come to rest: new tasks, also of others, are looked at often.
-        let spans = (0..20).map(|_| wakeups_within(Duration::from_secs(3)));
-        let mut spans = spans.inspect(|span| println!("{mode}: {span} wakeups in 3 s"));
-        assert!(spans.any(|span| span <= 12), "{mode}");
+        let spans = (0..90).map(|_| wakeups_within(Duration::from_secs(1)));
+        let mut spans = spans.inspect(|span| println!("{mode}: {span} wakeups in 1 s"));
+        assert!(spans.any(|span| span <= 4), "{mode}");
         assert_eq!(says(&mut shell, "echo still here"), "still here\n");
     }
 }
