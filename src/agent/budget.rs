@@ -1,14 +1,17 @@
 //! How many tokens a request may have, and what was learned from those that were sent.
 
 use crate::base::chat::ToolSpec;
-use crate::base::limits::agent::{
-    HISTORY_FLOOR_TOKENS, REPLY_SHARE, SMALL_WINDOW_TOKENS, WINDOW_TOKENS,
-};
+use crate::base::limits::agent::{HISTORY_FLOOR_TOKENS, SMALL_WINDOW_TOKENS};
 use crate::base::message::SessionKey;
 use crate::base::tokens;
 use crate::models;
 
 use super::Agent;
+
+/// Tokens of a model's window, where neither the configuration nor its server tells.
+const WINDOW_TOKENS: u32 = 128_000;
+/// The part of such a window, and of one that a server told, that a reply may have: a fourth.
+const REPLY_SHARE: u32 = 4;
 
 /// The tools of a model with a small window.
 const SMALL_TOOLS: [&str; 5] = ["read_file", "write_file", "exec", "cron", "message"];

@@ -6,9 +6,13 @@ use std::path::Path;
 
 use super::Agent;
 use crate::base::error::Result;
-use crate::base::limits::agent::{INTRODUCTION_BYTES, INTRODUCTION_TURNS};
 use crate::sandbox::files::PromptPlaces;
 use crate::sys::file::read_beginning;
+
+/// Turns after which the first conversation ends by itself: enough for a few questions in passing.
+const INTRODUCTION_TURNS: u32 = 20;
+/// Bytes of BOOTSTRAP.md that go into the system prompt; of USER.md, those that are looked at then.
+const INTRODUCTION_BYTES: u64 = 4 * 1024;
 
 /// The file that asks for it.
 pub const FILE: &str = "BOOTSTRAP.md";

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use crate::base::chat::ReasoningEffort;
 use crate::base::error::Result;
-use crate::base::limits::agent::MODELS_HELD;
 use crate::base::sync::Mutex;
 use crate::models::Models;
 use crate::models::table::OFFLINE;
 use crate::store::state::ModelChoices;
+
+/// Models that are kept ready over all conversations; a household has no more.
+const MODELS_HELD: usize = 4;
 
 /// Chooses the models for the name of one, or as the configuration says.
 pub type ModelsFor = Box<dyn Fn(Option<&str>) -> Result<Models> + Send + Sync>;

@@ -1,12 +1,18 @@
 //! `$NAME` in a message: that skill's instructions go to the model with it.
 
 use crate::base::chat::EntryKind;
-use crate::base::limits::skills::{LOADED_BYTES, LOADED_MAX, NAMED_MAX};
 use crate::base::message::Envelope;
 use crate::store::session::Session;
 use crate::text::truncate_bytes;
 use crate::tools::Toolbox;
 use crate::tools::skills::{Details, is_folder_name};
+
+/// Words with a `$` in a message that are looked up: prices and variables among the skills.
+const NAMED_MAX: usize = 12;
+/// Skills that one message can load with `$NAME`.
+const LOADED_MAX: usize = 3;
+/// Bytes of the instructions of each of them; the model reads the rest with `read_file`.
+const LOADED_BYTES: usize = 24 * 1024;
 
 /// The notes with the skills that a message names and that its turn does not have yet. Without a message,
 /// those of the message that the interrupted turn is about. A forwarded message loads none.

@@ -8,9 +8,17 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use crate::base::chat::{Reply, StopReason, ToolCall};
 use crate::base::json;
 use crate::base::language::Language;
-use crate::base::limits::agent::{ACCOUNT_HINTS, CALLS_REMEMBERED, FAILURES_IN_A_ROW, REPEATS};
 
 use super::texts;
+
+/// Failures of one call with the same arguments, in a row, until the model is told.
+const FAILURES_IN_A_ROW: u32 = 3;
+/// Times one call with the same arguments is made until the model is told.
+const REPEATS: u32 = 5;
+/// Different calls remembered within a turn to see repetitions; a circle is shorter.
+const CALLS_REMEMBERED: usize = 32;
+/// Hints that the account of a turn at its bound names.
+const ACCOUNT_HINTS: usize = 12;
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq)]

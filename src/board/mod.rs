@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use crate::base::clock::Clock;
 use crate::base::error::Result;
 use crate::base::language::Language;
-use crate::base::limits::board::{BOOT_ID_BYTES, SAMPLE_INTERVAL, SHOWN_SAMPLES};
+use crate::base::limits::board::SAMPLE_INTERVAL;
 use crate::base::sync::Mutex;
 use crate::sys;
 use crate::text::picture::plot::Curve;
@@ -30,6 +30,11 @@ use crate::text::picture::plot::Curve;
 use history::store::Store;
 use history::{History, Moment, Quantity};
 use reading::Reading;
+
+/// Samples that the small lines of the status show: a day.
+const SHOWN_SAMPLES: usize = 24 * 12;
+/// Bytes of the id of a start of the machine: a UUID and a newline.
+const BOOT_ID_BYTES: usize = 64;
 
 /// The board. Any thread may read it.
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 
 use std::net::Ipv6Addr;
 
-use crate::base::limits::board::PROCESSORS;
+/// Processors that a list may name; Linux is built for 8192 at most.
+const PROCESSORS: usize = 8192;
 
 /// A number alone in its file.
 pub fn number<T: std::str::FromStr>(text: &str) -> Option<T> {

@@ -8,8 +8,12 @@ use rustix::fs::StatVfsMountFlags;
 
 use super::parse;
 use super::reading::{Disk, Interface, Load, Memory, Reading, Temperature, Throttling};
-use crate::base::limits::board::{FILE_BYTES, INTERFACES, MILLIDEGREES, NAMES};
+use crate::base::limits::board::{FILE_BYTES, INTERFACES, NAMES};
 use crate::sys;
+
+/// The coldest and the hottest that a working sensor says, in thousandths of a degree Celsius;
+/// broken ones say -274000 or the largest number that there is.
+const MILLIDEGREES: std::ops::RangeInclusive<i32> = -60_000..=200_000;
 
 impl Reading {
     /// Reads the files below `root` (`/`, or a made-up tree), the file system that holds `home`, and

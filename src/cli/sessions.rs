@@ -14,15 +14,21 @@ use crate::base::chat::{Entry, EntryKind};
 use super::Context;
 use super::terminal::{print, texts};
 use crate::base::error::{Error, Exit, Result};
-use crate::base::limits::cli::{
-    LAST_COLUMNS, NAME_COLUMNS, SHOWN_RESULT_CHARS, SHOWN_RESULT_LINES,
-};
 use crate::base::message::SessionKey;
 use crate::config::Home;
 use crate::store::session::conversation::STOPPED_NOTE;
 use crate::store::session::line::Line;
 use crate::store::session::store::{self, Summary};
 use crate::text::{escape_json, is_prose as visible};
+
+/// Lines of a tool's result that `sessions show` prints: enough to recognise it.
+const SHOWN_RESULT_LINES: usize = 10;
+/// Characters of the same; ten lines of a terminal.
+const SHOWN_RESULT_CHARS: usize = 800;
+/// Columns for the names in a list of sessions; a longer one pushes its own row aside.
+const NAME_COLUMNS: usize = 24;
+/// Columns for what was said last in a session: the rest of a line of 80.
+const LAST_COLUMNS: usize = 40;
 
 /// `peacrab sessions …`
 #[derive(Debug, Args)]

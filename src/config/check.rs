@@ -28,6 +28,9 @@ mod quiet;
 mod servers;
 mod values;
 
+/// Bytes from which on a value may be a key or a password; nothing shorter protects anything.
+const SECRET_BYTES: usize = 8;
+
 /// What is wrong with the value of the setting at the path; `None` when it is valid. `open`: references
 /// have not been followed, so that a string with one may become anything.
 pub fn problem(key: &Key, path: &str, value: &Value, open: bool) -> Option<String> {
@@ -128,17 +131,14 @@ fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
 pub fn describe_value(value: &Value) -> String {
     match value {
         Value::Bool(_) | Value::Number(_) => value.to_string(),
-        Value::String(text) if text.len() < limits::SECRET_BYTES => value.to_string(),
+        Value::String(text) if text.len() < SECRET_BYTES => value.to_string(),
         _ => kind_of(value).to_owned(),
     }
 }
 
 /// The same where any string is of the right type: it is shown unless a part of it may be a key or a password.
 fn describe_text_or(value: &Value) -> String {
-    let Some(text) = value
-        .as_str()
-        .filter(|text| text.len() >= limits::SECRET_BYTES)
-    else {
+    let Some(text) = value.as_str().filter(|text| text.len() >= SECRET_BYTES) else {
         return describe_value(value);
     };
     match text.contains('@') || text.split(['/', '.', ':']).any(looks_secret) {

@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 use super::schema::MAIN;
 use super::texts;
 use crate::base::error::{Error, Result};
-use crate::base::limits::service::LOGIN_USER_MIN;
 use crate::sys::beneath::real_path;
 use crate::sys::environment::Environment;
+
+/// The first user id of accounts that people log in to; those below are the system's (login.defs(5),
+/// `UID_MIN`).
+const LOGIN_USER_MIN: u32 = 1000;
 
 /// The home folder, mode 0700, and the places in it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,6 +23,9 @@ use crate::base::zone::{self, Zone};
 use crate::sys::environment::{self, Environment};
 use crate::sys::file;
 
+/// Bytes of a file that holds one secret (`file:PATH`).
+const SECRET_FILE_BYTES: usize = 64 * 1024;
+
 /// The mode of the file that is written: it may contain keys.
 const FILE_MODE: u32 = 0o600;
 
@@ -252,7 +255,7 @@ fn check(text: &str, file: &Path) -> Result<Vec<String>> {
 
 /// Reads a secret from a file of its own. The error says what is wrong with the file.
 pub fn read_secret(path: &Path) -> Result<String, String> {
-    let bytes = file::read_at_most(path, limits::SECRET_FILE_BYTES)
+    let bytes = file::read_at_most(path, SECRET_FILE_BYTES)
         .map_err(|error| texts::unreadable_secret(&error))?;
     let text = String::from_utf8(bytes).map_err(|_| texts::secret_is_not_text(path))?;
     Ok(text.trim().to_owned())

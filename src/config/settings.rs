@@ -15,8 +15,10 @@ use super::text::scan::{self, Member};
 use super::texts;
 use crate::base::error::{Error, Result};
 use crate::base::json;
-use crate::base::limits::config as limits;
 use crate::base::secret::Secret;
+
+/// Problems of a file that are told at once; a screen holds no more, and the next show then.
+const PROBLEMS: usize = 10;
 
 /// Where the value of a setting comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -377,7 +379,7 @@ impl<'a> Settings<'a> {
 
     /// Notes that what stands at a place is ignored.
     pub fn ignore(&mut self, place: &str, what: &str) {
-        match self.ignored.len() < limits::PROBLEMS {
+        match self.ignored.len() < PROBLEMS {
             true => self.ignored.push(format!("{place}: {what}")),
             false => self.ignored_more += 1,
         }
@@ -434,7 +436,7 @@ impl<'a> Settings<'a> {
 
     /// Fails with all problems, if there are any.
     pub fn verdict(&self) -> Result<()> {
-        let shown = self.problems.len().min(limits::PROBLEMS);
+        let shown = self.problems.len().min(PROBLEMS);
         match &self.problems[..] {
             [] => Ok(()),
             [only] => Err(Error::Config(only.clone())),

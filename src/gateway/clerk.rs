@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use super::Gateway;
 use crate::agent::commands::CommandAnswer;
-use crate::base::limits::gateway::CLERK_WAITING_MAX;
 use crate::base::message::{Address, Envelope, OutgoingMessage};
 use crate::base::sync::{Condvar, Mutex, wait_for_disk};
+
+/// Pieces of work that wait for the disk; the loop waits for room beyond that. Each arrived as a message, of which the
+/// inbox holds no more than that.
+const CLERK_WAITING_MAX: usize = 500;
 
 type Work<G> = Box<dyn FnOnce(&Arc<G>) + Send>;
 

@@ -28,15 +28,24 @@ use crate::base::error::{Error, Result};
 use crate::base::json;
 use crate::base::language::Language;
 use crate::base::limits::cancel::POLL;
-use crate::base::limits::gateway::{
-    CONTROL_AT_ONCE, CONTROL_BYTES, CONTROL_TIME, SEND_CONFIRM_TIME, STUCK_SHOWN,
-};
 use crate::base::message::{Address, OutgoingMessage, Writer};
 use crate::channels::delivery::Delivery;
 use crate::channels::kit::health::Task;
 use crate::channels::kit::texts::describe_paired;
 use crate::channels::table::title;
 use crate::store::state::pairing::Paired;
+
+/// Bytes of a request over the control socket, and of its answer.
+const CONTROL_BYTES: usize = 256 * 1024;
+/// Messages of a channel that wait or are set aside and are told one by one.
+const STUCK_SHOWN: usize = 10;
+/// How long either side of the control socket may keep the other waiting.
+const CONTROL_TIME: Duration = Duration::from_secs(10);
+/// Connections of the control socket at a time; more are turned away.
+const CONTROL_AT_ONCE: usize = 8;
+/// How long the gateway waits until the channel has confirmed a message of `peacrab send`. Half of
+/// [`CONTROL_TIME`], after which the command gives up.
+const SEND_CONFIRM_TIME: Duration = Duration::from_secs(5);
 
 /// A request.
 #[derive(Debug, Serialize, Deserialize)]

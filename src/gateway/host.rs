@@ -26,11 +26,19 @@ use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::cancel::POLL;
-use crate::base::limits::gateway::{LONG_TURN, WRITE_RETRY, WRITE_TRIES_MAX};
+use crate::base::limits::gateway::WRITE_RETRY;
 use crate::base::message::{Address, DraftKey, Envelope, Origin, OutgoingMessage, SessionKey};
 use crate::base::sync::Mutex;
 use crate::store::outbox::ClosesTurn;
 use crate::text::markup::inline_code;
+use std::time::Duration;
+
+/// A turn or a command that took at least this long ends with a message of its own, so that the phone rings: drafts
+/// are silent, and after this time people look elsewhere.
+const LONG_TURN: Duration = Duration::from_secs(15);
+/// Failed writes of a turn after which it is given up, one minute, unless the disk is full: a person can free space,
+/// but a card that is broken or read-only stays so, and others wait for the turn's slot.
+const WRITE_TRIES_MAX: u32 = 12;
 
 /// A running piece of work, as its thread sees it.
 pub struct Work {

@@ -45,7 +45,6 @@ use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::agent::TURN_STACK_BYTES;
-use crate::base::limits::gateway::{THREAD_RETRY_FIRST, THREAD_RETRY_MAX};
 use crate::base::message::{Address, OutgoingMessage, SessionKey, Writer};
 use crate::base::sync::Mutex;
 use crate::board::Board;
@@ -76,6 +75,11 @@ use tasks::Tasks;
 use term::Terminals;
 use time::Timekeeper;
 use watch::Watching;
+
+/// Wait before a thread is tried again that the system could not start, doubled each time up to the second one.
+const THREAD_RETRY_FIRST: Duration = Duration::from_secs(1);
+/// See [`THREAD_RETRY_FIRST`].
+const THREAD_RETRY_MAX: Duration = Duration::from_secs(30);
 
 /// What a gateway is made of.
 pub struct Parts {

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use super::{Gateway, sleep};
 use crate::base::bus::Heartbeats;
 use crate::base::language::Language;
-use crate::base::limits::gateway::READY_LOOK;
 use crate::sys::notify::Notifier;
+use std::time::Duration;
+
+/// How often it is looked whether the channels' threads have begun.
+const READY_LOOK: Duration = Duration::from_millis(50);
 
 /// Reports readiness once every receiver has begun, then answers restarts (see [`Gateway::say_back`]),
 /// and feeds the watchdog while this runtime and all threads with a heartbeat are alive. `notifier`:

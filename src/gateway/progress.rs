@@ -6,9 +6,13 @@ use std::time::Duration;
 
 use crate::agent::host::TurnEvent;
 use crate::base::clock::Stopwatch;
-use crate::base::limits::gateway::{DRAFT_BYTES, DRAFT_LINES};
 use crate::config::schema::Channels;
 use crate::text::markup::inline_code;
+
+/// Bytes of a growing answer that are shown while it comes: a message of Telegram's holds less.
+const DRAFT_BYTES: usize = 16 * 1024;
+/// Lines of what has happened that are shown above it.
+const DRAFT_LINES: usize = 8;
 
 /// What is shown of a running turn.
 #[derive(Clone, Copy, Debug)]

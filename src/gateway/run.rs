@@ -33,7 +33,6 @@ use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::Result;
 use crate::base::language::Language;
 use crate::base::limits::cancel::POLL;
-use crate::base::limits::gateway::{LONG_COMMAND, SEND_GRACE, STOP_GRACE, term::CLOSE_TIME};
 use crate::base::message::{Address, Envelope, Origin, SessionKey};
 use crate::base::sync::keep_from_disk;
 use crate::channels::delivery::Delivery;
@@ -42,6 +41,15 @@ use crate::channels::kit::adapter::Adapter;
 use crate::sys::{memory, notify::Notifier};
 use crate::text::count_of;
 use start::{cannot_start, deliveries, start_receiving, watch_signals};
+
+/// A command that has run for so long is one that others are sent to look at, beside it.
+const LONG_COMMAND: Duration = Duration::from_secs(15);
+/// How long running turns and commands may take to end by themselves when the gateway stops.
+const STOP_GRACE: Duration = Duration::from_secs(10);
+/// How long pending messages may take to be sent after that, before they are left for the next start.
+const SEND_GRACE: Duration = Duration::from_secs(2);
+/// How long the end of the gateway waits for terminals to close: the supervisors kill what runs in them within it.
+const CLOSE_TIME: Duration = Duration::from_secs(3);
 
 /// A channel, and who may write to it.
 pub struct Channel {

@@ -13,12 +13,19 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::agent::commands::{self, Slash, When};
 use crate::base::access::Role;
-use crate::base::limits::gateway::{
-    COMMANDS_MAX, PARKED_TURNS_MAX, REFUSED_COUNT_MAX, REFUSED_NAMES_MAX, WAITING_MAX,
-};
+use crate::base::limits::gateway::{COMMANDS_MAX, WAITING_MAX};
 use crate::base::message::{Address, Envelope, Origin, SessionKey};
 
 pub use actions::{Action, Input, Load, RefusalReason, Stopped, WorkId};
+
+/// Turns that wait for a person and have given their slot to others; each has a thread. A turn beyond
+/// them keeps its slot while it waits.
+const PARKED_TURNS_MAX: usize = 16;
+/// Messages that a refusal names; it counts the others.
+const REFUSED_NAMES_MAX: usize = 10;
+/// Messages that are only counted until the chat is told of them, at first; each time ten times as many.
+/// A kill takes the count.
+const REFUSED_COUNT_MAX: usize = 100;
 
 /// See the module.
 #[derive(Debug)]

@@ -9,10 +9,12 @@ use serde_json::Value;
 use super::route::Route;
 use crate::base::chat::{Fault, ModelError};
 use crate::base::json;
-use crate::base::limits::models::SAID_CHARS;
 use crate::base::secret::Eraser;
 use crate::net::http::sse::TooLong;
 use crate::text::ellipsize_chars;
+
+/// Characters kept of what the other side said about an error.
+const SAID_CHARS: usize = 300;
 
 /// A failure, before it is known whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]

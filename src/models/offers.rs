@@ -19,12 +19,21 @@ use crate::base::error::Error;
 use crate::base::json::{self, Members, to_flag};
 use crate::base::limits::agent::CALL_STACK_BYTES;
 use crate::base::limits::json::LEVELS_MAX;
-use crate::base::limits::models::{
-    NEAREST_NAMES_MAX, OFFER_NAME_CHARS_MAX, OFFERS_BYTES_MAX, OFFERS_MAX, OFFERS_TIME, READ_BYTES,
-    WINDOW_TOKENS_MAX,
-};
+use crate::base::limits::models::{READ_BYTES, WINDOW_TOKENS_MAX};
 use crate::net::http::{Client, Tls, error_of};
 use crate::text::{is_invisible, join_with_last};
+use std::time::Duration;
+
+/// Bytes of a server's list of models. OpenRouter's, the longest, has some 700 kB.
+const OFFERS_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Models of such a list that are kept.
+const OFFERS_MAX: usize = 1000;
+/// Characters of a model's name; what is longer is not listed.
+const OFFER_NAME_CHARS_MAX: usize = 200;
+/// Time that a server has to list its models: a person is waiting.
+const OFFERS_TIME: Duration = Duration::from_secs(8);
+/// Names that are suggested in place of an unknown one.
+const NEAREST_NAMES_MAX: usize = 3;
 
 /// Why there is no list of models.
 #[derive(Debug)]

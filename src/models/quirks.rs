@@ -7,9 +7,11 @@ use super::classify::Failure;
 use super::route::Route;
 use super::table::{Api, Format};
 use crate::base::chat::{Fault, ReasoningEffort};
-use crate::base::limits::models::LEARNED_TOKENS_MIN;
 use crate::config::schema::CacheTime;
 use crate::models::signin::Service;
+
+/// Smaller numbers in a complaint about `max_tokens` are not the most that a model accepts.
+const LEARNED_TOKENS_MIN: u32 = 512;
 
 /// What to do with a requested reasoning effort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,17 @@
 use std::time::Duration;
 
 use crate::base::chat::Fault;
-use crate::base::limits::models::{
-    BREAKER_FAILURES, BREAKER_REST, FIRST_WAIT, LONGEST_WAIT, RETRIES,
-};
+use crate::base::limits::models::RETRIES;
+
+/// Wait before the first new try. The following ones are 2 and 4 s.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// Longest wait that a server may ask for. Beyond it the person is better served by an answer
+/// that says so, or by a fallback model.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// Failures in a row after which a model is left alone for a while.
+const BREAKER_FAILURES: u32 = 3;
+/// How long a failing model is left alone.
+const BREAKER_REST: Duration = Duration::from_secs(60);
 
 /// What is known when a try has failed.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,11 @@
 //! The table of providers that are known by name.
 
-use crate::base::limits::models::{NAME_CHARS, SLIP_CHARS};
 use crate::models::signin::Service;
+
+/// Characters of a provider's name that are compared with those that are known.
+const NAME_CHARS: usize = 40;
+/// How many characters a provider's name must have for each one that may be mistyped.
+const SLIP_CHARS: usize = 4;
 
 /// A wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

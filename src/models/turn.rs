@@ -17,9 +17,14 @@ use super::table::OFFLINE;
 use crate::base::cancel::Cancel;
 use crate::base::chat::{Fault, ModelError, Reply, Request, Usage};
 use crate::base::error::{Error, Result};
-use crate::base::limits::models::{LEARNINGS, RETRIES, WINDOW_ASKS_MAX};
+use crate::base::limits::models::RETRIES;
 use crate::net::http::{Client, PooledClient};
 use models::{Candidate, Models, random};
+
+/// Parameters that may be changed one after the other because a server rejects them.
+const LEARNINGS: u32 = 5;
+/// Times that it is asked for a model until it is certain.
+const WINDOW_ASKS_MAX: u32 = 3;
 
 /// What happens while a question is being answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,12 @@ use std::thread;
 use std::time::Duration;
 
 use super::{Dialer, Failure};
-use crate::base::limits::net::{ADDRESSES, RESOLVER_STACK_BYTES};
+
+/// Addresses of a name that are tried. They share the time to connect, so that more of them
+/// would leave each too little.
+const ADDRESSES: usize = 8;
+/// Stack of the thread that resolves a name. getaddrinfo of musl needs about 10 kB.
+const RESOLVER_STACK_BYTES: usize = 128 * 1024;
 
 /// How a name is looked up; a test puts its own here.
 pub type Lookup = fn(&str, u16) -> io::Result<Vec<SocketAddr>>;

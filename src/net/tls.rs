@@ -15,8 +15,13 @@ use rustls::{ClientConfig, RootCertStore};
 use self::verify::{Pin, Verifier};
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
-use crate::base::limits;
 use crate::sys;
+
+/// TLS sessions remembered for resumption, so that the second handshake is cheap. rustls counts
+/// eight to a server: these are the model's, its fallback's and a channel's.
+const TLS_SESSIONS: usize = 24;
+/// Bytes of the file of added certificates; the roots of a whole distribution are 250 kB.
+const CA_FILE_BYTES: usize = 1024 * 1024;
 
 /// The time at which certificates are checked.
 #[derive(Debug)]
@@ -55,7 +60,7 @@ impl Tls {
         let mut added = RootCertStore::empty();
         let mut pins = Vec::new();
         if let Some(path) = ca_file {
-            let pem = sys::file::read_at_most(path, limits::net::CA_FILE_BYTES)
+            let pem = sys::file::read_at_most(path, CA_FILE_BYTES)
                 .map_err(|error| Error::Config(format!("tls.caFile: {error}")))?;
             let certificates =
                 CertificateDer::pem_slice_iter(&pem).filter_map(|section| section.ok());
@@ -117,7 +122,7 @@ impl Tls {
             .dangerous()
             .with_custom_certificate_verifier(verifier)
             .with_no_client_auth();
-        config.resumption = Resumption::in_memory_sessions(limits::net::TLS_SESSIONS);
+        config.resumption = Resumption::in_memory_sessions(TLS_SESSIONS);
         Ok(self.shared.config.get_or_init(|| Arc::new(config)).clone())
     }
 }

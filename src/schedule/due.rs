@@ -7,10 +7,20 @@
 //! now, instead of waiting until that time comes again. So a daily job is not repeated when the clock is set
 //! back by hours, and one that runs often is not silent for hours.
 
-use crate::base::limits::schedule::{CREATED_MS_MIN, GRACE_MS, SET_BACK_MS, SET_BACK_RUNS_MAX};
 use crate::base::zone::Zone;
 
 use super::times::{Passed, Phase, Plan, Schedule};
+
+/// How late a run may begin that is not made up for: a busy board, a restart.
+const GRACE_MS: i64 = 60_000;
+/// How far the clock may be set back before a run beyond it is taken for an error of the clock. Within
+/// it, no run is repeated.
+const SET_BACK_MS: i64 = 86_400_000;
+/// Runs that a job leaves out, within that time, because their times come again. With more the job would
+/// be silent for too long, and it repeats them instead.
+const SET_BACK_RUNS_MAX: usize = 2;
+/// 2020: a job that was created before it was created by a clock that was not set.
+const CREATED_MS_MIN: i64 = 1_577_836_800_000;
 
 /// What of a job decides whether it is due. All times are milliseconds since 1970.
 #[derive(Clone, Copy, Debug)]

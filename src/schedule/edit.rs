@@ -12,11 +12,14 @@ use crate::base::clock::BUILD_EPOCH;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::schedule::WHEN_BYTES;
-use crate::base::limits::schedule::{JOBS_MAX, NAME_CHARS_MAX, SPENT_JOBS_KEPT};
+use crate::base::limits::schedule::{JOBS_MAX, NAME_CHARS_MAX};
 use crate::base::message::Address;
 use crate::base::zone::{Zone, suggest};
 use crate::sys;
 use crate::text::{grouped, nearest, one_line};
+
+/// One-time jobs that are kept after their run, so that their history can be read; the oldest go first.
+const SPENT_JOBS_KEPT: usize = 50;
 
 /// What is to be planned.
 #[derive(Clone, Debug, Default)]

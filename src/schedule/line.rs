@@ -8,13 +8,19 @@ use std::ops::RangeInclusive;
 
 use chrono::{DateTime, Datelike, Days, Months, NaiveDate, NaiveDateTime, NaiveTime, Timelike};
 
-use crate::base::limits::schedule::{LINE_BYTES, SEARCH_DAYS, SPANS};
 use crate::base::zone::Zone;
 
 use super::times_texts as texts;
 use days::MonthlyDays;
 
 mod days;
+
+/// Bytes of a cron line. A field has lists, but no more than its values.
+const LINE_BYTES: usize = 400;
+/// Days that are searched for a cron line's next run: a February 29 that is a Monday can be 40 years away.
+const SEARCH_DAYS: u64 = 41 * 366;
+/// Changes of the clocks that are passed meanwhile; the most restless zone has four a year.
+const SPANS: usize = 41 * 4;
 
 /// A cron line: for each field the bits of the values that match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

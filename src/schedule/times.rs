@@ -2,12 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::limits::schedule::PLANNED_EVERY_MS_MIN;
-use crate::base::limits::schedule::{AHEAD_MS_MAX, EVERY_MS_MIN, MISSED_MAX};
+use crate::base::limits::schedule::AHEAD_MS_MAX;
 use crate::base::zone::{Zone, suggest};
 
 use super::line::Line;
 use super::times_texts as texts;
+
+/// Shortest time between two runs of a job that is planned, in milliseconds: each run is some synced writes.
+const PLANNED_EVERY_MS_MIN: i64 = 60 * 1000;
+/// Shortest interval: a second.
+const EVERY_MS_MIN: i64 = 1000;
+/// Missed runs that are counted one by one.
+const MISSED_MAX: u32 = 200;
 
 /// When a job runs. In a file: `{"kind": "at", "atMs": 1795305600000}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

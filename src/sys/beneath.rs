@@ -8,7 +8,12 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use crate::base::limits::files::{LINKS, RESOLVE_HANDLES, RESOLVE_TRIES};
+use crate::base::limits::files::LINKS;
+
+/// How often openat2 is asked again when a rename somewhere in the system disturbs it (EAGAIN).
+const RESOLVE_TRIES: usize = 16;
+/// Folders held open while a path is resolved without openat2; a process may have 1024 files.
+const RESOLVE_HANDLES: usize = 128;
 
 /// Who resolves paths. Both give the same answers; [`Resolver::detect`] takes the better one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,10 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-use crate::base::limits::service as limits;
+/// Bytes of the status that systemd shows; it takes 4096 in all and shows one line.
+const STATUS_BYTES: usize = 1024;
+/// How long a word to systemd may wait until it is taken.
+const NOTIFY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The line to the service manager that started this process.
 #[derive(Debug)]
@@ -29,7 +32,7 @@ impl Notifier {
         let socket = UnixDatagram::unbound()?;
         socket.connect_addr(&address)?;
         // A manager that does not read must not hold us up for ever.
-        socket.set_write_timeout(Some(limits::NOTIFY_TIMEOUT))?;
+        socket.set_write_timeout(Some(NOTIFY_TIMEOUT))?;
         Ok(Some(Self {
             socket,
             watchdog: watchdog(&variable, std::process::id()),
@@ -82,7 +85,7 @@ fn watchdog(variable: impl Fn(&str) -> Option<String>, own: u32) -> Option<Durat
 fn one_line(text: &str) -> String {
     let mut line = String::new();
     for char in text.chars() {
-        if line.len() + char.len_utf8() > limits::STATUS_BYTES {
+        if line.len() + char.len_utf8() > STATUS_BYTES {
             break;
         }
         line.push(if char.is_control() { ' ' } else { char });

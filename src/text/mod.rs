@@ -9,7 +9,12 @@ pub mod picture;
 
 use std::borrow::Cow;
 
-use crate::base::limits::text::{COLUMNS, MARKS, NEAREST_BYTES};
+/// Characters in a line on a telephone.
+const COLUMNS: usize = 50;
+/// Marks above or below one letter; languages need two.
+const MARKS: usize = 2;
+/// Bytes of a mistyped word that are compared to find the nearest known one; names are shorter.
+const NEAREST_BYTES: usize = 100;
 
 /// The first `chars` characters of a text, or all of it.
 pub fn truncate_chars(text: &str, chars: usize) -> &str {

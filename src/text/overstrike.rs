@@ -7,9 +7,16 @@
 
 use std::collections::VecDeque;
 
-use crate::base::limits::confine::shell::{
-    EMPTY_COLUMNS, OPEN_COLUMNS, OPEN_LINES, SEQUENCE_BYTES, SEQUENCE_NUMBERS,
-};
+/// Lines that a program can still change by moving the cursor up; a progress display has a dozen.
+const OPEN_LINES: usize = 64;
+/// Characters of a line that can still be overwritten. What is before them stays as it is.
+const OPEN_COLUMNS: usize = 4096;
+/// Columns to which the cursor moves over what is empty; no terminal is wider.
+const EMPTY_COLUMNS: usize = 512;
+/// Bytes of an escape sequence; what is longer is none, and the text after it is shown again.
+const SEQUENCE_BYTES: usize = 4096;
+/// Numbers of an escape sequence that are read; the rest is passed over.
+const SEQUENCE_NUMBERS: usize = 16;
 
 /// Turns output for a terminal into plain text. See the module.
 #[derive(Clone, Debug)]

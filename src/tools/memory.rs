@@ -12,7 +12,6 @@ use crate::base::chat::{EntryKind, ToolResult, ToolSpec};
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::limits::append_log::LINE_BYTES;
-use crate::base::limits::memory::{SEARCH_BLOCK_BYTES, SEARCH_FILE_BYTES};
 use crate::base::message::SessionKey;
 use crate::sandbox::files::{Next, Workspace};
 use crate::store::memory::search::{self, Hit, Message, MessageLines, Query, Source, Sources};
@@ -24,6 +23,11 @@ use crate::sys::at::Kind;
 
 use super::arguments::Arguments;
 use super::{Context, Tool};
+
+/// Bytes that a search reads at a time.
+const SEARCH_BLOCK_BYTES: usize = 64 * 1024;
+/// Bytes of one file of notes that are searched.
+const SEARCH_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 pub(super) const MEMORY: ToolSpec = ToolSpec::fixed(
     "memory",

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::base::chat::{Effect, SendRequest, ToolResult, ToolSpec};
 use crate::base::error::{Error, Result};
-use crate::base::limits::tools::{BUTTON_CHARS, BUTTON_ROWS, BUTTONS_IN_ROW, FILES_SENT};
+use crate::base::limits::tools::{BUTTON_CHARS, FILES_SENT};
 use crate::base::message::Address;
 use crate::text::markup::shows_nothing;
 
@@ -12,6 +12,11 @@ use crate::text::{looks_latin, one_line};
 
 use super::Context;
 use super::arguments::Arguments;
+
+/// Rows of buttons, as many as a telephone shows at once.
+const BUTTON_ROWS: usize = 8;
+/// Buttons side by side; more cannot be read.
+const BUTTONS_IN_ROW: usize = 4;
 
 pub(super) const MESSAGE: ToolSpec = ToolSpec::fixed(
     "message",

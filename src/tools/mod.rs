@@ -34,7 +34,6 @@ use crate::base::cancel::Cancel;
 use crate::base::chat::{Image, InputAnswer, ToolCall, ToolResult, ToolSpec};
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
-use crate::base::limits::tools::HINT_CHARS;
 use crate::base::secret::Eraser;
 use crate::board::Board;
 use crate::sandbox::files::{PromptPlaces, Workspace};
@@ -58,6 +57,9 @@ use web::{Fetch, Search, WEB_FETCH, WEB_SEARCH, Web};
 pub use files::FileType;
 pub use registry::Tool;
 pub use results::unmarked;
+
+/// Characters of a hint's argument, as nanobot shows them: what fits a line on a telephone.
+const HINT_CHARS: usize = 40;
 
 /// What there is beyond the workspace. It decides which built-in tools there are.
 #[derive(Clone, Copy, Debug, Default)]

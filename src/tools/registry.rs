@@ -5,10 +5,17 @@ use serde::Deserialize;
 use crate::base::chat::{ToolResult, ToolSpec};
 use crate::base::error::{Error, Result};
 use crate::base::json;
-use crate::base::limits::tools::{SPEC_BYTES_MAX, SPECS_BYTES_MAX, TOOL_NAME_BYTES_MAX, TOOLS_MAX};
+use crate::base::limits::tools::TOOL_NAME_BYTES_MAX;
 
 use super::Context;
 use super::arguments::Arguments;
+
+/// Tools that the model is told about. Providers take 128 at most, and choose worse from many.
+const TOOLS_MAX: usize = 64;
+/// Bytes of a tool's name, description and schema together.
+const SPEC_BYTES_MAX: usize = 8 * 1024;
+/// Bytes of all tools' specs, which go into every request: about 16,000 tokens.
+const SPECS_BYTES_MAX: usize = 64 * 1024;
 
 /// Something that runs the calls of one tool.
 pub trait Tool: Send + Sync {

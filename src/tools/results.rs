@@ -7,11 +7,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
-use crate::base::limits::tools::{NOTE_CHARS, RESULTS_AGE, RESULTS_BYTES, SPILL_BYTES};
+use crate::base::limits::tools::{NOTE_CHARS, RESULTS_AGE};
 use crate::base::secret::Eraser;
 use crate::sandbox::files::{Next, Workspace};
 use crate::sys::at::Kind;
 use crate::sys::random;
+
+/// Bytes of a long output that wait until a whole line of it can be written to its file.
+const SPILL_BYTES: usize = 16 * 1024;
+/// Bytes of all results that are kept.
+const RESULTS_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The folder of stored results, in the workspace.
 const FOLDER: &str = ".results";

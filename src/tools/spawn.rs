@@ -2,11 +2,15 @@
 
 use crate::base::chat::{Effect, SpawnRequest, ToolResult, ToolSpec};
 use crate::base::error::{Error, Result};
-use crate::base::limits::agent::subagent::{LABEL_CHARS, TASK_BYTES};
 use crate::text::one_line;
 
 use super::Context;
 use super::arguments::Arguments;
+
+/// Bytes of a task: what the subagent has to know.
+const TASK_BYTES: usize = 16 * 1024;
+/// Characters of the label that people see.
+const LABEL_CHARS: usize = 60;
 
 pub(super) const SPAWN: ToolSpec = ToolSpec::fixed(
     "spawn",

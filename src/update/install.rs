@@ -18,8 +18,13 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::limits::cancel::POLL;
-use crate::base::limits::update as limits;
 use crate::sys::file::{sync_folder, try_lock, unlock};
+use std::time::Duration;
+
+/// How long a new program may take to print its version; an old board reads it from a slow card.
+const VERSION_TIME: Duration = Duration::from_secs(20);
+/// Bytes of what it prints.
+const VERSION_BYTES: u64 = 200;
 
 /// An installed program that no other update is working on.
 pub struct Installed {
@@ -216,10 +221,10 @@ fn print_version(path: &Path) -> io::Result<String> {
         if let Some(status) = child.try_wait()? {
             break status;
         }
-        if watch.elapsed() >= limits::VERSION_TIME {
+        if watch.elapsed() >= VERSION_TIME {
             let _ = child.kill();
             let _ = child.wait();
-            let seconds = limits::VERSION_TIME.as_secs();
+            let seconds = VERSION_TIME.as_secs();
             return Err(io::Error::other(format!(
                 "--version did not end within {seconds} s"
             )));
@@ -231,9 +236,7 @@ fn print_version(path: &Path) -> io::Result<String> {
     }
     let mut printed = Vec::new();
     if let Some(stdout) = child.stdout.take() {
-        stdout
-            .take(limits::VERSION_BYTES)
-            .read_to_end(&mut printed)?;
+        stdout.take(VERSION_BYTES).read_to_end(&mut printed)?;
     }
     Ok(String::from_utf8_lossy(&printed).into_owned())
 }

@@ -14,8 +14,19 @@ use super::{ARCHITECTURE, LIST, SIGNATURE, Version, texts};
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::limits::http::COPY_BYTES;
-use crate::base::limits::update as limits;
 use crate::net::http::{Client, Settings, Tls, error_of};
+use std::time::Duration;
+
+/// Bytes of a release's list of checksums; one has 17 files in 2 kB.
+const LIST_BYTES: usize = 64 * 1024;
+/// Bytes of the list's signature: Ed25519's, and one more to see that it is too long.
+const SIGNATURE_BYTES: usize = 65;
+/// Bytes of a program. A release has 4 MB; a build for tests has ten times as many.
+const PROGRAM_BYTES: usize = 64 * 1024 * 1024;
+/// How long a server may take until its answer begins.
+const FIRST_BYTE_TIME: Duration = Duration::from_secs(20);
+/// How long a transfer may pause.
+const IDLE_TIME: Duration = Duration::from_secs(20);
 
 /// A folder with the files of a release.
 pub enum Source {
@@ -38,7 +49,7 @@ impl Source {
         let settings = Settings {
             // What comes from there is believed only because of its signature.
             carries_secret: false,
-            ..Settings::new(limits::FIRST_BYTE_TIME, limits::IDLE_TIME)
+            ..Settings::new(FIRST_BYTE_TIME, IDLE_TIME)
         };
         let client = Client::new(tls, settings, cancel)?;
         Ok((Self::Server(Box::new(client), format!("{folder}/")), name))
@@ -142,8 +153,8 @@ impl Release {
     /// Reads the list of a source and verifies its signature. `name` is that of the program, if it
     /// matters which one.
     pub fn find(source: Source, name: Option<&str>, key: PublicKey) -> Result<Self> {
-        let list = source.read(LIST, limits::LIST_BYTES)?;
-        let signature = source.read(SIGNATURE, limits::SIGNATURE_BYTES)?;
+        let list = source.read(LIST, LIST_BYTES)?;
+        let signature = source.read(SIGNATURE, SIGNATURE_BYTES)?;
         if !key.verifies(&list, &signature) {
             return Err(Error::Failed(texts::bad_signature()));
         }
@@ -189,7 +200,7 @@ impl Release {
             progress(length);
             Ok(())
         };
-        self.source.copy(name, limits::PROGRAM_BYTES, &mut take)?;
+        self.source.copy(name, PROGRAM_BYTES, &mut take)?;
         if digest.finish().as_ref() != self.program.checksum {
             return Err(Error::Failed(texts::wrong_checksum(name, length)));
         }

@@ -5,11 +5,14 @@ use std::fmt::Write;
 use super::{Agent, CommandAnswer, Invocation, texts};
 use crate::base::error::Result;
 use crate::base::language::Language;
-use crate::base::limits::mcp::{SHOWN_CHARS, TYPED_NAME_CHARS};
+use crate::base::limits::mcp::SHOWN_CHARS;
 use crate::text::markup::inline_code;
 use crate::text::one_line;
 use crate::tools::mcp::client::servers::ListState;
 use crate::tools::mcp::{Mcp, Overview};
+
+/// Characters of a server's name that a person types.
+const TYPED_NAME_CHARS: usize = 60;
 
 impl Agent {
     /// The list of the servers, or a login to one.

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use crate::agent::{Agent, texts};
 use crate::base::error::Result;
-use crate::base::limits::memory::SHOWN_CHARS;
 use crate::store::memory::Memory;
 use crate::store::memory::search::Query;
 use crate::text::markup::{code_block, inline_code, plain};
@@ -12,6 +11,9 @@ use crate::text::{ends_of, reveal};
 use crate::tools::memory::{Past, Reach, describe_place};
 
 use super::Invocation;
+
+/// Characters of MEMORY.md that `/memory` shows: about a message of Telegram's.
+const SHOWN_CHARS: usize = 3000;
 
 impl Agent {
     /// What MEMORY.md says, and where the rest is; with words, where they are in the memory and in the

@@ -6,7 +6,6 @@ use std::path::Path;
 use crate::base::cancel::Cancel;
 use crate::base::error::Result;
 use crate::base::language::Language;
-use crate::base::limits::agent::{ENDED_CHARS, ENDED_NAMES};
 use crate::base::message::{CommandButton, SessionKey};
 use crate::store::session::Session;
 use crate::text::markup::{inline_code, inline_text, plain};
@@ -31,6 +30,11 @@ pub use table::{
     COMMANDS, Command, Listed, REMINDER_BUTTONS, Reader, Row, Slash, Surface, When, format_help,
     list_commands, may_use, parse, typed_command, unknown_command,
 };
+
+/// Background commands that are named when they are ended.
+const ENDED_NAMES: usize = 5;
+/// Characters shown of each of them.
+const ENDED_CHARS: usize = 60;
 
 /// The answer to a slash command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,11 +4,16 @@ use std::fmt::Write;
 
 use super::{Agent, CommandAnswer, Invocation, Surface, texts};
 use crate::base::language::Language;
-use crate::base::limits::skills::{BUTTONS_MAX, LISTED_CHARS, NAME_CHARS, SHOWN_CHARS};
+use crate::base::limits::skills::{LISTED_CHARS, NAME_CHARS};
 use crate::base::message::CommandButton;
 use crate::text::markup::inline_code;
 use crate::text::{ellipsize_chars, one_line, reveal, truncate_chars};
 use crate::tools::skills::{Missing, Place, Skill};
+
+/// Skills that get a button below the list in a chat, two in a row: Discord takes five rows.
+const BUTTONS_MAX: usize = 10;
+/// Characters of a skill that a chat shows: a message of Telegram's.
+const SHOWN_CHARS: usize = 3500;
 
 impl Agent {
     /// The list of the skills, or the one that the command names.

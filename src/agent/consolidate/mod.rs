@@ -21,11 +21,6 @@ use crate::base::chat::{
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::agent::HISTORY_FLOOR_TOKENS;
-use crate::base::limits::agent::consolidation::{
-    ANSWER_SHARE, ANSWER_TOKENS, ASKS_MAX, BACKOFF_FIRST, BACKOFF_MAX, BYTES_PER_TOKEN,
-    CHUNK_TOKENS, CHUNK_TOKENS_MIN, FACTS_BYTES_MIN, FRAME_TOKENS, HALVINGS_MAX, WINDOW_PERCENT,
-};
-use crate::base::limits::memory::IDLE_TURNS;
 use crate::base::message::SessionKey;
 use crate::base::tokens;
 use crate::models;
@@ -36,6 +31,36 @@ use crate::store::session::{Range, Remembered, Session, UpTo, store};
 
 use request::{Answer, Material, SAVE_MEMORY, SYSTEM};
 use staged::Staged;
+
+/// Tokens of the conversation that one request turns into memory. With half a window of 100 turns
+/// one request is usually enough.
+const CHUNK_TOKENS: usize = 24_000;
+/// The same for a model with a small window: what is left beside the memory, but at least this.
+const CHUNK_TOKENS_MIN: usize = 1_000;
+/// Bytes of a text that count as a token when a part is read; code and Chinese have three.
+const BYTES_PER_TOKEN: usize = 3;
+/// Tokens of the instructions, of the tool and of punctuation.
+const FRAME_TOKENS: usize = 1_000;
+/// Tokens of the answer beside those of the memory itself: the paragraph, and thoughts.
+const ANSWER_TOKENS: u32 = 2_000;
+/// The part of the model's window that an answer may have when the first one was cut off: a fourth.
+const ANSWER_SHARE: usize = 4;
+/// Bytes of the memory in the request that even the smallest window has room for.
+const FACTS_BYTES_MIN: usize = 1024;
+/// Times that the model is asked about one part of a conversation: once it may hear why its answer
+/// cannot be used, once that it drops too much, and the memory may change meanwhile.
+const ASKS_MAX: u32 = 6;
+/// Times that a part which is too long for the model is halved.
+const HALVINGS_MAX: u32 = 4;
+/// Wait after the first failure; it doubles with each further one.
+const BACKOFF_FIRST: Duration = Duration::from_mins(1);
+/// Longest wait after a failure.
+const BACKOFF_MAX: Duration = Duration::from_hours(6);
+/// Percent of the model's window that a conversation may use before its older half becomes a
+/// summary.
+const WINDOW_PERCENT: usize = 60;
+/// Turns that a resting conversation must have for that.
+const IDLE_TURNS: usize = 5;
 
 /// The error for people when the model was told what is wrong and did it again.
 const UNUSABLE: &str =

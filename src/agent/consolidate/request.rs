@@ -6,12 +6,18 @@ use std::fmt::Write;
 use chrono::{DateTime, Datelike, FixedOffset};
 
 use crate::base::chat::{Entry, EntryKind, Reply, StopReason, ToolSpec};
-use crate::base::limits::agent::consolidation::{
-    ARGUMENTS_BYTES, PARAGRAPH_BYTES, RESULT_BYTES, TEXT_BYTES,
-};
 use crate::base::limits::memory::UPDATE_BYTES_MAX;
 use crate::text::{ellipsize_bytes, is_invisible};
 use crate::tools::arguments::Arguments;
+
+/// Bytes of one text of a person or of the model in the request; the ends of a longer one stay.
+const TEXT_BYTES: usize = 4 * 1024;
+/// Bytes of a tool's result.
+const RESULT_BYTES: usize = 400;
+/// Bytes of the arguments of a call.
+const ARGUMENTS_BYTES: usize = 200;
+/// Bytes of a paragraph for HISTORY.md; a longer one is cut.
+const PARAGRAPH_BYTES: usize = 3 * 1024;
 
 /// The only tool of the request.
 pub const SAVE_MEMORY: ToolSpec = ToolSpec::fixed(

@@ -11,12 +11,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::error::{Error, Result};
 use crate::base::json;
-use crate::base::limits::agent::consolidation::{STAGED_BYTES, STAGED_MAX};
 use crate::base::limits::state::{LOCK_PAUSE, LOCK_TRIES};
 use crate::base::message::SessionKey;
 use crate::store::memory::{Consolidated, Digest};
 use crate::store::session::{Remembered, store};
 use crate::sys;
+
+/// Bytes of a file with a result that is not applied yet. The memory and the paragraph fit, with
+/// six bytes of JSON for each of theirs.
+const STAGED_BYTES: usize = 512 * 1024;
+/// Results that wait for their journal; more means that they cannot be applied.
+const STAGED_MAX: usize = 256;
 
 /// The folder of the results, beside the journals.
 const FOLDER: &str = "consolidations";

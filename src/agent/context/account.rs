@@ -5,12 +5,16 @@ use std::path::Path;
 use crate::agent::Agent;
 use crate::base::chat::{Entry, EntryKind, ToolSpec};
 use crate::base::error::Result;
-use crate::base::limits::tokens::{ENTRY_TOKENS, IMAGE_TOKENS};
 use crate::base::message::SessionKey;
 use crate::base::tokens;
 use crate::store::session::store;
 
 use super::prompt::Prompt;
+
+/// Tokens of an entry beside its text: its role and what separates it from the next one.
+const ENTRY_TOKENS: usize = 4;
+/// Tokens that an image counts as, however long its file is.
+const IMAGE_TOKENS: usize = 1500;
 
 /// Bytes and tokens of something that goes to the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,9 +11,11 @@ mod read;
 use chrono::{DateTime, FixedOffset};
 
 use crate::base::chat::{Entry, EntryKind};
-use crate::base::limits::agent::REACH_BYTES;
 use crate::base::message::{Address, SessionKey};
 use crate::text::ellipsize_bytes;
+
+/// Bytes of the list of folders in it; a household names a handful.
+const REACH_BYTES: usize = 1024;
 
 /// The workspace's files that go into the system prompt, in this order; missing ones are skipped.
 /// PicoClaw's file is named AGENT.md.

@@ -4,11 +4,6 @@ use std::path::Path;
 
 use crate::agent::Agent;
 use crate::base::access::Role;
-use crate::base::limits::agent::{
-    BOOTSTRAP_BYTES, BOOTSTRAP_TOTAL_BYTES, IDENTITY_BYTES, PROMPT_MARGIN_BYTES,
-    SKILL_DESCRIPTION_CHARS, SKILL_INDEX_BYTES, SKILL_REASONS_CHARS, SKILLS_LOADED_BYTES,
-    SMALL_BOOTSTRAP_BYTES, SMALL_FACTS_BYTES,
-};
 
 use crate::base::limits::memory::{FACTS_BYTES, NOTE_BYTES};
 use crate::store::memory::{self, Memory};
@@ -18,6 +13,27 @@ use crate::tools::skills::Skill;
 
 use super::prompt::{Part, Prompt};
 use super::{BOOTSTRAP_FILES, identity};
+
+/// Bytes of the system prompt's first part: who the agent is, its rules, the machine and the folders.
+const IDENTITY_BYTES: usize = 4 * 1024;
+/// Bytes of one bootstrap file that go into the system prompt: 1,500 tokens, which each request costs.
+const BOOTSTRAP_BYTES: usize = 6 * 1024;
+/// Bytes of all bootstrap files together.
+const BOOTSTRAP_TOTAL_BYTES: usize = 20 * 1024;
+/// Bytes of all skills together that are always loaded.
+const SKILLS_LOADED_BYTES: usize = 8 * 1024;
+/// Bytes of the index of the other skills: about 15 of them.
+const SKILL_INDEX_BYTES: usize = 3 * 1024;
+/// Characters of the reasons why a skill is not available, in the index: two programs and a variable.
+const SKILL_REASONS_CHARS: usize = 240;
+/// Characters of a skill's description in the index. The format of Agent Skills allows 1,024.
+const SKILL_DESCRIPTION_CHARS: usize = 240;
+/// Bytes that are read beyond the budget of a file, so that a secret is recognised before it is cut.
+const PROMPT_MARGIN_BYTES: usize = 1024;
+/// Bytes of the workspace's files in the small prompt, all together.
+const SMALL_BOOTSTRAP_BYTES: usize = 800;
+/// Bytes of MEMORY.md in the small prompt.
+const SMALL_FACTS_BYTES: usize = 600;
 
 impl Agent {
     /// The system prompt of a turn for someone with a role.

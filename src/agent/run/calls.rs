@@ -4,9 +4,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 
 use crate::base::chat::{ToolCall, ToolResult};
-use crate::base::limits::agent::{CALL_STACK_BYTES, CALLS_AT_ONCE, PROGRESS_WAITING};
+use crate::base::limits::agent::CALL_STACK_BYTES;
 use crate::base::sync::Mutex;
 use crate::tools::{Caller, Toolbox};
+
+/// Calls that only read and run side by side, each on a thread.
+const CALLS_AT_ONCE: usize = 4;
+/// Reports of progress that wait to be shown; more are dropped.
+const PROGRESS_WAITING: usize = 4;
 
 /// Cuts calls into groups that may run at once: runs of reading ones, and each writing one alone, so
 /// that what is read comes before or after a write as the model wrote it.

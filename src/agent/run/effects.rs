@@ -8,9 +8,12 @@ use crate::base::chat::{
     ToolCall, ToolResult,
 };
 use crate::base::error::{Error, Result};
-use crate::base::limits::agent::SENDS_PER_TURN;
-use crate::base::limits::mcp::SAMPLE_TOKENS;
 use crate::tools::Caller;
+
+/// Messages that one turn may send beside its answer: what a person reads of it in one go.
+const SENDS_PER_TURN: u32 = 20;
+/// Tokens of a model's answer to a server.
+const SAMPLE_TOKENS: u32 = 4096;
 
 impl Run<'_> {
     /// Performs the effects of a result until there is none. Each question ends with an answer, and the tool

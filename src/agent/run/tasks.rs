@@ -4,16 +4,18 @@ use super::Run;
 use crate::agent::subagent::Inline;
 use crate::base::chat::SpawnRequest;
 use crate::base::error::{Error, Result};
-use crate::base::limits::agent::subagent;
+
+/// Tasks that one turn may give away, one after the other.
+const PER_TURN: u32 = 8;
 
 impl Run<'_> {
     /// Gives a task to a subagent: beside this conversation where the host can, else within the call.
     pub(super) fn spawn(&mut self, request: &SpawnRequest) -> Result<String> {
         self.tasks_given += 1;
-        if self.tasks_given > subagent::PER_TURN {
+        if self.tasks_given > PER_TURN {
             return Err(Error::Failed(format!(
                 "{} tasks were given away in this turn, which is the most: do the rest yourself",
-                subagent::PER_TURN
+                PER_TURN
             )));
         }
         if !request.waits

@@ -3,7 +3,10 @@
 //! A pattern is matched against the whole line, word by word, and only a line that no shell could read as
 //! anything but these words is looked at.
 
-use crate::base::limits::tools::{ALLOWED_CHARS_MAX, ALLOWED_WORDS_MAX};
+use crate::base::limits::tools::ALLOWED_WORDS_MAX;
+
+/// Characters of such a pattern.
+const ALLOWED_CHARS_MAX: usize = 300;
 
 /// Stands for one word.
 const ANY: &str = "*";

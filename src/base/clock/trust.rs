@@ -6,9 +6,19 @@ use std::time::Duration;
 use chrono::DateTime;
 
 use super::BUILD_EPOCH;
-use crate::base::limits::clock::{
-    CONTRADICTED_GRACE, KNOWN_SLACK_SECONDS, PLAUSIBLE_YEARS, RTC_DRIFT_SECONDS, UNCONFIRMED_GRACE,
-};
+
+/// How far a clock with a battery may be from the system's clock and still confirm it, in seconds: it
+/// drifts by seconds a day.
+const RTC_DRIFT_SECONDS: u64 = 300;
+/// How far the clock may be behind the last known time, in seconds: a time service steps it back a bit.
+const KNOWN_SLACK_SECONDS: i64 = 300;
+/// Years after this version was made in which a clock is plausible.
+const PLAUSIBLE_YEARS: i64 = 20;
+/// How long the machine has to run until a plausible time is believed that nothing confirms. A board with a
+/// network has reached a time server by then; one without would otherwise never remind anyone.
+const UNCONFIRMED_GRACE: Duration = Duration::from_secs(10 * 60);
+/// The same for a time that contradicts the last known one, which may itself have been wrong.
+const CONTRADICTED_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Whether the wall clock can be trusted. Nothing dated happens before it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

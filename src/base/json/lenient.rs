@@ -5,7 +5,9 @@ use serde_json::value::RawValue;
 use serde_json::{Error, Result};
 
 use super::from_str_within;
-use crate::base::limits::json::SHAPES_MAX;
+
+/// Values of a wrong shape in a document that is read without them.
+const SHAPES_MAX: usize = 16;
 
 /// Reads as [`from_str_within`] does. A number and a string stand for each other, and a member or an
 /// element of another wrong shape counts as missing, of which there may be [`SHAPES_MAX`]. The text is

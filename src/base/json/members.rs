@@ -9,7 +9,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Result, envelope_from_str, from_str, from_str_within};
-use crate::base::limits::json::MEMBERS_MAX;
+
+/// Members of an object that is read one by one. Known documents about logins have up to 80.
+const MEMBERS_MAX: usize = 256;
 
 /// The members of an object, by name. A member that is `null` or of another type counts as missing.
 #[derive(Debug, Default)]

@@ -7,8 +7,6 @@ pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes a second below which a transfer is given up as a whole: half of what a phone gets without
 /// 3G. 12 MB may take 26 minutes, 50 MB less than two hours.
 pub const TRANSFER_RATE: u64 = 8 * 1024;
-/// Time that a transfer has in addition, so that a pause at its beginning does not end it.
-pub const TRANSFER_GRACE: Duration = Duration::from_secs(60);
 /// Bytes of a download that are read and written at once.
 pub const COPY_BYTES: usize = 8 * 1024;
 /// Bytes of a response's head with its interim ones, and of a trailer; curl takes as much in a line. What is not
@@ -27,26 +25,13 @@ pub const STREAM_BYTES: usize = 64 * 1024 * 1024;
 pub const EVENT_BYTES: usize = 1024 * 1024;
 /// Bytes kept of an error's body: enough for every API's JSON error and the top of a proxy's page.
 pub const ERROR_BODY_BYTES: usize = 4 * 1024;
-/// Time for that part: it only explains the error.
-pub const ERROR_BODY_TIME: Duration = Duration::from_secs(10);
-/// Bytes read behind the part of a body that mattered, to reach its end and keep the connection.
-pub const TAIL_BYTES: usize = 4 * 1024;
 /// Time for that tail, and for any silence in it. A new TLS connection costs about as much.
 pub const TAIL_TIMEOUT: Duration = Duration::from_millis(200);
-/// Connections that a client keeps open between its calls, which come one after the other.
-pub const IDLE_CONNECTIONS: usize = 1;
 /// How long an idle connection is kept open: while tools run, and for the person's next message.
 /// Servers close theirs after 60 s or more; what they close earlier is noticed.
 pub const IDLE_AGE: Duration = Duration::from_secs(50);
-/// Clients that are kept with their connection between turns, over all models: the model's and a
-/// fallback's. Each holds about 55 kB with TLS (measured).
-pub const KEPT_CLIENTS: usize = 2;
 /// Bytes of one message of a websocket. The largest honest ones describe a whole Discord server, with
 /// its roles, channels and emoji, in one or two megabytes.
 pub const WEBSOCKET_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
-/// Bytes read from a websocket at once. It is held as long as the connection is.
-pub const WEBSOCKET_BUFFER_BYTES: usize = 4 * 1024;
-/// Time for the other side to confirm that a websocket is closed.
-pub const WEBSOCKET_CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Redirects that are followed one after the other, where they are at all; a download of GitHub has two.
 pub const REDIRECTS_MAX: usize = 5;

@@ -5,7 +5,12 @@
 //! code, JSON and logs. A model with another vocabulary reports its own counts, and the caller corrects
 //! the estimate with them.
 
-use crate::base::limits::tokens::{ACCENT_REACH, BYTES_PER_TOKEN, UNIT};
+use crate::base::limits::tokens::BYTES_PER_TOKEN;
+
+/// Parts of a token in which the estimate counts.
+const UNIT: u64 = 100;
+/// Characters behind an accented letter in which words count as those of a language with accents.
+const ACCENT_REACH: u32 = 150;
 
 /// The tokens of a text, within 15 % for a text of a few hundred bytes. A longer text never has fewer
 /// tokens than its beginning.

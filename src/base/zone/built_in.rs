@@ -3,7 +3,10 @@
 
 use strsim::osa_distance;
 
-use crate::base::limits::zone::{NAME_BYTES, SLIP_EDITS};
+use crate::base::limits::zone::NAME_BYTES;
+
+/// Edits between a wrong name and the one that it probably means.
+const SLIP_EDITS: usize = 2;
 
 /// Lines of a rule and the zones that follow it; a word with a slash at its end is the region of the
 /// names behind it.

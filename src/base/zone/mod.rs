@@ -14,12 +14,15 @@ use std::sync::Arc;
 use chrono::{DateTime, FixedOffset, NaiveDateTime, TimeZone, Utc};
 
 use crate::base::clock;
-use crate::base::limits::zone::{FILE_BYTES, NAME_BYTES};
+use crate::base::limits::zone::NAME_BYTES;
 
 use file::Data;
 use rule::Rule;
 
 pub use built_in::suggest;
+
+/// Bytes of a zone's file; the largest has 4 kB.
+const FILE_BYTES: u64 = 64 * 1024;
 
 /// The system's data: a file for each zone.
 const FOLDER: &str = "/usr/share/zoneinfo";

@@ -6,7 +6,10 @@
 use chrono::{DateTime, Datelike, Days, Months, NaiveDate};
 
 use super::Span;
-use crate::base::limits::zone::{OFFSET_SECONDS_MAX, RULE_TIME_HOURS_MAX};
+use crate::base::limits::zone::OFFSET_SECONDS_MAX;
+
+/// Hours between a day's midnight and a change of the clocks on it (RFC 9636).
+const RULE_TIME_HOURS_MAX: u32 = 167;
 
 /// When daylight-saving time begins and ends where a rule names it without saying that (POSIX leaves
 /// it open; these are the dates of the C libraries).

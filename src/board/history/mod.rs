@@ -7,9 +7,12 @@ pub mod store;
 mod tests;
 
 use super::reading::Reading;
-use crate::base::limits::board::{BRIDGED, COLUMNS};
+use crate::base::limits::board::COLUMNS;
 
 pub use store::Moment;
+
+/// Missing samples that a curve goes on across: one can fall between two others when the clock is corrected.
+const BRIDGED: usize = 1;
 
 /// A quantity with a history, in the order of the columns of its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

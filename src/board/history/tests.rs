@@ -6,8 +6,9 @@ use super::row::{FILE_BYTES, ROW_BYTES};
 use super::store::Store;
 use super::*;
 use crate::base::limits::board::{
-    OTHERS, SAMPLE_INTERVAL, SAMPLES, SHOWN_SAMPLES, UNWRITTEN_MAX, WRITTEN_TOGETHER,
+    OTHERS, SAMPLE_INTERVAL, SAMPLES, UNWRITTEN_MAX, WRITTEN_TOGETHER,
 };
+use crate::board::SHOWN_SAMPLES;
 use proptest::prelude::*;
 use tempfile::TempDir;
 

@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::base::limits::board::ADDRESSES_MAX;
+/// Addresses of one kind that are shown.
+const ADDRESSES_MAX: usize = 6;
 
 /// The gateways of the default routes with their interfaces, the preferred one first (/proc/net/route).
 pub fn gateways(text: &str) -> Vec<(Ipv4Addr, String)> {

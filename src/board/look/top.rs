@@ -3,9 +3,16 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::base::limits::board::{FILE_BYTES, PROCESS_NAME_CHARS, PROCESSES_MAX, TOP_SHOWN};
+use crate::base::limits::board::FILE_BYTES;
 use crate::sys;
 use crate::text::truncate_chars;
+
+/// Processes that are looked at for a list.
+const PROCESSES_MAX: usize = 4096;
+/// Processes that are shown.
+const TOP_SHOWN: usize = 10;
+/// Characters of a process's name; the kernel keeps 15, and more of its own threads.
+const PROCESS_NAME_CHARS: usize = 32;
 
 /// A process at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::clock::BUILD_EPOCH;
-use crate::base::limits::watch::{FLAP_CALM_MS, FLAP_WINDOW_MS, FLAPS, SEEN_PAUSE_MS};
+use crate::base::limits::watch::{FLAP_CALM_MS, SEEN_PAUSE_MS};
+
+/// Alarms within [`FLAP_WINDOW_MS`] from which a watch counts as flapping.
+const FLAPS: usize = 3;
+/// The time within which alarms are counted, in milliseconds.
+const FLAP_WINDOW_MS: i64 = 60 * 60 * 1000;
 
 /// A point in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! PURE: complete lines from pieces of a growing file.
 
-use crate::base::limits::watch::LINE_BYTES;
+/// Bytes of a line of a watched file; a longer one is cut.
+const LINE_BYTES: usize = 4096;
 
 /// Cuts what a file has grown by into lines. A line without its end waits for it; a long one is cut, and its rest
 /// dropped.

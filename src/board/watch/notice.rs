@@ -6,9 +6,12 @@ use super::judge::{Event, Moment};
 use super::rule::{Quantity, Rule, What};
 use super::texts;
 use crate::base::language::Language;
-use crate::base::limits::watch::{FLAP_CALM_MS, LINE_CHARS};
+use crate::base::limits::watch::FLAP_CALM_MS;
 use crate::text::markup::{inline_code, plain};
 use crate::text::{ellipsize_chars, reveal};
+
+/// Characters of a line that a message shows.
+const LINE_CHARS: usize = 300;
 
 /// What is watched.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,12 +3,22 @@
 use super::rule::{Quantity, Rule, Sound, Then, Told, What};
 use super::texts;
 use crate::base::language::Language;
-use crate::base::limits::watch::{
-    COMMAND_EVERY_SECONDS_MIN, EVERY_SECONDS_MIN, PATTERN_BYTES, PATTERN_HELD_BYTES,
-    REPEAT_SECONDS_MIN, RULE_BYTES_MAX, SECONDS_MAX,
-};
+use crate::base::limits::watch::SECONDS_MAX;
 use crate::text::markup::{inline_code, plain};
 use crate::text::{nearest, truncate_chars};
+
+/// Bytes of a rule as it is typed: a shell line and a prompt have some hundreds.
+const RULE_BYTES_MAX: usize = 2048;
+/// Shortest time between two looks that a rule may ask for, in seconds.
+const EVERY_SECONDS_MIN: u64 = 10;
+/// The shortest for a command, which is a process each time.
+const COMMAND_EVERY_SECONDS_MIN: u64 = 30;
+/// Shortest time between two repetitions of an alarm, in seconds.
+const REPEAT_SECONDS_MIN: u64 = 60;
+/// Bytes of a pattern.
+const PATTERN_BYTES: usize = 512;
+/// Bytes that a compiled pattern may hold.
+const PATTERN_HELD_BYTES: usize = 64 * 1024;
 
 /// How a rule is written where it is typed, for examples.
 pub type Spelling = fn(&str) -> String;

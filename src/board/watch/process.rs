@@ -3,8 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::base::limits::watch::{BUSY_SPAN, PROCESSES_MAX, SYSTEM_BYTES};
+use crate::base::limits::watch::SYSTEM_BYTES;
 use crate::sys;
+use std::time::Duration;
+
+/// Processes that are looked at to find the busiest.
+const PROCESSES_MAX: usize = 512;
+/// How long processes are compared to find the busiest.
+const BUSY_SPAN: Duration = Duration::from_millis(500);
 
 /// The name of a process, and when it was started, in ticks since the start of the machine; `None` when it is gone or
 /// has ended and only its parent has not noticed yet.

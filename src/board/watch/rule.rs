@@ -3,10 +3,16 @@
 use std::fmt::{self, Write};
 
 use super::judge::Criterion;
-use crate::base::limits::watch::{
-    COMMAND_EVERY_SECONDS, EVENT_EVERY_SECONDS, GAP_INTERVALS, HOST_EVERY_SECONDS,
-    HYSTERESIS_PERCENT, SERVICE_HOLD_SECONDS, VALUE_EVERY_SECONDS,
-};
+use crate::base::limits::watch::{EVENT_EVERY_SECONDS, GAP_INTERVALS, VALUE_EVERY_SECONDS};
+
+/// Seconds between two looks at a host that answers.
+const HOST_EVERY_SECONDS: u64 = 60;
+/// Seconds between two runs of a command.
+const COMMAND_EVERY_SECONDS: u64 = 300;
+/// How long a service may be away, in seconds: a restart is no alarm.
+const SERVICE_HOLD_SECONDS: u64 = 5;
+/// How far a value has to go back below its threshold to count as normal again, in percent of it.
+const HYSTERESIS_PERCENT: f64 = 5.0;
 
 /// What is watched, when that is an alarm, and what happens then. [`parse`](super::parse::parse) reads it from a
 /// text, and `Display` writes one that reads as the same.

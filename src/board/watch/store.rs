@@ -23,9 +23,14 @@ use crate::base::error::{Error, Result};
 use crate::base::json;
 use crate::base::json::Members;
 use crate::base::language::Language;
-use crate::base::limits::watch::{FILE_BYTES_MAX, STATE_BYTES_MAX, WATCHES_MAX};
+use crate::base::limits::watch::WATCHES_MAX;
 use crate::base::message::{Address, Author};
 use crate::sys;
+
+/// Bytes of `watches.json`: 32 rules of the longest kind.
+const FILE_BYTES_MAX: usize = 256 * 1024;
+/// Bytes of `state/watches.json`.
+const STATE_BYTES_MAX: usize = 256 * 1024;
 
 /// A watch of the file.
 #[derive(Clone, Debug, PartialEq)]

@@ -29,7 +29,7 @@ use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::Error;
 use crate::base::language::Language;
 use crate::base::limits::channels::{
-    DELIVERY_GROW, DELIVERY_LINGER, DELIVERY_WORKERS, LONGEST_BACKOFF, STACK_BYTES,
+    DELIVERY_LINGER, DELIVERY_WORKERS, LONGEST_BACKOFF, STACK_BYTES,
 };
 use crate::base::message::{Address, CommandButton, DraftKey, OutgoingMessage};
 use crate::base::sync::{Condvar, Mutex, MutexGuard};
@@ -50,6 +50,10 @@ use work::DraftText;
 
 use question::{ChatQuestion, Settled};
 pub use question::{describe_hidden, describe_rest, reveal_influence};
+
+/// How long a call may last before another thread is started for what else is to be delivered. Most
+/// calls end earlier, and a connection costs a handshake.
+const DELIVERY_GROW: Duration = Duration::from_millis(300);
 
 /// Finds the workspace that has a file.
 pub type WorkspaceWith = Box<dyn Fn(&Path) -> Result<Arc<Workspace>, Error> + Send + Sync>;

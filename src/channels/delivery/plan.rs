@@ -14,8 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use crate::base::limits::channels::{
-    DELIVERY_WORKERS, FAILING_NOTED, LONGEST_BACKOFF, NOTICES, REACTIONS, REACTIONS_WAITING,
-    REMOVALS, SET_ASIDE_TIME, SET_ASIDE_TRIES, SHORT_BACKOFF, SHORT_OUTAGE, WORKS,
+    DELIVERY_WORKERS, LONGEST_BACKOFF, REMOVALS, SET_ASIDE_TIME, SHORT_OUTAGE,
 };
 use crate::base::message::{Address, DraftKey};
 use crate::channels::kit::adapter::Capabilities;
@@ -27,6 +26,22 @@ use super::question::Settled;
 use super::work::{DraftText, Work};
 
 pub use waits::Wait;
+
+/// The longest wait of a message while failures have lasted for less than [`SHORT_OUTAGE`]: after a short one nobody
+/// waits for minutes.
+const SHORT_BACKOFF: Duration = Duration::from_mins(1);
+/// How much of the time in which a message fails may be missing on the disk.
+const FAILING_NOTED: Duration = Duration::from_mins(1);
+/// Failures of a message before it is set aside, however long that takes.
+const SET_ASIDE_TRIES: u32 = 3;
+/// Messages of a chat that wait for a reaction.
+const REACTIONS_WAITING: usize = 20;
+/// Pieces of work that show something at a time.
+const WORKS: usize = 64;
+/// Waiting reactions, over all chats.
+const REACTIONS: usize = 200;
+/// Open questions, and texts that could not be stored in the outbox.
+const NOTICES: usize = 64;
 
 /// A message that is not kept across a restart.
 #[derive(Debug)]

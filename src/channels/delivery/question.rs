@@ -11,10 +11,6 @@ use crate::base::approval::{Answer, Cause, Question, Script};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::agent::ANSWER_TIME;
-use crate::base::limits::channels::{
-    QUESTION_CHARS, QUESTION_LINES, QUESTION_NAME_CHARS, QUESTION_NAMES, QUESTION_TEXT_CHARS,
-    SCRIPT_CHARS_MIN, SCRIPT_LINES,
-};
 use crate::channels::kit::texts::answers::{by as by_whom, outcome};
 use crate::channels::kit::texts::question as texts;
 use crate::text::markup::{self, Piece};
@@ -22,6 +18,22 @@ use crate::text::{
     count_hidden, ellipsize_chars, ends_of, grouped, looks_latin, reveal, reveal_name,
 };
 use crate::tools::commands::texts::describe_risk;
+
+/// Characters of a command in the question about it: the first number with which the question is one
+/// message of the channel.
+const QUESTION_CHARS: [usize; 5] = [3200, 1600, 800, 400, 150];
+/// Lines of a narrow screen that a command's beginning and its end may take in a question.
+const QUESTION_LINES: (usize, usize) = (30, 10);
+/// Characters of the model's reason and of the folder in a question.
+const QUESTION_TEXT_CHARS: usize = 300;
+/// Names of files in a question, and characters of each.
+const QUESTION_NAMES: usize = 4;
+/// See [`QUESTION_NAMES`].
+const QUESTION_NAME_CHARS: usize = 60;
+/// Lines of a script that a question shows.
+const SCRIPT_LINES: usize = 8;
+/// Characters below which the beginning of a script says nothing.
+const SCRIPT_CHARS_MIN: usize = 40;
 
 /// A question to the people of a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]

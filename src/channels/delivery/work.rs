@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use crate::base::limits::channels::{
-    DRAFT_DOUBLINGS, DRAFT_EDITS, SPARSE_INTERVAL, STILL_TIME, TYPING_DELAY,
-};
+use crate::base::limits::channels::{DRAFT_EDITS, SPARSE_INTERVAL, STILL_TIME, TYPING_DELAY};
 use crate::base::message::{Address, CommandButton};
+
+/// How often that time is doubled.
+const DRAFT_DOUBLINGS: u32 = 3;
 
 /// The progress of work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

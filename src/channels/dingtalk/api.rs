@@ -16,10 +16,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::json;
-use crate::base::limits::channels::dingtalk::{
-    CHAT_WAIT, IMAGE_BYTES, REPLY_BYTES, SHORT_WAIT, TOKEN_BYTES, TOKEN_MARGIN, TOKEN_TIMES,
-    UPLOAD_BYTES,
-};
+use crate::base::limits::channels::dingtalk::{REPLY_BYTES, UPLOAD_BYTES};
 use crate::base::limits::channels::{IDLE, JSON_LEVELS_MAX, LONGEST_WAIT};
 use crate::base::secret::{Eraser, Secret};
 use crate::base::sync::Mutex;
@@ -29,6 +26,19 @@ use crate::channels::kit::rest::multipart::Form;
 use crate::config::schema::Bot;
 use crate::net::http::address::percent_encode;
 use crate::net::http::{self, Client, Method, Response, Settings, Tls, address};
+
+/// Bytes of a picture that is shown as one; a larger one goes as a file.
+const IMAGE_BYTES: u64 = 10 * 1024 * 1024;
+/// Wait after too many messages to one chat: DingTalk counts them by the minute.
+const CHAT_WAIT: Duration = Duration::from_secs(20);
+/// The longest wait for a rate limit that holds a delivering thread; what takes longer is tried again.
+const SHORT_WAIT: Duration = Duration::from_secs(1);
+/// Bytes of an access token, a ticket or an endpoint; DingTalk's have about 100.
+const TOKEN_BYTES: usize = 1024;
+/// How long before its end an access token is replaced, as DingTalk's own libraries do.
+const TOKEN_MARGIN: Duration = Duration::from_mins(5);
+/// The shortest and the longest time that an access token is used; DingTalk's live two hours.
+const TOKEN_TIMES: (Duration, Duration) = (Duration::from_secs(5), Duration::from_hours(2));
 
 /// Where DingTalk keeps files: its own hosts, and those of the cloud that it runs in.
 const FILE_HOSTS: [&str; 3] = [".dingtalk.com", ".aliyuncs.com", ".alicdn.com"];

@@ -12,9 +12,7 @@ use super::receive::{self, ReceiverParts};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::error::Result;
-use crate::base::limits::channels::dingtalk::{
-    CHAT_INTERVAL, GROUP, GROUP_SPAN, TOTAL, TOTAL_SPAN, UPLOAD_BYTES,
-};
+use crate::base::limits::channels::dingtalk::UPLOAD_BYTES;
 use crate::base::limits::channels::{CALL_TIME, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE};
 use crate::base::message::Address;
 use crate::channels::kit::adapter::{
@@ -23,6 +21,17 @@ use crate::channels::kit::adapter::{
 use crate::channels::kit::service::Making;
 use crate::channels::kit::sink::SharedSink;
 use crate::text::markup;
+
+/// The least time between two messages to one chat.
+const CHAT_INTERVAL: Duration = Duration::from_millis(250);
+/// Messages to one group within [`GROUP_SPAN`]: DingTalk allows a robot 20.
+const GROUP: usize = 18;
+/// See [`GROUP`].
+const GROUP_SPAN: Duration = Duration::from_secs(60);
+/// Messages to all chats within [`TOTAL_SPAN`]: DingTalk allows 20 calls of most kinds, and a message with a file is two.
+const TOTAL: usize = 10;
+/// See [`TOTAL`].
+const TOTAL_SPAN: Duration = Duration::from_secs(1);
 
 /// DingTalk, as the configuration describes it.
 pub struct DingTalk {

@@ -7,7 +7,6 @@ use super::NAME;
 use super::place::{Place, is_id};
 use crate::base::json;
 use crate::base::language::Language;
-use crate::base::limits::channels::dingtalk::{DOWNLOAD_CODE_BYTES, RICH_PARTS};
 use crate::base::limits::channels::{JSON_LEVELS_MAX, MESSAGE_FILES, NAME_CHARS, QUOTE_CHARS};
 use crate::base::message::{Envelope, Media, RemoteFile, Sender};
 use crate::channels::kit::names;
@@ -15,6 +14,11 @@ use crate::channels::kit::relayed;
 use crate::channels::kit::sink::Incoming;
 use crate::config::schema::GroupPolicy;
 use crate::text::{ellipsize_chars, one_line};
+
+/// Bytes of what a file is fetched by; DingTalk's have some hundred.
+const DOWNLOAD_CODE_BYTES: usize = 4096;
+/// Parts of a message with text and pictures that are read.
+const RICH_PARTS: usize = 200;
 
 /// What a message says, apart from who says it and where.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::base::limits::channels::dingtalk::QPS_WAIT;
 use crate::base::limits::channels::{LONGEST_WAIT, SAID_CHARS};
 use crate::channels::kit::adapter::Failure;
 use crate::text::one_line;
+
+/// Wait after too many calls of one kind: DingTalk counts them by the second.
+const QPS_WAIT: Duration = Duration::from_secs(1);
 
 /// The error for wrong credentials.
 pub const BAD_CREDENTIALS: &str = "DingTalk rejects the app's credentials: set channels.dingtalk.clientId and channels.dingtalk.clientSecret to \

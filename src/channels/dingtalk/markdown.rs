@@ -4,13 +4,19 @@
 
 use std::ops::Range;
 
-use crate::base::limits::channels::dingtalk::{
-    LINK_CHARS, MESSAGE_BYTES, MESSAGE_JSON_BYTES, TITLE_CHARS,
-};
 use crate::channels::kit::markdown::cards::{Dialect, write};
 use crate::text::markup::split::{Limit, Unit};
 use crate::text::markup::{Document, Format, has_scheme};
 use crate::text::one_line;
+
+/// Bytes of a message's Markdown: about 2000 Chinese characters, which is what a phone shows before it folds a message.
+const MESSAGE_BYTES: usize = 6000;
+/// Bytes of the same within `msgParam`, where it is JSON. DingTalk takes 15,000 with the title.
+const MESSAGE_JSON_BYTES: usize = 14_000;
+/// Characters of a message's title, which is shown in notifications and in the list of chats.
+const TITLE_CHARS: usize = 40;
+/// Characters of a link's address, so that one message holds it with its words.
+const LINK_CHARS: usize = 1000;
 
 /// DingTalk's Markdown as a format.
 pub struct Markdown;

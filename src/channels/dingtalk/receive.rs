@@ -13,7 +13,6 @@ use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::Error;
-use crate::base::limits::channels::dingtalk::STEADY;
 use crate::base::limits::channels::{CALL_TIME, IDLE, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE};
 use crate::channels::kit::adapter::Failure;
 use crate::channels::kit::health::Task;
@@ -22,6 +21,9 @@ use crate::channels::kit::stream::backoff::{Backoff, doubled, with_jitter};
 use crate::net::http::Settings;
 use crate::net::http::websocket::{Received, Websocket};
 use crate::sys::memory;
+
+/// A connection that was shorter counts as a failure: the next one waits longer.
+const STEADY: Duration = Duration::from_secs(60);
 
 /// Closes a connection.
 const CLOSE: u16 = 1000;

@@ -12,7 +12,14 @@ use serde_json::json;
 
 use crate::base::json;
 use crate::base::limits::channels::JSON_LEVELS_MAX;
-use crate::base::limits::channels::dingtalk::{FRAME_BYTES, ID_BYTES, PING_INTERVAL, PONG_TIME};
+use crate::base::limits::channels::dingtalk::ID_BYTES;
+
+/// Bytes of a frame; a message with its quote has at most 60 kB, and is escaped twice.
+const FRAME_BYTES: usize = 512 * 1024;
+/// Silence after which the connection is tried with a ping.
+const PING_INTERVAL: Duration = Duration::from_secs(60);
+/// Time for the server to answer a ping.
+const PONG_TIME: Duration = Duration::from_secs(20);
 
 /// The callback for messages to the robot.
 pub const MESSAGES: &str = "/v1.0/im/bot/messages/get";

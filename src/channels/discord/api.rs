@@ -14,8 +14,8 @@ use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::json;
 use crate::base::limits::channels::{
-    DISCORD_LABEL_CHARS, DISCORD_MISSED_MESSAGES, DISCORD_ROW_BUTTONS, DISCORD_SHORT_WAIT,
-    DISCORD_UPLOAD_BYTES, IDLE, JSON_LEVELS_MAX, LONGEST_WAIT, SAID_CHARS, USUAL_WAIT,
+    DISCORD_MISSED_MESSAGES, DISCORD_UPLOAD_BYTES, IDLE, JSON_LEVELS_MAX, LONGEST_WAIT, SAID_CHARS,
+    USUAL_WAIT,
 };
 use crate::base::limits::http::BODY_BYTES;
 use crate::base::secret::{Eraser, Secret};
@@ -28,6 +28,13 @@ use crate::config::schema;
 use crate::net::http::address::percent_encode;
 use crate::net::http::{self, Client, Method, Response, Settings, Tls};
 use crate::text::{ellipsize_chars, truncate_chars};
+
+/// Characters of a Discord button's label.
+const DISCORD_LABEL_CHARS: usize = 80;
+/// Buttons in one row of a Discord message, and rows.
+const DISCORD_ROW_BUTTONS: usize = 5;
+/// The longest wait for a rate limit that holds a delivering thread; what takes longer is tried again.
+const DISCORD_SHORT_WAIT: Duration = Duration::from_secs(1);
 
 /// The repository in the user agent when the package names none.
 const NO_REPOSITORY: &str = "https://example.org/peacrab";

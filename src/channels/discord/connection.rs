@@ -17,8 +17,7 @@ use crate::base::clock::Clock;
 use crate::base::error::Result;
 use crate::base::language::Language;
 use crate::base::limits::channels::{
-    CALL_TIME, CHAT_INTERVAL, DISCORD_BUTTON_DATA_BYTES, DISCORD_DESCRIPTION_CHARS, DISCORD_TOTAL,
-    DISCORD_TYPING_INTERVAL, DISCORD_UPLOAD_BYTES, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE,
+    CALL_TIME, CHAT_INTERVAL, DISCORD_UPLOAD_BYTES, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE,
     TOTAL_SPAN,
 };
 use crate::base::message::Address;
@@ -33,6 +32,15 @@ use crate::config::schema;
 use crate::net::http::Tls;
 use crate::text::ellipsize_chars;
 use crate::text::markup;
+
+/// Bytes of a Discord button's data, its `custom_id`.
+const DISCORD_BUTTON_DATA_BYTES: usize = 100;
+/// Characters of a slash command's description at Discord.
+const DISCORD_DESCRIPTION_CHARS: usize = 100;
+/// Messages and other calls to all of Discord within a second: it allows 50.
+const DISCORD_TOTAL: usize = 40;
+/// Time between two showings of "typing", which Discord takes away after ten seconds.
+const DISCORD_TYPING_INTERVAL: Duration = Duration::from_secs(8);
 
 /// Discord, as the configuration describes it.
 pub struct Discord {

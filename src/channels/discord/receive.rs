@@ -18,8 +18,8 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::Error;
 use crate::base::limits::channels::{
-    CALL_TIME, DISCORD_STEADY, FILE_TRIES, FIRST_WAIT, IDLE, INBOX_BACKOFF, LONGEST_BACKOFF,
-    MISSED_TIME, MISSED_TURN, PATIENCE, PRESS_PATIENCE, QUOTE_CHARS,
+    CALL_TIME, FILE_TRIES, FIRST_WAIT, IDLE, INBOX_BACKOFF, LONGEST_BACKOFF, MISSED_TIME,
+    MISSED_TURN, PATIENCE, PRESS_PATIENCE, QUOTE_CHARS,
 };
 use crate::channels::kit::adapter::Failure;
 use crate::channels::kit::health::Task;
@@ -33,6 +33,9 @@ use crate::net::http::websocket::{Received, Websocket};
 use crate::net::http::{Settings, Tls};
 use crate::sys::{memory, random};
 use crate::text::ellipsize_chars;
+
+/// A connection to Discord's gateway that was shorter counts as a failure: the next one waits longer.
+const DISCORD_STEADY: Duration = Duration::from_secs(60);
 
 /// Closes a connection and ends the session.
 const CLOSE: u16 = 1000;

@@ -7,10 +7,12 @@ use chrono::{DateTime, FixedOffset};
 use super::mime::address::domain;
 use super::mime::decode::quoted;
 use super::mime::words::{encode, file_name};
-use crate::base::limits::channels::email::PIECE_CHARS;
 use crate::channels::kit::markdown::html::Html;
 use crate::text::markup::split::{Limit, Unit};
 use crate::text::markup::{Document, Format, has_scheme};
+
+/// Characters of the text of one mail of ours; a longer answer is several mails.
+const PIECE_CHARS: usize = 20_000;
 
 /// The markup of mails: HTML with newlines as they are, which becomes both forms of a mail.
 pub struct MailHtml;

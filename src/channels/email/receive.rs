@@ -20,10 +20,7 @@ use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::Error;
-use crate::base::limits::channels::email::{
-    ACCEPTED, ACCEPTED_KEPT, ACCEPTED_SPAN, ANSWER_TIME, FIRST_MAILS, HEADER_BYTES, IDLE_RENEWAL,
-    MAIL_BYTES, MAIL_TRIES, MAILS_AT_ONCE, STEADY, TEXT_BYTES,
-};
+use crate::base::limits::channels::email::{ANSWER_TIME, TEXT_BYTES};
 use crate::base::limits::channels::{FIRST_WAIT, INBOX_BACKOFF};
 use crate::base::message::{Address, Origin, Sender};
 use crate::channels::kit::adapter::{Failure, Sent};
@@ -32,6 +29,27 @@ use crate::channels::kit::sink::{Incoming, SharedSink};
 use crate::channels::kit::stream::backoff::{Backoff, with_jitter};
 use crate::sys::memory;
 use crate::text::markup::inline_code;
+
+/// Time between two IDLE commands: servers may end one after 29 minutes (RFC 2177).
+const IDLE_RENEWAL: Duration = Duration::from_mins(25);
+/// A connection that was shorter counts as a failure: the next one waits longer.
+const STEADY: Duration = Duration::from_secs(60);
+/// Bytes of a mail's headers that are read: those that the receiving server adds come first.
+const HEADER_BYTES: usize = 64 * 1024;
+/// Bytes of a mail of which more than the headers is read. Gmail and most others take 25 MB.
+const MAIL_BYTES: u64 = 35 * 1024 * 1024;
+/// Mails of one sender that are accepted within [`ACCEPTED_SPAN`]: two programs that answer each other stop there.
+const ACCEPTED: usize = 30;
+/// See [`ACCEPTED`].
+const ACCEPTED_SPAN: Duration = Duration::from_hours(1);
+/// Mails whose times are remembered for that, of all senders.
+const ACCEPTED_KEPT: usize = 2000;
+/// Unread mails of the last day that are answered when the mailbox is seen for the first time.
+const FIRST_MAILS: usize = 20;
+/// Mails that are read before others are looked for.
+const MAILS_AT_ONCE: usize = 500;
+/// Tries to read a mail with which the server or the connection fails.
+const MAIL_TRIES: u32 = 3;
 
 /// Receives until the token is raised.
 pub(super) fn run(parts: &Parts, intake: &SharedSink, heartbeat: &Heartbeat, cancel: &Cancel) {

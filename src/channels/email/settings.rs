@@ -5,9 +5,13 @@ use super::incoming::Policy;
 use super::mime::address;
 use super::mime::trust::Servers;
 use super::wire::{Security, Server};
-use crate::base::limits::channels::email::{BODY_CHARS, POLL_SECONDS};
 use crate::base::secret::Secret;
 use crate::config::channels::Bot;
+
+/// Least and most seconds between two looks at the mailbox of a server without IDLE.
+const POLL_SECONDS: (u64, u64) = (5, 86_400);
+/// Least and most characters of a mail's text for the model.
+const BODY_CHARS: (u64, u64) = (100, 60_000);
 
 /// The settings, checked and completed.
 #[derive(Clone, Debug)]

@@ -7,10 +7,13 @@ use super::imap::Account;
 use super::wire::{Security, Wire};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
-use crate::base::limits::channels::email::{ANSWER_TIME, CONNECT_TIME, REPLY_LINES, SAID_CHARS};
+use crate::base::limits::channels::email::{ANSWER_TIME, CONNECT_TIME, SAID_CHARS};
 use crate::channels::kit::adapter::{Failure, Sent};
 use crate::net::Tls;
 use crate::text::one_line;
+
+/// Lines of an SMTP server's reply.
+const REPLY_LINES: usize = 64;
 
 /// A session.
 pub struct Smtp {

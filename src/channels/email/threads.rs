@@ -6,9 +6,15 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::base::error::Result;
-use crate::base::limits::channels::email::{REFERENCES, STATE_BYTES, THREADS};
 use crate::store::state::StateFile;
 use crate::store::state::file::{Damaged, Policy};
+
+/// Ids of earlier mails that an answer names: the first, and the newest.
+const REFERENCES: usize = 6;
+/// Conversations of which subject and ids are kept for the next answer.
+const THREADS: usize = 200;
+/// Bytes of the file with them.
+const STATE_BYTES: usize = 1024 * 1024;
 
 /// The name of the file below `state/`.
 const FILE: &str = "email.json";

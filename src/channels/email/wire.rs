@@ -5,11 +5,19 @@ use std::time::Duration;
 
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
-use crate::base::limits::channels::email::{
-    ANSWER_TIME, CHUNK_BYTES, CONNECT_TIME, KEEP_ALIVE, KEPT_BUFFER_BYTES, LINE_BYTES,
-};
+use crate::base::limits::channels::email::{ANSWER_TIME, CONNECT_TIME};
 use crate::channels::kit::adapter::{Failure, Sent};
 use crate::net::{Dialer, Failure as Unreachable, Stream, Tls, owner};
+
+/// Silence after which the system asks whether the other side of a waiting connection is still there: home
+/// routers forget a silent connection after some minutes.
+const KEEP_ALIVE: Duration = Duration::from_mins(2);
+/// Bytes read from a connection at once.
+const CHUNK_BYTES: usize = 4096;
+/// Bytes of one line of a server, without what it announces as literals.
+const LINE_BYTES: usize = 64 * 1024;
+/// Bytes of an answer's buffer that is kept for the next one.
+const KEPT_BUFFER_BYTES: usize = 8 * 1024;
 
 /// How a connection is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

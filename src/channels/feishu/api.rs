@@ -20,9 +20,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::json;
-use crate::base::limits::channels::feishu::{
-    IMAGE_BYTES, REPLY_BYTES, SHORT_WAIT, TOKEN_MARGIN, TOKEN_TIME, UPLOAD_BYTES,
-};
+use crate::base::limits::channels::feishu::{REPLY_BYTES, UPLOAD_BYTES};
 use crate::base::limits::channels::{IDLE, LONGEST_WAIT};
 use crate::base::message::Address;
 use crate::base::secret::{Eraser, Secret};
@@ -32,6 +30,15 @@ use crate::channels::kit::names;
 use crate::channels::kit::rest::multipart::Form;
 use crate::config::channels::Bot;
 use crate::net::http::{self, Client, Method, Response, Settings, Tls};
+
+/// How long before its end a token is replaced. Feishu gives a new one in the last half hour.
+const TOKEN_MARGIN: Duration = Duration::from_mins(5);
+/// How long a token is valid when Feishu does not say so.
+const TOKEN_TIME: Duration = Duration::from_mins(30);
+/// The longest wait for a rate limit that holds a delivering thread; what takes longer is tried again.
+const SHORT_WAIT: Duration = Duration::from_secs(1);
+/// Bytes of a picture that is shown as one; a larger one goes as a file.
+const IMAGE_BYTES: u64 = 10 * 1024 * 1024;
 
 /// Feishu's servers.
 const FEISHU: &str = "https://open.feishu.cn";

@@ -5,13 +5,19 @@
 
 use serde_json::{Value, json};
 
-use crate::base::limits::channels::feishu::{
-    BUTTON_ROWS, BUTTON_TEXT_BYTES, LABEL_CHARS, ROW_BUTTONS,
-};
 use crate::base::message::Address;
 use crate::channels::kit::adapter::{Button, Post};
 use crate::channels::kit::markdown::cards::{json_bytes, without_entities};
 use crate::text::truncate_chars;
+
+/// Characters of a button's label.
+const LABEL_CHARS: usize = 60;
+/// Rows of buttons below a message.
+const BUTTON_ROWS: usize = 10;
+/// Buttons in one row.
+const ROW_BUTTONS: usize = 5;
+/// Bytes of a message's text that each of its buttons carries; a reminder has fewer.
+const BUTTON_TEXT_BYTES: usize = 600;
 
 /// A message's card, as text. The buttons carry where they are, and what the message says: a press tells neither.
 pub fn card(to: &Address, post: &Post<'_>) -> String {

@@ -11,9 +11,7 @@ use super::receive::{self, ReceiverParts};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::error::Result;
-use crate::base::limits::channels::feishu::{
-    BUTTON_DATA_BYTES, CHAT_INTERVAL, EDIT_INTERVAL, GROUP, SPAN, TOTAL, UPLOAD_BYTES,
-};
+use crate::base::limits::channels::feishu::{BUTTON_DATA_BYTES, UPLOAD_BYTES};
 use crate::base::limits::channels::{CALL_TIME, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE};
 use crate::base::message::Address;
 use crate::channels::kit::adapter::{
@@ -23,6 +21,17 @@ use crate::channels::kit::markdown::cards::Markdown;
 use crate::channels::kit::service::Making;
 use crate::channels::kit::sink::SharedSink;
 use crate::text::markup;
+
+/// The least time between two messages to one chat: Feishu allows five a second to all bots of a chat.
+const CHAT_INTERVAL: Duration = Duration::from_millis(250);
+/// The least time between two edits of one message; Feishu allows five a second.
+const EDIT_INTERVAL: Duration = Duration::from_millis(400);
+/// Messages to one group within [`SPAN`].
+const GROUP: usize = 4;
+/// Messages to all chats within [`SPAN`]: Feishu allows a thousand a minute.
+const TOTAL: usize = 15;
+/// See [`GROUP`] and [`TOTAL`].
+const SPAN: Duration = Duration::from_secs(1);
 
 /// Feishu, as the configuration describes it.
 pub struct Feishu {

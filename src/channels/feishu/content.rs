@@ -6,13 +6,17 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::base::json;
-use crate::base::limits::channels::feishu::{CARD_LEVELS, POST_ELEMENTS};
 use crate::base::limits::channels::{NAME_CHARS, QUOTE_CHARS};
 use crate::base::limits::json::LEVELS_MAX;
 use crate::base::message::{Media, RemoteFile};
 use crate::channels::kit::markdown::cards::without_entities;
 use crate::channels::kit::names;
 use crate::text::one_line;
+
+/// Elements of a rich text that are read.
+const POST_ELEMENTS: usize = 2000;
+/// Levels of a card that are looked at for words.
+const CARD_LEVELS: usize = 8;
 
 /// A person, or a bot, whom a message mentions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,6 @@ use super::content::{self, Mention, is_id};
 use crate::base::json;
 use crate::base::language::Language;
 use crate::base::limits::channels::QUOTE_CHARS;
-use crate::base::limits::channels::feishu::MENTIONS;
 use crate::base::limits::json::LEVELS_MAX;
 use crate::base::message::{Address, Envelope, Origin, PressedMessage, Sender};
 use crate::channels::kit::names;
@@ -16,6 +15,9 @@ use crate::channels::kit::relayed;
 use crate::channels::kit::sink::Incoming;
 use crate::config::channels::GroupPolicy;
 use crate::text::ellipsize_chars;
+
+/// Mentions of one message that are looked at.
+const MENTIONS: usize = 50;
 
 /// How ids of people begin.
 pub const PERSON: &str = "ou_";

@@ -19,7 +19,7 @@ use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::Error;
-use crate::base::limits::channels::feishu::{LOOKUP_PATIENCE, NAMES, STEADY};
+use crate::base::limits::channels::feishu::NAMES;
 use crate::base::limits::channels::{CALL_TIME, IDLE, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE};
 use crate::base::message::{Address, Sender};
 use crate::channels::kit::adapter::Failure;
@@ -29,6 +29,12 @@ use crate::channels::kit::stream::backoff::{Backoff, doubled, with_jitter};
 use crate::net::http::Settings;
 use crate::net::http::websocket::{Received, Websocket};
 use crate::sys::memory;
+
+/// A connection that was shorter counts as a failure: the next one waits longer.
+const STEADY: Duration = Duration::from_secs(60);
+/// How long a question about a message may take before the message is accepted without its answer: two of
+/// them fit into the three seconds in which Feishu expects an acknowledgement.
+const LOOKUP_PATIENCE: Duration = Duration::from_millis(1200);
 
 /// Closes a connection.
 const CLOSE: u16 = 1000;

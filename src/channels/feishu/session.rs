@@ -14,10 +14,22 @@ use serde_json::{Value, json};
 
 use super::frame::{CONTROL, DATA, Frame};
 use crate::base::json;
-use crate::base::limits::channels::feishu::{
-    EVENT_BYTES, EVENT_PARTS, LOOK, PARTED_EVENTS, PARTS_TIME, PING_INTERVAL, PING_INTERVALS,
-    PONG_TIME,
-};
+use crate::base::limits::channels::feishu::EVENT_BYTES;
+
+/// Frames of one event; Feishu sends about 100 kB in each.
+const EVENT_PARTS: usize = 64;
+/// Events of which parts are missing.
+const PARTED_EVENTS: usize = 4;
+/// How long the parts of an event are waited for; the vendor's own libraries wait as long.
+const PARTS_TIME: Duration = Duration::from_secs(5);
+/// Time between two pings until the server says something else.
+const PING_INTERVAL: Duration = Duration::from_mins(2);
+/// The least and the longest time between two pings that the server may ask for.
+const PING_INTERVALS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(10));
+/// Time for the server to answer a ping.
+const PONG_TIME: Duration = Duration::from_secs(10);
+/// The longest wait until the receiver shows that it is alive.
+const LOOK: Duration = Duration::from_secs(60);
 
 /// What is to be done.
 #[derive(Debug, PartialEq, Eq)]

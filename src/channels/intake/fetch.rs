@@ -15,9 +15,7 @@ use crate::base::bus::{Event, Heartbeat};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::Error;
-use crate::base::limits::channels::{
-    FETCH_LINGER, FETCH_THREADS, FETCH_TIME, FILE_TRIES, IDLE, PATIENCE, STACK_BYTES,
-};
+use crate::base::limits::channels::{FILE_TRIES, IDLE, PATIENCE, STACK_BYTES};
 use crate::base::message::{Attachment, Envelope, RemoteFile, SessionKey};
 use crate::base::sync::{Condvar, Mutex, MutexGuard};
 use crate::channels::kit::adapter::{Connection, Failure};
@@ -25,6 +23,14 @@ use crate::channels::kit::names;
 use crate::channels::kit::stream::backoff::{doubled, with_jitter};
 use crate::sandbox::files::Workspace;
 use crate::sys::memory;
+
+/// Threads that fetch files for one channel at a time. Each holds a connection.
+const FETCH_THREADS: usize = 2;
+/// How long a fetching thread without work keeps its connection: the next file often follows soon.
+const FETCH_LINGER: Duration = Duration::from_secs(10);
+/// How long the files of a message are tried while the channel cannot be reached, or asks to wait. Its
+/// conversation waits as long.
+const FETCH_TIME: Duration = Duration::from_mins(10);
 
 /// The messages whose files are to be fetched, and the threads that do it.
 #[derive(Default)]

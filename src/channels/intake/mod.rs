@@ -24,7 +24,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::error::Result;
 use crate::base::language::Language;
-use crate::base::limits::channels::{MESSAGE_FILES, PATIENCE, QUEUE_LOOK, SET_ASIDE_TOLD};
+use crate::base::limits::channels::{MESSAGE_FILES, PATIENCE};
 use crate::base::message::{Address, Envelope, OutgoingMessage, Sender, SessionKey, Writer};
 use crate::channels::kit::adapter::Adapter;
 use crate::channels::kit::buttons::{self, Press};
@@ -38,7 +38,13 @@ use crate::store::outbox::Outbox;
 use crate::store::state::{Languages, Pairing};
 
 use fetch::Fetches;
+use std::time::Duration;
 use store::Store;
+
+/// People who are told that an update was set aside.
+const SET_ASIDE_TOLD: usize = 4;
+/// How often a full queue into the gateway is looked at.
+const QUEUE_LOOK: Duration = Duration::from_millis(50);
 
 /// Whether what a person (by their id) writes in a chat is awaited by a terminal.
 pub type AwaitedBy = Box<dyn Fn(&Address, &str) -> bool + Send + Sync>;

@@ -3,17 +3,26 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use chrono::{DateTime, FixedOffset};
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
-use crate::base::limits::channels::{FILE_NUMBERS, INBOX_FILE_AGE, INBOX_FILES, INBOX_LOOK_FILES};
 use crate::base::sync::Mutex;
 use crate::channels::kit::names;
 use crate::sandbox::files::{Next, Workspace};
 use crate::store::inbox::Inbox;
 use crate::sys::at::Kind;
+
+/// Files of the same name and second; an album has ten.
+const FILE_NUMBERS: u32 = 100;
+/// Received files that are kept, whatever their size: a folder of more is slow to list.
+const INBOX_FILES: usize = 5_000;
+/// Age below which a received file is never deleted: a conversation may be about it.
+const INBOX_FILE_AGE: Duration = Duration::from_hours(24);
+/// Files after which the folder of received files is looked at again.
+const INBOX_LOOK_FILES: u64 = 50;
 
 /// The folder within the workspace.
 const FOLDER: &str = "inbox";

@@ -18,7 +18,7 @@ use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::Result;
-use crate::base::limits::channels::irc::{REGISTER_TIME, TOTAL, TOTAL_SPAN};
+use crate::base::limits::channels::irc::REGISTER_TIME;
 use crate::base::limits::channels::{CALL_TIME, DOWNLOAD_BYTES, UPLOAD_BYTES};
 use crate::base::message::Address;
 use crate::channels::kit::adapter::{
@@ -28,6 +28,11 @@ use crate::channels::kit::service::Making;
 use crate::channels::kit::sink::SharedSink;
 use crate::text::markup;
 use hub::{Handed, Hub, Message};
+
+/// Messages of all kinds to one chat or to all within [`TOTAL_SPAN`]: what counts is the pace of the lines.
+const TOTAL: usize = 60;
+/// See [`TOTAL`].
+const TOTAL_SPAN: Duration = Duration::from_secs(60);
 
 /// IRC, as the configuration describes it.
 pub struct Irc {

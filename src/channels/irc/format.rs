@@ -3,9 +3,12 @@
 
 use std::ops::Range;
 
-use crate::base::limits::channels::irc::{PIECE_LINES, TEXT_BYTES};
+use crate::base::limits::channels::irc::TEXT_BYTES;
 use crate::text::markup::split::{Limit, Unit};
 use crate::text::markup::{Document, Format, Level, Style};
+
+/// Lines of one piece of a message. A question is always one, with the whole command that it is about.
+const PIECE_LINES: usize = 24;
 
 const BOLD: char = '\u{2}';
 const ITALIC: char = '\u{1d}';

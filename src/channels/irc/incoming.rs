@@ -8,9 +8,14 @@ use chrono::DateTime;
 use super::format::strip;
 use super::session::Session;
 use super::session::line::{Line, Source};
-use crate::base::limits::channels::irc::{BATCHES, ID_BYTES, SEEN};
+use crate::base::limits::channels::irc::ID_BYTES;
 use crate::channels::kit::names::with_slash;
 use crate::config::schema::GroupPolicy;
+
+/// Open batches of a server.
+const BATCHES: usize = 16;
+/// Lines that are remembered so that a replay does not bring them again.
+const SEEN: usize = 512;
 
 /// Begins and ends what is meant for programs (CTCP). <https://modern.ircdocs.horse/ctcp>
 const CTCP: char = '\u{1}';

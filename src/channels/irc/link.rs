@@ -13,11 +13,15 @@ use super::session::{Action, Ending, Pace, Session};
 use super::settings::Settings;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
-use crate::base::limits::channels::irc::{CHORES, QUIT_TIME};
 use crate::channels::kit::adapter::Failure;
 use crate::net::Tls;
 use std::collections::VecDeque;
 use wire::Wire;
+
+/// Time in which the farewell has to be written.
+const QUIT_TIME: Duration = Duration::from_secs(1);
+/// Lines of our own business, such as joining channels, that wait to be sent.
+const CHORES: usize = 64;
 
 /// Why a connection is over.
 #[derive(Debug)]

@@ -26,9 +26,7 @@ use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::language::Language;
-use crate::base::limits::channels::irc::{
-    EXPLAIN_INTERVAL, EXPLAINED, FINISH_TIME, PASTED, PING_INTERVAL, STATE_BYTES, STEADY, UNSTORED,
-};
+use crate::base::limits::channels::irc::PING_INTERVAL;
 use crate::base::limits::channels::{CALL_TIME, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE};
 use crate::base::message::{Envelope, Sender};
 use crate::channels::kit::health::Task;
@@ -40,6 +38,21 @@ use crate::store::state::{Damaged, Policy, StateFile};
 use crate::sys::{memory, random};
 use kept::Held;
 use paste::{Paste, Whole};
+
+/// How long what is being sent may take when the receiver ends.
+const FINISH_TIME: Duration = Duration::from_secs(3);
+/// Bytes of the file with them, and with [`PASTED`].
+const STATE_BYTES: usize = 64 * 1024;
+/// A connection that was shorter counts as a failure: the next one waits longer.
+const STEADY: Duration = Duration::from_secs(60);
+/// Lines of pastes, after their first ones, whose ids are remembered after a restart.
+const PASTED: usize = 64;
+/// Messages that are kept while the inbox cannot store them. With more the server is not read.
+const UNSTORED: usize = 64;
+/// The least time between two explanations to people without an account, and the people who are remembered for it.
+const EXPLAIN_INTERVAL: Duration = Duration::from_secs(10);
+/// See [`EXPLAIN_INTERVAL`].
+const EXPLAINED: usize = 32;
 
 /// The file with what is remembered.
 const FILE: &str = "irc.json";

@@ -16,13 +16,23 @@ use rooms::Rooms;
 
 use super::settings::Settings;
 use crate::base::limits::channels::SAID_CHARS;
-use crate::base::limits::channels::irc::{
-    NICK_TRIES, PING_INTERVAL, PONG_TIME, PREFIX_HOST_BYTES, PREFIX_USER_BYTES, REGAIN_INTERVAL,
-    REGISTER_TIME, TEXT_BYTES, TEXT_BYTES_MIN,
-};
+use crate::base::limits::channels::irc::{PING_INTERVAL, REGISTER_TIME, TEXT_BYTES};
 use crate::text::one_line;
 use line::{Line, write};
 use support::Support;
+
+/// The least bytes of a text's line, whatever the prefix and the target take.
+const TEXT_BYTES_MIN: usize = 100;
+/// Bytes of the user name and of the host in our prefix while the server has not shown it.
+const PREFIX_USER_BYTES: usize = 11;
+/// See [`PREFIX_USER_BYTES`].
+const PREFIX_HOST_BYTES: usize = 63;
+/// Time for the server to answer that.
+const PONG_TIME: Duration = Duration::from_secs(30);
+/// Nicks that are tried when the wanted one is in use.
+const NICK_TRIES: u32 = 8;
+/// How often the wanted nick is asked for while another one is used.
+const REGAIN_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]

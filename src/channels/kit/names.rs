@@ -1,8 +1,13 @@
 //! Names that anyone may choose: of people, of files and of commands.
 
-use crate::base::limits::channels::{FILE_ENDING_BYTES, FILE_NAME_BYTES, NAME_CHARS};
+use crate::base::limits::channels::NAME_CHARS;
 use crate::text::{is_invisible, one_line};
 pub use crate::text::{is_newline, without_brackets};
+
+/// Bytes of a file's name in the workspace's inbox, with date and number below 255 bytes.
+const FILE_NAME_BYTES: usize = 100;
+/// Bytes at the end of a name in which an extension such as `.tar.gz` is looked for.
+const FILE_ENDING_BYTES: usize = 16;
 
 /// The name of a person, a bot or a chat on one line of at most [`NAME_CHARS`] characters, safe in
 /// what the model reads. Where people read it, [`crate::text::markup::inline_code`] keeps it from

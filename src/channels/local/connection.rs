@@ -31,6 +31,17 @@ use crate::sys::{file::private_folder, random};
 use crate::text::markup::split::{Limit, Unit};
 use crate::text::markup::{self, Document, Format, has_scheme};
 
+/// Characters of one message to a program, so that a line stays within what small programs read.
+const MESSAGE_CHARS: usize = 8 * 1024;
+/// Characters of a link's address in a message.
+const LINK_CHARS: usize = 2000;
+/// Bytes of a file that goes to a program or comes from one.
+const FILE_BYTES: usize = 50 * 1024 * 1024;
+/// Bytes of a button's data.
+const BUTTON_DATA_BYTES: usize = 256;
+/// Messages to all chats within a second: the disk of a small board keeps up with them.
+const TOTAL: usize = 50;
+
 /// Where files for programs are, below the folder `state`.
 const FILES: &str = "local";
 
@@ -49,13 +60,13 @@ impl Local {
         let capabilities = Capabilities {
             buttons: true,
             edits: true,
-            button_data_bytes: limits::BUTTON_DATA_BYTES,
-            upload_bytes: limits::FILE_BYTES as u64,
-            download_bytes: limits::FILE_BYTES,
+            button_data_bytes: BUTTON_DATA_BYTES,
+            upload_bytes: FILE_BYTES as u64,
+            download_bytes: FILE_BYTES,
             typing_interval: None,
             chat_interval: Duration::ZERO,
-            group_rate: (limits::TOTAL, TOTAL_SPAN),
-            total_rate: (limits::TOTAL, TOTAL_SPAN),
+            group_rate: (TOTAL, TOTAL_SPAN),
+            total_rate: (TOTAL, TOTAL_SPAN),
             reaction: String::new(),
             quotes: true,
             edit_interval: Some(Duration::from_millis(config.stream_edit_interval_ms)),
@@ -129,13 +140,13 @@ struct Lines;
 impl Format for Lines {
     fn limit(&self) -> Limit {
         Limit {
-            units: limits::MESSAGE_CHARS,
+            units: MESSAGE_CHARS,
             unit: Unit::Chars,
         }
     }
 
     fn can_link(&self, address: &str) -> bool {
-        has_scheme(address, &["http", "https"]) && address.chars().count() <= limits::LINK_CHARS
+        has_scheme(address, &["http", "https"]) && address.chars().count() <= LINK_CHARS
     }
 
     fn write(&self, document: &Document, range: Range<usize>) -> String {

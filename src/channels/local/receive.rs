@@ -19,11 +19,19 @@ use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::limits::channels::PATIENCE;
-use crate::base::limits::channels::local::{LINE_BYTES, READ_BYTES, WAIT, WRITE_TIME};
+use crate::base::limits::channels::local::WRITE_TIME;
 use crate::channels::kit::health::Task;
 use crate::channels::kit::sink::{Incoming, SharedSink};
 use crate::channels::kit::stream::backoff::Backoff;
 use crate::sys::memory;
+use std::time::Duration;
+
+/// Bytes of a line from a program: a message as long as one that is pasted into a chat.
+const LINE_BYTES: usize = 64 * 1024;
+/// Bytes that are read from a program at a time.
+const READ_BYTES: usize = 4 * 1024;
+/// Longest wait for a line. Nothing is due meanwhile: it only shows that the thread is alive.
+const WAIT: Duration = Duration::from_mins(10);
 
 /// What the thread works with.
 pub(super) struct Parts<'a> {

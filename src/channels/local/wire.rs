@@ -6,13 +6,16 @@ use super::NAME;
 use crate::base::json as parser;
 use crate::base::language::Language;
 use crate::base::limits::channels::MESSAGE_FILES;
-use crate::base::limits::channels::local::{CHATS, ID_BYTES};
+use crate::base::limits::channels::local::CHATS;
 use crate::base::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
 use crate::channels::kit::adapter::{Button, Post};
 use crate::channels::kit::names::{clean_file_name, clean_name};
 use crate::channels::kit::relayed;
 use crate::channels::kit::sink::Incoming;
 use crate::text::truncate_chars;
+
+/// Bytes of the id of a chat, a person or a message.
+const ID_BYTES: usize = 128;
 
 /// What a line means.
 #[derive(Debug, PartialEq, Eq)]

@@ -6,8 +6,10 @@
 //! <https://spec.matrix.org/latest/appendices/#identifier-grammar>
 
 use super::NAME;
-use crate::base::limits::channels::matrix::ID_BYTES;
 use crate::base::message::Address;
+
+/// Bytes of an id: of a room, a person or an event (the specification's bound).
+const ID_BYTES: usize = 255;
 
 /// Where a message goes.
 #[derive(Clone, Debug, PartialEq, Eq)]

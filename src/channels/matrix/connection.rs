@@ -16,7 +16,7 @@ use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::error::Result;
-use crate::base::limits::channels::matrix::{TOTAL, TYPING_INTERVAL, UPLOAD_BYTES};
+use crate::base::limits::channels::matrix::UPLOAD_BYTES;
 use crate::base::limits::channels::{
     BUTTON_DATA_BYTES, CALL_TIME, CHAT_INTERVAL, PATIENCE, TEST_PATIENCE, TOTAL_SPAN,
 };
@@ -29,6 +29,11 @@ use crate::channels::kit::sink::SharedSink;
 use crate::config::channels::Bot;
 use crate::net::http::Tls;
 use crate::text::markup;
+
+/// Time between two showings of "typing".
+const TYPING_INTERVAL: Duration = Duration::from_secs(10);
+/// Messages to all rooms within a second. A homeserver's own limit counts more.
+const TOTAL: usize = 10;
 
 /// Matrix, as the configuration describes it.
 pub struct Matrix {

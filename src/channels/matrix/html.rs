@@ -6,11 +6,18 @@
 
 use std::ops::Range;
 
-use crate::base::limits::channels::matrix::{
-    LINK_BYTES, PIECE_BYTES, PIECE_HTML_BYTES, PIECE_JSON_BYTES,
-};
 use crate::text::markup::split::{Limit, Unit};
 use crate::text::markup::{self, Document, Format, Level, Style};
+
+/// Bytes of one message's visible text. An event has at most 65,536 bytes, and an edit contains its text twice as it
+/// is and once as HTML.
+const PIECE_BYTES: usize = 14_000;
+/// Bytes of one message's HTML as it stands in JSON.
+const PIECE_HTML_BYTES: usize = 24_000;
+/// Bytes of one message's visible text as it stands in JSON, where quotes and newlines take two.
+const PIECE_JSON_BYTES: usize = 16_000;
+/// Bytes of a link's tag with its address; a longer one is shown as text.
+const LINK_BYTES: usize = 2048;
 
 /// Matrix's HTML as a format.
 pub struct Html;

@@ -6,8 +6,14 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::sync::Invitation;
-use crate::base::limits::channels::matrix::{INVITATIONS, STATE_BYTES, TOLD_ROOMS};
 use crate::store::state::file::{Damaged, Policy, StateFile};
+
+/// Invitations that wait to be answered; of more the oldest are forgotten.
+const INVITATIONS: usize = 16;
+/// Encrypted rooms that are remembered, so that each is told only once what to do.
+const TOLD_ROOMS: usize = 256;
+/// Bytes of the file with the place in the stream of events and the rooms that were told something.
+const STATE_BYTES: usize = 128 * 1024;
 
 /// The content of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,8 +9,14 @@ use serde_json::{Value, json};
 
 use super::address::{is_id, is_user};
 use crate::base::json::{Members, envelope_from_str};
-use crate::base::limits::channels::matrix::{MISSED_EVENTS, TIMELINE_EVENTS, TOKEN_BYTES};
 use crate::channels::kit::names;
+
+/// Events of a room in one sync. Older ones are fetched in pages.
+const TIMELINE_EVENTS: usize = 10;
+/// Events in one page of older ones.
+const MISSED_EVENTS: usize = 20;
+/// Bytes of a token for a place in the stream of events. Synapse's have less than 200.
+const TOKEN_BYTES: usize = 4096;
 
 /// The kinds of events in timelines that are of use.
 const KINDS: [&str; 5] = [

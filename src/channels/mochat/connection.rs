@@ -11,7 +11,6 @@ use super::receive::{self, ReceiverParts};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::error::Result;
-use crate::base::limits::channels::mochat::{MESSAGE_CHARS, TOTAL, TOTAL_SPAN};
 use crate::base::limits::channels::{
     CHAT_INTERVAL, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE, UPLOAD_BYTES,
 };
@@ -23,6 +22,14 @@ use crate::channels::kit::service::Making;
 use crate::channels::kit::sink::SharedSink;
 use crate::text::markup::split::{Limit, Unit};
 use crate::text::markup::{self, Plain};
+use std::time::Duration;
+
+/// Characters of one message. MoChat names no limit; a few screens are read at once.
+const MESSAGE_CHARS: usize = 4000;
+/// Messages to all chats in [`TOTAL_SPAN`].
+const TOTAL: usize = 10;
+/// See [`TOTAL`].
+const TOTAL_SPAN: Duration = Duration::from_secs(1);
 
 /// How a message is measured.
 const PLAIN: Plain = Plain(Limit {

@@ -6,13 +6,17 @@ use serde_json::Value;
 use super::NAME;
 use crate::base::json;
 use crate::base::language::Language;
-use crate::base::limits::channels::mochat::{CONTENT_BYTES, ID_BYTES};
 use crate::base::message::{Address, Envelope, Sender};
 use crate::channels::kit::names;
 use crate::channels::kit::relayed;
 use crate::channels::kit::sink::Incoming;
 use crate::config::schema::GroupPolicy;
 use crate::text::truncate_bytes;
+
+/// Bytes of an id.
+const ID_BYTES: usize = 128;
+/// Bytes of a person's text.
+const CONTENT_BYTES: usize = 256 * 1024;
 
 /// How the ids of sessions begin; all others are panels.
 const SESSION: &str = "session_";

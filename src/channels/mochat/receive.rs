@@ -13,9 +13,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::Error;
 use crate::base::json;
-use crate::base::limits::channels::mochat::{
-    MESSAGES, PANEL_LOOK, POLL_INTERVAL, REFRESH, STATE_BYTES, TARGETS, WATCH_MS_MIN,
-};
+use crate::base::limits::channels::mochat::TARGETS;
 use crate::base::limits::channels::{CALL_TIME, INBOX_BACKOFF, PATIENCE};
 use crate::channels::kit::adapter::Failure;
 use crate::channels::kit::health::Task;
@@ -24,6 +22,19 @@ use crate::channels::kit::sink::{Incoming, SharedSink};
 use crate::channels::kit::stream::backoff::Backoff;
 use crate::store::state::{Damaged, Policy, StateFile};
 use crate::sys::memory;
+
+/// Messages that are asked for at once.
+const MESSAGES: usize = 100;
+/// How often the lists of sessions and panels are looked at where all are followed.
+const REFRESH: Duration = Duration::from_secs(30);
+/// How often each panel is looked at: the server tells nothing new of panels by itself.
+const PANEL_LOOK: Duration = Duration::from_secs(10);
+/// The shortest time in milliseconds that one session is waited for, where several are followed.
+const WATCH_MS_MIN: u64 = 1000;
+/// The least time between two requests that bring nothing: a server that does not wait must not be flooded.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// Bytes of the file with what was read: an entry of each target.
+const STATE_BYTES: usize = 64 * 1024;
 
 /// The file with what was read.
 const FILE: &str = "mochat.json";

@@ -16,7 +16,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::json;
-use crate::base::limits::channels::qq::{TOKEN_BYTES, TOKEN_MARGIN, TOKEN_TIMES, UPLOAD_BYTES};
+use crate::base::limits::channels::qq::UPLOAD_BYTES;
 use crate::base::limits::channels::{IDLE, JSON_LEVELS_MAX};
 use crate::base::limits::http::BODY_BYTES;
 use crate::base::secret::{Eraser, Secret};
@@ -27,6 +27,13 @@ use crate::channels::kit::rest::multipart::Form;
 use crate::config::schema::Bot;
 use crate::net::http::address::percent_encode;
 use crate::net::http::{self, Client, Method, Response, Settings, Tls, address};
+
+/// Bytes of an access token; QQ's have about 100.
+const TOKEN_BYTES: usize = 1024;
+/// How long before its end an access token is replaced: QQ gives a new one in the last minute.
+const TOKEN_MARGIN: Duration = Duration::from_secs(45);
+/// The longest and the shortest time that an access token is used; QQ's live two hours.
+const TOKEN_TIMES: (Duration, Duration) = (Duration::from_secs(5), Duration::from_hours(2));
 
 /// QQ's own servers, and those for bots that are not published.
 const API: &str = "https://api.sgroup.qq.com";

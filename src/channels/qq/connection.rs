@@ -19,10 +19,7 @@ use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::error::Result;
-use crate::base::limits::channels::qq::{
-    BUTTON_DATA_BYTES, CHOICES, LABEL_CHARS, MESSAGE_CHARS, REPLY_LOOK, ROW_BUTTONS, SEQUENCE_MAX,
-    STATE_BYTES, TOTAL, TOTAL_SPAN, UPLOAD_BYTES,
-};
+use crate::base::limits::channels::qq::UPLOAD_BYTES;
 use crate::base::limits::channels::{
     CALL_TIME, CHAT_INTERVAL, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE,
 };
@@ -41,6 +38,28 @@ use crate::sys::random;
 use crate::text::markup::split::{Limit, Unit};
 use crate::text::markup::{self, Plain};
 use crate::text::truncate_chars;
+
+/// Characters of one message. Tencent's own plugin cuts at 5000.
+const MESSAGE_CHARS: usize = 4000;
+/// Wait of a message that can only be sent as a reply, before the next look, which asks nobody. What a person writes
+/// ends it at once, unless that comes at the very moment at which the wait begins.
+const REPLY_LOOK: Duration = Duration::from_secs(20);
+/// How often another message is taken to reply to, within one sending.
+const CHOICES: usize = 6;
+/// The largest `msg_seq`. QQ documents none; its own plugin stays below 65,536.
+const SEQUENCE_MAX: u64 = 65_535;
+/// Bytes of the file with the messages to reply to: ids have about 100 bytes.
+const STATE_BYTES: usize = 128 * 1024;
+/// Bytes of a button's data.
+const BUTTON_DATA_BYTES: usize = 100;
+/// Characters of a button's label.
+const LABEL_CHARS: usize = 20;
+/// Buttons in a row, and rows.
+const ROW_BUTTONS: usize = 5;
+/// Messages to all chats in [`TOTAL_SPAN`].
+const TOTAL: usize = 20;
+/// See [`TOTAL`].
+const TOTAL_SPAN: Duration = Duration::from_secs(1);
 
 /// The file with the session and the messages that can be replied to.
 const FILE: &str = "qq.json";

@@ -18,7 +18,6 @@ use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::Error;
-use crate::base::limits::channels::qq::STEADY;
 use crate::base::limits::channels::{
     CALL_TIME, FILE_TRIES, FIRST_WAIT, IDLE, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE,
     PRESS_PATIENCE,
@@ -33,6 +32,9 @@ use crate::config::schema::Bot;
 use crate::net::http::websocket::{Received, Websocket};
 use crate::net::http::{Settings, Tls};
 use crate::sys::{memory, random};
+
+/// A connection to the gateway that was shorter counts as a failure: the next one waits longer.
+const STEADY: Duration = Duration::from_secs(60);
 
 /// Closes a connection so that the session can be resumed.
 const CLOSE_AND_RESUME: u16 = 4000;

@@ -9,7 +9,17 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::place::Place;
-use crate::base::limits::channels::qq::{CHAT_MESSAGES, CHATS, KEYS, NO_ACTIVE_MS, REPLIES};
+
+/// Replies to one message of a person: QQ takes five.
+const REPLIES: u32 = 5;
+/// Messages of a chat that are remembered to reply to. Four take 20 replies.
+const CHAT_MESSAGES: usize = 4;
+/// Chats whose messages are remembered to reply to; the one that was silent the longest is forgotten.
+const CHATS: usize = 64;
+/// Sent pieces of which it is remembered what they replied to, so that a repetition is recognised by QQ.
+const KEYS: usize = 32;
+/// How long no message is tried that replies to nothing, once QQ has refused one in a chat.
+const NO_ACTIVE_MS: i64 = 60 * 60 * 1000;
 
 /// A message of a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -15,10 +15,7 @@ use super::{NAME, is_id};
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::json::Members;
-use crate::base::limits::channels::slack::{
-    EDIT_UNITS, LABEL_CHARS, MISSED_MESSAGES, ROW_BUTTONS, ROWS, SENT_MESSAGES, SHORT_WAIT,
-    URL_BYTES,
-};
+use crate::base::limits::channels::slack::{EDIT_UNITS, URL_BYTES};
 use crate::base::limits::channels::{IDLE, LONGEST_WAIT, USUAL_WAIT};
 use crate::base::limits::http::BODY_BYTES;
 use crate::base::secret::{Eraser, Secret};
@@ -29,6 +26,19 @@ use crate::text::markup::split::{Limit, Unit};
 use crate::text::truncate_chars;
 
 use super::mrkdwn::{escape, sections};
+
+/// Characters of a button's label.
+const LABEL_CHARS: usize = 75;
+/// Buttons in one row; a block takes 25, of which five are beside each other.
+const ROW_BUTTONS: usize = 5;
+/// Rows of buttons; a message takes 50 blocks.
+const ROWS: usize = 20;
+/// The longest wait for a rate limit that holds a delivering thread; what takes longer is tried again.
+const SHORT_WAIT: Duration = Duration::from_secs(1);
+/// Messages of a chat or a thread asked for at once; Slack recommends at most 200.
+const MISSED_MESSAGES: usize = 100;
+/// Messages among which one is looked for that may have been sent.
+const SENT_MESSAGES: usize = 50;
 
 /// Where files are, besides the host of the API.
 const FILE_HOST: &str = ".slack.com";

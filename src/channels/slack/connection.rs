@@ -17,7 +17,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::json::Members;
-use crate::base::limits::channels::slack::{BUTTON_DATA_BYTES, EDIT_INTERVAL, SENT_PAGES, TOTAL};
+use crate::base::limits::channels::slack::BUTTON_DATA_BYTES;
 use crate::base::limits::channels::{
     CALL_TIME, CHAT_INTERVAL, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE, TOTAL_SPAN, UPLOAD_BYTES,
 };
@@ -31,6 +31,13 @@ use crate::channels::kit::service::Making;
 use crate::channels::kit::sink::SharedSink;
 use crate::net::http::Tls;
 use crate::text::markup;
+
+/// Messages to all chats within a second: Slack allows several hundred a minute.
+const TOTAL: usize = 4;
+/// The least time between two edits of a message: Slack allows 50 edits a minute.
+const EDIT_INTERVAL: Duration = Duration::from_millis(1500);
+/// Pages of a thread, whose oldest messages come first, in which it is looked for.
+const SENT_PAGES: u32 = 4;
 
 /// The names of emoji that are likely as a reaction, which Slack knows by their names only.
 const EMOJI: [(&str, &str); 14] = [

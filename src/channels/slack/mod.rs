@@ -18,6 +18,9 @@ pub use connection::Slack;
 use super::kit::service::{Need, Service};
 use crate::config::channels::Bot;
 
+/// Bytes of an id of Slack's; they have eleven characters.
+const ID_BYTES: usize = 32;
+
 /// The channel's name in addresses.
 pub const NAME: &str = "slack";
 
@@ -64,7 +67,7 @@ fn check(bot: &Bot) -> Option<&'static str> {
 
 /// Whether a text can be an id of Slack's: it becomes a part of a request.
 fn is_id(text: &str) -> bool {
-    let fits = (2..=crate::base::limits::channels::slack::ID_BYTES).contains(&text.len());
+    let fits = (2..=ID_BYTES).contains(&text.len());
     fits && text
         .bytes()
         .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())

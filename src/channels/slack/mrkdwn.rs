@@ -9,9 +9,18 @@ mod tests;
 
 use std::ops::Range;
 
-use crate::base::limits::channels::slack::{EDIT_UNITS, LINK_CHARS, MESSAGE_UNITS, SECTION_UNITS};
+use crate::base::limits::channels::slack::EDIT_UNITS;
 use crate::text::markup::split::{Limit, Unit};
 use crate::text::markup::{Document, Format, Level, Style, has_scheme};
+
+/// UTF-16 units of one message with its escapes: what people can write in one themselves, and what its blocks take
+/// together. Slack would take 40,000 of a text, and cuts off the rest. <https://docs.slack.dev/reference/methods/chat.postMessage>
+const MESSAGE_UNITS: usize = 12_000;
+/// Those of one block of text, of which a message with buttons has several.
+/// <https://docs.slack.dev/reference/block-kit/blocks/section-block>
+const SECTION_UNITS: usize = 3000;
+/// Characters of a link's address in a message, so that one message holds it with its words.
+const LINK_CHARS: usize = 1000;
 
 /// Makes an edge of a word where there is none.
 const ZERO_WIDTH_SPACE: char = '\u{200b}';

@@ -25,9 +25,6 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::Error;
 use crate::base::json::Members;
-use crate::base::limits::channels::slack::{
-    MENTIONS, NAME_PATIENCE, OLD_TIME, PEOPLE, STEADY, TURN_TIME, WAITING_FRAMES,
-};
 use crate::base::limits::channels::{
     CALL_TIME, FIRST_WAIT, IDLE, INBOX_BACKOFF, MISSED_TIME, MISSED_TURN, PATIENCE, PRESS_PATIENCE,
 };
@@ -41,6 +38,21 @@ use crate::channels::kit::texts::no_access;
 use crate::net::http::websocket::{Received, Websocket};
 use crate::net::http::{Settings, Tls};
 use crate::sys::memory;
+
+/// A connection that was shorter counts as a failure: the next one waits longer.
+const STEADY: Duration = Duration::from_secs(60);
+/// How long a connection that was replaced is still listened to: presses are sent once, to any of both.
+const OLD_TIME: Duration = Duration::from_secs(15);
+/// While there are two connections, how long each is listened to at a time.
+const TURN_TIME: Duration = Duration::from_millis(100);
+/// People whose names are remembered; a workspace of a family or a team has fewer.
+const PEOPLE: usize = 64;
+/// Names that are looked up for one message; further ones stay ids.
+const MENTIONS: usize = 8;
+/// How long a name may take to be looked up: Slack repeats an event that is not confirmed within 3 s.
+const NAME_PATIENCE: Duration = Duration::from_secs(2);
+/// Events that are received and wait while missed messages are fetched. The rest waits in the connection.
+const WAITING_FRAMES: usize = 64;
 
 /// Closes a connection.
 const CLOSE: u16 = 1000;

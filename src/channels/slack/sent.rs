@@ -6,9 +6,15 @@
 
 use std::collections::VecDeque;
 
-use crate::base::limits::channels::slack::{OPEN_UPLOADS, PRIVATE_CHATS, SETTLED};
 use crate::base::message::Address;
 use crate::base::sync::Mutex;
+
+/// Chats of which it is known that nothing is in doubt.
+const SETTLED: usize = 64;
+/// Files that are uploaded, and not known to be shown.
+const OPEN_UPLOADS: usize = 16;
+/// Private chats that are remembered by their people.
+const PRIVATE_CHATS: usize = 16;
 
 /// See the module.
 #[derive(Debug, Default)]

@@ -13,9 +13,8 @@ use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::channels::{
-    BUTTON_DATA_BYTES, CALL_TIME, CHAT_INTERVAL, DOWNLOAD_BYTES, GROUP_MESSAGES, GROUP_SPAN,
-    PATIENCE, PHOTO_BYTES, TEST_PATIENCE, TOTAL_MESSAGES, TOTAL_SPAN, TYPING_INTERVAL,
-    UPLOAD_BYTES,
+    BUTTON_DATA_BYTES, CALL_TIME, CHAT_INTERVAL, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE,
+    TOTAL_SPAN, UPLOAD_BYTES,
 };
 use crate::base::message::Address;
 use crate::channels::kit::adapter::{
@@ -26,6 +25,17 @@ use crate::channels::kit::sink::SharedSink;
 use crate::config::schema;
 use crate::net::http::Tls;
 use crate::text::markup;
+
+/// Messages to one group within [`GROUP_SPAN`].
+const GROUP_MESSAGES: usize = 20;
+/// See [`GROUP_MESSAGES`].
+const GROUP_SPAN: Duration = Duration::from_secs(60);
+/// Messages to all chats within [`TOTAL_SPAN`].
+const TOTAL_MESSAGES: usize = 30;
+/// How often "typing" is shown, which Telegram takes away after five seconds.
+const TYPING_INTERVAL: Duration = Duration::from_secs(4);
+/// Bytes of a picture that is sent as one; a larger one goes as a file.
+const PHOTO_BYTES: u64 = 10 * 1024 * 1024;
 
 /// The endings of pictures that Telegram shows as such.
 const PHOTO_ENDINGS: [&str; 4] = ["jpg", "jpeg", "png", "webp"];

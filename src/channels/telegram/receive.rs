@@ -15,8 +15,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::Error;
 use crate::base::limits::channels::{
-    ALBUM_LOOKS, ALBUM_WAIT, INBOX_BACKOFF, LONG_POLL, OFFSET_AGE, PATIENCE, POLL_INTERVAL,
-    PRESS_PATIENCE, UPDATES_AT_ONCE,
+    INBOX_BACKOFF, PATIENCE, POLL_INTERVAL, PRESS_PATIENCE, UPDATES_AT_ONCE,
 };
 use crate::base::message::Address;
 use crate::channels::kit::health::Task;
@@ -26,6 +25,15 @@ use crate::channels::kit::texts::set_aside;
 use crate::config::schema::Bot;
 use crate::net::http::Tls;
 use crate::sys::memory;
+
+/// How long a long poll waits for something to happen; Telegram allows 50 s.
+const LONG_POLL: Duration = Duration::from_secs(50);
+/// Age of the newest update whose number still counts; after a week Telegram takes another one.
+const OFFSET_AGE: Duration = Duration::from_hours(6 * 24);
+/// How long the rest of an album is waited for, each time more of it has come.
+const ALBUM_WAIT: Duration = Duration::from_millis(500);
+/// How often that is done; an album has at most ten parts.
+const ALBUM_LOOKS: u32 = 10;
 
 /// What a receiver is made of.
 pub(super) struct ReceiverParts<'a> {

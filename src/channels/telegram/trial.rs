@@ -13,10 +13,14 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::channels::{SET_ASIDE_BYTES, SET_ASIDE_FILES};
 use crate::sys::file;
 use crate::sys::process::crash::{self, MARK, MARK_AT};
 use crate::text::truncate_bytes;
+
+/// Files of updates that crashed the program and were set aside. One is enough to find the bug.
+const SET_ASIDE_FILES: usize = 8;
+/// Bytes of such a file; a long message with its entities has 30 kB.
+const SET_ASIDE_BYTES: usize = 64 * 1024;
 
 /// The updates of this run and the one before.
 #[derive(Default)]

@@ -15,7 +15,6 @@ use super::{NAME, event, frame};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
-use crate::base::limits::channels::whatsapp::{CHAT_INTERVAL, SEND_TIME, TOTAL, TOTAL_SPAN};
 use crate::base::limits::channels::{CALL_TIME, DOWNLOAD_BYTES, UPLOAD_BYTES};
 use crate::base::message::Address;
 use crate::channels::kit::adapter::{
@@ -26,6 +25,16 @@ use crate::channels::kit::sink::SharedSink;
 use crate::config::schema::Bot;
 use crate::net::http::Tls;
 use crate::text::markup;
+use std::time::Duration;
+
+/// Time in which a message has to be sent. The bridge answers once WhatsApp has it.
+const SEND_TIME: Duration = Duration::from_secs(45);
+/// Time between two messages to one chat. WhatsApp blocks numbers that write faster than people do.
+const CHAT_INTERVAL: Duration = Duration::from_secs(1);
+/// Messages to all chats in [`TOTAL_SPAN`].
+const TOTAL: usize = 20;
+/// See [`TOTAL`].
+const TOTAL_SPAN: Duration = Duration::from_secs(60);
 
 /// WhatsApp, as the configuration describes it.
 pub struct WhatsApp {

@@ -11,10 +11,17 @@ use serde_json::{Value, json};
 
 use crate::base::json;
 use crate::base::limits::channels::JSON_LEVELS_MAX;
-use crate::base::limits::channels::whatsapp::{CONTENT_BYTES, FILES, ID_BYTES, QR_BYTES};
+use crate::base::limits::channels::whatsapp::QR_BYTES;
 use crate::base::secret::Secret;
 use crate::channels::kit::relayed::has_mark;
 use crate::text::{one_line, truncate_bytes};
+
+/// Bytes of an id, an address or a status that the bridge sends; none is longer than a hundred.
+const ID_BYTES: usize = 256;
+/// Bytes of a person's text; WhatsApp takes 65,536 characters of up to four bytes.
+const CONTENT_BYTES: usize = 256 * 1024;
+/// Files of one message; the bridge delivers one.
+const FILES: usize = 8;
 
 /// The code with which the bridge closes when the token is wrong or missing.
 pub const WRONG_TOKEN: u16 = 4003;

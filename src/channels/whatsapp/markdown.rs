@@ -7,9 +7,11 @@
 
 use std::ops::Range;
 
-use crate::base::limits::channels::whatsapp::MESSAGE_CHARS;
 use crate::text::markup::split::{Limit, Unit};
 use crate::text::markup::{Document, Format, Level, Style};
+
+/// Characters of one message. WhatsApp takes 65,536, but folds what is longer than a few screens.
+const MESSAGE_CHARS: usize = 4096;
 
 /// Separates a mark from its word.
 const ZERO_WIDTH_SPACE: char = '\u{200b}';

@@ -15,7 +15,7 @@ use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::Error;
-use crate::base::limits::channels::whatsapp::{ANSWER_TIME, LOOK, STATE_BYTES, STEADY};
+use crate::base::limits::channels::whatsapp::ANSWER_TIME;
 use crate::base::limits::channels::{CALL_TIME, INBOX_BACKOFF, PATIENCE};
 use crate::channels::kit::adapter::Failure;
 use crate::channels::kit::health::Task;
@@ -26,6 +26,13 @@ use crate::config::schema::Bot;
 use crate::net::http::Tls;
 use crate::store::state::{Damaged, Policy, StateFile};
 use crate::sys::memory;
+
+/// The longest silence of the bridge before it is asked whether it still answers.
+const LOOK: Duration = Duration::from_secs(60);
+/// A connection to the bridge that was shorter counts as a failure: the next one waits longer.
+const STEADY: Duration = Duration::from_secs(60);
+/// Bytes of the file with the time of the newest message.
+const STATE_BYTES: usize = 4096;
 
 /// The file with the time of the newest message.
 const FILE: &str = "whatsapp.json";

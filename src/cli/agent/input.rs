@@ -4,12 +4,18 @@ use std::io::{self, Read};
 use std::os::fd::AsFd;
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::cli::{INPUT_BLOCK_BYTES, INPUT_PATIENCE};
 use crate::cli::agent::texts;
 use crate::cli::sessions::size;
 use crate::cli::terminal::print;
 use crate::sys::process::readable;
 use crate::tools::FileType;
+use std::time::Duration;
+
+/// Bytes of such a text that are read at a time.
+const INPUT_BLOCK_BYTES: usize = 16 * 1024;
+/// How long a pipe beside a question may stay silent until the person is told that it is read: less
+/// than a slow command needs for its first line, and too long to stare at nothing.
+const INPUT_PATIENCE: Duration = Duration::from_secs(3);
 
 /// What was read of a text.
 #[derive(Debug, Default, PartialEq, Eq)]

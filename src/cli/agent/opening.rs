@@ -5,10 +5,14 @@ use std::path::Path;
 use super::texts;
 use crate::base::clock::Clock;
 use crate::base::error::Result;
-use crate::base::limits::cli::{QUESTIONS_KEPT, WINDOWS};
 use crate::base::message::SessionKey;
 use crate::cli::terminal::print;
 use crate::store::session::{Session, Settings, store};
+
+/// Conversations of single questions that are kept, for `--resume` and `sessions show`.
+const QUESTIONS_KEPT: usize = 50;
+/// Windows on one conversation, each with its own: `default`, `default-2`, …
+const WINDOWS: usize = 20;
 
 /// The conversation of a window without `--session`.
 const DEFAULT: &str = "default";

@@ -9,7 +9,7 @@ use super::texts;
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::limits::chat::IMAGE_BYTES;
-use crate::base::limits::cli::{ATTACHED_BYTES, ATTACHED_FILES, INLINED_BYTES, SNIFFED_BYTES};
+use crate::base::limits::cli::INLINED_BYTES;
 use crate::base::message::{Attachment, Envelope, Media, SessionKey};
 use crate::channels::intake::new_received_file;
 use crate::cli::sessions::size;
@@ -17,6 +17,14 @@ use crate::cli::terminal::print;
 use crate::sandbox::files::Workspace;
 use crate::sys;
 use crate::tools::FileType;
+
+/// Files that can be attached to a question.
+const ATTACHED_FILES: usize = 20;
+/// Bytes of an attached file that is neither text nor an image; it is copied to the workspace. As
+/// much as Telegram lets a bot fetch.
+const ATTACHED_BYTES: u64 = 20_000_000;
+/// Bytes at the beginning of a file by which its type is recognised.
+const SNIFFED_BYTES: u64 = 512;
 
 /// A question, with everything read that does not have to be stored.
 #[derive(Debug, Default)]

@@ -9,12 +9,15 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use super::{Planner, texts};
 use crate::base::error::Result;
 use crate::base::language::Language;
-use crate::base::limits::cli::{COLUMNS_DEFAULT, LIST_CRON_COLUMNS};
+use crate::base::limits::cli::COLUMNS_DEFAULT;
 use crate::cli::terminal::print;
 use crate::schedule::edit::find;
 use crate::schedule::show::{self, Listed};
 use crate::schedule::{Job, Phase, Run};
 use crate::text::{escape_json, reveal};
+
+/// Columns of a column in the list of jobs, but for the last one.
+const LIST_CRON_COLUMNS: usize = 28;
 
 const ENGLISH: Language = Language::English;
 

@@ -3,7 +3,6 @@
 use super::report::Row;
 use crate::base::clock::{Clock, Trust};
 use crate::base::language::Language;
-use crate::base::limits::doctor::JOBS_NAMED_MAX;
 use crate::base::zone::Zone;
 use crate::cli::cron::zone_of;
 use crate::config::{Home, Loaded};
@@ -12,6 +11,9 @@ use crate::schedule::show::{next_run, time};
 use crate::schedule::{Job, Jobs, Schedule, Store};
 use crate::store::state::KnownTime;
 use crate::text::count_of;
+
+/// Jobs that are named in a finding.
+const JOBS_NAMED_MAX: usize = 5;
 
 /// The jobs; nothing when there are none.
 pub fn jobs(home: &Home, loaded: &Loaded) -> Option<Row> {

@@ -9,7 +9,6 @@ use super::report::Row;
 use super::sandbox::describe;
 use crate::base::clock::{Clock, Reason, Trust};
 use crate::base::error::Result;
-use crate::base::limits::doctor as limits;
 use crate::cli::Context;
 use crate::cli::compose::{check_agents, check_workspace, exec_of, models_of};
 use crate::cli::config::installation;
@@ -23,6 +22,11 @@ use crate::config::{Home, Loaded};
 use crate::store::state::KnownTime;
 use crate::sys::file;
 use crate::update::key::PublicKey;
+
+/// Free bytes of the disk below which a journal may soon not be written.
+const FREE_BYTES: u64 = 16 * 1024 * 1024;
+/// Free bytes below which it is time to tidy up: some weeks of conversations with files.
+const FREE_BYTES_COMFORTABLE: u64 = 256 * 1024 * 1024;
 
 /// The configuration, which could be loaded.
 pub fn config(context: &Context, loaded: &Loaded) -> Result<Row> {
@@ -133,12 +137,12 @@ fn try_to_write(folder: &Path) -> Result<()> {
 fn space(place: &Path, free: u64) -> Row {
     let text = format!("{} is writable, {} free", place.display(), size(free));
     let tidy = "`du -h --max-depth=2` shows what takes the space";
-    if free < limits::FREE_BYTES {
+    if free < FREE_BYTES {
         Row::failed(
             "disk",
             format!("{text}, which is too little for a conversation. {tidy}"),
         )
-    } else if free < limits::FREE_BYTES_COMFORTABLE {
+    } else if free < FREE_BYTES_COMFORTABLE {
         Row::warning("disk", format!("{text}. {tidy}"))
     } else {
         Row::ok("disk", text)

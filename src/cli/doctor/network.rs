@@ -8,7 +8,6 @@ use super::report::{Report, Row};
 use crate::base::cancel::Cancel;
 use crate::base::chat::Fault;
 use crate::base::error::{Error, Result};
-use crate::base::limits::doctor as limits;
 use crate::channels::kit::adapter::Failure;
 use crate::channels::kit::service::Service;
 use crate::channels::table;
@@ -25,6 +24,13 @@ use crate::models::signin::{CAVEAT, SignIn};
 use crate::models::table::{OFFLINE, known};
 use crate::net::http::{Tls, look_up};
 use crate::text::grouped;
+
+/// How long a name may take to be resolved. What takes longer is felt in every conversation.
+const LOOKUP_TIME: Duration = Duration::from_secs(5);
+/// How long a server may take, from the connection to the end of its answer.
+const SERVER_TIME: Duration = Duration::from_secs(8);
+/// Stack of the thread that waits for that time; it does nothing else.
+const TIMER_STACK_BYTES: usize = 64 * 1024;
 
 /// The checks to run.
 pub struct Examination {
@@ -167,7 +173,7 @@ impl Examination {
             report.add(Row::ok("dns", "the proxy resolves names"))?;
             return Ok(true);
         }
-        let row = match look_up(url, limits::LOOKUP_TIME, cancel) {
+        let row = match look_up(url, LOOKUP_TIME, cancel) {
             Err(Error::Stopped) => return Err(Error::Stopped),
             Err(error @ Error::Config(_)) => Row::failed("dns", error.to_string()),
             Err(_) => Row::failed(
@@ -187,7 +193,7 @@ impl Examination {
     }
 
     fn model(&self, route: &Route, cancel: &Cancel) -> Result<Row> {
-        let (answer, is_late) = within(limits::SERVER_TIME, cancel, |cancel| {
+        let (answer, is_late) = within(SERVER_TIME, cancel, |cancel| {
             offers::list(&self.tls, route, cancel)
         });
         match answer {
@@ -199,7 +205,7 @@ impl Examination {
 
     /// Whether a server of one's own gives the model a window that is large enough.
     fn window(&self, route: &Route, cancel: &Cancel) -> Option<Row> {
-        let (window, _) = within(limits::SERVER_TIME, cancel, |cancel| {
+        let (window, _) = within(SERVER_TIME, cancel, |cancel| {
             ask_window(&self.tls, route, cancel)
         });
         let window = window?;
@@ -220,9 +226,7 @@ impl Examination {
 
     fn channel(&self, service: &Service, bot: &Bot, cancel: &Cancel) -> Result<Row> {
         let adapter = service.adapter(bot.clone(), &self.tls, self.state.clone());
-        let (answer, is_late) = within(limits::SERVER_TIME, cancel, |cancel| {
-            adapter.identify(cancel)
-        });
+        let (answer, is_late) = within(SERVER_TIME, cancel, |cancel| adapter.identify(cancel));
         Ok(match answer {
             Ok(name) => Row::ok(service.name, format!("the bot is {name}")),
             Err(Failure::Stopped) if is_late => match bot.api_base.is_empty() {
@@ -289,7 +293,7 @@ fn model_row(route: &Route, answer: Result<Offers, ListError>) -> Row {
 }
 
 fn late(name: &'static str, url: &str) -> Row {
-    let seconds = limits::SERVER_TIME.as_secs();
+    let seconds = SERVER_TIME.as_secs();
     let text = format!(
         "{} did not answer within {seconds} s. Check the address, your network and firewall",
         host(url)
@@ -314,7 +318,7 @@ fn within<T>(time: Duration, cancel: &Cancel, work: impl FnOnce(&Cancel) -> T) -
     // If no thread can be started, the work's own time limits apply.
     let timer = thread::Builder::new()
         .name("timer".to_owned())
-        .stack_size(limits::TIMER_STACK_BYTES)
+        .stack_size(TIMER_STACK_BYTES)
         .spawn(move || {
             let is_late = !timer.wait(time);
             timer.cancel();

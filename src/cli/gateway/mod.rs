@@ -19,7 +19,6 @@ use super::update;
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::{Error, Exit, Result};
 use crate::base::limits::cancel::POLL;
-use crate::base::limits::gateway::LOCK_TIME;
 use crate::base::message::SessionKey;
 use crate::base::sync::Mutex;
 use crate::board::Board;
@@ -44,6 +43,11 @@ use crate::sys;
 use crate::sys::notify::Notifier;
 use crate::update::{Staged, current};
 use reload::Reloader;
+use std::time::Duration;
+
+/// How long a gateway that starts waits for the lock of the home: a `peacrab send` has it for an
+/// instant.
+const LOCK_TIME: Duration = Duration::from_secs(3);
 
 /// `peacrab gateway`
 #[derive(Debug, Args)]

@@ -13,7 +13,6 @@ use super::terminal::interrupt::Foreground;
 use super::terminal::{form, mode, print};
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Exit, Result};
-use crate::base::limits::signin::PASTES_MAX;
 use crate::config::Loaded;
 use crate::models::route::is_auto;
 use crate::models::signin::codex::{self, NotEnded};
@@ -21,6 +20,9 @@ use crate::models::signin::copilot::Device;
 use crate::models::signin::{Service, SignIn};
 use crate::models::table::{find, known};
 use crate::text::one_line;
+
+/// Pieces in which an address may be pasted: a terminal cuts long lines.
+const PASTES_MAX: usize = 20;
 
 const AFTER_HELP: &str = "\
 A sign-in may stop working any day, the provider decides. Everybody who may talk with the

@@ -12,7 +12,6 @@ use crate::base::cancel::Cancel;
 use crate::base::chat::{Effect, ToolCall, ToolResult};
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::{Error, Exit, Result};
-use crate::base::limits::mcp::RESULT_CHARS;
 use crate::cli::Context;
 use crate::cli::compose::open_workspace;
 use crate::cli::terminal::interrupt::Foreground;
@@ -23,6 +22,9 @@ use crate::tools::mcp::Mcp;
 use crate::tools::mcp::client::servers::Listing;
 use crate::tools::unmarked;
 use crate::tools::{ADVICE, Caller, Toolbox};
+
+/// Characters of a result that `peacrab mcp call` prints; the rest goes to a file.
+const RESULT_CHARS: usize = 200_000;
 
 /// How long a server is waited for without a word.
 const QUIET_TIME: Duration = Duration::from_secs(5);

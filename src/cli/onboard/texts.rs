@@ -4,11 +4,13 @@ use std::path::Path;
 
 use super::outside::Question;
 use crate::agent::introduction;
-use crate::base::limits::cli::LIST_COLUMNS;
 use crate::channels::kit::service::{Need, Service};
 use crate::models::signin::CAVEAT;
 use crate::models::table::{PROVIDERS, list_names};
 use crate::text::count_of;
+
+/// Columns of a list of names in a question: a line of 80 with a margin.
+const LIST_COLUMNS: usize = 76;
 
 /// Before the first question.
 pub fn introduction(home: &Path) -> String {

@@ -15,8 +15,6 @@ use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Exit, Result};
 use crate::base::limits::cancel::POLL;
 use crate::base::limits::channels::UPLOAD_BYTES;
-use crate::base::limits::cli::SEND_INPUT_BYTES;
-use crate::base::limits::gateway::SEND_LOCK_TIME;
 use crate::base::limits::tools::{FILES_SENT, SHELL_CHARS};
 use crate::base::message::{Address, NAME_MARK, OutgoingMessage, Writer};
 use crate::channels::{table, telegram};
@@ -28,6 +26,12 @@ use crate::store::outbox::Outbox;
 use crate::store::state::LastChat;
 use crate::sys;
 use crate::text::markup;
+use std::time::Duration;
+
+/// How long a `peacrab send` waits for a gateway that starts or ends: some seconds on a board.
+const SEND_LOCK_TIME: Duration = Duration::from_secs(15);
+/// Bytes of a text on standard input that `peacrab send` takes: more is a file to attach.
+const SEND_INPUT_BYTES: u64 = 4 * 1024 * 1024;
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -8,7 +8,6 @@ use super::{confirm, texts};
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Exit, Result};
 use crate::base::limits::cli::LINE_CHARS;
-use crate::base::limits::skills::{ARCHIVE_BYTES, FILES_SHOWN, SERVER_TIME};
 use crate::cli::Context;
 use crate::cli::compose::tls;
 use crate::cli::terminal::print;
@@ -20,6 +19,14 @@ use crate::text::{ellipsize_chars, reveal};
 use crate::tools::skills::manifest::Manifest;
 use crate::tools::skills::package::{File, Package};
 use crate::tools::skills::{FILE, Skills, built_in, is_proper_name};
+use std::time::Duration;
+
+/// Bytes of an archive. It may have more than one skill.
+const ARCHIVE_BYTES: usize = 8 * 1024 * 1024;
+/// Files of a skill that are named before it is installed.
+const FILES_SHOWN: usize = 40;
+/// How long a server may take until a skill begins to come, and how long it may pause.
+const SERVER_TIME: Duration = Duration::from_secs(20);
 
 /// `peacrab skills install …`
 #[derive(Debug, Args)]

@@ -13,11 +13,16 @@ use crate::base::clock::Stopwatch;
 use crate::base::language::Language;
 use crate::base::limits::agent::ANSWER_TIME;
 use crate::base::limits::cancel::POLL;
-use crate::base::limits::cli::{ANSWER_BYTES, COMMAND_CHARS, COMMAND_LINES, LINE_CHARS};
+use crate::base::limits::cli::{ANSWER_BYTES, LINE_CHARS};
 use crate::channels::delivery::{describe_hidden, describe_rest, reveal_influence};
 use crate::channels::kit::texts::approve;
 use crate::text::{count_hidden, ends_of, grouped, looks_latin, reveal, reveal_name};
 use crate::tools::commands::texts::describe_risk;
+
+/// Characters of a command in the question about it.
+const COMMAND_CHARS: usize = 4000;
+/// Lines of its beginning and its end.
+const COMMAND_LINES: (usize, usize) = (30, 10);
 
 /// Shows the question and waits for y, a or n. Anything else denies it, and so does no answer in time.
 pub fn ask(question: &Question, cancel: &Cancel) -> Answer {

@@ -7,8 +7,15 @@ use std::sync::Arc;
 use super::{print, texts};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
-use crate::base::limits::mcp::{REDIRECT_BYTES, REDIRECT_PAUSE, REDIRECT_TIME};
 use crate::base::sync::Mutex;
+use std::time::Duration;
+
+/// Bytes of the first line of a browser's request at the end of a login.
+const REDIRECT_BYTES: u64 = 16 * 1024;
+/// How often it is looked whether the browser has come.
+const REDIRECT_PAUSE: Duration = Duration::from_millis(200);
+/// How long the browser is waited for.
+const REDIRECT_TIME: Duration = Duration::from_secs(600);
 
 /// How the request of the browser looks that ends a login.
 pub struct End {

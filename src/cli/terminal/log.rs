@@ -14,11 +14,13 @@ use tracing::{Event, Level, Metadata, Subscriber};
 
 use super::print;
 use crate::base::clock::Clock;
-use crate::base::limits::cli as limits;
 use crate::base::secret::Eraser;
 use crate::base::sync::Mutex;
 use crate::config::schema::{LogFormat, LogLevel};
 use crate::text::{ellipsize_bytes, escape_json, is_invisible};
+
+/// Bytes of a value in a log line; the number of values is that in the source.
+const LOG_VALUE_BYTES: usize = 1024;
 
 /// How a line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,7 +164,7 @@ impl Fields<'_> {
     fn keep(&mut self, field: &Field, value: &str) {
         // First the secrets, then the cut: half a key is still half a key.
         let clean = self.filter.eraser.clean(value);
-        let kept = ellipsize_bytes(&clean, limits::LOG_VALUE_BYTES).into_owned();
+        let kept = ellipsize_bytes(&clean, LOG_VALUE_BYTES).into_owned();
         match field.name() {
             "message" => self.message = kept,
             name => drop(self.rest.insert(name.to_owned(), kept.into())),
@@ -260,11 +262,11 @@ mod tests {
             logged(Form::Text, LevelFilter::ERROR, || tracing::warn!("no")),
             ""
         );
-        let long = "é".repeat(limits::LOG_VALUE_BYTES);
+        let long = "é".repeat(LOG_VALUE_BYTES);
         let line = logged(Form::Journal, LevelFilter::INFO, || {
             tracing::info!("{long}")
         });
-        assert!(line.len() < limits::LOG_VALUE_BYTES + 100 && line.ends_with("…\n"));
+        assert!(line.len() < LOG_VALUE_BYTES + 100 && line.ends_with("…\n"));
     }
 
     #[test]

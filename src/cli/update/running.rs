@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::Result;
-use crate::base::limits::update as limits;
 use crate::cli::Context;
 use crate::cli::service::{self, Scope, manager};
 use crate::gateway::control::{self, Request, RunInfo};
@@ -13,6 +12,15 @@ use crate::sys;
 use crate::update::Version;
 
 use super::texts;
+use std::time::Duration;
+
+/// How long a new version may take until it is ready: 3 s on a fast board, 20 s on a slow one that
+/// has interrupted turns to read.
+const READY_TIME: Duration = Duration::from_secs(60);
+/// How often it is looked whether it is. Each look may start systemctl.
+const READY_LOOK: Duration = Duration::from_millis(500);
+/// Lines of the log that are shown when a new version did not become ready.
+const LOG_LINES: usize = 8;
 
 /// What restarts the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,13 +135,13 @@ impl Running {
         };
         restarted.map_err(|not_done| format!("{}: {}", not_done.command, not_done.why))?;
         let watch = Stopwatch::start();
-        while watch.elapsed() < limits::READY_TIME {
+        while watch.elapsed() < READY_TIME {
             if self.is_ready(version)? {
                 return Ok(());
             }
-            Cancel::new().wait(limits::READY_LOOK);
+            Cancel::new().wait(READY_LOOK);
         }
-        Err(texts::not_ready(limits::READY_TIME.as_secs()))
+        Err(texts::not_ready(READY_TIME.as_secs()))
     }
 
     fn is_ready(&mut self, version: Version) -> Result<bool, String> {
@@ -166,7 +174,7 @@ impl Running {
 
     /// The last lines of its log; empty where the system does not keep it.
     pub fn log(&self) -> String {
-        let lines = limits::LOG_LINES.to_string();
+        let lines = LOG_LINES.to_string();
         let own: &[&str] = match self.manager {
             Manager::Systemd(Scope::System) => &[],
             Manager::Systemd(Scope::User) => &["--user"],

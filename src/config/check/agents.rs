@@ -7,13 +7,19 @@ use serde_json::{Map, Value};
 
 use super::{describe_value, plainly, problem as problem_of_value, safe_path};
 use crate::base::error::{Error, Result};
-use crate::base::limits::config::{AGENT_ID_BYTES, AGENTS, BINDINGS};
 use crate::config::agents::table::{member, members};
 use crate::config::home::Home;
 use crate::config::key::{Kind, camel_case};
 use crate::config::schema::{Agents, MAIN};
 use crate::config::texts;
 use crate::sys::beneath::real_path;
+
+/// Entries of `agents.list`. Each that is used holds open folders and about as much memory as the first.
+const AGENTS: usize = 32;
+/// Bytes of an agent's id, which is the name of its folder too.
+const AGENT_ID_BYTES: usize = 32;
+/// Entries of `agents.bindings`, which are looked through for each message.
+const BINDINGS: usize = 256;
 
 /// The list with its names in camelCase, its values as they are written plainly, and without members that are null where that
 /// means the default.

@@ -4,10 +4,14 @@ use serde_json::{Map, Value};
 
 use super::SECRET_NAMES;
 use crate::base::limits::config::SECRET_NAME_BYTES;
-use crate::base::limits::mcp::{SERVER_NAME_BYTES, SERVERS};
 use crate::config::key::Key;
 use crate::config::schema::Tools;
 use crate::config::texts;
+
+/// Servers in the configuration.
+const SERVERS: usize = 32;
+/// Bytes of a server's name: half of what a tool's name has.
+const SERVER_NAME_BYTES: usize = 32;
 
 /// Whether a server can have this name, which becomes a part of its tools' names.
 pub fn is_server_name(name: &str) -> bool {

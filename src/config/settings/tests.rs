@@ -135,7 +135,7 @@ fn several_problems_are_shown_together_up_to_a_screenful() {
     );
     let many: Vec<String> = (0..100).map(|number| format!("\"k{number}\": 1")).collect();
     let many = ignored(&format!("{{{}}}", many.join(",")));
-    assert_eq!(many.len(), limits::PROBLEMS + 1);
+    assert_eq!(many.len(), super::PROBLEMS + 1);
     assert!(many.last().unwrap().ends_with("more"), "{many:?}");
 }
 

@@ -7,7 +7,6 @@ use std::time::Duration;
 use super::Asker;
 use crate::base::error::Result;
 use crate::base::language::Language;
-use crate::base::limits::tools::ALLOWANCE_SHOWN;
 use crate::base::message::{
     Address, CommandButton, DraftKey, Envelope, OutgoingMessage, SessionKey,
 };
@@ -16,6 +15,9 @@ use crate::gateway::Gateway;
 use crate::gateway::agents::Hosted;
 use crate::gateway::commands::texts;
 use crate::gateway::sleep;
+
+/// How often the time that is left of it is shown.
+const ALLOWANCE_SHOWN: Duration = Duration::from_mins(1);
 
 /// The conversations whose allowance is counted down, with where that is shown.
 #[derive(Default)]

@@ -19,9 +19,7 @@ use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::agent::ANSWER_TIME;
 use crate::base::limits::cancel::POLL;
-use crate::base::limits::gateway::{
-    CLOSED_QUESTION_BYTES, CLOSED_QUESTIONS, NUMBER_CHARS, QUESTION_NUMBERS,
-};
+use crate::base::limits::gateway::QUESTION_NUMBERS;
 use crate::base::message::{
     Address, Envelope, OutgoingMessage, PressedMessage, Sender, SessionKey,
 };
@@ -31,6 +29,14 @@ use crate::channels::kit::texts::{approve as texts, question_closed};
 use crate::text::markup::{inline_code, plain};
 use crate::text::{reveal_but, truncate_bytes, truncate_chars};
 use crate::tools::commands::texts::describe_risk;
+
+/// Characters of a mistyped number that are shown again.
+const NUMBER_CHARS: usize = 40;
+/// Questions remembered after they were closed; their buttons are pressed twice at once or never.
+const CLOSED_QUESTIONS: usize = 16;
+/// Bytes of a question of an earlier run that stay in its message when it is pressed: with why nothing was done it
+/// is still one message.
+const CLOSED_QUESTION_BYTES: usize = 3_000;
 
 /// The questions of this run of the program.
 #[derive(Default)]

@@ -5,13 +5,18 @@ use std::net::UdpSocket;
 
 use super::{Answer, Asking, texts};
 use crate::base::error::{Error, Result};
-use crate::base::limits::board::{FILE_BYTES, TOP_SPAN};
-use crate::base::limits::gateway::board::WAKE_TIMES;
+use crate::base::limits::board::FILE_BYTES;
 use crate::board::look::network::{gateways, ipv6_addresses, name_servers};
 use crate::board::look::top::Snapshot;
 use crate::board::look::wake::Wake;
 use crate::sys;
 use crate::text::markup::{code_block, inline_code};
+use std::time::Duration;
+
+/// How long processes are watched for a list of those that use most.
+const TOP_SPAN: Duration = Duration::from_secs(1);
+/// How often a packet is sent that wakes a machine: nothing confirms it.
+const WAKE_TIMES: usize = 3;
 
 impl Asking<'_> {
     /// The processes that use most.

@@ -26,7 +26,6 @@ use crate::base::language::Language;
 use crate::base::limits::board::SAMPLE_INTERVAL;
 use crate::base::limits::channels::BUTTON_DATA_BYTES;
 use crate::base::limits::gateway::SHOWN_OUTPUT_BYTES;
-use crate::base::limits::gateway::board::{BUTTONS_IN_ROW, CONFIRM_SECONDS};
 use crate::base::message::{CommandButton, DraftKey, Envelope, OutgoingMessage};
 use crate::text::markup::{self, inline_code};
 use crate::text::reveal_but;
@@ -35,6 +34,12 @@ use crate::tools::commands::{OwnerAction, ShellResult};
 
 use power::Power;
 use services::Confirmed;
+
+/// How long a button can confirm something that changes the board, in seconds: pressed by mistake the day after
+/// it does nothing.
+const CONFIRM_SECONDS: i64 = 600;
+/// Buttons in a row.
+const BUTTONS_IN_ROW: usize = 3;
 
 /// What a command comes to.
 #[derive(Default)]

@@ -4,10 +4,14 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::picture::{WAITING_MAX, WAITING_TIME};
 use crate::base::message::NAME_MARK;
 use crate::gateway::Gateway;
 use crate::sys;
+
+/// Pictures that wait for their delivery. Older ones are deleted, and their message says so.
+const WAITING_MAX: usize = 16;
+/// How long a picture waits that no message has taken along.
+const WAITING_TIME: Duration = Duration::from_secs(7 * 24 * 3600);
 
 impl Gateway {
     /// Stores a picture for a message, under a name that people see, and returns its path. Older ones make

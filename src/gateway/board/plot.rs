@@ -5,13 +5,15 @@ use std::path::Path;
 
 use super::{Answer, Asking, button, in_rows, texts};
 use crate::base::error::{Error, Result};
-use crate::base::limits::picture::CSV_BYTES;
 use crate::base::message::CommandButton;
 use crate::board::plot::{Asked, Wrong, format_span, parse};
 use crate::gateway::cron::zone_of;
 use crate::text::markup::{inline_code, plain};
 use crate::text::picture::csv;
 use crate::text::picture::plot::{Across, Curve, Plot, format_value};
+
+/// Bytes of a file with a table.
+const CSV_BYTES: usize = 512 * 1024;
 
 /// The spans that have a button, in seconds.
 const SPANS: [u64; 3] = [6 * 3600, 24 * 3600, 7 * 24 * 3600];

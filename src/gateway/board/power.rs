@@ -13,13 +13,17 @@ use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::cancel::POLL;
-use crate::base::limits::gateway::board::{CHANGE_TIME, FAREWELL_TIME, LOOK_TIME};
+use crate::base::limits::gateway::board::{CHANGE_TIME, LOOK_TIME};
 use crate::base::message::{DraftKey, Envelope, OutgoingMessage};
 use crate::gateway::cron::zone_of;
 use crate::gateway::{Gateway, commands, spawn};
 use crate::store::state::starts::{Asked, Back};
 use crate::tools::Caller;
 use crate::tools::commands::OwnerAction;
+use std::time::Duration;
+
+/// How long the answer to a restart of the machine may take to be sent before the machine goes down.
+const FAREWELL_TIME: Duration = Duration::from_secs(5);
 
 /// What is done with the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

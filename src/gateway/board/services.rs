@@ -3,8 +3,12 @@
 
 use std::fmt::Write;
 
-use crate::base::limits::board::UNIT_BYTES;
-use crate::base::limits::gateway::board::{LOG_LINES, LOG_LINES_MAX};
+/// Bytes of a name of a unit (systemd.unit(5)).
+const UNIT_BYTES: usize = 255;
+/// Lines of a log when no number is named: what a phone shows without scrolling for long.
+const LOG_LINES: usize = 30;
+/// The most lines of a log; a long output comes as a file.
+const LOG_LINES_MAX: usize = 2000;
 
 /// What `/logs` is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,13 +6,19 @@ use super::services::{
 use super::{Answer, Asking, button, describe_output, in_rows, texts};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::gateway::board::{
-    CHANGE_TIME, FOLLOW_TIME, LOOK_TIME, UNIT_BUTTONS, UNITS_SHOWN,
-};
+use crate::base::limits::gateway::board::{CHANGE_TIME, LOOK_TIME};
 use crate::base::message::CommandButton;
 use crate::sys::port::user_name;
 use crate::text::markup::{code_block, inline_code};
 use crate::tools::commands::OwnerAction;
+use std::time::Duration;
+
+/// How long a log is followed.
+const FOLLOW_TIME: Duration = Duration::from_secs(10 * 60);
+/// Units that get buttons below a list of services.
+const UNIT_BUTTONS: usize = 4;
+/// Units that a list of services names.
+const UNITS_SHOWN: usize = 20;
 
 impl Asking<'_> {
     pub(super) fn logs(&self) -> Result<Answer> {

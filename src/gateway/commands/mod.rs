@@ -21,9 +21,7 @@ use crate::base::bus::Event;
 use crate::base::cancel::Cancel;
 use crate::base::error::Result;
 use crate::base::language::Language;
-use crate::base::limits::gateway::{
-    COMMAND_CHARS, COMMANDS_WAITING_MAX, REFUSED_CHARS, WAITING_MAX,
-};
+use crate::base::limits::gateway::{COMMANDS_WAITING_MAX, WAITING_MAX};
 use crate::base::message::{Address, Envelope, OutgoingMessage, SessionKey};
 use crate::channels::delivery::Delivery;
 use crate::channels::kit::adapter::MenuEntry;
@@ -32,6 +30,11 @@ use crate::text::{one_line, truncate_chars};
 
 use texts::format_error;
 pub use update::Updates;
+
+/// Characters of a command in an answer that cannot be a reply to it.
+const COMMAND_CHARS: usize = 60;
+/// Characters that a refusal shows of each message.
+const REFUSED_CHARS: usize = 40;
 
 /// Every command of a chat with its description, for the channels' menus.
 pub fn menu() -> impl Iterator<Item = MenuEntry> {

@@ -11,7 +11,6 @@ use crate::agent::commands::CommandAnswer;
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::update::{CHAT_TIME, REASON_CHARS};
 use crate::base::message::{Address, CommandButton, DraftKey, Envelope};
 use crate::gateway::{Gateway, sleep};
 use crate::net::http::Tls;
@@ -20,6 +19,12 @@ use crate::text::markup::{code_block, inline_code, plain};
 use crate::text::truncate_chars;
 use crate::update::key::PublicKey;
 use crate::update::{Release, Source, Staged, Version, package_of};
+use std::time::Duration;
+
+/// Characters of a reason that a chat gets.
+const REASON_CHARS: usize = 600;
+/// How long a chat waits for the end of an update: to stop, start, fail, and start the old version.
+const CHAT_TIME: Duration = Duration::from_secs(4 * 60);
 
 /// What updates take.
 pub struct Updates {

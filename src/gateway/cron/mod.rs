@@ -30,9 +30,6 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::schedule::{
-    BEGUN_RUNS_KNOWN, CLOCK_ERROR_MS_MIN, ROOM_LOOK, ROOM_LOOK_LATER, STORE_RETRY,
-};
 use crate::base::message::{Address, Envelope, Origin};
 use crate::base::sync::Mutex;
 use crate::base::zone::Zone;
@@ -42,9 +39,22 @@ use crate::schedule::correct::{Jump, correct};
 use crate::schedule::due::Planned;
 use crate::schedule::{Job, PayloadKind, RunOutcome, Status};
 
+use crate::base::limits::schedule::JOBS_MAX;
 use plan::{Conditions, Room};
 pub use run::{CHANNEL, JobRun, reached};
 use run::{HeldUp, message_id};
+use std::time::Duration;
+
+/// How wrong the clock has to have been, in milliseconds, for the time of a job to be corrected.
+const CLOCK_ERROR_MS_MIN: i64 = 60 * 1000;
+/// Runs that the gateway knows to have begun, beside what is on the disk: the last ones of all jobs.
+const BEGUN_RUNS_KNOWN: usize = JOBS_MAX;
+/// Wait before the jobs are looked at again after they could not be read, or a run could not be noted.
+const STORE_RETRY: Duration = Duration::from_secs(10);
+/// How often the outbox is looked at for room.
+const ROOM_LOOK: Duration = Duration::from_secs(1);
+/// How often, and from when on, if there is none: the channel takes nothing, as when the network is gone.
+const ROOM_LOOK_LATER: Duration = Duration::from_mins(1);
 
 /// What the gateway knows of its jobs: which of them run.
 #[derive(Default)]

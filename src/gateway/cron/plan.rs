@@ -6,14 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{Days, Timelike};
 
-use crate::base::limits::schedule::{
-    CHAT_ROOM_MAX, OUTBOX_ROOM_FIRST_MAX, OUTBOX_ROOM_MAX, REMINDERS_PER_LOOK_MAX,
-};
+use crate::base::limits::schedule::{CHAT_ROOM_MAX, OUTBOX_ROOM_MAX};
 use crate::base::message::Address;
 use crate::base::zone::{Local, Zone};
 use crate::config::QuietHours;
 use crate::schedule::due::{self, Planned};
 use crate::schedule::{Deliver, Job, PayloadKind, Run, Status};
+
+/// The same for a chat for which nothing waits: of many chats that each get a flood, none holds it up.
+const OUTBOX_ROOM_FIRST_MAX: usize = 400;
+/// Reminders of one look; each is three synced writes.
+const REMINDERS_PER_LOOK_MAX: usize = 50;
 
 /// What decides, beside the jobs themselves.
 pub struct Conditions<'a> {

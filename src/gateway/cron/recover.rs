@@ -6,7 +6,7 @@ use super::run::{CHANNEL, describe_status, hold, message_id, session_of};
 use super::{texts, zone_of};
 use crate::base::chat::{Entry, EntryKind, ToolResult};
 use crate::base::error::Result;
-use crate::base::limits::schedule::{JOURNALS_KEPT, RUN_TRIES_MAX};
+use crate::base::limits::schedule::RUN_TRIES_MAX;
 use crate::base::message::{Envelope, OutgoingMessage};
 use crate::gateway::Gateway;
 use crate::schedule::due::Planned;
@@ -17,6 +17,10 @@ use crate::store::session::line::TurnEnd;
 use crate::store::session::{Session, store};
 use crate::text::markup::plain;
 use crate::text::reveal;
+
+/// Journals of jobs that are kept, those that ran last: a job that runs again without one has forgotten
+/// its last run, nothing else.
+const JOURNALS_KEPT: usize = 200;
 
 /// How far the turn of a run has come.
 enum TurnState {

@@ -4,10 +4,14 @@ use std::path::{Path, PathBuf};
 
 use super::run::JobRun;
 use crate::base::error::Result;
-use crate::base::limits::schedule::{RESULT_NAME_CHARS, RESULTS_KEPT};
 use crate::gateway::Gateway;
 use crate::gateway::agents::Hosted;
 use crate::sandbox::files::{Next, Workspace};
+
+/// Files with results that are kept of each job.
+const RESULTS_KEPT: usize = 20;
+/// Characters of a job's name in the names of its files.
+const RESULT_NAME_CHARS: usize = 40;
 
 /// The folder within the workspace.
 const FOLDER: &str = "cron";

@@ -34,6 +34,11 @@ use crate::store::outbox::ClosesTurn;
 use crate::text::markup::plain;
 pub(super) use remind::HeldUp;
 
+/// Earlier runs of a job in the model's window: it can see what it said the last time.
+const RUNS_IN_WINDOW: usize = 1;
+/// Bytes of the journal of a job's own conversation; the older part goes to the archive.
+const JOURNAL_BYTES_MAX: u64 = 256 * 1024;
+
 /// Why a run that a person has stopped counts as left out.
 const STOPPED: &str = "stopped";
 /// How the key of a job's own conversation begins.
@@ -520,7 +525,6 @@ impl Gateway {
         settings: &crate::store::session::Settings,
         session: &SessionKey,
     ) -> crate::store::session::Settings {
-        use crate::base::limits::schedule::{JOURNAL_BYTES_MAX, RUNS_IN_WINDOW};
         if session.parts().0 != CHANNEL {
             return settings.clone();
         }

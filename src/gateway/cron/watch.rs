@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-use crate::base::limits::schedule::WATCH_RETRY;
 use crate::sys::file::private_folder;
 use crate::sys::watch::{Seen, Watcher};
+use std::time::Duration;
+
+/// Wait before the folder of the jobs is watched again.
+const WATCH_RETRY: Duration = Duration::from_mins(1);
 
 /// Notifies of each change of the file, until the runtime ends. Where the kernel cannot watch, a change by
 /// hand is seen at the next look only; the command line tells the gateway of its own.

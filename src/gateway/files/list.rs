@@ -3,12 +3,16 @@
 use std::path::Path;
 
 use crate::base::error::Result;
-use crate::base::limits::gateway::{LS_NAME_CHARS, LS_NAMES_MAX};
 use crate::sandbox::files::{Next, Workspace};
 use crate::sys::at::Kind;
 use crate::text::{ellipsize_chars, one_line};
 
 use super::format_bytes;
+
+/// Names that `/ls` shows.
+const LS_NAMES_MAX: usize = 100;
+/// Characters of a name that it shows: two lines on a phone.
+const LS_NAME_CHARS: usize = 60;
 
 /// What is in a folder.
 pub(super) struct Listed {

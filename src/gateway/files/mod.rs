@@ -16,7 +16,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::gateway::{COPY_BYTES, GET_FILES_MAX, GET_PARTS_MAX};
+use crate::base::limits::gateway::{COPY_BYTES, GET_PARTS_MAX};
 use crate::base::message::{DraftKey, Envelope, OutgoingMessage};
 use crate::channels::kit::names::clean_file_name;
 use crate::gateway::agents::Hosted;
@@ -28,6 +28,9 @@ use crate::text::markup::{code_block, inline_code};
 use crate::text::{ellipsize_chars, one_line};
 
 use pack::{Packer, Shown};
+
+/// Files that one `/get` with a pattern sends: more belong into an archive.
+const GET_FILES_MAX: usize = 20;
 
 /// The characters that make a path a pattern.
 const WILD: [char; 2] = ['*', '?'];

@@ -13,9 +13,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::gateway::{
-    COPY_BYTES, GET_FREE_BYTES, GET_PARTS_MAX, GET_SHOWN_AFTER, OUTGOING_AGE,
-};
+use crate::base::limits::gateway::{COPY_BYTES, GET_PARTS_MAX};
 use crate::base::message::{DraftKey, Envelope, NAME_MARK};
 use crate::base::sync::Mutex;
 use crate::gateway::Gateway;
@@ -27,6 +25,14 @@ use crate::sys::random;
 use crate::text::markup::inline_code;
 
 use super::{format_bytes, format_digest, texts};
+use std::time::Duration;
+
+/// Bytes of the disk that stay free while something is packed.
+const GET_FREE_BYTES: u64 = 100_000_000;
+/// How long something is packed before people see how far it is, and how often then.
+const GET_SHOWN_AFTER: Duration = Duration::from_secs(2);
+/// After what time something that was packed and not delivered is removed.
+const OUTGOING_AGE: Duration = Duration::from_hours(24);
 
 /// The folder of what was made to be sent, in the workspace.
 pub(super) const FOLDER: &str = ".outgoing";

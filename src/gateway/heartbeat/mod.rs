@@ -25,11 +25,15 @@ use crate::base::cancel::Cancel;
 use crate::base::chat::SendRequest;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::heartbeat::{BUSY_WAIT, LIST_BYTES};
 use crate::base::message::{Address, Envelope, Origin, OutgoingMessage, SessionKey, Writer};
 use crate::base::sync::Mutex;
 use crate::store::session::{Session, store};
 use crate::sys::file::{read_at_most, read_beginning};
+
+/// Bytes of HEARTBEAT.md that are read. It is sent with each beat.
+const LIST_BYTES: usize = 16 * 1024;
+/// The pause before a beat is tried again when something else was running.
+const BUSY_WAIT: Duration = Duration::from_secs(60);
 
 /// The file in the workspace that says what to look at.
 const FILE: &str = "HEARTBEAT.md";

@@ -6,12 +6,16 @@ use crate::base::access::Role;
 use crate::base::bus::Event;
 use crate::base::chat::SendRequest;
 use crate::base::error::{Error, Result};
-use crate::base::limits::gateway::{SENT_TEXTS_MAX, WHO_NAME_CHARS};
 use crate::base::message::{Address, OutgoingMessage, Writer};
 use crate::gateway::commands::texts;
 use crate::store::outbox::ClosesTurn;
 use crate::text::markup::plain;
 use crate::text::one_line;
+
+/// Characters of a person's name beside the conversation that they are in.
+const WHO_NAME_CHARS: usize = 30;
+/// Texts of the message tool that are remembered in a turn, so that the answer repeats none.
+const SENT_TEXTS_MAX: usize = 8;
 
 impl ChatHost<'_> {
     /// Whose turn it is: the conversation, which no one chooses, and in quotation marks the name that the person has.

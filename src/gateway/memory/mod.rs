@@ -23,14 +23,18 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::agent::consolidation::JOURNALS_MAX;
-use crate::base::limits::memory::{IDLE_TIME, NOTED_MAX};
+use crate::base::limits::memory::IDLE_TIME;
 use crate::base::message::{Address, Envelope, SessionKey};
 use crate::base::sync::Mutex;
 use crate::store::session::{Session, store};
 use crate::text::{count_of, format_tokens};
 
 use plan::{Job, Plan, Target};
+
+/// Journals that are looked at after a start, the newest ones.
+const JOURNALS_MAX: usize = 64;
+/// Conversations of which `/status` knows how their last consolidation went.
+const NOTED_MAX: usize = 32;
 
 /// What is to be consolidated, and how it went.
 #[derive(Default)]

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::agent::consolidate::{Why, backoff};
-use crate::base::limits::agent::consolidation::WAITING_MAX;
 use crate::base::message::SessionKey;
+
+/// Conversations that wait for their consolidation; the least urgent one is left out.
+const WAITING_MAX: usize = 64;
 
 /// What is to be done, one conversation at a time.
 #[derive(Debug, Default)]

@@ -15,13 +15,21 @@ use crate::base::clock::Stopwatch;
 use crate::base::language::Language;
 use crate::base::limits::agent::ANSWER_TIME;
 use crate::base::limits::cancel::POLL;
-use crate::base::limits::gateway::{CHOICE_ROWS, CHOICES_IN_ROW, QUESTION_NUMBERS, SHOWN_TIME};
+use crate::base::limits::gateway::QUESTION_NUMBERS;
 use crate::base::limits::tools::BUTTON_CHARS;
 use crate::base::message::{Address, CommandButton, Envelope, OutgoingMessage};
 use crate::base::sync::{Condvar, Mutex};
 use crate::sys::random;
 use crate::text::markup::{inline_code, plain};
 use crate::text::{one_line, reveal};
+use std::time::Duration;
+
+/// Rows of buttons for the choices of a question, below which others come; Discord shows five rows.
+const CHOICE_ROWS: usize = 4;
+/// Buttons in a row of choices.
+const CHOICES_IN_ROW: usize = 5;
+/// How long after a message its question may be shown: the outbox knows a little later than the person.
+const SHOWN_TIME: Duration = Duration::from_secs(2);
 
 /// The open questions. A chat has at most one at a time, so that a message answers just one.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use super::texts;
 use crate::agent::commands::{Command, REMINDER_BUTTONS, Slash};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::gateway::{REMINDER_NAME_CHARS, SNOOZE_MINUTES};
+use crate::base::limits::gateway::SNOOZE_MINUTES;
 use crate::base::limits::schedule::{JOBS_MAX, MESSAGE_BYTES_MAX};
 use crate::base::message::{Address, Envelope, OutgoingMessage, PressedMessage};
 use crate::base::zone::{Local, Zone};
@@ -19,6 +19,9 @@ use crate::schedule::{Job, Payload, PayloadKind, Schedule};
 use crate::text::markup::plain;
 use crate::text::{one_line, reveal_but, truncate_bytes};
 use crate::tools::cron::Planner;
+
+/// Characters of the name of a person who has pressed a button.
+const REMINDER_NAME_CHARS: usize = 40;
 
 /// What [`REMINDER_BUTTONS`] mean.
 const CHOICES: [Choice; 3] = [Choice::Done, Choice::Snooze, Choice::Tomorrow];

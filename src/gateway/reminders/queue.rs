@@ -5,10 +5,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::texts;
-use crate::base::limits::gateway::JOB_COMMANDS_WAITING_MAX;
 use crate::base::message::Envelope;
 use crate::base::sync::Mutex;
 use crate::gateway::Gateway;
+
+/// Commands about jobs and presses of reminders' buttons that wait for the one thread that answers them.
+const JOB_COMMANDS_WAITING_MAX: usize = 100;
 
 /// What waits, and whether a thread is at it.
 #[derive(Default)]

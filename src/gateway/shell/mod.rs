@@ -17,7 +17,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::confine::shell::{HISTORY_SHOWN, PROMPT_CHARS};
+use crate::base::limits::confine::shell::PROMPT_CHARS;
 use crate::base::message::{Address, CommandButton, DraftKey, Envelope, OutgoingMessage};
 use crate::text::ellipsize_chars;
 use crate::text::markup::{self, inline_code};
@@ -27,6 +27,11 @@ use crate::tools::commands::{Attached, Shell, ShellResult, TypedCommand};
 use recall::Typed;
 pub use running::RunningCommands;
 use running::{Begun, Running};
+
+/// Characters of each.
+const PROCESS_CHARS: usize = 80;
+/// Commands that `/history` shows unless it names a number.
+const HISTORY_SHOWN: usize = 20;
 
 impl Gateway {
     /// Runs a command, shows its output as it comes, and stores the outcome for delivery: one message
@@ -346,10 +351,7 @@ impl Gateway {
 }
 
 fn process_name(line: &str) -> String {
-    inline_code(&ellipsize_chars(
-        line,
-        crate::base::limits::confine::shell::PROCESS_CHARS,
-    ))
+    inline_code(&ellipsize_chars(line, PROCESS_CHARS))
 }
 
 /// What a command came to, as a message for a chat. The path of its file is relative to the workspace.

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::base::clock::Stopwatch;
-use crate::base::limits::confine::shell::{ENDED_COMMANDS, ENDED_TIME, PROMPT_CHARS};
+use crate::base::limits::confine::shell::PROMPT_CHARS;
 use crate::base::limits::gateway::SHOWN_OUTPUT_BYTES;
 use crate::base::message::{DraftKey, Envelope, SessionKey};
 use crate::base::sync::Mutex;
@@ -13,6 +13,11 @@ use crate::sandbox::confine::ShellInput;
 use crate::text::ellipsize_chars;
 use crate::text::overstrike::Overstrike;
 use crate::tools::commands::Watched;
+
+/// How long a reply to a command that has ended is taken for a late input of it.
+const ENDED_TIME: Duration = Duration::from_mins(1);
+/// Ended commands that are known for this time, of all chats.
+const ENDED_COMMANDS: usize = 16;
 
 /// The commands that were typed and run now; as many as the scheduler lets run. And those that have just ended.
 #[derive(Default)]

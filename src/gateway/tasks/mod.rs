@@ -23,12 +23,18 @@ use crate::base::chat::{EntryKind, SpawnRequest};
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::agent::subagent::{AT_ONCE, JOURNALS_KEPT, REPORT_BYTES, REPORT_RETRY};
+use crate::base::limits::agent::subagent::{JOURNALS_KEPT, REPORT_BYTES};
 use crate::base::message::{Address, Envelope, Origin, SessionKey};
 use crate::base::sync::Mutex;
 use crate::store::session::store;
 use crate::text::ellipsize_bytes;
 use crate::text::markup::{inline_code, plain};
+use std::time::Duration;
+
+/// How many run at once beside the conversations. Each needs the memory of a turn.
+const AT_ONCE: usize = 2;
+/// How often a report that cannot be stored is tried again.
+const REPORT_RETRY: Duration = Duration::from_secs(5);
 
 /// The tasks that run or wait to.
 #[derive(Default)]

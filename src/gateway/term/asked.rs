@@ -3,10 +3,15 @@
 
 use super::{Asking, Open};
 use crate::base::clock::{Clock, Stopwatch};
-use crate::base::limits::gateway::term::{LATE_SECRET, LATE_SECRETS_MAX};
 use crate::base::message::{Address, Envelope};
 use crate::gateway::Gateway;
 use crate::store::state::AskedSecret;
+use std::time::Duration;
+
+/// How long after a program has stopped waiting for a secret a message still counts as that: its writer has not seen it yet.
+const LATE_SECRET: Duration = Duration::from_mins(1);
+/// Chats of which that is remembered.
+const LATE_SECRETS_MAX: usize = 16;
 
 /// The people who were asked.
 #[derive(Debug, Default)]

@@ -19,6 +19,25 @@ use crate::text::emulator::Emulator;
 use crate::tools::commands::OpenTerminal;
 use crate::tools::commands::texts::describe_end;
 
+/// Bytes of output that are taken at once.
+const READ_BYTES: usize = 4 * 1024;
+/// Bytes of output within [`FRAME_TIME`] after which the program has to wait: nobody sees more of it, and the emulator would
+/// take the whole processor.
+const FRAME_BYTES: usize = 256 * 1024;
+/// How long output is collected before the screen is shown: longer than most programs need to redraw it.
+const FRAME_TIME: Duration = Duration::from_millis(100);
+/// How long it has to be quiet for the screen to be shown sooner: a key's echo comes at once.
+const QUIET_TIME: Duration = Duration::from_millis(25);
+/// When it is looked, after the last output, whether the program has turned the echo off: it does so a moment after or before it
+/// asks, and the kernel does not say when.
+const ECHO_LOOKS: [Duration; 3] = [
+    Duration::from_millis(150),
+    Duration::from_millis(600),
+    Duration::from_secs(3),
+];
+/// A terminal into which nobody types is closed after this.
+const IDLE: Duration = Duration::from_hours(2);
+
 /// When the screen is shown, and when it is looked whether the echo is off.
 struct Frame {
     /// Since the first output that is not shown.
@@ -53,10 +72,10 @@ impl Frame {
     fn left(&self) -> Option<Duration> {
         let last = self.last.elapsed();
         if let Some(first) = &self.first {
-            let whole = limits::FRAME_TIME.saturating_sub(first.elapsed());
-            return Some(whole.min(limits::QUIET_TIME.saturating_sub(last)));
+            let whole = FRAME_TIME.saturating_sub(first.elapsed());
+            return Some(whole.min(QUIET_TIME.saturating_sub(last)));
         }
-        let look = limits::ECHO_LOOKS.get(self.looks)?;
+        let look = ECHO_LOOKS.get(self.looks)?;
         Some(look.saturating_sub(last))
     }
 
@@ -77,7 +96,7 @@ pub(super) fn follow(gateway: &Arc<Gateway>, open: &Open, opened: OpenTerminal, 
         ..
     } = opened;
     let mut emulator = Emulator::new(size.columns, size.rows);
-    let mut buffer = vec![0; limits::READ_BYTES];
+    let mut buffer = vec![0; READ_BYTES];
     let mut frame = Frame::new();
     // What is being typed, and the terminal's own answers.
     let mut input: Vec<u8> = Vec::new();
@@ -98,7 +117,7 @@ pub(super) fn follow(gateway: &Arc<Gateway>, open: &Open, opened: OpenTerminal, 
                 gateway.send_screen(open, &emulator);
                 continue;
             }
-            limits::IDLE.saturating_sub(state.used.elapsed())
+            IDLE.saturating_sub(state.used.elapsed())
         };
         if idle.is_zero() {
             break Some(Closing::Idle);
@@ -110,7 +129,7 @@ pub(super) fn follow(gateway: &Arc<Gateway>, open: &Open, opened: OpenTerminal, 
             continue;
         }
         let time = left.unwrap_or(idle).min(idle);
-        if frame.bytes >= limits::FRAME_BYTES {
+        if frame.bytes >= FRAME_BYTES {
             // The program waits meanwhile.
             let _ = process::readable([open.wake.as_fd()], Some(time));
             frame.bytes = 0;
@@ -132,9 +151,9 @@ pub(super) fn follow(gateway: &Arc<Gateway>, open: &Open, opened: OpenTerminal, 
             let output = buffer.get(..event.length).unwrap_or_default();
             let watch = Stopwatch::start();
             feed(&mut emulator, output, &mut input, open);
-            if watch.elapsed() > limits::QUIET_TIME {
+            if watch.elapsed() > QUIET_TIME {
                 // A few bytes that stand for a long work: not all of the processor is for them.
-                frame.bytes = limits::FRAME_BYTES;
+                frame.bytes = FRAME_BYTES;
             }
             frame.change(event.length);
             let screen = emulator.screen();
@@ -169,7 +188,7 @@ fn describe(closing: Option<Closing>, end: &End, language: Language) -> String {
     match closing {
         None => texts::ended(language, &describe_end(language, end)),
         Some(Closing::Wanted) => texts::closed(language).to_owned(),
-        Some(Closing::Idle) => texts::idle(language, &(limits::IDLE.as_secs() / 3600)),
+        Some(Closing::Idle) => texts::idle(language, &(IDLE.as_secs() / 3600)),
         Some(Closing::Shutdown) => texts::restarted(language).to_owned(),
         Some(Closing::NotOwner) => texts::not_owner(language).to_owned(),
     }
@@ -241,15 +260,15 @@ mod tests {
     #[test]
     fn a_screen_is_shown_when_it_is_quiet_and_not_again() {
         let mut frame = Frame::new();
-        assert!(frame.left().unwrap() <= limits::QUIET_TIME);
+        assert!(frame.left().unwrap() <= QUIET_TIME);
         frame.show();
-        assert!(frame.left().unwrap() > limits::QUIET_TIME);
-        frame.change(limits::FRAME_BYTES);
-        assert!(frame.left().unwrap() <= limits::QUIET_TIME);
-        assert!(frame.bytes >= limits::FRAME_BYTES);
+        assert!(frame.left().unwrap() > QUIET_TIME);
+        frame.change(FRAME_BYTES);
+        assert!(frame.left().unwrap() <= QUIET_TIME);
+        assert!(frame.bytes >= FRAME_BYTES);
         frame.show();
         assert_eq!(frame.bytes, 0);
-        for _ in limits::ECHO_LOOKS {
+        for _ in ECHO_LOOKS {
             assert!(frame.left().is_some());
             frame.show();
         }

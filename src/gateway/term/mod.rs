@@ -41,6 +41,15 @@ use crate::tools::commands::{OpenTerminal, TerminalStart, TypedTerminal};
 use asked::Asked;
 use request::Request;
 
+/// Open terminals of all chats together; each has a thread and a screen.
+const OPEN_MAX: usize = 4;
+/// Stack of the thread that follows a terminal; formatting a screen needs most of it.
+const STACK_BYTES: usize = 256 * 1024;
+/// Bytes of a `/key` command; more is better sent as a message.
+const KEYS_BYTES: usize = 400;
+/// Typed messages after which the screen is shown again below them.
+const TYPED_ABOVE_MAX: u32 = 4;
+
 /// The open terminals, by their chats.
 #[derive(Default)]
 pub struct Terminals {
@@ -156,8 +165,8 @@ impl Inner {
         if self.open.contains_key(chat) {
             return Err(Error::Usage(texts::already_open(language).to_owned()));
         }
-        match self.open.len() >= limits::OPEN_MAX {
-            true => Err(Error::Usage(texts::too_many(language, &limits::OPEN_MAX))),
+        match self.open.len() >= OPEN_MAX {
+            true => Err(Error::Usage(texts::too_many(language, &OPEN_MAX))),
             false => Ok(()),
         }
     }
@@ -218,7 +227,7 @@ impl Open {
     fn bytes_of(&self, message: &Envelope) -> Option<std::result::Result<Vec<u8>, BadKeys>> {
         if let Some(Command { argument, .. }) = key_command(message) {
             let application_cursor = self.state.lock().application_cursor;
-            let argument = match argument.len() > limits::KEYS_BYTES {
+            let argument = match argument.len() > KEYS_BYTES {
                 true => return Some(Err(BadKeys::TooMany)),
                 false => argument,
             };
@@ -336,7 +345,7 @@ impl Gateway {
         }
         let mut state = open.state.lock();
         state.typed += 1;
-        if state.typed >= limits::TYPED_ABOVE_MAX {
+        if state.typed >= TYPED_ABOVE_MAX {
             state.typed = 0;
             drop(state);
             self.show_terminal_below(open);
@@ -490,7 +499,7 @@ impl Gateway {
         let builder = thread::Builder::new().name("terminal".to_owned());
         let to = open.to.clone();
         let spawned = crate::base::sync::spawn(
-            builder.stack_size(limits::STACK_BYTES),
+            builder.stack_size(STACK_BYTES),
             Box::new(move || follow::follow(&gateway, &open, *opened, size)),
         );
         spawned.map_err(|error| {

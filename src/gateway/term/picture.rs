@@ -1,9 +1,11 @@
 //! The screen of a terminal as a picture. PURE.
 
-use crate::base::limits::gateway::term::PICTURE_TIMES;
 use crate::text::emulator::Screen;
 use crate::text::emulator::draw::{self, COVERED, GROUND, TEXT};
 use crate::text::picture::{CELL, Canvas, Rgb};
+
+/// Pixels of a picture for one of its dots, in both directions: 80 columns are as wide as a phone shows sharply.
+const PICTURE_TIMES: u32 = 2;
 
 /// The screen with its colours, as a PNG file. A line that `clean` changes, because it has a secret, loses its colours.
 pub fn png(screen: &Screen<'_>, clean: &dyn Fn(&str) -> String) -> Vec<u8> {

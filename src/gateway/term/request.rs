@@ -1,7 +1,10 @@
 //! What a person wants with `/term`. PURE.
 
-use crate::base::limits::gateway::term::{CELLS_MAX, COLUMNS, PHONE_SIZE, ROWS, SIZE};
+use crate::base::limits::gateway::term::{CELLS_MAX, COLUMNS, ROWS, SIZE};
 use crate::sys::pty::Size;
+
+/// The same for the screen of a phone, where a line of code has about forty characters.
+const PHONE_SIZE: (u16, u16) = (40, 20);
 
 /// What `/term` is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,9 +8,14 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::base::clock::Clock;
-use crate::base::limits::clock::{ALARM_RETRY, JUMP_MILLIS_MIN, TURNED_LOOK};
+use crate::base::limits::clock::TURNED_LOOK;
 use crate::sys;
 use crate::sys::time::{Expired, WallTimer};
+
+/// The smallest jump that counts as setting the clock, where the kernel does not tell.
+const JUMP_MILLIS_MIN: u64 = 1000;
+/// The longest wait for a time where the kernel gives no timer; a clock that is set is noticed after it.
+const ALARM_RETRY: Duration = Duration::from_secs(30);
 
 /// Why a wait has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

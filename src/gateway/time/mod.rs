@@ -11,11 +11,19 @@ use tokio::sync::Notify;
 use super::Gateway;
 use crate::base::clock::{Clock, Reason, Trust, judge, note_trust};
 use crate::base::language::Language;
-use crate::base::limits::clock::{
-    JUMP_LOGGED, KNOWN_EARLY, KNOWN_INTERVAL, TRUST_LOOK, UNCONFIRMED_LOOK,
-};
 use crate::base::sync::Mutex;
 use crate::store::state::KnownTime;
+
+/// How often it is looked whether the time can be trusted by now, while it cannot.
+const TRUST_LOOK: Duration = Duration::from_secs(5);
+/// How often the time is written to the disk: SD cards wear.
+const KNOWN_INTERVAL: Duration = Duration::from_secs(60 * 60);
+/// How far the clock has to jump to be logged. Less is the usual work of a time service.
+const JUMP_LOGGED: Duration = Duration::from_secs(60 * 60);
+/// How often it is looked whether a time that nothing confirms has been confirmed.
+const UNCONFIRMED_LOOK: Duration = Duration::from_secs(10 * 60);
+/// How much earlier than after [`KNOWN_INTERVAL`] the time is kept all the same.
+const KNOWN_EARLY: Duration = Duration::from_mins(1);
 
 /// The clock, and what is known about it.
 pub struct Timekeeper {

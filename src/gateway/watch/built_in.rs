@@ -6,13 +6,24 @@ use std::sync::Arc;
 
 use super::{Item, Look, system};
 use crate::base::access::Role;
-use crate::base::limits::watch::{
-    HOT, HOT_HOLD_SECONDS, KNOWN_MAX, PRESSURE, PRESSURE_HOLD_SECONDS, SESSIONS_MAX, SYSTEM_BYTES,
-};
+use crate::base::limits::watch::SYSTEM_BYTES;
 use crate::board::reading::{Reading, Throttle, Throttling};
 use crate::board::watch::{BuiltIn, Entry, Quantity, Rule, Seen, Subject, What};
 use crate::config::schema::BuiltInWatches;
 use crate::sys;
+
+/// Sessions and addresses that are remembered, so that none is told twice.
+const KNOWN_MAX: usize = 32;
+/// Files of a folder of sessions that are looked at.
+const SESSIONS_MAX: usize = 64;
+/// The temperature that counts as too hot where the board names none, in degrees Celsius.
+const HOT: f64 = 80.0;
+/// Percent of the time in which all tasks wait for memory that count as pressure.
+const PRESSURE: f64 = 20.0;
+/// How long memory pressure, heat and an unset clock have to last before they are told, in seconds.
+const PRESSURE_HOLD_SECONDS: u64 = 60;
+/// See [`PRESSURE_HOLD_SECONDS`].
+const HOT_HOLD_SECONDS: u64 = 60;
 
 /// The built-in watches that the configuration turns on.
 pub fn items(config: &BuiltInWatches, root: &Path) -> Vec<Arc<Item>> {

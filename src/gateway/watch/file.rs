@@ -4,9 +4,16 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 
-use crate::base::limits::watch::{BACKLOG_BYTES, MATCH_TIME, READ_BYTES};
 use crate::board::watch::{Lines, parse};
 use crate::sys::time::CpuBudget;
+use std::time::Duration;
+
+/// Bytes of a file that one look reads.
+const READ_BYTES: usize = 64 * 1024;
+/// Bytes of a file that are caught up with: of a longer backlog the end.
+const BACKLOG_BYTES: u64 = 1024 * 1024;
+/// Processor time in which one look compares a file's lines with a pattern: all rules share one thread.
+const MATCH_TIME: Duration = Duration::from_secs(1);
 
 /// Opens the file.
 pub type Open<'a> = &'a dyn Fn() -> io::Result<File>;

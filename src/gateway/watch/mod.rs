@@ -34,6 +34,9 @@ use crate::sys::watch::events::Wake;
 
 pub use command::{add_to_file, describe_offline};
 
+/// Stack of the thread that waits.
+const STACK_BYTES: usize = 256 * 1024;
+
 /// The watches of the gateway.
 pub struct Watching {
     store: Store,
@@ -383,7 +386,7 @@ pub(super) fn keep(gateway: &Arc<Gateway>) {
     let watching = Arc::clone(gateway);
     let builder = std::thread::Builder::new()
         .name("watch".to_owned())
-        .stack_size(crate::base::limits::watch::STACK_BYTES);
+        .stack_size(STACK_BYTES);
     let work = Box::new(move || thread::Thread::new(&watching).run());
     if let Err(error) = crate::base::sync::spawn(builder, work) {
         tracing::error!("failed to start the thread of watches, so nothing is watched: {error}");

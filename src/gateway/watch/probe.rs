@@ -14,9 +14,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::watch::{
-    COMMAND_TIME, HOST_TIMEOUT, HOST_TRIES, OUTPUT_BYTES, SYSTEMCTL_BYTES, SYSTEMCTL_TIME,
-};
+use crate::base::limits::watch::HOST_TIMEOUT;
 use crate::base::message::SessionKey;
 use crate::board::watch::{Subject, Told, What};
 use crate::gateway::Gateway;
@@ -26,6 +24,17 @@ use crate::sys::watch::ping::ping;
 use crate::text::one_line;
 use crate::tools::Caller;
 use crate::tools::commands::{Shell, ShellResult, TypedCommand};
+
+/// Questions to a host before it counts as away.
+const HOST_TRIES: usize = 3;
+/// How long a watched command may run. A shorter limit of the configuration applies first.
+const COMMAND_TIME: Duration = Duration::from_secs(60);
+/// Bytes of a command's output that a message shows.
+const OUTPUT_BYTES: usize = 600;
+/// How long `systemctl` may take.
+const SYSTEMCTL_TIME: Duration = Duration::from_secs(10);
+/// Bytes of what it prints that are read.
+const SYSTEMCTL_BYTES: usize = 16 * 1024;
 
 impl Gateway {
     /// Looks at an item now, however long it takes.

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::base::limits::watch::{GROUPS_MAX, SYSTEM_BYTES};
 use crate::sys::file;
 
+/// Between these a trip point of the board is believed, in degrees Celsius.
+const TRIPS: std::ops::RangeInclusive<f64> = 60.0..=95.0;
+
 /// A text.
 pub fn read(root: &Path, path: &str) -> Option<String> {
     let bytes = file::read_at_most(&root.join(path), SYSTEM_BYTES).ok()?;
@@ -98,7 +101,7 @@ pub fn trip_point(root: &Path) -> Option<f64> {
             let degrees = part("temp").and_then(|text| text.parse::<f64>().ok());
             let degrees = degrees.map(|millis| millis / 1000.0);
             let degrees = degrees.filter(|_| matches!(kind.as_str(), "passive" | "hot"));
-            let degrees = degrees.filter(|value| crate::base::limits::watch::TRIPS.contains(value));
+            let degrees = degrees.filter(|value| TRIPS.contains(value));
             if let Some(degrees) = degrees {
                 lowest = Some(lowest.map_or(degrees, |lowest| lowest.min(degrees)));
             }

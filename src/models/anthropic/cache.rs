@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use crate::base::chat::{Entry, EntryKind, Request, Role};
-use crate::base::limits::models::{CACHE_HOUR, CACHE_MINUTES, CACHE_PAUSES, CACHE_REACH};
+use crate::base::limits::models::{CACHE_HOUR, CACHE_MINUTES, CACHE_REACH};
 use crate::config::schema::CacheTime;
+
+/// Pauses of a conversation that say whether the next one will be shorter than an hour: those of about a day.
+const CACHE_PAUSES: usize = 8;
 
 /// How long the server keeps what is marked, from its last use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

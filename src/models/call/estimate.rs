@@ -4,11 +4,20 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::base::chat::{Reasoning, Reply, Request, ToolSpec, Usage};
-use crate::base::limits::models::{
-    IMAGE_TOKENS_MAX, REASONING_FACTOR, REQUEST_COST_MAX, TEMPLATE_TOKENS_MAX, TOKEN_COST_MAX,
-};
 use crate::base::tokens;
 use crate::store::session::conversation::tokens_of;
+
+/// Tokens that a server may count for an image beyond the bytes in which it was sent.
+const IMAGE_TOKENS_MAX: u64 = 50_000;
+/// Tokens that a server may add to a request: its template, and descriptions of tools of its own.
+const TEMPLATE_TOKENS_MAX: u64 = 20_000;
+/// How many times as many tokens as were asked for an answer may have, where a server does not count its thoughts
+/// among them.
+const REASONING_FACTOR: u64 = 8;
+/// Cost of a token that a server may report, in billionths of a US dollar: several times that of the dearest model.
+const TOKEN_COST_MAX: u64 = 5_000_000;
+/// The same of a request beside its tokens, as for searches.
+const REQUEST_COST_MAX: u64 = 5_000_000_000;
 
 /// Completes what a server has reported about an answer. A reply that says something has tokens, and every
 /// request has.

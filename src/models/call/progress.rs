@@ -5,8 +5,14 @@ use std::time::Duration;
 
 use crate::base::chat::Fault;
 use crate::base::clock::Stopwatch;
-use crate::base::limits::models::{REPLY_QUIET_IDLES, REPLY_TOTAL_IDLES};
 use crate::models::classify::Failure;
+
+/// How many times the longest silence (`streamIdleTimeoutSecs`, 90 s) a reply may come without growing:
+/// models that think send comments for minutes.
+const REPLY_QUIET_IDLES: u32 = 4;
+/// How many times that a reply may take as a whole: an hour, in which a model on the board itself
+/// writes 7,000 tokens at two a second.
+const REPLY_TOTAL_IDLES: u32 = 40;
 
 /// Measures one reply.
 pub struct Progress {

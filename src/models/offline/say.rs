@@ -3,8 +3,10 @@
 use super::texts;
 use crate::base::chat::Entry;
 use crate::base::language::Language;
-use crate::base::limits::models::OFFLINE_RESULT_CHARS;
 use crate::text::truncate_chars;
+
+/// Characters of one tool's result in an answer of the offline helper.
+const OFFLINE_RESULT_CHARS: usize = 4000;
 
 /// A text of [`texts`].
 type Text = fn(Language) -> &'static str;

@@ -8,12 +8,18 @@ use serde_json::json;
 use tracing::subscriber::{NoSubscriber, with_default};
 
 use crate::base::json::{self, Members};
-use crate::base::limits::models::{
-    UNLOADED_WINDOW_TOKENS, WINDOW_BYTES_MAX, WINDOW_TIME, WINDOW_TOKENS_MAX,
-};
+use crate::base::limits::models::WINDOW_TOKENS_MAX;
 use crate::models::route::Route;
 use crate::models::route::headers;
 use crate::net::http::{Client, Method, Response};
+use std::time::Duration;
+
+/// Time in which a server of one's own has to tell a model's window: a person is waiting.
+const WINDOW_TIME: Duration = Duration::from_secs(2);
+/// Bytes of each such answer. Ollama's about a model has its license and its template.
+const WINDOW_BYTES_MAX: usize = 512 * 1024;
+/// Tokens that Ollama and LM Studio give a model by default (<https://docs.ollama.com/context-length>).
+const UNLOADED_WINDOW_TOKENS: u64 = 4096;
 
 /// The window of a model on a server of one's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,11 +9,17 @@ use super::{Failure, Service, SignIn};
 use crate::base::cancel::Cancel;
 use crate::base::error::Result;
 use crate::base::json::Members;
-use crate::base::limits::signin::{ACCOUNT_BYTES, EXPLANATION_CHARS, REVOKE_TIME};
+use crate::base::limits::signin::EXPLANATION_CHARS;
 use crate::base::secret::Secret;
 use crate::net::http::Method;
 use crate::net::http::oauth::{Binding, form};
 use crate::text::one_line;
+use std::time::Duration;
+
+/// Time for a token to be revoked: `peacrab logout` removes it here in any case.
+const REVOKE_TIME: Duration = Duration::from_secs(10);
+/// Bytes of an account's id.
+const ACCOUNT_BYTES: usize = 200;
 
 /// The public client of the Codex command line.
 const CLIENT: &str = "app_EMoamEEZ73f0CkXaXp7hrann";

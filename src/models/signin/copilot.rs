@@ -9,10 +9,18 @@ use super::{Failure, SignIn};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
-use crate::base::limits::signin::{DEVICE_PAUSE, DEVICE_PAUSE_USUAL, DEVICE_TIME, USER_CODE_CHARS};
 use crate::base::secret::Secret;
 use crate::net::http::Method;
 use crate::net::http::oauth::form;
+
+/// How long a person has for GitHub's device code, whatever the server says.
+const DEVICE_TIME: Duration = Duration::from_secs(900);
+/// Shortest and longest pause between two questions whether the code was entered.
+const DEVICE_PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+/// The pause when the server names none (RFC 8628, section 3.2), and how much longer it gets after `slow_down`.
+const DEVICE_PAUSE_USUAL: Duration = Duration::from_secs(5);
+/// Characters of the code that the person enters.
+const USER_CODE_CHARS: usize = 40;
 
 /// The public client of Copilot's editor plugins.
 const CLIENT: &str = "Iv1.b507a08c87ecfe98";

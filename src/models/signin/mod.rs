@@ -20,12 +20,15 @@ use std::path::PathBuf;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::error::Error;
-use crate::base::limits::signin::EARLY;
 use crate::base::secret::Secret;
 use crate::net::http::Tls;
 use addresses::Addresses;
+use std::time::Duration;
 use store::Stored;
 use web::Web;
+
+/// How long before its end a token is renewed.
+const EARLY: Duration = Duration::from_secs(120);
 
 /// A subscription that models can be used with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,9 +9,11 @@ use super::SignIn;
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::json::Members;
-use crate::base::limits::signin::STORED_BYTES;
 use crate::base::secret::Secret;
 use crate::sys::file::{self, Exclusive};
+
+/// Bytes of what is stored about a sign-in.
+const STORED_BYTES: usize = 32 * 1024;
 
 /// A sign-in.
 #[derive(Clone, Debug, Default)]

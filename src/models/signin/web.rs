@@ -10,11 +10,16 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::json::Members;
-use crate::base::limits::signin::{ANSWER_BYTES, EXPLANATION_CHARS, REQUEST_TIME, TOKEN_BYTES};
+use crate::base::limits::signin::{ANSWER_BYTES, EXPLANATION_CHARS};
 use crate::base::secret::{Eraser, Secret};
 use crate::net::http::oauth::form;
 use crate::net::http::{Bound, Client, Method, Settings};
 use crate::text::one_line;
+
+/// Time for one request to a sign-in server.
+const REQUEST_TIME: Duration = Duration::from_secs(20);
+/// Bytes of a token: a request's head has 8 KiB.
+const TOKEN_BYTES: usize = 6 * 1024;
 
 /// Makes the requests of one sign-in.
 pub struct Web {

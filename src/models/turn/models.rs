@@ -8,7 +8,6 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::Result;
 use crate::base::limits;
-use crate::base::limits::models::PROVIDERS_MAX;
 use crate::base::sync::{Mutex, MutexGuard};
 use crate::config::schema::AgentDefaults;
 use crate::models::call::settings;
@@ -20,6 +19,9 @@ use crate::models::retry::CircuitBreaker;
 use crate::models::route::{Route, Sources};
 use crate::models::table::{Api, known};
 use crate::net::http::{Client, Pool, PooledClient, Tls};
+
+/// Providers whose models `/model` lists: each is asked at the same time.
+const PROVIDERS_MAX: usize = 6;
 
 /// The local servers to look for, the likeliest first.
 const PROBED: [&str; 3] = ["ollama", "lmstudio", "vllm"];

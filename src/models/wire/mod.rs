@@ -16,11 +16,19 @@ use serde_json::value::RawValue;
 
 use crate::base::chat::{Fault, ReasoningEffort};
 use crate::base::json::{self, Members};
-use crate::base::limits::models::{THINKING_HIGH, THINKING_LOW, THINKING_MAX, THINKING_MEDIUM};
 use crate::models::classify::Failure;
 
 #[cfg(test)]
 pub mod example;
+
+/// Tokens that older Anthropic models may think, by effort. 1024 is the API's least.
+const THINKING_LOW: u32 = 1024;
+/// See [`THINKING_LOW`].
+const THINKING_MEDIUM: u32 = 4096;
+/// See [`THINKING_LOW`].
+const THINKING_HIGH: u32 = 16_384;
+/// See [`THINKING_LOW`].
+const THINKING_MAX: u32 = 32_768;
 
 /// How far an answer has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

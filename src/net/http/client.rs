@@ -24,6 +24,11 @@ use crate::base::limits;
 use crate::base::secret::Secret;
 use crate::net::{Dialer, Failure, Guard, Lookup, Tls, known_addresses, system_lookup};
 
+/// Time for that part: it only explains the error.
+const ERROR_BODY_TIME: Duration = Duration::from_secs(10);
+/// Connections that a client keeps open between its calls, which come one after the other.
+const IDLE_CONNECTIONS: usize = 1;
+
 /// How much a client may receive, however little of it is content.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
@@ -91,8 +96,8 @@ impl Settings {
             .max_response_header_size(limits::http::BUFFER_BYTES)
             .input_buffer_size(limits::http::BUFFER_BYTES)
             .output_buffer_size(limits::http::BUFFER_BYTES)
-            .max_idle_connections(limits::http::IDLE_CONNECTIONS)
-            .max_idle_connections_per_host(limits::http::IDLE_CONNECTIONS)
+            .max_idle_connections(IDLE_CONNECTIONS)
+            .max_idle_connections_per_host(IDLE_CONNECTIONS)
             .max_idle_age(limits::http::IDLE_AGE)
             .timeout_per_write(Some(limits::http::WRITE_TIMEOUT))
             .timeout_send_request(Some(limits::http::WRITE_TIMEOUT))
@@ -466,8 +471,8 @@ impl Response {
         let mut rest = body.by_ref().take(limits::http::ERROR_BODY_BYTES as u64);
         let mut buffer = [0; 512];
         let watch = Stopwatch::start();
-        shared.line.set_idle_timeout(limits::http::ERROR_BODY_TIME);
-        while watch.elapsed() < limits::http::ERROR_BODY_TIME {
+        shared.line.set_idle_timeout(ERROR_BODY_TIME);
+        while watch.elapsed() < ERROR_BODY_TIME {
             match rest.read(&mut buffer) {
                 Ok(0) | Err(_) => break,
                 Ok(count) => content.extend_from_slice(&buffer[..count]),

@@ -10,9 +10,12 @@ use std::time::Duration;
 use super::explain::Context;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
-use crate::base::limits::http::{
-    COPY_BYTES, TAIL_BYTES, TAIL_TIMEOUT, TRANSFER_GRACE, TRANSFER_RATE,
-};
+use crate::base::limits::http::{COPY_BYTES, TAIL_TIMEOUT, TRANSFER_RATE};
+
+/// Time that a transfer has in addition, so that a pause at its beginning does not end it.
+const TRANSFER_GRACE: Duration = Duration::from_secs(60);
+/// Bytes read behind the part of a body that mattered, to reach its end and keep the connection.
+const TAIL_BYTES: usize = 4 * 1024;
 
 /// Counts the bytes of one transfer, and tells when it is too slow to go on.
 pub struct Pace {

@@ -24,11 +24,15 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::limits::http::{
-    ERROR_BODY_BYTES, TAIL_TIMEOUT, WEBSOCKET_BUFFER_BYTES, WEBSOCKET_CLOSE_TIMEOUT,
-    WEBSOCKET_MESSAGE_BYTES, WRITE_TIMEOUT,
+    ERROR_BODY_BYTES, TAIL_TIMEOUT, WEBSOCKET_MESSAGE_BYTES, WRITE_TIMEOUT,
 };
 use crate::net::{Dialer, Stream};
 use crate::sys::random;
+
+/// Bytes read from a websocket at once. It is held as long as the connection is.
+const WEBSOCKET_BUFFER_BYTES: usize = 4 * 1024;
+/// Time for the other side to confirm that a websocket is closed.
+const WEBSOCKET_CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 const CONTINUATION: u8 = 0;
 const TEXT: u8 = 1;

@@ -12,10 +12,15 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::limits::cancel::POLL;
-use crate::base::limits::confine::{CHANGE_WAIT, FREEZE_LOOKS, SETTLE_TIME};
+use crate::base::limits::confine::SETTLE_TIME;
 use crate::base::sync::{Condvar, Mutex};
 use crate::sys::freezer::Freezer;
 use crate::sys::process;
+
+/// How long something that would change files waits for a command outside the sandbox to end.
+const CHANGE_WAIT: Duration = Duration::from_secs(5);
+/// Looks, 2 ms apart, after which freezing has failed: a process may hang in the kernel.
+const FREEZE_LOOKS: u32 = 1500;
 
 /// Who changes files for the agents of this process, and who needs them unchanged.
 #[derive(Default)]

@@ -13,6 +13,21 @@ use crate::base::error::{Error, Result};
 use crate::base::limits::confine as bounds;
 use crate::sys::{process, pty};
 
+/// Seconds of processor time of each process; a command in the foreground has less time anyway.
+const CPU_SECONDS: u64 = 3600;
+/// Bytes of writable memory of each process: as much as a large board has.
+const MEMORY_BYTES: u64 = 2 * 1024 * 1024 * 1024;
+/// Bytes of one file that a command writes: an image of a system fits, a full card is far.
+const FILE_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+/// Most bytes of a command's /tmp, which is memory as far as it is used.
+const TMP_BYTES: u64 = 256 * 1024 * 1024;
+/// The share of the machine's memory that it may be where that is less: one part of so many. The same for /dev/shm.
+const TMP_PARTS: u64 = 8;
+/// Processes and threads of a command; a parallel build has fifty.
+const PROCESSES: u64 = 512;
+/// Open files of each process.
+const FILES: u64 = 1024;
+
 /// How the child gets a view of the machine of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Namespaces {
@@ -353,13 +368,12 @@ impl Settings {
             empty_home: None,
             environment: Vec::new(),
             bounds: Bounds {
-                cpu_seconds: bounds::CPU_SECONDS,
-                memory_bytes: bounds::MEMORY_BYTES,
-                file_bytes: bounds::FILE_BYTES,
-                tmp_bytes: bounds::TMP_BYTES
-                    .min(process::memory::memory_of_machine() / bounds::TMP_PARTS),
-                processes: bounds::PROCESSES,
-                files: bounds::FILES,
+                cpu_seconds: CPU_SECONDS,
+                memory_bytes: MEMORY_BYTES,
+                file_bytes: FILE_BYTES,
+                tmp_bytes: TMP_BYTES.min(process::memory::memory_of_machine() / TMP_PARTS),
+                processes: PROCESSES,
+                files: FILES,
             },
         }
     }

@@ -21,6 +21,10 @@ use std::time::Duration;
 
 pub use end::End;
 
+/// How long what was killed may take to be gone, on a board that is very busy. With [`KILL_GRACE`] before it this is less
+/// than a gateway has to stop.
+const KILL_TIME: Duration = Duration::from_secs(5);
+
 /// The outcome of a command.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -263,8 +267,8 @@ impl Drop for Running {
         self.terminate();
         let watch = Stopwatch::start();
         let mut buffer = [0; bounds::STATUS_BYTES];
-        while watch.elapsed() < bounds::KILL_TIME {
-            let left = bounds::KILL_TIME.saturating_sub(watch.elapsed());
+        while watch.elapsed() < KILL_TIME {
+            let left = KILL_TIME.saturating_sub(watch.elapsed());
             match self.read_pipes(&mut buffer, left) {
                 Ok(event) if !event.closed => {}
                 _ => break,

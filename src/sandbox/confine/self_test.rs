@@ -19,6 +19,10 @@ use crate::base::error::{Error, Result};
 use crate::base::limits::confine as bounds;
 use crate::sys::attempt;
 use crate::sys::file::private_folder;
+use std::time::Duration;
+
+/// How long the escape test waits for a process that outlives its command; it shows after 0.2 s.
+const OUTLIVE_TIME: Duration = Duration::from_millis(500);
 
 /// An attempt and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,7 +159,7 @@ impl Exec {
         let policy = self.policy(isolation, task, &self.settings.workspace)?;
         let running = self.start(&policy)?;
         running.follow(bounds::TRY_TIME, &Cancel::new(), &mut |_| ())?;
-        Cancel::new().wait(bounds::OUTLIVE_TIME);
+        Cancel::new().wait(OUTLIVE_TIME);
         let outlived = path.exists();
         if outlived {
             // It was only a mark.

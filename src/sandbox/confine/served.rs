@@ -21,6 +21,9 @@ use crate::base::limits::cancel::POLL;
 use crate::base::limits::confine as bounds;
 use crate::sys::process;
 
+/// Bytes that are kept of what a program that is served writes to its standard error: a traceback.
+const ERRORS_BYTES: usize = 4 * 1024;
+
 /// A program to serve, and what it gets beside what commands get.
 #[derive(Clone, Debug)]
 pub struct Service<'a> {
@@ -214,9 +217,9 @@ impl ServedErrors {
         } else {
             self.tail = self.report.take_until_confined(bytes);
         }
-        let over = self.tail.len().saturating_sub(bounds::ERRORS_BYTES);
+        let over = self.tail.len().saturating_sub(ERRORS_BYTES);
         // Not at every piece, for each time moves what stays.
-        if over > bounds::ERRORS_BYTES {
+        if over > ERRORS_BYTES {
             self.tail.drain(..over);
         }
     }
@@ -229,7 +232,7 @@ impl ServedErrors {
     }
 
     fn parse(&self) -> (String, SupervisorReport) {
-        let over = self.tail.len().saturating_sub(bounds::ERRORS_BYTES);
+        let over = self.tail.len().saturating_sub(ERRORS_BYTES);
         let text = String::from_utf8_lossy(self.tail.get(over..).unwrap_or_default());
         let mut text = text.trim_end();
         // Its last line is the supervisor's, where that had the time to write one.
@@ -291,10 +294,10 @@ mod tests {
         for number in 0..10_000 {
             errors.take(format!("line {number}\n").as_bytes());
         }
-        assert!(errors.tail.capacity() <= 8 * bounds::ERRORS_BYTES);
+        assert!(errors.tail.capacity() <= 8 * ERRORS_BYTES);
         let (text, _) = errors.read();
         assert!(
-            text.len() <= bounds::ERRORS_BYTES && text.ends_with("line 9999"),
+            text.len() <= ERRORS_BYTES && text.ends_with("line 9999"),
             "{text}"
         );
     }

@@ -23,6 +23,23 @@ use crate::sys::process;
 use crate::sys::pty::Size;
 use crate::text::emulator::{Emulator, Screen};
 
+/// Commands in the background at a time, of all chats together.
+const SESSIONS: usize = 8;
+/// Commands in the background of one chat, so that one does not take all from the others.
+const SESSIONS_PER_CHAT: usize = 4;
+/// Bytes of unread output that a command in the background may have; older ones are dropped.
+const SESSION_BYTES: usize = 128 * 1024;
+/// A command in the background that nobody asks for is killed after this.
+const SESSION_IDLE: Duration = Duration::from_mins(30);
+/// How long reading a command in the background waits for output or for its end.
+const READ_TIME: Duration = Duration::from_secs(2);
+/// How often that is looked for.
+const READ_POLL: Duration = Duration::from_millis(20);
+/// How long a command in the background may take to read its input.
+const INPUT_TIME: Duration = Duration::from_secs(5);
+/// Stack of the thread that follows a command in the background; it needs 10 kB.
+const SESSION_STACK_BYTES: usize = 128 * 1024;
+
 /// What happens to a command in the background.
 #[derive(Clone, Copy, Debug)]
 pub enum SessionEvent<'a> {
@@ -124,7 +141,7 @@ pub struct SessionStart<'a> {
 
 impl Default for Sessions {
     fn default() -> Self {
-        Self::new(bounds::SESSION_IDLE)
+        Self::new(SESSION_IDLE)
     }
 }
 
@@ -145,12 +162,12 @@ impl Sessions {
             owner,
         } = *start;
         let mut inner = self.lock();
-        make_room(&mut inner.sessions, bounds::SESSIONS_PER_CHAT, |one| {
+        make_room(&mut inner.sessions, SESSIONS_PER_CHAT, |one| {
             one.owner == owner
         })
-        .ok_or_else(|| too_many(bounds::SESSIONS_PER_CHAT, "of this chat", "kill one first"))?;
-        make_room(&mut inner.sessions, bounds::SESSIONS, |_| true)
-            .ok_or_else(|| too_many(bounds::SESSIONS, "of all chats", "one has to end first"))?;
+        .ok_or_else(|| too_many(SESSIONS_PER_CHAT, "of this chat", "kill one first"))?;
+        make_room(&mut inner.sessions, SESSIONS, |_| true)
+            .ok_or_else(|| too_many(SESSIONS, "of all chats", "one has to end first"))?;
         let (mut running, first) = match terminal {
             Some(size) => (
                 exec.start_on_terminal(command, size, &Cancel::new())?,
@@ -188,7 +205,7 @@ impl Sessions {
         let (cancel, idle) = (session.cancel.clone(), self.idle);
         let follower = std::thread::Builder::new()
             .name("exec-session".to_owned())
-            .stack_size(bounds::SESSION_STACK_BYTES)
+            .stack_size(SESSION_STACK_BYTES)
             .spawn(move || {
                 let end = follow(running, &shared, &cancel, idle);
                 // Nothing is left that an error could stop.
@@ -225,8 +242,8 @@ impl Sessions {
             shared.unread.is_empty() && !shared.is_changed && shared.end.is_none()
         };
         let watch = Stopwatch::start();
-        while is_quiet() && watch.elapsed() < bounds::READ_TIME {
-            if cancel.wait(bounds::READ_POLL) {
+        while is_quiet() && watch.elapsed() < READ_TIME {
+            if cancel.wait(READ_POLL) {
                 break;
             }
         }
@@ -412,7 +429,7 @@ impl Shared {
             return emulator.feed(piece);
         }
         self.unread.extend(piece);
-        let over = self.unread.len().saturating_sub(bounds::SESSION_BYTES);
+        let over = self.unread.len().saturating_sub(SESSION_BYTES);
         self.unread.drain(..over);
         self.dropped += over as u64;
         Vec::new()
@@ -478,7 +495,7 @@ pub(super) fn feed(pipe: &mut File, mut input: &[u8]) -> Option<Result<()>> {
     rustix::io::ioctl_fionbio(&*pipe, true).ok()?;
     let watch = Stopwatch::start();
     while !input.is_empty() {
-        let left = bounds::INPUT_TIME.saturating_sub(watch.elapsed());
+        let left = INPUT_TIME.saturating_sub(watch.elapsed());
         if !process::writable(&*pipe, left).ok()? {
             let rest = input.len();
             let why = format!("the command does not read its input; {rest} bytes were not written");

@@ -6,7 +6,10 @@ use miniz_oxide::deflate::core::{
     CompressorOxide, TDEFLFlush, TDEFLStatus, compress, create_comp_flags_from_zip_params,
 };
 
-use crate::base::limits::files::{GZIP_BUFFER_BYTES, GZIP_LEVEL};
+/// How hard an archive is compressed, of 10: more takes a board much longer for little.
+const GZIP_LEVEL: i32 = 4;
+/// Bytes of a compressor's output that are held.
+const GZIP_BUFFER_BYTES: usize = 16 * 1024;
 
 /// Begins a file: deflated, no name and no time, of an unknown system.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];

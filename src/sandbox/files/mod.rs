@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::files::{LINKS, PATH_BYTES};
+use crate::base::limits::files::LINKS;
 use crate::config::schema::Tools;
 use crate::sys::at::{self, Kind, Status, Use};
 use crate::sys::beneath::Resolver;
@@ -36,6 +36,9 @@ pub use roots::Places;
 use roots::{Failure, Guard, Intent, Mark, Place, Root, Roots, Rule};
 pub use survey::PromptSurvey;
 pub use walk::{Found, Next, Walked};
+
+/// Bytes of a path; Linux's PATH_MAX less the closing zero.
+const PATH_BYTES: usize = 4095;
 
 /// Files and folders of the workspace that make up the prompt, or tell the agent what to do. What is done for
 /// someone who is not an owner leaves them as they are.

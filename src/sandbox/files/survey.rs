@@ -7,10 +7,15 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::files::{PROMPT_DEPTH, PROMPT_LINKS, PROMPT_NAMES};
+use crate::base::limits::files::PROMPT_LINKS;
 use crate::sys::beneath::{links_on_the_way, real_path};
 
 use super::PROMPT_PLACES;
+
+/// Folders below each other that are looked through for links of the prompt: `skills`, one in it, and one in that.
+const PROMPT_DEPTH: usize = 3;
+/// Names that are looked at for links of the prompt, the nearest ones first: about 20 ms on a board.
+const PROMPT_NAMES: usize = 4096;
 
 /// The device and the inode of what is at a path; `None` where nothing is there.
 type Identity = Option<(u64, u64)>;

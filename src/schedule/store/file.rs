@@ -10,10 +10,13 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::base::json;
-use crate::base::limits::schedule::{ERROR_CHARS_MAX, ID_BYTES_MAX, JOBS_MAX, MESSAGE_BYTES_MAX};
+use crate::base::limits::schedule::{ERROR_CHARS_MAX, JOBS_MAX, MESSAGE_BYTES_MAX};
 use crate::schedule::job::Job;
 use crate::schedule::times::Schedule;
 use crate::text::{ellipsize_chars, grouped};
+
+/// Bytes of a job's id, which is part of a file name; ours have four.
+const ID_BYTES_MAX: usize = 64;
 
 /// A job of the file that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]

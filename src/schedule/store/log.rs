@@ -6,9 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::file::Contents;
 use crate::base::json;
-use crate::base::limits::schedule::{RUNS_KEPT, RUNS_KEPT_IN_ALL, RUNS_KEPT_MIN};
+use crate::base::limits::schedule::{RUNS_KEPT, RUNS_KEPT_MIN};
 use crate::schedule::job::{Run, State, Status};
 use crate::store::append_log::to_line;
+
+/// Runs that are remembered for all jobs: with many jobs each keeps fewer.
+const RUNS_KEPT_IN_ALL: usize = 5000;
 
 /// A line: that a run has begun ([`Status::Running`]), or how it ended.
 #[derive(Debug, Serialize, Deserialize)]

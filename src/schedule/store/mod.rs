@@ -18,10 +18,7 @@ use log::{RunEvent, newest_of_each, replay};
 
 use super::job::{Job, Run, RunOutcome, Status};
 use crate::base::error::{Error, Result};
-use crate::base::limits::schedule::{
-    ERROR_CHARS_MAX, JOBS_FILE_BYTES_MAX, JOBS_MAX, REMOVED_JOBS_KNOWN, RUNS_FILE_BYTES_MAX,
-    RUNS_FOLD_BYTES,
-};
+use crate::base::limits::schedule::{ERROR_CHARS_MAX, JOBS_MAX};
 use crate::base::message::Address;
 use crate::base::sync::Mutex;
 use crate::store::append_log::{AppendLog, Durability, to_line};
@@ -29,6 +26,17 @@ use crate::sys;
 use crate::text::{grouped, one_line};
 
 pub use file::Fault;
+
+/// Bytes of `cron/jobs.json` that are read and written: a thousand jobs with their runs have about 1 MB.
+const JOBS_FILE_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Bytes of `cron/runs.jsonl` above which it is folded into `jobs.json`, once it is as large as that: 300
+/// runs, so that a job that runs every minute rewrites the larger file five times a day.
+const RUNS_FOLD_BYTES: u64 = 64 * 1024;
+/// Bytes at the end of `cron/runs.jsonl` that are read. What we write is folded long before.
+const RUNS_FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// Jobs that are gone and whose last run stays in `cron/runs.jsonl`, in case an old copy of `jobs.json` brings
+/// them back.
+const REMOVED_JOBS_KNOWN: usize = 100;
 
 /// The jobs of a home. Opening it reads and creates nothing; clones share a lock within the process.
 #[derive(Clone, Debug)]

@@ -2,7 +2,8 @@
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
 
-use crate::base::limits::schedule::WHEN_WORDS;
+/// Words at the beginning of a message that are looked at for its time.
+const WHEN_WORDS: usize = 24;
 
 /// A word of a time.
 #[derive(Clone, Copy, Debug, PartialEq)]

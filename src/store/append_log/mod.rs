@@ -17,13 +17,16 @@ use serde::de::DeserializeOwned;
 
 use crate::base::error::{Error, Result};
 use crate::base::json;
-use crate::base::limits::append_log::{COMPACT_BYTES, RESERVED_BYTES};
+use crate::base::limits::append_log::COMPACT_BYTES;
 use crate::sys;
 
 pub use line::{cut, shorten, to_line};
 pub use lines::Lines;
 use tail::starts_line;
 pub use tail::{Tail, TailLine};
+
+/// Bytes that are reserved beyond what is needed, so that few messages need more: a block of most disks.
+const RESERVED_BYTES: u64 = 4096;
 
 /// What an appended line survives once it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,10 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use crate::base::limits::append_log::{BLOCK_BYTES, LINE_BYTES};
+use crate::base::limits::append_log::LINE_BYTES;
+
+/// Bytes read at a time when a log is read from its end.
+const BLOCK_BYTES: usize = 16 * 1024;
 
 /// The lines of a file, the last one first.
 pub struct Tail<'a> {

@@ -13,13 +13,19 @@ use chrono::{DateTime, FixedOffset};
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::limits::append_log::LINE_BYTES;
-use crate::base::limits::inbox::{BYTES, MESSAGES, NOTES_BYTES};
+use crate::base::limits::inbox::MESSAGES;
 use crate::base::message::{Attachment, Envelope, SessionKey};
 use crate::base::sync::{Mutex, MutexGuard};
 use crate::store::append_log::{AppendLog, Durability, to_line};
 use crate::sys;
 
 use state::{Record, State};
+
+/// Bytes of the records that follow a message: that it has begun, was asked about, and is done.
+const NOTES_BYTES: usize = 512;
+/// Bytes of the lines of messages that wait, which are held in memory too. Three batches of 100
+/// messages, each as long as Telegram lets them be, fit.
+const BYTES: usize = 4 * 1024 * 1024;
 
 /// The inbox of one home folder, shared by all threads.
 #[derive(Debug)]

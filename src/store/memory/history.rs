@@ -7,13 +7,19 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, FixedOffset, NaiveDateTime};
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::memory::{
-    HISTORIES_PER_DAY, HISTORY_ASIDE_BYTES_MAX, HISTORY_BYTES_MAX, HISTORY_TAIL_BYTES,
-    PARAGRAPH_BYTES_MAX,
-};
+use crate::base::limits::memory::HISTORY_BYTES_MAX;
 use crate::text::ellipsize_bytes;
 
 use super::{FOLDER, HISTORY, Memory};
+
+/// Bytes of one paragraph of HISTORY.md; what is over is cut off.
+const PARAGRAPH_BYTES_MAX: usize = 4 * 1024;
+/// Bytes of a HISTORY.md that is set aside whole; a person may have made it longer than it gets here.
+const HISTORY_ASIDE_BYTES_MAX: u64 = 4 * HISTORY_BYTES_MAX;
+/// Bytes at the end of HISTORY.md in which a paragraph is looked for before it is written.
+const HISTORY_TAIL_BYTES: u64 = 4 * PARAGRAPH_BYTES_MAX as u64;
+/// Histories that may be begun on one day before the next one fails.
+const HISTORIES_PER_DAY: u32 = 100;
 
 const STAMP: &str = "%Y-%m-%d %H:%M";
 

@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 use chrono::{Days, NaiveDate};
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::memory::{
-    FACTS_FILE_BYTES_MAX, NOTE_BYTES, NOTE_DAYS, NOTE_FILE_BYTES_MAX, REMARK_BYTES_MAX,
-};
+use crate::base::limits::memory::{FACTS_FILE_BYTES_MAX, NOTE_BYTES, NOTE_DAYS};
 
 use super::{FACTS, FOLDER, Memory, if_any};
+
+/// Bytes of one remark that is appended to the notes.
+const REMARK_BYTES_MAX: usize = 4 * 1024;
+/// Bytes of one day's notes beyond which nothing is appended: a hundred pages.
+const NOTE_FILE_BYTES_MAX: u64 = 256 * 1024;
 
 /// The notes of one day.
 #[derive(Clone, Debug, PartialEq, Eq)]

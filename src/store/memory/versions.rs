@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::memory::{FACTS_FILE_BYTES_MAX, VERSIONS, VERSIONS_BYTES};
+use crate::base::limits::memory::{FACTS_FILE_BYTES_MAX, VERSIONS};
 use crate::sandbox::files::Next;
 use crate::sys::at::Kind;
 
 use super::{FACTS, Memory, if_any};
+
+/// Bytes of all of them; the newest one is kept whatever its size.
+const VERSIONS_BYTES: u64 = 1024 * 1024;
 
 const FOLDER: &str = "memory/.versions";
 

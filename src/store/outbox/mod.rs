@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::error::{Error, Result};
 use crate::base::limits::append_log::LINE_BYTES;
-use crate::base::limits::outbox::{FAILURES_MAX, SHOWN_MAX, WHY_CHARS_MAX};
 use crate::base::message::{Address, DraftKey, OutgoingMessage, SessionKey};
 use crate::base::sync::{Mutex, MutexGuard};
 use crate::store::append_log::{AppendLog, Durability, to_line};
@@ -23,6 +22,14 @@ use crate::sys::random;
 use crate::text::one_line;
 
 use state::{Record, State};
+
+/// Characters that are kept of the reason why a message fails.
+const WHY_CHARS_MAX: usize = 200;
+/// Messages whose failure is remembered for the `peacrab send` that waits for it.
+const FAILURES_MAX: usize = 8;
+/// Messages with buttons, or pieces of them, of which it is known as what their chats show them: the values of a
+/// long form.
+const SHOWN_MAX: usize = 64;
 
 /// The outbox of one home, for all threads.
 #[derive(Debug)]

@@ -4,12 +4,18 @@
 
 use crate::base::error::{Error, Result};
 use crate::base::limits::outbox::{
-    BYTES_MAX, CHAT_BYTES_MAX, CHAT_MAX, CHAT_NOTICES_MAX, MESSAGES_MAX, NOTICES_MAX, SHARED_MAX,
+    BYTES_MAX, CHAT_MAX, CHAT_NOTICES_MAX, MESSAGES_MAX, NOTICES_MAX,
 };
 use crate::base::limits::schedule::{CHAT_ROOM_MAX, OUTBOX_ROOM_MAX};
 use crate::base::message::{OutgoingMessage, Writer};
 
 use super::state::State;
+
+/// Messages that are pending at a time where the next one goes to a chat for which something waits: the rest is
+/// for the others.
+const SHARED_MAX: usize = 450;
+/// Bytes of the lines that wait for one chat, but for the first of them.
+const CHAT_BYTES_MAX: usize = BYTES_MAX / 8;
 
 /// Fails when a message with a line of so many bytes has no room, and says whose messages take it.
 pub(super) fn check(message: &OutgoingMessage, bytes: usize, state: &State) -> Result<()> {

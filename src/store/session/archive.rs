@@ -3,11 +3,14 @@
 use chrono::{DateTime, FixedOffset};
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::session::{ARCHIVE_MIN_BYTES, PENDING_JOURNALS};
+use crate::base::limits::session::PENDING_JOURNALS;
 
 use super::line::{self, Marks, State};
 use super::window::read_window;
 use super::{Session, store};
+
+/// Bytes of a journal below which it is not worth to rewrite it for the archive.
+const ARCHIVE_MIN_BYTES: u64 = 64 * 1024;
 
 impl Session {
     /// Moves entries that no longer go to the model to the archive, when the journal has grown beyond its

@@ -8,15 +8,26 @@ use std::collections::VecDeque;
 
 use crate::base::access::Role;
 use crate::base::chat::{Entry, EntryKind, ToolCall, ToolResult};
-use crate::base::limits::session::{
-    HISTORY_BYTES, IMAGE_TOKENS, IMAGE_WEIGHT, SHORT_HEAD_BYTES, SHORT_MIN_BYTES, SHORT_TAIL_BYTES,
-    STEP, SUMMARY_BYTES,
-};
+use crate::base::limits::session::{HISTORY_BYTES, SUMMARY_BYTES};
 use crate::base::limits::tokens::BYTES_PER_TOKEN;
 use crate::base::tokens;
 use crate::text::truncate_bytes;
 
 use super::line::{cut_arguments, image_note};
+
+/// Bytes from the beginning of a tool's result that stay when it is shortened.
+const SHORT_HEAD_BYTES: usize = 400;
+/// Bytes from its end that stay; the last lines of a command's output tell most.
+const SHORT_TAIL_BYTES: usize = 200;
+/// Bytes of a result or of a call's arguments below which shortening saves too little.
+const SHORT_MIN_BYTES: usize = 1200;
+/// Bytes that an image counts as in memory beside its entry; it is forgotten after its turn.
+const IMAGE_WEIGHT: usize = 4500;
+/// Tokens that an image counts as, however long its file is.
+const IMAGE_TOKENS: usize = 1_500;
+/// The part of the turns, of the results and of the window that leaves at a time when something has to:
+/// a fourth. What is in front stays the same for many turns then, and providers cache it.
+const STEP: usize = 4;
 
 /// The result of a call whose own was never journalled.
 pub const UNKNOWN_OUTCOME: &str = "Error: interrupted, outcome unknown. The call may or may not have taken effect; \

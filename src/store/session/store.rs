@@ -12,7 +12,6 @@ use ring::digest::{SHA256, digest};
 use crate::base::chat::EntryKind;
 use crate::base::error::{Error, Result};
 use crate::base::limits::append_log::LINE_BYTES;
-use crate::base::limits::session::NAME_BYTES;
 use crate::base::message::SessionKey;
 use crate::store::append_log::{Lines, Tail};
 use crate::sys;
@@ -21,6 +20,9 @@ use super::line::{self, Line};
 pub use super::pending::read_pending;
 use super::window::closes_turn;
 pub use super::window::{count_window, read_conversation};
+
+/// Bytes of a journal's file name before its ending; 255 is the file systems' own limit.
+const NAME_BYTES: usize = 120;
 
 /// The folder of older parts of journals, beside the journals.
 const ARCHIVE: &str = "archive";

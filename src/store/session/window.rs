@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::base::chat::{Entry, EntryKind};
 use crate::base::error::{Error, Result};
-use crate::base::limits::session::{HISTORY_BYTES, TURN_BYTES, TURN_ENTRIES, WINDOW_READ_BYTES};
+use crate::base::limits::session::HISTORY_BYTES;
 use crate::base::message::SessionKey;
 use crate::store::append_log::{Tail, TailLine};
 use crate::sys;
@@ -13,6 +13,15 @@ use crate::sys;
 use super::conversation::{self, Conversation, JournalEntry};
 use super::line::{self, Line, Marks, State};
 use super::store::path_of;
+
+/// Bytes of a journal that are read back for the history. Of old results of tools little is held, so
+/// that this is more; an old board reads and parses it in half a second.
+const WINDOW_READ_BYTES: usize = 2 * 1024 * 1024;
+/// Bytes of a journal that are read back to find the beginning of its last turn. A turn of 40
+/// steps with four calls each, all with results of the usual length, is 3 MB.
+const TURN_BYTES: usize = 16 * 1024 * 1024;
+/// Entries that are read back for the same purpose, so that many small ones fill no memory.
+const TURN_ENTRIES: usize = 8_000;
 
 /// The end of a journal.
 #[derive(Debug)]

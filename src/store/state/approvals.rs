@@ -8,11 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::approval::{Question, pattern};
 use crate::base::error::{Error, Result};
-use crate::base::limits::state::{APPROVALS, APPROVALS_FILE_BYTES};
 use crate::base::message::SessionKey;
 use crate::config::agents::MAIN;
 
 use super::file::{Damaged, Policy, StateFile};
+
+/// Standing approvals that are kept; who has more has lost sight of them.
+const APPROVALS: usize = 100;
+/// Bytes of the file of standing approvals that are read.
+const APPROVALS_FILE_BYTES: usize = 1024 * 1024;
 
 /// A standing approval. The hash decides; the rest is for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

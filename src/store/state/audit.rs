@@ -17,10 +17,16 @@ use serde::Serialize;
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
-use crate::base::limits::state::{AUDIT_BYTES, AUDIT_FILES, AUDIT_TEXT_BYTES};
 use crate::base::sync::Mutex;
 use crate::sys;
 use crate::text::truncate_bytes;
+
+/// Bytes of the audit log after which a new one is begun.
+const AUDIT_BYTES: u64 = 1_000_000;
+/// Older audit logs that are kept.
+const AUDIT_FILES: u32 = 3;
+/// Bytes of a command or of its input in the audit log; a command's hash stands for the rest.
+const AUDIT_TEXT_BYTES: usize = 4 * 1024;
 
 /// A command that is about to run, or that was refused.
 #[derive(Clone, Copy, Debug, Serialize)]

@@ -14,15 +14,28 @@ use crate::base::chat::ReasoningEffort;
 use crate::base::clock::Stopwatch;
 use crate::base::error::Result;
 use crate::base::language::Language;
-use crate::base::limits::state::{
-    CHOICES, CHOICES_FILE_BYTES, INTRODUCTION_FILE_BYTES, LAST_CHAT_INTERVAL, RECENT_FILE_BYTES,
-    RESTARTS, RESTARTS_FILE_BYTES,
-};
 use crate::base::message::Address;
 use crate::base::sync::Mutex;
 use crate::config::agents::MAIN;
 
 use super::file::{Damaged, Policy, StateFile};
+use std::time::Duration;
+
+/// How often another last active chat is written at most: with two people who take turns, each
+/// message would write it.
+const LAST_CHAT_INTERVAL: Duration = Duration::from_mins(1);
+/// Chats whose request for a restart is answered after it.
+const RESTARTS: usize = 10;
+/// Bytes of the file with these chats that are read; an address has about 60.
+const RESTARTS_FILE_BYTES: usize = 4 * 1024;
+/// Conversations whose choice of a model is kept; the one that chose first goes.
+const CHOICES: usize = 256;
+/// Bytes of the file of choices that are read; what we write is a quarter of it.
+const CHOICES_FILE_BYTES: usize = 256 * 1024;
+/// Bytes of the file that counts the turns of the first conversation.
+const INTRODUCTION_FILE_BYTES: usize = 64;
+/// Bytes of the file that names the last active chat.
+const RECENT_FILE_BYTES: usize = 4 * 1024;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Choice {

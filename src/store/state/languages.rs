@@ -6,11 +6,15 @@ use std::path::Path;
 
 use crate::base::error::Result;
 use crate::base::language::Language;
-use crate::base::limits::state::{LANGUAGES_FILE_BYTES_MAX, LANGUAGES_MAX};
 use crate::base::message::Address;
 use crate::base::sync::Mutex;
 
 use super::file::{Damaged, Policy, StateFile};
+
+/// Chats whose language is remembered; those who have access are fewer.
+const LANGUAGES_MAX: usize = 256;
+/// Bytes of the file of languages that are read; what we write is a quarter of it.
+const LANGUAGES_FILE_BYTES_MAX: usize = 64 * 1024;
 
 /// The file of one home, read once. A chat that is not in it has the default language.
 #[derive(Debug)]

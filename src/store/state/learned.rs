@@ -8,12 +8,18 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::limits::state::{
-    LEARNED_CHANGE, LEARNED_FILE_BYTES, LEARNED_MODELS, LEARNED_TOKENS_MIN,
-};
 use crate::base::sync::Mutex;
 
 use super::file::{Damaged, Policy, StateFile};
+
+/// Models of which is known how they count tokens and how much they take.
+const LEARNED_MODELS: usize = 16;
+/// Bytes of the file of them that are read; a model has about 100.
+const LEARNED_FILE_BYTES: usize = 16 * 1024;
+/// Estimated tokens of a request below which its report says little about the estimate.
+const LEARNED_TOKENS_MIN: usize = 500;
+/// Change of a factor, in hundredths, that is worth a write.
+const LEARNED_CHANGE: f32 = 5.0;
 
 /// A factor is within these bounds. A report that is beyond counts something else than we do, such as only
 /// what was not cached, and is not used.

@@ -15,15 +15,27 @@ use serde::{Deserialize, Serialize};
 use crate::base::access::Role;
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
-use crate::base::limits::state::{
-    PAIRED, PAIRING_CODE_LETTERS, PAIRING_FILE_BYTES, PAIRING_HELD_SECS, PAIRING_INVITES,
-    PAIRING_KEPT_SECS, PAIRING_OFFERS, PAIRING_VALID_SECS, SENDER_ID_BYTES, SENDER_NAME_CHARS,
-};
+use crate::base::limits::state::{PAIRED, PAIRING_CODE_LETTERS, PAIRING_VALID_SECS};
 use crate::base::message::{Address, Sender};
 use crate::sys;
 use crate::text::one_line;
 
 use super::file::{Damaged, Policy, StateFile};
+
+/// Seconds for which a code is remembered, so that an expired one can be called so.
+const PAIRING_KEPT_SECS: i64 = 60 * 60;
+/// Codes of strangers that are valid at a time on one channel: a crowd fills no disk.
+const PAIRING_OFFERS: usize = 64;
+/// Seconds for which a code keeps its place: a crowd makes the card write a few times a minute.
+const PAIRING_HELD_SECS: i64 = 5 * 60;
+/// Invitations that are valid at a time.
+const PAIRING_INVITES: usize = 4;
+/// Bytes of a stranger's id that is worth a code; those of the channels are a tenth of it.
+const SENDER_ID_BYTES: usize = 256;
+/// Characters kept of a stranger's name, which may be anything.
+const SENDER_NAME_CHARS: usize = 64;
+/// Bytes of the file of pairings that are read; what we write is a quarter of it.
+const PAIRING_FILE_BYTES: usize = 1024 * 1024;
 
 /// With a damaged file nobody is paired, and it is not written over.
 const POLICY: Policy = Policy {

@@ -8,8 +8,10 @@ use super::StateFile;
 use super::file::{Damaged, Policy};
 use crate::base::error::Result;
 use crate::base::language::Language;
-use crate::base::limits::update::WAITING_FILE_BYTES;
 use crate::base::message::Address;
+
+/// Bytes of the file that keeps the chat that waits; it has 200.
+const WAITING_FILE_BYTES: usize = 64 * 1024;
 
 /// An update that was asked for in a chat.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

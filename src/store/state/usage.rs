@@ -13,15 +13,28 @@ use serde::{Deserialize, Serialize};
 use crate::base::chat::Usage;
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::Result;
-use crate::base::limits::state::{
-    LAST_TURNS, USAGE_DAYS, USAGE_DAYS_FILE_BYTES, USAGE_FILE_BYTES, USAGE_MODELS,
-    USAGE_NAME_BYTES, USAGE_PENDING_DAYS, USAGE_SAVE_INTERVAL,
-};
+use crate::base::limits::state::USAGE_DAYS;
 use crate::base::sync::Mutex;
 use crate::text::truncate_bytes;
 
 use super::chats::AgentPrefix;
 use super::file::{Damaged, Policy, StateFile};
+use std::time::Duration;
+
+/// Models counted apart within a day; a turn writes this file, so it stays small.
+const USAGE_MODELS: usize = 6;
+/// Bytes of a model's name there.
+const USAGE_NAME_BYTES: usize = 80;
+/// Ended days that wait in the file of today while that of earlier days cannot be written.
+const USAGE_PENDING_DAYS: usize = 14;
+/// Conversations whose last turn is remembered; a turn writes this, too.
+const LAST_TURNS: usize = 8;
+/// Bytes of the file of earlier days that are read; what we write is at most half of it.
+const USAGE_DAYS_FILE_BYTES: usize = 256 * 1024;
+/// How long counted tokens may be in memory only while a turn runs; its end saves them.
+const USAGE_SAVE_INTERVAL: Duration = Duration::from_secs(10);
+/// Bytes of the file of counts that are read; what we write is a tenth of it.
+const USAGE_FILE_BYTES: usize = 64 * 1024;
 
 /// Where the tokens of models beyond [`USAGE_MODELS`] are counted.
 const OTHER_MODELS: &str = "others";

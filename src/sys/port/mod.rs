@@ -11,9 +11,11 @@ use rustix::process::getpid;
 use super::file::read_at_most;
 use super::process::{descendants_of, has_children};
 use crate::base::error::{Error, Result};
-use crate::base::limits::net::SOCKETS_BYTES;
 use crate::base::limits::service::ACCOUNTS_BYTES;
 pub use sockets::Socket;
+
+/// Bytes of the table of TCP sockets that are read, 150 each: a busy server has a thousand.
+const SOCKETS_BYTES: usize = 1024 * 1024;
 
 /// The sockets that may be the other end of a connection from `ours` to `theirs`: the one that has taken it, or
 /// until then everything that listens there. Only those of this network namespace are seen.

@@ -9,7 +9,8 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use crate::base::limits::agent::STACK_KEPT;
+/// Bytes below the frame in use that a stack keeps when it gives back: room for giving back.
+const STACK_KEPT: usize = 16 * 1024;
 
 /// Returns the unused part of this thread's stack to the kernel: what a deep call has left there.
 pub fn give_back_stack() {

@@ -12,7 +12,10 @@ use rustix::time::{
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use crate::base::limits::clock::{RTC_BYTES, RTCS_MAX};
+/// Clocks with a battery that are looked at; a board has one or two.
+const RTCS_MAX: usize = 4;
+/// Bytes of a number that the kernel shows in a file.
+const RTC_BYTES: usize = 64;
 
 /// How long the machine has run, suspended or not (`CLOCK_BOOTTIME`). Setting the wall clock does not
 /// change it.

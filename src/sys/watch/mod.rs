@@ -14,7 +14,8 @@ use rustix::io::Errno;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use crate::base::limits::schedule::WATCH_BYTES;
+/// Bytes that are read at a time about changes in the folder of the jobs: an event has 16 and a name.
+const WATCH_BYTES: usize = 1024;
 
 /// Watches one name in a folder.
 pub struct Watcher {

@@ -10,6 +10,9 @@ use std::num::NonZeroU16;
 
 use crate::base::limits::gateway::term as limits;
 
+/// Bytes of the answers to a program's questions that wait to be typed in. An answer has about ten.
+const REPLIES_BYTES: usize = 1024;
+
 /// A terminal's screen, and the modes that programs have set.
 pub struct Emulator {
     parser: vt100::Parser<Questions>,
@@ -184,7 +187,7 @@ fn color(color: vt100::Color) -> Color {
 
 impl Questions {
     fn reply(&mut self, reply: &str) {
-        if self.replies.len() + reply.len() <= limits::REPLIES_BYTES {
+        if self.replies.len() + reply.len() <= REPLIES_BYTES {
             self.replies.extend_from_slice(reply.as_bytes());
         }
     }

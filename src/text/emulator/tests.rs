@@ -61,7 +61,7 @@ fn what_programs_ask_is_answered() {
     assert!(color.starts_with(b"\x1b]11;rgb:"));
     assert_eq!(emulator.feed(b"nothing"), b"");
     let many = emulator.feed(&b"\x1b[c".repeat(10_000));
-    assert!(!many.is_empty() && many.len() <= limits::REPLIES_BYTES);
+    assert!(!many.is_empty() && many.len() <= super::REPLIES_BYTES);
 }
 
 #[test]
@@ -135,7 +135,7 @@ proptest! {
         let mut emulator = Emulator::new(columns, rows);
         for (bytes, size) in steps {
             let replies = emulator.feed(&bytes);
-            prop_assert!(replies.len() <= limits::REPLIES_BYTES);
+            prop_assert!(replies.len() <= super::REPLIES_BYTES);
             if let Some((columns, rows)) = size {
                 emulator.resize(columns, rows);
             }

@@ -2,7 +2,8 @@
 
 use pulldown_cmark::{Event, Options, Parser};
 
-use crate::base::limits::web::ENTITY_CHARS;
+/// Characters of the longest name of a character, such as `&CounterClockwiseContourIntegral;`.
+const ENTITY_CHARS: usize = 32;
 
 /// The names that are understood without a semicolon. The parser of Markdown knows all names with one.
 const BARE: &str = "\

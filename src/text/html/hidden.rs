@@ -3,8 +3,10 @@
 mod css;
 
 use super::tokens::Tag;
-use crate::base::limits::web::OPEN_ELEMENTS;
 use css::{Effect, Sheet, Style};
+
+/// Elements within elements whose ends are known. Pages have up to 60.
+const OPEN_ELEMENTS: usize = 128;
 
 /// An element that is left out, with all that is in it.
 #[derive(Debug)]

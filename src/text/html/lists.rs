@@ -1,7 +1,11 @@
 //! The open lists, and the numbers of their items (HTML, section 4.4.5). PURE.
 
 use super::tokens::Tag;
-use crate::base::limits::web::{LIST_LEVELS, REVERSED_ITEMS};
+
+/// Lists within lists whose items are indented further.
+const LIST_LEVELS: usize = 8;
+/// Items of a list that is numbered backwards from an unknown number; those beyond keep none.
+const REVERSED_ITEMS: usize = 500;
 
 /// The lists that are open.
 #[derive(Debug, Default)]

@@ -6,9 +6,18 @@ use super::hidden::{Open, Skipped};
 use super::link;
 use super::lists::{GAP, Lists};
 use super::tokens::{Sink, Tag};
-use crate::base::limits::web::{MAIN_CHARS, QUOTE_LEVELS, TABLE_COLUMNS, TITLE_CHARS, URL_BYTES};
+use crate::base::limits::web::URL_BYTES;
 use crate::text::is_prose;
 use marks::{Raised, Struck};
+
+/// Characters of a page's title.
+const TITLE_CHARS: usize = 200;
+/// Quotations within quotations that are marked.
+const QUOTE_LEVELS: usize = 4;
+/// Columns of a table whose header is marked.
+const TABLE_COLUMNS: usize = 32;
+/// Characters of a page's main part below which the page's other parts are used too.
+const MAIN_CHARS: usize = 200;
 
 /// How a page is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,11 @@
 mod raw;
 
 use super::entities::{self, Reference};
-use crate::base::limits::web::{NAME_CHARS, VALUE_BYTES};
+use crate::base::limits::web::VALUE_BYTES;
 use raw::Raw;
+
+/// Characters of a tag's or an attribute's name; no name that means something is as long.
+const NAME_CHARS: usize = 24;
 
 /// Takes the tokens of a page.
 pub trait Sink {

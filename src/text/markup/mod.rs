@@ -21,8 +21,10 @@ pub use self::density::is_deep;
 pub use self::document::{Document, Level, Style, is_blank};
 pub use self::parse::{Growing, RULE, parse, parse_growing, parse_grown};
 use self::split::{Limit, Pieces};
-use crate::base::limits::markup::LANGUAGE_BYTES;
 use crate::text::reveal;
+
+/// Bytes of a code block's language; `javascript` has ten.
+const LANGUAGE_BYTES: usize = 32;
 
 /// The beginning of a draft whose own beginning is not shown.
 pub const CUT_MARK: &str = "…\n";

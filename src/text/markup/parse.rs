@@ -8,7 +8,9 @@ use super::density::is_dense;
 use super::document::{Document, Level, Style};
 use super::language;
 use super::table::Table;
-use crate::base::limits::markup::LIST_INDENTS;
+
+/// Levels of lists that are indented; deeper ones are indented like the last.
+const LIST_INDENTS: usize = 8;
 
 const BULLET: &str = "• ";
 /// A horizontal rule.

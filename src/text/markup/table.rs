@@ -3,7 +3,11 @@
 use pulldown_cmark::Alignment;
 
 use super::width::{text_width, wrap};
-use crate::base::limits::markup::{TABLE_BYTES, TABLE_COLUMN_MIN};
+
+/// Bytes of a table with its padding; a single wide cell would widen every row.
+const TABLE_BYTES: usize = 64 * 1024;
+/// Columns below which a table's cells are too narrow to wrap: its rows become records.
+const TABLE_COLUMN_MIN: usize = 10;
 
 const BETWEEN: &str = " | ";
 

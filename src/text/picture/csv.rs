@@ -4,9 +4,12 @@
 use chrono::NaiveDate;
 
 use super::plot::Curve;
-use crate::base::limits::picture::{CSV_ROWS_MAX, CURVES_MAX, NAME_CHARS};
+use crate::base::limits::picture::{CURVES_MAX, NAME_CHARS};
 use crate::base::zone::{Local, Zone};
 use crate::text::truncate_chars;
+
+/// Rows of a table that are drawn, which is more than a plot has pixels.
+const CSV_ROWS_MAX: usize = 5000;
 
 /// What is in a table.
 #[derive(Clone, Debug, PartialEq)]

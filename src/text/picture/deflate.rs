@@ -2,7 +2,12 @@
 //! codes are the fixed ones. It needs 10 kB where `miniz_oxide` needs 300, for a few per cent more bytes.
 
 use crate::base::checksum::adler32;
-use crate::base::limits::picture::{BLOCK_BYTES, HASH_ENTRIES};
+
+/// Bytes that are compressed together. Nothing is matched across them, and a hash table fits its positions
+/// into 16 bits.
+const BLOCK_BYTES: usize = 48 * 1024;
+/// Entries of the table in which the compression looks for earlier bytes: 8 kB.
+const HASH_ENTRIES: usize = 4096;
 
 /// The shortest and the longest match that the format has.
 const MATCH: std::ops::RangeInclusive<usize> = 3..=258;

@@ -11,7 +11,15 @@ pub mod tests;
 
 pub use font::CELL;
 
-use crate::base::limits::picture::{COLOURS_MAX, PIXELS_MAX, SIDE_MAX, TIMES_MAX};
+/// Pixels of a canvas, a byte each: a terminal of 200 columns and 60 lines has 864,000. A canvas that would
+/// have more is cut at the bottom.
+const PIXELS_MAX: usize = 900_000;
+/// Pixels along one side of a canvas. Telegram takes photos whose sides add up to 10,000.
+const SIDE_MAX: u32 = 4000;
+/// Colours of a picture; PNG has an index of a byte. A further colour becomes the nearest one.
+const COLOURS_MAX: usize = 256;
+/// How often a pixel is repeated in each direction.
+const TIMES_MAX: u32 = 8;
 
 /// A colour: red, green and blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

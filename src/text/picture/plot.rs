@@ -5,12 +5,15 @@
 mod axis;
 
 use super::{Canvas, Rgb};
-use crate::base::limits::picture::{CURVES_MAX, NAME_CHARS, PLOT_SIZE};
+use crate::base::limits::picture::{CURVES_MAX, NAME_CHARS};
 use crate::base::zone::Zone;
 use crate::text::truncate_chars;
 
 use axis::Scale;
 pub use axis::format_value;
+
+/// Width and height of a plot: sharp on a phone, and a few kB.
+const PLOT_SIZE: (u32, u32) = (720, 400);
 
 const PAPER: Rgb = Rgb(252, 252, 252);
 const GRID: Rgb = Rgb(222, 222, 222);

@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 
 use crate::base::approval::Script;
 use crate::base::error::{Error, Result};
-use crate::base::limits::tools as bounds;
 pub(super) use located::Located;
 use located::links_within;
 use simple::Operand;
@@ -23,6 +22,17 @@ pub(super) use simple::ignores_folder;
 use tree::Budget;
 pub(in crate::tools) use tree::Lines;
 use words::Line;
+
+/// Files on a command's line that are bound to an approval; a person looks at a few.
+const BOUND_FILES: usize = 64;
+/// Paths that are tried to find the files that a command's line names: half a second on a board.
+const BOUND_LOOKUPS: usize = 20_000;
+/// Names in a folder that are looked at for an approval.
+const BOUND_NAMES: usize = 1024;
+/// Names of influences that a question lists.
+const INFLUENCES: usize = 8;
+/// Lines of a script that a question shows.
+const SCRIPT_HEAD_LINES: usize = 15;
 
 /// What a command uses of the files that the model can write.
 #[derive(Debug, Default)]
@@ -117,9 +127,9 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
         None => search.line(line)?,
     }
     let influences = &mut search.uses.influences;
-    let over = influences.len().saturating_sub(bounds::INFLUENCES);
+    let over = influences.len().saturating_sub(INFLUENCES);
     if over > 0 {
-        influences.truncate(bounds::INFLUENCES);
+        influences.truncate(INFLUENCES);
         influences.push(format!("and {over} more"));
     }
     Ok(search.uses)
@@ -284,7 +294,7 @@ impl Search<'_> {
 
     fn path(&mut self, path: &Path) -> Result<()> {
         self.lookups += 1;
-        if self.lookups > bounds::BOUND_LOOKUPS {
+        if self.lookups > BOUND_LOOKUPS {
             return Err(too_long());
         }
         self.links(path);
@@ -313,11 +323,11 @@ impl Search<'_> {
                 found.path.display()
             )));
         }
-        if self.uses.scripts.len() == bounds::BOUND_FILES {
+        if self.uses.scripts.len() == BOUND_FILES {
             return Err(refused(&format!(
                 "it names more than {} files that commands in the sandbox can change, too many to be bound to an \
                  approval",
-                bounds::BOUND_FILES
+                BOUND_FILES
             )));
         }
         let content = found.read(&mut self.budget)?;
@@ -348,9 +358,7 @@ impl Search<'_> {
             let Some(place) = place.filter(|place| !self.uses.is_bound(place)) else {
                 continue;
             };
-            if self.lookups > bounds::BOUND_LOOKUPS
-                || self.uses.scripts.len() >= bounds::BOUND_FILES
-            {
+            if self.lookups > BOUND_LOOKUPS || self.uses.scripts.len() >= BOUND_FILES {
                 return Err(too_long());
             }
             self.uses.loads_unbound = true;
@@ -414,7 +422,7 @@ impl Search<'_> {
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries
-        .take(bounds::BOUND_NAMES)
+        .take(BOUND_NAMES)
         .filter_map(|entry| entry.file_name().into_string().ok());
     let mut names: Vec<String> = names.collect();
     names.sort_unstable();
@@ -434,7 +442,7 @@ pub(in crate::tools) fn first_lines(head: &[u8]) -> String {
     if text.contains('\0') {
         return String::new();
     }
-    let lines: Vec<&str> = text.lines().take(bounds::SCRIPT_HEAD_LINES).collect();
+    let lines: Vec<&str> = text.lines().take(SCRIPT_HEAD_LINES).collect();
     lines.join("\n")
 }
 

@@ -11,10 +11,16 @@ use super::risk;
 use crate::base::approval::{AlwaysOption, Cause, Mark, Question, Script};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::tools::{WHOLE_CHARS, WHOLE_FILES, WHOLE_LINES};
 use crate::sandbox::confine::Held;
 use crate::sys::port::user_name;
 use crate::text::{ends_of, reveal};
+
+/// Files, and characters and lines of a narrow screen of all of them, that every question shows whole.
+const WHOLE_FILES: usize = 4;
+/// See [`WHOLE_FILES`].
+const WHOLE_CHARS: usize = 200;
+/// See [`WHOLE_FILES`].
+const WHOLE_LINES: usize = 8;
 
 /// A command that the model or a person wants to run.
 pub(super) struct Request {

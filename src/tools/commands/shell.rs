@@ -11,7 +11,6 @@ use crate::base::access::Role;
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::confine::shell::{EARLIER_BYTES, EARLIER_LINES, PATHS_LOOKED_UP};
 use crate::sandbox::confine::{
     End, Exec, Outcome, OutputChunk, Shell as LongShell, ShellCommand, ShellInput, ShellLine,
     ShellOutcome, Taken, short_folder,
@@ -20,6 +19,13 @@ use crate::store::state::chats::shells::{History, LastFolder};
 use crate::text::reveal;
 use crate::tools::results::Spool;
 use crate::tools::{Caller, Toolbox};
+
+/// Lines of it that are shown: the last ones.
+const EARLIER_LINES: usize = 15;
+/// Bytes of these lines.
+const EARLIER_BYTES: usize = 1024;
+/// Paths of a command that are looked for outside when it did not find them inside.
+const PATHS_LOOKED_UP: usize = 8;
 
 /// What the person sees while a command runs.
 #[derive(Clone, Copy, Debug)]

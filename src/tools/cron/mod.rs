@@ -9,12 +9,15 @@ use crate::base::chat::{ToolResult, ToolSpec};
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::schedule::{CHAT_JOBS_MAX, MESSAGE_BYTES_MAX};
+use crate::base::limits::schedule::MESSAGE_BYTES_MAX;
 use crate::base::message::Address;
 use crate::base::zone::Zone;
 use crate::schedule::edit::{self, Asker, Changes, NewJob};
 use crate::schedule::{Deliver, Job, PayloadKind, Schedule, Store, show};
 use crate::store::state::KnownTime;
+
+/// Jobs of one chat that are still to run. A model that plans in a loop leaves room for the other chats.
+const CHAT_JOBS_MAX: usize = 100;
 
 pub(super) const CRON: ToolSpec = ToolSpec::fixed(
     "cron",

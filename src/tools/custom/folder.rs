@@ -16,13 +16,16 @@ use crate::base::approval::Script;
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::limits::tools::{
-    CUSTOM_BYTES_MAX, CUSTOM_COPY_AGE, CUSTOM_FILES_MAX, CUSTOM_MANIFEST_BYTES_MAX,
-    SCRIPT_HEAD_BYTES,
+    CUSTOM_BYTES_MAX, CUSTOM_FILES_MAX, CUSTOM_MANIFEST_BYTES_MAX, SCRIPT_HEAD_BYTES,
 };
 use crate::sandbox::files::{Found, Next, Workspace};
 use crate::sys;
 use crate::sys::at::Kind;
 use crate::tools::commands::bound::{Lines, first_lines};
+use std::time::Duration;
+
+/// How long the copy of a tool that was allowed once is kept; no run takes longer.
+const CUSTOM_COPY_AGE: Duration = Duration::from_secs(48 * 60 * 60);
 
 /// Mode bits of which one says that a file can be executed.
 const EXECUTABLE: u32 = 0o111;

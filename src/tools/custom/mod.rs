@@ -15,8 +15,7 @@ use crate::base::chat::{Effect, ToolResult, ToolSpec};
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::limits::tools::{
-    CUSTOM_ERRORS_BYTES, CUSTOM_INPUT_BYTES_MAX, CUSTOM_MANIFEST_BYTES_MAX, CUSTOM_NAME_BYTES_MAX,
-    CUSTOM_SPECS_BYTES_MAX, CUSTOM_TOOLS_MAX,
+    CUSTOM_MANIFEST_BYTES_MAX, CUSTOM_NAME_BYTES_MAX, CUSTOM_SPECS_BYTES_MAX,
 };
 use crate::sandbox::confine::{Outcome, OutputChunk};
 use crate::sandbox::files::{Next, Workspace};
@@ -32,6 +31,14 @@ use super::{Capabilities, Context, specs};
 use folder::Copies;
 pub use folder::{Contents, read as read_folder};
 use manifest::{Manifest, is_name};
+
+/// Folders in `tools/` that are looked at for custom tools; models choose worse from more tools.
+const CUSTOM_TOOLS_MAX: usize = 32;
+/// Bytes of the arguments of a call of a custom tool: they fit into a pipe, so a tool that does not
+/// read them holds nothing up.
+const CUSTOM_INPUT_BYTES_MAX: usize = 32 * 1024;
+/// Bytes of what a failed custom tool wrote to standard error that the model gets: the end.
+const CUSTOM_ERRORS_BYTES: usize = 2000;
 
 /// The folder of the workspace's tools.
 pub const FOLDER: &str = "tools";

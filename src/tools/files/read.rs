@@ -12,7 +12,7 @@ use crate::base::cancel::Cancel;
 use crate::base::chat::{self, ToolResult, ToolSpec};
 use crate::base::error::{Error, Result};
 use crate::base::limits::chat::IMAGE_BYTES;
-use crate::base::limits::tools::{LINE_BYTES, NOTE_CHARS, READ_CHARS, SEARCH_TIME, SNIFF_BYTES};
+use crate::base::limits::tools::{NOTE_CHARS, SEARCH_TIME};
 use crate::base::secret::Eraser;
 use crate::sys::file::read_beginning;
 use crate::sys::time::CpuBudget;
@@ -21,6 +21,13 @@ use crate::tools::arguments::Arguments;
 use crate::tools::skills::built_in::built_in_at;
 
 use super::required_path;
+
+/// Characters that one read_file gives, however large a result may be.
+const READ_CHARS: usize = 128 * 1024;
+/// Bytes at a file's beginning by which it is told what it is.
+const SNIFF_BYTES: usize = 8 * 1024;
+/// Bytes of a line that are held; the rest of a longer one is passed over.
+const LINE_BYTES: usize = 128 * 1024;
 
 pub(in crate::tools) const READ_FILE: ToolSpec = ToolSpec::fixed(
     "read_file",

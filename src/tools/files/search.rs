@@ -11,11 +11,7 @@ use regex_lite::{Regex, RegexBuilder};
 use crate::base::cancel::Cancel;
 use crate::base::chat::{ToolResult, ToolSpec};
 use crate::base::error::{Error, Result};
-use crate::base::limits::tools::{
-    GLOB_COMMAS, GLOB_GROUPS, GREP_BYTES, GREP_CONTEXT_MOST, GREP_LINE_CHARS, GREP_MATCHES,
-    GREP_MATCHES_MOST, GREP_PIECE_BYTES, GREP_SHARED_BYTES, LIST_NAMES, LIST_NAMES_MOST,
-    PATTERN_BYTES, PATTERN_HELD_BYTES, SEARCH_CHECK_BYTES, SEARCH_TIME,
-};
+use crate::base::limits::tools::SEARCH_TIME;
 use crate::base::secret::Eraser;
 use crate::sandbox::files::{Found, Next, Walked};
 use crate::sys::at::Kind;
@@ -26,6 +22,35 @@ use crate::tools::arguments::Arguments;
 
 use super::path_or_workspace;
 use super::read::{FileType, Lines};
+
+/// Names in a listing, unless the call says otherwise.
+const LIST_NAMES: usize = 200;
+/// Names in a listing, whatever the call says.
+const LIST_NAMES_MOST: usize = 5000;
+/// Matching lines of a search, unless the call says otherwise.
+const GREP_MATCHES: usize = 100;
+/// Matching lines of a search, whatever the call says.
+const GREP_MATCHES_MOST: usize = 1000;
+/// Lines around a match, whatever the call says.
+const GREP_CONTEXT_MOST: usize = 20;
+/// Characters shown of a line that a search finds; minified files have one line.
+const GREP_LINE_CHARS: usize = 300;
+/// Bytes that one search reads: some ten seconds on a board.
+const GREP_BYTES: u64 = 256 * 1024 * 1024;
+/// Bytes between two looks at the processor time of a search.
+const SEARCH_CHECK_BYTES: usize = 4 * 1024;
+/// Bytes of a line in which a pattern is looked for at once; with the longest pattern a second on a board.
+const GREP_PIECE_BYTES: usize = 8 * 1024;
+/// Bytes that two such pieces share: a longer match may be missed.
+const GREP_SHARED_BYTES: usize = 1024;
+/// Bytes of a regular expression or a glob as it is written.
+const PATTERN_BYTES: usize = 1000;
+/// Bytes of a regular expression as it is held: each byte of a text is compared with all of it.
+const PATTERN_HELD_BYTES: usize = 128 * 1024;
+/// Groups `{a,b}` of a glob, and commas in all of them: each combination is tried with each path.
+const GLOB_GROUPS: usize = 6;
+/// See [`GLOB_GROUPS`].
+const GLOB_COMMAS: usize = 32;
 
 pub(super) const LIST_DIR: ToolSpec = ToolSpec::fixed(
     "list_dir",

@@ -6,15 +6,24 @@ use std::path::Path;
 
 use crate::base::chat::{ToolResult, ToolSpec};
 use crate::base::error::{Error, Result};
-use crate::base::limits::tools::{
-    EDIT_BYTES, EDIT_CANDIDATE_LINES, EDIT_CANDIDATES, EDIT_NEAR_TIME, EDIT_PLACES,
-};
 use crate::sys::file::read_beginning;
 use crate::sys::time::CpuBudget;
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
 
 use super::required_path;
+use std::time::Duration;
+
+/// Bytes of a file that is edited: it is held whole, twice.
+const EDIT_BYTES: usize = 2 * 1024 * 1024;
+/// Places shown when the text to be replaced is not found.
+const EDIT_CANDIDATES: usize = 3;
+/// Lines shown of each such place.
+const EDIT_CANDIDATE_LINES: usize = 12;
+/// Line numbers named when the text to be replaced stands in several places.
+const EDIT_PLACES: usize = 10;
+/// Processor time in which places near to a text that was not found are looked for.
+const EDIT_NEAR_TIME: Duration = Duration::from_secs(2);
 
 pub(super) const WRITE_FILE: ToolSpec = ToolSpec::fixed(
     "write_file",

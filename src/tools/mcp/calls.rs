@@ -12,7 +12,6 @@ use crate::base::cancel::Cancel;
 use crate::base::chat::{Effect, InputAnswer, InputKind, InputRequest, ToolCall, ToolResult};
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
-use crate::base::limits::mcp::{ARGUMENTS_BYTES, PARKED};
 use crate::net::http::Tls;
 use crate::tools::arguments::Arguments;
 use crate::tools::mcp::client::http::HttpParts;
@@ -20,6 +19,11 @@ use crate::tools::mcp::client::oauth::Login;
 use crate::tools::mcp::client::servers::ServerCall;
 use crate::tools::mcp::client::{Paused, Step};
 use crate::tools::{Caller, Context};
+
+/// Bytes of a call's arguments.
+const ARGUMENTS_BYTES: usize = 1024 * 1024;
+/// Calls that wait for an answer of a person.
+const PARKED: usize = 8;
 
 /// What a login needs.
 #[derive(Clone)]

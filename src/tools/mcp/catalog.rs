@@ -6,10 +6,14 @@ use serde_json::json;
 
 use super::{names, schema};
 use crate::base::chat::ToolSpec;
-use crate::base::limits::mcp::{DESCRIPTION_CHARS, NAMED};
 use crate::text::{ellipsize_chars, one_line};
 use crate::tools::mcp::client::servers::Listing;
 use crate::tools::mcp::client::tool::{Prompt, Resource, Tool};
+
+/// Characters of a tool's description as the model gets it.
+const DESCRIPTION_CHARS: usize = 600;
+/// Resources, templates or prompts that a description names.
+const NAMED: usize = 12;
 
 /// What a name stands for.
 #[derive(Clone, Debug)]

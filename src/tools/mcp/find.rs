@@ -1,6 +1,7 @@
 //! The search of find_tools. Pure.
 
-use crate::base::limits::mcp::FIND_WORDS;
+/// Words of a search.
+const FIND_WORDS: usize = 16;
 
 /// What is searched: the name and the description of a tool.
 pub struct Document {

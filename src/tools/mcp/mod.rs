@@ -23,10 +23,7 @@ use crate::base::cancel::Cancel;
 use crate::base::chat::{ToolCall, ToolResult, ToolSpec};
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
-use crate::base::limits::mcp::{
-    FOUND, FOUND_CHARS, FOUND_CONVERSATIONS, FOUND_KEPT, FOUND_NAMES_BYTES, SPECS, SPECS_BYTES,
-    TURN_TIME,
-};
+use crate::base::limits::mcp::TURN_TIME;
 use crate::base::sync::Mutex;
 use crate::config::schema::McpServer;
 use crate::text::{count_of, one_line};
@@ -37,6 +34,22 @@ use calls::Parked;
 use catalog::{Entry, Namer, targets};
 use find::Document;
 pub use overview::{Overview, ToolOfServer};
+
+/// Bytes of the specs of all servers' tools in a request: about 1,500 tokens. When they have more, the
+/// model finds them with `find_tools`.
+const SPECS_BYTES: usize = 6_000;
+/// Tools of servers in a request; providers take 128 in all.
+const SPECS: usize = 40;
+/// Tools that one search finds.
+const FOUND: usize = 5;
+/// Found tools that a conversation keeps; the oldest go.
+const FOUND_KEPT: usize = 12;
+/// Conversations whose found tools are kept.
+const FOUND_CONVERSATIONS: usize = 32;
+/// Characters of a found tool's description.
+const FOUND_CHARS: usize = 200;
+/// Bytes of the names that a search without a result lists.
+const FOUND_NAMES_BYTES: usize = 2_000;
 
 /// The tool that finds the tools of servers.
 pub const FIND_TOOLS: &str = "find_tools";

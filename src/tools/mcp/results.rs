@@ -11,11 +11,15 @@ use crate::base::chat::{Image, ToolResult};
 use crate::base::error::Result;
 use crate::base::json::{self, Members};
 use crate::base::limits::chat::IMAGE_BYTES;
-use crate::base::limits::mcp::{FILES, PARTS};
 use crate::text::one_line;
 use crate::tools::Context;
 use crate::tools::files::FileType;
 use crate::tools::results::marked;
+
+/// Parts of a result.
+const PARTS: usize = 64;
+/// Parts of a result that are stored as files.
+const FILES: usize = 16;
 
 /// Bytes of the hash in the name of a file.
 const HASH_BYTES: usize = 8;

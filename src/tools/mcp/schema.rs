@@ -7,12 +7,20 @@
 use serde_json::{Map, Value, json};
 
 use crate::base::json;
-use crate::base::limits::mcp::{
-    ARGUMENT_CHARS, SCHEMA_NODES, SCHEMA_REFERENCES, SCHEMA_VALUES, SIMPLE_BYTES,
-};
 use crate::base::limits::tools::{CUSTOM_SCHEMA_COUNT_MAX, CUSTOM_SCHEMA_DEPTH_MAX};
 use crate::text::truncate_chars;
 use crate::tools::schema::{check, fits_type, is_of, is_property_name};
+
+/// Bytes of a schema as the model gets it.
+const SIMPLE_BYTES: usize = 3_000;
+/// Schemas within one schema, once its references are followed.
+const SCHEMA_NODES: usize = 400;
+/// References that lead to references.
+const SCHEMA_REFERENCES: usize = 8;
+/// Values of an enumeration that are kept.
+const SCHEMA_VALUES: usize = 40;
+/// Characters of the description of an argument.
+const ARGUMENT_CHARS: usize = 200;
 
 /// The schema of an object with any members.
 pub const ANY: &str = r#"{"type":"object","properties":{}}"#;

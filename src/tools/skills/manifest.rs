@@ -4,10 +4,13 @@
 use std::borrow::Cow;
 
 use super::front_matter::{self, Fault, Member, Value};
-use crate::base::limits::skills::{
-    DESCRIPTION_CHARS, FAULTS, NAME_CHARS, REQUIREMENTS, VALUE_CHARS,
-};
+use crate::base::limits::skills::{FAULTS, NAME_CHARS, REQUIREMENTS};
 use crate::text::one_line;
+
+/// Characters of a description, as in Anthropic's specification.
+const DESCRIPTION_CHARS: usize = 1024;
+/// Characters of another value, such as a license or the name of a program.
+const VALUE_CHARS: usize = 200;
 
 /// What the front matter of a SKILL.md says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

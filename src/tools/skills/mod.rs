@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::skills::{FILE_BYTES, NAME_CHARS, SKILLS_MAX};
+use crate::base::limits::skills::{NAME_CHARS, SKILLS_MAX};
 use crate::sandbox::files::{Next, Workspace};
 use crate::sys::at::Kind;
 use crate::sys::file::read_beginning;
@@ -26,6 +26,10 @@ use built_in::{BUILT_IN, built_in};
 use front_matter::Fault;
 use manifest::Manifest;
 pub use missing::{Missing, is_program};
+
+/// Bytes of a SKILL.md that are read; of a larger one, `read_file` shows the rest. Guides recommend 500
+/// lines, about 20 kB, and Anthropic's own claude-api has more than 65 kB.
+const FILE_BYTES: usize = 256 * 1024;
 
 /// The folder of the workspace's skills.
 pub const FOLDER: &str = "skills";

@@ -8,9 +8,14 @@ use std::path::Path;
 use super::manifest::{self, Manifest};
 use super::{FILE, decode, is_proper_name, zip};
 use crate::base::error::{Error, Result};
-use crate::base::limits::skills::{DEPTH, FILES_MAX, NAMES_MAX, PACKAGE_BYTES, PATH_BYTES};
+use crate::base::limits::skills::{FILES_MAX, NAMES_MAX, PACKAGE_BYTES};
 use crate::sys::file::read_at_most;
 use crate::text::{count_hidden, reveal};
+
+/// Bytes of a path in a skill.
+const PATH_BYTES: usize = 256;
+/// Folders below each other in a skill.
+const DEPTH: usize = 8;
 
 /// Names that archives and folders have beside the skill.
 const LEFT_OUT: [&str; 5] = [".git", ".github", "__MACOSX", ".DS_Store", "node_modules"];

@@ -9,13 +9,16 @@ use super::{Context, Tool};
 use crate::base::chat::{Effect, ToolResult, ToolSpec};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::watch::{HOST_TIMEOUT, MODEL_WATCHES_MAX, WATCHES_MAX};
+use crate::base::limits::watch::{HOST_TIMEOUT, WATCHES_MAX};
 use crate::base::message::Address;
 use crate::board::watch::store::Added;
 use crate::board::watch::{Cause, Rule, Store, Then, Watch, What, parse};
 use crate::net::Dialer;
 use crate::net::guard::special_purpose;
 use crate::tools::cron::Scope;
+
+/// Watches that the model may have made in one chat: a model that adds them in a loop is stopped here.
+const MODEL_WATCHES_MAX: usize = 8;
 
 pub(super) const WATCH: ToolSpec = ToolSpec::fixed(
     "watch",

@@ -10,14 +10,21 @@ use crate::base::chat::ToolResult;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::limits::http::REDIRECTS_MAX;
-use crate::base::limits::web::{
-    FETCH_CHARS, FETCH_CHARS_MAX, FRAME_CHARS, LABEL_CHARS, SECRET_CHARS, URL_BYTES,
-};
+use crate::base::limits::web::{FETCH_CHARS, URL_BYTES};
 use crate::net::http::{Body, Found, Response, error_of};
 use crate::text::html::charset::{Charset, Source};
 use crate::text::html::{Document, Form, Page, Tokenizer, Writer, link};
 use crate::text::{is_prose, truncate_chars};
 use crate::tools::arguments::Arguments;
+
+/// Characters of a result around the page and its address: the title, the marks and a note.
+const FRAME_CHARS: usize = 600;
+/// Characters of a page, whatever the call says: at most 400 kB of memory.
+const FETCH_CHARS_MAX: usize = 100_000;
+/// Characters that are read beyond those, so that a secret at the end is found before it is cut.
+const SECRET_CHARS: usize = 200;
+/// Characters of the name of a type or a character set; the longest registered ones have 85 and 45.
+const LABEL_CHARS: usize = 100;
 
 const ACCEPT: &str = "text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.1";
 

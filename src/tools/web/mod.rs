@@ -21,13 +21,21 @@ use crate::base::cancel::Cancel;
 use crate::base::chat::{ToolResult, ToolSpec};
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
-use crate::base::limits::web::{ERROR_CHARS, FETCH_TIME, SERVER_TIME, WIRE_SPARE};
 use crate::config::schema::WebTools;
 use crate::net::http::{Bound, Client, Settings, Tls};
 use crate::net::{Guard, Lookup, system_lookup};
 use crate::text::html::{Form, Page, Tokenizer, Writer};
 
 pub use engine::{Engine, VARIABLES};
+
+/// Time in which a page has to come. What has come until then is used.
+const FETCH_TIME: Duration = Duration::from_secs(60);
+/// Bytes that may come beyond the page's own: headers, and what the transfer adds.
+const WIRE_SPARE: u64 = 256 * 1024;
+/// Time until a server's reply begins, and the longest silence within it.
+const SERVER_TIME: Duration = Duration::from_secs(20);
+/// Characters of the page that comes with an HTTP error, such as 404.
+const ERROR_CHARS: usize = 500;
 
 pub(super) const WEB_SEARCH: ToolSpec = ToolSpec::fixed(
     "web_search",

@@ -9,12 +9,19 @@ use super::{Context, Web, answered, marked, plain};
 use crate::base::chat::ToolResult;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
-use crate::base::limits::web::{QUERY_CHARS, RESULTS_MAX, SEARCH_BYTES, SNIPPET_CHARS};
+use crate::base::limits::web::RESULTS_MAX;
 use crate::config::schema::SearchProvider;
 use crate::net::Guard;
 use crate::net::http::{Client, Response};
 use crate::text::truncate_chars;
 use crate::tools::arguments::Arguments;
+
+/// Characters of a query; Brave takes 400.
+const QUERY_CHARS: usize = 400;
+/// Characters of one result's summary.
+const SNIPPET_CHARS: usize = 400;
+/// Bytes of a search engine's reply.
+const SEARCH_BYTES: usize = 1024 * 1024;
 
 /// Runs a call.
 pub fn search(web: &Web, context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {

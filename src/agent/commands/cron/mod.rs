@@ -6,13 +6,15 @@ use super::{CommandAnswer, Invocation, Surface};
 use crate::agent::Agent;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::agent::JOBS_LISTED_MAX;
 use crate::base::message::CommandButton;
 use crate::schedule::edit::{self, NewJob};
 use crate::schedule::{Job, PayloadKind, Schedule, show};
 use crate::text::markup::{inline_code, plain};
 use crate::text::reveal;
 use crate::tools::cron::{Planner, Scope};
+
+/// Jobs that `/cron` and `/remind` list, those that run next: two screens of a phone.
+const JOBS_LISTED_MAX: usize = 40;
 
 /// The jobs that a command works with, and who typed it.
 struct Jobs<'a> {

@@ -6,13 +6,17 @@ use super::super::{CommandAnswer, Invocation, Surface, usage};
 use crate::agent::{Agent, texts};
 use crate::base::error::Result;
 use crate::base::language::Language;
-use crate::base::limits::agent::{MODEL_BUTTONS_MAX, MODELS_LISTED_MAX};
 use crate::base::message::CommandButton;
 use crate::models::offers::{self, Offers};
 use crate::models::prices::{PriceKnown, window};
 use crate::models::route::Route;
 use crate::text::format_tokens;
 use crate::text::markup::inline_code;
+
+/// Models that `/model` lists as text; a provider with more has a page for them.
+const MODELS_LISTED_MAX: usize = 40;
+/// Models that get a button below that list, as many as a phone shows at once.
+const MODEL_BUTTONS_MAX: usize = 8;
 
 impl Agent {
     /// The model of a conversation, and what the servers offer, with buttons to choose another. The

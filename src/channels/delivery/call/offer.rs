@@ -2,13 +2,15 @@
 
 use super::Caller;
 use super::put::put;
-use crate::base::limits::channels::CHOICE_DATA_BYTES;
 use crate::base::message::{Address, OutgoingMessage};
 use crate::channels::delivery::work::DraftText;
 use crate::channels::kit::adapter::{Button, Connection, Piece, Post, Sent};
 use crate::channels::kit::buttons;
 use crate::channels::kit::choices::{Offer, describe_commands};
 use crate::text::markup;
+
+/// Bytes of a choice's data: every command of the program's own buttons.
+const CHOICE_DATA_BYTES: usize = 256;
 
 /// A message as its channel takes it.
 pub(super) struct RenderedMessage {

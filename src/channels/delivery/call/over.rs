@@ -4,10 +4,12 @@ use std::path::Path;
 
 use super::{Caller, Outcome};
 use crate::base::error::Error;
-use crate::base::limits::outbox::ASIDE_MAX;
 use crate::base::message::OutgoingMessage;
 use crate::channels::kit::adapter::Failure;
 use crate::store::outbox::Pending;
+
+/// Messages that are set aside at a time; then the oldest of them is given up.
+const ASIDE_MAX: usize = 32;
 
 impl Caller<'_> {
     /// Decides about a piece that was not sent: some failures are temporary, others final.

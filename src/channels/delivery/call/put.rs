@@ -1,12 +1,17 @@
 //! One message through the connection, and its other forms when the channel refuses it for good.
 
 use super::Caller;
-use crate::base::limits::channels::{CALL_TIME, RESCUE_BYTES, RESCUE_PARTS};
+use crate::base::limits::channels::CALL_TIME;
 use crate::base::message::Address;
 use crate::channels::delivery::question::as_file;
 use crate::channels::kit::adapter::{Connection, Failure, Post, Sent, Upload};
 use crate::channels::kit::texts::message_not_sent;
 use crate::text::truncate_bytes;
+
+/// Parts of a message that is sent once more in smaller ones, because the channel refuses it.
+const RESCUE_PARTS: usize = 4;
+/// Bytes of a message that is not made smaller.
+const RESCUE_BYTES: usize = 256;
 
 /// The name of the file with a text that the channel refuses as a message.
 const TEXT_FILE: &str = "message.txt";

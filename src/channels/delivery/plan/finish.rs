@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use super::{Failures, Plan};
-use crate::base::limits::channels::{LONGEST_BACKOFF, SLOW_WAIT};
+use crate::base::limits::channels::LONGEST_BACKOFF;
 use crate::base::message::Address;
 use crate::channels::delivery::job::{Content, Job, Outcome, Report, Ticket};
 use crate::channels::kit::stream::backoff::{doubled, doubled_from, jittered};
+
+/// The first wait after the quick tries for a message; each further one is twice as long.
+const SLOW_WAIT: Duration = Duration::from_secs(15);
 
 impl Plan {
     pub(super) fn begin(&mut self, job: &Job, now: Duration) {

@@ -6,15 +6,18 @@ use std::time::Duration;
 
 use super::{End, Receiver};
 use crate::base::clock::Stopwatch;
-use crate::base::limits::channels::{
-    CALL_TIME, DISCORD_MISSED_MESSAGES, DISCORD_MISSED_OVERLAP, DISCORD_MISSED_PAGES, MISSED_CHATS,
-    PATIENCE,
-};
+use crate::base::limits::channels::{CALL_TIME, DISCORD_MISSED_MESSAGES, MISSED_CHATS, PATIENCE};
 use crate::channels::discord::api::Api;
 use crate::channels::discord::event::Reader;
 use crate::channels::discord::types::{Message, snowflake};
 use crate::channels::kit::adapter::{Failure, Sent};
 use crate::net::http::websocket::Websocket;
+
+/// How often one chat is asked for more missed messages.
+const DISCORD_MISSED_PAGES: u32 = 3;
+/// Messages whose ids are this much older than the newest known one are fetched again: events may come
+/// slightly out of order.
+const DISCORD_MISSED_OVERLAP: Duration = Duration::from_secs(10);
 
 /// Bits of an id behind its milliseconds.
 const SNOWFLAKE_BITS: u32 = 22;

@@ -17,10 +17,13 @@ use super::wire::{Security, Server, Wire};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
-use crate::base::limits::channels::email::{ANSWER_TIME, CONNECT_TIME, RESPONSE_BYTES};
+use crate::base::limits::channels::email::{ANSWER_TIME, CONNECT_TIME};
 use crate::base::secret::Secret;
 use crate::channels::kit::adapter::{Failure, Sent};
 use crate::net::Tls;
+
+/// Bytes of one answer of an IMAP server with its literals: headers, the structure, and a part of a file.
+const RESPONSE_BYTES: usize = 384 * 1024;
 
 /// Who logs in, and where.
 #[derive(Clone, Debug)]

@@ -2,12 +2,17 @@
 //! files. The server has taken the mail apart; only what is wanted is fetched. PURE.
 
 use super::value::Value;
-use crate::base::limits::channels::email::{PARTS, SUBJECT_CHARS, TEXT_PARTS};
+use crate::base::limits::channels::email::SUBJECT_CHARS;
 use crate::base::message::Media;
 use crate::channels::email::mime::decode::Encoding;
 use crate::channels::email::mime::words::{decode_words, parameter};
 use crate::channels::kit::names::clean_name;
 use crate::text::one_line;
+
+/// Parts with text of one mail: some programs cut a text at each picture.
+const TEXT_PARTS: usize = 4;
+/// Parts of a mail that are looked at.
+const PARTS: usize = 64;
 
 /// A part that is not made of parts.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,12 @@
 //! What an IMAP server sends, as values (RFC 3501, section 9). PURE.
 
-use crate::base::limits::channels::email::{SAID_CHARS, VALUE_LEVELS, VALUES};
+use crate::base::limits::channels::email::SAID_CHARS;
 use crate::text::one_line;
+
+/// Lists within lists of an answer: a mail with parts in parts has few.
+const VALUE_LEVELS: usize = 24;
+/// Values of an answer: a mail with fifty attachments has two thousand.
+const VALUES: usize = 8192;
 
 /// A part of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,8 +4,12 @@
 //! is compared and written: lower case, the domain in ASCII, and quotation marks only where they are needed.
 
 use super::words::decode_words;
-use crate::base::limits::channels::email::{ADDRESS_BYTES, LOCAL_BYTES};
 use crate::text::html::link::name_in_ascii;
+
+/// Bytes of an address (RFC 5321, section 4.5.3.1.3).
+const ADDRESS_BYTES: usize = 254;
+/// Bytes of the part before the @ (RFC 5321, section 4.5.3.1.1).
+const LOCAL_BYTES: usize = 64;
 
 /// A person's name and address.
 #[derive(Clone, Debug, PartialEq, Eq)]

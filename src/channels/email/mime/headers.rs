@@ -1,7 +1,12 @@
 //! The fields of a mail's head (RFC 5322, section 2.2). PURE.
 
 use super::words::decode_charset;
-use crate::base::limits::channels::email::{FIELDS, ID_BYTES, IDS};
+use crate::base::limits::channels::email::FIELDS;
+
+/// Bytes of a Message-ID; a longer one counts as none.
+const ID_BYTES: usize = 250;
+/// Ids in the headers of a mail that are looked at.
+const IDS: usize = 100;
 
 /// The fields in their order, the receiving server's first.
 #[derive(Clone, Debug, Default)]

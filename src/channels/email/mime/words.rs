@@ -4,8 +4,10 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::decode::{Decoder, Encoding, hex};
-use crate::base::limits::channels::email::WORD_BYTES;
 use crate::text::html::charset::{Charset, Source};
+
+/// Bytes of a text within one encoded word of a header (RFC 2047, section 2: a line has at most 76 characters).
+const WORD_BYTES: usize = 39;
 
 /// The text of bytes in a character set; `None` for a set that is not known here. Without a name, it is
 /// UTF-8 where it may be.

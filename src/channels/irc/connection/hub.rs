@@ -9,12 +9,15 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
-use crate::base::limits::channels::irc::SEND_TIME;
 use crate::base::sync::{Condvar, Mutex};
 use crate::channels::irc::link::Link;
 use crate::channels::irc::person::Place;
 use crate::channels::irc::session::outgoing::Request;
 use crate::channels::kit::adapter::{Failure, Sent};
+use std::time::Duration;
+
+/// Time for a message to be sent and confirmed, with those that wait before it.
+const SEND_TIME: Duration = Duration::from_mins(4);
 
 /// Messages on their way to the connection, and their outcomes on the way back.
 #[derive(Default)]

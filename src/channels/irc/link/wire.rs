@@ -8,12 +8,22 @@ use std::time::Duration;
 
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
-use crate::base::limits::channels::irc::{
-    CHUNK_BYTES, CONNECT_TIME, KEPT_BUFFER_BYTES, LINE_BYTES, LINE_TIME, READ_TIME,
-};
 use crate::channels::irc::settings::Settings;
 use crate::channels::kit::adapter::{Failure, Sent};
 use crate::net::{Dialer, Failure as Unreachable, Stream, Tls, owner};
+
+/// Bytes of a line that is read: 8191 of tags (IRCv3 message-tags) and what follows.
+const LINE_BYTES: usize = 16 * 1024;
+/// Bytes that are read at once.
+const CHUNK_BYTES: usize = 4096;
+/// Bytes of a buffer that is kept when it is empty.
+const KEPT_BUFFER_BYTES: usize = 8 * 1024;
+/// Time for name, connection and TLS.
+const CONNECT_TIME: Duration = Duration::from_secs(30);
+/// Time in which a line has to be written.
+const LINE_TIME: Duration = Duration::from_secs(20);
+/// How long a read waits when something has come that may be no text, such as a ticket of TLS.
+const READ_TIME: Duration = Duration::from_millis(250);
 
 /// An open connection.
 pub struct Wire {

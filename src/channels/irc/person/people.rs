@@ -4,8 +4,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::limits::channels::irc::{PEOPLE, VERIFIED_TIME};
 use crate::channels::irc::session::support::CaseMapping;
+
+/// How long it counts who has a nick. Later the server is asked before something is sent there.
+const VERIFIED_TIME: Duration = Duration::from_secs(10);
+/// People whose nicks are remembered.
+const PEOPLE: usize = 64;
 
 /// People, those who were heard of last at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

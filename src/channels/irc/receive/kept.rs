@@ -4,8 +4,10 @@
 use std::path::Path;
 
 use super::paste::Whole;
-use crate::base::limits::channels::irc::HELD_BYTES;
 use crate::store::state::{Damaged, Policy, StateFile};
+
+/// Bytes of the file with lines that wait for the rest of their paste, or for the inbox.
+const HELD_BYTES: usize = 256 * 1024;
 
 /// The file.
 pub struct Held {

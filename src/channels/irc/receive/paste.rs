@@ -4,8 +4,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::limits::channels::irc::{PASTE_BYTES, PASTE_TIME, PASTE_WAIT};
 use crate::base::message::{Address, Envelope};
+
+/// How long more lines of a paste are waited for.
+const PASTE_WAIT: Duration = Duration::from_millis(400);
+/// The longest that a paste is collected, and its bytes.
+const PASTE_TIME: Duration = Duration::from_secs(5);
+/// See [`PASTE_TIME`].
+const PASTE_BYTES: usize = 32 * 1024;
 
 /// The message that is being collected.
 #[derive(Debug, Default)]

@@ -1,7 +1,10 @@
 //! Lines of the protocol, read and written. Pure. <https://modern.ircdocs.horse/#message-format>,
 //! <https://ircv3.net/specs/extensions/message-tags>
 
-use crate::base::limits::channels::irc::{PARAMETERS, TAGS};
+/// Tags of a line that are read.
+const TAGS: usize = 64;
+/// Parameters of a line (RFC 1459, 2.3).
+const PARAMETERS: usize = 15;
 
 /// A line that came.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,10 +5,14 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::{Action, failed, fatal};
-use crate::base::limits::channels::irc::{CAPABILITIES, SASL_PIECE_BYTES};
 use crate::base::secret::Secret;
 use crate::channels::irc::session::line::{Line, write};
 use crate::channels::irc::settings::Settings;
+
+/// Bytes of a piece of a SASL response (IRCv3 sasl).
+const SASL_PIECE_BYTES: usize = 400;
+/// Capabilities of a server that are remembered while they are listed.
+const CAPABILITIES: usize = 128;
 
 /// What is of use where a server has it: who is logged in, when and under which id a message was written, and what is
 /// told again.

@@ -8,15 +8,24 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::Session;
-use crate::base::limits::channels::irc::{
-    ANSWER_TIME, BEGUN_PIECES, CONFIRM_LINES, QUEUE, USUAL_WAIT, WAIT_MAX,
-};
+use crate::base::limits::channels::irc::ANSWER_TIME;
 use crate::channels::irc::format::wrap;
 use crate::channels::irc::person::people::People;
 use crate::channels::irc::person::{Place, is_mask, is_named_by};
 use crate::channels::irc::session::line::{Line, Source, write};
 use crate::channels::irc::session::support::CaseMapping;
 use crate::channels::kit::adapter::{Failure, Sent};
+
+/// Lines after which the server is asked whether it has read them. What it has is not sent again after a broken connection.
+const CONFIRM_LINES: usize = 5;
+/// Pieces of which is remembered how far they were sent.
+const BEGUN_PIECES: usize = 16;
+/// Messages that wait for a worker's turn.
+const QUEUE: usize = 16;
+/// The longest wait for a rate limit that a server names.
+const WAIT_MAX: Duration = Duration::from_mins(5);
+/// The wait where it names none.
+const USUAL_WAIT: Duration = Duration::from_secs(5);
 
 /// A message to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]

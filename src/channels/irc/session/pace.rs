@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::base::limits::channels::irc::BURST;
+/// Lines that may go out at once; then one each `sendIntervalMs`.
+const BURST: u32 = 5;
 
 /// Counts lines as most servers do (RFC 1459, 8.10): each one costs its interval, and a few may be in debt.
 #[derive(Debug)]

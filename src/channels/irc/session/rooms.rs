@@ -3,10 +3,15 @@
 use std::time::Duration;
 
 use super::Action;
-use crate::base::limits::channels::irc::{CHANNELS, REJOIN_STEADY, REJOIN_WAIT, REJOIN_WAIT_MAX};
+use crate::base::limits::channels::irc::{CHANNELS, REJOIN_WAIT};
 use crate::channels::irc::session::line::write;
 use crate::channels::irc::session::support::CaseMapping;
 use crate::channels::irc::settings::{Room, Settings};
+
+/// The longest one.
+const REJOIN_WAIT_MAX: Duration = Duration::from_mins(10);
+/// Time in a channel after which being removed from it counts as the first time.
+const REJOIN_STEADY: Duration = Duration::from_mins(10);
 
 /// The channels.
 #[derive(Debug)]

@@ -1,6 +1,9 @@
 //! What a server says of itself in 005 (ISUPPORT). Pure. <https://modern.ircdocs.horse/#feature-advertisement>
 
-use crate::base::limits::channels::irc::{WIRE_BYTES, WIRE_BYTES_MAX};
+use crate::base::limits::channels::irc::WIRE_BYTES;
+
+/// The same where a server announces LINELEN; what is beyond is not believed.
+const WIRE_BYTES_MAX: usize = 4096;
 
 /// Which letters of nicks and channels are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

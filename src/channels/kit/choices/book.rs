@@ -10,12 +10,15 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use crate::base::approval::Answer;
-use crate::base::limits::channels::{
-    CHOICE_REPLY_CHARS, CHOICES_TIME, CHOICES_USED, OFFER_TEXT_BYTES, OFFERS, OFFERS_IN_CHAT,
-};
+use crate::base::limits::channels::{CHOICES_TIME, CHOICES_USED, OFFERS, OFFERS_IN_CHAT};
 use crate::base::message::{Address, PressedMessage};
 use crate::channels::kit::buttons::{self, Press};
 use crate::text::truncate_bytes;
+
+/// Bytes of an offer's message that are kept: a reminder with all of its text.
+const OFFER_TEXT_BYTES: usize = 4608;
+/// Characters of a reply that can be a choice; a button's label is shorter.
+const CHOICE_REPLY_CHARS: usize = 80;
 
 /// One choice of an offer: what a button would be elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -17,12 +17,18 @@ use super::buttons::{self, Press};
 use super::texts::choices as texts;
 use crate::base::clock::Clock;
 use crate::base::language::Language;
-use crate::base::limits::channels::{CHOICES_FILE_BYTES, CHOICES_LINE_CHARS, NUMBERS_TRIED};
 use crate::base::message::{Address, CommandButton};
 use crate::base::sync::Mutex;
 use crate::store::state::file::{Damaged, Policy, StateFile};
 use crate::sys::random;
 use crate::text::markup::plain;
+
+/// Bytes of the file with a channel's offers.
+const CHOICES_FILE_BYTES: usize = 512 * 1024;
+/// Random numbers that are tried for the answers about a command, until none is in use.
+const NUMBERS_TRIED: usize = 16;
+/// Characters of all labels up to which choices stand on one line.
+const CHOICES_LINE_CHARS: usize = 60;
 
 /// The choices of one channel.
 #[derive(Debug)]

@@ -10,9 +10,14 @@ mod tests;
 
 use std::ops::Range;
 
-use crate::base::limits::channels::feishu::{LINK_CHARS, MESSAGE_BYTES, MESSAGE_JSON_BYTES};
+use crate::base::limits::channels::feishu::MESSAGE_JSON_BYTES;
 use crate::text::markup::split::{Limit, Unit};
 use crate::text::markup::{Document, Format, Level, Style, has_scheme};
+
+/// Bytes of a message's Markdown; a longer card can hardly be read on a phone.
+const MESSAGE_BYTES: usize = 16 * 1024;
+/// Characters of a link's address, so that one message holds it with its words.
+const LINK_CHARS: usize = 1000;
 
 /// Separates what would be read as one mark or as a tag.
 const ZERO_WIDTH_SPACE: char = '\u{200b}';

@@ -13,9 +13,13 @@ mod tests;
 
 use std::ops::Range;
 
-use crate::base::limits::channels::{DISCORD_LINK_CHARS, DISCORD_MESSAGE_CHARS};
 use crate::text::markup::split::{Limit, Unit};
 use crate::text::markup::{Document, Format, Level, Style, has_scheme};
+
+/// Characters of one Discord message, with its Markdown; bots get no more.
+const DISCORD_MESSAGE_CHARS: usize = 2000;
+/// Characters of a link's address in a Discord message, so that one message holds it with its words.
+const DISCORD_LINK_CHARS: usize = 1000;
 
 /// Separates what Discord would read as one mark or as a mention.
 const ZERO_WIDTH_SPACE: char = '\u{200b}';

@@ -6,11 +6,19 @@ mod tests;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::base::limits::channels::{
-    LINK_BYTES, PIECE_ENTITIES, PIECE_HTML_BYTES, PIECE_UNITS, TAGS_BYTES,
-};
 use crate::text::markup::split::{Limit, Unit};
 use crate::text::markup::{self, CUT_MARK, Document, Format, Level, Style};
+
+/// UTF-16 units of one message's text after its markup is read: Telegram's bound.
+const PIECE_UNITS: usize = 4096;
+/// Bytes of one message as HTML: 4096 escaped units make 20 KiB; the rest is for tags.
+const PIECE_HTML_BYTES: usize = 32 * 1024;
+/// Entities of one message: Telegram shows those beyond it without markup.
+const PIECE_ENTITIES: usize = 100;
+/// Bytes of a link's tag with its address; a longer one is shown as text.
+const LINK_BYTES: usize = 2048;
+/// Bytes of all other tags that can be open at once; the longest is a code block with a language.
+const TAGS_BYTES: usize = 256;
 
 // Whatever is open, a message has room for its tags and a character.
 const _: () = assert!(LINK_BYTES + TAGS_BYTES + CUT_MARK.len() < PIECE_HTML_BYTES);

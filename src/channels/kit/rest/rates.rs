@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::base::clock::Stopwatch;
-use crate::base::limits::channels::{DISCORD_BUCKETS, LONGEST_WAIT};
+use crate::base::limits::channels::LONGEST_WAIT;
 use crate::base::sync::Mutex;
+
+/// Rate-limit buckets of Discord's that are remembered: one of each kind for a dozen busy chats.
+const DISCORD_BUCKETS: usize = 64;
 
 /// The buckets that are empty, each until a time on the stopwatch.
 #[derive(Debug)]

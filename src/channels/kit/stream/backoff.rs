@@ -4,9 +4,12 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use crate::base::clock::Clock;
-use crate::base::limits::channels::{FIRST_WAIT, LONGEST_BACKOFF, UNSET_CLOCK_WAIT};
+use crate::base::limits::channels::{FIRST_WAIT, LONGEST_BACKOFF};
 use crate::channels::kit::health::{Health, Task};
 use crate::sys::random;
+
+/// The longest wait while the clock is not set, so that a channel works soon after the time is known.
+const UNSET_CLOCK_WAIT: Duration = Duration::from_secs(10);
 
 /// The failures of one task in a row.
 pub struct Backoff {

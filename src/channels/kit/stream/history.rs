@@ -4,7 +4,14 @@
 //! messages that were delivered long before, which must not be: their commands would run again. So nothing counts
 //! that is older than the newest message before the interruption. Within a small overlap, ids tell what is new.
 
-use crate::base::limits::channels::whatsapp::{AHEAD_SECS, OVERLAP_SECS, SAVE_SECS};
+/// Seconds by which a message may be older than the newest one before an interruption: messages of different chats
+/// come slightly out of order.
+const OVERLAP_SECS: i64 = 10 * 60;
+/// Seconds that the newest message is ahead of the one on the disk before the disk is written again. Fewer would
+/// wear the card, and the overlap is longer.
+const SAVE_SECS: i64 = 60;
+/// Seconds that a message's time may be ahead of the clock; what is later counts as now.
+const AHEAD_SECS: i64 = 10 * 60;
 
 /// The times of messages, in seconds since 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

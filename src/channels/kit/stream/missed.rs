@@ -11,9 +11,14 @@ use serde::{Deserialize, Serialize};
 
 use super::backoff::{doubled, with_jitter};
 use crate::base::error::Result;
-use crate::base::limits::channels::{MISSED_CHATS, MISSED_FAILURES, MISSED_FILE_BYTES};
+use crate::base::limits::channels::MISSED_CHATS;
 use crate::channels::kit::adapter::Failure;
 use crate::store::state::{Damaged, Policy, StateFile};
+
+/// Bytes of the file with them; an address of Slack's with a thread takes 60.
+const MISSED_FILE_BYTES: usize = 16 * 1024;
+/// Failures in a row, but for rate limits, after which missed messages are given up: a day with the longest wait.
+const MISSED_FAILURES: u32 = 300;
 
 /// The content of `state/missed-<channel>.json`.
 #[derive(Clone, Serialize, Deserialize)]

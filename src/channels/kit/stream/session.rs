@@ -14,11 +14,22 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::base::json;
-use crate::base::limits::channels::{
-    DISCORD_BEGIN_TIME, DISCORD_HEARTBEATS, DISCORD_HELLO_TIME, DISCORD_IDENTIFY_INTERVAL,
-    DISCORD_LOOK, DISCORD_TOKEN_BYTES, JSON_LEVELS_MAX,
-};
+use crate::base::limits::channels::JSON_LEVELS_MAX;
 use crate::base::secret::Secret;
+
+/// Time between two IDENTIFY: Discord refuses a second one within 5 s.
+const DISCORD_IDENTIFY_INTERVAL: Duration = Duration::from_secs(6);
+/// Time in which Discord's gateway has to say HELLO.
+const DISCORD_HELLO_TIME: Duration = Duration::from_secs(20);
+/// Time in which Discord's gateway has to begin a session, or to resume one.
+const DISCORD_BEGIN_TIME: Duration = Duration::from_secs(60);
+/// The least and the longest time between two heartbeats to Discord; it asks for about 41 s.
+const DISCORD_HEARTBEATS: (Duration, Duration) =
+    (Duration::from_millis(50), Duration::from_mins(2));
+/// The longest wait until the receiver of Discord's events shows that it is alive.
+const DISCORD_LOOK: Duration = Duration::from_secs(60);
+/// Bytes of an id or a token that Discord gives; none is longer than a few hundred.
+const DISCORD_TOKEN_BYTES: usize = 1024;
 
 /// Messages in servers; with them come those in threads.
 const GUILD_MESSAGES: u64 = 1 << 9;

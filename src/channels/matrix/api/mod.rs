@@ -18,9 +18,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::json::Members;
-use crate::base::limits::channels::matrix::{
-    CONTENT_BYTES, REPLY_BYTES, SHORT_WAIT, SYNC_BYTES, TYPING_ROOMS, TYPING_TIME,
-};
+use crate::base::limits::channels::matrix::REPLY_BYTES;
 use crate::base::limits::channels::{IDLE, LONGEST_WAIT};
 use crate::base::secret::Eraser;
 use crate::base::sync::Mutex;
@@ -28,6 +26,18 @@ use crate::channels::kit::adapter::{Failure, Sent};
 use crate::net::http::address::percent_encode;
 use crate::net::http::{Client, Method, Response, Settings, Tls};
 use crate::sys::random;
+
+/// Bytes of a reply to a sync. A room's share is bounded by the filter; what does not fit is asked for again with one
+/// event a room.
+const SYNC_BYTES: usize = 2 * 1024 * 1024;
+/// Bytes of an event's content. Some of the 65,536 are for what the server adds.
+const CONTENT_BYTES: usize = 62_000;
+/// How long "typing" is shown.
+const TYPING_TIME: Duration = Duration::from_secs(12);
+/// Rooms in which "typing" is shown at a time, as far as it is taken away again.
+const TYPING_ROOMS: usize = 16;
+/// The longest wait for a rate limit that holds a delivering thread; what takes longer is tried again.
+const SHORT_WAIT: Duration = Duration::from_secs(1);
 
 /// Where the API is on the server.
 const BASE: &str = "/_matrix/client/v3";

@@ -7,10 +7,15 @@ use super::{Api, unexpected};
 use crate::base::error::Error;
 use crate::base::json::{self, Members};
 use crate::base::limits::channels::JSON_LEVELS_MAX;
-use crate::base::limits::channels::matrix::{DIRECT_BYTES, MEMBERS_BYTES};
 use crate::channels::kit::adapter::{Failure, Sent};
 use crate::net::http::Method;
 use crate::net::http::address::percent_encode;
+
+/// Bytes of the list of a room's members. A room whose list is longer is a group for certain: an entry has less than
+/// 2 kB.
+const MEMBERS_BYTES: usize = 16 * 1024;
+/// Bytes of the list of private chats that is kept with the account, `m.direct`.
+const DIRECT_BYTES: usize = 256 * 1024;
 
 impl Api {
     /// How many accounts have joined a room, the bot among them; `None` for more than can be listed.

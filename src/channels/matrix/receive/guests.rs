@@ -7,12 +7,19 @@ use serde_json::json;
 use super::{Fault, Me, Receiver};
 use crate::base::language::Language;
 use crate::base::limits::channels::CALL_TIME;
-use crate::base::limits::channels::matrix::{JOIN_TRIES, STRANGERS_ROOMS, STRANGERS_SPAN};
 use crate::base::message::Sender;
 use crate::channels::kit::adapter::{Failure, Sent};
 use crate::channels::matrix::address::is_id;
 use crate::channels::matrix::sync::{Event, Invitation};
 use crate::channels::matrix::texts;
+use std::time::Duration;
+
+/// Rooms that strangers may bring the bot into within [`STRANGERS_SPAN`].
+const STRANGERS_ROOMS: usize = 10;
+/// See [`STRANGERS_ROOMS`].
+const STRANGERS_SPAN: Duration = Duration::from_hours(1);
+/// Tries to join a room.
+const JOIN_TRIES: u32 = 3;
 
 impl Receiver<'_> {
     /// Answers the invitations that wait; returns whether there were any. What the homeserver cannot do now is tried

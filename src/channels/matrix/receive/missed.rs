@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 
 use super::{Fault, Me, Receiver, note_name};
 use crate::base::limits::channels::CALL_TIME;
-use crate::base::limits::channels::matrix::{MISSED_BYTES, MISSED_PAGES};
 use crate::channels::kit::adapter::Failure;
 use crate::channels::matrix::sync::{self, Event};
+
+/// Pages of older events that are fetched for one room at a time.
+const MISSED_PAGES: usize = 6;
+/// Bytes of older events of one room that are kept until they are read in their order.
+const MISSED_BYTES: usize = 1024 * 1024;
 
 impl Receiver<'_> {
     /// The events of a room between the last sync and those of this one, oldest first. `before` is where they end.

@@ -21,7 +21,6 @@ use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::Error;
-use crate::base::limits::channels::matrix::{ROOMS, SAVE_INTERVAL, SHOW_PATIENCE, SYNC_WAIT};
 use crate::base::limits::channels::{
     CALL_TIME, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE, POLL_INTERVAL, UPDATES_AT_ONCE,
 };
@@ -31,6 +30,16 @@ use crate::channels::kit::sink::{Incoming, SharedSink};
 use crate::channels::kit::stream::backoff::Backoff;
 use crate::sys::memory;
 use guests::follow;
+
+/// How long a sync waits for something to happen. Proxies before a homeserver often allow 60 s.
+const SYNC_WAIT: Duration = Duration::from_secs(30);
+/// How long a call may take that is only for show, such as a read receipt: meanwhile nothing is received.
+const SHOW_PATIENCE: Duration = Duration::from_secs(5);
+/// Rooms of which the number of members is remembered. Of others it is asked for again.
+const ROOMS: usize = 256;
+/// The longest time until the place in the stream is saved although nothing in it was for us: the most that is read
+/// again after a crash.
+const SAVE_INTERVAL: Duration = Duration::from_mins(30);
 
 /// What a receiver is made of.
 pub(super) struct ReceiverParts<'a> {

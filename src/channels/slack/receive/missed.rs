@@ -8,7 +8,6 @@ use std::time::Duration;
 use super::{End, Line, Receiver};
 use crate::base::clock::Stopwatch;
 use crate::base::json::Members;
-use crate::base::limits::channels::slack::{MISSED_OVERLAP_MICROS, MISSED_PAGES, MISSED_THREADS};
 use crate::base::limits::channels::{CALL_TIME, MISSED_CHATS, PATIENCE};
 use crate::base::message::Address;
 use crate::channels::kit::adapter::Failure;
@@ -16,6 +15,14 @@ use crate::channels::kit::sink::Incoming;
 use crate::channels::slack::api::{Api, Page};
 use crate::channels::slack::event::is_group;
 use crate::channels::slack::{NAME, is_id, micros, ts_of};
+
+/// How often one chat or thread is asked for more.
+const MISSED_PAGES: u32 = 3;
+/// Threads of one chat that are asked for missed messages.
+const MISSED_THREADS: usize = 16;
+/// Messages that are this much older than the newest known one are fetched again: events may come slightly out
+/// of order. In microseconds, as Slack numbers messages.
+const MISSED_OVERLAP_MICROS: i64 = 10_000_000;
 
 /// A call that may find messages that were missed.
 pub(super) enum Question {

@@ -8,7 +8,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::base::json::Members;
-use crate::base::limits::channels::slack::{HELLO_TIME, PONG_TIME, SILENCE, TOKEN_BYTES};
+use crate::base::limits::channels::slack::TOKEN_BYTES;
+
+/// Time in which a connection has to say hello.
+const HELLO_TIME: Duration = Duration::from_secs(20);
+/// Silence after which a connection is asked whether it is alive. Slack's own pings come more often.
+const SILENCE: Duration = Duration::from_secs(45);
+/// Time in which it has to answer that.
+const PONG_TIME: Duration = Duration::from_secs(15);
 
 /// What is in an envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,10 +4,14 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use crate::base::limits::channels::slack::{THREADS, THREADS_FILE_BYTES};
 use crate::base::message::Address;
 use crate::store::state::StateFile;
 use crate::store::state::file::{Damaged, Policy};
+
+/// Threads of channels that are remembered: what is written there is for us.
+const THREADS: usize = 64;
+/// Bytes of the file with them; one takes 50.
+const THREADS_FILE_BYTES: usize = 16 * 1024;
 
 /// The threads, the newest at the end.
 pub(super) struct Threads {

@@ -4,8 +4,12 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::utf16;
-use crate::base::limits::channels::{ENTITIES, FENCE_LANGUAGE_CHARS};
 use crate::channels::telegram::api::types::Entity;
+
+/// Formatted parts of a text that are read; Telegram has at most 100.
+const ENTITIES: usize = 200;
+/// Characters of the language of a block of code.
+const FENCE_LANGUAGE_CHARS: usize = 40;
 
 /// A part of a text and how it looks.
 #[derive(Clone, Debug)]

@@ -3,11 +3,14 @@
 use std::ops::Range;
 
 use super::{markdown, media, utf16};
-use crate::base::limits::channels::{ENTRIES_SHOWN, QUOTE_CHARS};
+use crate::base::limits::channels::QUOTE_CHARS;
 use crate::channels::kit::names;
 use crate::channels::telegram::api::Me;
 use crate::channels::telegram::api::types::{Entity, Message, Origin, Part, Peer};
 use crate::text::{one_line, truncate_chars};
+
+/// Entries of a poll or a list of tasks that the model is told; Telegram has at most 30.
+const ENTRIES_SHOWN: usize = 30;
 
 /// The text without the parts that only address the bot.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -9,9 +9,18 @@ use super::socket::{Came, Socket};
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::channels::whatsapp::{CODE_TIME, LOGIN_LOOK, LOGIN_TIME};
 use crate::channels::kit::adapter::Failure;
 use crate::channels::kit::service::Login;
+use std::time::Duration;
+
+/// How often a login looks whether it was cancelled or whether the QR code is out of date.
+const LOGIN_LOOK: Duration = Duration::from_secs(5);
+/// How long a login waits for the code to be scanned. WhatsApp replaces the code about every 20 seconds, and gives
+/// up after a few.
+const LOGIN_TIME: Duration = Duration::from_mins(5);
+/// How long a login waits for the first code: a bridge that is not linked sends one every 20 seconds, after it has
+/// connected again.
+const CODE_TIME: Duration = Duration::from_secs(90);
 
 /// Waits for the code of the bridge, shows each new one, and ends when the bridge is connected to WhatsApp.
 pub(super) fn login(parts: &mut Login<'_>) -> Result<()> {

@@ -7,6 +7,9 @@ use crate::base::limits::doctor as limits;
 use crate::cli::service::manager::{self, Properties};
 use crate::sys;
 
+/// Bytes of a file of the host that are read; a kernel's configuration has 300 kB.
+const FILE_BYTES: usize = 1024 * 1024;
+
 /// A Linux security module that confines by path: its switch for user namespaces, and its profile.
 #[derive(Clone, Debug, Default)]
 pub struct AppArmor {
@@ -202,7 +205,7 @@ impl Tree<'_> {
     }
 
     fn text(&self, path: &str) -> Option<String> {
-        let bytes = sys::file::read_at_most(&self.0.join(path), limits::FILE_BYTES).ok()?;
+        let bytes = sys::file::read_at_most(&self.0.join(path), FILE_BYTES).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 

@@ -4,9 +4,13 @@ use std::path::Path;
 
 use super::super::report::Row;
 use super::facts::Facts;
-use crate::base::limits::doctor as limits;
 use crate::cli::service::manager::Properties;
 use crate::cli::sessions::size;
+
+/// Bytes of memory below which a board needs swap space to build or convert anything.
+const RAM_BYTES_WITHOUT_SWAP: u64 = 600 * 1024 * 1024;
+/// Tenths of its life after which a disk should be replaced.
+const WORN_TENTHS: u32 = 9;
 
 /// The rows about the system. `is_set`: whether the clock shows a time after this program was made.
 pub fn rows(facts: &Facts, home: &Path, is_set: bool) -> Vec<Row> {
@@ -148,7 +152,7 @@ fn memory(facts: &Facts) -> Row {
         false => "",
     };
     match swap {
-        0 if total < limits::RAM_BYTES_WITHOUT_SWAP => Row::warning(
+        0 if total < RAM_BYTES_WITHOUT_SWAP => Row::warning(
             NAME,
             format!(
                 "{} without swap space, so a command that needs much memory is soon killed. `sudo apt install zram-tools` adds \
@@ -222,7 +226,7 @@ fn mount_of<'a>(facts: &'a Facts, path: &Path) -> Option<(&'a str, &'a str, &'a 
 
 /// A disk that is nearly worn out; nothing otherwise.
 fn worn(facts: &Facts) -> Option<Row> {
-    let tenths = facts.worn.filter(|tenths| *tenths >= limits::WORN_TENTHS)?;
+    let tenths = facts.worn.filter(|tenths| *tenths >= WORN_TENTHS)?;
     Some(Row::warning(
         "disk",
         format!(

@@ -4,11 +4,13 @@ use super::super::forms::{Choice, choose};
 use super::super::texts;
 use super::{Interview, MODEL, PROVIDER, Verdict};
 use crate::base::error::Result;
-use crate::base::limits::cli::MODELS_SHOWN;
 use crate::cli::config::texts::small_window;
 use crate::config::check::looks_secret;
 use crate::models::offers::{is_offered, suggestion};
 use crate::models::table::{OFFLINE, known};
+
+/// Models that are shown at a time to choose from: with the question they fit a screen of 24 lines.
+const MODELS_SHOWN: usize = 15;
 
 impl Interview<'_> {
     /// Settles the model.

@@ -1,10 +1,12 @@
 //! Styled characters into lines of the screen: wrapped between words, with hanging indents.
 
 use super::look::Look;
-use crate::base::limits::cli::CODE_INSET;
 use crate::text::is_prose;
 use crate::text::markup::width::{can_break_between, text_width};
 use crate::text::markup::{Level, Style};
+
+/// Columns by which code blocks are indented.
+const CODE_INSET: usize = 2;
 
 const FAINT: &str = ";2";
 

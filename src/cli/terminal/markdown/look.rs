@@ -2,7 +2,10 @@
 
 use rustix::termios::tcgetwinsize;
 
-use crate::base::limits::cli::{COLUMNS_DEFAULT, COLUMNS_MIN};
+use crate::base::limits::cli::COLUMNS_DEFAULT;
+
+/// Columns that text is laid out for at least; on a narrower screen the terminal wraps it.
+const COLUMNS_MIN: usize = 20;
 
 /// How text looks on a terminal.
 #[derive(Clone, Copy, Debug)]

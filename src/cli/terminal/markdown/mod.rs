@@ -15,8 +15,11 @@ use std::ops::Range;
 
 use self::lines::Lines;
 pub use self::look::Look;
-use crate::base::limits::cli::PARSES_PER_BYTE;
 use crate::text::markup::{Document, Growing, Level, Style, parse_growing, parse_grown};
+
+/// How often each byte of a streamed block may be parsed, so that the time for a block grows with
+/// its length only. Blocks of up to 1 kB are still shown by the token.
+const PARSES_PER_BYTE: usize = 256;
 
 /// Renders a stream of Markdown.
 #[derive(Default)]

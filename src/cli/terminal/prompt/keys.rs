@@ -8,9 +8,14 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use crate::base::limits::agent::MESSAGE_BYTES;
-use crate::base::limits::cli::{ESCAPE_GAP, PASTE_GAP};
 use crate::cli::terminal::mode;
 use crate::sys::process::readable;
+
+/// How long after a return key more input means that the lines were pasted. A person is slower, and
+/// does not notice the wait; a paste over a slow line comes in pieces.
+const PASTE_GAP: Duration = Duration::from_millis(30);
+/// How long after an escape character the rest of a key's sequence may take.
+const ESCAPE_GAP: Duration = Duration::from_millis(50);
 
 /// What a key, or a paste, asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -21,9 +21,13 @@ use crate::agent::commands::{self, Surface, list_commands};
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::limits::agent::MESSAGE_BYTES;
-use crate::base::limits::cli::{HISTORY_BYTES, HISTORY_LINES};
 use crate::sys;
 use crate::text::is_prose;
+
+/// Lines of the prompt's history that are kept.
+const HISTORY_LINES: usize = 500;
+/// Bytes of the prompt's history that are read.
+const HISTORY_BYTES: usize = 1024 * 1024;
 
 /// What the person did at the prompt.
 #[derive(Debug, PartialEq, Eq)]

@@ -8,10 +8,13 @@ use rustix::termios::{
     tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr,
 };
 
-use crate::base::limits::cli::TYPED_AHEAD_BYTES;
 use crate::base::sync::Mutex;
 use crate::cli::terminal::print;
 use crate::sys::process::readable;
+
+/// Bytes of the keys that were typed ahead and are kept while a question is asked; the terminal
+/// itself keeps as many.
+const TYPED_AHEAD_BYTES: usize = 4096;
 
 static STATE: Mutex<State> = Mutex::new(State {
     original: None,

@@ -7,10 +7,13 @@ use std::time::Duration;
 
 use super::mode;
 use crate::base::clock::Stopwatch;
-use crate::base::limits::cli::{STATUS_CHARS, STATUS_DELAY};
+use crate::base::limits::cli::STATUS_CHARS;
 use crate::base::sync::{Condvar, Mutex, MutexGuard};
 use crate::cli::terminal::{print, texts};
 use crate::text::{ellipsize_chars, one_line, reveal};
+
+/// How long nothing is said of what a turn waits for, so that a quick answer does not flicker.
+const STATUS_DELAY: Duration = Duration::from_millis(400);
 
 static LINE: Mutex<Line> = Mutex::new(Line {
     is_running: false,

@@ -10,11 +10,16 @@ use std::time::Duration;
 use super::{Running, Thread};
 use crate::base::clock::Stopwatch;
 use crate::base::limits::clock::TURNED_LOOK;
-use crate::base::limits::watch::{FILE_PACE_MS, GROUPS_MAX, REST, WAIT_MAX};
+use crate::base::limits::watch::{GROUPS_MAX, REST};
 use crate::board::watch::{BuiltIn, Subject, What};
 use crate::gateway::watch::{Item, system};
 use crate::sys::memory;
 use crate::sys::watch::events::{self, Interest, Waited};
+
+/// The longest wait of the thread: what no event reports is seen at least then.
+const WAIT_MAX: Duration = Duration::from_secs(3600);
+/// Least time between two looks at a file that grows, in milliseconds.
+const FILE_PACE_MS: i64 = 1000;
 
 /// A descriptor of the kernel.
 pub(super) struct Source {

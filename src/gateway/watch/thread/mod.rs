@@ -12,14 +12,21 @@ use super::file::Follower;
 use super::look::{Before, Tick};
 use super::{Item, Look, Shared, Watching, system};
 use crate::base::clock::Stopwatch;
-use crate::base::limits::watch::{
-    EVENT_EVERY_SECONDS, PROBES_AT_ONCE, STORE_RETRY_MS, TOGETHER_MS, VALUE_EVERY_SECONDS,
-};
+use crate::base::limits::watch::{EVENT_EVERY_SECONDS, VALUE_EVERY_SECONDS};
 use crate::board::reading::Reading;
 use crate::board::watch::rule::millis;
 use crate::board::watch::{BuiltIn, Criterion, Entry, Moment, Notice, Phase, Ran, Subject, What};
 use crate::gateway::{Gateway, spawn};
 use crate::sys::watch::events::{Changes, Interest, process};
+
+/// Looks that are due within this many milliseconds are made together.
+const TOGETHER_MS: i64 = 1000;
+/// Wait before the file is read again after it could not be.
+const STORE_RETRY_MS: i64 = 60 * 1000;
+/// Looks at hosts and commands at a time: each is a thread.
+const PROBES_AT_ONCE: usize = 4;
+/// See [`PRESSURE_HOLD_SECONDS`].
+const CLOCK_HOLD_SECONDS: u64 = 15 * 60;
 
 /// The thread's own state.
 pub(super) struct Thread<'a> {
@@ -522,7 +529,6 @@ fn interval_ms(item: &Item) -> i64 {
 }
 
 fn criterion(item: &Item) -> Criterion {
-    use crate::base::limits::watch::CLOCK_HOLD_SECONDS;
     match &item.subject {
         Subject::Rule(rule) => rule.criterion(),
         Subject::BuiltIn(built_in) => Criterion {

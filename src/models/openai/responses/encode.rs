@@ -8,7 +8,6 @@ use serde_json::value::RawValue;
 use super::full_name;
 use crate::base::chat::{Entry, Request, Role, Sealed, ToolSpec};
 use crate::base::json;
-use crate::base::limits::models::OUTPUT_TOKENS_MIN;
 use crate::models::openai::encode::{as_text, asked_effort};
 use crate::models::quirks::{Effort, Quirks};
 use crate::models::wire::body::{Body, DataUrl, Target};
@@ -16,6 +15,9 @@ use crate::models::wire::entries::{
     Joined, Part, Shown, arguments, bounded_id, parameters, parts, running_turn,
 };
 use crate::models::wire::thinking_tokens;
+
+/// Tokens of an answer below which OpenAI's Responses API refuses the request.
+const OUTPUT_TOKENS_MIN: u32 = 16;
 
 /// Writes the body of a request.
 pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<Vec<u8>> {

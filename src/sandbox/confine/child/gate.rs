@@ -16,12 +16,15 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 use rustix::process::{Pid, Signal};
 
 use super::rules;
-use crate::base::limits::confine as bounds;
 use crate::sandbox::confine::policy::{Access, Policy, Step};
 use crate::sys::process::{self, Alone, Fork};
 use crate::sys::seccomp::Call;
 use crate::sys::seccomp::caller::{self, Caller, path_of};
 use crate::sys::seccomp::notify::{Listener, Question};
+
+/// Connections of a command that are being made at a time, each by a process of its own; further ones
+/// are told to try again (EAGAIN).
+const CONNECTING: usize = 32;
 
 /// What the gate is needed for and cannot do where it does not work.
 const WITHOUT: [&str; 2] = [
@@ -228,7 +231,7 @@ impl<'a> Gate<'a> {
             caller::connect(socket.as_fd(), &address)?;
             return Ok(Some(0));
         }
-        if self.workers.len() >= bounds::CONNECTING {
+        if self.workers.len() >= CONNECTING {
             // Those whose caller was killed make room.
             for (worker, question) in &self.workers {
                 if !self.listener.waits(question) {
@@ -238,7 +241,7 @@ impl<'a> Gate<'a> {
             self.workers
                 .retain(|(_, question)| self.listener.waits(question));
         }
-        if self.workers.len() >= bounds::CONNECTING {
+        if self.workers.len() >= CONNECTING {
             return Err(Errno::TIMEDOUT.into());
         }
         match self.alone.fork()? {

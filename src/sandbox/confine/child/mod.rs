@@ -34,18 +34,28 @@ use crate::sys::{at, descriptor, namespaces, pty, seccomp};
 use gate::Gate;
 use supervise::{Ceiling, Failure, Status, Watch, While};
 
+/// The exit status of a child that could not confine itself. The daemon reads the reason from
+/// a pipe of its own; this only has to differ from what shells use.
+const CONFINE_FAILED: i32 = 120;
+/// What is added to a command's chance to be killed when memory runs out (0 to 1000).
+const OOM_SCORE: &str = "700";
+/// The same for the supervisor of a command that shares the machine's processes.
+const OOM_SCORE_OF_SUPERVISOR: &str = "400";
+/// How much a command stands back when the processor is busy (0 to 19).
+const NICENESS: i32 = 5;
+
 /// The entry of the hidden subcommand. Nothing may have been set up before it, no thread above all.
 pub fn main() -> ! {
     let status = match Status::open() {
         Ok(status) => status,
         // Without its pipes it was not started by us, and a report would reach no one.
-        Err(_) => std::process::exit(bounds::CONFINE_FAILED),
+        Err(_) => std::process::exit(CONFINE_FAILED),
     };
     let code = match confine(&status) {
         Ok(()) => 0,
         Err(failure) => {
             status.failed(&failure);
-            bounds::CONFINE_FAILED
+            CONFINE_FAILED
         }
     };
     std::process::exit(code)
@@ -61,7 +71,7 @@ fn raise_oom_score() -> Option<File> {
         .write(true)
         .open("/proc/self/oom_score_adj")
         .ok()?;
-    file.write_all(bounds::OOM_SCORE.as_bytes()).ok()?;
+    file.write_all(OOM_SCORE.as_bytes()).ok()?;
     Some(file)
 }
 
@@ -69,7 +79,7 @@ fn raise_oom_score() -> Option<File> {
 fn lower_oom_score(file: Option<File>) {
     if let Some(mut file) = file {
         // Where it stays as it is, the command is the larger one.
-        let _ = file.write_all(bounds::OOM_SCORE_OF_SUPERVISOR.as_bytes());
+        let _ = file.write_all(OOM_SCORE_OF_SUPERVISOR.as_bytes());
     }
 }
 
@@ -408,6 +418,6 @@ fn set_limits(limits: &Bounds) -> io::Result<()> {
         process::tasks_on_machine() + limits.processes,
     )?;
     // The daemon and the supervisor come first where there is little to share.
-    rustix::process::nice(bounds::NICENESS)?;
+    rustix::process::nice(NICENESS)?;
     Ok(())
 }

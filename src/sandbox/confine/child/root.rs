@@ -12,10 +12,14 @@ use rustix::mount::MountFlags;
 
 use super::rules::{self as view, replaced};
 use super::supervise::{Failure, Status, While};
-use crate::base::limits::confine as bounds;
 use crate::sandbox::confine::policy::Policy;
 use crate::sys::at;
 use crate::sys::namespaces::{self as sys, Without};
+
+/// Bytes of a command's root folder, which holds names only.
+const ROOT_BYTES: u64 = 1024 * 1024;
+/// Bytes of a command's /dev/shm.
+const SHARED_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Folders of which every system has one; the new root is put together on top of it.
 const STAGES: [&str; 4] = ["/tmp", "/mnt", "/run", "/usr"];
@@ -316,7 +320,7 @@ impl Stage {
             stage.is_prepared = true;
             return Ok(stage);
         }
-        let options = format!("mode=0755,size={}", bounds::ROOT_BYTES);
+        let options = format!("mode=0755,size={}", ROOT_BYTES);
         sys::mount_new("tmpfs", &path, MountFlags::NODEV, &options)?;
         Ok(stage)
     }
@@ -389,10 +393,7 @@ impl Stage {
         // A kernel without it only lacks terminals in there.
         let _ = sys::mount_new("devpts", &folder.join("pts"), MountFlags::NOEXEC, terminals);
         fs::create_dir(folder.join("shm"))?;
-        self.scratch(
-            "/dev/shm",
-            bounds::SHARED_BYTES.min(policy.bounds.tmp_bytes),
-        )
+        self.scratch("/dev/shm", SHARED_BYTES.min(policy.bounds.tmp_bytes))
     }
 
     fn make_temporary(&self, policy: &Policy) -> io::Result<()> {

@@ -11,6 +11,17 @@ use super::gate::Gate;
 use crate::base::limits::confine as bounds;
 use crate::sys::process::{self, Signals, Woken};
 
+/// How often the number of tasks is looked at while a command of root's runs. A fork bomb makes
+/// some four hundred in this time.
+const TASKS_LOOK: Duration = Duration::from_millis(20);
+/// The same while it does not grow: each look without growth doubles the pause up to this, so that a shell that waits
+/// wakes the processor hardly more than once a second.
+const TASKS_LOOK_MAX: Duration = Duration::from_millis(640);
+/// New tasks of the machine between two looks that do not count as growth: others start programs, too.
+const TASKS_GROWTH: u64 = 16;
+/// Rounds of killing every descendant. One is enough unless something forks all the time.
+const SWEEPS: usize = 100;
+
 /// What a supervisor looks at while it waits.
 pub struct Watch<'a> {
     /// Where it says how it went.
@@ -47,16 +58,16 @@ impl Looks {
     fn new(tasks: u64) -> Self {
         Self {
             tasks,
-            pause: bounds::TASKS_LOOK,
+            pause: TASKS_LOOK,
         }
     }
 
     /// It was looked, because it was time or for another reason.
     fn note(&mut self, tasks: u64, is_time: bool) {
-        if tasks > self.tasks + bounds::TASKS_GROWTH {
-            self.pause = bounds::TASKS_LOOK;
+        if tasks > self.tasks + TASKS_GROWTH {
+            self.pause = TASKS_LOOK;
         } else if is_time {
-            self.pause = (2 * self.pause).min(bounds::TASKS_LOOK_MAX);
+            self.pause = (2 * self.pause).min(TASKS_LOOK_MAX);
         }
         self.tasks = tasks;
     }
@@ -147,7 +158,7 @@ impl Watch<'_> {
 /// which is less each time: the dead cost no time, so the next round is shorter.
 pub fn sweep(signals: &Signals, status: &Status) {
     let own = rustix::process::getpid();
-    for _ in 0..bounds::SWEEPS {
+    for _ in 0..SWEEPS {
         for pid in process::descendants_of(own) {
             process::signal(pid, Signal::KILL);
         }
@@ -256,16 +267,16 @@ mod tests {
         for tasks in [100, 99, 99, 98, 98, 98, 98] {
             looks.note(tasks, true);
         }
-        assert_eq!(looks.pause, bounds::TASKS_LOOK_MAX);
+        assert_eq!(looks.pause, TASKS_LOOK_MAX);
         looks.note(98, false);
-        assert_eq!(looks.pause, bounds::TASKS_LOOK_MAX);
-        looks.note(98 + bounds::TASKS_GROWTH, false);
-        assert_eq!(looks.pause, bounds::TASKS_LOOK_MAX, "a few come and go");
+        assert_eq!(looks.pause, TASKS_LOOK_MAX);
+        looks.note(98 + TASKS_GROWTH, false);
+        assert_eq!(looks.pause, TASKS_LOOK_MAX, "a few come and go");
         looks.note(199, false);
-        assert_eq!(looks.pause, bounds::TASKS_LOOK);
+        assert_eq!(looks.pause, TASKS_LOOK);
         looks.note(199, false);
-        assert_eq!(looks.pause, bounds::TASKS_LOOK, "only time makes it longer");
+        assert_eq!(looks.pause, TASKS_LOOK, "only time makes it longer");
         looks.note(199, true);
-        assert_eq!(looks.pause, 2 * bounds::TASKS_LOOK);
+        assert_eq!(looks.pause, 2 * TASKS_LOOK);
     }
 }

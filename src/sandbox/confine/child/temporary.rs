@@ -10,9 +10,13 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 
 use crate::base::clock::Clock;
-use crate::base::limits::confine::{LEFTOVER_SECONDS_MIN, LEFTOVERS_MAX};
 use crate::sys::file::try_lock;
 use crate::sys::random;
+
+/// Folders for temporary files that killed supervisors left, of which one start of the gateway removes so many.
+const LEFTOVERS_MAX: usize = 64;
+/// Seconds since the last change of such a folder. A younger one may be just being made.
+const LEFTOVER_SECONDS_MIN: i64 = 60;
 
 pub const PREFIX: &str = "peacrab-";
 const DIGITS: usize = 32;

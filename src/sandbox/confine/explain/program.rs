@@ -7,11 +7,19 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::explain;
-use crate::base::limits::confine::{FOLDERS_NAMED, PATHS, PROGRAM_NAMES, SHEBANG_BYTES};
 use crate::sandbox::confine::child::PROGRAMS;
 use crate::sandbox::confine::policy::{Access, Policy, closest};
 use crate::sandbox::confine::run::End;
 use crate::sys::file::open_to_read;
+
+/// Names of programs in a command's output that are looked for when it fails.
+const PROGRAM_NAMES: usize = 4;
+/// Paths in a command's own line that are looked for then.
+const PATHS: usize = 8;
+/// Bytes of a script that may say what runs it; Linux reads as many.
+const SHEBANG_BYTES: u64 = 256;
+/// Parts of a path up to which it is not named for one of its folders: `/home/pi`.
+const FOLDERS_NAMED: usize = 3;
 
 /// Where people have programs of their own, below their home folder.
 const OWN_PROGRAMS: [&str; 7] = [

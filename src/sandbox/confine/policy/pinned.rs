@@ -9,9 +9,11 @@ use rustix::fs::CWD;
 use super::hidden::with_mounts;
 use super::{Settings, real};
 use crate::base::error::{Error, Result};
-use crate::base::limits::confine as bounds;
 use crate::sys::at::{self, Inode};
 use crate::sys::beneath::{links_on_the_way, real_path};
+
+/// How often is looked where protected paths are, while they change places with others.
+const LOOKS: usize = 8;
 
 /// A path as it was resolved at the start.
 #[derive(Debug)]
@@ -66,7 +68,7 @@ impl Found {
         others: &[PathBuf],
         exempt: Option<&Path>,
     ) -> Result<Self> {
-        for _ in 0..bounds::LOOKS {
+        for _ in 0..LOOKS {
             let places = pinned.iter().filter_map(Pinned::place);
             // A link that is there now was none at the start.
             let first = pinned.iter().map(|one| one.path.clone());

@@ -11,12 +11,20 @@ use super::Shell;
 use super::follower::Follower;
 use crate::base::clock::Stopwatch;
 use crate::base::limits::confine as bounds;
-use crate::base::limits::confine::shell::{
-    HELD_BYTES_OF_ALL, HELD_LOOK, LISTED_PROCESSES, STOP_LOOK, STOP_STEPS, UNREAD_BYTES,
-    UNREAD_PACE, UNREAD_PACE_BYTES,
-};
+use crate::base::limits::confine::shell::{HELD_BYTES_OF_ALL, STOP_LOOK, STOP_STEPS};
 use crate::sandbox::confine::OutputChunk;
 use crate::sys::process;
+
+/// How often that is looked at while programs run in the background.
+const HELD_LOOK: Duration = Duration::from_secs(10);
+/// Bytes of output that programs in the background write between two commands; older ones are dropped.
+const UNREAD_BYTES: usize = 16 * 1024;
+/// How often it is read, and how much at once: what writes more waits, so it costs next to nothing.
+const UNREAD_PACE: Duration = Duration::from_secs(1);
+/// See [`UNREAD_PACE`]: what a pipe holds.
+const UNREAD_PACE_BYTES: usize = 64 * 1024;
+/// Processes in the background that a list shows.
+const LISTED_PROCESSES: usize = 10;
 
 /// What programs in the background have written since the last command.
 #[derive(Debug, Default)]

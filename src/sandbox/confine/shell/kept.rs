@@ -8,11 +8,19 @@ use rustix::process::Pid;
 
 use super::Shell;
 use crate::base::clock::Stopwatch;
-use crate::base::limits::confine::shell::{
-    HELD_BYTES, HELD_BYTES_OF_ALL, KEEPER_STACK_BYTES, SHELL_IDLE, SHELLS,
-};
+use crate::base::limits::confine::shell::HELD_BYTES_OF_ALL;
 use crate::base::sync::Mutex;
 use crate::sys::process;
+
+/// Shells that are kept, of all chats: about 2 MB each. The one that was idle longest goes first.
+const SHELLS: usize = 4;
+/// A shell that gets no command for this time is ended.
+const SHELL_IDLE: Duration = Duration::from_mins(30);
+/// Bytes in a shell's /tmp and /dev/shm that are kept until its next command. They are memory, so a shell with more is
+/// ended, unless it has programs in the background.
+const HELD_BYTES: u64 = 48 * 1024 * 1024;
+/// Stack of the thread that waits with a shell between two commands.
+const KEEPER_STACK_BYTES: usize = 128 * 1024;
 
 /// The shells of all chats. All are ended when this is dropped.
 pub struct Shells {

@@ -42,10 +42,15 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::limits::confine as bounds;
-use crate::base::limits::confine::shell::{
-    LINE_BYTES, REPORT_BYTES, SEND_TIME, STOP_LOOK, STOP_STEPS,
-};
+use crate::base::limits::confine::shell::{STOP_LOOK, STOP_STEPS};
 use crate::sys::{process, random};
+
+/// Bytes of a line for a shell; messages of every channel are shorter.
+const LINE_BYTES: usize = 64 * 1024;
+/// Bytes of a shell's report on a command, which is a number.
+const REPORT_BYTES: usize = 4096;
+/// How long a shell may take to accept a command.
+const SEND_TIME: Duration = Duration::from_secs(5);
 
 /// The descriptors of the shell: what commands get as input and as output, and where reports go. Shells
 /// know numbers of one digit only, and people use the small ones.

@@ -4,11 +4,14 @@ use std::cmp::Ordering;
 
 use chrono::NaiveDateTime;
 
-use crate::base::limits::memory::{HIT_BYTES, HIT_LEAD_BYTES, HITS};
+use crate::base::limits::memory::{HIT_BYTES, HITS};
 use crate::text::one_line;
 
 use super::passages::{day_of, least_bytes_of};
 use super::{Corpus, Counts, Hit, Message, NEEDLES, Passage, Query};
+
+/// Bytes of it that come before the word that was found.
+const HIT_LEAD_BYTES: usize = 80;
 
 /// BM25's usual constants: how soon more of the same word says nothing more, and how much a long
 /// passage counts less.

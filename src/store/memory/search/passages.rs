@@ -6,14 +6,24 @@ use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
-use crate::base::limits::memory::{
-    CONTENT_WITHIN_BYTES, PASSAGE_BYTES, SEARCH_COUNTED, SEARCH_LINES, SEARCH_SAMPLE, TIME_BYTES,
-};
 use crate::store::append_log::Lines;
 use crate::store::memory::history::stamp_of;
 use crate::text::truncate_bytes;
 
 use super::{Counts, MessageLines, Query, Source, Sources};
+
+/// Lines of a search after which it is looked whether it was cancelled.
+const SEARCH_LINES: u64 = 1024;
+/// Messages of a search that are all counted to see how rare a word is.
+const SEARCH_COUNTED: u64 = 8 * 1024;
+/// Beyond them, only one of so many is counted: rareness is a weight, and not worth another pass.
+const SEARCH_SAMPLE: u64 = 8;
+/// Bytes at the beginning of a message's line in which its text begins.
+const CONTENT_WITHIN_BYTES: usize = 64;
+/// Bytes of a passage of a file of notes; a longer paragraph is several.
+const PASSAGE_BYTES: usize = 4 * 1024;
+/// Bytes at the end of a message's line in which its time is looked for before the line is parsed.
+const TIME_BYTES: usize = 400;
 
 /// A part of a file, as its bytes are.
 pub(super) struct Passage<'p> {

@@ -3,10 +3,15 @@
 use chrono::{Days, NaiveDate, NaiveDateTime};
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::memory::{QUERY_BYTES_MAX, QUERY_DAYS_MAX, QUERY_PHRASES, QUERY_WORDS};
+use crate::base::limits::memory::{QUERY_PHRASES, QUERY_WORDS};
 use crate::text::truncate_bytes;
 
 use super::scanner::{Needle, Scanner, fold, is_unspaced};
+
+/// Bytes of a query; words beyond are not looked for.
+const QUERY_BYTES_MAX: usize = 1000;
+/// Days that a query can look back.
+const QUERY_DAYS_MAX: usize = 36_500;
 
 /// A query, ready for a search.
 pub struct Query {

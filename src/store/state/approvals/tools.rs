@@ -5,9 +5,13 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::state::{TOOL_APPROVALS, TOOL_APPROVALS_FILE_BYTES};
 use crate::config::agents::MAIN;
 use crate::store::state::file::{Damaged, Policy, StateFile};
+
+/// Approved custom tools that are kept, of all agents together.
+const TOOL_APPROVALS: usize = 200;
+/// Bytes of the file of approved tools that are read; what we write is a quarter of it.
+const TOOL_APPROVALS_FILE_BYTES: usize = 256 * 1024;
 
 /// A tool as it was when it was allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

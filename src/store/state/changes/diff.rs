@@ -1,6 +1,9 @@
 //! What differs between two texts, line by line. Pure.
 
-use crate::base::limits::memory::{DIFF_LINES, DIFF_PAIRS};
+/// Lines of a difference that are shown.
+const DIFF_LINES: usize = 120;
+/// Pairs of lines that are compared with each other; beyond them all old lines count as gone.
+const DIFF_PAIRS: usize = 250_000;
 
 /// Lines that are shown around a difference.
 const AROUND: usize = 2;

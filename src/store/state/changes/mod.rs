@@ -14,10 +14,7 @@ use super::file::{Damaged, Policy, StateFile};
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::limits::files::PROMPT_LINKS;
-use crate::base::limits::memory::{
-    CHANGED_FILES, CHANGED_NOTES, CHANGED_TEXT_BYTES, CHANGES, CHANGES_BYTES, CHANGES_FILE_BYTES,
-    NOTE_DAYS,
-};
+use crate::base::limits::memory::NOTE_DAYS;
 use crate::base::secret::Eraser;
 use crate::base::sync::Mutex;
 use crate::config::agents::MAIN;
@@ -25,6 +22,19 @@ use crate::sandbox::files::{Found, Next, PROMPT_PLACES, Workspace};
 use crate::sys::at::{self, Kind};
 use crate::sys::beneath::links_on_the_way;
 use crate::sys::file::read_sized;
+
+/// Files whose changes are noticed and can be taken back: those that stand in prompts, the skills and the tools.
+const CHANGED_FILES: usize = 256;
+/// Bytes of such a file beyond which only the change is noticed, and its text not kept.
+const CHANGED_TEXT_BYTES: u64 = 32 * 1024;
+/// Notes of days among them that went into the system prompt, and may again when the clock is set back.
+const CHANGED_NOTES: usize = NOTE_DAYS as usize;
+/// Changes of such files that are kept.
+const CHANGES: usize = 40;
+/// Bytes of the earlier texts that are kept with them.
+const CHANGES_BYTES: usize = 512 * 1024;
+/// Bytes of the file with the changes that are read: with all texts, in which JSON can make six bytes of one.
+const CHANGES_FILE_BYTES: usize = 16 * 1024 * 1024;
 
 /// The folder of the notes of a day.
 const MEMORY: &str = "memory";

@@ -4,8 +4,10 @@
 use std::path::Path;
 
 use crate::base::error::Result;
-use crate::base::limits::state::OPEN_QUESTIONS_BYTES;
 use crate::store::state::file::{Damaged, Policy, StateFile};
+
+/// Bytes of the list of conversations that wait for an approval; as many as turns may wait.
+const OPEN_QUESTIONS_BYTES: usize = 16 * 1024;
 
 /// Keeps the session keys. With a damaged file nothing waits.
 #[derive(Debug)]

@@ -6,9 +6,11 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::base::error::Result;
-use crate::base::limits::gateway::term::LATE_SECRETS_BYTES;
 use crate::base::message::Address;
 use crate::store::state::file::{Damaged, Policy, StateFile};
+
+/// Bytes of the file that keeps them over a restart; each has about 100.
+const LATE_SECRETS_BYTES: usize = 8 * 1024;
 
 /// Someone who was asked for a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

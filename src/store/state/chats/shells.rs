@@ -7,10 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use super::AgentPrefix;
 use crate::base::error::Result;
-use crate::base::limits::confine::shell::{
-    CHATS, HISTORY_FILE_BYTES, HISTORY_LINE_BYTES, HISTORY_LINES,
-};
 use crate::store::state::file::{Damaged, Policy, StateFile};
+
+/// Chats whose folder and history are kept; a new one displaces the oldest.
+const CHATS: usize = 32;
+/// Commands in the history of a chat.
+const HISTORY_LINES: usize = 100;
+/// Bytes of a command in a history; a longer one is not kept.
+const HISTORY_LINE_BYTES: usize = 1000;
+/// Bytes of the file of histories: all of them full, with JSON's escapes.
+const HISTORY_FILE_BYTES: usize = 8 * 1024 * 1024;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]

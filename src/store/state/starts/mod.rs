@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::file::{Damaged, Policy, StateFile};
 use crate::base::error::Result;
 use crate::base::language::Language;
-use crate::base::limits::state::STARTS_BYTES;
 use crate::base::message::Address;
+
+/// Bytes of the file about starts of the machine.
+const STARTS_BYTES: usize = 4 * 1024;
 
 /// `state/starts.json`.
 #[derive(Clone, Debug)]

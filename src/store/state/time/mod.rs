@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::file::{Damaged, Policy, StateFile};
 use crate::base::clock::{Clock, Facts, Trust, judge};
 use crate::base::error::Result;
-use crate::base::limits::clock::KNOWN_BYTES;
 use crate::sys;
+
+/// Bytes of the file with the last known time.
+const KNOWN_BYTES: usize = 4096;
 
 /// Files beside `clock.json` that the program writes as it works: each has been written at a time that
 /// was the present then.

@@ -15,7 +15,10 @@ use decoder::Decoder;
 pub use decoder::windows_1252;
 use label::Label;
 
-use crate::base::limits::web::{CHUNK_BYTES, SNIFF_BYTES};
+/// Bytes at a page's beginning by which its character set and its type are recognised (HTML, section 13.2.3.2).
+const SNIFF_BYTES: usize = 1024;
+/// Bytes that are decoded at once.
+const CHUNK_BYTES: usize = 8 * 1024;
 
 /// A character set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

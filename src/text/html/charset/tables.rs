@@ -3,7 +3,8 @@
 
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
-use crate::base::limits::web::CHARSET_TABLE_BYTES;
+/// Unpacked bytes of the largest table of a character set.
+const CHARSET_TABLE_BYTES: usize = 48 * 1024;
 
 pub const GB18030: &[u8] = include_bytes!("tables/gb18030.bin");
 pub const BIG5: &[u8] = include_bytes!("tables/big5.bin");

@@ -7,8 +7,16 @@
 
 use std::borrow::Cow;
 
-use crate::base::limits::web::{STYLE_BLOCK_BYTES, STYLE_BYTES, STYLE_RULES, STYLE_SELECTOR_BYTES};
 use crate::text::html::tokens::Tag;
+
+/// Bytes of one `<style>` that are read; the longest ones of pages that people read have some 30 kB.
+const STYLE_BYTES: usize = 32 * 1024;
+/// Rules kept of them that show or hide something.
+const STYLE_RULES: usize = 256;
+/// Bytes of one rule's declarations; what hides text has a few dozen.
+const STYLE_BLOCK_BYTES: usize = 256;
+/// Bytes of a selector.
+const STYLE_SELECTOR_BYTES: usize = 64;
 
 /// A declaration, in lower case and without escapes.
 struct Declaration {

@@ -2,8 +2,14 @@
 
 use chrono::{Datelike, Timelike};
 
-use crate::base::limits::picture::{TICKS, TIME_TICKS, TIME_TICKS_MAX};
 use crate::base::zone::Zone;
+
+/// Ticks along an axis of values.
+const TICKS: u32 = 5;
+/// Ticks along the axis of time that are aimed at; a label has up to ten characters.
+const TIME_TICKS: i64 = 7;
+/// The most that there are.
+const TIME_TICKS_MAX: usize = 16;
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;

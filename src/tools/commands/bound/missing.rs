@@ -3,7 +3,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::base::limits::tools::LINKS_FOLLOWED;
+/// Links that are followed to where a file will be that does not exist yet.
+const LINKS_FOLLOWED: usize = 8;
 
 /// Programs whose first argument is a script, or a folder of them.
 const RUNNERS: &str = "sh bash dash ash zsh ksh . source python perl node ruby php lua run-parts";

@@ -300,7 +300,7 @@ fn a_large_file_is_bound_by_its_content_or_refused() {
     assert_eq!(before.scripts[0].bytes, 5 << 20);
     std::os::unix::fs::FileExt::write_at(&file, b"x", 5_000_000).unwrap();
     assert_ne!(bench.find("sh large").unwrap().marks, before.marks);
-    file.set_len(bounds::BOUND_BYTES + 1).unwrap();
+    file.set_len(tree::BOUND_BYTES + 1).unwrap();
     for line in ["sh large", "cat large", "make"] {
         let error = bench.find(line).unwrap_err().to_string();
         assert!(
@@ -324,11 +324,11 @@ fn what_cannot_be_bound_is_refused() {
     .unwrap();
     let error = |line: &str| bench.find(line).unwrap_err().to_string();
     assert!(error("sh < pipe").contains("pipe or socket"));
-    for number in 0..=bounds::BOUND_FILES {
+    for number in 0..=BOUND_FILES {
         bench.put(&format!("data{number}"), "");
     }
     assert!(error("cat data*").contains("more than 64 files"));
-    let long: String = (0..bounds::BOUND_LOOKUPS)
+    let long: String = (0..BOUND_LOOKUPS)
         .map(|number| format!("word{number} "))
         .collect();
     assert!(error(&format!("tool {long}")).contains("too long"));
@@ -378,7 +378,7 @@ fn what_a_line_runs_without_naming_it_is_bound_with_its_folder() {
         assert_ne!(bench.find(line).unwrap().marks, before.marks, "{line}");
         std::fs::remove_file(bench.workspace.join("sub/later.sh")).unwrap();
     }
-    for number in 0..bounds::BOUND_TREE {
+    for number in 0..tree::BOUND_TREE {
         bench.put(&format!("sub/{number}"), "");
     }
     let error = bench.find("run-parts sub").unwrap_err().to_string();
@@ -507,7 +507,7 @@ fn a_pattern_is_read_as_a_shell_reads_it() {
     assert_eq!(bench.bound("sh d??ploy"), ["déploy"]);
     assert_eq!(bench.bound("sh d?ploy"), ["déploy"]);
     std::fs::remove_file(bench.workspace.join("déploy")).unwrap();
-    for number in 0..bounds::BOUND_NAMES {
+    for number in 0..BOUND_NAMES {
         bench.put(&format!("sub/{number}"), "");
     }
     let before = bench.find("sh sub/z*.sh").unwrap();

@@ -9,8 +9,16 @@ use std::path::{Path, PathBuf};
 use ring::digest::{Context, SHA256};
 use rustix::fs::OFlags;
 
-use super::{Error, Result, bounds, refused};
+use super::{Error, Result, refused};
+use crate::base::limits::tools::SCRIPT_HEAD_BYTES;
 use crate::text::reveal_name;
+
+/// Bytes of all files that are hashed for an approval: 10 seconds on a board, and more than an agent writes.
+pub(super) const BOUND_BYTES: u64 = 256 * 1024 * 1024;
+/// Bytes of a file that are read at a time for that.
+const BOUND_BUFFER: usize = 64 * 1024;
+/// Files in the agent's folders that are bound to an approval as a whole: a second on a board.
+pub(super) const BOUND_TREE: usize = 10_000;
 
 /// What may still be looked at for an approval.
 pub(super) struct Budget {
@@ -22,8 +30,8 @@ impl Budget {
     /// That of one approval.
     pub fn new() -> Self {
         Self {
-            files: bounds::BOUND_TREE,
-            bytes: bounds::BOUND_BYTES,
+            files: BOUND_TREE,
+            bytes: BOUND_BYTES,
         }
     }
 }
@@ -59,7 +67,7 @@ pub(super) fn mark(
         let mut paths: Vec<PathBuf> = Vec::new();
         for entry in entries {
             budget.files = budget.files.checked_sub(1).ok_or_else(|| {
-                let (most, path) = (bounds::BOUND_TREE, reveal_name(&folder.to_string_lossy()).into_owned());
+                let (most, path) = (BOUND_TREE, reveal_name(&folder.to_string_lossy()).into_owned());
                 refused(&format!(
                     "the folders of the agent have more than {most} files, too many to be bound to an approval ({path}); \
                      delete or move some, or use a simple command"
@@ -147,7 +155,7 @@ fn read_into(
     if file.metadata()?.len() > budget.bytes {
         return Err(too_large());
     }
-    let mut buffer = vec![0; bounds::BOUND_BUFFER];
+    let mut buffer = vec![0; BOUND_BUFFER];
     let mut lines = Lines::default();
     loop {
         let length = file.read(&mut buffer)?;
@@ -159,7 +167,7 @@ fn read_into(
             .bytes
             .checked_sub(length as u64)
             .ok_or_else(too_large)?;
-        let free = bounds::SCRIPT_HEAD_BYTES - content.head.len();
+        let free = SCRIPT_HEAD_BYTES - content.head.len();
         content.head.extend_from_slice(&bytes[..length.min(free)]);
         context.update(bytes);
         content.bytes += length as u64;
@@ -195,7 +203,7 @@ impl Lines {
 }
 
 fn too_large() -> std::io::Error {
-    let most = bounds::BOUND_BYTES >> 20;
+    let most = BOUND_BYTES >> 20;
     std::io::Error::other(format!(
         "with it there are more than {most} MiB that commands in the sandbox can change, too many to be bound to an approval; \
          delete or move some, or use a simple command"

@@ -2,8 +2,12 @@
 //! the line does.
 
 use super::missing::{self, is_listed};
-use super::{Place, Result, bounds, too_long};
+use super::{Place, Result, too_long};
+use crate::base::limits::tools::SPLIT_DEPTH;
 use crate::tools::commands::split;
+
+/// Different words of a line that are looked at for an approval.
+const BOUND_WORDS: usize = 4096;
 
 /// Characters at which a line is cut into what may be paths, beside the words of the shell.
 const SEPARATORS: &str = "'\"`()[]{}<>;|&=,:@$*?!#\\%^";
@@ -72,14 +76,14 @@ impl Line {
         for part in text.split(is_separator) {
             self.push(part, home);
         }
-        match self.words.len() > bounds::BOUND_WORDS {
+        match self.words.len() > BOUND_WORDS {
             true => Err(too_long()),
             false => Ok(()),
         }
     }
 
     fn push(&mut self, word: &str, home: &str) {
-        if self.words.len() <= bounds::BOUND_WORDS {
+        if self.words.len() <= BOUND_WORDS {
             push(&mut self.words, word.to_owned());
             push(&mut self.words, at_home(word, home));
         }
@@ -88,14 +92,14 @@ impl Line {
 
 /// A line, and each that may be one within it.
 fn collect(text: &str, depth: usize, lines: &mut Vec<String>) -> Result<()> {
-    if lines.len() > bounds::BOUND_WORDS {
+    if lines.len() > BOUND_WORDS {
         return Err(too_long());
     }
     if lines.iter().any(|line| line == text) {
         return Ok(());
     }
     lines.push(text.to_owned());
-    if depth == bounds::SPLIT_DEPTH {
+    if depth == SPLIT_DEPTH {
         return Ok(());
     }
     let words = split::words(text);

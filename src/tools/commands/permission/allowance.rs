@@ -4,9 +4,13 @@
 use std::time::Duration;
 
 use crate::base::clock::Stopwatch;
-use crate::base::limits::tools::{ALLOWANCE_TIME, ALLOWANCES_MAX};
 use crate::base::message::SessionKey;
 use crate::base::sync::Mutex;
+
+/// How long everything is allowed in a chat when an owner says so: enough for one repair.
+const ALLOWANCE_TIME: Duration = Duration::from_mins(10);
+/// Chats of an agent in which everything is allowed at a time; the oldest gives way.
+const ALLOWANCES_MAX: usize = 16;
 
 /// The allowances of an agent, by the session key of their chat.
 #[derive(Default)]

@@ -3,10 +3,12 @@
 use super::risk::Objection;
 use crate::base::approval::Answer;
 use crate::base::language::Language;
-use crate::base::limits::tools::TYPED_AGAIN_CHARS;
 use crate::text::markup::inline_code;
 use crate::text::reveal_name;
 use crate::tools::commands::texts;
+
+/// Characters of a refused command that a person is shown again as what to send; a longer one they have.
+const TYPED_AGAIN_CHARS: usize = 60;
 
 /// Why a command is not run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,13 +4,16 @@ use super::risk::find_any_risk;
 use crate::base::approval::pattern::{self, Fault};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::tools::{ALLOWED_WORDS_MAX, STANDING_CHARS};
+use crate::base::limits::tools::ALLOWED_WORDS_MAX;
 use crate::store::state::Approvals;
 use crate::store::state::approvals::StandingApproval;
 use crate::text::markup::{inline_code, inline_text};
 use crate::text::{ellipsize_chars, reveal};
 use crate::tools::Toolbox;
 use crate::tools::commands::texts;
+
+/// Characters of a command and of a folder in a list of standing approvals.
+const STANDING_CHARS: usize = 80;
 
 impl Toolbox {
     /// Answers `/approvals ARGUMENT` in a chat, which is a session key.

@@ -7,8 +7,13 @@ use crate::base::chat::{
     Choice, Field, FieldKind, InputAnswer, InputKind, InputRequest, Sample, TextForm,
 };
 use crate::base::json::{self, Members};
-use crate::base::limits::mcp::{CHOICES, FIELDS, SAMPLE_MESSAGES, SHOWN_CHARS};
+use crate::base::limits::mcp::{FIELDS, SHOWN_CHARS};
 use crate::text::{one_line, truncate_chars};
+
+/// Values that can be chosen from.
+const CHOICES: usize = 50;
+/// Messages of a prompt that a server has for a model.
+const SAMPLE_MESSAGES: usize = 50;
 
 /// Reads a question. The error says why it cannot be asked.
 pub fn read(server: &str, method: &str, params: &str) -> Result<InputRequest, String> {

@@ -20,7 +20,14 @@ use crate::base::cancel::Cancel;
 use crate::base::chat::InputRequest;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
-use crate::base::limits::mcp::{CALL_TIME, CONNECT_TIME, DISCOVER_TIME, QUESTIONS, ROUNDS};
+use crate::base::limits::mcp::{CALL_TIME, CONNECT_TIME};
+
+/// Time for the answer to `server/discover`: servers before 2026-07-28 may ignore it.
+const DISCOVER_TIME: Duration = Duration::from_secs(5);
+/// How often one call may want to know more from a person.
+const ROUNDS: u32 = 8;
+/// Questions of a server within one round.
+const QUESTIONS: usize = 8;
 
 /// What is known before the first message.
 #[derive(Clone, Debug)]

@@ -6,8 +6,11 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::base::json::{self, Members};
-use crate::base::limits::mcp::{BATCH, UNREADABLE_CHARS};
+use crate::base::limits::mcp::BATCH;
 use crate::text::one_line;
+
+/// Characters of an unreadable answer that its error shows.
+const UNREADABLE_CHARS: usize = 40;
 
 /// A message from a server.
 #[derive(Debug)]

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::base::clock::Stopwatch;
-use crate::base::limits::skills::FILE_BYTES;
+use crate::tools::skills::FILE_BYTES;
 
 /// A value in a short form of its own.
 fn show(value: &Value) -> String {

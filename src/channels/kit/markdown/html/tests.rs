@@ -7,7 +7,6 @@ mod properties;
 use self::cases::CHAPTERS;
 use self::checker::text_of;
 use super::*;
-use crate::base::limits::channels::{LINK_BYTES, PIECE_UNITS};
 use crate::text::markup::{code_block, inline_code};
 use std::borrow::Cow;
 

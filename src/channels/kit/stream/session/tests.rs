@@ -219,7 +219,7 @@ fn a_session_that_does_not_begin_is_given_up() {
 fn an_absurd_interval_is_bounded() {
     for (given, expected) in [
         ("0", DISCORD_HEARTBEATS.0),
-        ("9e18", crate::base::limits::channels::DISCORD_LOOK),
+        ("9e18", DISCORD_LOOK),
         ("{}", DISCORD_HEARTBEATS.0),
     ] {
         let mut session = Session::new(Scope::All);

@@ -27,7 +27,6 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::limits::mcp::MESSAGE_BYTES;
-use crate::base::limits::mcp::http::{CANCEL_TIME, SEND_TIME, SESSION_END_TIME, SESSION_ID_BYTES};
 use crate::base::sync::Mutex;
 use crate::config::schema::McpServer;
 use crate::net::http::sse::TooLong;
@@ -35,6 +34,15 @@ use crate::net::http::{Client, Method, Pool, PooledClient, Response, Settings, T
 use clean::Clean;
 use replies::{HttpReplies, Prepared};
 use stream::Stream;
+
+/// Time for a server to take a notification or an answer.
+const SEND_TIME: Duration = Duration::from_secs(30);
+/// Time for a server to take the news that a call was stopped.
+const CANCEL_TIME: Duration = Duration::from_secs(2);
+/// Time for the end of a session. It is a courtesy: servers forget sessions by themselves.
+const SESSION_END_TIME: Duration = Duration::from_secs(1);
+/// Bytes of a session's id. They go along in every request.
+const SESSION_ID_BYTES: usize = 1024;
 
 /// What a connection to a server is made of.
 #[derive(Clone)]

@@ -11,7 +11,7 @@ use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::json;
 use crate::base::limits::http::{COPY_BYTES, TRANSFER_RATE};
-use crate::base::limits::mcp::http::{EVENT_ID_BYTES, REPLY_BYTES, RESUME_PAUSE, RESUMES};
+use crate::base::limits::mcp::http::REPLY_BYTES;
 use crate::base::limits::mcp::{CALL_TIME, MESSAGE_BYTES};
 use crate::net::http::sse::{Parser, TooLong};
 use crate::net::http::{Body, Method, PooledClient, Response, address, error_of};
@@ -19,6 +19,13 @@ use crate::text::truncate_bytes;
 use crate::tools::mcp::client::message::{self, Message};
 use crate::tools::mcp::client::protocol::is_modern;
 use crate::tools::mcp::client::transport::{Incoming, Replies};
+
+/// Bytes of an event's id that are sent back.
+const EVENT_ID_BYTES: usize = 1024;
+/// How often a reply that broke off is asked for again.
+const RESUMES: u32 = 100;
+/// Time before that when the server names none, and the least otherwise.
+const RESUME_PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(100));
 
 /// A request that is sent when its reply is waited for, because only then it is known for how long.
 pub struct Prepared {

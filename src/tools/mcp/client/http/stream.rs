@@ -12,11 +12,14 @@ use super::{Headers, Shared, header};
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::limits::http::COPY_BYTES;
-use crate::base::limits::mcp::http::LISTEN_TIME;
 use crate::base::limits::mcp::{CALL_TIME, CONNECT_TIME, MESSAGE_BYTES};
 use crate::net::http::sse::Parser;
 use crate::net::http::{Method, error_of};
 use crate::tools::mcp::client::transport::{Incoming, Replies};
+use std::time::Duration;
+
+/// Time for a server to accept a stream for its questions, before a call that may end in one.
+const LISTEN_TIME: Duration = Duration::from_secs(1);
 
 /// A stream, which a thread of its own reads.
 pub struct Stream {

@@ -10,9 +10,11 @@ use crate::base::cancel::Cancel;
 use crate::base::chat::{InputAnswer, InputRequest};
 use crate::base::error::Result;
 use crate::base::json;
-use crate::base::limits::mcp::PROGRESS_CHARS;
 use crate::text::one_line;
 use crate::tools::mcp::client::input;
+
+/// Characters of a report of progress.
+const PROGRESS_CHARS: usize = 120;
 
 /// A call that waits for an answer.
 pub struct Paused {

@@ -24,12 +24,17 @@ use super::http::HttpParts;
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::limits::http::ERROR_BODY_BYTES;
-use crate::base::limits::mcp::http::{EXPLANATION_CHARS, STEP_UPS};
 use crate::base::secret::{Eraser, Secret};
 use crate::net::http::Response;
 use crate::text::one_line;
+use std::time::Duration;
 use store::{Stored, begin_renewing};
 use web::Web;
+
+/// How often a server may refuse rights that were asked for, within this time, until no further login is tried.
+const STEP_UPS: (u32, Duration) = (2, Duration::from_secs(600));
+/// Characters of what an authorization server says about an error.
+const EXPLANATION_CHARS: usize = 300;
 
 /// A request that a server refused because of its login.
 pub struct Refused<'a> {

@@ -9,9 +9,11 @@ use super::{Challenge, metadata};
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::json::Members;
-use crate::base::limits::mcp::http::LOGIN_BYTES;
 use crate::sys::file::{self, Exclusive};
 use crate::tools::mcp::client::http::HttpParts;
+
+/// Bytes of what is stored about a login.
+const LOGIN_BYTES: usize = 64 * 1024;
 
 /// A login, as far as it has come. Without `Debug`, because it is secret.
 #[derive(Clone, Default, PartialEq, Serialize)]

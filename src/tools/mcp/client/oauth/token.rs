@@ -10,11 +10,15 @@ use super::metadata;
 use super::store::{Registered, Stored};
 use super::web::Web;
 use crate::base::error::{Error, Result};
-use crate::base::limits::mcp::http::{ASSERTION_TIME, HEADER_BYTES};
+use crate::base::limits::mcp::http::HEADER_BYTES;
 use crate::net::http::address;
 use crate::net::http::oauth::form;
 use crate::sys::random;
 use crate::tools::mcp::client::http::HttpParts;
+use std::time::Duration;
+
+/// For how long a signed assertion holds.
+const ASSERTION_TIME: Duration = Duration::from_secs(300);
 
 /// Asks for a token, and puts it into `stored`, which has the client and the addresses. The inner error is
 /// what the authorization server says about its refusal.

@@ -7,13 +7,21 @@ use super::{Challenge, explain, without};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
-use crate::base::limits::mcp::http::{ADDRESS_BYTES, DOCUMENT_BYTES, FAULT_CHARS, LOGIN_TIME};
+use crate::base::limits::mcp::http::ADDRESS_BYTES;
 use crate::base::secret::{Eraser, Secret};
 use crate::net::guard::special_purpose;
 use crate::net::http::{Bound, Client, Method, Settings, address};
 use crate::net::{Guard, is_loopback};
 use crate::text::one_line;
 use crate::tools::mcp::client::http::HttpParts;
+use std::time::Duration;
+
+/// Time for one step of a login: a document, a registration, a token.
+const LOGIN_TIME: Duration = Duration::from_secs(30);
+/// Bytes of a document about a login.
+const DOCUMENT_BYTES: usize = 256 * 1024;
+/// Characters of an error of a login: what we say has addresses in it.
+const FAULT_CHARS: usize = 1000;
 
 /// Makes the requests of one login.
 pub struct Web {

@@ -6,11 +6,13 @@ use std::time::Duration;
 use super::listing::{Age, Stored, fingerprint};
 use crate::base::clock::Stopwatch;
 use crate::base::error::Error;
-use crate::base::limits::mcp::RETRY_SECONDS;
 use crate::base::sync::Mutex;
 use crate::config::schema::McpServer;
 use crate::tools::mcp::client::link::Link;
 use crate::tools::mcp::client::stdio::{Connection, End};
+
+/// Seconds until a server is started again, after the first failure in a row, the second, and so on.
+const RETRY_SECONDS: [u64; 6] = [0, 5, 30, 120, 600, 1800];
 
 /// A server of the configuration.
 pub struct Entry {

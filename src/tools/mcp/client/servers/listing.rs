@@ -7,14 +7,19 @@ use serde::Serialize;
 
 use crate::base::error::{Error, Result};
 use crate::base::json::Members;
-use crate::base::limits::mcp::{
-    LIST_BYTES, LIST_TIME, LIST_TIME_MIN, LISTED, NAME_BYTES, SCHEMA_BYTES, SHOWN_CHARS,
-    STORED_BYTES,
-};
+use crate::base::limits::mcp::{LIST_BYTES, LISTED, NAME_BYTES, SCHEMA_BYTES, SHOWN_CHARS};
 use crate::config::schema::McpServer;
 use crate::sys::file::{private_folder, read_at_most, replace_unsynced};
 use crate::text::truncate_chars;
 use crate::tools::mcp::client::tool::{self, Prompt, PromptArgument, Resource, Tool};
+use std::time::Duration;
+
+/// How long a list is fresh when its server does not say.
+const LIST_TIME: Duration = Duration::from_secs(24 * 3600);
+/// How long a list is fresh at least: reading it may start a program.
+const LIST_TIME_MIN: Duration = Duration::from_secs(300);
+/// Bytes of a file with a server's four lists; a schema in JSON has a sign before each quote.
+const STORED_BYTES: usize = 4 * LIST_BYTES;
 
 /// What a server offers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,9 +9,15 @@ use super::listing::{ListState, Listing, Weight, keep_light};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
-use crate::base::limits::mcp::{CONNECT_TIME, LIST_BYTES, LIST_READ_TIME, LISTED, PAGES, REFUSED};
+use crate::base::limits::mcp::{CONNECT_TIME, LIST_BYTES, LISTED, REFUSED};
 use crate::tools::mcp::client::link::{Call, Link};
 use crate::tools::mcp::client::tool::{self, Page};
+use std::time::Duration;
+
+/// Pages of a list.
+const PAGES: usize = 64;
+/// Time for all pages of a list.
+const LIST_READ_TIME: Duration = Duration::from_secs(120);
 
 /// The lists, and for how many milliseconds they are fresh where the server says so.
 pub fn all(

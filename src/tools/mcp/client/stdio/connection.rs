@@ -12,7 +12,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::json;
-use crate::base::limits::mcp::{LOGGED_CHARS, MESSAGE_BYTES, QUESTIONS_WAITING, UNREAD_BYTES};
+use crate::base::limits::mcp::{MESSAGE_BYTES, UNREAD_BYTES};
 use crate::base::secret::Eraser;
 use crate::base::sync::{Condvar, Mutex};
 use crate::sandbox::files::{PromptPlaces, PromptSurvey};
@@ -20,6 +20,11 @@ use crate::text::one_line;
 use crate::tools::mcp::client::message::{self, Message};
 use crate::tools::mcp::client::protocol;
 use crate::tools::mcp::client::transport::Incoming;
+
+/// Questions that wait until their call can take them.
+const QUESTIONS_WAITING: usize = 8;
+/// Characters of a line that is no message in the log.
+const LOGGED_CHARS: usize = 200;
 
 /// What is known of a program before it runs.
 pub struct Settings {

@@ -1,6 +1,9 @@
 //! A stream of bytes as lines. Pure.
 
-use crate::base::limits::mcp::{KEPT_BYTES, MESSAGE_BYTES};
+use crate::base::limits::mcp::MESSAGE_BYTES;
+
+/// Bytes of room for messages that a server keeps between two of them.
+const KEPT_BYTES: usize = 4 * 1024;
 
 /// A line that has begun, and the lines of a message that is spread over several.
 #[derive(Debug, Default)]

@@ -12,11 +12,14 @@ use super::lines::Lines;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::limits::confine::KILL_GRACE;
-use crate::base::limits::mcp::{
-    CLOSE_TIME, ERRORS_BYTES, MESSAGE_BYTES, READ_BYTES, SHOWN_CHARS, STACK_BYTES,
-};
+use crate::base::limits::mcp::{CLOSE_TIME, MESSAGE_BYTES, SHOWN_CHARS, STACK_BYTES};
 use crate::base::sync::{self, Condvar, Mutex};
 use crate::sandbox::confine::Served;
+
+/// Bytes read from a server at once.
+const READ_BYTES: usize = 16 * 1024;
+/// Bytes that a program writes to its standard error within a second; beyond that it is ended.
+const ERRORS_BYTES: usize = 4 * 1024 * 1024;
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -1,6 +1,6 @@
 //! What Telegram accepts as HTML, read strictly.
 
-use crate::base::limits::channels::{PIECE_ENTITIES, PIECE_HTML_BYTES, PIECE_UNITS};
+use crate::channels::kit::markdown::html::{PIECE_ENTITIES, PIECE_HTML_BYTES, PIECE_UNITS};
 use crate::text::markup::is_blank;
 
 /// Reads a message as Telegram would; gives its text, or what is wrong with it.
