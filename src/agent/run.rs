@@ -29,25 +29,17 @@ use super::budget::Budget;
 use super::context::message_text;
 use super::host::{TurnEvent, TurnHost, TurnOptions};
 use super::turn::{Decision, Done, Ending, Turn};
-use super::{Agent, context, skills, texts};
+use super::{Agent, context, skills, subagent, texts};
 use crate::tools::mcp::FIND_TOOLS;
 use crate::tools::{Caller, NOT_FOR_SUBAGENTS, has_tool};
 
 /// Times a question that is too long for the model is asked again, each time with half of it: from
 /// 128,000 tokens to 8,000.
 const OVERFLOW_RETRIES: u32 = 4;
-/// Questions to the model that one subagent may take.
-const STEPS: u32 = 15;
-/// Tokens that one may use, read and written together: its steps with a window of 20,000 each.
-const TOKENS: u64 = 300_000;
 /// Tool calls taken from one reply; what is beyond is answered with an error, not run.
 const CALLS_PER_REPLY: usize = 32;
 /// Tool calls of one reply that are kept at all; only a model that has lost its way makes more.
 const CALLS_KEPT_PER_REPLY: usize = 128;
-
-/// What the model is told about a person who is no owner.
-const FACT_USER: &str =
-    "\nThe person is a user, not an owner: what needs an approval is asked of an owner elsewhere.";
 
 /// One turn, running.
 pub(super) struct Run<'a> {
@@ -110,10 +102,10 @@ impl<'a> Run<'a> {
         let mut facts = agent.runtime_facts(session.chat(), address);
         facts.push_str(&options.facts);
         if role == Role::User && message.is_some_and(|message| message.sender().is_some()) {
-            facts.push_str(FACT_USER);
+            facts.push_str(texts::FACT_USER);
         }
         let (without, steps_max, tokens_max): (&[&str], _, _) = match is_subagent {
-            true => (&NOT_FOR_SUBAGENTS, STEPS, TOKENS),
+            true => (&NOT_FOR_SUBAGENTS, subagent::STEPS, subagent::TOKENS),
             false => (&[], u32::MAX, u64::MAX),
         };
         specs.retain(|spec| has_tool(role, &spec.name) && !without.contains(&&*spec.name));

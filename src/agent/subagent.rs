@@ -14,6 +14,11 @@ use crate::store::session::{Session, store};
 use crate::sys::random;
 use crate::text::ellipsize_bytes;
 
+/// Questions to the model that one subagent may take.
+pub(super) const STEPS: u32 = 15;
+/// Tokens that one may use, read and written together: its steps with a window of 20,000 each.
+pub(super) const TOKENS: u64 = 300_000;
+
 /// The channel in the keys of the conversations of subagents. Nothing is delivered to it.
 pub const CHANNEL: &str = "subagent";
 

@@ -2,6 +2,10 @@
 
 use crate::base::language::{Language, texts};
 
+/// What the model is told about a person who is no owner.
+pub(super) const FACT_USER: &str =
+    "\nThe person is a user, not an owner: what needs an approval is asked of an owner elsewhere.";
+
 /// What a built-in tool does; `None` for any other.
 pub fn describe_tool(name: &str, language: Language) -> Option<&'static str> {
     Some(match name {

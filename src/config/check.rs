@@ -28,6 +28,10 @@ mod quiet;
 mod servers;
 mod values;
 
+/// Bytes from which on a name with digits may be a key or a token in the wrong place; the shortest of
+/// the providers have 32.
+const SECRET_NAME_BYTES: usize = 16;
+
 /// Bytes from which on a value may be a key or a password; nothing shorter protects anything.
 const SECRET_BYTES: usize = 8;
 
@@ -165,8 +169,8 @@ pub fn looks_secret(name: &str) -> bool {
     let is_mixed = name.contains(|char: char| char.is_ascii_digit())
         && name.contains(|char: char| char.is_alphabetic());
     let least = match is_mixed {
-        true => limits::SECRET_NAME_BYTES,
-        false => 2 * limits::SECRET_NAME_BYTES,
+        true => SECRET_NAME_BYTES,
+        false => 2 * SECRET_NAME_BYTES,
     };
     name.len() >= least
 }

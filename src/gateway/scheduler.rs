@@ -7,16 +7,24 @@
 //! commands that act at once.
 
 mod actions;
+mod kinds;
 mod lanes;
 
 use std::collections::{BTreeMap, VecDeque};
 
+use kinds::{acts_at_once, is_command, is_of_job, is_of_subagent, is_ready, parent_of};
+
 use crate::agent::commands::{self, Slash, When};
 use crate::base::access::Role;
-use crate::base::limits::gateway::{COMMANDS_MAX, WAITING_MAX};
-use crate::base::message::{Address, Envelope, Origin, SessionKey};
+use crate::base::limits::gateway::WAITING_MAX;
+use crate::base::message::{Address, Envelope, SessionKey};
 
 pub use actions::{Action, Input, Load, RefusalReason, Stopped, WorkId};
+
+/// Commands such as `/sh` that run at a time, over all chats: each has a thread.
+const COMMANDS_MAX: usize = 16;
+/// Those of one chat: long ones, beside which others were started. Less, so that others have some.
+const COMMANDS_IN_CHAT_MAX: usize = 4;
 
 /// Turns that wait for a person and have given their slot to others; each has a thread. A turn beyond
 /// them keeps its slot while it waits.
@@ -564,39 +572,6 @@ impl Scheduler {
         self.works.insert(self.last_work, work);
         self.last_work
     }
-}
-
-fn is_ready(message: &Envelope) -> bool {
-    message.remote_files.is_empty()
-}
-
-fn acts_at_once(message: &Envelope) -> bool {
-    commands::typed_command(message).is_some_and(|command| command.when() != When::InOrder)
-}
-
-/// Whether it starts a turn of its own: a job's.
-fn is_of_job(message: &Envelope) -> bool {
-    matches!(message.origin, Origin::Cron { .. })
-}
-
-/// Whether it is a subagent's: its task or its report.
-fn is_of_subagent(message: &Envelope) -> bool {
-    matches!(
-        message.origin,
-        Origin::Subagent { .. } | Origin::Report { .. }
-    )
-}
-
-/// The conversation that a message is a task of.
-fn parent_of(message: &Envelope) -> Option<&SessionKey> {
-    match &message.origin {
-        Origin::Subagent { parent, .. } => Some(parent),
-        _ => None,
-    }
-}
-
-fn is_command(message: &Envelope) -> bool {
-    commands::typed_command(message).is_some()
 }
 
 #[cfg(test)]

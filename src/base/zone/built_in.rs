@@ -1,9 +1,8 @@
 //! Zones for systems without zone data (Debian's package tzdata): the rule that each follows today, but
 //! not what it was in the past, nor exceptions such as Morocco's Ramadan. `scripts/zones` makes the table.
 
+use super::NAME_BYTES;
 use strsim::osa_distance;
-
-use crate::base::limits::zone::NAME_BYTES;
 
 /// Edits between a wrong name and the one that it probably means.
 const SLIP_EDITS: usize = 2;

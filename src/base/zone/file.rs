@@ -2,8 +2,8 @@
 //!
 //! [RFC 9636]: https://www.rfc-editor.org/rfc/rfc9636
 
+use super::OFFSET_SECONDS_MAX;
 use super::rule::Rule;
-use crate::base::limits::zone::OFFSET_SECONDS_MAX;
 
 /// What a file says about a zone.
 #[derive(Debug, PartialEq, Eq)]

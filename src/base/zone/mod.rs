@@ -14,12 +14,16 @@ use std::sync::Arc;
 use chrono::{DateTime, FixedOffset, NaiveDateTime, TimeZone, Utc};
 
 use crate::base::clock;
-use crate::base::limits::zone::NAME_BYTES;
 
 use file::Data;
 use rule::Rule;
 
 pub use built_in::suggest;
+
+/// Bytes of a zone's name; the longest has 32.
+const NAME_BYTES: usize = 64;
+/// Seconds between a zone's time and UTC, below a day, as chrono wants it; the largest is 15 h 13 min.
+const OFFSET_SECONDS_MAX: i32 = 86_399;
 
 /// Bytes of a zone's file; the largest has 4 kB.
 const FILE_BYTES: u64 = 64 * 1024;

@@ -5,8 +5,8 @@
 
 use chrono::{DateTime, Datelike, Days, Months, NaiveDate};
 
+use super::OFFSET_SECONDS_MAX;
 use super::Span;
-use crate::base::limits::zone::OFFSET_SECONDS_MAX;
 
 /// Hours between a day's midnight and a change of the clocks on it (RFC 9636).
 const RULE_TIME_HOURS_MAX: u32 = 167;

@@ -11,6 +11,17 @@ use crate::base::limits::board::COLUMNS;
 
 pub use store::Moment;
 
+/// Samples that are kept: a week of them. Their file has 188 kB.
+const SAMPLES: usize = 7 * 24 * 12;
+/// Samples that are written together: an hour of them, because SD cards wear.
+const WRITTEN_TOGETHER: usize = 12;
+/// Samples that wait in memory while the clock cannot be trusted or the disk is full: four hours, 5 kB.
+const UNWRITTEN_MAX: usize = 48;
+/// Values beside the built-in quantities that have a history: watched ones.
+const OTHERS: usize = 16;
+/// Bytes of the name of such a value.
+const NAME_BYTES: usize = 48;
+
 /// Missing samples that a curve goes on across: one can fall between two others when the clock is corrected.
 const BRIDGED: usize = 1;
 

@@ -3,9 +3,9 @@
 //! power went is a gap, and nothing else is lost.
 
 use crate::base::checksum::crc32;
-use crate::base::limits::board::{NAME_BYTES, OTHERS, SAMPLES};
 
 use super::Quantity;
+use super::{NAME_BYTES, OTHERS, SAMPLES};
 
 /// Values in a row: the built-in quantities, then others that have names.
 pub const COLUMNS: usize = Quantity::ALL.len() + OTHERS;

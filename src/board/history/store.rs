@@ -10,15 +10,14 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::board::{
-    NAME_BYTES, OTHERS, SAMPLE_INTERVAL, SAMPLES, UNWRITTEN_MAX, WRITTEN_TOGETHER,
-};
+use crate::base::limits::board::SAMPLE_INTERVAL;
 use crate::sys;
 use crate::text::truncate_bytes;
 
 use super::row::{
     COLUMNS, FILE_BYTES, HEADER_BYTES, Header, ROW_BYTES, Slot, Values, decode, encode, offset,
 };
+use super::{NAME_BYTES, OTHERS, SAMPLES, UNWRITTEN_MAX, WRITTEN_TOGETHER};
 
 /// Rows that are read at once: 9 kB.
 const ROWS_AT_ONCE: u32 = 96;

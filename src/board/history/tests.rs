@@ -5,9 +5,7 @@ use std::path::Path;
 use super::row::{FILE_BYTES, ROW_BYTES};
 use super::store::Store;
 use super::*;
-use crate::base::limits::board::{
-    OTHERS, SAMPLE_INTERVAL, SAMPLES, UNWRITTEN_MAX, WRITTEN_TOGETHER,
-};
+use crate::base::limits::board::SAMPLE_INTERVAL;
 use crate::board::SHOWN_SAMPLES;
 use proptest::prelude::*;
 use tempfile::TempDir;

@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{FLAP_CALM_MS, SEEN_PAUSE_MS};
 use crate::base::clock::BUILD_EPOCH;
-use crate::base::limits::watch::{FLAP_CALM_MS, SEEN_PAUSE_MS};
 
 /// Alarms within [`FLAP_WINDOW_MS`] from which a watch counts as flapping.
 const FLAPS: usize = 3;

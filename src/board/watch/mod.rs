@@ -20,3 +20,9 @@ pub use lines::Lines;
 pub use notice::{BuiltIn, Kind, Notice, Subject};
 pub use rule::{Quantity, Rule, Sound, Then, Told, What};
 pub use store::{Cause, Entry, Mute, Ran, Store, Watch, Watches};
+
+/// How long a flapping value has to stay normal before its alarm is over, in milliseconds.
+const FLAP_CALM_MS: i64 = 10 * 60 * 1000;
+/// Time between two messages about things that happen one by one, such as lines of a log, in milliseconds. What happens
+/// in between is counted.
+const SEEN_PAUSE_MS: i64 = 10 * 60 * 1000;

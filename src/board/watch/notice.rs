@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::FLAP_CALM_MS;
 use super::judge::{Event, Moment};
 use super::rule::{Quantity, Rule, What};
 use super::texts;
 use crate::base::language::Language;
-use crate::base::limits::watch::FLAP_CALM_MS;
 use crate::text::markup::{inline_code, plain};
 use crate::text::{ellipsize_chars, reveal};
 

@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::error::Error;
-use crate::base::limits::channels::{CALL_TIME, DELIVERY_LINGER};
+use crate::base::limits::channels::CALL_TIME;
 use crate::base::message::{Address, DraftKey, OutgoingMessage};
 use crate::channels::kit::adapter::{Capabilities, Connection, Failure, Piece, Post, Sent, Upload};
 use crate::channels::kit::buttons;
@@ -21,6 +21,7 @@ use crate::store::outbox::Pending;
 use crate::sys::file::open_to_read;
 use crate::text::markup::inline_code;
 
+use super::DELIVERY_LINGER;
 use super::DeliveryParts;
 use super::job::{Content, Job, Outcome};
 use super::question;

@@ -28,9 +28,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::Error;
 use crate::base::language::Language;
-use crate::base::limits::channels::{
-    DELIVERY_LINGER, DELIVERY_WORKERS, LONGEST_BACKOFF, STACK_BYTES,
-};
+use crate::base::limits::channels::{LONGEST_BACKOFF, STACK_BYTES};
 use crate::base::message::{Address, CommandButton, DraftKey, OutgoingMessage};
 use crate::base::sync::{Condvar, Mutex, MutexGuard};
 use crate::sandbox::files::Workspace;
@@ -44,15 +42,18 @@ use crate::channels::kit::choices::Choices;
 use crate::channels::kit::health::{Health, Task};
 use call::Caller;
 use job::{Content, Job, Next, Outcome, Report, Ticket};
-use plan::Plan;
 pub use plan::Wait;
+use plan::{DELIVERY_WORKERS, Plan};
 use work::DraftText;
 
 use question::{ChatQuestion, Settled};
 pub use question::{describe_hidden, describe_rest, reveal_influence};
 
-/// How long a call may last before another thread is started for what else is to be delivered. Most
-/// calls end earlier, and a connection costs a handshake.
+/// How long a delivering thread without work lives on: as long, the next message needs no new
+/// handshake.
+const DELIVERY_LINGER: Duration = Duration::from_secs(30);
+
+/// How long a call may last before another thread delivers what else there is. Most end earlier.
 const DELIVERY_GROW: Duration = Duration::from_millis(300);
 
 /// Finds the workspace that has a file.

@@ -13,9 +13,7 @@ mod waits;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use crate::base::limits::channels::{
-    DELIVERY_WORKERS, LONGEST_BACKOFF, REMOVALS, SET_ASIDE_TIME, SHORT_OUTAGE,
-};
+use crate::base::limits::channels::LONGEST_BACKOFF;
 use crate::base::message::{Address, DraftKey};
 use crate::channels::kit::adapter::Capabilities;
 use crate::store::outbox::{Backlog, Draft, Head};
@@ -27,6 +25,16 @@ use super::work::{DraftText, Work};
 
 pub use waits::Wait;
 
+/// Threads that deliver for one channel at a time. Each holds a connection. One of them is never
+/// taken by what is known to be slow (files, chats that have failed). Three chats that hang at their first
+/// call at the same time delay the others once, by the time that a reply may take.
+pub(super) const DELIVERY_WORKERS: usize = 3;
+/// See [`SHORT_BACKOFF`].
+pub(super) const SHORT_OUTAGE: Duration = Duration::from_mins(10);
+/// Time in which a message always fails while its channel works, until it is set aside.
+pub(super) const SET_ASIDE_TIME: Duration = Duration::from_mins(12);
+/// Messages of people's that wait to be deleted: a few secrets.
+pub(super) const REMOVALS: usize = 16;
 /// The longest wait of a message while failures have lasted for less than [`SHORT_OUTAGE`]: after a short one nobody
 /// waits for minutes.
 const SHORT_BACKOFF: Duration = Duration::from_mins(1);

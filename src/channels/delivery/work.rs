@@ -2,9 +2,17 @@
 
 use std::time::Duration;
 
-use crate::base::limits::channels::{DRAFT_EDITS, SPARSE_INTERVAL, STILL_TIME, TYPING_DELAY};
 use crate::base::message::{Address, CommandButton};
 
+/// How long after it has begun work is shown as "typing": what is done earlier needs no request.
+pub(super) const TYPING_DELAY: Duration = Duration::from_millis(500);
+/// Edits of a draft after which the time to the next one is doubled: what takes long is looked at
+/// less often.
+pub(super) const DRAFT_EDITS: u32 = 4;
+/// Time between two messages about the progress of work where none can be edited.
+pub(super) const SPARSE_INTERVAL: Duration = Duration::from_secs(60);
+/// How long a terminal's screen must be still before it is shown where none can be edited.
+pub(super) const STILL_TIME: Duration = Duration::from_secs(2);
 /// How often that time is doubled.
 const DRAFT_DOUBLINGS: u32 = 3;
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::UPLOAD_BYTES;
 use super::fault::{Fault, classify, explain_refusal};
 use super::markdown::title;
 use super::place::Place;
@@ -16,7 +17,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::json;
-use crate::base::limits::channels::dingtalk::{REPLY_BYTES, UPLOAD_BYTES};
+use crate::base::limits::channels::dingtalk::REPLY_BYTES;
 use crate::base::limits::channels::{IDLE, JSON_LEVELS_MAX, LONGEST_WAIT};
 use crate::base::secret::{Eraser, Secret};
 use crate::base::sync::Mutex;

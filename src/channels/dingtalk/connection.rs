@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::NAME;
+use super::UPLOAD_BYTES;
 use super::api::{Api, Shared};
 use super::markdown::Markdown;
 use super::place::Place;
@@ -12,7 +13,6 @@ use super::receive::{self, ReceiverParts};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::error::Result;
-use crate::base::limits::channels::dingtalk::UPLOAD_BYTES;
 use crate::base::limits::channels::{CALL_TIME, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE};
 use crate::base::message::Address;
 use crate::channels::kit::adapter::{

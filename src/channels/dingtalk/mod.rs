@@ -22,6 +22,11 @@ pub use connection::DingTalk;
 use super::kit::service::{Need, Service};
 use crate::config::schema::Bot;
 
+/// Bytes of a file that is sent: DingTalk takes no larger ones.
+const UPLOAD_BYTES: u64 = 20 * 1024 * 1024;
+/// Bytes of an id of a person, a group or a message; DingTalk's have up to 100.
+const ID_BYTES: usize = 256;
+
 /// The channel's name in addresses.
 pub const NAME: &str = "dingtalk";
 

@@ -4,8 +4,8 @@
 //! begins so: the first letter is percent-encoded there. So are the characters that addresses cannot have, and those
 //! that ids seldom have; those of base64 stay.
 
+use super::ID_BYTES;
 use super::NAME;
-use crate::base::limits::channels::dingtalk::ID_BYTES;
 use crate::base::message::Address;
 use crate::channels::kit::adapter::{Failure, Sent};
 

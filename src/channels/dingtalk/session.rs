@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::ID_BYTES;
 use crate::base::json;
 use crate::base::limits::channels::JSON_LEVELS_MAX;
-use crate::base::limits::channels::dingtalk::ID_BYTES;
 
 /// Bytes of a frame; a message with its quote has at most 60 kB, and is escaped twice.
 const FRAME_BYTES: usize = 512 * 1024;

@@ -10,13 +10,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::types::{Channel, Message, snowflake};
+use super::{DISCORD_MISSED_MESSAGES, DISCORD_UPLOAD_BYTES};
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::json;
-use crate::base::limits::channels::{
-    DISCORD_MISSED_MESSAGES, DISCORD_UPLOAD_BYTES, IDLE, JSON_LEVELS_MAX, LONGEST_WAIT, SAID_CHARS,
-    USUAL_WAIT,
-};
+use crate::base::limits::channels::{IDLE, JSON_LEVELS_MAX, LONGEST_WAIT, SAID_CHARS, USUAL_WAIT};
 use crate::base::limits::http::BODY_BYTES;
 use crate::base::secret::{Eraser, Secret};
 use crate::channels::kit::adapter::{Button, Failure, Post, Sent, Upload};

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::DISCORD_UPLOAD_BYTES;
 use super::api::Api;
 use super::event::FileId;
 use super::receive::{self, ReceiverParts};
@@ -17,8 +18,7 @@ use crate::base::clock::Clock;
 use crate::base::error::Result;
 use crate::base::language::Language;
 use crate::base::limits::channels::{
-    CALL_TIME, CHAT_INTERVAL, DISCORD_UPLOAD_BYTES, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE,
-    TOTAL_SPAN,
+    CALL_TIME, CHAT_INTERVAL, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE, TOTAL_SPAN,
 };
 use crate::base::message::Address;
 use crate::channels::kit::adapter::{

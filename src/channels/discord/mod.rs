@@ -14,6 +14,11 @@ pub use connection::Discord;
 use super::kit::service::{Need, Service};
 use crate::config::channels::Bot;
 
+/// Bytes of a file that goes to Discord: what a server without boosts takes.
+const DISCORD_UPLOAD_BYTES: u64 = 10 * 1024 * 1024;
+/// Messages asked for at once; Discord gives no more.
+const DISCORD_MISSED_MESSAGES: usize = 100;
+
 /// The channel's name in addresses.
 pub const NAME: &str = "discord";
 

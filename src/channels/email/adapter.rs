@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::SUBJECT_CHARS;
 use super::compose::{self, Head, MailHtml};
 use super::imap::Imap;
 use super::imap::value::Value;
@@ -19,7 +20,6 @@ use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
-use crate::base::limits::channels::email::SUBJECT_CHARS;
 use crate::base::limits::channels::{BUTTON_DATA_BYTES, CHAT_INTERVAL, DOWNLOAD_BYTES};
 use crate::base::message::Address;
 use crate::channels::kit::adapter::{

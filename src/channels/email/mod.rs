@@ -21,6 +21,16 @@ pub use adapter::Email;
 pub use imap::{structure, value};
 
 use super::kit::service::{Need, Service};
+use std::time::Duration;
+
+/// Time for name, connection and TLS together.
+const CONNECT_TIME: Duration = Duration::from_secs(30);
+/// Characters of what a server says that are shown to people.
+const SAID_CHARS: usize = 200;
+/// Bytes of a mail's text as it is sent, with its encoding, HTML and quotations.
+const TEXT_BYTES: usize = 256 * 1024;
+/// Characters of a subject.
+const SUBJECT_CHARS: usize = 200;
 
 /// The channel's name in addresses.
 pub const NAME: &str = "email";

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use super::TEXT_BYTES;
 use super::adapter::Parts;
 use super::imap::structure::Part;
 use super::imap::value::Value;
@@ -20,7 +21,7 @@ use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::Error;
-use crate::base::limits::channels::email::{ANSWER_TIME, TEXT_BYTES};
+use crate::base::limits::channels::email::ANSWER_TIME;
 use crate::base::limits::channels::{FIRST_WAIT, INBOX_BACKOFF};
 use crate::base::message::{Address, Origin, Sender};
 use crate::channels::kit::adapter::{Failure, Sent};

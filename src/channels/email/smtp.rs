@@ -5,9 +5,10 @@ use base64::prelude::BASE64_STANDARD;
 
 use super::imap::Account;
 use super::wire::{Security, Wire};
+use super::{CONNECT_TIME, SAID_CHARS};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
-use crate::base::limits::channels::email::{ANSWER_TIME, CONNECT_TIME, SAID_CHARS};
+use crate::base::limits::channels::email::ANSWER_TIME;
 use crate::channels::kit::adapter::{Failure, Sent};
 use crate::net::Tls;
 use crate::text::one_line;

@@ -3,9 +3,10 @@
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
+use super::CONNECT_TIME;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
-use crate::base::limits::channels::email::{ANSWER_TIME, CONNECT_TIME};
+use crate::base::limits::channels::email::ANSWER_TIME;
 use crate::channels::kit::adapter::{Failure, Sent};
 use crate::net::{Dialer, Failure as Unreachable, Stream, Tls, owner};
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use self::fault::{Fault, classify, explain_refusal};
+use super::UPLOAD_BYTES;
 use super::card::{self, Shape};
 use super::content::{FileId, is_id};
 use super::event::{Answered, PERSON, read_answered};
@@ -20,7 +21,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::json;
-use crate::base::limits::channels::feishu::{REPLY_BYTES, UPLOAD_BYTES};
+use crate::base::limits::channels::feishu::REPLY_BYTES;
 use crate::base::limits::channels::{IDLE, LONGEST_WAIT};
 use crate::base::message::Address;
 use crate::base::secret::{Eraser, Secret};

@@ -8,10 +8,10 @@ use super::api::{Api, Shared};
 use super::content::{FileId, is_id};
 use super::event::{CHAT, MESSAGE, PERSON};
 use super::receive::{self, ReceiverParts};
+use super::{BUTTON_DATA_BYTES, UPLOAD_BYTES};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::error::Result;
-use crate::base::limits::channels::feishu::{BUTTON_DATA_BYTES, UPLOAD_BYTES};
 use crate::base::limits::channels::{CALL_TIME, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE};
 use crate::base::message::Address;
 use crate::channels::kit::adapter::{

@@ -19,6 +19,11 @@ use self::connection::Feishu;
 use super::kit::service::{Making, Need, Service};
 use crate::config::channels::Bot;
 
+/// Bytes of a button's data; Feishu has no bound below that of the card.
+const BUTTON_DATA_BYTES: usize = 256;
+/// Bytes of a file that is sent: Feishu takes no larger ones.
+const UPLOAD_BYTES: u64 = 30 * 1024 * 1024;
+
 /// The channel's name in addresses.
 pub const NAME: &str = "feishu";
 

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::NAME;
+use super::REGISTER_TIME;
 use super::format::{Formatting, strip};
 use super::link::Link;
 use super::person::Place;
@@ -18,7 +19,6 @@ use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::Result;
-use crate::base::limits::channels::irc::REGISTER_TIME;
 use crate::base::limits::channels::{CALL_TIME, DOWNLOAD_BYTES, UPLOAD_BYTES};
 use crate::base::message::Address;
 use crate::channels::kit::adapter::{

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::base::limits::channels::irc::TEXT_BYTES;
+use super::TEXT_BYTES;
 use crate::text::markup::split::{Limit, Unit};
 use crate::text::markup::{Document, Format, Level, Style};
 

@@ -5,10 +5,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use chrono::DateTime;
 
+use super::ID_BYTES;
 use super::format::strip;
 use super::session::Session;
 use super::session::line::{Line, Source};
-use crate::base::limits::channels::irc::ID_BYTES;
 use crate::channels::kit::names::with_slash;
 use crate::config::schema::GroupPolicy;
 

@@ -20,6 +20,18 @@ use std::sync::Arc;
 pub use connection::Irc;
 
 use super::kit::service::{Need, Service};
+use std::time::Duration;
+
+/// Bytes of the text of one line of ours; with the longest usual prefix and target it is within [`WIRE_BYTES`].
+const TEXT_BYTES: usize = 400;
+/// Time in which a server has to let us in; some look up the host and the user name for half a minute.
+const REGISTER_TIME: Duration = Duration::from_secs(90);
+/// Silence after which the server is asked whether it is still there.
+const PING_INTERVAL: Duration = Duration::from_secs(90);
+/// Bytes of a person's id or of a channel's name that are accepted.
+const ID_BYTES: usize = 256;
+/// Channels to join.
+const CHANNELS: usize = 32;
 
 /// The channel's name in addresses.
 pub const NAME: &str = "irc";

@@ -7,10 +7,10 @@
 
 pub mod people;
 
+use super::ID_BYTES;
 use super::NAME;
 use super::session::line::Source;
 use super::session::support::CaseMapping;
-use crate::base::limits::channels::irc::ID_BYTES;
 use crate::base::message::Address;
 use crate::channels::kit::adapter::{Failure, Sent};
 

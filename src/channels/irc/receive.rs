@@ -13,6 +13,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::NAME;
+use super::PING_INTERVAL;
 use super::connection::Shared;
 use super::format::wrap;
 use super::incoming::{Message, Reader, Seen};
@@ -26,7 +27,6 @@ use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::language::Language;
-use crate::base::limits::channels::irc::PING_INTERVAL;
 use crate::base::limits::channels::{CALL_TIME, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE};
 use crate::base::message::{Envelope, Sender};
 use crate::channels::kit::health::Task;

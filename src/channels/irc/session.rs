@@ -15,11 +15,16 @@ pub use pace::Pace;
 use rooms::Rooms;
 
 use super::settings::Settings;
+use super::{PING_INTERVAL, REGISTER_TIME, TEXT_BYTES};
 use crate::base::limits::channels::SAID_CHARS;
-use crate::base::limits::channels::irc::{PING_INTERVAL, REGISTER_TIME, TEXT_BYTES};
 use crate::text::one_line;
 use line::{Line, write};
 use support::Support;
+
+/// Bytes of a line that servers pass on, with CR and LF and with the sender before it (RFC 1459, 2.3).
+const WIRE_BYTES: usize = 512;
+/// The first wait before a channel is joined again; each further one is twice as long.
+const REJOIN_WAIT: Duration = Duration::from_secs(5);
 
 /// The least bytes of a text's line, whatever the prefix and the target take.
 const TEXT_BYTES_MIN: usize = 100;

@@ -1,11 +1,11 @@
 //! What the configuration says about IRC.
 
 use super::person::{has_host, is_channel, is_mask};
-use crate::base::limits::channels::irc::CHANNELS;
 use crate::base::secret::Secret;
 use crate::config::schema::{Bot, GroupPolicy};
 use crate::sys::random;
 
+use super::CHANNELS;
 use std::time::Duration;
 
 /// Characters of the nick of a connection that only tests the settings; the oldest servers allow 9.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::base::limits::channels::local::{CHATS, PROGRAMS, WRITE_TIME};
+use super::{CHATS, WRITE_TIME};
+use crate::base::limits::channels::local::PROGRAMS;
 use crate::base::sync::Mutex;
 
 /// The programs that are connected. The receiving thread adds and removes them; the delivering ones write to them.

@@ -17,6 +17,12 @@ pub use connection::Local;
 
 use super::kit::service::Service;
 use crate::config::channels::Bot;
+use std::time::Duration;
+
+/// Chats that a program is subscribed to; one that has more subscribes to all.
+const CHATS: usize = 64;
+/// How long a program may take to read a line before it is disconnected: what is sent to others waits meanwhile.
+const WRITE_TIME: Duration = Duration::from_secs(5);
 
 /// The channel's name in addresses.
 pub const NAME: &str = "local";

@@ -13,13 +13,13 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv, sockopt::socket_peercred};
 use serde_json::json;
 
+use super::WRITE_TIME;
 use super::hub::{Hub, Program};
 use super::wire::{self, Line};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::limits::channels::PATIENCE;
-use crate::base::limits::channels::local::WRITE_TIME;
 use crate::channels::kit::health::Task;
 use crate::channels::kit::sink::{Incoming, SharedSink};
 use crate::channels::kit::stream::backoff::Backoff;

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
+use super::CHATS;
 use super::NAME;
 use crate::base::json as parser;
 use crate::base::language::Language;
 use crate::base::limits::channels::MESSAGE_FILES;
-use crate::base::limits::channels::local::CHATS;
 use crate::base::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
 use crate::channels::kit::adapter::{Button, Post};
 use crate::channels::kit::names::{clean_file_name, clean_name};

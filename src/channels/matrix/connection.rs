@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::UPLOAD_BYTES;
 use super::account::Account;
 use super::address::{Target, address, is_id};
 use super::api::{Api, Shared, new_transaction};
@@ -16,7 +17,6 @@ use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::error::Result;
-use crate::base::limits::channels::matrix::UPLOAD_BYTES;
 use crate::base::limits::channels::{
     BUTTON_DATA_BYTES, CALL_TIME, CHAT_INTERVAL, PATIENCE, TEST_PATIENCE, TOTAL_SPAN,
 };

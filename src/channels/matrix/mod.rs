@@ -21,6 +21,9 @@ pub use connection::Matrix;
 use super::kit::service::{Need, Service};
 use crate::config::channels::Bot;
 
+/// Bytes of a file that goes to Matrix: Synapse's usual bound.
+const UPLOAD_BYTES: u64 = 50 * 1024 * 1024;
+
 /// The channel's name in addresses.
 pub const NAME: &str = "matrix";
 

@@ -17,6 +17,9 @@ pub use connection::MoChat;
 use super::kit::service::{Need, Service};
 use crate::config::schema::Bot;
 
+/// Sessions and panels that are followed, each.
+const TARGETS: usize = 64;
+
 /// The channel's name in addresses.
 pub const NAME: &str = "mochat";
 

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::TARGETS;
 use serde::{Deserialize, Serialize};
-
-use crate::base::limits::channels::mochat::TARGETS;
 
 /// What was read, by the ids of sessions and panels.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::TARGETS;
 use super::api::Api;
 use super::event::{Reader, is_id, is_session, time};
 use super::places::Places;
@@ -13,7 +14,6 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::Error;
 use crate::base::json;
-use crate::base::limits::channels::mochat::TARGETS;
 use crate::base::limits::channels::{CALL_TIME, INBOX_BACKOFF, PATIENCE};
 use crate::channels::kit::adapter::Failure;
 use crate::channels::kit::health::Task;

@@ -10,13 +10,13 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
+use super::UPLOAD_BYTES;
 use super::fault::{self, Fault};
 use super::place::Place;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::json;
-use crate::base::limits::channels::qq::UPLOAD_BYTES;
 use crate::base::limits::channels::{IDLE, JSON_LEVELS_MAX};
 use crate::base::limits::http::BODY_BYTES;
 use crate::base::secret::{Eraser, Secret};

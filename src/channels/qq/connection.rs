@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::NAME;
+use super::UPLOAD_BYTES;
 use super::api::{Api, Extras, Tokens};
 use super::fault::{Fault, without_links};
 use super::place::Place;
@@ -19,7 +20,6 @@ use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::error::Result;
-use crate::base::limits::channels::qq::UPLOAD_BYTES;
 use crate::base::limits::channels::{
     CALL_TIME, CHAT_INTERVAL, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE,
 };

@@ -4,11 +4,11 @@
 
 use serde_json::Value;
 
+use super::ID_BYTES;
 use super::NAME;
 use super::place::{Place, is_id};
 use crate::base::json;
 use crate::base::language::Language;
-use crate::base::limits::channels::qq::ID_BYTES;
 use crate::base::limits::channels::{JSON_LEVELS_MAX, MESSAGE_FILES};
 use crate::base::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
 use crate::channels::kit::names;

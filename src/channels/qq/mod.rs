@@ -18,6 +18,15 @@ pub use connection::Qq;
 use super::kit::service::{Need, Service};
 use crate::config::schema::Bot;
 
+/// How long a message in a private chat can be replied to: 60 minutes, less what a request takes.
+const PRIVATE_REPLY_MS: i64 = 59 * 60 * 1000;
+/// The same for a message in a group, in a channel or in a guild's private chat: five minutes.
+const GROUP_REPLY_MS: i64 = 4 * 60 * 1000 + 50 * 1000;
+/// Bytes of an id; QQ's have up to 150.
+const ID_BYTES: usize = 256;
+/// Bytes of a file that goes to QQ. It travels as base64, and QQ's edge takes few larger requests.
+const UPLOAD_BYTES: u64 = 10 * 1024 * 1024;
+
 /// The channel's name in addresses.
 pub const NAME: &str = "qq";
 

@@ -4,7 +4,7 @@
 //! the private chat with a member of a guild `dm-ID`, by the id of the guild that QQ makes for it.
 
 use super::NAME;
-use crate::base::limits::channels::qq::{GROUP_REPLY_MS, ID_BYTES, PRIVATE_REPLY_MS};
+use super::{GROUP_REPLY_MS, ID_BYTES, PRIVATE_REPLY_MS};
 use crate::base::message::Address;
 use crate::channels::kit::adapter::{Failure, Sent};
 

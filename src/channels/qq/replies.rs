@@ -185,7 +185,7 @@ impl Replies {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::limits::channels::qq::{GROUP_REPLY_MS, PRIVATE_REPLY_MS};
+    use crate::channels::qq::{GROUP_REPLY_MS, PRIVATE_REPLY_MS};
     use proptest::prelude::*;
 
     const ANA: Place<'_> = Place::Person("ANA");

@@ -15,7 +15,6 @@ use super::{NAME, is_id};
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::json::Members;
-use crate::base::limits::channels::slack::{EDIT_UNITS, URL_BYTES};
 use crate::base::limits::channels::{IDLE, LONGEST_WAIT, USUAL_WAIT};
 use crate::base::limits::http::BODY_BYTES;
 use crate::base::secret::{Eraser, Secret};
@@ -26,6 +25,7 @@ use crate::text::markup::split::{Limit, Unit};
 use crate::text::truncate_chars;
 
 use super::mrkdwn::{escape, sections};
+use super::{EDIT_UNITS, URL_BYTES};
 
 /// Characters of a button's label.
 const LABEL_CHARS: usize = 75;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::BUTTON_DATA_BYTES;
 use super::api::explain::is_certain;
 use super::api::{Access, Api, has_key, text_of};
 use super::event::{Me, Scope, file_url, is_group};
@@ -17,7 +18,6 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::json::Members;
-use crate::base::limits::channels::slack::BUTTON_DATA_BYTES;
 use crate::base::limits::channels::{
     CALL_TIME, CHAT_INTERVAL, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE, TOTAL_SPAN, UPLOAD_BYTES,
 };

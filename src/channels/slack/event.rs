@@ -5,11 +5,11 @@ mod tests;
 pub(super) mod text;
 
 use self::text::{Use, decode, of_ours};
+use super::{BUTTON_DATA_BYTES, TOKEN_BYTES, URL_BYTES};
 use super::{NAME, is_id, micros};
 use crate::base::json::Members;
 use crate::base::language::Language;
 use crate::base::limits::channels::QUOTE_CHARS;
-use crate::base::limits::channels::slack::{BUTTON_DATA_BYTES, TOKEN_BYTES, URL_BYTES};
 use crate::base::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
 use crate::channels::kit::names;
 use crate::channels::kit::names::with_slash;

@@ -18,6 +18,15 @@ pub use connection::Slack;
 use super::kit::service::{Need, Service};
 use crate::config::channels::Bot;
 
+/// Those of a draft: an edit cannot have more. <https://docs.slack.dev/reference/methods/chat.update>
+const EDIT_UNITS: usize = 4000;
+/// Bytes of a button's data, its `value`.
+const BUTTON_DATA_BYTES: usize = 2000;
+/// Bytes of a connection's address with its ticket, and of the address of a file.
+const URL_BYTES: usize = 2048;
+/// Bytes of a connection's other short strings, such as an envelope's id.
+const TOKEN_BYTES: usize = 256;
+
 /// Bytes of an id of Slack's; they have eleven characters.
 const ID_BYTES: usize = 32;
 

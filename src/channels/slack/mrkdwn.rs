@@ -9,7 +9,7 @@ mod tests;
 
 use std::ops::Range;
 
-use crate::base::limits::channels::slack::EDIT_UNITS;
+use super::EDIT_UNITS;
 use crate::text::markup::split::{Limit, Unit};
 use crate::text::markup::{Document, Format, Level, Style, has_scheme};
 

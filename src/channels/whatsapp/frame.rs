@@ -9,9 +9,9 @@
 
 use serde_json::{Value, json};
 
+use super::QR_BYTES;
 use crate::base::json;
 use crate::base::limits::channels::JSON_LEVELS_MAX;
-use crate::base::limits::channels::whatsapp::QR_BYTES;
 use crate::base::secret::Secret;
 use crate::channels::kit::relayed::has_mark;
 use crate::text::{one_line, truncate_bytes};

@@ -21,6 +21,9 @@ use super::kit::service::{Need, Service};
 use crate::base::access::Role;
 use crate::config::schema::Bot;
 
+/// Bytes of the text of a QR code; WhatsApp's has about 240.
+const QR_BYTES: usize = 1024;
+
 /// The channel's name in addresses.
 pub const NAME: &str = "whatsapp";
 

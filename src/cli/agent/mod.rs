@@ -25,12 +25,15 @@ use crate::agent::host::TurnEvent;
 use crate::base::clock::Clock;
 use crate::base::error::{Exit, Result};
 use crate::base::language::Language;
-use crate::base::limits::cli::INLINED_BYTES;
 use crate::base::message::SessionKey;
 use crate::board::Board;
 use crate::models::table::OFFLINE;
 use crate::net::http::Pool;
 use crate::store::session::{Session, Settings};
+
+/// Bytes of piped text and of attached text files together that go into a question; the rest of a
+/// message is left for what was typed.
+const INLINED_BYTES: usize = 96 * 1024;
 
 /// `peacrab agent …`
 #[derive(Debug, Default, Args)]

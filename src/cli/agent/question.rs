@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use super::INLINED_BYTES;
 use super::input::Clip;
 use super::texts;
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::limits::chat::IMAGE_BYTES;
-use crate::base::limits::cli::INLINED_BYTES;
 use crate::base::message::{Attachment, Envelope, Media, SessionKey};
 use crate::channels::intake::new_received_file;
 use crate::cli::sessions::size;

@@ -30,7 +30,7 @@ use std::time::Duration;
 
 /// How long a `peacrab send` waits for a gateway that starts or ends: some seconds on a board.
 const SEND_LOCK_TIME: Duration = Duration::from_secs(15);
-/// Bytes of a text on standard input that `peacrab send` takes: more is a file to attach.
+/// Bytes that `peacrab send` takes from standard input: more is a file to attach.
 const SEND_INPUT_BYTES: u64 = 4 * 1024 * 1024;
 
 const AFTER_HELP: &str = "\

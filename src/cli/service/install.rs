@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use super::UNIT_BYTES;
 use super::manager::{self, NAME, NotDone};
 use super::unit::{Profile, SYSUSERS, Scope, is_hidden};
 use super::updates::{self, PATH_UNIT};
@@ -11,7 +12,6 @@ use super::{
     with_ending,
 };
 use crate::base::error::{Error, Exit, Result};
-use crate::base::limits::service as limits;
 use crate::cli::Context;
 use crate::cli::terminal::print;
 use crate::sys;
@@ -173,7 +173,7 @@ fn write_and_keep(path: &Path, text: &str, ending: &str) -> Result<()> {
     // A masked unit is a link to /dev/null: a package that was removed leaves one (deb-systemd-helper(1p)).
     let is_masked = std::fs::read_link(path).is_ok_and(|to| to == Path::new("/dev/null"));
     if path.exists() && !is_masked {
-        let old = file::read_at_most(path, limits::UNIT_BYTES)?;
+        let old = file::read_at_most(path, UNIT_BYTES)?;
         if old == text.as_bytes() {
             return print::line(&texts::kept(path));
         }

@@ -17,7 +17,6 @@ use clap::{Args, Subcommand};
 use super::Context;
 use super::terminal::print;
 use crate::base::error::{Error, Exit, Result};
-use crate::base::limits::service as limits;
 use crate::config::Home;
 use crate::sys;
 use crate::sys::host::account::{self, Account};
@@ -26,6 +25,9 @@ pub use status::is_running;
 use unit::Unit;
 pub use unit::{Profile, Scope, UnitHome, is_hidden};
 pub use updates::has_update_unit;
+
+/// Bytes of a unit that lies there; ours have 4 kB.
+const UNIT_BYTES: usize = 64 * 1024;
 
 /// Where a package installs its units (systemd.unit(5), "Unit File Load Path"); the second is the first on
 /// most systems.
@@ -173,7 +175,7 @@ pub fn packaged_unit(scope: Scope) -> Option<PathBuf> {
 
 /// The text of an installed unit.
 pub fn read_unit(path: &Path) -> Result<String> {
-    let text = sys::file::read_at_most(path, limits::UNIT_BYTES)?;
+    let text = sys::file::read_at_most(path, UNIT_BYTES)?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
@@ -213,7 +215,7 @@ pub fn homes(context: &Context) -> Vec<ServiceHome> {
     };
     let mut homes: Vec<ServiceHome> = all_installed(context).filter_map(read).collect();
     if homes.is_empty()
-        && let Ok(script) = sys::file::read_at_most(INIT_SCRIPT.as_ref(), limits::UNIT_BYTES)
+        && let Ok(script) = sys::file::read_at_most(INIT_SCRIPT.as_ref(), UNIT_BYTES)
     {
         let home = init_script_home(&String::from_utf8_lossy(&script));
         homes.extend(home.map(|home| ServiceHome {

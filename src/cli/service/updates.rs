@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use super::UNIT_BYTES;
 use super::unit::{Scope, quoted};
 use super::{Plan, texts, unit_path};
 use crate::base::error::{Error, Result};
-use crate::base::limits::service as limits;
 use crate::cli::Context;
 use crate::config::Home;
 use crate::sys;
@@ -75,7 +75,7 @@ pub fn has_update_unit(context: &Context, home: &Home) -> Box<dyn Fn() -> bool +
     Box::new(move || {
         let mut texts = units
             .iter()
-            .filter_map(|unit| sys::file::read_at_most(unit, limits::UNIT_BYTES).ok());
+            .filter_map(|unit| sys::file::read_at_most(unit, UNIT_BYTES).ok());
         texts.any(|text| {
             String::from_utf8_lossy(&text)
                 .lines()

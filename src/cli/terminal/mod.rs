@@ -14,3 +14,6 @@ pub mod texts;
 pub mod view;
 
 pub use screen::{mode, status};
+
+/// Characters of what a running call says about itself, on the line that shows what a turn waits for.
+const STATUS_CHARS: usize = 60;

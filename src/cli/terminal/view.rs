@@ -5,6 +5,7 @@
 
 use std::io::{ErrorKind, IsTerminal, Write};
 
+use super::STATUS_CHARS;
 use super::markdown::{Look, Renderer};
 use super::{print, status, texts};
 use crate::agent::host::{TurnEvent, TurnHost};
@@ -13,7 +14,6 @@ use crate::base::approval::{Answer, Question};
 use crate::base::cancel::Cancel;
 use crate::base::chat::{InputAnswer, InputRequest};
 use crate::base::error::{Error, Result};
-use crate::base::limits::cli::STATUS_CHARS;
 use crate::text::{is_prose, one_line, reveal};
 
 /// What is shown of a turn.

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::SECRET_NAME_BYTES;
 use super::SECRET_NAMES;
-use crate::base::limits::config::SECRET_NAME_BYTES;
 use crate::config::key::Key;
 use crate::config::schema::Tools;
 use crate::config::texts;

@@ -35,6 +35,11 @@ use crate::tools::commands::{OwnerAction, ShellResult};
 use power::Power;
 use services::Confirmed;
 
+/// How long a command that only looks may take.
+const LOOK_TIME: Duration = Duration::from_secs(20);
+/// How long a change of a service may take; systemd gives a service 90 s to start.
+const CHANGE_TIME: Duration = Duration::from_secs(120);
+
 /// How long a button can confirm something that changes the board, in seconds: pressed by mistake the day after
 /// it does nothing.
 const CONFIRM_SECONDS: i64 = 600;

@@ -4,9 +4,9 @@ use super::services::{
     Change, Logs, MISSING, Services, lacks_rights, polkit_rule, read_list, sudoers_line,
 };
 use super::{Answer, Asking, button, describe_output, in_rows, texts};
+use super::{CHANGE_TIME, LOOK_TIME};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::gateway::board::{CHANGE_TIME, LOOK_TIME};
 use crate::base::message::CommandButton;
 use crate::sys::port::user_name;
 use crate::text::markup::{code_block, inline_code};

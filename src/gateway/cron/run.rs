@@ -18,7 +18,7 @@ use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::gateway::WRITE_RETRY;
-use crate::base::limits::schedule::{LATE_TOLD_MS, REMINDER_STORE_TRIES_MAX};
+use crate::base::limits::schedule::LATE_TOLD_MS;
 use crate::base::message::{
     Address, Envelope, Origin, OutgoingMessage, RunRef, SessionKey, Writer,
 };
@@ -33,6 +33,9 @@ use crate::schedule::{Deliver, Job, PayloadKind, Run, RunOutcome, Status};
 use crate::store::outbox::ClosesTurn;
 use crate::text::markup::plain;
 pub(super) use remind::HeldUp;
+
+/// Tries to write a reminder to the disk before it is sent without that: half a minute at most.
+const REMINDER_STORE_TRIES_MAX: usize = 3;
 
 /// Earlier runs of a job in the model's window: it can see what it said the last time.
 const RUNS_IN_WINDOW: usize = 1;

@@ -16,7 +16,6 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::gateway::{COPY_BYTES, GET_PARTS_MAX};
 use crate::base::message::{DraftKey, Envelope, OutgoingMessage};
 use crate::channels::kit::names::clean_file_name;
 use crate::gateway::agents::Hosted;
@@ -28,6 +27,11 @@ use crate::text::markup::{code_block, inline_code};
 use crate::text::{ellipsize_chars, one_line};
 
 use pack::{Packer, Shown};
+
+/// Parts that a `/get` sends; their numbers have three digits, and the last ones would take an hour.
+const GET_PARTS_MAX: usize = 99;
+/// Bytes that are copied or hashed at a time.
+const COPY_BYTES: usize = 64 * 1024;
 
 /// Files that one `/get` with a pattern sends: more belong into an archive.
 const GET_FILES_MAX: usize = 20;

@@ -13,7 +13,6 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::gateway::{COPY_BYTES, GET_PARTS_MAX};
 use crate::base::message::{DraftKey, Envelope, NAME_MARK};
 use crate::base::sync::Mutex;
 use crate::gateway::Gateway;
@@ -24,6 +23,7 @@ use crate::sys::at::Kind;
 use crate::sys::random;
 use crate::text::markup::inline_code;
 
+use super::{COPY_BYTES, GET_PARTS_MAX};
 use super::{format_bytes, format_digest, texts};
 use std::time::Duration;
 

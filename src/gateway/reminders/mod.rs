@@ -13,11 +13,13 @@ use chrono::{DateTime, FixedOffset, TimeDelta};
 
 use crate::agent::commands::REMINDER_BUTTONS;
 use crate::base::language::Language;
-use crate::base::limits::gateway::SNOOZE_MINUTES;
 use crate::base::limits::schedule::LATE_TOLD_MS;
 use crate::base::message::{Address, CommandButton, OutgoingMessage};
 use crate::text::markup::plain;
 use crate::text::{ellipsize_chars, reveal_but};
+
+/// Minutes until a reminder comes again that was snoozed.
+const SNOOZE_MINUTES: i64 = 10;
 
 /// Characters of a reminder. With its time and its buttons it is one message on every channel.
 const REMINDER_CHARS: usize = 1000;

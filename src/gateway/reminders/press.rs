@@ -4,11 +4,11 @@
 use chrono::{Days, NaiveDateTime};
 use ring::digest::{SHA256, digest};
 
+use super::SNOOZE_MINUTES;
 use super::texts;
 use crate::agent::commands::{Command, REMINDER_BUTTONS, Slash};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::gateway::SNOOZE_MINUTES;
 use crate::base::limits::schedule::{JOBS_MAX, MESSAGE_BYTES_MAX};
 use crate::base::message::{Address, Envelope, OutgoingMessage, PressedMessage};
 use crate::base::zone::{Local, Zone};

@@ -1,7 +1,9 @@
 //! The commands of each session that run beside its turns, one after another.
 
-use super::{Action, Kind, RefusalReason, Scheduler, When, Work, WorkId, commands, is_ready};
-use crate::base::limits::gateway::{COMMANDS_IN_CHAT_MAX, COMMANDS_MAX, COMMANDS_WAITING_MAX};
+use super::kinds::is_ready;
+use super::{Action, Kind, RefusalReason, Scheduler, When, Work, WorkId, commands};
+use super::{COMMANDS_IN_CHAT_MAX, COMMANDS_MAX};
+use crate::base::limits::gateway::COMMANDS_WAITING_MAX;
 use crate::base::message::{Envelope, SessionKey};
 
 impl Scheduler {

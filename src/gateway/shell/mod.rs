@@ -17,7 +17,6 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::confine::shell::PROMPT_CHARS;
 use crate::base::message::{Address, CommandButton, DraftKey, Envelope, OutgoingMessage};
 use crate::text::ellipsize_chars;
 use crate::text::markup::{self, inline_code};
@@ -27,6 +26,9 @@ use crate::tools::commands::{Attached, Shell, ShellResult, TypedCommand};
 use recall::Typed;
 pub use running::RunningCommands;
 use running::{Begun, Running};
+
+/// Characters of a command in the line of its prompt.
+const PROMPT_CHARS: usize = 400;
 
 /// Characters of each.
 const PROCESS_CHARS: usize = 80;

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use super::PROMPT_CHARS;
 use crate::base::clock::Stopwatch;
-use crate::base::limits::confine::shell::PROMPT_CHARS;
 use crate::base::limits::gateway::SHOWN_OUTPUT_BYTES;
 use crate::base::message::{DraftKey, Envelope, SessionKey};
 use crate::base::sync::Mutex;

@@ -5,17 +5,17 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::INPUT_BYTES;
 use super::{Closing, Open, picture, texts, view};
 use crate::base::clock::Stopwatch;
 use crate::base::language::Language;
-use crate::base::limits::gateway::term as limits;
 use crate::base::message::OutgoingMessage;
 use crate::gateway::Gateway;
 use crate::gateway::commands::texts::format_error;
 use crate::sandbox::confine::End;
 use crate::sys::process;
 use crate::sys::pty::Size;
-use crate::text::emulator::Emulator;
+use crate::text::emulator::{Emulator, FEED_BYTES};
 use crate::tools::commands::OpenTerminal;
 use crate::tools::commands::texts::describe_end;
 
@@ -172,9 +172,9 @@ pub(super) fn follow(gateway: &Arc<Gateway>, open: &Open, opened: OpenTerminal, 
 
 /// Puts output onto the screen, piece by piece because one can take long, and takes the terminal's answers.
 fn feed(emulator: &mut Emulator, output: &[u8], input: &mut Vec<u8>, open: &Open) {
-    for piece in output.chunks(limits::FEED_BYTES) {
+    for piece in output.chunks(FEED_BYTES) {
         let replies = emulator.feed(piece);
-        if input.len() + replies.len() <= limits::INPUT_BYTES {
+        if input.len() + replies.len() <= INPUT_BYTES {
             input.extend(replies);
         }
         if open.state.lock().closing.is_some() {

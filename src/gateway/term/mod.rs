@@ -41,6 +41,16 @@ use crate::tools::commands::{OpenTerminal, TerminalStart, TypedTerminal};
 use asked::Asked;
 use request::Request;
 
+/// Columns: below this no program is usable, above it no chat shows a whole line.
+const COLUMNS: std::ops::RangeInclusive<u16> = 20..=132;
+/// Rows, for the same reasons.
+const ROWS: std::ops::RangeInclusive<u16> = 5..=60;
+/// Cells of a screen. Each takes 32 bytes, twice where a program uses the alternate screen, so that a terminal
+/// stays below 250 kB; and a message of Telegram's has 4096 characters.
+const CELLS_MAX: u32 = 3_200;
+/// Bytes that wait to be typed into a program that does not read: a long pasted text.
+const INPUT_BYTES: usize = 64 * 1024;
+
 /// Open terminals of all chats together; each has a thread and a screen.
 const OPEN_MAX: usize = 4;
 /// Stack of the thread that follows a terminal; formatting a screen needs most of it.
@@ -187,7 +197,7 @@ impl Open {
         if state.asking == Asking::Yes {
             state.asking = Asking::Answered;
         }
-        if state.input.len() + bytes.len() > limits::INPUT_BYTES {
+        if state.input.len() + bytes.len() > INPUT_BYTES {
             return false;
         }
         state.input.extend_from_slice(bytes);
@@ -395,8 +405,8 @@ impl Gateway {
             (Request::BadSize, _) => {
                 let span =
                     |of: std::ops::RangeInclusive<u16>| format!("{}-{}", of.start(), of.end());
-                let (columns, rows) = (span(limits::COLUMNS), span(limits::ROWS));
-                let text = texts::bad_size(language, &columns, &rows, &limits::CELLS_MAX);
+                let (columns, rows) = (span(COLUMNS), span(ROWS));
+                let text = texts::bad_size(language, &columns, &rows, &CELLS_MAX);
                 return usage(&text);
             }
             (Request::Close | Request::Picture, _) => return usage(texts::none_open(language)),

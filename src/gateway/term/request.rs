@@ -1,6 +1,7 @@
 //! What a person wants with `/term`. PURE.
 
-use crate::base::limits::gateway::term::{CELLS_MAX, COLUMNS, ROWS, SIZE};
+use super::{CELLS_MAX, COLUMNS, ROWS};
+use crate::base::limits::gateway::term::SIZE;
 use crate::sys::pty::Size;
 
 /// The same for the screen of a phone, where a line of code has about forty characters.

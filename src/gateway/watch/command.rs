@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::FIRST_LOOK_TIME;
 use super::built_in::items;
 use super::{Item, Look, system, texts, usage};
 use crate::agent::commands::CommandAnswer;
@@ -13,7 +14,7 @@ use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::cancel::POLL;
-use crate::base::limits::watch::{FIRST_LOOK_TIME, SECONDS_MAX, WATCHES_MAX};
+use crate::base::limits::watch::{SECONDS_MAX, WATCHES_MAX};
 use crate::base::message::{Address, Author, CommandButton, Envelope};
 use crate::board::watch::notice::format_span;
 use crate::board::watch::process::identity;

@@ -23,7 +23,6 @@ use crate::base::access::{Person, Role};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::error::Error;
-use crate::base::limits::watch::FIRST_LOOK_TIME;
 use crate::base::message::{Address, Author};
 use crate::base::sync::{Condvar, Mutex};
 use crate::board::watch::rule::summary;
@@ -33,6 +32,12 @@ use crate::sys;
 use crate::sys::watch::events::Wake;
 
 pub use command::{add_to_file, describe_offline};
+use std::time::Duration;
+
+/// How long a command waits for the first look at what is new.
+const FIRST_LOOK_TIME: Duration = Duration::from_secs(2);
+/// Folders of control groups that are searched for a service.
+const GROUPS_MAX: usize = 256;
 
 /// Stack of the thread that waits.
 const STACK_BYTES: usize = 256 * 1024;

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::base::limits::watch::{GROUPS_MAX, SYSTEM_BYTES};
+use super::GROUPS_MAX;
+use crate::base::limits::watch::SYSTEM_BYTES;
 use crate::sys::file;
 
 /// Between these a trip point of the board is believed, in degrees Celsius.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use super::{CACHE_HOUR, CACHE_MINUTES, CACHE_REACH};
 use crate::base::chat::{Entry, EntryKind, Request, Role};
-use crate::base::limits::models::{CACHE_HOUR, CACHE_MINUTES, CACHE_REACH};
 use crate::config::schema::CacheTime;
 
 /// Pauses of a conversation that say whether the next one will be shorter than an hour: those of about a day.

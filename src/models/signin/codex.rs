@@ -3,13 +3,13 @@
 
 use serde_json::json;
 
+use super::EXPLANATION_CHARS;
 use super::store::Stored;
 use super::web::{Answer, Web, claims, code_of, is_sendable};
 use super::{Failure, Service, SignIn};
 use crate::base::cancel::Cancel;
 use crate::base::error::Result;
 use crate::base::json::Members;
-use crate::base::limits::signin::EXPLANATION_CHARS;
 use crate::base::secret::Secret;
 use crate::net::http::Method;
 use crate::net::http::oauth::{Binding, form};

@@ -27,6 +27,11 @@ use std::time::Duration;
 use store::Stored;
 use web::Web;
 
+/// Bytes of a sign-in server's answer. Copilot's has 3 kB, ChatGPT's with its three tokens 8 kB.
+const ANSWER_BYTES: usize = 64 * 1024;
+/// Characters of what a sign-in server says about an error.
+const EXPLANATION_CHARS: usize = 300;
+
 /// How long before its end a token is renewed.
 const EARLY: Duration = Duration::from_secs(120);
 

@@ -11,7 +11,6 @@ use serde_json::json;
 
 use super::codex::{Login, NotEnded};
 use super::*;
-use crate::base::limits::signin::ANSWER_BYTES;
 use crate::base::sync::Mutex;
 use crate::net::http::oauth::form;
 

@@ -5,12 +5,12 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 
+use super::{ANSWER_BYTES, EXPLANATION_CHARS};
 use super::{Failure, SignIn};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::json::Members;
-use crate::base::limits::signin::{ANSWER_BYTES, EXPLANATION_CHARS};
 use crate::base::secret::{Eraser, Secret};
 use crate::net::http::oauth::form;
 use crate::net::http::{Bound, Client, Method, Settings};

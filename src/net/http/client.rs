@@ -10,6 +10,7 @@ use ureq::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, LOCATION};
 use ureq::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use ureq::{Agent, SendBody};
 
+use super::BUFFER_BYTES;
 use super::address;
 use super::connect::{self, Line, NoResolver, Reach, ReachConnector};
 use super::explain::{Context, Shared, UNKNOWN_HOST};
@@ -93,9 +94,9 @@ impl Settings {
             .user_agent(connect::USER_AGENT)
             .http_status_as_error(false)
             .max_redirects(0)
-            .max_response_header_size(limits::http::BUFFER_BYTES)
-            .input_buffer_size(limits::http::BUFFER_BYTES)
-            .output_buffer_size(limits::http::BUFFER_BYTES)
+            .max_response_header_size(BUFFER_BYTES)
+            .input_buffer_size(BUFFER_BYTES)
+            .output_buffer_size(BUFFER_BYTES)
             .max_idle_connections(IDLE_CONNECTIONS)
             .max_idle_connections_per_host(IDLE_CONNECTIONS)
             .max_idle_age(limits::http::IDLE_AGE)

@@ -22,10 +22,10 @@ use super::address;
 use super::client::{Bound, Settings};
 use super::reply::frames::Frames;
 use super::reply::head::{Head, HeadError, HeadReader};
+use super::{BUFFER_BYTES, CONNECT_TIMEOUT, HEAD_BYTES, RESOLVE_TIMEOUT};
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
-use crate::base::limits::http::{BUFFER_BYTES, HEAD_BYTES, WRITE_TIMEOUT};
-use crate::base::limits::net::{CONNECT_TIMEOUT, RESOLVE_TIMEOUT};
+use crate::base::limits::http::WRITE_TIMEOUT;
 use crate::base::sync::Mutex;
 use crate::net::{Dialer, Failure, Guard, Stream, Tls, is_loopback, known_addresses, owner};
 

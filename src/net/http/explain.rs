@@ -9,6 +9,7 @@ use ureq::Timeout;
 
 use super::client::Settings;
 use super::connect::{Line, Unreachable};
+use super::{CONNECT_TIMEOUT, HEAD_BYTES, RESOLVE_TIMEOUT};
 use crate::base::cancel::Cancel;
 use crate::base::error::Error;
 use crate::base::limits;
@@ -44,7 +45,7 @@ impl Context {
             ureq::Error::Io(error) => self.network(self.io(&error)),
             ureq::Error::LargeResponseHeader(..) => Error::TooLarge {
                 what: format!("the header of the reply from {}", self.host),
-                limit: limits::http::HEAD_BYTES,
+                limit: HEAD_BYTES,
             },
             ureq::Error::BodyExceedsLimit(limit) => Error::TooLarge {
                 what: format!("the reply from {}", self.host),
@@ -196,13 +197,8 @@ impl Context {
             |what, time: Duration| self.timeout(format!("{what} within {} s", time.as_secs()));
         match error.failure {
             Failure::UnknownHost => self.network(UNKNOWN_HOST.to_owned()),
-            Failure::ResolveTimeout => within(
-                "its name could not be resolved",
-                limits::net::RESOLVE_TIMEOUT,
-            ),
-            Failure::ConnectTimeout => {
-                within("no connection was made", limits::net::CONNECT_TIMEOUT)
-            }
+            Failure::ResolveTimeout => within("its name could not be resolved", RESOLVE_TIMEOUT),
+            Failure::ConnectTimeout => within("no connection was made", CONNECT_TIMEOUT),
             Failure::Refused { address, why } => self.network(format!(
                 "connecting to {} is not allowed: {why}",
                 address.ip()

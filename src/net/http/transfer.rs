@@ -7,10 +7,11 @@
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
+use super::TAIL_TIMEOUT;
 use super::explain::Context;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
-use crate::base::limits::http::{COPY_BYTES, TAIL_TIMEOUT, TRANSFER_RATE};
+use crate::base::limits::http::{COPY_BYTES, TRANSFER_RATE};
 
 /// Time that a transfer has in addition, so that a pause at its beginning does not end it.
 const TRANSFER_GRACE: Duration = Duration::from_secs(60);

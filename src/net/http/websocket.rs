@@ -14,6 +14,7 @@ use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use ureq::http::Uri;
 use ureq::http::header::{CONNECTION, CONTENT_LENGTH, SEC_WEBSOCKET_ACCEPT, UPGRADE};
 
+use super::TAIL_TIMEOUT;
 use super::client::{Settings, header, printable};
 use super::connect::{Line, Reach, USER_AGENT, read_head};
 use super::explain::{Context, Shared};
@@ -23,9 +24,7 @@ use super::{Tls, address};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
-use crate::base::limits::http::{
-    ERROR_BODY_BYTES, TAIL_TIMEOUT, WEBSOCKET_MESSAGE_BYTES, WRITE_TIMEOUT,
-};
+use crate::base::limits::http::{ERROR_BODY_BYTES, WEBSOCKET_MESSAGE_BYTES, WRITE_TIMEOUT};
 use crate::net::{Dialer, Stream};
 use crate::sys::random;
 

@@ -38,11 +38,37 @@ pub use shell::{Shell, ShellInput, ShellLine, ShellOutcome, Shells, Taken, Unrea
 pub use terminal::{Keyboard, Terminal, TerminalEvent, TerminalRequest};
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::confine as bounds;
 use crate::sys::{landlock, seccomp};
 use policy::pinned::{Found, Pinned};
 use policy::{ChildTask, Hooks, Policy, hidden};
 use run::{Running, Spawned, SupervisorReport};
+use std::time::Duration;
+
+/// Bytes of a confined child's policy; a command line of Linux is at most 128 KiB.
+const POLICY_BYTES: usize = 512 * 1024;
+/// Wait between two such rounds, for the killed ones to be gone.
+const SWEEP_PAUSE: Duration = Duration::from_millis(5);
+/// Neighbours of a protected path that get their rights one by one.
+const NEIGHBOURS: usize = 4096;
+/// Bytes of output that are kept for the conversation; the rest goes to a file.
+const OUTPUT_BYTES: usize = 64 * 1024;
+/// Bytes of output after which a command is stopped: nobody will read it, and the card fills.
+/// In the tests for emulated boards (`cross/build --tests`) it is less: they would take minutes for so much.
+const FLOOD_BYTES: u64 = match cfg!(emulated) {
+    true => 4 * 1024 * 1024,
+    false => 64 * 1024 * 1024,
+};
+/// How often whoever watches an output is told that nothing new has come.
+const OUTPUT_LOOK: Duration = Duration::from_secs(1);
+/// Bytes read from a pipe at once: a screen of output. Each command at work holds them.
+const PIPE_BYTES: usize = 8 * 1024;
+/// Bytes read at once of what a supervisor says, which is a few lines.
+const STATUS_BYTES: usize = 512;
+/// How long a command may take until it is confined, on a board that is very busy with something else. Only for waits that a
+/// stop ends; others have [`TRY_TIME`].
+const START_TIME: Duration = Duration::from_mins(1);
+/// How long finding out what the kernel supports may take. On the slowest board it needs 50 ms.
+const TRY_TIME: Duration = Duration::from_secs(10);
 
 /// The hidden subcommand. `main` has to look for it before anything else.
 pub const CONFINE: &str = "__confine";
@@ -436,10 +462,10 @@ impl Exec {
             paths.clear();
         }
         let mut running = self.start(&policy)?;
-        let mut buffer = [0; bounds::STATUS_BYTES];
+        let mut buffer = [0; STATUS_BYTES];
         let watch = crate::base::clock::Stopwatch::start();
-        while watch.elapsed() < bounds::TRY_TIME {
-            let left = bounds::TRY_TIME.saturating_sub(watch.elapsed());
+        while watch.elapsed() < TRY_TIME {
+            let left = TRY_TIME.saturating_sub(watch.elapsed());
             match running.read_pipes(&mut buffer, left) {
                 Ok(event) if !event.closed => {}
                 _ => break,

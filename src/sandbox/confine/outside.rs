@@ -7,10 +7,10 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use super::Exec;
+use super::NEIGHBOURS;
 use super::child::TEMPORARY;
 use super::policy::{Access, Settings, USUAL_PATH, closest, real};
 use crate::base::error::{Error, Result};
-use crate::base::limits::confine as bounds;
 use crate::sys::file::private_folder;
 
 /// Folders of the system, which only root can write. Where root's commands may write all files there
@@ -93,7 +93,7 @@ impl Settings {
         // A dotfile may be a link to where the model can write.
         let leads_there = |folder: &Path| {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-            entries.take(bounds::NEIGHBOURS).any(|entry| {
+            entries.take(NEIGHBOURS).any(|entry| {
                 let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
                 let is_dotted = folder != home || entry.file_name().as_bytes().starts_with(b".");
                 let real = || entry.path().canonicalize();

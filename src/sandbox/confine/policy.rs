@@ -9,9 +9,12 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use super::POLICY_BYTES;
 use crate::base::error::{Error, Result};
-use crate::base::limits::confine as bounds;
 use crate::sys::{process, pty};
+
+/// Entries of each of the policy's lists; the longest honest one has a dozen.
+const POLICY_ITEMS: usize = 1024;
 
 /// Seconds of processor time of each process; a command in the foreground has less time anyway.
 const CPU_SECONDS: u64 = 3600;
@@ -277,8 +280,8 @@ impl Policy {
     /// Fails when the child would not take the policy: each mount that shows something hidden is a path in it.
     pub fn check_size(&self) -> Result<()> {
         let paths = self.hide.len().saturating_add(self.protect.len());
-        let is_long = paths.max(self.fixed.len()) > bounds::POLICY_ITEMS;
-        if !is_long && self.encode().len() <= bounds::POLICY_BYTES {
+        let is_long = paths.max(self.fixed.len()) > POLICY_ITEMS;
+        if !is_long && self.encode().len() <= POLICY_BYTES {
             return Ok(());
         }
         Err(Error::Failed(format!(

@@ -19,6 +19,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::{Child, ChildStderr};
 use std::time::Duration;
 
+use super::{FLOOD_BYTES, OUTPUT_BYTES, OUTPUT_LOOK, PIPE_BYTES, STATUS_BYTES};
 pub use end::End;
 
 /// How long what was killed may take to be gone, on a board that is very busy. With [`KILL_GRACE`] before it this is less
@@ -161,7 +162,7 @@ impl Running {
 
     /// Takes what there is of the supervisor's reports.
     pub fn read_status(&mut self) -> std::io::Result<()> {
-        let mut report = [0; bounds::STATUS_BYTES];
+        let mut report = [0; STATUS_BYTES];
         let length = self.status.read(&mut report)?;
         self.status_open = length > 0;
         self.report.take(report.get(..length).unwrap_or_default());
@@ -187,8 +188,8 @@ impl Running {
     ) -> Result<Outcome> {
         let supervisor = self.supervisor();
         let guard = cancel.on_cancel(move || process::signal(supervisor, Signal::TERM));
-        let mut collector = Collector::new(bounds::OUTPUT_BYTES, output);
-        let mut buffer = vec![0; bounds::PIPE_BYTES];
+        let mut collector = Collector::new(OUTPUT_BYTES, output);
+        let mut buffer = vec![0; PIPE_BYTES];
         let mut ended = None;
         let (watch, mut grace) = (Stopwatch::start(), None);
         let held_before = self.held_time();
@@ -199,16 +200,16 @@ impl Running {
                 Some(until) => Duration::saturating_sub(until, watch.elapsed()),
             };
             let event = self
-                .read_pipes(&mut buffer, left.min(bounds::OUTPUT_LOOK))
+                .read_pipes(&mut buffer, left.min(OUTPUT_LOOK))
                 .map_err(Error::io("read from", "a command"))?;
             collector.push(&buffer[..event.length]);
             if event.closed {
                 break;
             }
-            let why = if collector.total() > bounds::FLOOD_BYTES {
+            let why = if collector.total() > FLOOD_BYTES {
                 Some(End::Stopped(format!(
                     "it wrote more than {} bytes",
-                    bounds::FLOOD_BYTES
+                    FLOOD_BYTES
                 )))
             } else if cancel.is_cancelled() {
                 Some(End::Cancelled)
@@ -266,7 +267,7 @@ impl Drop for Running {
         }
         self.terminate();
         let watch = Stopwatch::start();
-        let mut buffer = [0; bounds::STATUS_BYTES];
+        let mut buffer = [0; STATUS_BYTES];
         while watch.elapsed() < KILL_TIME {
             let left = KILL_TIME.saturating_sub(watch.elapsed());
             match self.read_pipes(&mut buffer, left) {
@@ -462,7 +463,7 @@ mod tests {
         let mut report = SupervisorReport::default();
         let failure = |waited| report.failure_after(waited).unwrap().to_string();
         assert!(failure(Duration::ZERO).contains("ended before it was confined"));
-        assert!(failure(bounds::TRY_TIME).contains("very busy"));
+        assert!(failure(crate::sandbox::confine::TRY_TIME).contains("very busy"));
         report.take(b"confined\nfailed cannot run /bin/sh: not found\n");
         let failure = report.failure().unwrap().to_string();
         assert!(failure.contains("cannot run /bin/sh"), "{failure}");

@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use rustix::process::Pid;
 
 use super::Exec;
+use super::TRY_TIME;
 use super::policy::{ChildTask, Isolation};
 use super::run::End;
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
-use crate::base::limits::confine as bounds;
 use crate::sys::attempt;
 use crate::sys::file::private_folder;
 use std::time::Duration;
@@ -140,7 +140,7 @@ impl Exec {
         let mut policy = self.policy(isolation, ChildTask::Escape, &self.settings.workspace)?;
         policy.environment = bait.told();
         let running = self.start(&policy)?;
-        let outcome = running.follow(bounds::TRY_TIME, &Cancel::new(), &mut |_| ())?;
+        let outcome = running.follow(TRY_TIME, &Cancel::new(), &mut |_| ())?;
         let rows: Vec<EscapeAttempt> = outcome.output.text().lines().filter_map(row).collect();
         match outcome.end {
             End::Exit(0) if !rows.is_empty() => Ok(rows),
@@ -158,7 +158,7 @@ impl Exec {
         let task = ChildTask::Shell(line.into());
         let policy = self.policy(isolation, task, &self.settings.workspace)?;
         let running = self.start(&policy)?;
-        running.follow(bounds::TRY_TIME, &Cancel::new(), &mut |_| ())?;
+        running.follow(TRY_TIME, &Cancel::new(), &mut |_| ())?;
         Cancel::new().wait(OUTLIVE_TIME);
         let outlived = path.exists();
         if outlived {

@@ -14,6 +14,7 @@ use super::explain::View;
 use super::hold::Change;
 use super::policy::ChildTask;
 use super::run::{Spawned, SupervisorReport};
+use super::{START_TIME, STATUS_BYTES};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
@@ -146,9 +147,9 @@ impl Served {
     fn wait_until_confined(&mut self, cancel: &Cancel) -> Result<()> {
         let broken = || Error::io("read from", "a command");
         let watch = Stopwatch::start();
-        let mut buffer = [0; bounds::STATUS_BYTES];
+        let mut buffer = [0; STATUS_BYTES];
         let mut is_open = true;
-        while is_open && !self.errors.report.confined && watch.elapsed() < bounds::START_TIME {
+        while is_open && !self.errors.report.confined && watch.elapsed() < START_TIME {
             if cancel.is_cancelled() {
                 return Err(Error::Stopped);
             }
@@ -196,7 +197,7 @@ impl Drop for Served {
         }
         self.terminate();
         let watch = Stopwatch::start();
-        let mut buffer = [0; bounds::STATUS_BYTES];
+        let mut buffer = [0; STATUS_BYTES];
         while watch.elapsed() < bounds::KILL_GRACE {
             let left = bounds::KILL_GRACE.saturating_sub(watch.elapsed());
             match process::readable([self.error_pipe.as_fd()], Some(left)) {

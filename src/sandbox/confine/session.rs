@@ -12,11 +12,11 @@ use rustix::process::Signal;
 
 use super::run::{End, Running};
 use super::{Exec, ShellCommand};
+use super::{PIPE_BYTES, SWEEP_PAUSE, TRY_TIME};
 use crate::base::approval::Answer;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
-use crate::base::limits::confine as bounds;
 use crate::base::limits::tools::INPUT_LINE_BYTES;
 use crate::base::sync::{Mutex, MutexGuard};
 use crate::sys::process;
@@ -515,11 +515,11 @@ fn follow(mut running: Running, shared: &Mutex<Shared>, cancel: &Cancel, idle: D
     let lock = || shared.lock();
     let supervisor = running.supervisor();
     let guard = cancel.on_cancel(move || process::signal(supervisor, Signal::TERM));
-    let mut buffer = vec![0; bounds::PIPE_BYTES];
+    let mut buffer = vec![0; PIPE_BYTES];
     let mut why = None;
     loop {
         let left = idle.saturating_sub(lock().asked.elapsed());
-        let event = running.read_pipes(&mut buffer, left.max(bounds::SWEEP_PAUSE));
+        let event = running.read_pipes(&mut buffer, left.max(SWEEP_PAUSE));
         match event {
             Ok(event) => {
                 let reply = lock().push(&buffer[..event.length]);
@@ -558,10 +558,10 @@ impl Exec {
         policy.keep_input = true;
         let mut running = self.start(&policy)?;
         let mut output = Vec::new();
-        let mut buffer = vec![0; bounds::PIPE_BYTES];
+        let mut buffer = vec![0; PIPE_BYTES];
         let watch = Stopwatch::start();
-        while !running.report.confined && watch.elapsed() < bounds::TRY_TIME {
-            let left = bounds::TRY_TIME.saturating_sub(watch.elapsed());
+        while !running.report.confined && watch.elapsed() < TRY_TIME {
+            let left = TRY_TIME.saturating_sub(watch.elapsed());
             let event = running.read_pipes(&mut buffer, left);
             let event = event.map_err(Error::io("read from", "a command"))?;
             output.extend_from_slice(&buffer[..event.length]);

@@ -6,12 +6,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use crate::base::error::Result;
-use crate::base::limits::files::{FOLDER_NAMES, WALK_DEPTH};
 use crate::sys::at::{self, Kind};
 use crate::sys::mounts;
 
 use super::Workspace;
 use super::roots::{self, Failure, Intent};
+use super::{FOLDER_NAMES, WALK_DEPTH};
 
 impl Workspace {
     /// Gives a folder another name in the same folder. What has that name already, if it is a folder,

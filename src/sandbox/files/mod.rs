@@ -37,6 +37,11 @@ use roots::{Failure, Guard, Intent, Mark, Place, Root, Roots, Rule};
 pub use survey::PromptSurvey;
 pub use walk::{Found, Next, Walked};
 
+/// Folders below each other that a listing or search goes down, each held open meanwhile.
+const WALK_DEPTH: usize = 32;
+/// Names of one folder that are held and sorted: about a megabyte.
+const FOLDER_NAMES: usize = 10_000;
+
 /// Bytes of a path; Linux's PATH_MAX less the closing zero.
 const PATH_BYTES: usize = 4095;
 

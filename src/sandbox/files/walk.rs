@@ -6,11 +6,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::files::{FOLDER_NAMES, WALK_DEPTH};
 use crate::sys::at::{self, Kind, Status, Use};
 use crate::sys::mounts;
 
 use super::roots::{Intent, Mark};
+use super::{FOLDER_NAMES, WALK_DEPTH};
 use super::{Spot, Workspace};
 
 /// Names that one listing or search looks at: some seconds on a slow card.

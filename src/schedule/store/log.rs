@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::file::Contents;
+use super::{RUNS_KEPT, RUNS_KEPT_MIN};
 use crate::base::json;
-use crate::base::limits::schedule::{RUNS_KEPT, RUNS_KEPT_MIN};
 use crate::schedule::job::{Run, State, Status};
 use crate::store::append_log::to_line;
 

@@ -27,6 +27,11 @@ use crate::text::{grouped, one_line};
 
 pub use file::Fault;
 
+/// Runs that are remembered for each job.
+const RUNS_KEPT: usize = 20;
+/// Runs that each job keeps at least.
+const RUNS_KEPT_MIN: usize = 3;
+
 /// Bytes of `cron/jobs.json` that are read and written: a thousand jobs with their runs have about 1 MB.
 const JOBS_FILE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Bytes of `cron/runs.jsonl` above which it is folded into `jobs.json`, once it is as large as that: 300

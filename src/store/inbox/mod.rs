@@ -21,6 +21,10 @@ use crate::sys;
 
 use state::{Record, State};
 
+/// Ids of messages that are known again. A channel repeats at most the batch that we have not
+/// confirmed; Telegram's is 100.
+const SEEN: usize = 512;
+
 /// Bytes of the records that follow a message: that it has begun, was asked about, and is done.
 const NOTES_BYTES: usize = 512;
 /// Bytes of the lines of messages that wait, which are held in memory too. Three batches of 100

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
 
-use crate::base::limits::inbox::SEEN;
+use super::SEEN;
 use crate::base::message::{Attachment, Envelope, SessionKey};
 use crate::store::append_log::{shorten, to_line};
 

@@ -7,7 +7,6 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::base::limits::append_log::{COMPACT_BYTES, CONTENT_BYTES};
-use crate::base::limits::inbox::SEEN;
 use crate::base::message::{Address, Media, RemoteFile};
 use crate::store::append_log::tests::{is_alone, limit_files, run_alone};
 

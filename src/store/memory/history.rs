@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, FixedOffset, NaiveDateTime};
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::memory::HISTORY_BYTES_MAX;
 use crate::text::ellipsize_bytes;
 
+use super::HISTORY_BYTES_MAX;
 use super::{FOLDER, HISTORY, Memory};
 
 /// Bytes of one paragraph of HISTORY.md; what is over is cut off.

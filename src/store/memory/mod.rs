@@ -23,13 +23,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
-use crate::base::limits::memory::{FACTS_BYTES, FACTS_FILE_BYTES_MAX, UPDATE_BYTES_MAX};
+use crate::base::limits::memory::{FACTS_BYTES, UPDATE_BYTES_MAX};
 use crate::sandbox::files::Workspace;
 use crate::text::truncate_bytes;
 
 pub use notes::Note;
 pub use save::{Consolidated, Saved};
 pub use versions::Version;
+
+/// Bytes of a MEMORY.md that is read whole, so that a person may write a longer one.
+const FACTS_FILE_BYTES_MAX: usize = 256 * 1024;
+/// Bytes of HISTORY.md after which a new one is begun. It is held whole then, so it is not longer.
+const HISTORY_BYTES_MAX: u64 = 256 * 1024;
+/// Earlier texts of MEMORY.md that are kept.
+const VERSIONS: usize = 20;
 
 /// The folder of the memory in the workspace.
 pub const FOLDER: &str = "memory";

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use chrono::{Days, NaiveDate};
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::memory::{FACTS_FILE_BYTES_MAX, NOTE_BYTES, NOTE_DAYS};
+use crate::base::limits::memory::{NOTE_BYTES, NOTE_DAYS};
 
+use super::FACTS_FILE_BYTES_MAX;
 use super::{FACTS, FOLDER, Memory, if_any};
 
 /// Bytes of one remark that is appended to the notes.

@@ -1,8 +1,9 @@
 //! Saving what a consolidation made of a part of a conversation.
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::memory::{FACTS_FILE_BYTES_MAX, UPDATE_BYTES_MAX};
+use crate::base::limits::memory::UPDATE_BYTES_MAX;
 
+use super::FACTS_FILE_BYTES_MAX;
 use super::{Digest, FACTS, Memory};
 
 /// What a model made of a part of a conversation and of the facts.

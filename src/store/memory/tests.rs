@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
-use crate::base::limits::memory::{HISTORY_BYTES_MAX, NOTE_BYTES, VERSIONS};
+use crate::base::limits::memory::NOTE_BYTES;
 use crate::config::schema::Tools;
 use crate::sandbox::files::Places;
 use crate::sys::beneath::Resolver;

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::memory::{FACTS_FILE_BYTES_MAX, VERSIONS};
 use crate::sandbox::files::Next;
 use crate::sys::at::Kind;
 
 use super::{FACTS, Memory, if_any};
+use super::{FACTS_FILE_BYTES_MAX, VERSIONS};
 
 /// Bytes of all of them; the newest one is kept whatever its size.
 const VERSIONS_BYTES: u64 = 1024 * 1024;

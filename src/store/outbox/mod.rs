@@ -23,6 +23,20 @@ use crate::text::one_line;
 
 use state::{Record, State};
 
+/// Messages that are pending at a time: what jobs and people make in a day without the network.
+const MESSAGES_MAX: usize = 500;
+/// Messages that wait for one chat at a time.
+const CHAT_MAX: usize = 100;
+/// Messages that wait for one chat beyond which none of the program's own is added, as of an alarm or a job.
+const CHAT_NOTICES_MAX: usize = 50;
+/// Messages that are pending beyond which none of the program's own is added.
+const NOTICES_MAX: usize = 400;
+/// Bytes of their lines, which are held in memory too: 4 KiB each.
+const BYTES_MAX: usize = 2 * 1024 * 1024;
+/// Drafts that are noted; more than turns and commands run at a time, because a draft stays noted
+/// when its work was killed.
+const DRAFTS_MAX: usize = 32;
+
 /// Characters that are kept of the reason why a message fails.
 const WHY_CHARS_MAX: usize = 200;
 /// Messages whose failure is remembered for the `peacrab send` that waits for it.

@@ -3,13 +3,11 @@
 //! No backlog of one chat keeps the answers from another, and what is not waited for leaves room for answers.
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::outbox::{
-    BYTES_MAX, CHAT_MAX, CHAT_NOTICES_MAX, MESSAGES_MAX, NOTICES_MAX,
-};
 use crate::base::limits::schedule::{CHAT_ROOM_MAX, OUTBOX_ROOM_MAX};
 use crate::base::message::{OutgoingMessage, Writer};
 
 use super::state::State;
+use super::{BYTES_MAX, CHAT_MAX, CHAT_NOTICES_MAX, MESSAGES_MAX, NOTICES_MAX};
 
 /// Messages that are pending at a time where the next one goes to a chat for which something waits: the rest is
 /// for the others.

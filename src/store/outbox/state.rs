@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::limits::outbox::{DRAFTS_MAX, ONCE_IDS_MAX};
+use crate::base::limits::outbox::ONCE_IDS_MAX;
 use crate::base::message::{Address, DraftKey, OutgoingMessage, SessionKey};
 use crate::store::append_log::{shorten, to_line};
 
+use super::DRAFTS_MAX;
 use super::{Backlog, ClosesTurn, Draft, Failing, Head, Pending};
 
 /// One line. Its first member says what happened.

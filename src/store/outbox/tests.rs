@@ -6,9 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::base::limits::append_log::{COMPACT_BYTES, CONTENT_BYTES};
-use crate::base::limits::outbox::{
-    BYTES_MAX, CHAT_MAX, CHAT_NOTICES_MAX, DRAFTS_MAX, MESSAGES_MAX, NOTICES_MAX, ONCE_IDS_MAX,
-};
+use crate::base::limits::outbox::ONCE_IDS_MAX;
 use crate::base::limits::schedule::{CHAT_ROOM_MAX, OUTBOX_ROOM_MAX};
 use crate::base::message::Writer;
 use crate::store::append_log::tests::{is_alone, limit_files, run_alone};

@@ -3,8 +3,8 @@
 use chrono::{DateTime, FixedOffset};
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::session::PENDING_JOURNALS;
 
+use super::PENDING_JOURNALS;
 use super::line::{self, Marks, State};
 use super::window::read_window;
 use super::{Session, store};

@@ -8,12 +8,12 @@ use std::collections::VecDeque;
 
 use crate::base::access::Role;
 use crate::base::chat::{Entry, EntryKind, ToolCall, ToolResult};
-use crate::base::limits::session::{HISTORY_BYTES, SUMMARY_BYTES};
 use crate::base::limits::tokens::BYTES_PER_TOKEN;
 use crate::base::tokens;
 use crate::text::truncate_bytes;
 
 use super::line::{cut_arguments, image_note};
+use super::{HISTORY_BYTES, SUMMARY_BYTES};
 
 /// Bytes from the beginning of a tool's result that stay when it is shortened.
 const SHORT_HEAD_BYTES: usize = 400;

@@ -31,6 +31,15 @@ use conversation::{Conversation, Fitted, JournalEntry};
 use line::{Marks, State, TurnEnd};
 pub use pending::{Pending, Range, Remembered, UpTo};
 
+/// Bytes of journal lines that are held in memory for the history. A window of 128,000 tokens
+/// is about as long; a board with less memory has models with smaller windows.
+const HISTORY_BYTES: usize = 512 * 1024;
+/// Bytes of the summary in front of the window: three paragraphs.
+const SUMMARY_BYTES: usize = 6 * 1024;
+/// How long a journal may get, in sizes at which it is archived, while what is to be archived has not
+/// been consolidated: a month without a model that would do it.
+const PENDING_JOURNALS: u64 = 2;
+
 /// How a session is opened.
 #[derive(Clone, Debug)]
 pub struct Settings {

@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use crate::base::access::Role;
 use crate::base::chat::{Entry, EntryKind};
 use crate::base::error::{Error, Result};
-use crate::base::limits::session::SUMMARY_BYTES;
 use crate::base::message::SessionKey;
 use crate::store::append_log::{Durability, Lines, Tail};
 use crate::sys;
 
+use super::SUMMARY_BYTES;
 use super::line::{self, Line, Marks, State};
 use super::window::{Window, closes_turn, read_window};
 use super::{Session, conversation, store};

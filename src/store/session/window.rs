@@ -5,11 +5,11 @@ use std::path::Path;
 
 use crate::base::chat::{Entry, EntryKind};
 use crate::base::error::{Error, Result};
-use crate::base::limits::session::HISTORY_BYTES;
 use crate::base::message::SessionKey;
 use crate::store::append_log::{Tail, TailLine};
 use crate::sys;
 
+use super::HISTORY_BYTES;
 use super::conversation::{self, Conversation, JournalEntry};
 use super::line::{self, Line, Marks, State};
 use super::store::path_of;

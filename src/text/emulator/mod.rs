@@ -12,6 +12,9 @@ use crate::base::limits::gateway::term as limits;
 
 /// Bytes of the answers to a program's questions that wait to be typed in. An answer has about ten.
 const REPLIES_BYTES: usize = 1024;
+/// Bytes that the emulator takes at once: a few of them can stand for a long work (repeated characters), between
+/// which a terminal has to be able to close.
+pub const FEED_BYTES: usize = 256;
 
 /// A terminal's screen, and the modes that programs have set.
 pub struct Emulator {

@@ -166,7 +166,7 @@ fn a_program_cannot_keep_the_emulator_busy_for_long() {
         "\x1b[65535X",
     ] {
         let mut emulator = Emulator::new(132, 24);
-        let bytes = worst.repeat(limits::FEED_BYTES / worst.len());
+        let bytes = worst.repeat(super::FEED_BYTES / worst.len());
         let watch = crate::base::clock::Stopwatch::start();
         emulator.feed(bytes.as_bytes());
         assert!(

@@ -4,7 +4,7 @@
 use chrono::NaiveDate;
 
 use super::plot::Curve;
-use crate::base::limits::picture::{CURVES_MAX, NAME_CHARS};
+use super::{CURVES_MAX, NAME_CHARS};
 use crate::base::zone::{Local, Zone};
 use crate::text::truncate_chars;
 

@@ -11,6 +11,11 @@ pub mod tests;
 
 pub use font::CELL;
 
+/// Curves in one plot, so that they can be told apart and their legend leaves room.
+const CURVES_MAX: usize = 6;
+/// Characters of a curve's name in the legend.
+const NAME_CHARS: usize = 24;
+
 /// Pixels of a canvas, a byte each: a terminal of 200 columns and 60 lines has 864,000. A canvas that would
 /// have more is cut at the bottom.
 const PIXELS_MAX: usize = 900_000;

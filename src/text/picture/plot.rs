@@ -5,10 +5,10 @@
 mod axis;
 
 use super::{Canvas, Rgb};
-use crate::base::limits::picture::{CURVES_MAX, NAME_CHARS};
 use crate::base::zone::Zone;
 use crate::text::truncate_chars;
 
+use super::{CURVES_MAX, NAME_CHARS};
 use axis::Scale;
 pub use axis::format_value;
 

@@ -52,6 +52,9 @@ pub use shell::{Attached, Background, Watched};
 pub use terminal::{OpenTerminal, TerminalStart, TypedTerminal};
 pub(super) use tool::ToolRun;
 
+/// Scripts within scripts (`sh -c`) that are searched for risky commands.
+const SPLIT_DEPTH: usize = 16;
+
 /// What the command tools share.
 pub struct Commands {
     exec: Exec,

@@ -11,13 +11,12 @@ use std::path::{Path, PathBuf};
 
 use ring::digest::{Context, SHA256, digest};
 
+use super::{CUSTOM_BYTES_MAX, CUSTOM_FILES_MAX, CUSTOM_MANIFEST_BYTES_MAX};
 use super::{FILE, FOLDER};
 use crate::base::approval::Script;
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
-use crate::base::limits::tools::{
-    CUSTOM_BYTES_MAX, CUSTOM_FILES_MAX, CUSTOM_MANIFEST_BYTES_MAX, SCRIPT_HEAD_BYTES,
-};
+use crate::base::limits::tools::SCRIPT_HEAD_BYTES;
 use crate::sandbox::files::{Found, Next, Workspace};
 use crate::sys;
 use crate::sys::at::Kind;

@@ -3,11 +3,9 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::{CUSTOM_MANIFEST_BYTES_MAX, CUSTOM_NAME_BYTES_MAX, CUSTOM_SPECS_BYTES_MAX};
 use crate::base::chat::ToolSpec;
 use crate::base::json;
-use crate::base::limits::tools::{
-    CUSTOM_MANIFEST_BYTES_MAX, CUSTOM_NAME_BYTES_MAX, CUSTOM_SPECS_BYTES_MAX,
-};
 use crate::tools::schema;
 
 /// The executable that is called where the tool.json names none.

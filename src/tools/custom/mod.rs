@@ -14,9 +14,6 @@ use crate::base::approval::{Answer, Cause, Question};
 use crate::base::chat::{Effect, ToolResult, ToolSpec};
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
-use crate::base::limits::tools::{
-    CUSTOM_MANIFEST_BYTES_MAX, CUSTOM_NAME_BYTES_MAX, CUSTOM_SPECS_BYTES_MAX,
-};
 use crate::sandbox::confine::{Outcome, OutputChunk};
 use crate::sandbox::files::{Next, Workspace};
 use crate::store::state::{ToolApproval, ToolApprovals};
@@ -31,6 +28,18 @@ use super::{Capabilities, Context, specs};
 use folder::Copies;
 pub use folder::{Contents, read as read_folder};
 use manifest::{Manifest, is_name};
+
+/// Bytes of the name of a custom tool: shorter than a provider's limit, for it is also a folder's name.
+const CUSTOM_NAME_BYTES_MAX: usize = 48;
+/// Bytes of a tool.json that are read; one that fits into a request has less.
+const CUSTOM_MANIFEST_BYTES_MAX: usize = 8 * 1024;
+/// Bytes of the specs of all custom tools, which go into every request: about 1,000 tokens.
+const CUSTOM_SPECS_BYTES_MAX: usize = 4000;
+/// Files and folders in the folder of a custom tool: all are hashed before each call.
+const CUSTOM_FILES_MAX: usize = 64;
+/// Bytes of all files of a custom tool, enough for a compiled program; hashing them takes a slow board
+/// a quarter of a second.
+const CUSTOM_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// Folders in `tools/` that are looked at for custom tools; models choose worse from more tools.
 const CUSTOM_TOOLS_MAX: usize = 32;

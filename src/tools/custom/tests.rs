@@ -3,7 +3,6 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
 use super::*;
-use crate::base::limits::tools::{CUSTOM_BYTES_MAX, CUSTOM_FILES_MAX};
 use crate::config::schema::Tools;
 use crate::sandbox::files::Places;
 use crate::sys::beneath::Resolver;

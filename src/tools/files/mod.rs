@@ -14,6 +14,10 @@ use super::registry::BuiltIn;
 
 pub use read::FileType;
 pub(super) use read::READ_FILE;
+use std::time::Duration;
+
+/// Processor time of one search or list: a pattern and a text that do not go well together take hours.
+const SEARCH_TIME: Duration = Duration::from_secs(5);
 
 /// The file tools, in the order in which the model is told about them.
 pub(super) const TOOLS: [(ToolSpec, BuiltIn); 7] = [

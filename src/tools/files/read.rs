@@ -12,7 +12,7 @@ use crate::base::cancel::Cancel;
 use crate::base::chat::{self, ToolResult, ToolSpec};
 use crate::base::error::{Error, Result};
 use crate::base::limits::chat::IMAGE_BYTES;
-use crate::base::limits::tools::{NOTE_CHARS, SEARCH_TIME};
+use crate::base::limits::tools::NOTE_CHARS;
 use crate::base::secret::Eraser;
 use crate::sys::file::read_beginning;
 use crate::sys::time::CpuBudget;
@@ -20,6 +20,7 @@ use crate::tools::Context;
 use crate::tools::arguments::Arguments;
 use crate::tools::skills::built_in::built_in_at;
 
+use super::SEARCH_TIME;
 use super::required_path;
 
 /// Characters that one read_file gives, however large a result may be.

@@ -11,7 +11,6 @@ use regex_lite::{Regex, RegexBuilder};
 use crate::base::cancel::Cancel;
 use crate::base::chat::{ToolResult, ToolSpec};
 use crate::base::error::{Error, Result};
-use crate::base::limits::tools::SEARCH_TIME;
 use crate::base::secret::Eraser;
 use crate::sandbox::files::{Found, Next, Walked};
 use crate::sys::at::Kind;
@@ -20,6 +19,7 @@ use crate::text::count_of;
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
 
+use super::SEARCH_TIME;
 use super::path_or_workspace;
 use super::read::{FileType, Lines};
 

@@ -23,7 +23,6 @@ use crate::base::cancel::Cancel;
 use crate::base::chat::{ToolCall, ToolResult, ToolSpec};
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
-use crate::base::limits::mcp::TURN_TIME;
 use crate::base::sync::Mutex;
 use crate::config::schema::McpServer;
 use crate::text::{count_of, one_line};
@@ -34,6 +33,10 @@ use calls::Parked;
 use catalog::{Entry, Namer, targets};
 use find::Document;
 pub use overview::{Overview, ToolOfServer};
+use std::time::Duration;
+
+/// How long a turn waits until a server is connected or its lists are read. Both go on without it.
+const TURN_TIME: Duration = Duration::from_secs(10);
 
 /// Bytes of the specs of all servers' tools in a request: about 1,500 tokens. When they have more, the
 /// model finds them with `find_tools`.

@@ -2,8 +2,10 @@
 //! cannot be read is a fault with its line, and the rest counts.
 
 mod flow;
+use super::FAULTS;
 
-use crate::base::limits::skills::{FAULTS, LEVELS};
+/// Levels of lists and maps in front matter; OpenClaw's have five.
+const LEVELS: usize = 16;
 
 /// Lines of front matter; a long one has 60.
 const LINES: usize = 2000;

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 
 use super::front_matter::{self, Fault, Member, Value};
-use crate::base::limits::skills::{FAULTS, NAME_CHARS, REQUIREMENTS};
+use super::{FAULTS, REQUIREMENTS};
+use crate::base::limits::skills::NAME_CHARS;
 use crate::text::one_line;
 
 /// Characters of a description, as in Anthropic's specification.

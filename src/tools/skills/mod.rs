@@ -27,6 +27,17 @@ use front_matter::Fault;
 use manifest::Manifest;
 pub use missing::{Missing, is_program};
 
+/// Faults of a skill that are kept.
+const FAULTS: usize = 20;
+/// Programs, variables or systems that a skill may name, each.
+const REQUIREMENTS: usize = 32;
+/// Files of a skill that is installed; large ones have 60.
+const FILES_MAX: usize = 500;
+/// Bytes of all files of a skill that is installed: they are held in memory meanwhile.
+const PACKAGE_BYTES: usize = 8 * 1024 * 1024;
+/// Names in an archive or a folder that is installed from.
+const NAMES_MAX: usize = 5000;
+
 /// Bytes of a SKILL.md that are read; of a larger one, `read_file` shows the rest. Guides recommend 500
 /// lines, about 20 kB, and Anthropic's own claude-api has more than 65 kB.
 const FILE_BYTES: usize = 256 * 1024;

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use super::manifest::{self, Manifest};
 use super::{FILE, decode, is_proper_name, zip};
+use super::{FILES_MAX, NAMES_MAX, PACKAGE_BYTES};
 use crate::base::error::{Error, Result};
-use crate::base::limits::skills::{FILES_MAX, NAMES_MAX, PACKAGE_BYTES};
 use crate::sys::file::read_at_most;
 use crate::text::{count_hidden, reveal};
 

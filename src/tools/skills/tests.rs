@@ -5,7 +5,6 @@ use std::os::unix::fs::symlink;
 use tempfile::TempDir;
 
 use super::*;
-use crate::base::limits::skills::REQUIREMENTS;
 use crate::config::schema::Tools;
 use crate::sandbox::files::Places;
 use crate::sys::beneath::Resolver;

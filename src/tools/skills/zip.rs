@@ -5,7 +5,7 @@
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
 use super::package::{File, check_path};
-use crate::base::limits::skills::{FILES_MAX, NAMES_MAX, PACKAGE_BYTES};
+use super::{FILES_MAX, NAMES_MAX, PACKAGE_BYTES};
 
 const END: &[u8] = b"PK\x05\x06";
 const CENTRAL: &[u8] = b"PK\x01\x02";

@@ -28,6 +28,9 @@ use crate::text::html::{Form, Page, Tokenizer, Writer};
 
 pub use engine::{Engine, VARIABLES};
 
+/// Results of a search, whatever the call says.
+const RESULTS_MAX: usize = 10;
+
 /// Time in which a page has to come. What has come until then is used.
 const FETCH_TIME: Duration = Duration::from_secs(60);
 /// Bytes that may come beyond the page's own: headers, and what the transfer adds.

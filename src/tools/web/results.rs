@@ -6,8 +6,9 @@ use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use super::RESULTS_MAX;
 use crate::base::json;
-use crate::base::limits::web::{RESULTS_MAX, VALUE_BYTES};
+use crate::base::limits::web::VALUE_BYTES;
 use crate::text::html::{Sink, Tag, Tokenizer, link};
 
 /// One result. Its texts may contain HTML.

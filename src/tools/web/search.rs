@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use serde_json::json;
 
+use super::RESULTS_MAX;
 use super::results::{self, Hit};
 use super::{Context, Web, answered, marked, plain};
 use crate::base::chat::ToolResult;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
-use crate::base::limits::web::RESULTS_MAX;
 use crate::config::schema::SearchProvider;
 use crate::net::Guard;
 use crate::net::http::{Client, Response};

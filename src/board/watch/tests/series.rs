@@ -4,11 +4,11 @@ use proptest::prelude::*;
 
 use crate::base::clock::BUILD_EPOCH;
 use crate::base::language::Language;
-use crate::base::limits::watch::{FLAP_CALM_MS, SEEN_PAUSE_MS};
 use crate::board::watch::judge::{Event, Moment, Phase, Seen, Tracker};
 use crate::board::watch::notice::{Notice, Subject, format_span};
 use crate::board::watch::parse::parse;
 use crate::board::watch::rule::Rule;
+use crate::board::watch::{FLAP_CALM_MS, SEEN_PAUSE_MS};
 
 const MINUTE: i64 = 60_000;
 

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use crate::base::approval::{Answer, Question};
 use crate::base::language::Language;
-use crate::base::limits::channels::{
-    DELIVERY_WORKERS, DRAFT_EDITS, LONGEST_BACKOFF, SET_ASIDE_TIME, SHORT_OUTAGE, TYPING_DELAY,
-};
+use crate::base::limits::channels::LONGEST_BACKOFF;
 use crate::base::message::{Address, DraftKey};
 use crate::channels::delivery::job::{Content, Job, Next, Outcome, Report, Ticket};
 use crate::channels::delivery::plan::Plan;
+use crate::channels::delivery::plan::{DELIVERY_WORKERS, SET_ASIDE_TIME, SHORT_OUTAGE};
 use crate::channels::delivery::question::{ChatQuestion, Settled};
 use crate::channels::delivery::work::DraftText;
+use crate::channels::delivery::work::{DRAFT_EDITS, TYPING_DELAY};
 use crate::channels::kit::adapter::Capabilities;
 use crate::store::outbox::{Backlog, Draft, Head};
 

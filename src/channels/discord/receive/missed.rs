@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::{End, Receiver};
 use crate::base::clock::Stopwatch;
-use crate::base::limits::channels::{CALL_TIME, DISCORD_MISSED_MESSAGES, MISSED_CHATS, PATIENCE};
+use crate::base::limits::channels::{CALL_TIME, MISSED_CHATS, PATIENCE};
+use crate::channels::discord::DISCORD_MISSED_MESSAGES;
 use crate::channels::discord::api::Api;
 use crate::channels::discord::event::Reader;
 use crate::channels::discord::types::{Message, snowflake};

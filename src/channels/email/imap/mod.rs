@@ -13,11 +13,12 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use self::value::{Response, Status, Value, literal};
+use super::CONNECT_TIME;
 use super::wire::{Security, Server, Wire};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
-use crate::base::limits::channels::email::{ANSWER_TIME, CONNECT_TIME};
+use crate::base::limits::channels::email::ANSWER_TIME;
 use crate::base::secret::Secret;
 use crate::channels::kit::adapter::{Failure, Sent};
 use crate::net::Tls;

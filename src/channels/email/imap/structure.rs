@@ -2,8 +2,8 @@
 //! files. The server has taken the mail apart; only what is wanted is fetched. PURE.
 
 use super::value::Value;
-use crate::base::limits::channels::email::SUBJECT_CHARS;
 use crate::base::message::Media;
+use crate::channels::email::SUBJECT_CHARS;
 use crate::channels::email::mime::decode::Encoding;
 use crate::channels::email::mime::words::{decode_words, parameter};
 use crate::channels::kit::names::clean_name;

@@ -1,6 +1,6 @@
 //! What an IMAP server sends, as values (RFC 3501, section 9). PURE.
 
-use crate::base::limits::channels::email::SAID_CHARS;
+use crate::channels::email::SAID_CHARS;
 use crate::text::one_line;
 
 /// Lists within lists of an answer: a mail with parts in parts has few.

@@ -1,6 +1,6 @@
 //! The text that a person wrote, apart from signatures and what earlier mails said. PURE.
 
-use crate::base::limits::channels::email::QUOTE_CHARS;
+use super::QUOTE_CHARS;
 use crate::channels::kit::names::clean_name;
 use crate::text::html::{Form, Tokenizer, Writer};
 use crate::text::truncate_chars;

@@ -1,9 +1,8 @@
 //! Transfer encodings (RFC 2045, section 6), decoded while they arrive, and written. PURE.
 
+use super::QUOTED_LINE_BYTES;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-
-use crate::base::limits::channels::email::QUOTED_LINE_BYTES;
 
 /// How a part is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

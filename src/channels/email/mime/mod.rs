@@ -11,3 +11,8 @@ pub mod words;
 
 #[cfg(test)]
 mod tests;
+
+/// Characters up to which quoted history is kept.
+const QUOTE_CHARS: usize = 600;
+/// Bytes of the quoted-printable lines that are written (RFC 2045, section 6.7).
+const QUOTED_LINE_BYTES: usize = 76;

@@ -8,7 +8,7 @@ use super::decode::{Decoder, Encoding, base64_lines, quoted};
 use super::headers::{Headers, ids};
 use super::trust::{Servers, Trust, judge};
 use super::words::{decode_charset, decode_words, encode, file_name, parameter};
-use crate::base::limits::channels::email::{QUOTE_CHARS, QUOTED_LINE_BYTES};
+use super::{QUOTE_CHARS, QUOTED_LINE_BYTES};
 
 fn decoded(encoding: Encoding, pieces: &[&[u8]]) -> Vec<u8> {
     let mut decoder = Decoder::new(encoding);

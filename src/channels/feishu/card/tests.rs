@@ -1,5 +1,6 @@
 use super::*;
-use crate::base::limits::channels::feishu::{BUTTON_DATA_BYTES, MESSAGE_JSON_BYTES};
+use crate::base::limits::channels::feishu::MESSAGE_JSON_BYTES;
+use crate::channels::feishu::BUTTON_DATA_BYTES;
 
 fn button(label: &str, data: &str) -> Button {
     Button {

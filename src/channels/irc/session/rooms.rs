@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::Action;
-use crate::base::limits::channels::irc::{CHANNELS, REJOIN_WAIT};
+use super::REJOIN_WAIT;
+use crate::channels::irc::CHANNELS;
 use crate::channels::irc::session::line::write;
 use crate::channels::irc::session::support::CaseMapping;
 use crate::channels::irc::settings::{Room, Settings};

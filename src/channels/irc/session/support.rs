@@ -1,7 +1,6 @@
 //! What a server says of itself in 005 (ISUPPORT). Pure. <https://modern.ircdocs.horse/#feature-advertisement>
 
-use crate::base::limits::channels::irc::WIRE_BYTES;
-
+use super::WIRE_BYTES;
 /// The same where a server announces LINELEN; what is beyond is not believed.
 const WIRE_BYTES_MAX: usize = 4096;
 

@@ -1,5 +1,4 @@
 use super::*;
-use crate::base::limits::channels::irc::{REJOIN_WAIT, WIRE_BYTES};
 use crate::config::channels::{Bot, Channels};
 use proptest::prelude::*;
 use serde_json::{Value, json};

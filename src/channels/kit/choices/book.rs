@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use super::{CHOICES_TIME, CHOICES_USED, OFFERS, OFFERS_IN_CHAT};
 use crate::base::approval::Answer;
-use crate::base::limits::channels::{CHOICES_TIME, CHOICES_USED, OFFERS, OFFERS_IN_CHAT};
 use crate::base::message::{Address, PressedMessage};
 use crate::channels::kit::buttons::{self, Press};
 use crate::text::truncate_bytes;

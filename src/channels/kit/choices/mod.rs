@@ -22,6 +22,17 @@ use crate::base::sync::Mutex;
 use crate::store::state::file::{Damaged, Policy, StateFile};
 use crate::sys::random;
 use crate::text::markup::plain;
+use std::time::Duration;
+
+/// Offers of choices that a channel without buttons remembers, and those of one chat: a few reminders, watches and
+/// questions at a time.
+const OFFERS: usize = 32;
+/// See [`OFFERS`].
+const OFFERS_IN_CHAT: usize = 6;
+/// How long a question of the model's can be answered with a number or a word alone: until the next day at the same time.
+const CHOICES_TIME: Duration = Duration::from_secs(24 * 3600);
+/// Replies that have answered questions and are known if the channel sends them again.
+const CHOICES_USED: usize = 32;
 
 /// Bytes of the file with a channel's offers.
 const CHOICES_FILE_BYTES: usize = 512 * 1024;

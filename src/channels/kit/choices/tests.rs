@@ -4,7 +4,6 @@ use super::book::Book;
 use super::*;
 use crate::base::approval::{AlwaysOption, Question};
 use crate::base::clock::BUILD_EPOCH;
-use crate::base::limits::channels::{CHOICES_TIME, CHOICES_USED, OFFERS, OFFERS_IN_CHAT};
 
 fn chat(name: &str) -> Address {
     Address::new("fake", name)

@@ -7,8 +7,9 @@ use super::super::address::media;
 use super::{Api, Kind, length_of, unexpected};
 use crate::base::error::Error;
 use crate::base::json::Members;
-use crate::base::limits::channels::matrix::{REPLY_BYTES, UPLOAD_BYTES};
+use crate::base::limits::channels::matrix::REPLY_BYTES;
 use crate::channels::kit::adapter::{Failure, Sent};
+use crate::channels::matrix::UPLOAD_BYTES;
 use crate::net::http::address::percent_encode;
 use crate::net::http::{self, Found, Response};
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::base::json::Members;
-use crate::base::limits::channels::slack::TOKEN_BYTES;
+use crate::channels::slack::TOKEN_BYTES;
 
 /// Time in which a connection has to say hello.
 const HELLO_TIME: Duration = Duration::from_secs(20);

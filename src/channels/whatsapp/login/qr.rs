@@ -1,8 +1,7 @@
 //! A QR code as lines of text. Pure.
 
+use crate::channels::whatsapp::QR_BYTES;
 use qrcodegen::{QrCode, QrCodeEcc};
-
-use crate::base::limits::channels::whatsapp::QR_BYTES;
 
 /// Modules around the code that have to be light. The standard asks for four; phones are content with two.
 const QUIET: i32 = 2;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::mode;
 use crate::base::clock::Stopwatch;
-use crate::base::limits::cli::STATUS_CHARS;
 use crate::base::sync::{Condvar, Mutex, MutexGuard};
+use crate::cli::terminal::STATUS_CHARS;
 use crate::cli::terminal::{print, texts};
 use crate::text::{ellipsize_chars, one_line, reveal};
 

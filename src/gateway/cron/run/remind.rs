@@ -6,11 +6,11 @@
 use std::io::ErrorKind;
 use std::sync::Arc;
 
+use super::REMINDER_STORE_TRIES_MAX;
 use super::{Claim, JobRun, STOPPED, no_chat, outcome};
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::limits::gateway::WRITE_RETRY;
-use crate::base::limits::schedule::REMINDER_STORE_TRIES_MAX;
 use crate::base::message::{Address, OutgoingMessage};
 use crate::gateway::Gateway;
 use crate::gateway::reminders::{Delay, Reminder};

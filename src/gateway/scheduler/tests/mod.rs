@@ -2,7 +2,8 @@ mod random;
 
 use super::*;
 use crate::base::access::Role;
-use crate::base::limits::gateway::{COMMANDS_IN_CHAT_MAX, COMMANDS_WAITING_MAX};
+use crate::base::limits::gateway::COMMANDS_WAITING_MAX;
+use crate::base::message::Origin;
 use crate::base::message::{Attachment, Media, RemoteFile, Sender};
 
 fn key(name: &str) -> SessionKey {

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::encoded_with;
 use crate::base::chat::{Entry, EntryKind, NANODOLLARS, Request, Usage};
-use crate::base::limits::models::{CACHE_HOUR, CACHE_MINUTES, CACHE_REACH};
 use crate::config::schema::{CacheTime, Provider};
+use crate::models::anthropic::{CACHE_HOUR, CACHE_MINUTES, CACHE_REACH};
 use crate::models::prices::charge;
 use crate::models::route::Route;
 use crate::models::wire::example::{call, request};

@@ -1,7 +1,7 @@
 //! The frames of a reply, from what servers send to what ureq takes: heads, and bodies in chunks. PURE.
 
 use super::head::{HeadError, HeadReader};
-use crate::base::limits::http::{BUFFER_BYTES, HEAD_BYTES};
+use crate::net::http::{BUFFER_BYTES, HEAD_BYTES};
 
 /// Takes the bytes of one reply.
 #[derive(Debug)]

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
+use crate::net::http::{BUFFER_BYTES, HEAD_BYTES};
 use ureq::http::{HeaderMap, HeaderName, HeaderValue};
-
-use crate::base::limits::http::{BUFFER_BYTES, HEAD_BYTES};
 
 /// Beginnings of the names of fields that the program reads. Others are left out, so that the policies and cookies
 /// of a large site need no room.

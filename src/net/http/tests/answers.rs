@@ -7,6 +7,7 @@ use super::server::{Server, answer, close, keep, silence};
 use super::{client, client_with, settings};
 use crate::base::error::Error;
 use crate::base::limits;
+use crate::net::http::HEAD_BYTES;
 use crate::net::http::{Method, Settings, error_of};
 
 const CHUNKED: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -301,10 +302,7 @@ fn what_is_not_http_is_said_to_be_that() {
 
 #[test]
 fn a_head_without_end_is_cut_off() {
-    let head = format!(
-        "HTTP/1.1 200 OK\r\nx: {}",
-        "x".repeat(2 * limits::http::HEAD_BYTES)
-    );
+    let head = format!("HTTP/1.1 200 OK\r\nx: {}", "x".repeat(2 * HEAD_BYTES));
     let server = Server::plain([keep(head)]);
     let error = client()
         .post(&server.http(), &[], b"{}")

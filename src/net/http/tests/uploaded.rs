@@ -14,6 +14,7 @@ use super::{client, settings};
 use crate::base::cancel::Cancel;
 use crate::base::error::Error;
 use crate::base::limits;
+use crate::net::http::BUFFER_BYTES;
 use crate::net::http::{Client, Tls, Upload};
 
 /// Gives as much as it is asked for, and remembers the most that was asked for at once.
@@ -56,7 +57,7 @@ fn a_file_goes_out_with_its_length_through_one_small_buffer() {
     }
     assert!(!head.contains("transfer-encoding"), "{head}");
     assert!(body.len() == 5_000_000 && body.iter().all(|byte| *byte == b'f'));
-    assert!(film.most <= limits::http::BUFFER_BYTES, "{}", film.most);
+    assert!(film.most <= BUFFER_BYTES, "{}", film.most);
 }
 
 #[test]

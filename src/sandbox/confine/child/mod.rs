@@ -25,10 +25,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::Resource;
 
+use super::POLICY_BYTES;
 use super::policy::{Bounds, ChildTask, Policy, Step};
 #[cfg(feature = "test-hooks")]
 use super::policy::{HOOKED, Hooks};
-use crate::base::limits::confine as bounds;
 use crate::sys::process::{self, Alone, Fork, Signals};
 use crate::sys::{at, descriptor, namespaces, pty, seccomp};
 use gate::Gate;
@@ -384,7 +384,7 @@ fn read_policy() -> io::Result<Policy> {
     let mut length = [0; 4];
     read_exact(&mut length)?;
     let length = u32::from_le_bytes(length) as usize;
-    if length > bounds::POLICY_BYTES {
+    if length > POLICY_BYTES {
         return Err(io::ErrorKind::InvalidData.into());
     }
     let mut content = vec![0; length];

@@ -1,6 +1,6 @@
 //! The policy as Landlock's file rights and as the filter's questions.
 
-use crate::base::limits::confine as bounds;
+use crate::sandbox::confine::NEIGHBOURS;
 use crate::sandbox::confine::policy::{ChildTask, Policy, Step};
 use crate::sys::at::{self, Kind};
 use crate::sys::landlock::{self, Ruleset, Tcp, rights};
@@ -183,7 +183,7 @@ fn grant(
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
         folder => folder?,
     };
-    for name in at::names(&folder, bounds::NEIGHBOURS)?.0 {
+    for name in at::names(&folder, NEIGHBOURS)?.0 {
         // A link's target has its own place, with its own rights.
         if let Some(neighbour) = there(at::hold(&folder, &name))?
             && at::status(&neighbour)?.kind != Kind::Link

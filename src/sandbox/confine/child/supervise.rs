@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
 use super::gate::Gate;
-use crate::base::limits::confine as bounds;
+use crate::sandbox::confine::SWEEP_PAUSE;
 use crate::sys::process::{self, Signals, Woken};
 
 /// How often the number of tasks is looked at while a command of root's runs. A fork bomb makes
@@ -171,7 +171,7 @@ pub fn sweep(signals: &Signals, status: &Status) {
             }
         }
         // Whether a signal or the time ends this, the next round looks again.
-        let _ = signals.wait(status.as_fd(), None, Some(bounds::SWEEP_PAUSE));
+        let _ = signals.wait(status.as_fd(), None, Some(SWEEP_PAUSE));
     }
 }
 

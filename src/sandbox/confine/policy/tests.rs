@@ -157,7 +157,7 @@ fn a_policy_with_too_many_paths_says_so_before_it_is_sent() {
             ..policy("true", Vec::new(), 1)
         }
     };
-    let most = hiding(crate::base::limits::confine::POLICY_ITEMS, 20);
+    let most = hiding(POLICY_ITEMS, 20);
     most.check_size().unwrap();
     assert!(Policy::decode(&most.encode()[4..]).is_some());
     for policy in [hiding(1025, 20), hiding(1000, 1000)] {

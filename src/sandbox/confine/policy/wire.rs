@@ -7,8 +7,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
+use super::POLICY_ITEMS;
 use super::{Bounds, ChildTask, Hooks, Isolation, Namespaces, Policy};
-use crate::base::limits::confine as bounds;
 use crate::sys::pty;
 
 /// Raised whenever the form changes: a daemon may run while its file is replaced by an update.
@@ -201,9 +201,7 @@ impl<'a> Reader<'a> {
     }
 
     fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
-        let count = self
-            .count()
-            .filter(|count| *count <= bounds::POLICY_ITEMS)?;
+        let count = self.count().filter(|count| *count <= POLICY_ITEMS)?;
         (0..count).map(|_| one(self)).collect()
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::End;
 use crate::base::error::Error;
-use crate::base::limits::confine as bounds;
+use crate::sandbox::confine::TRY_TIME;
 
 /// What the supervisor has reported.
 #[derive(Debug, Default)]
@@ -76,9 +76,7 @@ impl SupervisorReport {
         let why = match (&self.failed, self.confined) {
             (Some(why), _) => why,
             (None, true) => return None,
-            (None, false) if waited >= bounds::TRY_TIME => {
-                "it took too long; this machine is very busy"
-            }
+            (None, false) if waited >= TRY_TIME => "it took too long; this machine is very busy",
             (None, false) => "its process ended before it was confined",
         };
         Some(Error::Failed(format!(

@@ -9,10 +9,10 @@ use rustix::process::{Pid, Signal};
 
 use super::Shell;
 use super::follower::Follower;
+use super::{HELD_BYTES_OF_ALL, STOP_LOOK, STOP_STEPS};
 use crate::base::clock::Stopwatch;
-use crate::base::limits::confine as bounds;
-use crate::base::limits::confine::shell::{HELD_BYTES_OF_ALL, STOP_LOOK, STOP_STEPS};
 use crate::sandbox::confine::OutputChunk;
+use crate::sandbox::confine::{FLOOD_BYTES, PIPE_BYTES, STATUS_BYTES};
 use crate::sys::process;
 
 /// How often that is looked at while programs run in the background.
@@ -40,7 +40,7 @@ impl Shell {
     /// full meanwhile, and they wait for it. `None` when the shell has ended or nobody came for it in this time.
     pub(super) fn keep(mut self, idle: Duration, woken: &UnixStream) -> Option<Self> {
         let watch = Stopwatch::start();
-        let mut buffer = vec![0; bounds::STATUS_BYTES];
+        let mut buffer = vec![0; STATUS_BYTES];
         let mut read_now = 0;
         // Looked at once a pace: it reads /proc.
         let mut has_background = self.has_background();
@@ -65,7 +65,7 @@ impl Shell {
             if !self.is_alive || self.held_bytes() > HELD_BYTES_OF_ALL {
                 return None;
             }
-            if self.written > bounds::FLOOD_BYTES {
+            if self.written > FLOOD_BYTES {
                 self.end_background();
                 (self.written, self.is_flooded) = (0, true);
             }
@@ -90,7 +90,7 @@ impl Shell {
 
     /// Takes what programs in the background have written since the last command.
     pub fn take_unread(&mut self) -> Unread {
-        let mut buffer = vec![0; bounds::PIPE_BYTES];
+        let mut buffer = vec![0; PIPE_BYTES];
         let unread = std::mem::take(&mut self.unread);
         let mut ignored = |_: OutputChunk<'_>| {};
         let mut follower = Follower::new(&mut ignored);

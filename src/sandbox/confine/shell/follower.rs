@@ -1,6 +1,6 @@
 //! The output of one command in a shell: told as it comes, and kept as plain lines.
 
-use crate::base::limits::confine::OUTPUT_BYTES;
+use crate::sandbox::confine::OUTPUT_BYTES;
 use crate::sandbox::confine::run::{Captured, Collector, Output};
 use crate::text::overstrike::Overstrike;
 

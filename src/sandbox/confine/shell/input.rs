@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use crate::base::approval::Answer;
 use crate::base::error::{Error, Result};
-use crate::base::limits::confine::PIPE_BYTES;
 use crate::base::sync::Mutex;
+use crate::sandbox::confine::PIPE_BYTES;
 use crate::sandbox::confine::session::{Observer, SessionEvent};
 
 /// Writes to a command that runs, or keeps what is written for one that is about to. Clones write to the same one.

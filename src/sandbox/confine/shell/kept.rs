@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use rustix::process::Pid;
 
+use super::HELD_BYTES_OF_ALL;
 use super::Shell;
 use crate::base::clock::Stopwatch;
-use crate::base::limits::confine::shell::HELD_BYTES_OF_ALL;
 use crate::base::sync::Mutex;
 use crate::sys::process;
 

@@ -38,12 +38,24 @@ use super::policy::ChildTask;
 use super::run::{Captured, End, Output, Running};
 use super::session::Observer;
 use super::{Exec, ShellCommand};
+use super::{FLOOD_BYTES, OUTPUT_LOOK, PIPE_BYTES, START_TIME, STATUS_BYTES};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::limits::confine as bounds;
-use crate::base::limits::confine::shell::{STOP_LOOK, STOP_STEPS};
 use crate::sys::{process, random};
+
+/// The same for the shells of all chats together, with whatever runs in them.
+const HELD_BYTES_OF_ALL: u64 = 128 * 1024 * 1024;
+/// How long a command that is stopped may take after the interrupt, after the request to end, and
+/// after it was killed. Then the shell itself is ended.
+const STOP_STEPS: [Duration; 3] = [
+    Duration::from_millis(400),
+    Duration::from_millis(800),
+    Duration::from_millis(800),
+];
+/// How often is looked whether a command that is stopped has gone.
+const STOP_LOOK: Duration = Duration::from_millis(40);
 
 /// Bytes of a line for a shell; messages of every channel are shorter.
 const LINE_BYTES: usize = 64 * 1024;
@@ -174,11 +186,11 @@ impl Exec {
 impl Shell {
     fn wait_until_ready(&mut self, cancel: &Cancel) -> Result<()> {
         let key = new_key()?;
-        let mut buffer = vec![0; bounds::PIPE_BYTES];
+        let mut buffer = vec![0; PIPE_BYTES];
         let watch = Stopwatch::start();
         let mut is_asked = false;
         let none = UnixStream::pair().map_err(Error::io("start", "a shell"))?;
-        while watch.elapsed() < bounds::START_TIME {
+        while watch.elapsed() < START_TIME {
             if self.running.report.confined && !is_asked {
                 is_asked = true;
                 let _ = self.control.write_all(SETUP.as_bytes());
@@ -255,11 +267,11 @@ impl Shell {
         woken: &UnixStream,
         follower: &mut Follower<'_>,
     ) -> Result<std::result::Result<i32, End>> {
-        let mut buffer = vec![0; bounds::PIPE_BYTES];
+        let mut buffer = vec![0; PIPE_BYTES];
         let watch = Stopwatch::start();
         loop {
             let left = line.timeout.saturating_sub(watch.elapsed());
-            let event = self.wait(key, woken, &mut buffer, left.min(bounds::OUTPUT_LOOK))?;
+            let event = self.wait(key, woken, &mut buffer, left.min(OUTPUT_LOOK))?;
             follower.push(buffer.get(..event.length).unwrap_or_default());
             if let Some(status) = event.status {
                 self.read_rest(&mut buffer, |bytes| follower.push(bytes))?;
@@ -268,8 +280,8 @@ impl Shell {
             if !self.is_alive {
                 return Ok(Err(End::Lost));
             }
-            if follower.total > bounds::FLOOD_BYTES {
-                let most = bounds::FLOOD_BYTES;
+            if follower.total > FLOOD_BYTES {
+                let most = FLOOD_BYTES;
                 return Ok(Err(End::Stopped(format!(
                     "it wrote more than {most} bytes"
                 ))));
@@ -315,7 +327,7 @@ impl Shell {
         follower: &mut Follower<'_>,
         is_flood: bool,
     ) -> Result<()> {
-        let mut buffer = vec![0; bounds::PIPE_BYTES];
+        let mut buffer = vec![0; PIPE_BYTES];
         let none = UnixStream::pair().map_err(Error::io("stop", "a command"))?;
         let mut is_back = false;
         let mut others = self.others(before);
@@ -371,7 +383,7 @@ impl Shell {
     fn end_of_shell(&mut self, why: End, follower: &mut Follower<'_>) -> End {
         self.is_alive = false;
         self.running.terminate();
-        let mut buffer = vec![0; bounds::PIPE_BYTES];
+        let mut buffer = vec![0; PIPE_BYTES];
         let watch = Stopwatch::start();
         while watch.elapsed() < bounds::KILL_GRACE {
             let left = bounds::KILL_GRACE.saturating_sub(watch.elapsed());
@@ -431,7 +443,7 @@ impl Shell {
             status: None,
         };
         if is_reported {
-            let mut part = [0; bounds::STATUS_BYTES];
+            let mut part = [0; STATUS_BYTES];
             let length = self.control.read(&mut part).map_err(broken())?;
             // At its end the shell has closed it, or has ended: the supervisor says so in a moment.
             self.is_alive &= length > 0;
@@ -482,7 +494,7 @@ impl Shell {
 /// A folder that the child hands over before it becomes the shell; `None` when it ends instead.
 fn receive(from: &UnixStream, cancel: &Cancel) -> Option<OwnedFd> {
     let watch = Stopwatch::start();
-    while watch.elapsed() < bounds::START_TIME && !cancel.is_cancelled() {
+    while watch.elapsed() < START_TIME && !cancel.is_cancelled() {
         if let [true] = process::readable([from.as_fd()], Some(STOP_LOOK)).ok()? {
             return crate::sys::descriptor::receive(from).ok()?;
         }

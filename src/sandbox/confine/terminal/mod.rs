@@ -17,6 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use super::policy::Policy;
 use super::run::{End, Running, SupervisorReport};
 use super::{Exec, ShellCommand};
+use super::{START_TIME, STATUS_BYTES, TRY_TIME};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
@@ -102,7 +103,7 @@ impl Exec {
         let watch = Stopwatch::start();
         while let Some(status) = running.open_status()
             && !running.report.confined
-            && watch.elapsed() < bounds::START_TIME
+            && watch.elapsed() < START_TIME
         {
             if cancel.is_cancelled() {
                 return Err(Error::Stopped);
@@ -137,7 +138,7 @@ impl Exec {
 
 /// The other end of the terminal; `None` when none comes.
 fn receive(from: &UnixStream) -> Option<File> {
-    match process::readable([from.as_fd()], Some(bounds::TRY_TIME)) {
+    match process::readable([from.as_fd()], Some(TRY_TIME)) {
         Ok([true]) => crate::sys::descriptor::receive(from).ok()?.map(File::from),
         _ => None,
     }
@@ -152,7 +153,7 @@ fn why(mut child: Child) -> Error {
         // Its first processes may live a moment longer, and have the pipe open.
         let is_ready = process::readable([status.as_fd()], Some(bounds::KILL_GRACE));
         if let Ok([true]) = is_ready {
-            let mut piece = vec![0; bounds::STATUS_BYTES];
+            let mut piece = vec![0; STATUS_BYTES];
             let length = status.read(&mut piece).unwrap_or_default();
             piece.truncate(length);
             text = piece;

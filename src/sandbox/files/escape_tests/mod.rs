@@ -18,10 +18,10 @@ use rustix::fs::{CWD, FileType, Mode};
 
 use super::{Next, Places, Workspace};
 use crate::base::error::{Error, Result};
-use crate::base::limits::files::WALK_DEPTH;
 use crate::config::schema::Tools;
 use crate::sys::beneath::Resolver;
 
+use super::WALK_DEPTH;
 use places::Mount;
 use scene::{CANARY, Scene};
 use table::*;

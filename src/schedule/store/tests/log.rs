@@ -1,7 +1,8 @@
 //! The log of runs: what it keeps, and for how long.
 
 use super::*;
-use crate::base::limits::schedule::{RUN_TRIES_MAX, RUNS_KEPT, RUNS_KEPT_MIN};
+use crate::base::limits::schedule::RUN_TRIES_MAX;
+use crate::schedule::store::{RUNS_KEPT, RUNS_KEPT_MIN};
 
 #[test]
 fn a_run_is_noted_before_it_begins_and_after_it_ends() {

@@ -4,11 +4,11 @@ use std::cmp::Ordering;
 
 use chrono::NaiveDateTime;
 
-use crate::base::limits::memory::{HIT_BYTES, HITS};
 use crate::text::one_line;
 
 use super::passages::{day_of, least_bytes_of};
 use super::{Corpus, Counts, Hit, Message, NEEDLES, Passage, Query};
+use super::{HIT_BYTES, HITS};
 
 /// Bytes of it that come before the word that was found.
 const HIT_LEAD_BYTES: usize = 80;

@@ -24,6 +24,15 @@ use scanner::{Counts, NEEDLES};
 
 pub use query::Query;
 
+/// Words that a query looks for, and pairs of characters of languages without spaces; one bit each.
+const QUERY_WORDS: usize = 14;
+/// Exact phrases that a query looks for.
+const QUERY_PHRASES: usize = 4;
+/// Passages that a search finds.
+const HITS: usize = 10;
+/// Bytes of a passage that a hit shows: a few lines.
+const HIT_BYTES: usize = 400;
+
 /// What is searched, one file after the other.
 pub trait Sources {
     /// Shows each file from its beginning. It is called twice; a file that cannot be read is left out.

@@ -3,10 +3,10 @@
 use chrono::{Days, NaiveDate, NaiveDateTime};
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::memory::{QUERY_PHRASES, QUERY_WORDS};
 use crate::text::truncate_bytes;
 
 use super::scanner::{Needle, Scanner, fold, is_unspaced};
+use super::{QUERY_PHRASES, QUERY_WORDS};
 
 /// Bytes of a query; words beyond are not looked for.
 const QUERY_BYTES_MAX: usize = 1000;

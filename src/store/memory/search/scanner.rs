@@ -3,9 +3,8 @@
 //! Most bytes cost a look at two small tables. What is found is the beginning of a word; of scripts
 //! without spaces, any place.
 
+use super::{QUERY_PHRASES, QUERY_WORDS};
 use std::fmt;
-
-use crate::base::limits::memory::{QUERY_PHRASES, QUERY_WORDS};
 
 /// The bit of a table that stands for an escaped character of JSON (`\u4e2d`).
 const ESCAPE: u32 = 1 << 31;

@@ -3,7 +3,6 @@
 use std::io::BufReader;
 
 use super::*;
-use crate::base::limits::memory::{HIT_BYTES, HITS};
 
 type File<'f> = (&'f str, Option<NaiveDate>, Vec<u8>, bool);
 

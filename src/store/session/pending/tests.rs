@@ -8,7 +8,7 @@ use super::super::tests::{Place, archives, archiving, calling, say, texts, user}
 use super::super::{Settings, TurnEnd};
 use super::*;
 use crate::base::chat::ToolResult;
-use crate::base::limits::session::PENDING_JOURNALS;
+use crate::store::session::PENDING_JOURNALS;
 
 fn read(place: &Place, up_to: UpTo, max_bytes: usize) -> Option<Range> {
     read_pending(place.0.path(), &SessionKey::parse("test"), up_to, max_bytes).unwrap()

@@ -3,7 +3,7 @@
 
 use super::missing::{self, is_listed};
 use super::{Place, Result, too_long};
-use crate::base::limits::tools::SPLIT_DEPTH;
+use crate::tools::commands::SPLIT_DEPTH;
 use crate::tools::commands::split;
 
 /// Different words of a line that are looked at for an approval.

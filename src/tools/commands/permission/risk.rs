@@ -7,7 +7,7 @@ use super::split::{Part, is_one_of, parts};
 use crate::base::approval::Risk;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::limits::tools::SPLIT_DEPTH;
+use crate::tools::commands::SPLIT_DEPTH;
 use crate::tools::commands::texts::describe_objection;
 
 /// The patterns of the configuration.

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 pub use paused::Paused;
 
+use super::CALL_TIME;
 use super::input;
 use super::message::{self, Message, RpcError};
 use super::protocol::{self, Abilities, Hello};
@@ -20,7 +21,7 @@ use crate::base::cancel::Cancel;
 use crate::base::chat::InputRequest;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
-use crate::base::limits::mcp::{CALL_TIME, CONNECT_TIME};
+use crate::base::limits::mcp::CONNECT_TIME;
 
 /// Time for the answer to `server/discover`: servers before 2026-07-28 may ignore it.
 const DISCOVER_TIME: Duration = Duration::from_secs(5);

@@ -19,4 +19,22 @@ pub mod transport;
 
 pub use input::fits;
 pub use link::{Call, Link, Options, Paused, Step};
+use std::time::Duration;
 pub use transport::{Incoming, Outgoing, Replies, Transport};
+
+/// Bytes of an address that a server names.
+const ADDRESS_BYTES: usize = 2048;
+/// Bytes of one message from a server: an image of 3 MB in base64.
+const MESSAGE_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes of a tool's name as the server says it.
+const NAME_BYTES: usize = 256;
+/// Bytes of one tool's schema.
+const SCHEMA_BYTES: usize = 32 * 1024;
+/// Time that a call can take in all, however often it reports progress.
+const CALL_TIME: Duration = Duration::from_secs(3600);
+/// Bytes of messages that wait for a server to read them; beyond that it does not read.
+const UNREAD_BYTES: usize = 4 * 1024 * 1024;
+/// Stack of the thread that serves all programs; reading a message needs 20 kB.
+const STACK_BYTES: usize = 256 * 1024;
+/// How long a program has to end after its input was closed.
+const CLOSE_TIME: Duration = Duration::from_secs(1);

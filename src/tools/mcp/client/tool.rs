@@ -4,8 +4,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::{NAME_BYTES, SCHEMA_BYTES};
 use crate::base::json::{self, Members};
-use crate::base::limits::mcp::{LISTED, NAME_BYTES, SCHEMA_BYTES};
+use crate::base::limits::mcp::LISTED;
 
 /// The schema of a tool that has none.
 const ANY_OBJECT: &str = r#"{"type":"object"}"#;

@@ -1,7 +1,7 @@
 //! Values in brackets and quotes, which may go over several lines: `{ "a": [b, 'c'] }`.
 
+use super::LEVELS;
 use super::{Member, Reader, Value, key_of};
-use crate::base::limits::skills::LEVELS;
 
 /// Where such a value is being read.
 struct Flow<'r, 'a> {

@@ -1,6 +1,7 @@
 //! Drafts: when they are shown, edited, moved and removed.
 
 use super::*;
+use crate::channels::delivery::plan::REMOVALS;
 
 #[test]
 fn a_draft_waits_is_edited_and_its_answer_takes_its_place() {
@@ -291,5 +292,5 @@ fn a_message_is_deleted_once_and_again_after_a_failure() {
         now += SECOND;
         finish(&mut plan, ticket, done(""), now);
     }
-    assert_eq!(count, crate::base::limits::channels::REMOVALS);
+    assert_eq!(count, REMOVALS);
 }

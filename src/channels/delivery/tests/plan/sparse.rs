@@ -1,8 +1,8 @@
 //! A channel that can edit nothing: what is shown of work there.
 
 use super::*;
-use crate::base::limits::channels::{SPARSE_INTERVAL, STILL_TIME};
 use crate::base::message::CommandButton;
+use crate::channels::delivery::work::{SPARSE_INTERVAL, STILL_TIME};
 
 fn without_edits(drafts: Vec<Draft>) -> Plan {
     let capabilities = Capabilities {

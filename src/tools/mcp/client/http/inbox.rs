@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::HttpParts;
+use super::WAITING_MESSAGES;
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::json;
-use crate::base::limits::mcp::http::{ADDRESS_BYTES, WAITING_MESSAGES};
-use crate::base::limits::mcp::{CALL_TIME, MESSAGE_BYTES};
 use crate::base::sync::{Condvar, Mutex};
 use crate::net::http::address;
 use crate::net::http::sse::Event;
 use crate::tools::mcp::client::message::{self, Message};
 use crate::tools::mcp::client::transport::{Incoming, Replies};
+use crate::tools::mcp::client::{ADDRESS_BYTES, CALL_TIME, MESSAGE_BYTES};
 
 /// What has come.
 pub struct Inbox {

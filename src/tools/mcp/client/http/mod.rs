@@ -20,13 +20,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use super::MESSAGE_BYTES;
 use super::oauth::{self, Challenge};
 use super::protocol::is_modern;
 use super::transport::{CANCELLED, Outgoing, Replies, Transport};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
-use crate::base::limits::mcp::MESSAGE_BYTES;
 use crate::base::sync::Mutex;
 use crate::config::schema::McpServer;
 use crate::net::http::sse::TooLong;
@@ -34,6 +34,9 @@ use crate::net::http::{Client, Method, Pool, PooledClient, Response, Settings, T
 use clean::Clean;
 use replies::{HttpReplies, Prepared};
 use stream::Stream;
+
+/// Messages of a stream that wait to be taken.
+const WAITING_MESSAGES: usize = 64;
 
 /// Time for a server to take a notification or an answer.
 const SEND_TIME: Duration = Duration::from_secs(30);

@@ -12,13 +12,13 @@ use crate::base::error::{Error, Result};
 use crate::base::json;
 use crate::base::limits::http::{COPY_BYTES, TRANSFER_RATE};
 use crate::base::limits::mcp::http::REPLY_BYTES;
-use crate::base::limits::mcp::{CALL_TIME, MESSAGE_BYTES};
 use crate::net::http::sse::{Parser, TooLong};
 use crate::net::http::{Body, Method, PooledClient, Response, address, error_of};
 use crate::text::truncate_bytes;
 use crate::tools::mcp::client::message::{self, Message};
 use crate::tools::mcp::client::protocol::is_modern;
 use crate::tools::mcp::client::transport::{Incoming, Replies};
+use crate::tools::mcp::client::{CALL_TIME, MESSAGE_BYTES};
 
 /// Bytes of an event's id that are sent back.
 const EVENT_ID_BYTES: usize = 1024;

@@ -12,10 +12,11 @@ use super::{Headers, Shared, header};
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::limits::http::COPY_BYTES;
-use crate::base::limits::mcp::{CALL_TIME, CONNECT_TIME, MESSAGE_BYTES};
+use crate::base::limits::mcp::CONNECT_TIME;
 use crate::net::http::sse::Parser;
 use crate::net::http::{Method, error_of};
 use crate::tools::mcp::client::transport::{Incoming, Replies};
+use crate::tools::mcp::client::{CALL_TIME, MESSAGE_BYTES};
 use std::time::Duration;
 
 /// Time for a server to accept a stream for its questions, before a call that may end in one.

@@ -597,7 +597,7 @@ fn many_messages_at_once_wait_until_they_are_read() {
     let inbox = Arc::new(inbox::Inbox::new(&parts));
     let mut replies = inbox.expect(1, false);
     let (writes, cancel) = (Arc::clone(&inbox), Cancel::new());
-    let count = 3 * crate::base::limits::mcp::http::WAITING_MESSAGES;
+    let count = 3 * WAITING_MESSAGES;
     let thread = thread::spawn(move || {
         for number in 0..count {
             let put = writes.put(Some(1), Ok(number.to_string()), &Cancel::new());

@@ -3,7 +3,8 @@
 
 use serde::Serialize;
 
-use crate::base::limits::mcp::http::{ADDRESS_BYTES, SCOPE_BYTES};
+use super::SCOPE_BYTES;
+use crate::tools::mcp::client::ADDRESS_BYTES;
 
 /// What a server wants from a login.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

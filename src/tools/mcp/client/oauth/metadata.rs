@@ -2,8 +2,8 @@
 //! (RFC 8414, OpenID Connect Discovery). Pure.
 
 use crate::base::json::Members;
-use crate::base::limits::mcp::http::ADDRESS_BYTES;
 use crate::net::http::address;
+use crate::tools::mcp::client::ADDRESS_BYTES;
 
 /// What a protected server says.
 #[derive(Debug, Default, PartialEq)]

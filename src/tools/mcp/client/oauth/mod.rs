@@ -31,6 +31,11 @@ use std::time::Duration;
 use store::{Stored, begin_renewing};
 use web::Web;
 
+/// Bytes of one header's value: the buffer for a request's head has 8 KiB.
+const HEADER_BYTES: usize = 6 * 1024;
+/// Bytes of the list of rights in a challenge.
+const SCOPE_BYTES: usize = 2048;
+
 /// How often a server may refuse rights that were asked for, within this time, until no further login is tried.
 const STEP_UPS: (u32, Duration) = (2, Duration::from_secs(600));
 /// Characters of what an authorization server says about an error.

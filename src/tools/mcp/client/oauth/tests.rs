@@ -785,11 +785,7 @@ fn a_login_asks_for_rights_within_a_bound_and_stores_only_what_can_be_read() {
     .unwrap();
     let url = site.begin().unwrap().url().to_owned();
     let scope = form::value_of(&url, "scope").unwrap();
-    assert!(
-        scope.len() <= crate::base::limits::mcp::http::SCOPE_BYTES,
-        "{}",
-        scope.len()
-    );
+    assert!(scope.len() <= SCOPE_BYTES, "{}", scope.len());
     assert!(scope.contains("right-1 "));
     let before = site.file();
     let outcome = store::update(&site.parts, |stored| stored.scope = "x".repeat(70_000));

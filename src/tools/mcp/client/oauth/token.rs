@@ -6,11 +6,11 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use serde_json::{Value, json};
 
+use super::HEADER_BYTES;
 use super::metadata;
 use super::store::{Registered, Stored};
 use super::web::Web;
 use crate::base::error::{Error, Result};
-use crate::base::limits::mcp::http::HEADER_BYTES;
 use crate::net::http::address;
 use crate::net::http::oauth::form;
 use crate::sys::random;

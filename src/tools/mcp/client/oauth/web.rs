@@ -7,12 +7,12 @@ use super::{Challenge, explain, without};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
-use crate::base::limits::mcp::http::ADDRESS_BYTES;
 use crate::base::secret::{Eraser, Secret};
 use crate::net::guard::special_purpose;
 use crate::net::http::{Bound, Client, Method, Settings, address};
 use crate::net::{Guard, is_loopback};
 use crate::text::one_line;
+use crate::tools::mcp::client::ADDRESS_BYTES;
 use crate::tools::mcp::client::http::HttpParts;
 use std::time::Duration;
 

@@ -93,6 +93,14 @@ impl Entry {
             state: Mutex::default(),
         }
     }
+
+    /// Ends its connection.
+    pub fn stop(&self) {
+        let up = self.state.lock().up.take();
+        if let Some(connection) = up.and_then(|up| up.connection) {
+            connection.stop();
+        }
+    }
 }
 
 impl State {

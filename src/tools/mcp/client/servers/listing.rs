@@ -5,13 +5,15 @@ use std::path::Path;
 use ring::digest::{SHA256, digest};
 use serde::Serialize;
 
+use super::LIST_BYTES;
 use crate::base::error::{Error, Result};
 use crate::base::json::Members;
-use crate::base::limits::mcp::{LIST_BYTES, LISTED, NAME_BYTES, SCHEMA_BYTES, SHOWN_CHARS};
+use crate::base::limits::mcp::{LISTED, SHOWN_CHARS};
 use crate::config::schema::McpServer;
 use crate::sys::file::{private_folder, read_at_most, replace_unsynced};
 use crate::text::truncate_chars;
 use crate::tools::mcp::client::tool::{self, Prompt, PromptArgument, Resource, Tool};
+use crate::tools::mcp::client::{NAME_BYTES, SCHEMA_BYTES};
 use std::time::Duration;
 
 /// How long a list is fresh when its server does not say.

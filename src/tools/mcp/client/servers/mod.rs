@@ -17,17 +17,21 @@ use serde_json::{Map, Value};
 use super::link::{Call, Step};
 use super::stdio::{Hub, Launcher};
 use super::tool;
+use super::{CLOSE_TIME, STACK_BYTES};
 use crate::base::cancel::Cancel;
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::{Error, Result};
 use crate::base::limits::cancel::POLL;
-use crate::base::limits::mcp::{CLOSE_TIME, STACK_BYTES, TURN_TIME};
 use crate::base::sync;
 use crate::config::schema::McpServer;
 use crate::net::Tls;
+use crate::tools::mcp::TURN_TIME;
 use entry::{Entry, Up};
 pub use listing::{ListState, Listing};
 use listing::{Stored, is_enabled, load_failure, save_failure};
+
+/// Bytes of a list that are kept.
+const LIST_BYTES: usize = 512 * 1024;
 
 /// What the servers are made of.
 pub struct Parts {
@@ -257,13 +261,13 @@ impl Servers {
     /// Stops a server. The next call starts it again.
     pub fn stop(&self, server: &str) {
         if let Some(entry) = self.0.get(server) {
-            stop(entry);
+            entry.stop();
         }
     }
 
     /// Stops all servers, and waits until their programs have ended.
     pub fn stop_all(&self) {
-        self.0.entries.iter().for_each(|entry| stop(entry));
+        self.0.entries.iter().for_each(|entry| entry.stop());
         self.0.hub.wait_until_ended();
     }
 
@@ -299,13 +303,6 @@ fn not_ready(name: &str) -> Error {
          it, say so, and try it later",
         TURN_TIME.as_secs()
     ))
-}
-
-fn stop(entry: &Entry) {
-    let up = entry.state.lock().up.take();
-    if let Some(connection) = up.and_then(|up| up.connection) {
-        connection.stop();
-    }
 }
 
 impl Drop for Servers {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use serde_json::Map;
 
+use super::LIST_BYTES;
 use super::listing::{ListState, Listing, Weight, keep_light};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
-use crate::base::limits::mcp::{CONNECT_TIME, LIST_BYTES, LISTED, REFUSED};
+use crate::base::limits::mcp::{CONNECT_TIME, LISTED, REFUSED};
 use crate::tools::mcp::client::link::{Call, Link};
 use crate::tools::mcp::client::tool::{self, Page};
 use std::time::Duration;

@@ -11,13 +11,13 @@ use serde_json::json;
 use super::*;
 use crate::base::chat::{InputAnswer, InputKind};
 use crate::base::json;
-use crate::base::limits::mcp::{MESSAGE_BYTES, UNREAD_BYTES};
 use crate::base::secret::{Eraser, Secret};
 use crate::sandbox::confine::Served;
 use crate::sandbox::files::PromptPlaces;
 use crate::tools::mcp::client::link::{Link, Options};
 use crate::tools::mcp::client::protocol::Abilities;
 use crate::tools::mcp::client::stdio::{Settings, Stdio as StdioTransport};
+use crate::tools::mcp::client::{MESSAGE_BYTES, UNREAD_BYTES};
 
 /// Time for what happens on other threads and in other processes.
 const MOST: Duration = Duration::from_secs(30);

@@ -12,7 +12,6 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::json;
-use crate::base::limits::mcp::{MESSAGE_BYTES, UNREAD_BYTES};
 use crate::base::secret::Eraser;
 use crate::base::sync::{Condvar, Mutex};
 use crate::sandbox::files::{PromptPlaces, PromptSurvey};
@@ -20,6 +19,7 @@ use crate::text::one_line;
 use crate::tools::mcp::client::message::{self, Message};
 use crate::tools::mcp::client::protocol;
 use crate::tools::mcp::client::transport::Incoming;
+use crate::tools::mcp::client::{MESSAGE_BYTES, UNREAD_BYTES};
 
 /// Questions that wait until their call can take them.
 const QUESTIONS_WAITING: usize = 8;

@@ -1,7 +1,6 @@
 //! A stream of bytes as lines. Pure.
 
-use crate::base::limits::mcp::MESSAGE_BYTES;
-
+use crate::tools::mcp::client::MESSAGE_BYTES;
 /// Bytes of room for messages that a server keeps between two of them.
 const KEPT_BYTES: usize = 4 * 1024;
 

@@ -12,9 +12,10 @@ use super::lines::Lines;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::limits::confine::KILL_GRACE;
-use crate::base::limits::mcp::{CLOSE_TIME, MESSAGE_BYTES, SHOWN_CHARS, STACK_BYTES};
+use crate::base::limits::mcp::SHOWN_CHARS;
 use crate::base::sync::{self, Condvar, Mutex};
 use crate::sandbox::confine::Served;
+use crate::tools::mcp::client::{CLOSE_TIME, MESSAGE_BYTES, STACK_BYTES};
 
 /// Bytes read from a server at once.
 const READ_BYTES: usize = 16 * 1024;
