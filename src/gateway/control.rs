@@ -459,7 +459,7 @@ impl Gateway {
                 files,
                 waits,
             } => {
-                let chat = chat.or_else(|| self.people_chats().next()).ok_or_else(|| {
+                let chat = chat.or_else(|| self.owner_chat()).ok_or_else(|| {
                     Error::Usage("No chat yet. Message the bot first, or use --chat ID.".to_owned())
                 })?;
                 let message = OutgoingMessage {

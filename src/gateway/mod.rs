@@ -97,8 +97,6 @@ pub struct Parts {
     pub pairing: Arc<Pairing>,
     /// The command that pairs a person, without the code, such as `peacrab channels pair`.
     pub pair_command: String,
-    /// The private chat that was active last.
-    pub recent: LastChat,
     /// The private chat in which an owner wrote last.
     pub owner_chat: LastChat,
     /// The languages of the chats.
@@ -271,12 +269,10 @@ impl Gateway {
         self.deliveries.values().for_each(Delivery::wake);
     }
 
-    /// Writes which chats were active last.
+    /// Writes in which chat an owner wrote last.
     fn save_chats(&self) {
-        for chat in [&self.parts.recent, &self.parts.owner_chat] {
-            if let Err(error) = chat.save() {
-                tracing::warn!("failed to save the last active chat: {error}");
-            }
+        if let Err(error) = self.parts.owner_chat.save() {
+            tracing::warn!("failed to save the owner's chat: {error}");
         }
     }
 

@@ -355,14 +355,12 @@ impl Loop {
         }
     }
 
-    /// Acknowledges a person's message, and notes that their chat is the active one.
+    /// Acknowledges a person's message, and notes an owner's chat.
     fn note(&self, message: &Envelope) {
         let to = message.address();
         let parts = &self.gateway.parts;
-        // What is meant for the people of the board goes to no guest, and so to no group.
-        let is_news = message.role > Role::Guest && !message.is_group && parts.recent.note(&to);
         let is_owner = message.role == Role::Owner && !message.is_group;
-        if is_owner && parts.owner_chat.note(&to) || is_news {
+        if is_owner && parts.owner_chat.note(&to) {
             self.gateway.later(|gateway| gateway.save_chats());
         }
         if let Some(delivery) = self.gateway.delivery(&to) {

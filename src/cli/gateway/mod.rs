@@ -112,7 +112,6 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         pair_command: pair_command(context)?,
         pairing,
         files_max_bytes: config.storage.inbox_max_bytes(),
-        recent: LastChat::new(&state),
         owner_chat: LastChat::of_owner(&state),
         known_time: KnownTime::new(&state),
         state: state.clone(),

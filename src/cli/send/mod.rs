@@ -243,7 +243,6 @@ fn store(home: &Home, request: Request) -> Result<()> {
     };
     let state = home.state();
     let chat = chat.or_else(|| LastChat::of_owner(&state).get());
-    let chat = chat.or_else(|| LastChat::new(&state).get());
     let chat = chat.ok_or_else(texts::no_chat)?;
     let message = OutgoingMessage {
         files,

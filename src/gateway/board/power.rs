@@ -139,8 +139,8 @@ impl Gateway {
     }
 }
 
-/// Says once that the machine is back: to the one who asked for the restart, or to the last active chat after a
-/// power cut or a crash. Waits until the time is known.
+/// Says once that the machine is back: to the one who asked for the restart, or to an owner after a power
+/// cut or a crash. Waits until the time is known.
 pub async fn tell_back(gateway: Arc<Gateway>) {
     let Some(boot) = gateway.parts.board.boot_id() else {
         return;
@@ -184,7 +184,7 @@ impl Gateway {
                 let span = commands::texts::format_seconds(span.unsigned_abs(), asked.language);
                 Some((asked.chat.clone(), texts::back_after(asked.language, &span)))
             }
-            Back::Unexpected { last } => self.people_chats().next().map(|chat| {
+            Back::Unexpected { last } => self.owner_chat().map(|chat| {
                 let language = self.parts.languages.get(&chat);
                 let last = (*last).max(self.last_journalled(started));
                 (chat, describe_cut(self, last, started, language))

@@ -86,11 +86,8 @@ impl Gateway {
         tracing::info!(sender, channel, "paired by a code");
         let chat = paired.private_chat();
         self.tell(&chat, welcome(paired.sender.language));
-        // From now on there is a chat to send to. A user takes it from no one.
-        if role < Role::User || role < Role::Owner && self.parts.recent.get().is_some() {
-            return Ok(paired);
-        }
-        if self.parts.recent.note(&chat) {
+        // From now on there is a chat to send to.
+        if role == Role::Owner && self.parts.owner_chat.note(&chat) {
             self.save_chats();
         }
         Ok(paired)

@@ -322,7 +322,7 @@ impl Gateway {
                 running: &running,
                 slots: slots.saturating_sub(self.count_slots()),
                 room: (!self.is_reminding()).then(|| Room {
-                    default_chat: self.people_chats().next(),
+                    default_chat: self.owner_chat(),
                     pending: self.parts.outbox.count_by_chat(),
                 }),
             },

@@ -284,17 +284,15 @@ impl Gateway {
             // What is meant for one chat goes to no other, also when its channel is turned off.
             Some(to) => Some(to).filter(|to| self.delivery(to).is_some()),
             // The results of one agent are not for the chats of another.
-            None => self.people_chats().find(|to| self.is_served(job, to)),
+            None => self.owner_chat().filter(|to| self.is_served(job, to)),
         }
     }
 
-    /// The chats for what names none: the private chat in which an owner wrote last, then the one that was active
-    /// last. What an owner has planned, or the board has to tell, is not for the people of a group.
-    pub(in crate::gateway) fn people_chats(&self) -> impl Iterator<Item = Address> {
-        let recent = self.parts.recent.get();
-        let owner = self.parts.owner_chat.get();
+    /// The chat for what names none: the private one in which an owner wrote last. What an owner has planned, or the
+    /// board has to tell, is neither for the people of a group nor for users.
+    pub(in crate::gateway) fn owner_chat(&self) -> Option<Address> {
         let is_private = |to: &Address| self.delivery(to).is_some_and(|it| !it.is_group(to));
-        owner.into_iter().chain(recent).filter(is_private)
+        self.parts.owner_chat.get().filter(is_private)
     }
 
     fn is_served(&self, job: &Job, chat: &Address) -> bool {

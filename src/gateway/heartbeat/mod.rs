@@ -246,7 +246,7 @@ impl Gateway {
         // The news of one agent is not for the chats of another.
         let is_served = |to: &Address| self.live().agents.serves(hosted, to);
         let has_channels = !self.deliveries.is_empty();
-        let to = match self.people_chats().find(is_served) {
+        let to = match self.owner_chat().filter(is_served) {
             Some(to) => to,
             None if has_channels => return Ok(Beat::NoChat),
             // What the list says can be done without anybody to tell.

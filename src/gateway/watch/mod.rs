@@ -422,8 +422,8 @@ impl Gateway {
         let to = &self.live().watch.to;
         let found = match to.as_str() {
             "" => self
-                .people_chats()
-                .find(|chat| self.role_of_watch(chat, item).is_some()),
+                .owner_chat()
+                .filter(|chat| self.role_of_watch(chat, item).is_some()),
             to => Some(Address::parse(to)),
         };
         found.filter(is_reached)

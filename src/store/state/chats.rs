@@ -1,12 +1,11 @@
 //! What is remembered of chats: the model and the thinking that each has chosen, `state/models.json`,
-//! which was active last, `state/recent.json`, and in which an owner was, `state/owner.json`, and which have asked for
-//! a restart, `state/restart.json`.
+//! in which an owner wrote last, `state/owner.json`, and which have asked for a restart, `state/restart.json`.
 
 pub mod questions;
 pub mod secrets;
 pub mod shells;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -138,7 +137,7 @@ impl ModelChoices {
     }
 }
 
-/// The chat that was active last, where messages without an address go. The file is read once.
+/// The private chat in which an owner wrote last, where messages without an address go. The file is read once.
 #[derive(Debug)]
 pub struct LastChat {
     file: StateFile<Option<Address>>,
@@ -156,22 +155,13 @@ struct Known {
 
 impl LastChat {
     /// The chat that the file below the folder `state` names.
-    pub fn new(state: &Path) -> Self {
-        Self::in_file(state.join("recent.json"))
-    }
-
-    /// The private chat in which an owner wrote last.
     pub fn of_owner(state: &Path) -> Self {
-        Self::in_file(state.join("owner.json"))
-    }
-
-    fn in_file(path: PathBuf) -> Self {
         let policy = Policy {
             bytes_max: RECENT_FILE_BYTES,
             damaged: Damaged::StartFresh,
             synced: true,
         };
-        let file = StateFile::new(path, policy);
+        let file = StateFile::new(state.join("owner.json"), policy);
         let known = Known {
             chat: file.read().unwrap_or_default(),
             ..Known::default()
@@ -182,7 +172,7 @@ impl LastChat {
         }
     }
 
-    /// The chat that was active last.
+    /// The chat; none before an owner has written.
     pub fn get(&self) -> Option<Address> {
         self.known.lock().chat.clone()
     }
@@ -399,13 +389,13 @@ mod tests {
     #[test]
     fn it_is_kept_and_written_only_when_it_changes() {
         let folder = tempfile::tempdir().unwrap();
-        let recent = LastChat::new(folder.path());
+        let recent = LastChat::of_owner(folder.path());
         assert_eq!(recent.get(), None);
         let (one, two) = (Address::parse("telegram:1"), Address::parse("telegram:2"));
         assert!(recent.note(&one));
         recent.save().unwrap();
-        assert_eq!(LastChat::new(folder.path()).get(), Some(one.clone()));
-        let path = folder.path().join("recent.json");
+        assert_eq!(LastChat::of_owner(folder.path()).get(), Some(one.clone()));
+        let path = folder.path().join("owner.json");
         std::fs::remove_file(&path).unwrap();
         assert!(!recent.note(&one));
         recent.save().unwrap();
@@ -413,8 +403,8 @@ mod tests {
         assert!(!recent.note(&two), "it was written a moment ago");
         assert_eq!(recent.get(), Some(two.clone()));
         recent.save().unwrap();
-        assert_eq!(LastChat::new(folder.path()).get(), Some(two));
+        assert_eq!(LastChat::of_owner(folder.path()).get(), Some(two));
         std::fs::write(&path, "{").unwrap();
-        assert_eq!(LastChat::new(folder.path()).get(), None);
+        assert_eq!(LastChat::of_owner(folder.path()).get(), None);
     }
 }

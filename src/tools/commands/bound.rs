@@ -10,6 +10,8 @@ mod simple;
 mod tree;
 mod words;
 
+use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +20,7 @@ use crate::base::error::{Error, Result};
 pub(super) use located::Located;
 use located::links_within;
 use simple::Operand;
-pub(super) use simple::ignores_folder;
+pub(super) use simple::{can_be_simple, ignores_folder};
 use tree::Budget;
 pub(in crate::tools) use tree::Lines;
 use words::Line;
@@ -46,6 +48,8 @@ pub(super) struct Uses {
     /// Whether it may use other files of the model than those: the line is not simple, or leads through a link of the model's
     /// or to what does not exist yet.
     pub loads_unbound: bool,
+    /// Whether it names a folder that the model can write: while it runs beside the model, that could become another one.
+    pub has_folder: bool,
 }
 
 impl Uses {
@@ -180,10 +184,21 @@ impl Search<'_> {
         let found = Located::open(&path)?;
         let is_folder = found.as_ref().is_some_and(|found| found.metadata.is_dir());
         let is_taken = is_folder && !operand.may_be_folder && self.leads_in(&path);
-        self.uses.loads_unbound |= links || is_taken;
+        // This account may not look there, and the command as root may.
+        let is_hidden = path
+            .metadata()
+            .is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
+        if is_hidden {
+            self.influence(&path, "");
+        }
+        self.uses.loads_unbound |= links || is_taken || is_hidden;
         match found {
             Some(found) if !is_folder => self.file(&found),
-            Some(_) => Ok(()),
+            Some(found) => {
+                // It stays while the command runs in the foreground, and in the background it could become a link.
+                self.uses.has_folder |= (self.place.is_writable)(&found.path);
+                Ok(())
+            }
             None => self.missing(&operand.word),
         }
     }
@@ -211,12 +226,13 @@ impl Search<'_> {
 
     /// Fails where a word reaches files by way of a process.
     fn by_process(&self, word: &str) -> Result<()> {
-        let mut parts = word.strip_prefix("/proc/").unwrap_or_default().split('/');
-        let is_by_process = parts.next().is_some()
-            && parts
-                .next()
-                .is_some_and(|name| matches!(name, "root" | "cwd" | "fd"))
-            && parts.next().is_some();
+        let path = self.place.folder.join(word);
+        let is_by_process = path.strip_prefix("/proc").is_ok_and(|rest| {
+            let mut parts = rest.iter().skip(1).map(OsStr::to_string_lossy);
+            let way =
+                parts.find(|part| matches!(&**part, "root" | "cwd" | "fd" | "exe" | "map_files"));
+            way.is_some_and(|way| way == "exe" || parts.next().is_some())
+        });
         match is_by_process {
             true => Err(by_process()),
             false => Ok(()),

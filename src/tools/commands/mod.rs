@@ -285,7 +285,7 @@ impl Commands {
         let uses = uses?;
         let is_open = uses.loads_unbound && !is_typed;
         // Shells and others read their scripts piece by piece as they go.
-        if request.is_background && (is_open || !uses.marks.is_empty()) {
+        if request.is_background && (is_open || !uses.marks.is_empty() || uses.has_folder) {
             let file = uses.marks.first().map(|(path, _)| path.to_string_lossy());
             let what = file.map_or_else(
                 || "files of the agent".to_owned(),

@@ -141,6 +141,10 @@ texts! {
         "Behind {program} a `*` could be anything: write the words out, or allow the exact command",
         "在 {program} 之后，`*` 可以是任何内容：请写出具体的单词，或者允许确切的命令",
     }
+    pub(super) fn pattern_not_simple() {
+        "This would not be used: such a command may read files that the agent can change, so it is confirmed each time",
+        "此模式不会生效：此类命令可能读取代理能够更改的文件，因此每次都需确认",
+    }
     pub(super) fn pattern_risky(why) {
         "This pattern would not be used, because such commands are confirmed each time: {why}",
         "此模式不会生效，因为此类命令每次都需确认：{why}",

@@ -101,8 +101,7 @@ fn an_alarm_of_the_board_goes_to_no_group_although_nobody_has_written_elsewhere(
     scene.wait_for(told);
     gateway.stop().ends_with(0);
     assert!(!scene.texts_in(group).join("").contains(told));
-    let recent =
-        fs::read_to_string(scene.home.path().join("state/recent.json")).unwrap_or_default();
+    let recent = fs::read_to_string(scene.home.path().join("state/owner.json")).unwrap_or_default();
     assert!(!recent.contains("-900"), "{recent}");
 }
 

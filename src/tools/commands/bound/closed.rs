@@ -203,7 +203,7 @@ fn everyday_lines_are_simple() {
 ls -la /etc ¦ systemctl restart nginx ¦ journalctl -u ssh -n 20 ¦ df -h ¦ cat /var/log/syslog ¦ sudo -n apt-get update ¦ free -m
 grep 'a.b' /etc/hosts ¦ ip addr ¦ ip route show ¦ ufw allow 22/tcp ¦ date +%d/%m/%Y ¦ date "+%F %T" ¦ ps aux ¦ echo "all fine" done
 timedatectl set-timezone Europe/Zurich ¦ tail -n 5 /var/log/syslog | grep 'a' ¦ sudo -n systemctl status ssh ¦ ping -c 1 localhost
-ls -l /var/log/ | grep ssh ¦ ls | grep sh ¦ service ssh restart ¦ mount ¦ docker ps ¦ echo done > /dev/null 2>&1 ¦ kill -9 4711
+ls -l /var/log/ | grep ssh ¦ ls | grep sh ¦ service ssh restart ¦ mount ¦ docker ps ¦ echo done > /dev/null 2>&1
 df -h; free -m ¦ cat x.sh ¦ cat 'my file' ¦ wc -l x.sh sub/y.sh ¦ cat {w}/x.sh > /dev/null ¦ ls sub ¦ du -sh sub ¦ stat x.sh
 sudo apt-get install -y nginx ¦ systemctl enable --now nginx ¦ curl -fsS https://example.org/x ¦ cp x.sh /etc/x ¦ cp x.sh sub/y.sh
 journalctl --since "1 hour ago" --no-pager ¦ chmod 600 x.sh ¦ docker logs --tail 20 web ¦ crontab -l ¦ reboot ¦ sudo -n reboot"#;

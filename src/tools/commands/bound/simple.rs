@@ -30,9 +30,19 @@ cp mv rm touch | files | | fvniup |
 tee | files | | a |
 ps | names | | eflFAax | -o -eo -C -p -u -U --sort
 pgrep | names | | flxac | -u
-pkill killall kill | names | | xfeqvI0 -HUP -TERM -KILL -INT -USR1 -USR2 -STOP -CONT | -u -s
-free vmstat | names | | hmgbkwt0 | -s -c
-uptime w who whoami users arch nproc lsmod lscpu lsusb sync pwd | nothing | | pshtva |
+free | nothing | | hmgbkwt | -s -c
+vmstat | names | | wafsnt0 | -S
+uptime | nothing | | psV |
+w who | nothing | | hsabqu |
+last | names | | aiFwx0 | -n
+whoami users arch nproc lsmod lscpu sync pwd | nothing | | |
+lsusb | nothing | | tv |
+sensors | names | | uAf |
+findmnt | nothing | | lDA |
+swapon | nothing | | --show |
+iwgetid | names | | r |
+tailscale | names | status ip version | 46 |
+wg | names | show | |
 true false | text | | |
 mount | nothing | | l |
 id groups | names | | unGg |
@@ -112,6 +122,9 @@ pub(super) fn read(line: &str) -> Option<Vec<Operand>> {
         };
         let (program, arguments) = words.split_first()?;
         operands.extend(operands_of(program, arguments)?);
+        if command.writes.iter().any(|word| is_vital(word)) {
+            return None;
+        }
         let files = command.writes.into_iter();
         operands.extend(files.map(|word| Operand {
             word,
@@ -119,6 +132,27 @@ pub(super) fn read(line: &str) -> Option<Vec<Operand>> {
         }));
     }
     Some(operands)
+}
+
+/// Whether lines of a pattern can be simple: it is one itself, or begins with a listed program.
+pub(in crate::tools::commands) fn can_be_simple(pattern: &str) -> bool {
+    let mut words = pattern
+        .split(' ')
+        .skip_while(|word| matches!(*word, "sudo" | "-n"));
+    let program = words.next().unwrap_or_default();
+    let in_folder = FOLDERS
+        .iter()
+        .find_map(|folder| program.strip_prefix(folder));
+    let program = in_folder.unwrap_or(program);
+    let is_listed = PROGRAMS.lines().any(|row| {
+        row.split('|')
+            .next()
+            .is_some_and(|names| has(names, program))
+    });
+    match pattern.contains('*') {
+        true => is_listed,
+        false => read(pattern).is_some(),
+    }
 }
 
 /// Whether a line is simple and names no file, so that nothing in any folder changes what it does.
@@ -210,7 +244,7 @@ fn operands_of(program: &str, arguments: &[String]) -> Option<Vec<Operand>> {
     while let Some(word) = rest.next() {
         if !word.starts_with('-') {
             words.push(word.as_str());
-        } else if !is_option(options, word) {
+        } else if !is_option(options, word) && !is_numbered(options, valued, word) {
             let (name, value) = match word.split_once('=') {
                 Some((name, value)) if name.starts_with("--") => (name, value),
                 _ => (word.as_str(), rest.next()?.as_str()),
@@ -234,9 +268,9 @@ fn operands_of(program: &str, arguments: &[String]) -> Option<Vec<Operand>> {
     let (_, files) = words.split_at(texts.min(words.len()));
     let is_fine = match takes {
         Takes::Nothing => words.is_empty(),
-        Takes::Names => words
-            .iter()
-            .all(|word| !word.contains('/') && !word.starts_with('.')),
+        Takes::Names => words.iter().all(|word| {
+            !word.contains(['/', '*', '?', '[']) && !word.starts_with('.') && !reaches_many(word)
+        }),
         Takes::Packages => words.iter().all(|word| is_package(word)),
         Takes::Urls => words
             .iter()
@@ -250,7 +284,32 @@ fn operands_of(program: &str, arguments: &[String]) -> Option<Vec<Operand>> {
         word: (*word).to_owned(),
         may_be_folder,
     });
-    (is_verb && is_fine).then(|| operands.collect())
+    let writes_vital = has(WRITERS, program) && files.iter().any(|word| is_vital(word));
+    (is_verb && is_fine && !writes_vital).then(|| operands.collect())
+}
+
+/// Whether a name stands for much of the board (systemd's slices and targets), or a program takes it for an option that
+/// may name a file (`dig +tls-ca=FILE`).
+fn reaches_many(name: &str) -> bool {
+    name.ends_with(".slice")
+        || name.ends_with(".target")
+        || name.starts_with('+') && name.contains('=')
+}
+
+/// Programs that write the files that they name.
+const WRITERS: &str = "cp mv rm touch tee chmod chown mkdir rmdir";
+
+/// Whether writing to a path does more than changing a file: devices, the kernel's own files, and the programs of the system.
+/// `/dev/null` is none, and `/sys` has what people set (a LED, a fan).
+fn is_vital(word: &str) -> bool {
+    const VITAL: [&str; 8] = ["dev", "proc", "bin", "sbin", "lib", "lib64", "usr", "boot"];
+    if !word.starts_with('/') {
+        return false;
+    }
+    let mut parts = word.split('/').filter(|part| !matches!(*part, "" | "."));
+    let first = parts.next();
+    first.is_none_or(|first| VITAL.contains(&first))
+        && !(first == Some("dev") && parts.eq(["null"]))
 }
 
 fn takes_of(name: &str) -> Takes {
@@ -281,6 +340,21 @@ fn is_option(options: &str, word: &str) -> bool {
         .all(|char| char != '0' && letters.contains(char));
     !written.is_empty() && (are_letters || is_number && letters.contains('0'))
         || has(options, word) && word.starts_with('-')
+}
+
+/// Whether a word is letters without a value, and then one with a number as its value: `-n20`, `-bn1`.
+fn is_numbered(options: &str, valued: &str, word: &str) -> bool {
+    let letters = word.trim_end_matches(|char: char| char.is_ascii_digit());
+    let Some((others, last)) = letters
+        .char_indices()
+        .next_back()
+        .map(|(at, last)| (&letters[..at], last))
+    else {
+        return false;
+    };
+    letters.len() < word.len()
+        && has(valued, &format!("-{last}"))
+        && (others == "-" || others.len() > 1 && is_option(options, others))
 }
 
 /// Whether apt reads a word as the name of a package, and no file.

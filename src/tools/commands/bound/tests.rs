@@ -5,7 +5,7 @@ use std::fs::File;
 use rustix::fs::{CWD, Mode};
 
 use super::*;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 /// A workspace with a script, and what lies outside of it.
 pub(super) struct Bench {
@@ -230,10 +230,90 @@ fn names_of_another_time_or_process_are_not_allowed_always() {
         "sh /proc/1/root/tmp/x.sh",
         "cat /proc/self/cwd/x",
         "sh /proc/7/fd/3/x",
+        "cat /proc/1/task/1/cwd/x",
+        "cat //proc/./1/exe",
     ] {
         assert!(bench.find(line).is_err(), "{line}");
     }
     assert!(bench.find("ls -l /proc/1/fd").is_ok());
+}
+
+/// Only while it runs in the foreground does a folder stay what it is.
+#[test]
+fn a_folder_of_the_model_is_noted_as_one_that_could_be_replaced() {
+    let bench = Bench::new();
+    for line in ["chmod 777 sub", "sleep 5; rmdir sub/deep", "ls sub"] {
+        assert!(bench.find(line).unwrap().has_folder, "{line}");
+    }
+    for line in ["df -h /", "ls /var/log", "cat x.sh"] {
+        assert!(!bench.find(line).unwrap().has_folder, "{line}");
+    }
+}
+
+/// `sudo` goes where this account does not.
+#[test]
+fn a_file_out_of_sight_is_not_one_that_does_not_exist() {
+    let look = || {
+        if rustix::process::getuid().is_root() {
+            // Of this thread alone, which ends.
+            rustix::thread::set_thread_uid(rustix::process::Uid::from_raw(65534)).unwrap();
+        }
+        let top = tempfile::tempdir().unwrap();
+        let locked = top.path().join("locked");
+        std::fs::create_dir(&locked).unwrap();
+        let set = |mode| std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(mode));
+        set(0o000).unwrap();
+        let place = Place {
+            folder: top.path(),
+            home: top.path(),
+            workspace: top.path(),
+            others: &[],
+            is_writable: &|_| false,
+        };
+        let find = |line| find(line, &place).unwrap().loads_unbound;
+        assert!(find("sudo cat locked/ws/notes"));
+        assert!(!find("sudo cat missing"));
+        set(0o700).unwrap();
+    };
+    std::thread::spawn(look).join().unwrap();
+}
+
+/// What stops the board, erases it, or takes a file by an option is confirmed each time.
+#[test]
+fn lines_that_reach_much_are_not_simple() {
+    for line in [
+        "lscpu -sva",
+        "systemctl stop system.slice",
+        "systemctl stop '*'",
+        "systemctl mask 'pea*'",
+        "systemctl start factory-reset.target",
+        "pkill peacrab",
+        "kill -INT 1",
+        "echo b > //proc/sysrq-trigger",
+        "echo b | tee /proc/./sysrq-trigger",
+        "cat x | tee /dev/mmcblk0 /dev/null",
+        "cp /dev/zero //dev/mmcblk0",
+        "echo x > /dev/./mmcblk0",
+        "mv /sbin/init /sbin/x",
+        "chmod 0 /bin/sh",
+        "dig +tls-ca=ca example.com",
+        "head -c1x y",
+        "journalctl -nx",
+    ] {
+        assert!(simple::read(line).is_none(), "{line}");
+    }
+    for line in [
+        "journalctl -n20 -u ssh",
+        "ping -c1 192.168.1.1",
+        "head -n1 /etc/os-release",
+        "top -bn1",
+        "vmstat -s",
+        "sensors",
+        "echo 1 > /sys/class/leds/ACT/brightness",
+        "cat /proc/cpuinfo > /dev/null",
+    ] {
+        assert!(simple::read(line).is_some(), "{line}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::store::state::approvals::StandingApproval;
 use crate::text::markup::{inline_code, inline_text};
 use crate::text::{ellipsize_chars, reveal};
 use crate::tools::Toolbox;
+use crate::tools::commands::bound;
 use crate::tools::commands::texts;
 
 /// Characters of a command and of a folder in a list of standing approvals.
@@ -56,6 +57,9 @@ pub fn parse_pattern(text: &str, language: Language) -> Result<String> {
             Fault::Open(program) => texts::pattern_open(language, &inline_code(&program)),
         })
     })?;
+    if !bound::can_be_simple(&pattern) {
+        return Err(Error::Usage(texts::pattern_not_simple(language).to_owned()));
+    }
     match find_any_risk(&pattern) {
         Some(risk) => {
             let why = texts::describe_risk(language, risk);

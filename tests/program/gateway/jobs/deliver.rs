@@ -113,6 +113,35 @@ fn a_job_of_the_terminal_goes_to_the_chat_that_was_printed_whoever_writes_until_
     assert!(!scene.texts_in(bob.chat()).join("").contains("s3same"));
 }
 
+/// Before an owner has written there is nobody whom it is for.
+#[test]
+fn the_result_of_a_job_without_a_chat_goes_to_no_user() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |_| panic!("no model is needed"))
+        .set("allowFrom", json!(["1001", "2002"]))
+        .set("roles", json!({"2002": "user"}));
+    fs::remove_file(scene.home.path().join("state/owner.json")).unwrap();
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let planned = [
+        job(&clock, "a", at(&clock, MINUTE), command("echo s3same")),
+        job(&clock, "b", at(&clock, MINUTE), reminder("s3same")),
+    ];
+    write(&scene.home, &planned);
+    let gateway = scene.start();
+    bob.says("/id");
+    scene.wait_in(bob.chat(), "2002");
+    clock.forward(MINUTE);
+    wait_until("both runs", || {
+        ["a", "b"]
+            .iter()
+            .all(|id| !runs(&scene.home, id).is_empty())
+    });
+    scene.ana.says("/cron");
+    scene.wait_for("No chat");
+    gateway.stop().ends_with(0);
+    assert!(!scene.texts_in(bob.chat()).join("").contains("s3same"));
+}
+
 #[test]
 fn only_the_last_results_are_kept_and_other_files_stay() {
     let clock = Turned::at(START);

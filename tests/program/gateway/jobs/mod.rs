@@ -34,7 +34,7 @@ pub fn scene(clock: &Turned, answer: impl Fn(&Request) -> Step + Send + Sync + '
     scene.home.turn(clock);
     let state = scene.home.path().join("state");
     fs::create_dir_all(&state).unwrap();
-    fs::write(state.join("recent.json"), r#""telegram:1001""#).unwrap();
+    fs::write(state.join("owner.json"), r#""telegram:1001""#).unwrap();
     scene
 }
 
