@@ -136,8 +136,8 @@ fn the_result_of_a_job_without_a_chat_goes_to_no_user() {
             .iter()
             .all(|id| !runs(&scene.home, id).is_empty())
     });
-    scene.ana.says("/cron");
-    scene.wait_for("No chat");
+    bob.says("/id again");
+    wait_until("another answer", || scene.texts_in(bob.chat()).len() == 2);
     gateway.stop().ends_with(0);
     assert!(!scene.texts_in(bob.chat()).join("").contains("s3same"));
 }
