@@ -17,11 +17,8 @@ fn clone_with(build: &str) -> Home {
     }
     executable::script(&clone.join("cross/build"), build);
     executable::script(&clone.join("scripts/release/key"), "echo the-public-key\n");
-    fs::copy(
-        format!("{SOURCES}/cross/boards"),
-        clone.join("cross/boards"),
-    )
-    .unwrap();
+    let boards = format!("{SOURCES}/cross/boards");
+    executable::copy(boards, &clone.join("cross/boards"));
     fs::write(
         clone.join("cross/targets"),
         "# …\nsmall small-linux 10\nlarge large-linux 10\n",

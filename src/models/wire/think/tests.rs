@@ -7,19 +7,19 @@ fn part(pieces: &[&str]) -> (String, String) {
 
 fn part_of(source: Source, pieces: &[&str]) -> (String, String) {
     let mut think = Think::new(source);
-    let mut text = String::new();
+    let (mut taken_back, mut text) = (String::new(), String::new());
     for piece in pieces {
         let more = think.push(piece);
         if std::mem::take(&mut think.was_reasoning) {
-            think.thoughts.insert_str(0, &std::mem::take(&mut text));
+            taken_back += &std::mem::take(&mut text);
         }
         text += &more;
     }
     let rest = think.finish();
     if think.was_reasoning {
-        think.thoughts.insert_str(0, &std::mem::take(&mut text));
+        taken_back += &std::mem::take(&mut text);
     }
-    (think.thoughts, text + &rest)
+    (taken_back + &think.thoughts, text + &rest)
 }
 
 #[test]
