@@ -1,6 +1,6 @@
 //! The first conversation in a new workspace: as long as its BOOTSTRAP.md is there, the model is asked to
 //! get to know its owner, in passing. The file goes when the model empties it, when a person has filled in
-//! USER.md beforehand, or after [`INTRODUCTION_TURNS`] turns.
+//! USER.md beforehand, or after `INTRODUCTION_TURNS` turns.
 
 use std::path::Path;
 

@@ -152,7 +152,7 @@ pub mod channels {
     pub const STACK_BYTES: usize = 512 * 1024;
     /// Time between two messages to one chat.
     pub const CHAT_INTERVAL: Duration = Duration::from_secs(1);
-    /// See [`TOTAL_MESSAGES`].
+    /// Span within which a channel takes so many messages to all chats (Telegram 30).
     pub const TOTAL_SPAN: Duration = Duration::from_secs(1);
     /// Bytes of a Telegram button's data.
     pub const BUTTON_DATA_BYTES: usize = 64;
@@ -211,7 +211,7 @@ pub mod gateway {
     pub const COMMANDS_WAITING_MAX: usize = 50;
     /// Bytes of a running command's output that are shown while it comes.
     pub const SHOWN_OUTPUT_BYTES: usize = 3 * 1024;
-    /// Wait before a failed write of a turn's step is tried again. Half of [`STOP_GRACE`], so that the end
+    /// Wait before a failed write of a turn's step is tried again. Half of the time that a stop waits for turns, so that the end
     /// of the gateway does not wait for it.
     pub const WRITE_RETRY: Duration = Duration::from_secs(5);
 }

@@ -95,8 +95,8 @@ pub struct Offers {
 /// Lists the models that a route's server offers: the newest first where the server says how old they
 /// are, in the server's order otherwise.
 ///
-/// The server has [`OFFERS_TIME`] for its answer, and `cancel` ends it at once. At most
-/// [`OFFERS_MAX`] names. The route's own model plays no part, so a [`Route::unsaved`] will do.
+/// The server has `OFFERS_TIME` for its answer, and `cancel` ends it at once. At most
+/// `OFFERS_MAX` names. The route's own model plays no part, so a [`Route::unsaved`] will do.
 pub fn list(tls: &Tls, route: &Route, cancel: &Cancel) -> Result<Offers, ListError> {
     if route.is_offline() {
         return Err(ListError::NotOffered {

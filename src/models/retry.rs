@@ -32,7 +32,7 @@ pub struct Failed {
 ///
 /// `jitter`, from 0 to 1, spreads the wait over its half to its whole, so that many clients that
 /// failed together do not come back together. What a server asks for is not shortened; when it asks
-/// for longer than [`LONGEST_WAIT`], waiting is no answer.
+/// for longer than `LONGEST_WAIT`, waiting is no answer.
 pub fn wait(failed: Failed, jitter: f64) -> Option<Duration> {
     let passes = matches!(
         failed.fault,

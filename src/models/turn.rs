@@ -115,7 +115,7 @@ impl<'a> Turn<'a> {
     }
 
     /// The window of the model that the next question goes to first, as a server of one's own tells it. It is asked
-    /// when that is not known yet, at most [`WINDOW_ASKS_MAX`] times, and no server in the cloud is.
+    /// when that is not known yet, at most `WINDOW_ASKS_MAX` times, and no server in the cloud is.
     pub fn window(&mut self) -> Option<Window> {
         let candidate = *self.order().first()?;
         let state = candidate.state();

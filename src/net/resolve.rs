@@ -47,7 +47,7 @@ pub fn is_local_name(host: &str) -> bool {
 }
 
 impl Dialer {
-    /// The addresses of a host, the likeliest first. At least one, and at most [`ADDRESSES`].
+    /// The addresses of a host, the likeliest first. At least one, and at most `ADDRESSES`.
     pub fn resolve(
         &self,
         host: &str,

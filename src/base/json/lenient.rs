@@ -10,7 +10,7 @@ use super::from_str_within;
 const SHAPES_MAX: usize = 16;
 
 /// Reads as [`from_str_within`] does. A number and a string stand for each other, and a member or an
-/// element of another wrong shape counts as missing, of which there may be [`SHAPES_MAX`]. The text is
+/// element of another wrong shape counts as missing, of which there may be `SHAPES_MAX`. The text is
 /// changed and read again: a second kind of reader would have every type's code in the program twice.
 pub fn lenient_from_str_within<T: DeserializeOwned>(text: &str, levels_max: usize) -> Result<T> {
     let mut read = from_str_within(text, levels_max);

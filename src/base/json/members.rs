@@ -18,7 +18,7 @@ const MEMBERS_MAX: usize = 256;
 pub struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'a> Members<'a> {
-    /// Reads an object; `None` when the text is none, or has more than [`MEMBERS_MAX`] members.
+    /// Reads an object; `None` when the text is none, or has more than `MEMBERS_MAX` members.
     pub fn read(text: &'a str) -> Option<Self> {
         envelope_from_str(text).ok()
     }

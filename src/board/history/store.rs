@@ -99,7 +99,7 @@ impl Store {
     }
 
     /// Takes a sample: the values of the built-in quantities, and others with their names, of which those
-    /// beyond [`OTHERS`] are left out.
+    /// beyond `OTHERS` are left out.
     pub fn add(&mut self, moment: Moment, built_in: &[f32], others: &[(String, f64)]) {
         let mut values: Values = [f32::NAN; COLUMNS];
         for (place, value) in values.iter_mut().zip(built_in) {

@@ -43,7 +43,7 @@ pub enum What {
         is_over: bool,
         /// The threshold.
         threshold: f64,
-        /// Where it is normal again; `None`: [`HYSTERESIS_PERCENT`] of the threshold back.
+        /// Where it is normal again; `None`: `HYSTERESIS_PERCENT` of the threshold back.
         back: Option<f64>,
     },
     /// Whether a service of systemd runs, such as `nginx`.

@@ -171,7 +171,7 @@ impl Api {
     }
 
     /// Messages of a channel after one with this id, oldest first; not more than
-    /// [`DISCORD_MISSED_MESSAGES`].
+    /// `DISCORD_MISSED_MESSAGES`.
     pub fn get_messages(&self, channel: &str, after: i64) -> Sent<Vec<Message>> {
         let path =
             format!("/channels/{channel}/messages?after={after}&limit={DISCORD_MISSED_MESSAGES}");

@@ -17,7 +17,7 @@ pub fn clean_name(name: &str) -> String {
 }
 
 /// A file name that is safe on every file system and in a header: one component, not hidden, without
-/// control and formatting characters, at most [`FILE_NAME_BYTES`] long with its extension kept. A name
+/// control and formatting characters, at most `FILE_NAME_BYTES` long with its extension kept. A name
 /// of which nothing is left becomes `file`.
 pub fn clean_file_name(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();

@@ -178,7 +178,7 @@ impl LastChat {
     }
 
     /// Notes that a chat is active. Returns whether that is to be [saved](LastChat::save) now: when it is another one
-    /// than before, and at most once a [`LAST_CHAT_INTERVAL`].
+    /// than before, and at most once a `LAST_CHAT_INTERVAL`.
     pub fn note(&self, chat: &Address) -> bool {
         let mut known = self.known.lock();
         if known.chat.as_ref() != Some(chat) {

@@ -347,7 +347,7 @@ impl TokenUsage {
     }
 
     /// Forces the counts to the disk, which is enough once per turn: without it, a kill may lose those
-    /// of the last [`USAGE_SAVE_INTERVAL`].
+    /// of the last `USAGE_SAVE_INTERVAL`.
     pub fn sync(&self) {
         let mut unsaved = self.unsaved.lock();
         if unsaved.since.is_some() {

@@ -14,13 +14,13 @@ const CSV_ROWS_MAX: usize = 5000;
 /// What is in a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// A curve for each column but the first, at most [`CURVES_MAX`].
+    /// A curve for each column but the first, at most `CURVES_MAX`.
     pub curves: Vec<Curve>,
     /// Whether the first column is a time, in seconds since 1970.
     pub is_timed: bool,
     /// The smallest and the largest of the first column.
     pub range: (f64, f64),
-    /// Rows that were left out, because there are more than [`CSV_ROWS_MAX`].
+    /// Rows that were left out, because there are more than `CSV_ROWS_MAX`.
     pub left_out: usize,
 }
 

@@ -54,7 +54,7 @@ pub struct Canvas {
 
 impl Canvas {
     /// A canvas of one colour. One that is too large is cut at the right and at the bottom
-    /// ([`PIXELS_MAX`]).
+    /// (`PIXELS_MAX`).
     pub fn new(width: u32, height: u32, background: Rgb) -> Self {
         let width = width.clamp(1, SIDE_MAX);
         let height = height.clamp(1, SIDE_MAX.min(PIXELS_MAX as u32 / width));

@@ -78,7 +78,7 @@ pub enum Across<'a> {
     Numbers,
 }
 
-/// A plot. At most [`CURVES_MAX`] curves are drawn.
+/// A plot. At most `CURVES_MAX` curves are drawn.
 #[derive(Clone, Debug)]
 pub struct Plot<'a> {
     /// The curves.

@@ -36,7 +36,7 @@ pub fn is_kept(name: &str) -> bool {
 /// Why a head cannot be used.
 #[derive(Debug, PartialEq)]
 pub enum HeadError {
-    /// It has more than [`HEAD_BYTES`], or too many of those are in fields that are kept.
+    /// It has more than `HEAD_BYTES`, or too many of those are in fields that are kept.
     TooLong,
     /// It is not HTTP: what is wrong.
     Invalid(&'static str),

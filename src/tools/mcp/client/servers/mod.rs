@@ -219,7 +219,7 @@ impl Servers {
         }
     }
 
-    /// Makes a call, and connects if need be, for which it waits at most [`TURN_TIME`].
+    /// Makes a call, and connects if need be, for which it waits at most `TURN_TIME`.
     pub fn call(
         &self,
         server: &str,
