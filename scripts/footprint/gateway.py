@@ -12,7 +12,7 @@ from program import strace, written_and_synced
 from table import KB, MB, count, kilobytes, megabytes, milliseconds, percent
 from turns import SYNCS_PER_TURN, WRITTEN_BESIDE, WRITTEN_TIMES
 
-IDLE_ANONYMOUS_BYTES = 0.90 * MB
+IDLE_ANONYMOUS_BYTES = 0.84 * MB
 # On a card that is cold: pages of the program's file are the rest. It is more at the next starts, which read what the first one
 # wrote.
 IDLE_RESIDENT_BYTES = 3.30 * MB
