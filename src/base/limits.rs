@@ -1,7 +1,7 @@
 //! The bounds that several rooms obey, or that protect the memory, the disk or the time of the whole, each with its unit and
 //! its reason.
 //!
-//! What bounds a single file stands in it, and what a folder shares in its `mod.rs`.
+//! The bound of a single file is a private constant of it; what a folder shares is in its `mod.rs`.
 
 /// Bounds of the cancellation token.
 pub mod cancel {

@@ -6,6 +6,7 @@ use super::scene::Scene;
 use crate::harness::gateway::Gateway;
 use crate::harness::model::{Request, Step, call, say};
 use crate::harness::program::Program;
+use crate::harness::wait_until;
 
 /// A model that runs what it is told after "run:", outside the sandbox.
 fn obeying(request: &Request) -> Step {
@@ -114,6 +115,28 @@ fn what_is_typed_into_a_running_command_is_asked_about_when_it_is_risky() {
     );
 }
 
+/// While it runs there, the agent could put a link in the place of the folder.
+#[test]
+fn a_folder_of_the_agent_is_not_handed_to_a_command_in_the_background() {
+    let scene = Scene::answering(|request| {
+        let last = request.messages().last().unwrap();
+        let arguments = json!({
+            "command": "sleep 1; chmod 777 sub", "escalate": true, "background": true, "reason": "r",
+        });
+        match last["role"].as_str() {
+            Some("tool") => say("done"),
+            _ => call("exec", arguments),
+        }
+    });
+    std::fs::create_dir(scene.home.workspace("sub")).unwrap();
+    let gateway = scene.start();
+    scene.ana.says("begin");
+    scene.wait_for("done");
+    gateway.stop().ends_with(0);
+    let told = scene.model.tool_results();
+    assert!(told[0].contains("run it in the foreground"), "{told:?}");
+}
+
 #[test]
 fn it_ends_with_its_time_and_with_a_restart() {
     let scene = Scene::answering(obeying);
@@ -140,6 +163,17 @@ fn it_ends_with_its_time_and_with_a_restart() {
 fn a_pattern_allows_what_matches_it_and_nothing_else() {
     let scene = Scene::answering(obeying);
     let gateway = scene.start();
+    for line in ["git pull", "unbuffer *", "lscpu -sva"] {
+        scene.ana.says(&format!("/approvals add {line}"));
+    }
+    wait_until("three refusals", || {
+        let texts = scene.texts();
+        texts
+            .iter()
+            .filter(|text| text.contains("would not be used"))
+            .count()
+            == 3
+    });
     scene.ana.says("/approvals add true *");
     scene.wait_for("as number 1: true *");
     scene.ana.says("run: true a");
