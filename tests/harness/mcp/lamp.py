@@ -118,6 +118,9 @@ def call(number, params):
         TOOLS.append("grown")
         send(method="notifications/tools/list_changed")
         result(number, "grown")
+    elif name == "restless":
+        OPTIONS["restless"] = arguments["path"]
+        result(number, "from now on")
     elif name == "progress":
         for step in range(1, 4):
             send(method="notifications/progress",
@@ -189,6 +192,12 @@ def main():
                 page["nextCursor"] = str(turns * len(TOOLS) + start + 2)
             if "ttl" in OPTIONS:
                 page["ttlMs"] = int(OPTIONS["ttl"])
+            if seen := OPTIONS.pop("restless", None):
+                # It grows while its list is on the way.
+                TOOLS.append("grown")
+                send(method="notifications/tools/list_changed")
+                while not os.path.exists(seen):
+                    time.sleep(0.01)
             send(id=number, result=page)
         elif method == "resources/list":
             send(id=number, result={"resources": [{"uri": "lamp://state", "name": "state"}]})

@@ -37,8 +37,10 @@ pub struct State {
     pub working: Option<(usize, Stopwatch)>,
     /// The last failure, unless a call has succeeded since.
     pub failure: Option<Failure>,
-    /// Whether it has said that its lists have changed since they were read.
-    pub has_changed: bool,
+    /// How often it was found to have said that its lists have changed.
+    pub changes: u64,
+    /// How many of these changes are in the lists that were read last.
+    pub changes_read: u64,
     /// How old its lists are; `None`: not looked up yet, or there are none.
     pub age: Option<Age>,
     /// The lists, where they cannot be stored.
@@ -122,9 +124,10 @@ impl State {
         }
     }
 
-    /// Notes what the server has said about its lists.
-    pub fn look_for_change(&mut self) {
-        self.has_changed |= self.up.as_ref().is_some_and(Up::take_change);
+    /// Whether the server has said that its lists have changed since they were read.
+    pub fn has_changed(&mut self) -> bool {
+        self.changes += u64::from(self.up.as_ref().is_some_and(Up::take_change));
+        self.changes > self.changes_read
     }
 
     /// Notes a failure.

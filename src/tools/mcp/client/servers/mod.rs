@@ -384,8 +384,7 @@ impl Inner {
             };
         };
         state.age.get_or_insert(stored.age());
-        state.look_for_change();
-        let has_changed = state.has_changed;
+        let has_changed = state.has_changed();
         drop(state);
         let mut listing = Self::filtered(entry, stored.listing(self.now()));
         if has_changed {
@@ -405,26 +404,30 @@ impl Inner {
     /// Whether the lists have to be read. The first look at them reads the file.
     fn is_due(&self, entry: &Entry) -> bool {
         let mut state = entry.state.lock();
-        state.look_for_change();
+        let has_changed = state.has_changed();
         let is_fresh = state.age.is_some_and(|age| age.is_fresh(self.now()));
         let needs_login = (state.failure.as_ref()).is_some_and(|failure| failure.needs_login);
-        (state.has_changed || !is_fresh) && state.wait().is_none() && !needs_login
+        (has_changed || !is_fresh) && state.wait().is_none() && !needs_login
     }
 
     fn refresh(&self, entry: &Arc<Entry>, is_urgent: bool, cancel: &Cancel) -> Result<Listing> {
         let has_url = !entry.server.url.is_empty();
         let mut is_second = entry.state.lock().live().is_none();
-        let read = loop {
+        let (read, changes) = loop {
             let up = self.connect(entry, is_urgent, cancel)?;
-            // What changes from now on is read the next time.
-            up.take_change();
+            // What changes from now on is read the next time, whoever hears of it first.
+            let changes = {
+                let mut state = entry.state.lock();
+                state.has_changed();
+                state.changes
+            };
             match read::all(&up.link, has_url, cancel) {
                 // It may have ended the session.
                 Err(Error::Status { .. }) if !is_second => {
                     entry.state.lock().forget(&up);
                     is_second = true;
                 }
-                read => break read,
+                read => break (read, changes),
             }
         };
         if let Err(error) = &read
@@ -440,7 +443,7 @@ impl Inner {
         };
         let mut state = entry.state.lock();
         (state.age, state.failure) = (Some(stored.age()), None);
-        state.has_changed = false;
+        state.changes_read = changes;
         state.kept = match saved {
             Ok(()) => None,
             Err(why) => {

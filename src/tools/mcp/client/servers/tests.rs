@@ -513,10 +513,30 @@ fn changed_tools_are_listed_again() {
         world.text("grow", json!({}));
         assert_eq!(world.servers.listing("lamp").state, ListState::Stale);
         world.servers.look_later();
-        until(|| world.servers.listing("lamp").tools.len() == before.len() + 1);
-        assert_eq!(world.servers.listing("lamp").state, ListState::Fresh);
+        until(|| world.servers.listing("lamp").state == ListState::Fresh);
+        let after = world.servers.listing("lamp").tools;
+        assert_eq!(after.len(), before.len() + 1);
         assert_eq!(world.started(), 1);
     }
+}
+
+#[test]
+fn a_change_while_the_lists_are_read_is_read_the_next_time() {
+    let world = World::new(lamp(&["legacy"]));
+    let before = world.servers.refresh("lamp", &Cancel::new()).unwrap().tools;
+    let seen = world.folder.path().join("seen");
+    world.text("restless", json!({"path": seen}));
+    std::thread::scope(|scope| {
+        let read = scope.spawn(|| world.servers.refresh("lamp", &Cancel::new()).unwrap());
+        // Someone else hears of it first.
+        until(|| world.servers.listing("lamp").state == ListState::Stale);
+        std::fs::write(&seen, "").unwrap();
+        read.join().unwrap();
+    });
+    assert_eq!(world.servers.listing("lamp").state, ListState::Stale);
+    world.servers.look_later();
+    until(|| world.servers.listing("lamp").state == ListState::Fresh);
+    assert_eq!(world.servers.listing("lamp").tools.len(), before.len() + 1);
 }
 
 #[test]
