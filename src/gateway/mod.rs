@@ -269,11 +269,12 @@ impl Gateway {
         self.deliveries.values().for_each(Delivery::wake);
     }
 
-    /// Writes in which chat an owner wrote last.
+    /// Writes in which chat an owner wrote last. Reminders may have waited for one.
     fn save_chats(&self) {
         if let Err(error) = self.parts.owner_chat.save() {
             tracing::warn!("failed to save the owner's chat: {error}");
         }
+        self.cron.look_soon();
     }
 
     /// Sends a text to a chat. When it cannot be stored, it is sent without being stored.

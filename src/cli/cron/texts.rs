@@ -99,7 +99,13 @@ pub fn destination(job: &Job, owner: Option<&Address>) -> String {
         (Some(chat), _) => chat.to_string(),
         (None, Some(owner)) => format!("{owner} (the private chat in which an owner wrote last)"),
         (None, None) => {
-            "the private chat in which an owner wrote last (none yet: --to names a chat)".to_owned()
+            let waits = match job.payload.kind {
+                PayloadKind::Reminder => "it waits until an owner writes; ",
+                _ => "",
+            };
+            format!(
+                "the private chat in which an owner wrote last (none yet: {waits}--to names a chat)"
+            )
         }
     };
     match job.payload.deliver {

@@ -40,18 +40,21 @@ pub struct Conditions<'a> {
 pub struct Room {
     /// By their chats.
     pub pending: BTreeMap<Address, usize>,
-    /// The chat of reminders that name none.
+    /// The chat of reminders that name none, which wait while there is none.
     pub default_chat: Option<Address>,
 }
 
 impl Room {
-    /// Takes room for a reminder; false if its chat has none left. A chat for which many messages wait
-    /// leaves room for the others.
+    fn chat_of(&self, job: &Job) -> Option<Address> {
+        job.payload.chat().or_else(|| self.default_chat.clone())
+    }
+
+    /// Takes room for a reminder; false if its chat has none left, or there is no chat yet. A chat for
+    /// which many messages wait leaves room for the others.
     fn take(&mut self, job: &Job) -> bool {
         let all: usize = self.pending.values().sum();
-        let Some(chat) = job.payload.chat().or_else(|| self.default_chat.clone()) else {
-            // Its run fails, and needs no room.
-            return true;
+        let Some(chat) = self.chat_of(job) else {
+            return false;
         };
         let waiting = self.pending.entry(chat).or_default();
         let most = if *waiting == 0 {
@@ -111,8 +114,10 @@ pub fn look<'a>(jobs: &'a [Job], now: &Conditions<'_>) -> Look<'a> {
         };
         if starts {
             look.start.push((job, run));
-        } else if is_reminder && now.room.is_some() {
-            look.waits_for_room = true;
+        } else if is_reminder {
+            // That an owner has written is a reason to look again.
+            let has_chat = |room: &Room| room.chat_of(job).is_some();
+            look.waits_for_room |= now.room.as_ref().is_some_and(has_chat);
         }
     }
     look

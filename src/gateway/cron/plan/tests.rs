@@ -136,6 +136,18 @@ fn reminders_wait_for_room_in_the_outbox() {
 }
 
 #[test]
+fn reminders_without_a_chat_wait_for_one() {
+    let jobs = [
+        job("a", PayloadKind::Reminder, DAY),
+        reminder_for("b", "2"),
+        job("c", PayloadKind::Command, DAY),
+    ];
+    let none = look_at(&jobs, DAY, |now| now.room = Some(Room::default()));
+    assert_eq!(started(&none), ["b", "c"]);
+    assert!(!none.waits_for_room);
+}
+
+#[test]
 fn reminders_wait_until_those_of_the_last_look_are_stored() {
     let jobs = [reminder_for("a", "1")];
     // The end of their runs is what starts the others.
