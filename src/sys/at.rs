@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path};
 
@@ -172,9 +172,12 @@ pub fn open_folder(folder: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(folder, name, flags, Mode::empty())?)
 }
 
-/// Forces the names in a folder to the disk, so that a new one is found after a power cut.
-pub fn sync_names(folder: impl AsFd) -> io::Result<()> {
-    super::file::sync_folder(open_folder(folder, OsStr::new("."))?.as_fd())
+/// Forces the names in a folder to the disk, so that a new one is found after a power cut. See [`settle_folder`](super::file::settle_folder).
+pub fn settle_names(folder: impl AsFd) {
+    match open_folder(folder, OsStr::new(".")) {
+        Ok(folder) => super::file::settle_folder(folder.as_fd()),
+        Err(error) => tracing::warn!("failed to open a folder to sync it: {error}"),
+    }
 }
 
 /// The folder above, as the file system has it now (`O_PATH`).
@@ -195,6 +198,35 @@ pub fn open_file(folder: impl AsFd, name: &OsStr, purpose: Use) -> io::Result<Fi
     // For what is made; the kernel takes the umask off.
     let mode = Mode::from_raw_mode(NEW_FILE);
     Ok(rustix::fs::openat(folder, name, purpose | guards, mode)?.into())
+}
+
+/// Makes a file in a folder that has no name, so that no one finds it (open(2), `O_TMPFILE`); `None` on a file system that
+/// cannot, such as FAT. It is gone when it is closed, unless it was [named](name_file).
+pub fn make_unnamed(folder: impl AsFd) -> io::Result<Option<File>> {
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::TMPFILE | OFlags::CLOEXEC;
+    match rustix::fs::openat(
+        folder,
+        OsStr::new("."),
+        flags,
+        Mode::from_raw_mode(NEW_FILE),
+    ) {
+        Ok(file) => Ok(Some(file.into())),
+        // Kernels and file systems that know nothing of it take it for a folder that is opened to be written.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Gives a file without a name one that is free in a folder (linkat(2), `AT_SYMLINK_FOLLOW`).
+pub fn name_file(file: &File, folder: impl AsFd, name: &OsStr) -> io::Result<()> {
+    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(rustix::fs::linkat(
+        CWD,
+        own,
+        folder,
+        name,
+        AtFlags::SYMLINK_FOLLOW,
+    )?)
 }
 
 /// The permissions that a new file gets under this process's umask, for those who have to set them

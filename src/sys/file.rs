@@ -31,7 +31,7 @@ pub fn reserve(file: &File, from: u64, bytes: u64) -> io::Result<()> {
 /// a temporary file beside it, fsync, rename, fsync of the folder (rename(2), fsync(2)).
 ///
 /// `name` is one component within `folder`. `mode` is what the file gets, whatever the umask. A full
-/// disk leaves the old file as it was and no temporary file behind.
+/// disk leaves the old file as it was and no temporary file behind. An error says that nothing has happened.
 pub fn write_atomic_at(
     folder: impl AsFd,
     name: &OsStr,
@@ -40,7 +40,8 @@ pub fn write_atomic_at(
 ) -> io::Result<()> {
     let folder = folder.as_fd();
     replace_at(folder, name, mode, true, |file| file.write_all(content))?;
-    sync_folder(folder)
+    settle_folder(folder);
+    Ok(())
 }
 
 /// Writes a file atomically, by its path. See [`write_atomic_at`].
@@ -230,6 +231,14 @@ pub fn sync_folder(folder: BorrowedFd<'_>) -> io::Result<()> {
         // Some network and FUSE file systems cannot do it for folders (fsync(2), EINVAL).
         Ok(()) | Err(rustix::io::Errno::INVAL) => Ok(()),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Forces a folder's entries to the disk behind a change of them that stays. A failure is logged and nothing else: what
+/// has happened must not be reported as not done.
+pub fn settle_folder(folder: BorrowedFd<'_>) {
+    if let Err(error) = sync_folder(folder) {
+        tracing::warn!("failed to sync a folder, so a power cut may undo its last change: {error}");
     }
 }
 

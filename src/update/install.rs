@@ -18,7 +18,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::limits::cancel::POLL;
-use crate::sys::file::{sync_folder, try_lock, unlock};
+use crate::sys::file::{settle_folder, try_lock, unlock};
 use std::time::Duration;
 
 /// How long a new program may take to print its version; an old board reads it from a slow card.
@@ -163,7 +163,8 @@ impl Installed {
         rustix::fs::renameat(&self.folder, from, &self.folder, to)?;
         // Two names of one file both stay (rename(2)): an update that was interrupted leaves such.
         let _ = rustix::fs::unlinkat(&self.folder, from, AtFlags::empty());
-        sync_folder(self.folder.as_fd())
+        settle_folder(self.folder.as_fd());
+        Ok(())
     }
 
     fn explain(&self, error: io::Error) -> Error {

@@ -364,3 +364,62 @@ fn a_file_of_two_gigabytes_neither_fills_the_memory_nor_the_conversation() {
     assert!(asked.contains("huge.bin"), "{asked}");
     assert!(asked.len() < 500_000, "{} bytes", asked.len());
 }
+
+#[test]
+fn a_change_that_is_said_to_have_failed_has_not_happened_whichever_call_fails() {
+    if !has_strace() {
+        return;
+    }
+    let skill = tempfile::tempdir().unwrap();
+    fs::write(
+        skill.path().join("SKILL.md"),
+        "---\nname: lamp\ndescription: A lamp\n---\nOn.\n",
+    )
+    .unwrap();
+    let folder = skill.path().to_str().unwrap();
+    let changes: [(&[&str], &str, &str); 3] = [
+        (
+            &["config", "set", "agents.defaults.temperature", "0.3"],
+            "config.json",
+            "0.3",
+        ),
+        (
+            &["cron", "add", "every day at 8", "bread", "--remind"],
+            "cron/jobs.json",
+            "bread",
+        ),
+        (
+            &["skills", "install", folder, "--yes"],
+            "workspace/skills/lamp/SKILL.md",
+            "On.",
+        ),
+    ];
+    for (change, file, content) in changes {
+        for calls in ["fsync,fdatasync", "/^rename", "/^unlink", "/^fchmod"] {
+            for number in 1.. {
+                let home = Home::new();
+                let trace = home.path().join("trace");
+                let output = Program::of("strace", &home)
+                    .args(["-f", "-e", &format!("trace={calls}"), "-e"])
+                    .arg(format!("inject={calls}:error=EIO:when={number}"))
+                    .arg("-o")
+                    .arg(&trace)
+                    .arg(PEACRAB)
+                    .args(change)
+                    .run();
+                let injected = fs::read_to_string(trace).unwrap();
+                let found = fs::read_to_string(home.path().join(file));
+                let has_happened = found.is_ok_and(|text| text.contains(content));
+                assert_eq!(
+                    output.code == Some(0),
+                    has_happened,
+                    "{change:?}: {injected}{}",
+                    output.stderr
+                );
+                if !injected.contains("INJECTED") {
+                    break;
+                }
+            }
+        }
+    }
+}

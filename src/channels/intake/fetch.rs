@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::{Shared, store};
+use super::Shared;
+use super::store::Receiving;
 use crate::base::bus::{Event, Heartbeat};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
@@ -21,6 +22,7 @@ use crate::base::sync::{Condvar, Mutex, MutexGuard};
 use crate::channels::kit::adapter::{Connection, Failure};
 use crate::channels::kit::names;
 use crate::channels::kit::stream::backoff::{doubled, with_jitter};
+use crate::sandbox::confine::Change;
 use crate::sandbox::files::Workspace;
 use crate::sys::memory;
 
@@ -223,15 +225,18 @@ fn fetch_file(
             connection.insert(new.map_err(Failure::Local)?)
         }
     };
-    let created = store::create(workspace, &file.name, parts.clock.now());
-    let (path, mut to) = created.map_err(Failure::Local)?;
-    let stored = connection.fetch(&file.id, &mut to, limit).and_then(|()| {
-        let size = to.sync_all().and_then(|()| to.metadata());
-        size.map(|status| status.len())
-            .map_err(|error| Failure::Local(Error::io("write", &path)(error)))
+    let begun = Receiving::begin(workspace, &file.name, parts.clock.now());
+    let mut to = begun.map_err(Failure::Local)?;
+    let fetched = connection.fetch(&file.id, &mut to.file, limit);
+    let stored = fetched.and_then(|()| {
+        let size = to.file.sync_all().and_then(|()| to.file.metadata());
+        let size = size.map_err(|error| Failure::Local(Error::io("write", &file.name)(error)))?;
+        Ok((size.len(), still(shared, heartbeat)?))
     });
     match stored {
-        Ok(bytes) => {
+        Ok((bytes, _change)) => {
+            let path = to.finish(workspace, &file.name, parts.clock.now());
+            let path = path.map_err(Failure::Local)?;
             shared
                 .store
                 .stored(bytes, workspace, &parts.inbox, &parts.clock);
@@ -241,8 +246,23 @@ fn fetch_file(
             })
         }
         Err(failure) => {
-            remove(workspace, &path);
+            if let Err(error) = to.discard(workspace) {
+                tracing::debug!("failed to remove a file that is not needed: {error}");
+            }
             Err(failure)
+        }
+    }
+}
+
+/// Waits, however long that takes, until no command outside the sandbox runs that reads what is there: nothing is put
+/// beside it meanwhile.
+fn still(shared: &Shared, heartbeat: &Heartbeat) -> Result<Change, Failure> {
+    loop {
+        heartbeat.beat(IDLE + 2 * PATIENCE);
+        match shared.parts.hold.change() {
+            Ok(change) => return Ok(change),
+            Err(_) if shared.parts.cancel.is_cancelled() => return Err(Failure::Stopped),
+            Err(_) => {}
         }
     }
 }

@@ -32,6 +32,7 @@ use crate::channels::kit::choices::{Choices, Chosen};
 use crate::channels::kit::health::Health;
 use crate::channels::kit::sink::{Incoming, Sink};
 use crate::channels::kit::texts::{no_access, only_owners, unknown_button};
+use crate::sandbox::confine::Hold;
 use crate::sandbox::files::Workspace;
 use crate::store::inbox::Inbox;
 use crate::store::outbox::Outbox;
@@ -69,6 +70,8 @@ pub struct IntakeParts {
     pub workspace_for: WorkspaceFor,
     /// The languages of the chats.
     pub languages: Arc<Languages>,
+    /// Keeps received files from being put beside what a command outside the sandbox reads.
+    pub hold: Arc<Hold>,
     /// Bytes of received files that are kept; `None` for no bound. See `storage.inboxMaxMb`.
     pub files_max_bytes: Option<u64>,
     /// The queue into the gateway.

@@ -125,8 +125,61 @@ pub fn create(
     name: &str,
     now: DateTime<FixedOffset>,
 ) -> Result<(String, File)> {
-    // Its folder may be a link that a command has made.
-    let workspace = workspace.keeping_prompt();
+    make(name, now, |path| workspace.keeping_prompt().create(path))
+}
+
+/// A file that is being received. Where the file system can, it has no name until all of it is there: a kill leaves
+/// nothing of it, and what a command reads in its folder does not grow meanwhile.
+pub(super) struct Receiving {
+    /// The file, open to be written.
+    pub file: File,
+    path: Option<String>,
+}
+
+impl Receiving {
+    /// Begins a file of this name.
+    pub fn begin(workspace: &Workspace, name: &str, now: DateTime<FixedOffset>) -> Result<Self> {
+        let unnamed = workspace
+            .keeping_prompt()
+            .create_unnamed(Path::new(FOLDER))?;
+        match unnamed {
+            Some(file) => Ok(Self { file, path: None }),
+            None => create(workspace, name, now).map(|(path, file)| Self {
+                file,
+                path: Some(path),
+            }),
+        }
+    }
+
+    /// All of it is there. Returns its path within the workspace.
+    pub fn finish(
+        self,
+        workspace: &Workspace,
+        name: &str,
+        now: DateTime<FixedOffset>,
+    ) -> Result<String> {
+        match self.path {
+            Some(path) => Ok(path),
+            None => {
+                let name_it = |path: &Path| workspace.keeping_prompt().name(&self.file, path);
+                make(name, now, name_it).map(|(path, ())| path)
+            }
+        }
+    }
+
+    /// Nothing of it is to stay. It may have a name already.
+    pub fn discard(self, workspace: &Workspace) -> Result<()> {
+        let path = self.path.as_ref();
+        path.map_or(Ok(()), |path| workspace.remove(Path::new(path)))
+    }
+}
+
+/// Finds a name that is free by making something of that name.
+fn make<T>(
+    name: &str,
+    now: DateTime<FixedOffset>,
+    make: impl Fn(&Path) -> Result<T>,
+) -> Result<(String, T)> {
     let date = now.format("%Y%m%d-%H%M%S");
     let name = names::clean_file_name(name);
     let mut number = 1;
@@ -135,7 +188,7 @@ pub fn create(
             1 => format!("{FOLDER}/{date}-{name}"),
             _ => format!("{FOLDER}/{date}-{number}-{name}"),
         };
-        match workspace.create(Path::new(&path)) {
+        match make(Path::new(&path)) {
             Err(Error::Io { source, .. })
                 if source.kind() == io::ErrorKind::AlreadyExists && number < FILE_NUMBERS =>
             {

@@ -16,6 +16,7 @@ use crate::channels::intake::{Intake, IntakeParts};
 use crate::channels::kit::choices::Choices;
 use crate::gateway::board::own_menu;
 use crate::gateway::{Gateway, Parts, commands};
+use crate::sandbox::confine::Hold;
 
 pub(super) fn deliveries(
     parts: &Parts,
@@ -82,6 +83,7 @@ pub(super) fn start_receiving(
             languages: Arc::clone(&parts.languages),
             health: delivery.health(),
             pair_command: parts.pair_command.clone(),
+            hold: Hold::of_process(),
             files_max_bytes: parts.files_max_bytes,
             events: gateway.events.clone(),
             clock: Clock::System,

@@ -39,7 +39,8 @@ impl Workspace {
                 &target.name,
                 exchanges,
             )?;
-            Ok(at::sync_names(&target.folder)?)
+            at::settle_names(&target.folder);
+            Ok(())
         })
     }
 
@@ -64,7 +65,8 @@ impl Workspace {
             } else {
                 at::remove_file(&folder, name)?;
             }
-            Ok(at::sync_names(&folder)?)
+            at::settle_names(&folder);
+            Ok(())
         })
     }
 

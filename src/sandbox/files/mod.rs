@@ -196,7 +196,7 @@ impl Workspace {
                 return Err(error.into());
             }
             if is_new {
-                at::sync_names(&spot.folder)?;
+                at::settle_names(&spot.folder);
             }
             Ok(())
         })
@@ -207,6 +207,26 @@ impl Workspace {
         self.access("make", path, |root, rest| {
             let spot = self.locate_or_make(root, rest, &self.marks(Intent::Write)?)?;
             Ok(at::open_file(&spot.folder, &spot.name, Use::Create)?)
+        })
+    }
+
+    /// Makes a new file for a folder, which is made too, and gives it no name: no one finds it, and it is gone when it is
+    /// closed. `None` where the file system cannot.
+    pub fn create_unnamed(&self, folder: &Path) -> Result<Option<File>> {
+        let path = folder.join("new");
+        self.access("make", &path, |root, rest| {
+            let spot = self.locate_or_make(root, rest, &self.marks(Intent::Write)?)?;
+            Ok(at::make_unnamed(at::open_folder(&spot.folder, itself())?)?)
+        })
+    }
+
+    /// Gives such a file a name where there is none.
+    pub fn name(&self, file: &File, path: &Path) -> Result<()> {
+        self.access("make", path, |root, rest| {
+            let spot = self.locate_or_make(root, rest, &self.marks(Intent::Write)?)?;
+            at::name_file(file, &spot.folder, &spot.name)?;
+            at::settle_names(&spot.folder);
+            Ok(())
         })
     }
 
@@ -241,7 +261,7 @@ impl Workspace {
                 Err(error) if error.kind() == io::ErrorKind::CrossesDevices => Ok(true),
                 renamed => {
                     renamed?;
-                    at::sync_names(&spot.folder)?;
+                    at::settle_names(&spot.folder);
                     Ok(false)
                 }
             }
@@ -389,7 +409,7 @@ impl Workspace {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     let spot = self.locate(root, &reached, Intent::Write, marks)?;
                     at::make_folder(&spot.folder, &spot.name)?;
-                    at::sync_names(&spot.folder)?;
+                    at::settle_names(&spot.folder);
                 }
                 opened => drop(opened?),
             }

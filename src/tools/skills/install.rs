@@ -40,8 +40,10 @@ impl Skills<'_> {
             .write(package, &staged)
             .and_then(|()| self.workspace.move_folder(&staged, OsStr::new(name)));
         // What is there now is the skill that was replaced, or half of the new one.
-        let discarded = self.discard(&staged);
-        written.and(discarded)
+        if let Err(error) = self.discard(&staged) {
+            tracing::warn!("failed to remove what was left of an installation: {error}");
+        }
+        written
     }
 
     fn write(&self, package: &Package, staged: &Path) -> Result<()> {

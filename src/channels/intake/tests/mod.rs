@@ -50,6 +50,32 @@ fn a_batch_arrives_in_its_order_and_files_are_fetched_afterwards() {
 }
 
 #[test]
+fn a_file_is_put_beside_nothing_while_a_command_outside_the_sandbox_reads_what_is_there() {
+    let mut scene = Scene::new();
+    let gate = Arc::new(Gate::default());
+    scene.channel.says("a", Outcome::Waits(Arc::clone(&gate)));
+    scene.take(vec![message(1, "1", "look", &["a"])]);
+    drop(scene.arrived());
+    let watch = Stopwatch::start();
+    while scene.channel.asked.lock().unwrap().is_empty() {
+        assert!(watch.elapsed() < PATIENCE, "nothing is asked for");
+        std::thread::yield_now();
+    }
+    assert!(scene.files().is_empty(), "half of it is not there");
+    let held = scene.hold.hold(&Cancel::new());
+    assert!(held.is_some(), "a file on its way does not hold up a command");
+    gate.open();
+    let watch = Stopwatch::start();
+    while watch.elapsed() < Duration::from_millis(500) {
+        assert!(scene.files().is_empty() && scene.has_no_event());
+        std::thread::yield_now();
+    }
+    drop(held);
+    assert_eq!(scene.fetched().attachments.len(), 1);
+    assert_eq!(scene.files().len(), 1);
+}
+
+#[test]
 fn what_comes_twice_arrives_once() {
     let mut scene = Scene::new();
     scene.take(vec![message(1, "1", "hello", &[])]);

@@ -20,6 +20,7 @@ use crate::channels::kit::adapter::{
 use crate::channels::kit::choices::Choices;
 use crate::channels::kit::sink::SharedSink;
 use crate::config::schema::Tools;
+use crate::sandbox::confine::Hold;
 use crate::sandbox::files::Places;
 use crate::sys::beneath::Resolver;
 
@@ -202,6 +203,8 @@ pub struct Scene {
     pub secrets: Arc<Mutex<Vec<Envelope>>>,
     /// What was offered, where there are no buttons.
     pub choices: Option<Arc<Choices>>,
+    /// Holds commands and received files apart.
+    pub hold: Arc<Hold>,
     pub intake: Intake,
     pub events: Receiver<Event>,
 }
@@ -246,6 +249,7 @@ impl Scene {
         let takes = Arc::clone(&secrets);
         let choices = (!channel.capabilities.buttons)
             .then(|| Arc::new(Choices::new(&home.join("state"), name)));
+        let hold = Arc::new(Hold::default());
         let intake = Intake::new(IntakeParts {
             channel: name,
             inbox: Arc::clone(&inbox),
@@ -264,6 +268,7 @@ impl Scene {
             health: Default::default(),
             pair_command: "peacrab channels pair".to_owned(),
             languages: Arc::new(Languages::new(&home.join("state"))),
+            hold: Arc::clone(&hold),
             files_max_bytes: None,
             events: sender,
             clock,
@@ -295,6 +300,7 @@ impl Scene {
             reached,
             secrets,
             choices,
+            hold,
             intake,
             events,
         }
