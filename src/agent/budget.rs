@@ -85,9 +85,10 @@ impl Agent {
         let configured = self.settings.max_tokens;
         let is_told = self.settings.context_window_tokens.is_none()
             && self.learned.told_window(model).is_some();
-        match is_told || self.is_small(model) {
-            true => configured.min(self.window_of(model) / REPLY_SHARE),
-            false => configured,
+        if is_told || self.is_small(model) {
+            configured.min(self.window_of(model) / REPLY_SHARE)
+        } else {
+            configured
         }
     }
 

@@ -36,12 +36,13 @@ impl Agent {
         let Some(text) = self.introduction_file(FILE) else {
             return;
         };
-        let result = match text.trim().is_empty() || !self.needs_introduction() {
-            true => self.end_introduction(),
-            false => match self.first_turns.count() {
+        let result = if text.trim().is_empty() || !self.needs_introduction() {
+            self.end_introduction()
+        } else {
+            match self.first_turns.count() {
                 Ok(turns) if turns > INTRODUCTION_TURNS => self.end_introduction(),
                 result => result.map(drop),
-            },
+            }
         };
         if let Err(error) = result {
             tracing::debug!("failed to keep track of the first conversation: {error}");

@@ -104,9 +104,10 @@ impl<'a> Run<'a> {
         if role == Role::User && message.is_some_and(|message| message.sender().is_some()) {
             facts.push_str(texts::FACT_USER);
         }
-        let (without, steps_max, tokens_max): (&[&str], _, _) = match is_subagent {
-            true => (&NOT_FOR_SUBAGENTS, subagent::STEPS, subagent::TOKENS),
-            false => (&[], u32::MAX, u64::MAX),
+        let (without, steps_max, tokens_max): (&[&str], _, _) = if is_subagent {
+            (&NOT_FOR_SUBAGENTS, subagent::STEPS, subagent::TOKENS)
+        } else {
+            (&[], u32::MAX, u64::MAX)
         };
         specs.retain(|spec| has_tool(role, &spec.name) && !without.contains(&&*spec.name));
         agent.fit_tools(&model_name, &mut specs);
@@ -180,9 +181,10 @@ impl<'a> Run<'a> {
                 limit: MESSAGE_BYTES,
             });
         }
-        let outcome = match self.host.was_asking() {
-            true => NOT_ALLOWED_YET,
-            false => UNKNOWN_OUTCOME,
+        let outcome = if self.host.was_asking() {
+            NOT_ALLOWED_YET
+        } else {
+            UNKNOWN_OUTCOME
         };
         for call in self.session.unanswered() {
             self.append_result(&call, ToolResult::failed(outcome))?;

@@ -21,18 +21,20 @@ impl Language {
     /// [BCP 47]: https://www.rfc-editor.org/info/bcp47
     pub fn from_tag(tag: &str) -> Self {
         let primary = tag.split(['-', '_']).next().unwrap_or_default();
-        match primary.eq_ignore_ascii_case("zh") {
-            true => Self::Chinese,
-            false => Self::English,
+        if primary.eq_ignore_ascii_case("zh") {
+            Self::Chinese
+        } else {
+            Self::English
         }
     }
 
     /// The language of a text: Chinese where it has a Chinese character.
     pub fn of_text(text: &str) -> Self {
         let is_chinese = |char: char| ('\u{3400}'..='\u{9fff}').contains(&char);
-        match text.contains(is_chinese) {
-            true => Self::Chinese,
-            false => Self::English,
+        if text.contains(is_chinese) {
+            Self::Chinese
+        } else {
+            Self::English
         }
     }
 

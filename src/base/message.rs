@@ -16,9 +16,10 @@ pub struct SessionKey(String);
 impl SessionKey {
     /// Reads `channel:name`; a name alone is a conversation of the command line.
     pub fn parse(key: &str) -> Self {
-        match key.contains(':') {
-            true => Self(key.to_owned()),
-            false => Self(format!("cli:{key}")),
+        if key.contains(':') {
+            Self(key.to_owned())
+        } else {
+            Self(format!("cli:{key}"))
         }
     }
 
@@ -30,9 +31,10 @@ impl SessionKey {
     /// The key under which standing approvals are kept: single questions on the command line share those
     /// of its default conversation.
     pub fn approval_scope(key: &str) -> &str {
-        match key.starts_with(QUESTIONS) {
-            true => "cli:default",
-            false => key,
+        if key.starts_with(QUESTIONS) {
+            "cli:default"
+        } else {
+            key
         }
     }
 
@@ -409,9 +411,10 @@ impl Envelope {
 
     /// The text as it was typed, for programs and forms.
     pub fn typed_text(&self) -> &str {
-        match self.unmarked.is_empty() {
-            true => &self.text,
-            false => &self.unmarked,
+        if self.unmarked.is_empty() {
+            &self.text
+        } else {
+            &self.unmarked
         }
     }
 

@@ -55,15 +55,17 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         let gap = if index == 0 { "" } else { "\n" };
         let mut serves = bindings;
         if is_default {
-            let rest = match agents.bindings.is_empty() {
-                true => "everything",
-                false => "everything else",
+            let rest = if agents.bindings.is_empty() {
+                "everything"
+            } else {
+                "everything else"
             };
             serves.push(rest.to_owned());
         }
-        let serves = match serves.is_empty() {
-            true => "nothing (no binding)".to_owned(),
-            false => serves.join("; "),
+        let serves = if serves.is_empty() {
+            "nothing (no binding)".to_owned()
+        } else {
+            serves.join("; ")
         };
         print::out(&format!(
             "{gap}{}\n  model      {}\n  workspace  {}\n  answers    {}\n  sessions   {}\n",

@@ -70,12 +70,12 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         Action::Show => show(&memory, &workspace)?,
         Action::Search { words, days, json } => {
             // The shell has taken the quotes off a phrase.
-            let quote = |word: &String| match word.contains(' ')
-                && !word.contains('"')
-                && words.len() > 1
-            {
-                true => format!("\"{word}\""),
-                false => word.clone(),
+            let quote = |word: &String| {
+                if word.contains(' ') && !word.contains('"') && words.len() > 1 {
+                    format!("\"{word}\"")
+                } else {
+                    word.clone()
+                }
             };
             let words: Vec<String> = words.iter().map(quote).collect();
             let query = Query::parse(&words.join(" "), *days, clock.now().date_naive())?;
@@ -148,22 +148,21 @@ fn list_versions(memory: &Memory<'_>, json: bool) -> Result<()> {
     for version in &versions {
         let before = memory.version(version.number)?;
         let (added, removed) = changed_lines(&before, &after);
-        match json {
-            true => text.push_str(&version_as_json(version, added, removed)),
-            false => {
-                let _ = writeln!(
-                    text,
-                    "{:>4}  {}  {:>8}  then +{added} −{removed} {}",
-                    version.number,
-                    local(version.replaced),
-                    size(version.bytes),
-                    if added + removed == 1 {
-                        "line"
-                    } else {
-                        "lines"
-                    }
-                );
-            }
+        if json {
+            text.push_str(&version_as_json(version, added, removed))
+        } else {
+            let _ = writeln!(
+                text,
+                "{:>4}  {}  {:>8}  then +{added} −{removed} {}",
+                version.number,
+                local(version.replaced),
+                size(version.bytes),
+                if added + removed == 1 {
+                    "line"
+                } else {
+                    "lines"
+                }
+            );
         }
         after = before;
     }

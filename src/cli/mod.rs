@@ -310,9 +310,12 @@ fn report_usage(error: &clap::Error) -> Exit {
         _ => {
             // The argument in the error may be an API key.
             let words = text.split_inclusive([' ', '\'', '\n', '=']);
-            let safe = words.map(|word| match looks_secret(word) && !word.contains('/') {
-                true => "[hidden] ",
-                false => word,
+            let safe = words.map(|word| {
+                if looks_secret(word) && !word.contains('/') {
+                    "[hidden] "
+                } else {
+                    word
+                }
             });
             let safe: String = safe.collect();
             print::complain(safe.trim_start_matches("error: ").trim_end());

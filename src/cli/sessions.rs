@@ -163,9 +163,12 @@ fn list(folder: &Path, json: bool) -> Result<()> {
     if summaries.is_empty() && !json {
         return print::line(texts::NO_SESSIONS);
     }
-    let lines = summaries.iter().map(|summary| match json {
-        true => as_json(summary, None),
-        false => row(summary, widest(&summaries)),
+    let lines = summaries.iter().map(|summary| {
+        if json {
+            as_json(summary, None)
+        } else {
+            row(summary, widest(&summaries))
+        }
     });
     print::out(&lines.collect::<String>())
 }
@@ -180,15 +183,17 @@ fn list_by_agent(home: &Home, agents: impl Iterator<Item = String>, json: bool) 
             let _ = writeln!(text, "{gap}{}", print::bold(&agent));
         }
         for summary in &summaries {
-            text += &match json {
-                true => as_json(summary, Some(&agent)),
-                false => row(summary, widest(&summaries)),
+            text += &if json {
+                as_json(summary, Some(&agent))
+            } else {
+                row(summary, widest(&summaries))
             };
         }
     }
-    match text.is_empty() && !json {
-        true => print::line(texts::NO_SESSIONS),
-        false => print::out(&text),
+    if text.is_empty() && !json {
+        print::line(texts::NO_SESSIONS)
+    } else {
+        print::out(&text)
     }
 }
 
@@ -281,9 +286,10 @@ fn format_entry(entry: &Entry, full: bool) -> String {
     if is_runtime {
         return format!("{}\n", print::dim(&format!("{head}\n{}", text.trim_end())));
     }
-    let stopped = match was_stopped {
-        true => format!("{}\n", print::dim(texts::WAS_STOPPED)),
-        false => String::new(),
+    let stopped = if was_stopped {
+        format!("{}\n", print::dim(texts::WAS_STOPPED))
+    } else {
+        String::new()
     };
     format!("{}\n{text}{stopped}", print::bold(&head))
 }

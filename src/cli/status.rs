@@ -40,9 +40,10 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     };
     let mut status = Status::collect(context, &loaded)?;
     status.config_error = error.map(|error| error.to_string());
-    match arguments.json {
-        true => print::json(&status.to_json().to_string()),
-        false => print::out(&status.format()),
+    if arguments.json {
+        print::json(&status.to_json().to_string())
+    } else {
+        print::out(&status.format())
     }?;
     Ok(Exit::Done)
 }
@@ -202,9 +203,10 @@ impl Status {
 
 /// A path, and whether it exists.
 fn format_path(path: &Path) -> String {
-    let note = match path.exists() {
-        true => "",
-        false => " (does not exist; run `peacrab onboard`)",
+    let note = if path.exists() {
+        ""
+    } else {
+        " (does not exist; run `peacrab onboard`)"
     };
     format!("{}{note}", path.display())
 }

@@ -39,9 +39,10 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         |day: &Day| !by_model(std::slice::from_ref(day), today, 0, arguments.days).is_empty();
     let days: Vec<Day> = days.into_iter().filter(is_within).collect();
     let models = by_model(&days, today, 0, arguments.days);
-    match arguments.json {
-        true => print::json(&format_json(&days, &models).to_string()),
-        false => print::paragraph(format(&days, &models, arguments.days).trim_end()),
+    if arguments.json {
+        print::json(&format_json(&days, &models).to_string())
+    } else {
+        print::paragraph(format(&days, &models, arguments.days).trim_end())
     }?;
     Ok(Exit::Done)
 }

@@ -145,9 +145,10 @@ fn describe_text_or(value: &Value) -> String {
     let Some(text) = value.as_str().filter(|text| text.len() >= SECRET_BYTES) else {
         return describe_value(value);
     };
-    match text.contains('@') || text.split(['/', '.', ':']).any(looks_secret) {
-        true => "this string".to_owned(),
-        false => Value::from(&*ellipsize_chars(text, limits::EXCERPT_CHARS)).to_string(),
+    if text.contains('@') || text.split(['/', '.', ':']).any(looks_secret) {
+        "this string".to_owned()
+    } else {
+        Value::from(&*ellipsize_chars(text, limits::EXCERPT_CHARS)).to_string()
     }
 }
 
@@ -168,9 +169,10 @@ const HIDDEN: &str = "[hidden]";
 pub fn looks_secret(name: &str) -> bool {
     let is_mixed = name.contains(|char: char| char.is_ascii_digit())
         && name.contains(|char: char| char.is_alphabetic());
-    let least = match is_mixed {
-        true => SECRET_NAME_BYTES,
-        false => 2 * SECRET_NAME_BYTES,
+    let least = if is_mixed {
+        SECRET_NAME_BYTES
+    } else {
+        2 * SECRET_NAME_BYTES
     };
     name.len() >= least
 }
@@ -237,15 +239,16 @@ pub fn weaknesses(config: &Config, at: &Installation) -> Vec<String> {
     weak_connections(config, &mut add);
     for (path, mode) in &at.open {
         let shown = path.display();
-        match *path == at.home {
-            true => add(
+        if *path == at.home {
+            add(
                 format!("{shown} is open to other users (mode {mode:03o})"),
                 "they can read conversations and keys. Run chmod 700 on it",
-            ),
-            false => add(
+            )
+        } else {
+            add(
                 format!("{shown} can be changed by all users (mode {mode:03o})"),
                 "they can replace the home folder. Run chmod o-w on it",
-            ),
+            )
         }
     }
     if at.is_root {

@@ -213,9 +213,10 @@ fn in_path(name: &str, environment: &Environment) -> Option<PathBuf> {
 pub fn quote_for_shell(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |char: char| char.is_alphanumeric() || "/._-+@,:".contains(char);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', "'\\''")),
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 

@@ -162,9 +162,12 @@ pub fn upper_snake(name: &str) -> String {
 /// A name that the user chose, as it is written in a variable: `my-host` as `MY_HOST`.
 pub fn upper_name(name: &str) -> String {
     name.chars()
-        .map(|char| match char.is_ascii_alphanumeric() {
-            true => char.to_ascii_uppercase(),
-            false => '_',
+        .map(|char| {
+            if char.is_ascii_alphanumeric() {
+                char.to_ascii_uppercase()
+            } else {
+                '_'
+            }
         })
         .collect()
 }

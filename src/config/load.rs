@@ -181,10 +181,7 @@ fn read(file: &Path) -> Result<Option<String>> {
 
 /// An empty file is an empty object.
 fn or_empty_object(text: &str) -> &str {
-    match text.trim().is_empty() {
-        true => "{}\n",
-        false => text,
-    }
+    if text.trim().is_empty() { "{}\n" } else { text }
 }
 
 /// A change of one setting: its row in the table, its path, and its new value.

@@ -339,9 +339,10 @@ impl<'a> Settings<'a> {
     }
 
     fn complain(&mut self, stops: bool, names: &[String], place: &str, what: &str) {
-        match stops {
-            true => self.guarded(names, place, what),
-            false => self.ignore(place, what),
+        if stops {
+            self.guarded(names, place, what)
+        } else {
+            self.ignore(place, what)
         }
     }
 
@@ -361,9 +362,10 @@ impl<'a> Settings<'a> {
         for (channel, place, what) in std::mem::take(&mut self.of_channels) {
             let channels = self.values.get("channels");
             let enabled = channels.map(|channels| &channels[&channel]["enabled"]);
-            match matches!(enabled, Some(Value::Bool(true) | Value::String(_))) {
-                true => self.problem(&place, &what),
-                false => self.ignore(&place, &texts::used_instead(&what, None)),
+            if matches!(enabled, Some(Value::Bool(true) | Value::String(_))) {
+                self.problem(&place, &what)
+            } else {
+                self.ignore(&place, &texts::used_instead(&what, None))
             }
         }
     }
@@ -379,9 +381,10 @@ impl<'a> Settings<'a> {
 
     /// Notes that what stands at a place is ignored.
     pub fn ignore(&mut self, place: &str, what: &str) {
-        match self.ignored.len() < PROBLEMS {
-            true => self.ignored.push(format!("{place}: {what}")),
-            false => self.ignored_more += 1,
+        if self.ignored.len() < PROBLEMS {
+            self.ignored.push(format!("{place}: {what}"))
+        } else {
+            self.ignored_more += 1
         }
     }
 

@@ -165,9 +165,10 @@ pub fn step(section: &str, name: &str) -> Option<(Place, String)> {
             return None;
         }
         let end = key.path.len() - rest.len() + first.len();
-        let place = match deeper {
-            true => Place::Section(&key.path[..end]),
-            false => Place::Key(key),
+        let place = if deeper {
+            Place::Section(&key.path[..end])
+        } else {
+            Place::Key(key)
         };
         Some((place, if chosen { name } else { &camel }.to_owned()))
     })

@@ -130,12 +130,13 @@ pub fn wrong_variable(path: &str, name: &str) -> String {
 
 /// An MCP server with neither a program nor an address, or with both.
 pub fn command_or_url(path: &str, is_neither: bool) -> String {
-    match is_neither {
-        true => format!(
+    if is_neither {
+        format!(
             "{path} needs a command or a url: command for a program that is started here, url for a server \
-             that runs elsewhere"
-        ),
-        false => format!("{path} must have a command or a url, not both"),
+         that runs elsewhere"
+        )
+    } else {
+        format!("{path} must have a command or a url, not both")
     }
 }
 
@@ -262,9 +263,10 @@ pub fn secret_is_not_text(file: &Path) -> String {
 
 /// A name that is not a time zone of this system.
 pub fn unknown_time_zone(name: &str, has_zones: bool) -> String {
-    let advice = match has_zones {
-        true => "Use a name such as Europe/Zurich (see `timedatectl list-timezones`)",
-        false => "This system has no time zones: install the package tzdata, or use auto",
+    let advice = if has_zones {
+        "Use a name such as Europe/Zurich (see `timedatectl list-timezones`)"
+    } else {
+        "This system has no time zones: install the package tzdata, or use auto"
     };
     format!("Unknown time zone {name:?}. {advice}")
 }

@@ -275,9 +275,12 @@ fn read_line<T: for<'a> Deserialize<'a>>(stream: &UnixStream) -> Result<T> {
     BufReader::new(stream.take(CONTROL_BYTES as u64))
         .read_until(b'\n', &mut line)
         .map_err(Error::io("read from", "the control socket"))?;
-    json::from_slice(&line).map_err(|error| match line.len() >= CONTROL_BYTES {
-        true => not_understood(&format!("it is longer than {CONTROL_BYTES} bytes")),
-        false => not_understood(&error),
+    json::from_slice(&line).map_err(|error| {
+        if line.len() >= CONTROL_BYTES {
+            not_understood(&format!("it is longer than {CONTROL_BYTES} bytes"))
+        } else {
+            not_understood(&error)
+        }
     })
 }
 
@@ -468,9 +471,10 @@ impl Gateway {
                     ..OutgoingMessage::text(&chat, text)
                 };
                 let id = self.enqueue(message, None)?;
-                match waits && can_wait {
-                    true => self.wait_for_delivery(id, &chat),
-                    false => Ok(format!("Queued for {chat}.")),
+                if waits && can_wait {
+                    self.wait_for_delivery(id, &chat)
+                } else {
+                    Ok(format!("Queued for {chat}."))
                 }
             }
         }

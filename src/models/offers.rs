@@ -121,9 +121,10 @@ pub fn list(tls: &Tls, route: &Route, cancel: &Cancel) -> Result<Offers, ListErr
         if offer.window > 0 {
             found.windows.insert(offer.name.clone(), offer.window);
         }
-        match offer.is_for_chat {
-            true => found.names.push(offer.name),
-            false => found.others.push(offer.name),
+        if offer.is_for_chat {
+            found.names.push(offer.name)
+        } else {
+            found.others.push(offer.name)
         }
     }
     Ok(found)
@@ -212,15 +213,14 @@ fn decode(provider: &str, answer: &[u8]) -> Result<Vec<Offer>, Failure> {
     let answer = String::from_utf8_lossy(answer);
     json::check_depth(answer.as_bytes(), LEVELS_MAX).map_err(not_a_list)?;
     let answer = json::mend_all(answer.trim());
-    let list = match answer.starts_with('[') {
-        true => Some(json::envelope_from_str(&answer).map_err(not_a_list)?),
-        false => {
-            let members: Members<'_> = json::envelope_from_str(&answer).map_err(not_a_list)?;
-            let name = ["data", "models"]
-                .into_iter()
-                .find(|name| members.raw(name).is_some());
-            name.and_then(|name| members.list(name))
-        }
+    let list = if answer.starts_with('[') {
+        Some(json::envelope_from_str(&answer).map_err(not_a_list)?)
+    } else {
+        let members: Members<'_> = json::envelope_from_str(&answer).map_err(not_a_list)?;
+        let name = ["data", "models"]
+            .into_iter()
+            .find(|name| members.raw(name).is_some());
+        name.and_then(|name| members.list(name))
     };
     let models: Vec<&RawValue> =
         list.ok_or_else(|| not_a_list(serde_json::Error::custom("no list in it")))?;

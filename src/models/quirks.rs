@@ -122,9 +122,10 @@ impl Quirks {
         let claude = bare.starts_with("claude").then(|| claude_version(bare));
         let needs_responses = provider == "openai" && has_tools_without_reasoning(bare);
         Self {
-            api: match needs_responses {
-                true => Api::Responses,
-                false => Api::Chat,
+            api: if needs_responses {
+                Api::Responses
+            } else {
+                Api::Chat
             },
             sealed: !is_older_gpt(bare),
             cache_key: true,
@@ -138,9 +139,10 @@ impl Quirks {
                 && !is_kimi
                 && !is_newer_gemini(bare)
                 && claude.is_none_or(|version| version < (4, 7)),
-            effort_max: match bare.starts_with("gemini") {
-                true => ReasoningEffort::High,
-                false => ReasoningEffort::Max,
+            effort_max: if bare.starts_with("gemini") {
+                ReasoningEffort::High
+            } else {
+                ReasoningEffort::Max
             },
             effort: match provider {
                 "openai" if bare.contains("astra") => Effort::Asked,

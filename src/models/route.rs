@@ -148,13 +148,13 @@ impl Sources<'_> {
         let means_it = |(key, provider): &(&String, &Provider)| {
             provider.api_base.is_empty() && find(key).is_some_and(|row| row.name == name)
         };
-        match self.providers.contains_key(name) {
-            true => name,
-            false => self
-                .providers
+        if self.providers.contains_key(name) {
+            name
+        } else {
+            self.providers
                 .iter()
                 .find(means_it)
-                .map_or(name, |(key, _)| key),
+                .map_or(name, |(key, _)| key)
         }
     }
 

@@ -349,9 +349,10 @@ impl<'a> Turn<'a> {
         if error.fault == Fault::Unknown && !model.is_empty() {
             error.suggestion = self.suggest(candidate, &model);
         }
-        match ends {
-            true => GivenUp::Ended(Error::Model(Box::new(error))),
-            false => GivenUp::Next(error),
+        if ends {
+            GivenUp::Ended(Error::Model(Box::new(error)))
+        } else {
+            GivenUp::Next(error)
         }
     }
 

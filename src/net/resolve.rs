@@ -59,9 +59,10 @@ impl Dialer {
             None => self.look_up(host, port, time)?,
         };
         addresses.truncate(ADDRESSES);
-        match addresses.is_empty() {
-            true => Err(Failure::UnknownHost),
-            false => Ok(addresses),
+        if addresses.is_empty() {
+            Err(Failure::UnknownHost)
+        } else {
+            Ok(addresses)
         }
     }
 

@@ -81,9 +81,10 @@ impl Deadline {
 
     fn left(&self) -> io::Result<Duration> {
         let left = self.time.saturating_sub(self.watch.elapsed());
-        match left.is_zero() {
-            true => Err(io::ErrorKind::TimedOut.into()),
-            false => Ok(left),
+        if left.is_zero() {
+            Err(io::ErrorKind::TimedOut.into())
+        } else {
+            Ok(left)
         }
     }
 }

@@ -87,19 +87,20 @@ fn look_once(job: &Times, at_ms: i64, now_ms: i64) -> Due {
             ..Due::default()
         };
     }
-    match at_ms <= now_ms {
-        true => decide(
+    if at_ms <= now_ms {
+        decide(
             job,
             Passed {
                 latest_ms: at_ms,
                 earlier: 0,
             },
             now_ms,
-        ),
-        false => Due {
+        )
+    } else {
+        Due {
             next_ms: Some(at_ms),
             ..Due::default()
-        },
+        }
     }
 }
 
@@ -134,19 +135,20 @@ fn look_again(job: &Times, plan: &Plan, now_ms: i64) -> Due {
 /// For planned times that have passed: one run makes up for them all, or none.
 fn decide(job: &Times, passed: Passed, now_ms: i64) -> Due {
     let late_ms = now_ms.saturating_sub(passed.latest_ms);
-    match job.catch_up || late_ms <= GRACE_MS {
-        true => Due {
+    if job.catch_up || late_ms <= GRACE_MS {
+        Due {
             run: Some(Planned {
                 planned_ms: passed.latest_ms,
                 late_ms,
                 missed: passed.earlier,
             }),
             ..Due::default()
-        },
-        false => Due {
+        }
+    } else {
+        Due {
             skipped_to_ms: Some(passed.latest_ms),
             ..Due::default()
-        },
+        }
     }
 }
 

@@ -217,9 +217,10 @@ impl Line {
         let day = has(self.days, date.day()) || self.monthly.has_day(date);
         let weekday = has(self.weekdays, date.weekday().num_days_from_sunday());
         let weekday = weekday || self.monthly.has_weekday(date);
-        match self.either_day {
-            true => day || weekday,
-            false => day && weekday,
+        if self.either_day {
+            day || weekday
+        } else {
+            day && weekday
         }
     }
 
@@ -318,14 +319,18 @@ impl Field {
             },
         };
         // A range may go over the end, such as 22-6.
-        let last = match last < first {
-            true => last + whole.1 + 1 - least,
-            false => last,
+        let last = if last < first {
+            last + whole.1 + 1 - least
+        } else {
+            last
         };
         let step = usize::try_from(step.unwrap_or(1)).ok()?;
-        let wrap = |value: u32| match value > most {
-            true => value - (whole.1 + 1 - least),
-            false => value,
+        let wrap = |value: u32| {
+            if value > most {
+                value - (whole.1 + 1 - least)
+            } else {
+                value
+            }
         };
         Some(
             (first..=last)
@@ -369,9 +374,10 @@ impl Field {
 }
 
 fn number(text: &str) -> Option<u32> {
-    match text.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => text.parse().ok(),
-        false => None,
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        text.parse().ok()
+    } else {
+        None
     }
 }
 

@@ -277,9 +277,10 @@ pub fn rename(
     new_name: &OsStr,
     exchanges: bool,
 ) -> io::Result<()> {
-    let renamed = match exchanges {
-        true => rustix::fs::renameat_with(from, name, to, new_name, RenameFlags::EXCHANGE),
-        false => rustix::fs::renameat(from, name, to, new_name),
+    let renamed = if exchanges {
+        rustix::fs::renameat_with(from, name, to, new_name, RenameFlags::EXCHANGE)
+    } else {
+        rustix::fs::renameat(from, name, to, new_name)
     };
     Ok(renamed?)
 }

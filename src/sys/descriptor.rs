@@ -33,9 +33,10 @@ pub fn place(descriptor: impl AsFd, number: RawFd) -> io::Result<()> {
     let own = descriptor.as_fd().as_raw_fd();
     // SAFETY: both calls take numbers only. The caller gives up what has the number.
     let done = unsafe {
-        match own == number {
-            true => libc::fcntl(own, libc::F_SETFD, 0),
-            false => libc::dup2(own, number),
+        if own == number {
+            libc::fcntl(own, libc::F_SETFD, 0)
+        } else {
+            libc::dup2(own, number)
         }
     };
     match done {

@@ -102,9 +102,10 @@ fn open_sized(path: &Path, options: &mut OpenOptions) -> io::Result<(File, u64)>
         opened => opened?,
     };
     let found = file.metadata()?;
-    match found.is_file() {
-        true => Ok((file, found.len())),
-        false => Err(irregular()),
+    if found.is_file() {
+        Ok((file, found.len()))
+    } else {
+        Err(irregular())
     }
 }
 

@@ -46,9 +46,12 @@ pub fn grouped(number: usize) -> String {
 /// letter or two. `None` when none is near.
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let word = truncate_bytes(word, NEAREST_BYTES);
-    let distance = |candidate: &str| match word.len() > 1 && candidate.starts_with(word) {
-        true => 1,
-        false => strsim::osa_distance(word, truncate_bytes(candidate, NEAREST_BYTES)),
+    let distance = |candidate: &str| {
+        if word.len() > 1 && candidate.starts_with(word) {
+            1
+        } else {
+            strsim::osa_distance(word, truncate_bytes(candidate, NEAREST_BYTES))
+        }
     };
     let near = candidates.map(|candidate| (distance(candidate), candidate));
     let near = near.filter(|(distance, _)| *distance <= word.chars().count().div_ceil(4).min(3));
@@ -72,9 +75,10 @@ pub fn ellipsize_bytes(text: &str, bytes: usize) -> Cow<'_, str> {
 }
 
 fn ellipsize<'a>(text: &'a str, kept: &'a str) -> Cow<'a, str> {
-    match kept.len() < text.len() {
-        true => Cow::Owned(format!("{kept}…")),
-        false => Cow::Borrowed(text),
+    if kept.len() < text.len() {
+        Cow::Owned(format!("{kept}…"))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 
@@ -134,9 +138,10 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for (char, is_hidden) in marked(text) {
-        match is_hidden {
-            true => shown.extend(char.escape_default()),
-            false => shown.push(char),
+        if is_hidden {
+            shown.extend(char.escape_default())
+        } else {
+            shown.push(char)
         }
     }
     Cow::Owned(shown)
@@ -158,9 +163,10 @@ pub fn reveal_but<'a>(text: &'a str, kept: &[&str]) -> Cow<'a, str> {
     while let Some(char) = rest.chars().next() {
         let code = kept.iter().find(|code| rest.starts_with(**code));
         let length = code.map_or(char.len_utf8(), |code| code.len());
-        match code.is_some() || is_prose(char) {
-            true => shown.push_str(&rest[..length]),
-            false => shown.extend(char.escape_default()),
+        if code.is_some() || is_prose(char) {
+            shown.push_str(&rest[..length])
+        } else {
+            shown.extend(char.escape_default())
         }
         rest = &rest[length..];
     }
@@ -174,13 +180,12 @@ pub fn escape_json(json: &str) -> Cow<'_, str> {
     }
     let mut escaped = String::with_capacity(json.len() + 16);
     for char in json.chars() {
-        match is_invisible(char) {
-            true => {
-                for unit in char.encode_utf16(&mut [0; 2]) {
-                    escaped.push_str(&format!("\\u{unit:04x}"));
-                }
+        if is_invisible(char) {
+            for unit in char.encode_utf16(&mut [0; 2]) {
+                escaped.push_str(&format!("\\u{unit:04x}"));
             }
-            false => escaped.push(char),
+        } else {
+            escaped.push(char)
         }
     }
     Cow::Owned(escaped)
@@ -269,9 +274,10 @@ fn spell_part(part: &str, spelt: &mut String) {
             char if is_letter(char) => is_hidden || is_false && !char.is_ascii(),
             char => is_hidden || is_false_sign(char),
         };
-        match is_odd {
-            true => spelt.extend(char.escape_unicode()),
-            false => spelt.push(char),
+        if is_odd {
+            spelt.extend(char.escape_unicode())
+        } else {
+            spelt.push(char)
         }
         at += char.len_utf8();
         before = char;

@@ -84,12 +84,11 @@ impl Overstrike {
     /// Takes the next bytes, and appends to `out` what cannot change any more.
     pub fn feed(&mut self, bytes: &[u8], out: &mut String) {
         let joined;
-        let mut rest = match self.partial.is_empty() {
-            true => bytes,
-            false => {
-                joined = [&std::mem::take(&mut self.partial)[..], bytes].concat();
-                &joined[..]
-            }
+        let mut rest = if self.partial.is_empty() {
+            bytes
+        } else {
+            joined = [&std::mem::take(&mut self.partial)[..], bytes].concat();
+            &joined[..]
         };
         while !rest.is_empty() {
             let (valid, bad) = match std::str::from_utf8(rest) {

@@ -187,9 +187,10 @@ impl Past<'_> {
             if since.and_then(|since| since.pred_opt()).is_some_and(is_old) {
                 continue;
             }
-            let end = match running.as_ref() == Some(&path) {
-                true => store::end_of_turns(&file).unwrap_or(0),
-                false => metadata.len(),
+            let end = if running.as_ref() == Some(&path) {
+                store::end_of_turns(&file).unwrap_or(0)
+            } else {
+                metadata.len()
             };
             let mut reader = buffered(file.take(end));
             let Ok(place) = name_of(&mut reader, &path) else {

@@ -39,9 +39,10 @@ pub fn several_versions(architecture: &str) -> String {
 
 /// `others`: the architectures that there are; may be empty.
 pub fn no_program(architecture: &str, others: &str) -> String {
-    match others.is_empty() {
-        true => format!("The release has no program for {architecture}."),
-        false => format!("The release has no program for {architecture}, only for {others}."),
+    if others.is_empty() {
+        format!("The release has no program for {architecture}.")
+    } else {
+        format!("The release has no program for {architecture}, only for {others}.")
     }
 }
 

@@ -268,9 +268,10 @@ impl Work<'_> {
             let Some(range) = self.read_part(facts.as_ref())? else {
                 return Ok(None);
             };
-            let asked = match range.entries.is_empty() {
-                true => self.pass_over(&range)?,
-                false => self.ask_about(facts.as_ref(), range)?,
+            let asked = if range.entries.is_empty() {
+                self.pass_over(&range)?
+            } else {
+                self.ask_about(facts.as_ref(), range)?
             };
             match asked {
                 Asked::Done(done) => return Ok(Some(done)),
@@ -448,9 +449,10 @@ impl Work<'_> {
             session: self.key.to_string(),
             is_saved: false,
             history_entry: request::with_date(&paragraph, &range.entries),
-            memory_update: match is_same {
-                true => String::new(),
-                false => cleaned(&answer.facts),
+            memory_update: if is_same {
+                String::new()
+            } else {
+                cleaned(&answer.facts)
             },
             base: facts.map(|facts| facts.digest.clone()),
             is_confirmed: false,

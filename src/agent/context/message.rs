@@ -24,9 +24,10 @@ pub fn message_text(message: &Envelope) -> String {
         text.push_str("\n\n");
     }
     let is_report = matches!(message.origin, Origin::Report { .. });
-    match is_report || sender.is_some() && (message.is_group || message.is_relayed) {
-        true => add_framed(message, &mut text),
-        false => text.push_str(&message.text),
+    if is_report || sender.is_some() && (message.is_group || message.is_relayed) {
+        add_framed(message, &mut text)
+    } else {
+        text.push_str(&message.text)
     }
     text.truncate(text.trim_end().len());
     for Attachment { media, path } in &message.attachments {

@@ -27,13 +27,12 @@ impl Run<'_> {
         while let Some(effect) = result.effect.take() {
             match effect {
                 Effect::Ask(question) => {
-                    let answer = match question.is_standing {
-                        true => {
-                            let hint = self.agent.toolbox.hint(call);
-                            self.host.on_event(TurnEvent::Unsandboxed(&hint));
-                            approval::Answer::Standing
-                        }
-                        false => self.host.ask(&question, self.cancel),
+                    let answer = if question.is_standing {
+                        let hint = self.agent.toolbox.hint(call);
+                        self.host.on_event(TurnEvent::Unsandboxed(&hint));
+                        approval::Answer::Standing
+                    } else {
+                        self.host.ask(&question, self.cancel)
                     };
                     let caller = Caller {
                         answer: Some((&question, answer)),
@@ -98,9 +97,12 @@ impl Run<'_> {
     /// Asks the model of this turn what a server wants to know from one. It counts as the turn's own request.
     fn sample(&mut self, sample: &Sample) -> Result<InputAnswer> {
         self.agent.check_spending(self.language)?;
-        let kind = |is_model: bool| match is_model {
-            true => EntryKind::Assistant,
-            false => EntryKind::Person,
+        let kind = |is_model: bool| {
+            if is_model {
+                EntryKind::Assistant
+            } else {
+                EntryKind::Person
+            }
         };
         let entries = sample.messages.iter();
         let entries: Vec<Entry> = entries

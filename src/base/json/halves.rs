@@ -29,9 +29,10 @@ impl Halves {
 
     /// The text is over, or goes on elsewhere: a half without the other one is U+FFFD.
     pub fn finish(&mut self) -> &'static str {
-        match std::mem::take(&mut self.high).is_empty() {
-            true => "",
-            false => "\u{fffd}",
+        if std::mem::take(&mut self.high).is_empty() {
+            ""
+        } else {
+            "\u{fffd}"
         }
     }
 }
@@ -45,9 +46,10 @@ fn high_of(escaped: &str) -> &str {
     let is_high = surrogate(end.as_bytes()).is_some_and(|unit| unit < 0xDC00);
     let before = escaped[..start].bytes().rev();
     let backslashes = before.take_while(|byte| *byte == b'\\').count();
-    match is_high && backslashes % 2 == 0 {
-        true => end,
-        false => "",
+    if is_high && backslashes % 2 == 0 {
+        end
+    } else {
+        ""
     }
 }
 

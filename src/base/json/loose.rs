@@ -149,10 +149,7 @@ impl<'a> Reader<'a> {
                 self.rest = rest;
                 let is_name = self.wants == Wants::Item && self.is_object();
                 self.begin_item();
-                self.json += &match is_name {
-                    true => quoted(word),
-                    false => bare(word),
-                };
+                self.json += &if is_name { quoted(word) } else { bare(word) };
                 Ok(self.end_item())
             }
             _ => Err(Unreadable::Unclear),
@@ -296,9 +293,10 @@ fn escape<'a>(text: &'a str, json: &mut String) -> Option<&'a str> {
             let is_pair =
                 rest.get(4..).is_some_and(|low| low.starts_with('\\')) && is_pair(rest.as_bytes());
             let length = if is_pair { 10 } else { 4 };
-            match is_pair {
-                true => *json += &format!("\\u{}", &rest[..length]),
-                false => json.push(char::REPLACEMENT_CHARACTER),
+            if is_pair {
+                *json += &format!("\\u{}", &rest[..length])
+            } else {
+                json.push(char::REPLACEMENT_CHARACTER)
             }
             return Some(&rest[length..]);
         }

@@ -113,9 +113,10 @@ impl Scan {
             (before, Class::Upper) if before != Class::Upper => true,
             (before, class) => before != class && !(before.is_letter() && class.is_letter()),
         };
-        let cost = match begins {
-            true => self.begin(class),
-            false => self.go_on(char, class),
+        let cost = if begins {
+            self.begin(class)
+        } else {
+            self.go_on(char, class)
         };
         self.cost += cost;
         self.char = char;

@@ -240,13 +240,14 @@ impl Zone {
         match rule {
             Some(rule) if span.end == i64::MAX => {
                 let of_rule = rule.span(seconds);
-                match of_rule.start > span.start {
-                    true => of_rule,
-                    false => Span {
+                if of_rule.start > span.start {
+                    of_rule
+                } else {
+                    Span {
                         offset: of_rule.offset,
                         end: of_rule.end,
                         ..span
-                    },
+                    }
                 }
             }
             _ => span,

@@ -65,13 +65,15 @@ impl Rule {
             });
         }
         let text = skip_name(text)?;
-        let (offset, text) = match text.is_empty() || text.starts_with(',') {
-            true => (standard + 3600, text),
-            false => take_time(text, 24).map(|(west, text)| (-west, text))?,
+        let (offset, text) = if text.is_empty() || text.starts_with(',') {
+            (standard + 3600, text)
+        } else {
+            take_time(text, 24).map(|(west, text)| (-west, text))?
         };
-        let changes = match text.is_empty() {
-            true => USUAL_CHANGES,
-            false => text.strip_prefix(',')?,
+        let changes = if text.is_empty() {
+            USUAL_CHANGES
+        } else {
+            text.strip_prefix(',')?
         };
         let (begins, ends) = changes.split_once(',')?;
         let daylight = Daylight {
@@ -130,9 +132,10 @@ impl Rule {
         // Where one year's daylight-saving time ends when the next one's begins, it never ends.
         let mut offsets: Vec<(i64, i32)> = Vec::new();
         for (instant, is_daylight) in changes {
-            let offset = match is_daylight {
-                true => daylight.offset,
-                false => self.standard,
+            let offset = if is_daylight {
+                daylight.offset
+            } else {
+                self.standard
             };
             if offsets.last().is_some_and(|(last, _)| *last == instant) {
                 offsets.pop();
@@ -180,9 +183,10 @@ impl Change {
                 let next_month = first.checked_add_months(Months::new(1))?;
                 let days = (weekday + 7 - first.weekday().num_days_from_sunday()) % 7;
                 let date = first.checked_add_days(Days::new(u64::from(days + (week - 1) * 7)))?;
-                match date < next_month {
-                    true => date,
-                    false => date.checked_sub_days(Days::new(7))?,
+                if date < next_month {
+                    date
+                } else {
+                    date.checked_sub_days(Days::new(7))?
                 }
             }
         };

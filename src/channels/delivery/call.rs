@@ -186,9 +186,10 @@ impl<'a> Caller<'a> {
     ) -> Sent {
         let message = &pending.message;
         let bytes = self.parts.adapter.capabilities().button_data_bytes;
-        let rows = match is_last {
-            true => buttons_of(message, bytes),
-            false => Vec::new(),
+        let rows = if is_last {
+            buttons_of(message, bytes)
+        } else {
+            Vec::new()
         };
         let is_first = pending.pieces == 0;
         let silent = is_silent(pending);
@@ -299,12 +300,13 @@ impl<'a> Caller<'a> {
         };
         let length = file.metadata().map_err(Error::io("read", name))?.len();
         let limit = self.parts.adapter.capabilities().upload_bytes;
-        match length > limit {
-            true => Err(Error::TooLarge {
+        if length > limit {
+            Err(Error::TooLarge {
                 what: name.to_owned(),
                 limit: usize::try_from(limit).unwrap_or(usize::MAX),
-            }),
-            false => Ok(file),
+            })
+        } else {
+            Ok(file)
         }
     }
 
@@ -324,9 +326,10 @@ impl<'a> Caller<'a> {
             choices.replaced(to, message);
         }
         let (instead, offer) = self.instead_of_buttons(to, text);
-        let with_choices = match instead.is_empty() {
-            true => Cow::Borrowed(&text.text),
-            false => Cow::Owned(format!("{}\n\n{instead}", text.text)),
+        let with_choices = if instead.is_empty() {
+            Cow::Borrowed(&text.text)
+        } else {
+            Cow::Owned(format!("{}\n\n{instead}", text.text))
         };
         let Some(piece) = self.parts.adapter.render_draft(&with_choices) else {
             return Ok(Outcome::Dropped);

@@ -319,9 +319,10 @@ impl Plan {
     /// Shows work again, below what has come since.
     pub fn lower(&mut self, key: &DraftKey) {
         if let Some(work) = self.works.get_mut(key) {
-            match self.capabilities.edits {
-                true => work.lower(),
-                false => work.show_once_more(),
+            if self.capabilities.edits {
+                work.lower()
+            } else {
+                work.show_once_more()
             }
         }
     }
@@ -352,9 +353,10 @@ impl Plan {
         if (!edits || self.capabilities.edit_interval.is_some())
             && let Some(work) = self.work(key, to)
         {
-            match edits {
-                true => work.draft(text, now),
-                false => work.draft_sparsely(text, now),
+            if edits {
+                work.draft(text, now)
+            } else {
+                work.draft_sparsely(text, now)
             }
         }
     }

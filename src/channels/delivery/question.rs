@@ -243,9 +243,10 @@ fn write_warnings(text: &mut String, asked: &ChatQuestion, room: usize) {
     for script in scripts.iter().take(QUESTION_NAMES) {
         let name = short(&reveal_name(&script.path), QUESTION_NAME_CHARS);
         let bytes = grouped(usize::try_from(script.bytes).unwrap_or(usize::MAX));
-        let name = match script.is_missing {
-            true => texts::missing_script(language, &name),
-            false => texts::script(language, &name, &bytes),
+        let name = if script.is_missing {
+            texts::missing_script(language, &name)
+        } else {
+            texts::script(language, &name, &bytes)
         };
         let head = reveal(&script.head);
         let room = room / 4 / scripts.len().min(QUESTION_NAMES);
@@ -254,9 +255,10 @@ fn write_warnings(text: &mut String, asked: &ChatQuestion, room: usize) {
             Some((head, ..)) => head,
             None => &head,
         };
-        let name = match head.trim().is_empty() {
-            true => name,
-            false => format!("{name}:\n{}", code(head, "")),
+        let name = if head.trim().is_empty() {
+            name
+        } else {
+            format!("{name}:\n{}", code(head, ""))
         };
         warn(match describe_rest(language, script, head) {
             Some(rest) => format!("{}\n{rest}", name.trim_end_matches('\n')),

@@ -255,9 +255,10 @@ impl Work {
         self.earlier = self.message.take();
         self.is_low = true;
         self.was_overtaken |= std::mem::take(&mut self.is_overtaken);
-        match again && !self.is_stale {
-            true => self.show_again(),
-            false => self.shown = None,
+        if again && !self.is_stale {
+            self.show_again()
+        } else {
+            self.shown = None
         }
         self.is_stale = false;
     }

@@ -192,12 +192,11 @@ impl Api {
 
     /// Sends a message; returns its id.
     pub fn send(&self, to: &Place, post: &Post<'_>) -> Sent<String> {
-        match post.is_marked {
-            true => {
-                let param = json!({"title": title(post.text), "text": post.text});
-                self.deliver(to, "sampleMarkdown", &param)
-            }
-            false => self.deliver(to, "sampleText", &json!({"content": post.text})),
+        if post.is_marked {
+            let param = json!({"title": title(post.text), "text": post.text});
+            self.deliver(to, "sampleMarkdown", &param)
+        } else {
+            self.deliver(to, "sampleText", &json!({"content": post.text}))
         }
     }
 
@@ -409,9 +408,10 @@ impl Api {
             return Err(Fault::Failed(explain_refusal(status)));
         };
         let is_done = reply["errcode"].as_i64().is_none_or(|code| code == 0);
-        match status < 400 && is_done {
-            true => Ok(reply),
-            false => Err(self.classify(status, &text, wait.map(Duration::from_secs))),
+        if status < 400 && is_done {
+            Ok(reply)
+        } else {
+            Err(self.classify(status, &text, wait.map(Duration::from_secs)))
         }
     }
 

@@ -51,9 +51,10 @@ pub fn read(data: &str, frame: &str, policy: GroupPolicy) -> Option<Incoming> {
         return None;
     }
     // The staff ids of another organisation are given by others.
-    let staff = match is_foreign(&data) {
-        true => "",
-        false => string(&data["senderStaffId"]),
+    let staff = if is_foreign(&data) {
+        ""
+    } else {
+        string(&data["senderStaffId"])
     };
     let person = match staff {
         // Such an id is never written like a staff id.
@@ -61,9 +62,10 @@ pub fn read(data: &str, frame: &str, policy: GroupPolicy) -> Option<Incoming> {
         staff => Some(staff),
     };
     let person = person.filter(|id| is_id(id))?;
-    let place = match is_group {
-        true => Place::group(string(&data["conversationId"])),
-        false => Place::person(staff),
+    let place = if is_group {
+        Place::group(string(&data["conversationId"]))
+    } else {
+        Place::person(staff)
     };
     let Some(place) = place else {
         // Without it there is no way to answer.
@@ -167,9 +169,10 @@ fn record(content: &Value) -> String {
     let parts = ["title", "summary", "chatRecord", "content", "text"];
     let parts = parts.iter().map(|name| string(&content[*name]).trim());
     let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-    match parts.is_empty() {
-        true => "[several messages, whose text DingTalk does not pass on]".to_owned(),
-        false => parts.join("\n"),
+    if parts.is_empty() {
+        "[several messages, whose text DingTalk does not pass on]".to_owned()
+    } else {
+        parts.join("\n")
     }
 }
 

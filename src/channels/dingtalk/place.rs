@@ -58,9 +58,10 @@ impl Place {
         let is_ours = address.channel == NAME && address.thread.is_none();
         let id = decode(&address.chat).filter(|_| is_ours);
         let id = id.ok_or_else(refused)?;
-        let place = match address.chat.starts_with(CONVERSATION) {
-            true => Self::group(&id),
-            false => Self::person(&id),
+        let place = if address.chat.starts_with(CONVERSATION) {
+            Self::group(&id)
+        } else {
+            Self::person(&id)
         };
         place.ok_or_else(refused)
     }

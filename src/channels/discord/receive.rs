@@ -308,9 +308,10 @@ impl<'a> Receiver<'a> {
                 is_planned,
             } => {
                 tracing::debug!("closing the connection to Discord: {why}");
-                return Err(match is_planned {
-                    true => End::Planned,
-                    false => End::Lost(code, why.to_owned()),
+                return Err(if is_planned {
+                    End::Planned
+                } else {
+                    End::Lost(code, why.to_owned())
                 });
             }
         }
@@ -399,9 +400,10 @@ impl<'a> Receiver<'a> {
                 let command = ellipsize_chars(&envelope.text, QUOTE_CHARS).replace('`', "'");
                 // An unknown sender who writes in private is given a pairing code.
                 let may = !envelope.is_group || self.parts.intake.has_access(&sender, username);
-                Some(match may {
-                    true => format!("✓ `{command}`"),
-                    false => no_access(sender.language).to_owned(),
+                Some(if may {
+                    format!("✓ `{command}`")
+                } else {
+                    no_access(sender.language).to_owned()
                 })
             }
             Incoming::Edited { .. } => return Ok(()),

@@ -184,9 +184,10 @@ impl Worker {
         if is_answer && !settings.answers {
             return Ok(None);
         }
-        let mut earlier = match is_answer {
-            true => thread.ids.clone(),
-            false => Vec::new(),
+        let mut earlier = if is_answer {
+            thread.ids.clone()
+        } else {
+            Vec::new()
         };
         if let Some(answered) = reply_to.filter(|id| id.starts_with('<')) {
             earlier.retain(|id| id != answered);
@@ -322,9 +323,10 @@ impl Worker {
 
 impl Connection for Worker {
     fn send(&mut self, to: &Address, post: &Post<'_>) -> Sent<String> {
-        let plain = match post.is_marked {
-            true => compose::plain(post.text),
-            false => post.text.to_owned(),
+        let plain = if post.is_marked {
+            compose::plain(post.text)
+        } else {
+            post.text.to_owned()
         };
         let title = plain.lines().find(|line| !line.trim().is_empty());
         let title = one_line(title.unwrap_or("Peacrab"), TITLE_CHARS);

@@ -94,9 +94,10 @@ pub fn thread_id(root: &str) -> String {
 }
 
 fn head(head: &Head<'_>) -> String {
-    let kind = match head.earlier.is_empty() {
-        true => "auto-generated",
-        false => "auto-replied",
+    let kind = if head.earlier.is_empty() {
+        "auto-generated"
+    } else {
+        "auto-replied"
     };
     let mut out = format!(
         "From: {}\r\nTo: {}\r\nSubject: {}\r\nDate: {}\r\nMessage-ID: {}\r\n",

@@ -160,16 +160,18 @@ pub fn text_of(part: &Part, bytes: &[u8], chars: usize) -> String {
         }
     };
     // The beginning may have been cut within a character.
-    let text = match bytes.len() >= TEXT_BYTES {
-        true => text.trim_end_matches('\u{fffd}').to_owned(),
-        false => text,
+    let text = if bytes.len() >= TEXT_BYTES {
+        text.trim_end_matches('\u{fffd}').to_owned()
+    } else {
+        text
     };
-    let text = match part.is_html() {
-        true => of_html(&text, chars),
-        false => without_uuencoded(&match part.flow() {
+    let text = if part.is_html() {
+        of_html(&text, chars)
+    } else {
+        without_uuencoded(&match part.flow() {
             Some(deletes_space) => unflow(&text, deletes_space),
             None => text,
-        }),
+        })
     };
     note + &text
 }
@@ -295,9 +297,10 @@ pub fn envelope(fetched: &Fetched<'_>, from: &Mailbox, text: &str, chars: usize)
         language,
         thread_of: None,
     };
-    let files = match fetched.is_too_large {
-        true => Vec::new(),
-        false => files(fetched),
+    let files = if fetched.is_too_large {
+        Vec::new()
+    } else {
+        files(fetched)
     };
     Envelope {
         id: format!("{}:{}", super::NAME, identity(fetched, from)),
@@ -340,9 +343,10 @@ fn message_text(fetched: &Fetched<'_>, subject: &str, body: &Body, chars: usize)
     let whole = body.text.clone() + fetched.attached;
     let kept = truncate_chars(&whole, chars);
     let is_answer = fetched.headers.answered().is_some();
-    let mut text = match is_answer && !whole.is_empty() || bare.is_empty() {
-        true => String::new(),
-        false => format!("[Subject: {bare}]\n"),
+    let mut text = if is_answer && !whole.is_empty() || bare.is_empty() {
+        String::new()
+    } else {
+        format!("[Subject: {bare}]\n")
     };
     text += kept;
     if kept.len() < whole.len() {

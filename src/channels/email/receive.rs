@@ -166,9 +166,10 @@ impl Receiver<'_> {
         let wait = Duration::from_secs(self.parts.settings.poll_seconds);
         self.heartbeat.beat(wait + ANSWER_TIME);
         memory::give_back_stack();
-        match self.cancel.wait(wait) {
-            true => Err(Failure::Stopped.into()),
-            false => Ok(imap.look()?),
+        if self.cancel.wait(wait) {
+            Err(Failure::Stopped.into())
+        } else {
+            Ok(imap.look()?)
         }
     }
 

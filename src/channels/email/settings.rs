@@ -56,9 +56,10 @@ impl Settings {
             user: user.trim().to_owned(),
             password,
         };
-        let imap = match bot.flag("imapUseSsl") {
-            true => Security::Tls,
-            false => Security::StartTls,
+        let imap = if bot.flag("imapUseSsl") {
+            Security::Tls
+        } else {
+            Security::StartTls
         };
         let port = bot.number("smtpPort");
         let smtp = match (

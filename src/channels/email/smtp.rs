@@ -216,9 +216,10 @@ impl Smtp {
 
     fn expect(&mut self, line: &str, code: u16) -> Sent<Reply> {
         let reply = self.ask(line)?;
-        match reply.code == code {
-            true => Ok(reply),
-            false => Err(reply.failure()),
+        if reply.code == code {
+            Ok(reply)
+        } else {
+            Err(reply.failure())
         }
     }
 

@@ -265,9 +265,10 @@ impl Api {
     }
 
     fn create_in_chat(&self, to: &Address, mut body: Value) -> Sent<String> {
-        let kind = match to.chat.starts_with(PERSON) {
-            true => "open_id",
-            false => "chat_id",
+        let kind = if to.chat.starts_with(PERSON) {
+            "open_id"
+        } else {
+            "chat_id"
         };
         body["receive_id"] = json!(to.chat);
         let path = format!("/im/v1/messages?receive_id_type={kind}");

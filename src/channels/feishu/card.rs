@@ -21,16 +21,18 @@ const BUTTON_TEXT_BYTES: usize = 600;
 
 /// A message's card, as text. The buttons carry where they are, and what the message says: a press tells neither.
 pub fn card(to: &Address, post: &Post<'_>) -> String {
-    let text = match post.is_marked {
-        true => json!({"tag": "markdown", "content": post.text}),
-        false => json!({
+    let text = if post.is_marked {
+        json!({"tag": "markdown", "content": post.text})
+    } else {
+        json!({
             "tag": "div", "text": {"tag": "plain_text", "content": post.text},
-        }),
+        })
     };
     let mut elements = vec![text];
-    let said = match post.is_marked {
-        true => without_entities(post.text),
-        false => post.text.to_owned(),
+    let said = if post.is_marked {
+        without_entities(post.text)
+    } else {
+        post.text.to_owned()
     };
     // A part would be taken for the whole.
     let said = Some(said).filter(|said| json_bytes(said) <= BUTTON_TEXT_BYTES);

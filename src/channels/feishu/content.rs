@@ -244,9 +244,10 @@ fn read_card(content: &Value) -> String {
     collect(&card["elements"], CARD_LEVELS, &mut words);
     collect(&card["body"]["elements"], CARD_LEVELS, &mut words);
     words.retain(|word| !word.trim().is_empty());
-    match words.is_empty() {
-        true => "[a card]".to_owned(),
-        false => format!("[a card]\n{}", words.join("\n")),
+    if words.is_empty() {
+        "[a card]".to_owned()
+    } else {
+        format!("[a card]\n{}", words.join("\n"))
     }
 }
 

@@ -99,10 +99,7 @@ impl Reader<'_> {
         }
         let id = part("message_id");
         let is_group = part("chat_type") != "p2p";
-        let chat = match is_group {
-            true => part("chat_id"),
-            false => person,
-        };
+        let chat = if is_group { part("chat_id") } else { person };
         let is_chat = !is_group || chat.starts_with(CHAT);
         (is_id(id) && is_id(chat) && is_chat).then_some(())?;
         let address = Address {
@@ -220,9 +217,10 @@ fn press(event: &Value, id: &str) -> Option<Meaning> {
     (is_person(person) && is_id(message) && is_event_id(id)).then_some(())?;
     let address = Address::parse(&format!("{NAME}:{}", string(&value["to"])));
     let is_group = address.chat.starts_with(CHAT);
-    let is_there = match is_group {
-        true => address.chat == string(&context["open_chat_id"]),
-        false => address.chat == person,
+    let is_there = if is_group {
+        address.chat == string(&context["open_chat_id"])
+    } else {
+        address.chat == person
     };
     let is_thread = address.thread.as_deref().is_none_or(is_id);
     (is_there && is_thread).then_some(())?;

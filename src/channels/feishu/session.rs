@@ -140,9 +140,10 @@ impl Session {
             }
             Some(_) => return Some(Action::Ignore(frame)),
         };
-        match payload.len() > EVENT_BYTES {
-            true => Some(Action::Ignore(frame)),
-            false => Some(Action::Event { frame, payload }),
+        if payload.len() > EVENT_BYTES {
+            Some(Action::Ignore(frame))
+        } else {
+            Some(Action::Event { frame, payload })
         }
     }
 

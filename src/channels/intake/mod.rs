@@ -149,9 +149,10 @@ impl Sink for Intake {
             .filter_map(|incoming| self.admit(incoming))
             .collect();
         let messages: Vec<Envelope> = steps.iter().filter_map(Step::message).cloned().collect();
-        let accepted = match messages.is_empty() {
-            true => messages,
-            false => self.0.parts.inbox.accept(messages)?,
+        let accepted = if messages.is_empty() {
+            messages
+        } else {
+            self.0.parts.inbox.accept(messages)?
         };
         let mut accepted = accepted.into_iter().peekable();
         for step in steps {

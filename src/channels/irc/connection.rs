@@ -172,9 +172,10 @@ impl Connection for Worker {
         let place = Place::of(to)?;
         self.heartbeat.beat(CALL_TIME);
         // What begins with this character is a request to a program, and no message.
-        let text = match post.is_marked {
-            true => post.text.replace('\u{1}', ""),
-            false => strip(post.text),
+        let text = if post.is_marked {
+            post.text.replace('\u{1}', "")
+        } else {
+            strip(post.text)
         };
         let message = Message {
             to: &place,

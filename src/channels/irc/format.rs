@@ -133,9 +133,10 @@ pub fn wrap(text: &str, bytes: usize) -> Vec<String> {
         while !rest.is_empty() {
             let begun: String = open.iter().collect();
             let room = bytes - begun.len();
-            let end = match rest.len() <= room {
-                true => rest.len(),
-                false => cut(rest, room - MARKS.len()),
+            let end = if rest.len() <= room {
+                rest.len()
+            } else {
+                cut(rest, room - MARKS.len())
             };
             let (part, after) = rest.split_at(end);
             toggle(&mut open, part);

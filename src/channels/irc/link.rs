@@ -128,9 +128,10 @@ impl Link {
         let actions = self.session.tick(self.now());
         self.perform(actions)?;
         self.send()?;
-        let came = match self.wire.wait(self.wait(most))? {
-            true => self.read(),
-            false => Vec::new(),
+        let came = if self.wire.wait(self.wait(most))? {
+            self.read()
+        } else {
+            Vec::new()
         };
         if self.end.is_none() {
             self.end = self.check().and_then(|()| self.send()).err();
@@ -173,9 +174,10 @@ impl Link {
     /// Fails if the server does not answer what it was asked.
     fn check(&self) -> Result<(), End> {
         let deadline = self.outgoing.deadline();
-        match deadline.is_some_and(|deadline| self.now() >= deadline) {
-            true => Err(End::Failed("the server does not answer".to_owned())),
-            false => Ok(()),
+        if deadline.is_some_and(|deadline| self.now() >= deadline) {
+            Err(End::Failed("the server does not answer".to_owned()))
+        } else {
+            Ok(())
         }
     }
 

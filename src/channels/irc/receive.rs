@@ -188,9 +188,10 @@ impl Receiver<'_> {
                 .failed(&why, is_fatal.then_some(LONGEST_BACKOFF)),
             Some(worked) => {
                 tracing::info!("lost the connection to IRC, reconnecting: {why}");
-                self.short_lived = match worked >= STEADY {
-                    true => 1,
-                    false => self.short_lived.saturating_add(1),
+                self.short_lived = if worked >= STEADY {
+                    1
+                } else {
+                    self.short_lived.saturating_add(1)
                 };
                 with_jitter(doubled(self.short_lived - 1))
             }
@@ -363,9 +364,10 @@ impl Receiver<'_> {
             self.hurry();
         }
         self.note(message.time);
-        let text = match is_more && message.written.starts_with('!') {
-            true => message.written,
-            false => message.text,
+        let text = if is_more && message.written.starts_with('!') {
+            message.written
+        } else {
+            message.text
         };
         let id = message.id.clone().unwrap_or_else(|| self.new_id());
         let envelope = Envelope {
@@ -422,9 +424,10 @@ impl Receiver<'_> {
         let over = self.explained.len().saturating_sub(EXPLAINED);
         self.explained.drain(..over);
         let mask = message.source.mask();
-        let text = match link.session().has("account-tag") {
-            true => texts::log_in(language, &mask),
-            false => texts::no_accounts(language, &mask),
+        let text = if link.session().has("account-tag") {
+            texts::log_in(language, &mask)
+        } else {
+            texts::no_accounts(language, &mask)
         };
         let nick = message.source.nick.as_str();
         for line in wrap(&text, link.session().text_bytes(nick)) {

@@ -311,11 +311,12 @@ impl Session {
     /// Does what is due.
     pub fn tick(&mut self, now: Duration) -> Vec<Action> {
         if !self.is_ready {
-            return match now >= self.begun + REGISTER_TIME {
-                true => vec![failed(
+            return if now >= self.begun + REGISTER_TIME {
+                vec![failed(
                     "the server does not let us in, and does not say why",
-                )],
-                false => Vec::new(),
+                )]
+            } else {
+                Vec::new()
             };
         }
         let mut actions = Vec::new();

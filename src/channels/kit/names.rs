@@ -64,9 +64,10 @@ pub fn with_slash(text: &str) -> String {
         && word
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
-    match is_word {
-        true => format!("/{rest}"),
-        false => text.to_owned(),
+    if is_word {
+        format!("/{rest}")
+    } else {
+        text.to_owned()
     }
 }
 

@@ -67,9 +67,10 @@ impl Reader<'_> {
     fn id(&self, member: &str, why: &'static str) -> Result<&str, &'static str> {
         let id = self.text(member);
         let is_odd = |char: char| char.is_control();
-        match id.is_empty() || id.len() > ID_BYTES || id.contains(is_odd) {
-            true => Err(why),
-            false => Ok(id),
+        if id.is_empty() || id.len() > ID_BYTES || id.contains(is_odd) {
+            Err(why)
+        } else {
+            Ok(id)
         }
     }
 
@@ -140,9 +141,10 @@ impl Reader<'_> {
             return Err("the message is empty");
         }
         let is_relayed = self.is_relayed();
-        let text = match is_relayed && !text.is_empty() {
-            true => relayed::describe(text),
-            false => text.to_owned(),
+        let text = if is_relayed && !text.is_empty() {
+            relayed::describe(text)
+        } else {
+            text.to_owned()
         };
         let envelope = Envelope {
             id: format!("{NAME}:{id}"),

@@ -282,9 +282,10 @@ fn transaction(kind: char, key: Option<u64>) -> String {
 
 /// The id of an event, which becomes a part of a path.
 fn event_id(text: &str) -> Sent<&str> {
-    match is_id('$', text) {
-        true => Ok(text),
-        false => Err(Failure::MessageGone),
+    if is_id('$', text) {
+        Ok(text)
+    } else {
+        Err(Failure::MessageGone)
     }
 }
 

@@ -49,12 +49,13 @@ impl KeptFile {
         };
         let file: StateFile<Kept> = StateFile::new(state.join("matrix.json"), policy);
         let saved = file.read().unwrap_or_default();
-        let now = match saved.user == user {
-            true => saved.clone(),
-            false => Kept {
+        let now = if saved.user == user {
+            saved.clone()
+        } else {
+            Kept {
                 user: user.to_owned(),
                 ..Kept::default()
-            },
+            }
         };
         Self { file, saved, now }
     }

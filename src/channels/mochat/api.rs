@@ -75,9 +75,10 @@ impl Api {
 
     /// Sends a text to a session or a panel; returns its id, if MoChat tells it.
     pub fn send(&self, chat: &str, text: &str, is_session: bool) -> Sent<String> {
-        let (path, key) = match is_session {
-            true => ("sessions/send", "sessionId"),
-            false => ("groups/panels/send", "panelId"),
+        let (path, key) = if is_session {
+            ("sessions/send", "sessionId")
+        } else {
+            ("groups/panels/send", "panelId")
         };
         let sent = self.call(path, &json!({key: chat, "content": text}))?;
         Ok(sent["messageId"].as_str().unwrap_or_default().to_owned())

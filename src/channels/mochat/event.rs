@@ -76,9 +76,10 @@ impl Reader<'_> {
         if text.is_empty() {
             return None;
         }
-        let text = match is_relayed {
-            true => relayed::describe(text),
-            false => text.to_owned(),
+        let text = if is_relayed {
+            relayed::describe(text)
+        } else {
+            text.to_owned()
         };
         let info = &message["authorInfo"];
         let name = [&info["nickname"], &info["email"]];

@@ -171,9 +171,10 @@ impl Receiver<'_> {
         self.look_at_panels(api)?;
         // Several sessions share the time; with panels, none may take all of it.
         let count = self.sessions.len().max(1) as u64;
-        let most = match self.panels.is_empty() {
-            true => watch_ms,
-            false => watch_ms.min(PANEL_LOOK.as_millis() as u64),
+        let most = if self.panels.is_empty() {
+            watch_ms
+        } else {
+            watch_ms.min(PANEL_LOOK.as_millis() as u64)
         };
         let share = (most / count).max(WATCH_MS_MIN.min(watch_ms));
         for session in self.sessions.clone() {
@@ -182,15 +183,17 @@ impl Receiver<'_> {
         if self.backoff.succeeded() {
             self.parts.intake.reachable();
         }
-        let least = match self.sessions.is_empty() {
-            true => PANEL_LOOK,
-            false => POLL_INTERVAL,
+        let least = if self.sessions.is_empty() {
+            PANEL_LOOK
+        } else {
+            POLL_INTERVAL
         };
         let rest = least.saturating_sub(self.watch.elapsed().saturating_sub(begun));
         self.parts.heartbeat.beat(rest + PATIENCE);
-        match self.parts.cancel.wait(rest) {
-            true => Err(End::Stopped),
-            false => Ok(()),
+        if self.parts.cancel.wait(rest) {
+            Err(End::Stopped)
+        } else {
+            Ok(())
         }
     }
 

@@ -117,10 +117,7 @@ impl Api {
             proxy: bot.proxy.clone(),
             ..Settings::new(patience, IDLE)
         };
-        let usual = match bot.flag("sandbox") {
-            true => SANDBOX,
-            false => API,
-        };
+        let usual = if bot.flag("sandbox") { SANDBOX } else { API };
         let base = match bot.api_base.as_str() {
             "" => usual,
             base => base,

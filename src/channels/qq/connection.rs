@@ -215,16 +215,18 @@ impl Adapter for Qq {
     }
 
     fn render(&self, markdown: &str) -> Vec<Piece> {
-        match self.bot.flag("sendMarkdown") {
-            true => markup::render(markdown, &Markdown),
-            false => markup::render(markdown, &PLAIN),
+        if self.bot.flag("sendMarkdown") {
+            markup::render(markdown, &Markdown)
+        } else {
+            markup::render(markdown, &PLAIN)
         }
     }
 
     fn render_draft(&self, markdown: &str) -> Option<Piece> {
-        match self.bot.flag("sendMarkdown") {
-            true => markup::draft(markdown, &Markdown),
-            false => markup::draft(markdown, &PLAIN),
+        if self.bot.flag("sendMarkdown") {
+            markup::draft(markdown, &Markdown)
+        } else {
+            markup::draft(markdown, &PLAIN)
         }
     }
 
@@ -323,9 +325,10 @@ impl Worker {
 
     fn body(&self, place: Place<'_>, post: &Post<'_>, text: &str) -> Value {
         let has_keyboard = self.has_keyboards && !post.buttons.is_empty();
-        let mut body = match self.has_markdown && (post.is_marked || has_keyboard) {
-            true => json!({"markdown": {"content": text}}),
-            false => json!({"content": text}),
+        let mut body = if self.has_markdown && (post.is_marked || has_keyboard) {
+            json!({"markdown": {"content": text}})
+        } else {
+            json!({"content": text})
         };
         let has_markdown = body.get("markdown").is_some();
         if place.is_numbered() {

@@ -111,9 +111,10 @@ fn message(kind: &str, data: &Value, me: &str, policy: GroupPolicy) -> Option<Me
         _ => text,
     };
     let is_relayed = is_relayed(data);
-    let text = match is_relayed {
-        true => relayed::describe(&text),
-        false => text,
+    let text = if is_relayed {
+        relayed::describe(&text)
+    } else {
+        text
     };
     if text.is_empty() && files.is_empty() {
         return None;
@@ -184,9 +185,10 @@ fn without_us(content: &str, me: &str) -> String {
 fn file(file: &Value) -> Option<RemoteFile> {
     let url = file["url"].as_str().filter(|url| !url.is_empty())?;
     // Guilds leave the scheme out.
-    let url = match url.contains("://") {
-        true => url.to_owned(),
-        false => format!("https://{}", url.trim_start_matches('/')),
+    let url = if url.contains("://") {
+        url.to_owned()
+    } else {
+        format!("https://{}", url.trim_start_matches('/'))
     };
     let kind = file["content_type"].as_str().unwrap_or_default();
     let name = file["filename"].as_str().filter(|name| !name.is_empty());

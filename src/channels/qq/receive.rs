@@ -303,9 +303,10 @@ impl Receiver<'_> {
                 is_planned,
             } => {
                 tracing::debug!("closing the connection to QQ: {why}");
-                return Err(match is_planned {
-                    true => End::Planned,
-                    false => End::Failed(code, why.to_owned()),
+                return Err(if is_planned {
+                    End::Planned
+                } else {
+                    End::Failed(code, why.to_owned())
                 });
             }
         }

@@ -420,9 +420,10 @@ pub fn has_key(message: &Members<'_>, key: u64) -> bool {
 
 /// The text of a message: what is not in Slack's markup is escaped here.
 fn text(post: &Post<'_>) -> String {
-    match post.is_marked {
-        true => post.text.to_owned(),
-        false => escape(post.text),
+    if post.is_marked {
+        post.text.to_owned()
+    } else {
+        escape(post.text)
     }
 }
 
@@ -451,9 +452,10 @@ fn blocks(post: &Post<'_>) -> String {
     blocks.truncate(ROWS);
     if !blocks.is_empty() || !EDITED.holds(&text(post)) {
         let section = |text: String| {
-            let text = match post.is_marked {
-                true => json!({"type": "mrkdwn", "text": text, "verbatim": true}),
-                false => json!({"type": "plain_text", "text": text}),
+            let text = if post.is_marked {
+                json!({"type": "mrkdwn", "text": text, "verbatim": true})
+            } else {
+                json!({"type": "plain_text", "text": text})
             };
             json!({"type": "section", "text": text, "expand": true})
         };

@@ -410,9 +410,10 @@ fn place(to: &Address) -> Sent<(&str, Option<&str>)> {
     let chat = to.chat.as_str();
     let thread = to.thread.as_deref();
     let is_chat = to.channel == NAME && is_id(chat) && chat.starts_with(['C', 'D', 'G', 'U', 'W']);
-    match is_chat && thread.is_none_or(|thread| micros(thread).is_some()) {
-        true => Ok((chat, thread)),
-        false => Err(Failure::Refused(format!("{to} is not a chat of Slack"))),
+    if is_chat && thread.is_none_or(|thread| micros(thread).is_some()) {
+        Ok((chat, thread))
+    } else {
+        Err(Failure::Refused(format!("{to} is not a chat of Slack")))
     }
 }
 

@@ -160,14 +160,13 @@ impl Reader<'_> {
         let address = self.address(chat, message, Some(&ts));
         let raw = message.text_or_empty("text");
         let files = message.list("files").unwrap_or_default();
-        let is_for_us = match is_group {
-            false => self.scope.private,
-            true => {
-                let is_ours = is_mention || self.is_answer(message) || self.mentions_us(&raw);
-                let is_awaited = || files.is_empty() && (self.awaits)(&address, &user);
-                let is_ours = || is_ours || (self.takes_part)(&address) || is_awaited();
-                self.is_for_us(chat, is_ours)
-            }
+        let is_for_us = if !is_group {
+            self.scope.private
+        } else {
+            let is_ours = is_mention || self.is_answer(message) || self.mentions_us(&raw);
+            let is_awaited = || files.is_empty() && (self.awaits)(&address, &user);
+            let is_ours = || is_ours || (self.takes_part)(&address) || is_awaited();
+            self.is_for_us(chat, is_ours)
         };
         if !is_for_us {
             return None;

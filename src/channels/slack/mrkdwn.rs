@@ -133,12 +133,11 @@ impl Writer<'_> {
         let mut is_first = true;
         while let Some(line) = lines.next() {
             if !is_first {
-                match is_link {
-                    true => self.space.push(' '),
-                    false => {
-                        self.close(0);
-                        self.space.push('\n');
-                    }
+                if is_link {
+                    self.space.push(' ')
+                } else {
+                    self.close(0);
+                    self.space.push('\n');
                 }
             }
             is_first = false;

@@ -245,9 +245,10 @@ impl<'a> Receiver<'a> {
         let end = loop {
             if let Some((mut before, until)) = old.take() {
                 let is_over = self.now() >= until || self.hear(&mut before, TURN_TIME).is_err();
-                match is_over {
-                    true => before.socket.close(CLOSE, ""),
-                    false => old = Some((before, until)),
+                if is_over {
+                    before.socket.close(CLOSE, "")
+                } else {
+                    old = Some((before, until))
                 }
             }
             let mut idle = match &old {
@@ -498,9 +499,10 @@ impl<'a> Receiver<'a> {
         let sender = envelope.sender().cloned().unwrap_or_default();
         // An unknown sender who writes in private is given a pairing code.
         let may = !envelope.is_group || self.parts.intake.has_access(&sender, username);
-        Some(match may {
-            true => shown(&envelope.text),
-            false => no_access(sender.language).to_owned(),
+        Some(if may {
+            shown(&envelope.text)
+        } else {
+            no_access(sender.language).to_owned()
         })
     }
 

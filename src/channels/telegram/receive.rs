@@ -142,9 +142,10 @@ impl<'a> Receiver<'a> {
     }
 
     fn poll(&mut self) -> Result<(), Fault> {
-        let time = match self.is_probe {
-            true => Duration::ZERO,
-            false => LONG_POLL,
+        let time = if self.is_probe {
+            Duration::ZERO
+        } else {
+            LONG_POLL
         };
         let watch = Stopwatch::start();
         let trial = &mut self.trial;

@@ -41,16 +41,18 @@ impl Reader<'_> {
         let address = Address::new(NAME, &encode(&message.chat));
         // The answer could not be sent to anything else.
         decode(&address.chat).filter(|chat| *chat == message.chat)?;
-        let id = match message.is_group {
-            true => message.chat.clone(),
-            false => person(message)?,
+        let id = if message.is_group {
+            message.chat.clone()
+        } else {
+            person(message)?
         };
         if message.is_group && !self.is_for_us(message, &address, &id) {
             return None;
         }
-        let files = match self.takes_files {
-            true => message.media.iter().map(|path| file(path)).collect(),
-            false => Vec::new(),
+        let files = if self.takes_files {
+            message.media.iter().map(|path| file(path)).collect()
+        } else {
+            Vec::new()
         };
         let text = match (self.text(message, files.is_empty()), message.is_forwarded) {
             (text, true) if !text.is_empty() => relayed::describe(&text),

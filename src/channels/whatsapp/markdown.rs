@@ -197,9 +197,10 @@ impl Writer {
 
     /// Code within a line. With a backquote in it, only three of them hold it.
     fn code(&mut self, text: &str) {
-        let fence = match text.contains(['`', '\n']) {
-            true => "```",
-            false => "`",
+        let fence = if text.contains(['`', '\n']) {
+            "```"
+        } else {
+            "`"
         };
         self.out.push_str(fence);
         self.fenced(text);

@@ -90,9 +90,10 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     if !is_asked && is_typing {
         return talk::run(context, arguments, name);
     }
-    let piped = match std::io::stdin().is_terminal() && is_asked {
-        true => None,
-        false => Some(input::read(INLINED_BYTES, is_asked)?),
+    let piped = if std::io::stdin().is_terminal() && is_asked {
+        None
+    } else {
+        Some(input::read(INLINED_BYTES, is_asked)?)
     };
     let question = Question::new(&text.unwrap_or_default(), &arguments.files, piped)?;
     if question.is_empty() {
@@ -111,9 +112,10 @@ fn resume(context: &Context, arguments: &Arguments, is_typing: bool) -> Result<E
             opening::find_interrupted(&context.home()?.sessions_of(loaded.agent_id()))?
         }
     };
-    match is_typing {
-        true => talk::run(context, arguments, found.as_deref()),
-        false => one_shot::run(context, arguments, found.as_deref(), None),
+    if is_typing {
+        talk::run(context, arguments, found.as_deref())
+    } else {
+        one_shot::run(context, arguments, found.as_deref(), None)
     }
 }
 

@@ -63,9 +63,10 @@ impl Question {
         }
         if let Some(piped) = piped.filter(|piped| piped.total > 0) {
             let piped = piped.shortened(share);
-            match question.text.is_empty() {
-                true => question.text = piped.into_text(STDIN),
-                false => question.inline(STDIN, piped),
+            if question.text.is_empty() {
+                question.text = piped.into_text(STDIN)
+            } else {
+                question.inline(STDIN, piped)
             }
         }
         Ok(question)

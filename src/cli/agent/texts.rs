@@ -27,13 +27,10 @@ pub fn in_use(name: impl Display) -> Error {
 
 /// The conversation is open in another window, and this window has got another one.
 pub fn other_window(taken: impl Display, name: impl Display, is_new: bool) -> String {
-    match is_new {
-        true => {
-            format!(
-                "\"{taken}\" is open in another window; this is a new conversation, \"{name}\"."
-            )
-        }
-        false => format!("\"{taken}\" is open in another window; this one continues \"{name}\"."),
+    if is_new {
+        format!("\"{taken}\" is open in another window; this is a new conversation, \"{name}\".")
+    } else {
+        format!("\"{taken}\" is open in another window; this one continues \"{name}\".")
     }
 }
 

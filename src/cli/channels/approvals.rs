@@ -85,9 +85,10 @@ fn list(approvals: &Approvals) -> Result<()> {
         return print::line("No command is always allowed.");
     }
     for one in &list {
-        let sandbox = match one.unsandboxed {
-            true => "outside the sandbox",
-            false => "in the sandbox",
+        let sandbox = if one.unsandboxed {
+            "outside the sandbox"
+        } else {
+            "in the sandbox"
         };
         let chat = match &one.chat {
             Some(chat) => match &one.agent {

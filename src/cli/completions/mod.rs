@@ -57,9 +57,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
 /// Prints what the last word may become, one candidate per line in the form of the shell.
 pub fn complete(context: &Context, arguments: &CompleteArguments) -> Result<Exit> {
     let is_bash = arguments.shell == Shell::Bash;
-    let words = match is_bash {
-        true => join_breaks(&arguments.words),
-        false => arguments.words.clone(),
+    let words = if is_bash {
+        join_breaks(&arguments.words)
+    } else {
+        arguments.words.clone()
     };
     let mut command = Cli::command();
     command.build();
@@ -280,12 +281,15 @@ fn values(context: &Context, place: &Place<'_>, argument: &Arg) -> Vec<Candidate
                     .filter(|name| !providers.contains(name))
                     .collect::<Vec<_>>(),
             );
-            let paths = |path: &str| match path.contains('*') {
-                true => providers
-                    .iter()
-                    .map(|name| path.replace('*', name))
-                    .collect(),
-                false => vec![path.to_owned()],
+            let paths = |path: &str| {
+                if path.contains('*') {
+                    providers
+                        .iter()
+                        .map(|name| path.replace('*', name))
+                        .collect()
+                } else {
+                    vec![path.to_owned()]
+                }
             };
             let keys = keys().map(|key| (paths(key.path), key.meaning));
             keys.flat_map(|(paths, meaning)| {

@@ -96,10 +96,7 @@ pub fn not_signed_in(provider: &str) -> String {
 pub fn small_window(model: &str, window: Window, configured: Option<u32>) -> Option<String> {
     let tokens = grouped(window.tokens as usize);
     let advice = window.server.advice();
-    let default = match window.is_certain {
-        true => "",
-        false => " by default",
-    };
+    let default = if window.is_certain { "" } else { " by default" };
     if let Some(configured) = configured.filter(|configured| *configured > window.tokens) {
         let configured = grouped(configured as usize);
         return Some(format!(

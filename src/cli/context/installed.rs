@@ -113,15 +113,17 @@ impl Context {
     fn needs_root(&self, home: &Path) -> Error {
         let words = std::env::args_os().skip(1).map(|word| {
             let text = word.to_string_lossy();
-            match looks_secret(&text) && !text.contains('/') {
-                true => "…".to_owned(),
-                false => quote_for_shell(Path::new(&word)),
+            if looks_secret(&text) && !text.contains('/') {
+                "…".to_owned()
+            } else {
+                quote_for_shell(Path::new(&word))
             }
         });
         let words: Vec<String> = words.collect();
-        let peacrab = match self.is_home_named() {
-            true => "peacrab".to_owned(),
-            false => self.home_command(home),
+        let peacrab = if self.is_home_named() {
+            "peacrab".to_owned()
+        } else {
+            self.home_command(home)
         };
         Error::Failed(format!(
             "Cannot open the home folder {}: permission denied. Run this instead:\n  sudo {} {}",
@@ -149,15 +151,14 @@ impl Context {
             Ok(exit) => *exit == Exit::Failed,
             Err(error) => !matches!(error, Error::Config(_) | Error::Stopped),
         };
-        match self.config_file().is_ok_and(|file| file.exists()) {
-            false => Some(HomeNote::Unconfigured(format!(
+        if !self.config_file().is_ok_and(|file| file.exists()) {
+            Some(HomeNote::Unconfigured(format!(
                 "Looked in {}, which has no configuration. Use --home DIR for another home folder.",
                 home.path().display()
-            ))),
-            true => {
-                let used = || HomeNote::Used(format!("home folder: {}", home.path().display()));
-                has_failed.then(used)
-            }
+            )))
+        } else {
+            let used = || HomeNote::Used(format!("home folder: {}", home.path().display()));
+            has_failed.then(used)
         }
     }
 }

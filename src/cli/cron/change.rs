@@ -225,9 +225,10 @@ pub fn edit(planner: &Planner<'_>, arguments: EditArguments) -> Result<()> {
 pub fn enable(planner: &Planner<'_>, names: &[String], enabled: bool) -> Result<()> {
     for name in names {
         let job = edit::enable(&planner.store, name, enabled, planner.asker())?;
-        match enabled {
-            true => report_runs(planner, "Enabled", &job)?,
-            false => print::line(&reveal(&format!("Disabled {}.", edit::label(&job))))?,
+        if enabled {
+            report_runs(planner, "Enabled", &job)?
+        } else {
+            print::line(&reveal(&format!("Disabled {}.", edit::label(&job))))?
         }
     }
     planner.tell_gateway();

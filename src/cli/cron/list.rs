@@ -28,9 +28,12 @@ pub fn print_jobs(planner: &Planner<'_>, json: bool) -> Result<()> {
         return print::line(texts::NO_JOBS);
     }
     let (now_ms, zone) = (planner.now_ms, &planner.zone);
-    let next = |job: &Job| match job.enabled {
-        true => show::next_run(job, now_ms, zone).unwrap_or(i64::MAX),
-        false => i64::MAX,
+    let next = |job: &Job| {
+        if job.enabled {
+            show::next_run(job, now_ms, zone).unwrap_or(i64::MAX)
+        } else {
+            i64::MAX
+        }
     };
     jobs.sort_by_cached_key(|job| (next(job), !job.enabled));
     if json {
@@ -86,9 +89,10 @@ pub fn print_job(planner: &Planner<'_>, name: &str, json: bool) -> Result<()> {
     }
     text += &row("action", &texts::action(job));
     text += &row("result to", &planner.destination(job));
-    let mut rules = vec![match job.catch_up {
-        true => "a missed run is made up for, once",
-        false => "a missed run is left out",
+    let mut rules = vec![if job.catch_up {
+        "a missed run is made up for, once"
+    } else {
+        "a missed run is left out"
     }];
     if job.delete_after_run {
         rules.push("the job is removed after its first run");
@@ -128,9 +132,10 @@ pub fn print_next(planner: &Planner<'_>, number: usize, json: bool) -> Result<()
             lines += &as_line(&value);
             continue;
         }
-        let left = match at_ms <= now_ms {
-            true => "now".to_owned(),
-            false => format!("in {}", show::span(at_ms - now_ms, ENGLISH)),
+        let left = if at_ms <= now_ms {
+            "now".to_owned()
+        } else {
+            format!("in {}", show::span(at_ms - now_ms, ENGLISH))
         };
         rows.push([planner.time(at_ms), left, job.id.clone(), job.title()]);
     }

@@ -85,9 +85,10 @@ pub fn action(job: &Job) -> String {
                 .iter()
                 .filter_map(|(name, value)| Some(format!("{name} {}", value.as_ref()?)));
             let parts: Vec<String> = parts.collect();
-            match parts.is_empty() {
-                true => "gives the message to the model".to_owned(),
-                false => format!("gives the message to the model ({})", parts.join(", ")),
+            if parts.is_empty() {
+                "gives the message to the model".to_owned()
+            } else {
+                format!("gives the message to the model ({})", parts.join(", "))
             }
         }
     }

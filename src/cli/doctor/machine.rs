@@ -56,9 +56,10 @@ pub fn config(context: &Context, loaded: &Loaded) -> Result<Row> {
         .chain(open)
         .chain(weak)
         .collect();
-    Ok(match warnings.is_empty() {
-        true => Row::ok("config", shown.to_string()),
-        false => Row::warning("config", warnings.join("; ")),
+    Ok(if warnings.is_empty() {
+        Row::ok("config", shown.to_string())
+    } else {
+        Row::warning("config", warnings.join("; "))
     })
 }
 
@@ -233,23 +234,26 @@ pub fn agents(context: &Context, loaded: &Loaded) -> Result<Option<Row>> {
         let workspace = home.workspace(&profile.settings.workspace);
         let its = loaded.of_agent(Some(&profile.id))?;
         // A missing one is created when it is needed.
-        let folder = match workspace.exists() {
-            true => check_workspace(context, &its, &workspace).map(drop),
-            false => Ok(()),
+        let folder = if workspace.exists() {
+            check_workspace(context, &its, &workspace).map(drop)
+        } else {
+            Ok(())
         };
         // That of the default agent has rows of its own.
-        let model = match profile.id == agents.default_id() {
-            true => Ok(()),
-            false => models_of(context, &its).map(drop),
+        let model = if profile.id == agents.default_id() {
+            Ok(())
+        } else {
+            models_of(context, &its).map(drop)
         };
         for error in [folder, model].into_iter().filter_map(Result::err) {
             problems.push(format!("{}: {error}", profile.id));
         }
     }
     let names: Vec<&str> = profiles.iter().map(|profile| &*profile.id).collect();
-    Ok(Some(match problems.is_empty() {
-        true => Row::ok("agents", names.join(", ")),
-        false => Row::failed("agents", problems.join("; ")),
+    Ok(Some(if problems.is_empty() {
+        Row::ok("agents", names.join(", "))
+    } else {
+        Row::failed("agents", problems.join("; "))
     }))
 }
 
@@ -292,23 +296,24 @@ fn try_sandbox(context: &Context, home: &Home, loaded: &Loaded) -> Result<Row> {
         .filter(|row| !row.held)
         .map(|row| row.attempt.as_str())
         .collect();
-    Ok(match out.is_empty() {
-        true => Row::ok(
+    Ok(if out.is_empty() {
+        Row::ok(
             "sandbox",
             format!(
                 "{} escape attempts, all blocked ({})",
                 rows.len(),
                 describe(isolation)
             ),
-        ),
-        false => Row::failed(
+        )
+    } else {
+        Row::failed(
             "sandbox",
             format!(
                 "a command was able to {}. See `peacrab doctor sandbox`, and set tools.exec.enabled to \
-                 false until this is fixed",
+             false until this is fixed",
                 out.join(", ")
             ),
-        ),
+        )
     })
 }
 

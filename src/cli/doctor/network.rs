@@ -109,9 +109,10 @@ fn keys(route: &Route, answering: Option<String>) -> Row {
         );
     };
     if let Some(sign_in) = &route.sign_in {
-        return match sign_in.is_there() {
-            true => Row::ok("keys", format!("{answering} (subscription: {CAVEAT})")),
-            false => Row::failed("keys", answering),
+        return if sign_in.is_there() {
+            Row::ok("keys", format!("{answering} (subscription: {CAVEAT})"))
+        } else {
+            Row::failed("keys", answering)
         };
     }
     let provider = &route.provider;
@@ -123,9 +124,10 @@ fn keys(route: &Route, answering: Option<String>) -> Row {
             format!("{provider} has no API key. Set providers.{provider}.apiKey{or}"),
         );
     }
-    let key = match route.key.is_empty() {
-        true => "no API key needed",
-        false => "API key set",
+    let key = if route.key.is_empty() {
+        "no API key needed"
+    } else {
+        "API key set"
     };
     Row::ok("keys", format!("{answering} ({key})"))
 }
@@ -229,10 +231,13 @@ impl Examination {
         let (answer, is_late) = within(SERVER_TIME, cancel, |cancel| adapter.identify(cancel));
         Ok(match answer {
             Ok(name) => Row::ok(service.name, format!("the bot is {name}")),
-            Err(Failure::Stopped) if is_late => match bot.api_base.is_empty() {
-                true => Row::failed(service.name, format!("{} does not answer", service.title)),
-                false => late(service.name, &bot.api_base),
-            },
+            Err(Failure::Stopped) if is_late => {
+                if bot.api_base.is_empty() {
+                    Row::failed(service.name, format!("{} does not answer", service.title))
+                } else {
+                    late(service.name, &bot.api_base)
+                }
+            }
             Err(Failure::Stopped) => return Err(Error::Stopped),
             Err(failure @ (Failure::RetryAfter(_) | Failure::Trouble(_))) => {
                 Row::warning(service.name, failure.to_string())

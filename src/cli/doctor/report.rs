@@ -90,9 +90,10 @@ impl Report {
 
     /// Adds a row.
     pub fn add(&mut self, row: Row) -> Result<()> {
-        let shown = match self.json {
-            true => Ok(()),
-            false => print::line(&row.line()),
+        let shown = if self.json {
+            Ok(())
+        } else {
+            print::line(&row.line())
         };
         self.rows.push(row);
         shown

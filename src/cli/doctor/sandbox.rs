@@ -49,9 +49,10 @@ pub fn describe(isolation: Isolation) -> String {
     if isolation.system_calls {
         parts.push("seccomp".to_owned());
     }
-    match parts.is_empty() {
-        true => "none (tools.exec.sandbox is off)".to_owned(),
-        false => parts.join(", "),
+    if parts.is_empty() {
+        "none (tools.exec.sandbox is off)".to_owned()
+    } else {
+        parts.join(", ")
     }
 }
 

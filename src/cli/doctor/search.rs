@@ -11,9 +11,10 @@ pub fn search(context: &Context, loaded: &Loaded) -> Option<Row> {
     let settings = &loaded.config.tools.web;
     let variable = |name: &str| context.environment().get(name).cloned();
     let engine = Engine::choose(&settings.search, &variable);
-    let key = match engine.key.is_empty() {
-        true => "no API key needed",
-        false => "API key set",
+    let key = if engine.key.is_empty() {
+        "no API key needed"
+    } else {
+        "API key set"
     };
     if !loaded.config.tools.has_web() {
         return settings.enabled.is_none().then(|| {

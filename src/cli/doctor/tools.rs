@@ -11,9 +11,10 @@ use crate::text::count_of;
 /// The custom tools of an agent; nothing when there are none, or they are turned off.
 pub fn tools(context: &Context, loaded: &Loaded) -> Result<Option<Row>> {
     let custom = Custom::of(context, loaded)?;
-    let checked = match custom.is_enabled() {
-        true => custom.check(),
-        false => Vec::new(),
+    let checked = if custom.is_enabled() {
+        custom.check()
+    } else {
+        Vec::new()
     };
     Ok((!checked.is_empty()).then(|| judge(&checked)))
 }

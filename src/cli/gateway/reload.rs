@@ -47,9 +47,10 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
             home.path().display()
         )));
     };
-    match arguments.json {
-        true => print::json(&serde_json::to_string(&changes).unwrap_or_default())?,
-        false => print::out(&format_changes(&changes))?,
+    if arguments.json {
+        print::json(&serde_json::to_string(&changes).unwrap_or_default())?
+    } else {
+        print::out(&format_changes(&changes))?
     }
     Ok(Exit::Done)
 }
@@ -247,15 +248,14 @@ impl Maker {
         let before = before.and_then(|live| live.agents.named(&id)?.made());
         let agent = self.agent(&id, before.map(|agent| &**agent))?;
         let config = self.loaded.config.of_agent(&profile);
-        let (agent, workspace) = match is_default || before.is_some() {
-            true => (Lazy::made(agent), Lazy::made(self.workspace(&id)?)),
-            false => {
-                let (maker, of_agent) = (Arc::clone(self), id.clone());
-                let agent = Lazy::new(Box::new(move || maker.agent(&of_agent, None)));
-                let (maker, of_agent) = (Arc::clone(self), id.clone());
-                let open = move || maker.workspace(&of_agent);
-                (agent, Lazy::new(Box::new(open)))
-            }
+        let (agent, workspace) = if is_default || before.is_some() {
+            (Lazy::made(agent), Lazy::made(self.workspace(&id)?))
+        } else {
+            let (maker, of_agent) = (Arc::clone(self), id.clone());
+            let agent = Lazy::new(Box::new(move || maker.agent(&of_agent, None)));
+            let (maker, of_agent) = (Arc::clone(self), id.clone());
+            let open = move || maker.workspace(&of_agent);
+            (agent, Lazy::new(Box::new(open)))
         };
         Ok(Arc::new(Hosted {
             sessions: self.home.sessions_of(&id),

@@ -84,9 +84,10 @@ pub fn log_out(context: &Context, arguments: &LogoutArguments) -> Result<Exit> {
     let service = service_of(&arguments.name)?;
     let sign_in = sign_in(context, &context.start()?, service)?;
     let was_there = Foreground::new()?.run(move |cancel| sign_in.forget(cancel))??;
-    print::line(&match was_there {
-        true => texts::signed_out(service),
-        false => texts::not_signed_in(service),
+    print::line(&if was_there {
+        texts::signed_out(service)
+    } else {
+        texts::not_signed_in(service)
     })?;
     if was_there && service == Service::Copilot {
         print::line(texts::REVOKE_AT_GITHUB)?;
@@ -145,9 +146,10 @@ fn ask_address(login: &codex::Login, ended: &Cancel) -> Option<String> {
     for _ in 0..PASTES_MAX {
         let line = form::ask_line(texts::PROMPT, ended)?;
         let is_new = line.starts_with("http") || address.is_empty();
-        address = match is_new {
-            true => line,
-            false => format!("{address}{line}"),
+        address = if is_new {
+            line
+        } else {
+            format!("{address}{line}")
         };
         match login.code(&address) {
             Err(NotEnded::Again(why)) => print::raw_error(&format!("  {why}\n")),

@@ -44,9 +44,10 @@ pub fn code(url: &str, code: &str) -> String {
 /// It worked. `model` is a model of the service, and `is_named` whether a provider is set in the configuration.
 pub fn signed_in(service: Service, model: &str, is_named: bool) -> String {
     let name = service.name();
-    let provider = match is_named {
-        true => format!("\n  peacrab config set agents.defaults.provider {name}"),
-        false => String::new(),
+    let provider = if is_named {
+        format!("\n  peacrab config set agents.defaults.provider {name}")
+    } else {
+        String::new()
     };
     format!(
         "Signed in to {name}. It {CAVEAT}. To use it:{provider}\n  peacrab config set agents.defaults.model \
@@ -92,9 +93,10 @@ pub fn not_signed_in(service: Service) -> String {
 /// One line of the list.
 pub fn state(service: Service, is_signed_in: bool) -> String {
     let name = service.name();
-    match is_signed_in {
-        true => format!("{name}: signed in"),
-        false => format!("{name}: not signed in (peacrab login {name})"),
+    if is_signed_in {
+        format!("{name}: signed in")
+    } else {
+        format!("{name}: not signed in (peacrab login {name})")
     }
 }
 

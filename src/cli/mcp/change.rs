@@ -120,9 +120,10 @@ fn sorted(arguments: &AddArguments) -> Result<AddArguments> {
     all.network |= later.network;
     all.no_network |= later.no_network;
     all.no_test |= later.no_test;
-    match all.network && all.no_network {
-        true => Err(Error::Usage(texts::beside_url("--network --no-network"))),
-        false => Ok(all),
+    if all.network && all.no_network {
+        Err(Error::Usage(texts::beside_url("--network --no-network")))
+    } else {
+        Ok(all)
     }
 }
 

@@ -24,11 +24,12 @@ const ERROR_CHARS: usize = 200;
 
 /// What a server is: its command line, or its address.
 pub fn target(server: &McpServer) -> String {
-    let text = match server.url.is_empty() {
-        true => [std::slice::from_ref(&server.command), &server.args]
+    let text = if server.url.is_empty() {
+        [std::slice::from_ref(&server.command), &server.args]
             .concat()
-            .join(" "),
-        false => server.url.clone(),
+            .join(" ")
+    } else {
+        server.url.clone()
     };
     ellipsize_chars(&reveal(&text), TARGET_CHARS).into_owned()
 }

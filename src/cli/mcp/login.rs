@@ -81,9 +81,10 @@ pub fn logout(context: &Context, loaded: &Loaded, server: &str) -> Result<Exit> 
     let parts = parts(context, loaded, server)?;
     let is_there = oauth::has_token(&parts);
     oauth::forget(&parts.logins, server)?;
-    match is_there {
-        true => print::line(&texts::logged_out(server))?,
-        false => print::line(texts::NOT_LOGGED_IN)?,
+    if is_there {
+        print::line(&texts::logged_out(server))?
+    } else {
+        print::line(texts::NOT_LOGGED_IN)?
     }
     Ok(Exit::Done)
 }

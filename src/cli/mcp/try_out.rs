@@ -39,9 +39,10 @@ const REFUSED_CHARS: usize = 200;
 pub fn test(context: &Context, loaded: &Loaded, server: &str, json: bool) -> Result<Exit> {
     let mcp = open(context, loaded, server)?;
     let text = examine(mcp, server, json)?;
-    match json {
-        true => print::json(&text)?,
-        false => print::out(&text)?,
+    if json {
+        print::json(&text)?
+    } else {
+        print::out(&text)?
     }
     Ok(Exit::Done)
 }
@@ -56,9 +57,10 @@ pub fn examine(mcp: Mcp, server: &str, json: bool) -> Result<String> {
         let listed = mcp.servers().refresh(&name, cancel);
         let text = listed.map(|listing| {
             let seconds = watch.elapsed().as_secs_f32();
-            match json {
-                true => as_json(&mcp, &name, &listing, seconds),
-                false => describe(&mcp, &name, &listing, seconds),
+            if json {
+                as_json(&mcp, &name, &listing, seconds)
+            } else {
+                describe(&mcp, &name, &listing, seconds)
             }
         });
         mcp.servers().stop_all();
@@ -159,12 +161,11 @@ pub fn call(
         result
     })??;
     let text = reveal(unmarked(&result.text)).into_owned();
-    match result.failed {
-        true => {
-            let text = text.trim_start_matches("Error: ");
-            Err(Error::Failed(text.trim_end_matches(ADVICE).to_owned()))
-        }
-        false => print::line(&text).map(|()| Exit::Done),
+    if result.failed {
+        let text = text.trim_start_matches("Error: ");
+        Err(Error::Failed(text.trim_end_matches(ADVICE).to_owned()))
+    } else {
+        print::line(&text).map(|()| Exit::Done)
     }
 }
 

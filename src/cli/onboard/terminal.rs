@@ -90,19 +90,19 @@ impl Outside for Terminal<'_> {
     }
 
     fn say(&mut self, text: &str) -> Result<()> {
-        match self.can_ask {
-            true => print::paragraph(text),
-            false => Ok(()),
+        if self.can_ask {
+            print::paragraph(text)
+        } else {
+            Ok(())
         }
     }
 
     fn warn(&mut self, text: &str) -> Result<()> {
-        match self.can_ask {
-            true => print::paragraph(&texts::warning(text)),
-            false => {
-                print::complain(&texts::script_warning(text));
-                Ok(())
-            }
+        if self.can_ask {
+            print::paragraph(&texts::warning(text))
+        } else {
+            print::complain(&texts::script_warning(text));
+            Ok(())
         }
     }
 

@@ -243,14 +243,15 @@ pub fn not_a_folder(path: &Path) -> String {
 
 /// The question for the token of a Telegram bot.
 pub fn ask_telegram(has_token: bool) -> Question {
-    let (text, hint) = match has_token {
-        true => ("Telegram bot token? (hidden)", "keep the current one"),
-        false => (
+    let (text, hint) = if has_token {
+        ("Telegram bot token? (hidden)", "keep the current one")
+    } else {
+        (
             "To use Telegram, create a bot with @BotFather (/newbot) and paste its token.\n\
-             For Discord, Slack and others press Enter; the end of this says how to connect them.\n\
-             Telegram bot token? (hidden)",
+         For Discord, Slack and others press Enter; the end of this says how to connect them.\n\
+         Telegram bot token? (hidden)",
             "skip Telegram",
-        ),
+        )
     };
     Question::new(text.to_owned(), hint).hidden()
 }
@@ -315,9 +316,10 @@ pub fn channel_needs_a_terminal(service: &Service) -> String {
 
 /// What a server said, with a full stop.
 pub fn sentence(text: &str) -> String {
-    match text.ends_with(['.', '!', '?']) {
-        true => text.to_owned(),
-        false => format!("{text}."),
+    if text.ends_with(['.', '!', '?']) {
+        text.to_owned()
+    } else {
+        format!("{text}.")
     }
 }
 
@@ -409,9 +411,10 @@ pub fn next_steps(peacrab: &str, model: Option<&str>, bot: Option<(&str, &str)>)
     let is_narrow = peacrab.len() + width + longest > LIST_COLUMNS;
     text += "\nNext:\n";
     for (step, what) in steps {
-        text += &match is_narrow {
-            true => format!("  {what}:\n    {peacrab} {step}\n"),
-            false => format!("  {peacrab} {step:width$}  {what}\n"),
+        text += &if is_narrow {
+            format!("  {what}:\n    {peacrab} {step}\n")
+        } else {
+            format!("  {peacrab} {step:width$}  {what}\n")
         };
     }
     text

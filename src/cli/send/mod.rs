@@ -162,9 +162,10 @@ fn find_chat(loaded: &Loaded, arguments: &Arguments) -> Result<Option<Address>> 
         Some(_) => Address::parse(chat),
         None => Address::parse(&format!("{channel}:{chat}")),
     };
-    match reaches(loaded, bot, &address)? {
-        true => Ok(Some(address)),
-        false => Err(texts::invalid_chat(chat)),
+    if reaches(loaded, bot, &address)? {
+        Ok(Some(address))
+    } else {
+        Err(texts::invalid_chat(chat))
     }
 }
 
@@ -208,13 +209,11 @@ fn read_input(arguments: &Arguments) -> Result<Option<String>> {
 fn compose(text: &str, is_long: bool, is_code: bool) -> String {
     let text = text.trim_end();
     let is_code = is_code || is_long || columns::has_columns(text);
-    let end = match is_long {
-        true => last_lines(text),
-        false => text,
-    };
-    let mut message = match is_code {
-        true => markup::code_block(end, ""),
-        false => end.to_owned(),
+    let end = if is_long { last_lines(text) } else { text };
+    let mut message = if is_code {
+        markup::code_block(end, "")
+    } else {
+        end.to_owned()
     };
     if is_long {
         message.push_str("\n\n");

@@ -38,9 +38,10 @@ pub fn adopt(context: &Context, plan: &Plan, named: Option<&Path>) -> Result<()>
             Some(from) if !print::can_ask() => return print::line(&texts::can_adopt(&from)),
             Some(from) => {
                 let answer = print::ask(&texts::ask_to_adopt(&from, &plan.home))?;
-                match answer.is_empty() || answer.to_lowercase().starts_with('y') {
-                    true => from,
-                    false => return Ok(()),
+                if answer.is_empty() || answer.to_lowercase().starts_with('y') {
+                    from
+                } else {
+                    return Ok(());
                 }
             }
         },

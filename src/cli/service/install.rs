@@ -72,9 +72,10 @@ pub fn install(context: &Context, mut plan: Plan, adopted: Option<&Path>) -> Res
         run_all(plan.scope, &[&["restart", NAME]], &mut to_do)?;
     }
     print::out(&format_next(context, plan, has_config, &to_do))?;
-    Ok(match to_do.is_empty() {
-        true => Exit::Done,
-        false => Exit::Failed,
+    Ok(if to_do.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Failed
     })
 }
 
@@ -111,16 +112,18 @@ pub fn uninstall(context: &Context, scope: Scope) -> Result<Exit> {
     run_all(scope, &[&["daemon-reload"]], &mut to_do)?;
     print::line(texts::HOME_STAYS)?;
     print::out(&texts::by_hand(&to_do))?;
-    Ok(match to_do.is_empty() {
-        true => Exit::Done,
-        false => Exit::Failed,
+    Ok(if to_do.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Failed
     })
 }
 
 fn check_root(scope: Scope) -> Result<()> {
-    match scope == Scope::User || sys::process::is_administrator() {
-        true => Ok(()),
-        false => Err(Error::Usage(texts::NEEDS_ROOT.to_owned())),
+    if scope == Scope::User || sys::process::is_administrator() {
+        Ok(())
+    } else {
+        Err(Error::Usage(texts::NEEDS_ROOT.to_owned()))
     }
 }
 

@@ -103,11 +103,13 @@ impl Whose {
 
     /// What was asked for; else a system service for root, and a per-user service for others.
     fn to_install(&self) -> Scope {
-        self.named()
-            .unwrap_or_else(|| match sys::process::is_administrator() {
-                true => Scope::System,
-                false => Scope::User,
-            })
+        self.named().unwrap_or_else(|| {
+            if sys::process::is_administrator() {
+                Scope::System
+            } else {
+                Scope::User
+            }
+        })
     }
 
     /// What was asked for; else the one that is installed.
@@ -159,9 +161,10 @@ fn all_installed(context: &Context) -> impl Iterator<Item = (Scope, PathBuf)> {
 /// The unit in force: the one that this program has installed, else that of a package.
 fn find_unit(context: &Context, scope: Scope) -> Result<Option<PathBuf>> {
     let own = unit_path(context, scope)?;
-    Ok(match own.exists() {
-        true => Some(own),
-        false => packaged_unit(scope),
+    Ok(if own.exists() {
+        Some(own)
+    } else {
+        packaged_unit(scope)
     })
 }
 
@@ -304,9 +307,10 @@ impl Plan {
             (Scope::System, Profile::Hardened) => None,
             _ => named_home(context, scope)?,
         };
-        let config = match context.is_config_named() {
-            true => Some(context.config_file()?),
-            false => None,
+        let config = if context.is_config_named() {
+            Some(context.config_file()?)
+        } else {
+            None
         };
         let option = |name, path: &'_ Option<PathBuf>| path.clone().map(|path| (name, path));
         let options: Vec<(&'static str, PathBuf)> =
@@ -377,9 +381,10 @@ fn named_home(context: &Context, scope: Scope) -> Result<Option<PathBuf>> {
 
 /// The account of the user who called sudo, as which the terminal profile runs.
 fn find_caller(context: &Context) -> Result<(String, Account)> {
-    let asking = match sys::process::is_administrator() {
-        true => variable(context, "SUDO_USER").filter(|name| *name != "root"),
-        false => variable(context, "USER"),
+    let asking = if sys::process::is_administrator() {
+        variable(context, "SUDO_USER").filter(|name| *name != "root")
+    } else {
+        variable(context, "USER")
     };
     let found = asking.and_then(|name| Some((name.to_owned(), account::find(name)?)));
     found.ok_or_else(|| Error::Usage(texts::UNKNOWN_USER.to_owned()))

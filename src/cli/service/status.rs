@@ -20,9 +20,10 @@ pub fn status(context: &Context, scope: Scope) -> Result<Exit> {
     if scope == Scope::User && !manager::lingers(account_name(context)) {
         print::line(&format!("logout     {}", no_linger(context)))?;
     }
-    Ok(match is_running(&known) {
-        true => Exit::Done,
-        false => Exit::Failed,
+    Ok(if is_running(&known) {
+        Exit::Done
+    } else {
+        Exit::Failed
     })
 }
 

@@ -113,21 +113,23 @@ fn find(context: &Context, arguments: &Arguments) -> Result<Package> {
 }
 
 fn download(context: &Context, arguments: &Arguments) -> Result<Vec<u8>> {
-    let is_accepted = match arguments.allow_private {
-        true => arguments.source.starts_with("http"),
-        false => arguments.source.starts_with("https://"),
+    let is_accepted = if arguments.allow_private {
+        arguments.source.starts_with("http")
+    } else {
+        arguments.source.starts_with("https://")
     };
     if !is_accepted {
         return Err(Error::Usage(texts::NEEDS_TLS.to_owned()));
     }
     let settings = Settings {
         carries_secret: false,
-        guard: match arguments.allow_private {
-            true => Guard::default(),
-            false => Guard::new(|address| match special_purpose(address.ip()) {
+        guard: if arguments.allow_private {
+            Guard::default()
+        } else {
+            Guard::new(|address| match special_purpose(address.ip()) {
                 None => Ok(()),
                 Some(_) => Err(texts::PRIVATE),
-            }),
+            })
         },
         ..Settings::new(SERVER_TIME, SERVER_TIME)
     };

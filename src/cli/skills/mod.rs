@@ -108,9 +108,10 @@ impl Places {
         let loaded = context.start()?.of_agent(agent)?;
         let home = context.home()?;
         let workspace = open_workspace(context, &home, &loaded)?;
-        let environment = match loaded.config.tools.exec.enabled {
-            true => Some(exec_of(context, &home, &loaded)?.environment().to_vec()),
-            false => None,
+        let environment = if loaded.config.tools.exec.enabled {
+            Some(exec_of(context, &home, &loaded)?.environment().to_vec())
+        } else {
+            None
         };
         Ok(Self {
             workspace,

@@ -40,9 +40,10 @@ pub fn removed(name: &str) -> String {
 
 /// Asks before a skill is installed.
 pub fn ask_to_install(name: &str, replaces: bool) -> String {
-    match replaces {
-        true => format!("Replace the skill {name}? [y/N] "),
-        false => format!("Install it as {name}? [y/N] "),
+    if replaces {
+        format!("Replace the skill {name}? [y/N] ")
+    } else {
+        format!("Install it as {name}? [y/N] ")
     }
 }
 

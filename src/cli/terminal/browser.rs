@@ -50,13 +50,12 @@ pub fn wait(
         let builder = std::thread::Builder::new().name("login".to_owned());
         builder.spawn(work).ok()
     });
-    let pasted = match print::can_ask() {
-        true => ask(&ended),
-        false => {
-            let _ = print::line(url);
-            ended.wait(REDIRECT_TIME);
-            None
-        }
+    let pasted = if print::can_ask() {
+        ask(&ended)
+    } else {
+        let _ = print::line(url);
+        ended.wait(REDIRECT_TIME);
+        None
     };
     ended.cancel();
     if let Some(thread) = thread {

@@ -91,9 +91,10 @@ fn describe(asked: Asked<'_>) -> String {
 fn describe_field(field: &Field) -> String {
     let title = one_line(&field.title, LINE_CHARS);
     let description = one_line(&field.description, LINE_CHARS);
-    let mut text = match description.is_empty() {
-        true => format!("\n  {title}\n"),
-        false => format!("\n  {title}: {description}\n"),
+    let mut text = if description.is_empty() {
+        format!("\n  {title}\n")
+    } else {
+        format!("\n  {title}: {description}\n")
     };
     if let FieldKind::Choice(of) | FieldKind::Choices { of, .. } = &field.kind {
         text.push_str(&list(of));

@@ -196,9 +196,12 @@ impl Visit for Fields<'_> {
 
 /// The text without line ends and other control characters: a log line cannot be forged or hidden.
 fn one_line(text: &str) -> String {
-    let escaped = |letter: char| match is_invisible(letter) || letter.is_control() {
-        true => letter.escape_default().to_string(),
-        false => letter.to_string(),
+    let escaped = |letter: char| {
+        if is_invisible(letter) || letter.is_control() {
+            letter.escape_default().to_string()
+        } else {
+            letter.to_string()
+        }
     };
     text.chars().map(escaped).collect()
 }

@@ -70,18 +70,20 @@ pub fn columns() -> usize {
 
 /// The columns that lines are wrapped to: those of a terminal; a file or a pipe gets them whole.
 fn columns_of(stream: &impl IsTerminal) -> usize {
-    match stream.is_terminal() {
-        true => mode::size().0,
-        false => usize::MAX,
+    if stream.is_terminal() {
+        mode::size().0
+    } else {
+        usize::MAX
     }
 }
 
 /// The program's own text with signs that the terminal can show: where that is only ASCII, a hyphen for
 /// a middle dot and so on.
 pub fn signs(text: &str) -> Cow<'_, str> {
-    match text.is_ascii() || !is_ascii() {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(ascii_signs(text)),
+    if text.is_ascii() || !is_ascii() {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(ascii_signs(text))
     }
 }
 
@@ -182,9 +184,10 @@ pub fn dim(text: &str) -> Cow<'_, str> {
 }
 
 fn styled<'a>(text: &'a str, style: &str) -> Cow<'a, str> {
-    match io::stdout().is_terminal() && !is_colourless() && !is_dumb() {
-        true => Cow::Owned([style, text, STYLES[2]].concat()),
-        false => Cow::Borrowed(text),
+    if io::stdout().is_terminal() && !is_colourless() && !is_dumb() {
+        Cow::Owned([style, text, STYLES[2]].concat())
+    } else {
+        Cow::Borrowed(text)
     }
 }
 

@@ -161,9 +161,10 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
     fn aside(&mut self, sign: &str, text: &str) {
         self.end_line();
         let text = reveal(text).replace('\n', " ");
-        let sign = match self.is_ascii {
-            true => print::ascii_signs(sign),
-            false => sign.to_owned(),
+        let sign = if self.is_ascii {
+            print::ascii_signs(sign)
+        } else {
+            sign.to_owned()
         };
         let line = match self.mode {
             Mode::Rendered if self.renderer.look().is_styled => {

@@ -88,9 +88,10 @@ pub fn approve(context: &Context, loaded: &Loaded, name: &str, yes: bool) -> Res
 pub fn revoke(context: &Context, loaded: &Loaded, name: &str) -> Result<Exit> {
     let custom = Custom::of(context, loaded)?;
     let name = one_line(name, NAME_CHARS);
-    match custom.approvals.remove(&name)? {
-        true => print::line(&texts::revoked(&name)).map(|()| Exit::Done),
-        false => Err(Error::Usage(texts::was_not_approved(&name))),
+    if custom.approvals.remove(&name)? {
+        print::line(&texts::revoked(&name)).map(|()| Exit::Done)
+    } else {
+        Err(Error::Usage(texts::was_not_approved(&name)))
     }
 }
 

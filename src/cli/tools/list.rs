@@ -30,26 +30,25 @@ pub fn run(context: &Context, loaded: &Loaded, json: bool) -> Result<Exit> {
         subagents: true,
     };
     for spec in specs(capabilities) {
-        match json {
-            true => {
-                let _ = writeln!(text, "{}", as_json(&spec)?);
-            }
-            false => text.push_str(&format_tool(&spec)?),
+        if json {
+            let _ = writeln!(text, "{}", as_json(&spec)?);
+        } else {
+            text.push_str(&format_tool(&spec)?)
         }
     }
     let custom = Custom::of(context, loaded)?;
     let checked = custom.check();
-    match json {
-        true => text.push_str(&custom_as_json(&checked)),
-        false => {
-            for one in &checked {
-                text.push_str(&format_custom(one, custom.is_enabled)?);
-            }
+    if json {
+        text.push_str(&custom_as_json(&checked))
+    } else {
+        for one in &checked {
+            text.push_str(&format_custom(one, custom.is_enabled)?);
         }
     }
-    match json {
-        true => print::json(text.trim_end())?,
-        false => print::out(&text)?,
+    if json {
+        print::json(text.trim_end())?
+    } else {
+        print::out(&text)?
     }
     Ok(Exit::Done)
 }

@@ -145,9 +145,10 @@ impl Custom {
     pub fn of(context: &Context, loaded: &Loaded) -> Result<Self> {
         let home = context.home()?;
         let folder = home.workspace(&loaded.config.agents.defaults.workspace);
-        let workspace = match folder.is_dir() {
-            true => Some(open_workspace(context, &home, loaded)?),
-            false => None,
+        let workspace = if folder.is_dir() {
+            Some(open_workspace(context, &home, loaded)?)
+        } else {
+            None
         };
         let custom = CustomTools::new(&home.state(), loaded.agent_id(), Clock::System);
         let tools = &loaded.config.tools;
@@ -189,9 +190,10 @@ impl Checked {
     pub fn fault(&self) -> Option<String> {
         let fault = self.state.as_ref().err()?;
         let folder = format!("{}/{}", custom::FOLDER, self.name);
-        let text = match fault.starts_with(&folder) || fault.contains(&format!(" {folder}/")) {
-            true => fault.clone(),
-            false => format!("{folder}: {fault}"),
+        let text = if fault.starts_with(&folder) || fault.contains(&format!(" {folder}/")) {
+            fault.clone()
+        } else {
+            format!("{folder}: {fault}")
         };
         Some(reveal(&text.replace('\n', " ")).into_owned())
     }
@@ -212,8 +214,9 @@ fn check(custom: &Custom, json: bool) -> Result<Exit> {
             (_, count) => texts::faults(&count_of(count, "problem", "problems")),
         })?;
     }
-    Ok(match faults.is_empty() {
-        true => Exit::Done,
-        false => Exit::Failed,
+    Ok(if faults.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Failed
     })
 }

@@ -77,9 +77,10 @@ fn update(context: &Context, arguments: &Arguments, cancel: &Cancel) -> Result<(
             .as_deref()
             .map(|from| format!(" --from {from}"));
         let command = command(context)? + &from.unwrap_or_default();
-        return print::line(&match version > own {
-            true => texts::available(version, own, &command),
-            false => texts::newest(own),
+        return print::line(&if version > own {
+            texts::available(version, own, &command)
+        } else {
+            texts::newest(own)
         });
     }
     if version == own && !arguments.allow_older {
@@ -263,9 +264,10 @@ pub fn command(context: &Context) -> Result<String> {
         .parent()
         .is_some_and(|folder| rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok());
     let peacrab = program_for(context.environment());
-    Ok(match can_replace || sys::process::is_administrator() {
-        true => format!("{peacrab} update"),
-        false => format!("sudo {peacrab} update"),
+    Ok(if can_replace || sys::process::is_administrator() {
+        format!("{peacrab} update")
+    } else {
+        format!("sudo {peacrab} update")
     })
 }
 
@@ -278,9 +280,10 @@ fn configured(context: &Context) -> Result<(String, Tls)> {
         let mut files = found.map(|found| found.config.unwrap_or(found.home.join("config.json")));
         files.find(|file| file.exists())
     };
-    let file = match own.exists() || context.is_config_named() {
-        true => Some(own),
-        false => service(),
+    let file = if own.exists() || context.is_config_named() {
+        Some(own)
+    } else {
+        service()
     };
     let mut settings = Settings::new(None);
     if let Some(file) = file {

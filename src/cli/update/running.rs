@@ -89,9 +89,10 @@ pub fn find(context: &Context, program: &Path) -> Result<Found> {
         let Some(before) = run_info(&control).filter(&mut is_ours) else {
             continue;
         };
-        let manager = match has_script && control != own.control() {
-            true => Manager::Script,
-            false => Manager::Itself,
+        let manager = if has_script && control != own.control() {
+            Manager::Script
+        } else {
+            Manager::Itself
         };
         return Ok(Found::Running(Running {
             manager,

@@ -27,9 +27,10 @@ pub struct Profile {
 impl Profile {
     /// The id, and the name where there is one: `work (Office helper)`.
     pub fn label(&self) -> String {
-        match self.name.is_empty() {
-            true => self.id.clone(),
-            false => format!("{} ({})", self.id, self.name),
+        if self.name.is_empty() {
+            self.id.clone()
+        } else {
+            format!("{} ({})", self.id, self.name)
         }
     }
 }

@@ -64,14 +64,13 @@ pub fn remove(text: &str, path: &str) -> Option<String> {
 fn without(text: &str, member: &Member) -> String {
     let (before, after) = (&text[..member.start], &text[member.value.end..]);
     let is_last = !after.trim_start().starts_with(',');
-    let (before, after) = match is_last {
-        false => (before, after.trim_start()[1..].trim_start()),
-        true => {
-            let before = before.trim_end();
-            match before.strip_suffix(',') {
-                Some(before) => (before, after),
-                None => (before, after.trim_start()),
-            }
+    let (before, after) = if !is_last {
+        (before, after.trim_start()[1..].trim_start())
+    } else {
+        let before = before.trim_end();
+        match before.strip_suffix(',') {
+            Some(before) => (before, after),
+            None => (before, after.trim_start()),
         }
     };
     format!("{before}{after}")

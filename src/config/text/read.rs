@@ -15,9 +15,10 @@ pub fn parse(text: &str, file: &str) -> Result<Value, String> {
         let excerpt = excerpt(text.lines().nth(line - 1).unwrap_or_default(), column);
         let what = error.to_string();
         let what = what.split(" at line ").next().unwrap_or_default();
-        let fix = match error.is_eof() {
-            true => JsonFix::Complete,
-            false => find_fix(text, line, column, what),
+        let fix = if error.is_eof() {
+            JsonFix::Complete
+        } else {
+            find_fix(text, line, column, what)
         };
         texts::invalid_json(file, (line, column), what, fix, &excerpt)
     })

@@ -106,9 +106,10 @@ impl Gateway {
         {
             delivery.resting(&DraftKey::allowance(session));
         }
-        let text = match is_revoked {
-            true => texts::allowance_revoked,
-            false => texts::allowance_none,
+        let text = if is_revoked {
+            texts::allowance_revoked
+        } else {
+            texts::allowance_none
         };
         Ok(text(language).to_owned())
     }

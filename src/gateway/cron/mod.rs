@@ -199,9 +199,10 @@ pub(super) async fn keep(gateway: Arc<Gateway>) {
         let alarm = alarm::until(gateway.clock(), next, &cron.changed);
         if cron.waits_for_room.load(Ordering::SeqCst) {
             let full = full_since.get_or_insert_with(Stopwatch::start).elapsed();
-            let wait = match full < ROOM_LOOK_LATER {
-                true => ROOM_LOOK,
-                false => ROOM_LOOK_LATER,
+            let wait = if full < ROOM_LOOK_LATER {
+                ROOM_LOOK
+            } else {
+                ROOM_LOOK_LATER
             };
             // Not by the clock, which may be set meanwhile.
             drop(timeout(wait, alarm).await);

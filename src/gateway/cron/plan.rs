@@ -164,9 +164,10 @@ pub fn end_of_quiet(quiet: QuietHours, now_ms: i64, zone: &Zone) -> Option<i64> 
         return None;
     }
     let (hour, end) = quiet.end();
-    let day = match quiet.end_tomorrow(minute) {
-        true => local.date().checked_add_days(Days::new(1))?,
-        false => local.date(),
+    let day = if quiet.end_tomorrow(minute) {
+        local.date().checked_add_days(Days::new(1))?
+    } else {
+        local.date()
     };
     let end = match zone.resolve(day.and_hms_opt(hour, end, 0)?) {
         Local::Once(at) | Local::Twice(at, _) | Local::Gap { after: at } => at,

@@ -164,9 +164,10 @@ impl Gateway {
             let mut session = Session::open(&hosted.sessions, &key, settings)?;
             let is_known = session.holds(&message);
             if !session.is_unfinished() {
-                match is_known {
-                    true => return Ok(TurnState::Ended),
-                    false => continue,
+                if is_known {
+                    return Ok(TurnState::Ended);
+                } else {
+                    continue;
                 }
             }
             let closes = Some(ClosesTurn {

@@ -64,9 +64,10 @@ fn prefix(name: &str, id: &str) -> String {
         let plain = chars.map(|char| if char.is_alphanumeric() { char } else { '-' });
         plain.collect::<String>().trim_matches('-').to_owned()
     };
-    match name == id {
-        true => format!("{}-", plain(id)),
-        false => format!("{}-{}-", plain(name), plain(id)),
+    if name == id {
+        format!("{}-", plain(id))
+    } else {
+        format!("{}-{}-", plain(name), plain(id))
     }
 }
 

@@ -169,9 +169,10 @@ impl JobRun {
         }
         let planned = self.zone.at(self.planned.planned_ms.div_euclid(1000));
         let now = planned + chrono::TimeDelta::milliseconds(late);
-        let form = match planned.date_naive() == now.date_naive() {
-            true => "%H:%M",
-            false => "%Y-%m-%d %H:%M",
+        let form = if planned.date_naive() == now.date_naive() {
+            "%H:%M"
+        } else {
+            "%Y-%m-%d %H:%M"
         };
         let late = format_minutes(late.unsigned_abs() / 60_000, self.language);
         Some((planned.format(form).to_string(), late))

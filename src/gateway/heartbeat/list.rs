@@ -41,9 +41,10 @@ pub fn open_tasks(text: &str) -> Option<String> {
 fn item_text(line: &str) -> Option<&str> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let (number, rest) = line.split_at(digits);
-    let rest = match number.is_empty() {
-        true => rest.strip_prefix(['-', '*', '+'])?,
-        false => rest.strip_prefix(['.', ')'])?,
+    let rest = if number.is_empty() {
+        rest.strip_prefix(['-', '*', '+'])?
+    } else {
+        rest.strip_prefix(['.', ')'])?
     };
     (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some(rest.trim())
 }

@@ -170,17 +170,19 @@ impl Gateway {
         let now = self.clock().now_ms();
         let is_beating = self.heartbeat.state.lock().is_running;
         let is_busy = is_beating || self.load.lock().running > 0;
-        let wait = match is_busy {
-            true => BUSY_WAIT,
-            false => self.live().rhythm.interval,
+        let wait = if is_busy {
+            BUSY_WAIT
+        } else {
+            self.live().rhythm.interval
         };
         self.heartbeat.state.lock().next_ms = Some(now.saturating_add(millis(wait)));
         if is_busy {
             return;
         }
-        match self.is_quiet_now() {
-            true => self.note_beat(Beat::Quiet),
-            false => self.begin_beat(None),
+        if self.is_quiet_now() {
+            self.note_beat(Beat::Quiet)
+        } else {
+            self.begin_beat(None)
         }
     }
 

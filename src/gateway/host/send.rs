@@ -21,9 +21,10 @@ impl ChatHost<'_> {
     /// Whose turn it is: the conversation, which no one chooses, and in quotation marks the name that the person has.
     pub(super) fn who(&self) -> String {
         let name = one_line(&self.name, WHO_NAME_CHARS).replace('"', "'");
-        match name.is_empty() {
-            true => self.reply.to_string(),
-            false => format!("{} \"{name}\"", self.reply),
+        if name.is_empty() {
+            self.reply.to_string()
+        } else {
+            format!("{} \"{name}\"", self.reply)
         }
     }
 
@@ -45,13 +46,14 @@ impl ChatHost<'_> {
                 "buttons go to the chat of this conversation only, and {to} is another one: put the choices into the words"
             )));
         }
-        let shown = match has_mark {
-            true => texts::from_conversation(
+        let shown = if has_mark {
+            texts::from_conversation(
                 self.gateway.parts.languages.get(&to),
                 &plain(&self.who()),
                 &request.text,
-            ),
-            false => request.text,
+            )
+        } else {
+            request.text
         };
         let files = request.files.iter();
         let message = OutgoingMessage {

@@ -290,9 +290,10 @@ impl Inner {
             && (is_shown || since.elapsed() >= SHOWN_TIME)
         {
             let (reply, _) = open.typed.take()?;
-            return Some(match is_shown {
-                true => Came::Reply(reply),
-                false => Came::Unasked,
+            return Some(if is_shown {
+                Came::Reply(reply)
+            } else {
+                Came::Unasked
             });
         }
         let (_, since) = open.words.as_ref()?;
@@ -353,9 +354,10 @@ impl Gateway {
     /// What is said about an `/answer` that answers nothing.
     pub(super) fn late_answer(&self, message: &Envelope) -> &'static str {
         let language = message.language();
-        match self.questions.is_open_for(message) {
-            true => texts::answered_before(language),
-            false => texts::nothing_asked(language),
+        if self.questions.is_open_for(message) {
+            texts::answered_before(language)
+        } else {
+            texts::nothing_asked(language)
         }
     }
 

@@ -94,9 +94,10 @@ impl Tasks {
             // What others have given away is not for this conversation.
             let ours = tasks.iter().filter(|other| other.parent == task.parent);
             let labels: Vec<&str> = ours.map(|task| task.label.as_str()).collect();
-            let ours = match labels.is_empty() {
-                true => "for other conversations".to_owned(),
-                false => format!("here: {}", labels.join("; ")),
+            let ours = if labels.is_empty() {
+                "for other conversations".to_owned()
+            } else {
+                format!("here: {}", labels.join("; "))
             };
             return Err(Error::Failed(format!(
                 "{AT_ONCE} subagents run already ({ours}): wait for a report, or do the task yourself"
@@ -335,9 +336,10 @@ impl Gateway {
                 let _ = write!(text, " {}", inline_code(&doing));
             }
         }
-        match text.is_empty() {
-            true => texts::no_tasks(language).to_owned(),
-            false => format!("{}{text}", texts::tasks(language)),
+        if text.is_empty() {
+            texts::no_tasks(language).to_owned()
+        } else {
+            format!("{}{text}", texts::tasks(language))
         }
     }
 }

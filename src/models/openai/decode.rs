@@ -116,9 +116,10 @@ impl Content {
                 let kind = part.get("type").and_then(Value::as_str);
                 let kind = kind.unwrap_or_default();
                 // Databricks has thoughts among the parts of the text.
-                match kind.starts_with("reasoning") || kind.starts_with("thinking") {
-                    true => self.thinking += &text,
-                    false => self.text += &text,
+                if kind.starts_with("reasoning") || kind.starts_with("thinking") {
+                    self.thinking += &text
+                } else {
+                    self.text += &text
                 }
                 let thinking = part.get("thinking").or(part.get("reasoning"));
                 self.thinking += &thinking.map(Self::read).unwrap_or_default().text;
@@ -295,9 +296,10 @@ impl<'a> Decoder<'a> {
         let mut rest = self.clean(&(rest + &held.text));
         rest += &self.tokens.as_mut().map(Tokens::finish).unwrap_or_default();
         // What stands before a call may be thoughts, and is no answer.
-        match is_unclosed && !written.is_empty() {
-            true => self.reasoning += &rest,
-            false => self.say(&rest, show),
+        if is_unclosed && !written.is_empty() {
+            self.reasoning += &rest
+        } else {
+            self.say(&rest, show)
         }
         let directed = self.think.take_directed();
         let may_write = self.server.is_some_and(|server| server.may_write());

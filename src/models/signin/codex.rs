@@ -209,17 +209,19 @@ fn account(claims: &Members<'_>) -> Option<String> {
 
 /// Has the server forget the tokens.
 pub(super) fn revoke(sign_in: &SignIn, stored: &Stored, cancel: &Cancel) -> Result<()> {
-    let (token, kind) = match stored.refresh.is_empty() {
-        true => (&stored.token, "access_token"),
-        false => (&stored.refresh, "refresh_token"),
+    let (token, kind) = if stored.refresh.is_empty() {
+        (&stored.token, "access_token")
+    } else {
+        (&stored.refresh, "refresh_token")
     };
     let web = Web::within(sign_in, REVOKE_TIME, cancel)?.hiding([&stored.token, &stored.refresh]);
     let url = format!("{}/oauth/revoke", sign_in.addresses.issuer);
     let body = json!({"token": token.expose(), "token_type_hint": kind, "client_id": CLIENT});
     let headers = [("content-type", "application/json")];
     let answer = web.ask(Method::POST, &url, &headers, Some(body.to_string()))?;
-    match answer.is_good() {
-        true => Ok(()),
-        false => Err(web.fault(&format!("{} was not revoked", Service::Codex.name()))),
+    if answer.is_good() {
+        Ok(())
+    } else {
+        Err(web.fault(&format!("{} was not revoked", Service::Codex.name())))
     }
 }

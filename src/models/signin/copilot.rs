@@ -201,9 +201,10 @@ pub(super) fn exchange(sign_in: &SignIn, web: &Web, token: &Secret) -> Result<St
         refresh: token.clone(),
         expires: sign_in.expiry(lasts),
         account: String::new(),
-        api: match sign_in.addresses.may_be_api(api) {
-            true => api.to_owned(),
-            false => String::new(),
+        api: if sign_in.addresses.may_be_api(api) {
+            api.to_owned()
+        } else {
+            String::new()
         },
     })
 }

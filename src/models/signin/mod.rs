@@ -155,9 +155,10 @@ impl SignIn {
                 Err(Failure::Failed(error)) => self.log(&error.to_string()),
             }
         }
-        let base = match stored.api.is_empty() {
-            true => self.addresses.api.clone(),
-            false => stored.api,
+        let base = if stored.api.is_empty() {
+            self.addresses.api.clone()
+        } else {
+            stored.api
         };
         Ok(Access {
             token: stored.token,
@@ -214,24 +215,23 @@ impl SignIn {
         if stored.token != *old && !stored.token.is_empty() {
             return Ok(stored);
         }
-        let reason = match stored.refresh.is_empty() {
-            true => "it has expired, and cannot be renewed".to_owned(),
-            false => {
-                // A full disk is found before a token is spent that can be used only once.
-                self.write(&stored)?;
-                let web = Web::new(self, cancel)?.hiding([&stored.token, &stored.refresh]);
-                let asked = match self.service {
-                    Service::Codex => codex::refresh(self, &web, &stored),
-                    Service::Copilot => copilot::exchange(self, &web, &stored.refresh),
-                };
-                match asked {
-                    Ok(new) => {
-                        self.write(&new)?;
-                        return Ok(new);
-                    }
-                    Err(Failure::SignedOut(reason)) => reason,
-                    Err(failure) => return Err(failure),
+        let reason = if stored.refresh.is_empty() {
+            "it has expired, and cannot be renewed".to_owned()
+        } else {
+            // A full disk is found before a token is spent that can be used only once.
+            self.write(&stored)?;
+            let web = Web::new(self, cancel)?.hiding([&stored.token, &stored.refresh]);
+            let asked = match self.service {
+                Service::Codex => codex::refresh(self, &web, &stored),
+                Service::Copilot => copilot::exchange(self, &web, &stored.refresh),
+            };
+            match asked {
+                Ok(new) => {
+                    self.write(&new)?;
+                    return Ok(new);
                 }
+                Err(Failure::SignedOut(reason)) => reason,
+                Err(failure) => return Err(failure),
             }
         };
         // It is not asked for again.
@@ -239,9 +239,10 @@ impl SignIn {
         if is_refused {
             stored.token = Secret::default();
         }
-        match stored.is_empty() {
-            true => self.remove()?,
-            false => self.write(&stored)?,
+        if stored.is_empty() {
+            self.remove()?
+        } else {
+            self.write(&stored)?
         }
         Err(Failure::SignedOut(reason))
     }

@@ -76,9 +76,10 @@ impl SignIn {
             refresh: Secret::new(&members.text_or_empty("refresh")),
             expires: members.value("expires").as_i64().unwrap_or_default(),
             account: members.text_or_empty("account"),
-            api: match self.addresses.may_be_api(&api) {
-                true => api,
-                false => String::new(),
+            api: if self.addresses.may_be_api(&api) {
+                api
+            } else {
+                String::new()
             },
         }
     }

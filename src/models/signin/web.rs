@@ -134,9 +134,10 @@ impl Web {
     /// A token of an answer. Fails unless it can be sent.
     pub fn token(&self, members: &Members<'_>, name: &str) -> Result<Secret> {
         let token = members.text_or_empty(name);
-        match !token.is_empty() && is_sendable(&token) {
-            true => Ok(Secret::new(&token)),
-            false => Err(self.fault("its server did not answer with a token that can be used")),
+        if !token.is_empty() && is_sendable(&token) {
+            Ok(Secret::new(&token))
+        } else {
+            Err(self.fault("its server did not answer with a token that can be used"))
         }
     }
 
@@ -153,9 +154,10 @@ impl Web {
         let text = self.explanation(&text);
         let is_final =
             FINAL.contains(&code.as_str()) || answer.status == 401 && !members.is_empty();
-        match is_final && answer.status < 500 {
-            true => Failure::SignedOut(text),
-            false => Failure::Failed(self.fault(&text)),
+        if is_final && answer.status < 500 {
+            Failure::SignedOut(text)
+        } else {
+            Failure::Failed(self.fault(&text))
         }
     }
 }

@@ -118,9 +118,10 @@ pub fn plain_id(id: &str) -> Cow<'_, str> {
 pub fn bounded_id(id: &str) -> Cow<'_, str> {
     /// <https://developers.openai.com/api/reference/resources/responses>
     const CHARS: usize = 64;
-    match id.chars().count() <= CHARS {
-        true => Cow::Borrowed(id),
-        false => short_id(id),
+    if id.chars().count() <= CHARS {
+        Cow::Borrowed(id)
+    } else {
+        short_id(id)
     }
 }
 

@@ -119,9 +119,10 @@ impl<'a> Filter<'a> {
         };
         let open = template.open.len();
         let inside = template.inside(&self.held);
-        let begins = match self.quotes.is_cited() {
-            true => Some(false),
-            false => written::begins(inside, template.form, self.tools),
+        let begins = if self.quotes.is_cited() {
+            Some(false)
+        } else {
+            written::begins(inside, template.form, self.tools)
         };
         if begins == Some(false) {
             self.let_through(open.max(1), text);
@@ -169,9 +170,10 @@ impl<'a> Filter<'a> {
             let is_closed = all > inside;
             let whole =
                 &rest[..template.open.len() + if template.is_part() { all } else { inside }];
-            let part = match is_closed {
-                true => template.inside(whole),
-                false => without_tail(template.inside(whole)),
+            let part = if is_closed {
+                template.inside(whole)
+            } else {
+                without_tail(template.inside(whole))
             };
             let is_opened = template.form == Form::Tags && part.starts_with('<');
             match written::read(part, template.form, self.tools) {
@@ -393,9 +395,10 @@ fn tail(text: &str) -> Option<Tail> {
         return Some(Tail::Header);
     }
     let is_begun = |mark: &&str| mark.starts_with(text) && !text.is_empty();
-    match CLOSES.iter().chain([&RESULT]).any(is_begun) {
-        true => Some(Tail::Begun),
-        false => tokens::tail(text, [false; 2]),
+    if CLOSES.iter().chain([&RESULT]).any(is_begun) {
+        Some(Tail::Begun)
+    } else {
+        tokens::tail(text, [false; 2])
     }
 }
 

@@ -188,9 +188,10 @@ impl Think {
         }
         let before = self.held.len();
         self.held.push_str(piece);
-        match piece.is_empty() {
-            true => String::new(),
-            false => self.go_on(before, false),
+        if piece.is_empty() {
+            String::new()
+        } else {
+            self.go_on(before, false)
         }
     }
 
@@ -317,9 +318,10 @@ impl Think {
         while let Some(at) = rest.find(MARK_BEGINS) {
             self.release(&rest[..at], text);
             rest = &rest[at..];
-            let begun = match self.quotes.is_quoted() {
-                true => Begun::Nothing,
-                false => self.begun(rest, is_over),
+            let begun = if self.quotes.is_quoted() {
+                Begun::Nothing
+            } else {
+                self.begun(rest, is_over)
             };
             match begun {
                 Begun::Open(marks) => {
@@ -383,9 +385,10 @@ impl Think {
         }
         let opens = MARKS.iter().map(|(open, _)| *open);
         let mut marks = opens.chain(LATER_CHANNELS).chain([close, answer_end]);
-        match !is_over && marks.any(|mark| begins(mark, text)) {
-            true => Begun::Perhaps,
-            false => Begun::Nothing,
+        if !is_over && marks.any(|mark| begins(mark, text)) {
+            Begun::Perhaps
+        } else {
+            Begun::Nothing
         }
     }
 
@@ -431,9 +434,10 @@ impl Think {
         let is_open = self.block.1 < NESTED_MAX
             && count_open(&self.thoughts[self.block.0..], marks.0) >= self.block.1;
         self.nested = is_open.then_some(marks);
-        self.state = match is_open {
-            true => State::Waiting,
-            false => State::Closed,
+        self.state = if is_open {
+            State::Waiting
+        } else {
+            State::Closed
         };
     }
 

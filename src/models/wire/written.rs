@@ -205,9 +205,10 @@ fn of_jsons(text: &str, tools: &[ToolSpec]) -> Result<Vec<Written>, Unread> {
             rest = without_closers(after);
         }
     }
-    match calls.is_empty() {
-        true => Err(Unread::Broken),
-        false => Ok(calls),
+    if calls.is_empty() {
+        Err(Unread::Broken)
+    } else {
+        Ok(calls)
     }
 }
 
@@ -281,9 +282,10 @@ fn named(text: &str, mark: &str, tools: &[ToolSpec]) -> Result<Vec<Written>, Unr
             return Err(Unread::Quoted);
         }
     }
-    match calls.is_empty() {
-        true => Err(Unread::Cut),
-        false => Ok(calls),
+    if calls.is_empty() {
+        Err(Unread::Cut)
+    } else {
+        Ok(calls)
     }
 }
 
@@ -335,9 +337,10 @@ fn of_loose(text: &str) -> Result<Vec<Written>, Unread> {
             rest = rest.trim_start_matches(is_between);
             continue;
         }
-        let missing = match calls.is_empty() {
-            true => Unread::Cut,
-            false => Unread::Quoted,
+        let missing = if calls.is_empty() {
+            Unread::Cut
+        } else {
+            Unread::Quoted
         };
         let (name, after) = rest.split_at(rest.find(['(', '{']).ok_or(missing)?);
         // The value may be given a name.
@@ -353,9 +356,10 @@ fn of_loose(text: &str) -> Result<Vec<Written>, Unread> {
         });
         rest = value.rest.trim_start_matches(is_between);
     }
-    match calls.is_empty() {
-        true => Err(Unread::Broken),
-        false => Ok(calls),
+    if calls.is_empty() {
+        Err(Unread::Broken)
+    } else {
+        Ok(calls)
     }
 }
 

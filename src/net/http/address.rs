@@ -35,13 +35,12 @@ fn encode(url: &str) -> Cow<'_, str> {
     }
     let mut encoded = server.to_owned();
     for char in path.chars() {
-        match u8::try_from(char).is_ok_and(|byte| byte.is_ascii() && is_plain(byte)) {
-            true => encoded.push(char),
-            false => {
-                let mut bytes = [0; 4];
-                let bytes = char.encode_utf8(&mut bytes).bytes();
-                bytes.for_each(|byte| encoded += &format!("%{byte:02X}"));
-            }
+        if u8::try_from(char).is_ok_and(|byte| byte.is_ascii() && is_plain(byte)) {
+            encoded.push(char)
+        } else {
+            let mut bytes = [0; 4];
+            let bytes = char.encode_utf8(&mut bytes).bytes();
+            bytes.for_each(|byte| encoded += &format!("%{byte:02X}"));
         }
     }
     Cow::Owned(encoded)

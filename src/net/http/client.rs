@@ -391,9 +391,10 @@ impl Response {
     /// The body, to be read in pieces, of at most `limit` bytes.
     pub fn into_reader(self, limit: usize) -> Body {
         let reader = self.body.into_reader();
-        let reader: Box<dyn Read + Send> = match self.is_deflated {
-            true => Box::new(Inflate::new(reader)),
-            false => Box::new(reader),
+        let reader: Box<dyn Read + Send> = if self.is_deflated {
+            Box::new(Inflate::new(reader))
+        } else {
+            Box::new(reader)
         };
         Body::new(reader, limit, self.context)
     }

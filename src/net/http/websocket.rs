@@ -131,9 +131,10 @@ impl Decoder {
             frame.left -= count;
             let frame = *frame;
             let is_control = frame.opcode >= CLOSE;
-            let target = match is_control {
-                true => &mut self.control,
-                false => &mut self.message,
+            let target = if is_control {
+                &mut self.control
+            } else {
+                &mut self.message
             };
             target.extend_from_slice(payload);
             if frame.left > 0 {
@@ -439,9 +440,10 @@ impl Websocket {
         if self.context.shared.cancel.is_cancelled() {
             return Err(Error::Stopped);
         }
-        match self.is_closed {
-            true => Err(self.context.network("it is closed".to_owned())),
-            false => Ok(()),
+        if self.is_closed {
+            Err(self.context.network("it is closed".to_owned()))
+        } else {
+            Ok(())
         }
     }
 }

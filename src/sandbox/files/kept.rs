@@ -153,9 +153,10 @@ impl Made {
             let Some(name) = name_in(&self.workspace, &path) else {
                 let is_open =
                     path.starts_with(&self.workspace) || path.parent().is_some_and(can_write);
-                match is_open {
-                    true => return Err(refused(&path, "is missing, and a link leads to it")),
-                    false => continue,
+                if is_open {
+                    return Err(refused(&path, "is missing, and a link leads to it"));
+                } else {
+                    continue;
                 }
             };
             match make(&self.folder, name) {

@@ -189,9 +189,10 @@ impl Workspace {
             let added = file.write_all(content).and_then(|()| file.sync_all());
             if let Err(error) = added {
                 // A full disk leaves what was there, not half of the text.
-                let _ = match is_new {
-                    true => at::remove_file(&spot.folder, &spot.name),
-                    false => file.set_len(before),
+                let _ = if is_new {
+                    at::remove_file(&spot.folder, &spot.name)
+                } else {
+                    file.set_len(before)
                 };
                 return Err(error.into());
             }
@@ -459,9 +460,10 @@ impl Workspace {
     /// What is protected against the intent in this view alone: the prompt as it is now, for the links in it may have
     /// changed since the start.
     fn kept(&self, intent: Intent) -> io::Result<Vec<Arc<Guard>>> {
-        match self.keeps_prompt && intent == Intent::Write {
-            true => guard_prompt(&self.folders.path).map_err(io::Error::other),
-            false => Ok(Vec::new()),
+        if self.keeps_prompt && intent == Intent::Write {
+            guard_prompt(&self.folders.path).map_err(io::Error::other)
+        } else {
+            Ok(Vec::new())
         }
     }
 

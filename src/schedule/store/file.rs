@@ -189,9 +189,10 @@ pub(super) fn check(job: &Job) -> Result<(), String> {
         return Err(format!("the message is longer than {limit} bytes"));
     }
     job.schedule.check()?;
-    match job.schedule.is_too_frequent() {
-        true => Err("it would run more often than once a minute".to_owned()),
-        false => Ok(()),
+    if job.schedule.is_too_frequent() {
+        Err("it would run more often than once a minute".to_owned())
+    } else {
+        Ok(())
     }
 }
 

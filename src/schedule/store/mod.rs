@@ -378,9 +378,10 @@ fn check(jobs: &[Job]) -> Result<()> {
     }
     let mut ids = HashSet::new();
     for job in jobs {
-        let reason = match ids.insert(&job.id) {
-            true => file::check(job),
-            false => Err("another job has the same id".to_owned()),
+        let reason = if ids.insert(&job.id) {
+            file::check(job)
+        } else {
+            Err("another job has the same id".to_owned())
         };
         reason.map_err(|reason| Error::Failed(format!("Job {}: {reason}", job.id)))?;
     }

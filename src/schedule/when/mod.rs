@@ -309,9 +309,10 @@ impl Reader<'_> {
                     return Some((date, Again::Never));
                 }
                 let ahead = (day + 7 - today.weekday().num_days_from_sunday()) % 7;
-                let again = match is_short && !on {
-                    true => Again::OnlyWithTime,
-                    false => Again::NextWeek,
+                let again = if is_short && !on {
+                    Again::OnlyWithTime
+                } else {
+                    Again::NextWeek
                 };
                 (today.checked_add_days(Days::new(u64::from(ahead)))?, again)
             }

@@ -139,12 +139,13 @@ impl<'a> Memory<'a> {
         let path = Path::new(FACTS);
         let content = self.read_beginning(path, FACTS_FILE_BYTES_MAX + 1)?;
         let content = content.unwrap_or_default();
-        match content.len() > FACTS_FILE_BYTES_MAX {
-            true => Err(Error::TooLarge {
+        if content.len() > FACTS_FILE_BYTES_MAX {
+            Err(Error::TooLarge {
                 what: FACTS.to_owned(),
                 limit: FACTS_FILE_BYTES_MAX,
-            }),
-            false => Ok(content),
+            })
+        } else {
+            Ok(content)
         }
     }
 

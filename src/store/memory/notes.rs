@@ -57,15 +57,12 @@ impl Memory<'_> {
         }
         let text = text.replace('\n', "\n  ");
         let now = self.clock.now();
-        let (path, line, most) = match self.clock.is_set() {
-            true => {
-                let line = format!("- {} {text}\n", now.format("%H:%M"));
-                (path_of(now.date_naive()), line, NOTE_FILE_BYTES_MAX)
-            }
-            false => {
-                let most = FACTS_FILE_BYTES_MAX as u64;
-                (PathBuf::from(FACTS), format!("- {text}\n"), most)
-            }
+        let (path, line, most) = if self.clock.is_set() {
+            let line = format!("- {} {text}\n", now.format("%H:%M"));
+            (path_of(now.date_naive()), line, NOTE_FILE_BYTES_MAX)
+        } else {
+            let most = FACTS_FILE_BYTES_MAX as u64;
+            (PathBuf::from(FACTS), format!("- {text}\n"), most)
         };
         self.append_line(&path, &line, most)?;
         Ok(path)

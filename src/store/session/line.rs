@@ -61,10 +61,9 @@ impl Marks {
             cleared_to: moved(self.cleared_to),
             window_from: moved(self.window_from),
             shortened_to: moved(self.shortened_to),
-            summary_at: self.summary_at.map(|place| match place == from {
-                true => to,
-                false => moved(place),
-            }),
+            summary_at: self
+                .summary_at
+                .map(|place| if place == from { to } else { moved(place) }),
         }
     }
 }

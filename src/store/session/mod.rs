@@ -208,9 +208,10 @@ impl Session {
 
     /// The calls of the unfinished turn that have no result.
     pub fn unanswered(&self) -> Vec<ToolCall> {
-        match self.unfinished {
-            true => self.conversation.unanswered(),
-            false => Vec::new(),
+        if self.unfinished {
+            self.conversation.unanswered()
+        } else {
+            Vec::new()
         }
     }
 

@@ -44,9 +44,10 @@ impl Pending {
 
     /// Bytes of the journal's lines that have not been remembered.
     pub fn bytes(&self) -> u64 {
-        match self.is_empty() {
-            true => 0,
-            false => self.end.saturating_sub(self.from),
+        if self.is_empty() {
+            0
+        } else {
+            self.end.saturating_sub(self.from)
         }
     }
 }
@@ -237,9 +238,10 @@ pub fn read_pending(
         };
         // What was before the last `/new` is a range of its own: its summary is not for the new conversation.
         let is_before = up_to == UpTo::HalfWindow && begin.0 < marks.cleared_to;
-        let end = match is_before {
-            true => wanted.min(marks.cleared_to),
-            false => wanted,
+        let end = if is_before {
+            wanted.min(marks.cleared_to)
+        } else {
+            wanted
         };
         let mut range = read_range(&file, begin, end, max_bytes, summary)?;
         range.is_all &= end == wanted;

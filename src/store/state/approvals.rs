@@ -188,11 +188,12 @@ impl Approvals {
 }
 
 fn check_room(list: &[StandingApproval]) -> Result<()> {
-    match list.len() >= APPROVALS {
-        true => Err(Error::Failed(format!(
+    if list.len() >= APPROVALS {
+        Err(Error::Failed(format!(
             "there are already {APPROVALS} standing approvals; remove some with `peacrab approvals remove`"
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 

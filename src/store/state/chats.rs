@@ -298,12 +298,13 @@ impl RestartRequests {
 
     /// Forgets all of them.
     pub fn clear(&self) -> Result<()> {
-        match self.list().is_empty() {
-            true => Ok(()),
-            false => self.0.update(|list| {
+        if self.list().is_empty() {
+            Ok(())
+        } else {
+            self.0.update(|list| {
                 list.clear();
                 Ok(())
-            }),
+            })
         }
     }
 }

@@ -100,9 +100,10 @@ impl<T: Default + Serialize + DeserializeOwned> StateFile<T> {
         let before = self.encode(&value)?;
         change(&mut value)?;
         let after = self.encode(&value)?;
-        match before == after {
-            true => Ok(()),
-            false => write(&self.path, self.policy, &after),
+        if before == after {
+            Ok(())
+        } else {
+            write(&self.path, self.policy, &after)
         }
     }
 
@@ -123,9 +124,10 @@ impl<T: Default + Serialize + DeserializeOwned> StateFile<T> {
 
     fn encode(&self, value: &T) -> Result<Vec<u8>> {
         // What is written too often to be synced is also kept short.
-        let encoded = match self.policy.synced {
-            true => serde_json::to_vec_pretty(value),
-            false => serde_json::to_vec(value),
+        let encoded = if self.policy.synced {
+            serde_json::to_vec_pretty(value)
+        } else {
+            serde_json::to_vec(value)
         };
         encoded.map_err(|error| cannot_write(&self.path, &error))
     }
@@ -146,9 +148,10 @@ fn write(path: &Path, policy: Policy, content: &[u8]) -> Result<()> {
             "{path} would become larger than {most} bytes, so it was not changed"
         )));
     }
-    match policy.synced {
-        true => sys::file::write_atomic(path, content, 0o600),
-        false => sys::file::replace_unsynced(path, content, 0o600),
+    if policy.synced {
+        sys::file::write_atomic(path, content, 0o600)
+    } else {
+        sys::file::replace_unsynced(path, content, 0o600)
     }
 }
 

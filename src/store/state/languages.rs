@@ -51,9 +51,10 @@ impl Languages {
         if !is_new || !language.is_default() && known.len() >= LANGUAGES_MAX {
             return Ok(());
         }
-        match language.is_default() {
-            true => known.remove(&key),
-            false => known.insert(key, language),
+        if language.is_default() {
+            known.remove(&key)
+        } else {
+            known.insert(key, language)
         };
         self.file.update(|stored| {
             stored.clone_from(&known);

@@ -201,9 +201,10 @@ impl Learned {
 }
 
 fn clamp(factor: f32) -> f32 {
-    match factor.is_finite() {
-        true => factor.clamp(FACTORS.0 * 100.0, FACTORS.1 * 100.0),
-        false => one(),
+    if factor.is_finite() {
+        factor.clamp(FACTORS.0 * 100.0, FACTORS.1 * 100.0)
+    } else {
+        one()
     }
 }
 

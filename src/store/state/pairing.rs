@@ -346,11 +346,12 @@ impl Pairings {
     }
 
     fn check_capacity(&self) -> Result<()> {
-        match self.paired.len() >= PAIRED {
-            true => Err(Error::Failed(format!(
+        if self.paired.len() >= PAIRED {
+            Err(Error::Failed(format!(
                 "{PAIRED} people are already paired; remove some, or add people to allowFrom"
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 }

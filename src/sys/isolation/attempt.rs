@@ -202,9 +202,10 @@ pub fn lift_limit() -> bool {
 
 /// Whether this process can become another user, has a capability, or could get one.
 pub fn gain_rights() -> bool {
-    let other = match rustix::process::getuid().is_root() {
-        true => rustix::process::Uid::from_raw(12_345),
-        false => rustix::process::Uid::ROOT,
+    let other = if rustix::process::getuid().is_root() {
+        rustix::process::Uid::from_raw(12_345)
+    } else {
+        rustix::process::Uid::ROOT
     };
     let capable = rustix::thread::capabilities(None)
         .is_ok_and(|sets| sets.effective | sets.permitted != CapabilitySet::empty());

@@ -86,9 +86,10 @@ impl Mounts {
 
 /// Joins without a slash at the end, which would ask for a folder.
 fn joined(path: &Path, rest: &Path) -> PathBuf {
-    match rest.as_os_str().is_empty() {
-        true => path.to_owned(),
-        false => path.join(rest),
+    if rest.as_os_str().is_empty() {
+        path.to_owned()
+    } else {
+        path.join(rest)
     }
 }
 

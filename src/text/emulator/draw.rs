@@ -52,9 +52,10 @@ pub fn draw(screen: &Screen<'_>) -> Vec<Vec<(char, Rgb, Rgb)>> {
         let background = rgb(cell.background, GROUND);
         let blank = if cell.is_continuation { COVERED } else { ' ' };
         let char = cell.text.chars().next().unwrap_or(blank);
-        match cell.inverse != (cursor == Some((row, column))) {
-            true => (char, background, foreground),
-            false => (char, foreground, background),
+        if cell.inverse != (cursor == Some((row, column))) {
+            (char, background, foreground)
+        } else {
+            (char, foreground, background)
         }
     };
     let line = |row| (0..columns).map(|column| place(row, column)).collect();

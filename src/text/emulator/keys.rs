@@ -62,9 +62,10 @@ pub fn parse(text: &str) -> Result<Vec<Key>, BadKeys> {
         keys.push(named(word).ok_or_else(|| BadKeys::Unknown(word.to_owned()))?);
         rest = after.trim_start();
     }
-    match keys.is_empty() {
-        true => Err(BadKeys::Missing),
-        false => Ok(keys),
+    if keys.is_empty() {
+        Err(BadKeys::Missing)
+    } else {
+        Ok(keys)
     }
 }
 

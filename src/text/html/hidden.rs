@@ -177,9 +177,10 @@ impl Open {
 
     fn element(&mut self, tag: &Tag) -> Element {
         // Scripts show these once the page is ready.
-        let effect = match is_root(&tag.name) {
-            true => Effect::default(),
-            false => self.sheet.effect(tag),
+        let effect = if is_root(&tag.name) {
+            Effect::default()
+        } else {
+            self.sheet.effect(tag)
         };
         let around = self.stack.last();
         Element {
@@ -193,9 +194,10 @@ impl Open {
     }
 
     fn push(&mut self, element: Element) {
-        match self.stack.len() < OPEN_ELEMENTS {
-            true => self.stack.push(element),
-            false => self.lost = self.lost.saturating_add(1),
+        if self.stack.len() < OPEN_ELEMENTS {
+            self.stack.push(element)
+        } else {
+            self.lost = self.lost.saturating_add(1)
         }
     }
 

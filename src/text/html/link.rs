@@ -30,14 +30,13 @@ pub fn absolute(base: &str, reference: &str) -> Option<String> {
         None if reference.starts_with('/') => joined(scheme, &authority, reference),
         None => {
             let path = path.split(['?', '#']).next().unwrap_or_default();
-            let path = match reference.starts_with('?') {
-                true => format!("{path}{reference}"),
-                false => {
-                    let folder = path
-                        .rfind('/')
-                        .map_or("", |at| path.get(..at).unwrap_or_default());
-                    format!("{folder}/{reference}")
-                }
+            let path = if reference.starts_with('?') {
+                format!("{path}{reference}")
+            } else {
+                let folder = path
+                    .rfind('/')
+                    .map_or("", |at| path.get(..at).unwrap_or_default());
+                format!("{folder}/{reference}")
             };
             joined(scheme, &authority, &path)
         }
@@ -48,9 +47,10 @@ pub fn absolute(base: &str, reference: &str) -> Option<String> {
 pub fn typed(text: &str) -> Option<String> {
     let text = text.trim();
     let start = text.split_once("://");
-    match start.is_some_and(|(scheme, _)| is_scheme(scheme)) {
-        true => whole(text),
-        false => whole(&format!("https://{text}")),
+    if start.is_some_and(|(scheme, _)| is_scheme(scheme)) {
+        whole(text)
+    } else {
+        whole(&format!("https://{text}"))
     }
 }
 
@@ -94,15 +94,14 @@ fn split(address: &str) -> Option<(&'static str, Cow<'_, str>, &str)> {
         .find(|known| scheme.eq_ignore_ascii_case(known))?;
     let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at_checked(end)?;
-    let authority = match authority.is_ascii() {
-        true => Cow::Borrowed(authority),
-        false => {
-            let (name, port) = match authority.rsplit_once(':') {
-                Some((name, port)) => (name, format!(":{port}")),
-                None => (authority, String::new()),
-            };
-            Cow::Owned(punycode::name_in_ascii(name)? + &port)
-        }
+    let authority = if authority.is_ascii() {
+        Cow::Borrowed(authority)
+    } else {
+        let (name, port) = match authority.rsplit_once(':') {
+            Some((name, port)) => (name, format!(":{port}")),
+            None => (authority, String::new()),
+        };
+        Cow::Owned(punycode::name_in_ascii(name)? + &port)
     };
     is_authority(&authority).then_some((scheme, authority, path))
 }
@@ -127,9 +126,10 @@ fn is_authority(authority: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or_default();
     let is_numeric = is_number(last) || last.starts_with("0x") || last.starts_with("0X");
     let is_name = !host.contains(['@', ' ', '%', ':', '[', ']']);
-    match is_numeric {
-        true => host.parse::<Ipv4Addr>().is_ok(),
-        false => is_name,
+    if is_numeric {
+        host.parse::<Ipv4Addr>().is_ok()
+    } else {
+        is_name
     }
 }
 
@@ -174,9 +174,10 @@ fn encoded(char: char) -> impl Iterator<Item = char> {
     let is_plain = char.is_ascii_graphic() && !"\"<>`{}|^\\".contains(char);
     let mut bytes = [0; 4];
     let text = char.encode_utf8(&mut bytes);
-    let encoded = match is_plain {
-        true => text.to_owned(),
-        false => text.bytes().map(|byte| format!("%{byte:02X}")).collect(),
+    let encoded = if is_plain {
+        text.to_owned()
+    } else {
+        text.bytes().map(|byte| format!("%{byte:02X}")).collect()
     };
     encoded.chars().collect::<Vec<_>>().into_iter()
 }

@@ -221,9 +221,10 @@ impl Writer {
             self.pause_struck();
         }
         if self.breaks > 0 || is_first {
-            let quotes = match self.is_markdown() {
-                true => self.quotes.min(QUOTE_LEVELS),
-                false => 0,
+            let quotes = if self.is_markdown() {
+                self.quotes.min(QUOTE_LEVELS)
+            } else {
+                0
             };
             // An empty line belongs to a quotation that goes on.
             let between = "> ".repeat(quotes.min(self.last_quotes));

@@ -313,9 +313,10 @@ impl Tokenizer {
     /// After `<` or `</`.
     fn open(&mut self, char: char, sink: &mut impl Sink) {
         let is_close = self.state == State::Close;
-        let is_name = match self.is_xml {
-            true => char.is_alphabetic() || char == '_',
-            false => char.is_ascii_alphabetic(),
+        let is_name = if self.is_xml {
+            char.is_alphabetic() || char == '_'
+        } else {
+            char.is_ascii_alphabetic()
         };
         match char {
             _ if is_name => self.begin_tag(char, is_close),
@@ -375,9 +376,10 @@ impl Tokenizer {
     }
 
     fn add_to_value(&mut self, char: char) {
-        match self.value.len() < VALUE_BYTES {
-            true => self.value.push(char),
-            false => self.is_cut = true,
+        if self.value.len() < VALUE_BYTES {
+            self.value.push(char)
+        } else {
+            self.is_cut = true
         }
     }
 
@@ -437,9 +439,10 @@ impl Tokenizer {
                     }
                     _ => {
                         self.name.clear();
-                        self.state = match self.is_xml {
-                            true => State::Type(0),
-                            false => State::Skip,
+                        self.state = if self.is_xml {
+                            State::Type(0)
+                        } else {
+                            State::Skip
                         };
                         return self.skip(char);
                     }

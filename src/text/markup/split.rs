@@ -97,9 +97,10 @@ impl<'a> Pieces<'a> {
         let first = text[start..].chars().next().map_or(0, char::len_utf8);
         let (mut fitting, mut failing) = (start + first, most + 1);
         while let Some(middle) = between(text, fitting, failing) {
-            match fits(self.document, self.format, start..middle, "") {
-                true => fitting = middle,
-                false => failing = middle,
+            if fits(self.document, self.format, start..middle, "") {
+                fitting = middle
+            } else {
+                failing = middle
             }
         }
         self.best_cut(start, fitting)
@@ -199,9 +200,10 @@ pub fn tail(document: &Document, format: &dyn Format) -> Option<(Range<usize>, b
     }
     let (mut failing, mut fitting) = (least.saturating_sub(1), text.len());
     while let Some(middle) = between(text, failing, fitting) {
-        match fits(document, format, middle..text.len(), CUT_MARK) {
-            true => fitting = middle,
-            false => failing = middle,
+        if fits(document, format, middle..text.len(), CUT_MARK) {
+            fitting = middle
+        } else {
+            failing = middle
         }
     }
     let tail = &text[fitting..];

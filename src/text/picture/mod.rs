@@ -185,12 +185,11 @@ impl Canvas {
     /// The index of a colour; when the palette is full, of the nearest one.
     fn index(&mut self, colour: Rgb) -> u8 {
         let known = self.palette.iter().position(|known| *known == colour);
-        let index = known.unwrap_or_else(|| match self.palette.len() < COLOURS_MAX {
-            true => {
+        let index = known.unwrap_or_else(|| {
+            if self.palette.len() < COLOURS_MAX {
                 self.palette.push(colour);
                 self.palette.len() - 1
-            }
-            false => {
+            } else {
                 let colours = self.palette.iter().enumerate();
                 let nearest = colours.min_by_key(|(_, known)| known.distance(colour));
                 nearest.map_or(0, |(index, _)| index)

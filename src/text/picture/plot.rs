@@ -202,9 +202,10 @@ impl Plot<'_> {
 
 /// Where a value is between two pixels, as it is between two values.
 fn place(value: f64, (low, high): (f64, f64), (first, last): (i32, i32)) -> i32 {
-    let share = match high > low {
-        true => (value - low) / (high - low),
-        false => 0.5,
+    let share = if high > low {
+        (value - low) / (high - low)
+    } else {
+        0.5
     };
     f64::from(first)
         .mul_add(1.0 - share, f64::from(last) * share)
@@ -216,12 +217,11 @@ fn draw_values(canvas: &mut Canvas, area: Area, scale: &Scale, is_left: bool) {
     let height = canvas.cell().1;
     for (value, label) in scale.labels() {
         let y = place(value, (scale.low, scale.high), (area.bottom, area.top));
-        let x = match is_left {
-            true => {
-                canvas.line((area.left, y), (area.right, y), 1, GRID);
-                area.left - SPACE - canvas.text_width(&label)
-            }
-            false => area.right + SPACE,
+        let x = if is_left {
+            canvas.line((area.left, y), (area.right, y), 1, GRID);
+            area.left - SPACE - canvas.text_width(&label)
+        } else {
+            area.right + SPACE
         };
         canvas.text(x, y - height / 2, &label, INK);
     }

@@ -75,17 +75,15 @@ pub fn list(workspace: &Workspace) -> Vec<Listed> {
         if !name.starts_with('.') && one.status.kind != Kind::File {
             found.push((name.into_owned(), one.status.kind));
         }
-        match found.len() > CUSTOM_TOOLS_MAX {
-            true => Next::Stop,
-            false => Next::Pass,
+        if found.len() > CUSTOM_TOOLS_MAX {
+            Next::Stop
+        } else {
+            Next::Pass
         }
     });
     let mut bytes = 0;
     let listed = found.into_iter().enumerate().map(|(index, (name, kind))| {
-        let manifest = match index < CUSTOM_TOOLS_MAX {
-            true => read_manifest(workspace, &name, kind),
-            false => Err(format!("there can be at most {CUSTOM_TOOLS_MAX} tools")),
-        };
+        let manifest = if index < CUSTOM_TOOLS_MAX { read_manifest(workspace, &name, kind) } else { Err(format!("there can be at most {CUSTOM_TOOLS_MAX} tools")) };
         let manifest = manifest.and_then(|manifest| {
             let size = manifest.spec(&name).bytes();
             if bytes + size > CUSTOM_SPECS_BYTES_MAX {
@@ -393,9 +391,10 @@ fn render(
         None => output.to_owned(),
     };
     if outcome.end.is_success() {
-        return ToolResult::new(match output.is_empty() {
-            true => "(no output)".to_owned(),
-            false => output,
+        return ToolResult::new(if output.is_empty() {
+            "(no output)".to_owned()
+        } else {
+            output
         });
     }
     let mut text = format!("Error: {name}: {}", outcome.end);

@@ -67,9 +67,10 @@ pub(super) fn list_dir(context: &Context<'_>, arguments: &Arguments) -> Result<T
         advice: "raise max_entries, name a folder further down, or use find_files",
     };
     list(context, &path, &listing, &|found| {
-        let next = match is_recursive {
-            true => enter(found),
-            false => Next::Pass,
+        let next = if is_recursive {
+            enter(found)
+        } else {
+            Next::Pass
         };
         (Some(format_entry(found)), next)
     })
@@ -294,10 +295,7 @@ impl Search<'_> {
             let text = String::from_utf8_lossy(&line);
             let text = self.eraser.clean(&text);
             let is_over = self.matches >= self.max;
-            let found = match is_over {
-                true => None,
-                false => self.find(&text),
-            };
+            let found = if is_over { None } else { self.find(&text) };
             if let Some(found) = found {
                 self.matches += 1;
                 self.heading(shown, last_shown, number - before.len());

@@ -336,9 +336,10 @@ pub(super) fn named(server: &str, error: Error) -> Error {
         } => needs_login(server),
         error => {
             let text = error.to_string();
-            match text.contains(&format!("MCP server {server}")) {
-                true => Error::Failed(text),
-                false => Error::Failed(format!("the MCP server {server}: {text}")),
+            if text.contains(&format!("MCP server {server}")) {
+                Error::Failed(text)
+            } else {
+                Error::Failed(format!("the MCP server {server}: {text}"))
             }
         }
     }

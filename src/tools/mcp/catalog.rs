@@ -72,9 +72,12 @@ fn fits(pattern: &str, name: &str) -> bool {
 }
 
 fn describe_resources(resources: &[Resource], templates: &[Resource]) -> String {
-    let describe = |one: &Resource| match one.name.is_empty() || one.name == one.uri {
-        true => one_line(&one.uri, 100),
-        false => format!("{} ({})", one_line(&one.uri, 100), one_line(&one.name, 60)),
+    let describe = |one: &Resource| {
+        if one.name.is_empty() || one.name == one.uri {
+            one_line(&one.uri, 100)
+        } else {
+            format!("{} ({})", one_line(&one.uri, 100), one_line(&one.name, 60))
+        }
     };
     let list = |all: &[Resource]| {
         let named: Vec<String> = all.iter().take(NAMED).map(describe).collect();
@@ -94,9 +97,12 @@ fn describe_resources(resources: &[Resource], templates: &[Resource]) -> String 
 fn describe_prompts(prompts: &[Prompt]) -> String {
     let describe = |one: &Prompt| {
         let arguments = one.arguments.iter();
-        let arguments = arguments.map(|argument| match argument.required {
-            true => format!("{}*", one_line(&argument.name, 40)),
-            false => one_line(&argument.name, 40),
+        let arguments = arguments.map(|argument| {
+            if argument.required {
+                format!("{}*", one_line(&argument.name, 40))
+            } else {
+                one_line(&argument.name, 40)
+            }
         });
         let arguments: Vec<String> = arguments.collect();
         let what = one_line(&one.description, 80);

@@ -169,9 +169,10 @@ impl Mcp {
     fn find_tools(&self, catalog: &Catalog) -> ToolSpec {
         let server = |name: &String| {
             let of_server = catalog.entries.iter().filter(|entry| entry.server == *name);
-            match catalog.unlisted.contains(name) {
-                true => format!("{name} (not listed yet)"),
-                false => format!("{name} ({})", count_of(of_server.count(), "tool", "tools")),
+            if catalog.unlisted.contains(name) {
+                format!("{name} (not listed yet)")
+            } else {
+                format!("{name} ({})", count_of(of_server.count(), "tool", "tools"))
             }
         };
         let servers: Vec<String> = self.settings.keys().map(server).collect();

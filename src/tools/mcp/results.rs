@@ -76,19 +76,21 @@ pub fn render(context: &Context<'_>, what: &str, server: &str, result: &str) -> 
             .texts
             .push(format!("[{} more parts are left out]", left_out - PARTS));
     }
-    let text = match reader.texts.is_empty() {
-        true => "(no output)".to_owned(),
-        false => marked(
+    let text = if reader.texts.is_empty() {
+        "(no output)".to_owned()
+    } else {
+        marked(
             &format!("content of the MCP server {server}"),
             &reader.texts.join("\n"),
-        )?,
+        )?
     };
-    Ok(match raw.is_true("isError") {
-        true => ToolResult::failed(format!("Error: {what} failed:\n\n{text}")),
-        false => ToolResult {
+    Ok(if raw.is_true("isError") {
+        ToolResult::failed(format!("Error: {what} failed:\n\n{text}"))
+    } else {
+        ToolResult {
             images: reader.images,
             ..ToolResult::new(text)
-        },
+        }
     })
 }
 

@@ -182,9 +182,10 @@ impl Simplifier<'_> {
 /// have.
 fn merge(flat: &mut Map<String, Value>, members: Vec<Map<String, Value>>, are_all: bool) {
     let [first, ..] = &members[..] else { return };
-    let kind = match flat.contains_key("type") {
-        true => kind_of(flat),
-        false => kind_of(first),
+    let kind = if flat.contains_key("type") {
+        kind_of(flat)
+    } else {
+        kind_of(first)
     };
     let count = members.len();
     let mut times: Map<String, Value> = Map::new();

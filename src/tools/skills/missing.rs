@@ -88,8 +88,9 @@ pub fn is_program(name: &str, path: &OsStr) -> bool {
         let about = std::fs::metadata(file);
         about.is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
     };
-    match name.contains('/') {
-        true => name.starts_with('/') && is_executable(Path::new(name)),
-        false => std::env::split_paths(path).any(|folder| is_executable(&folder.join(name))),
+    if name.contains('/') {
+        name.starts_with('/') && is_executable(Path::new(name))
+    } else {
+        std::env::split_paths(path).any(|folder| is_executable(&folder.join(name)))
     }
 }

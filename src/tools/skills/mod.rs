@@ -167,9 +167,10 @@ impl<'a> Skills<'a> {
         if !self.has(name) {
             return Err(self.unknown(name));
         }
-        let found = match is_folder_name(name) {
-            true => self.details_in_workspace(name),
-            false => None,
+        let found = if is_folder_name(name) {
+            self.details_in_workspace(name)
+        } else {
+            None
         };
         let built_in = || Some(self.details(name, Place::BuiltIn, built_in(name)?));
         found.or_else(built_in).ok_or_else(|| self.unknown(name))
@@ -289,9 +290,10 @@ pub fn decode(bytes: Vec<u8>) -> (String, Option<Fault>) {
             )),
         );
     }
-    match is_utf8 {
-        true => (text, None),
-        false => (text, fault(format!("{FILE} is not UTF-8"))),
+    if is_utf8 {
+        (text, None)
+    } else {
+        (text, fault(format!("{FILE} is not UTF-8")))
     }
 }
 

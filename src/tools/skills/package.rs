@@ -148,12 +148,13 @@ pub fn check_path(path: &str) -> Result<(), String> {
         && parts().all(|part| !part.is_empty() && part != "." && part != "..")
         && !path.contains(['\\', ':', '\0', '\n', '\t'])
         && count_hidden(path) == 0;
-    match is_fine {
-        true => Ok(()),
-        false => Err(format!(
+    if is_fine {
+        Ok(())
+    } else {
+        Err(format!(
             "The path {} cannot be installed.",
             reveal(path).replace('\n', "\\n")
-        )),
+        ))
     }
 }
 

@@ -136,9 +136,10 @@ impl Watches {
             format!("- {}: {}{paused}", watch.id, watch.rule)
         });
         let text = lines.collect::<Vec<_>>().join("\n");
-        Ok(match text.is_empty() {
-            true => "Nothing is watched for this chat, except the board itself.".to_owned(),
-            false => text,
+        Ok(if text.is_empty() {
+            "Nothing is watched for this chat, except the board itself.".to_owned()
+        } else {
+            text
         })
     }
 }

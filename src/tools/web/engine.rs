@@ -100,9 +100,10 @@ impl Engine {
     pub fn choose(settings: &WebSearch, variable: &dyn Fn(&str) -> Option<String>) -> Self {
         let key_of = |known: &Known| {
             let of_variable = || variable(known.variable).filter(|_| !known.variable.is_empty());
-            match settings.api_key.is_empty() {
-                true => Secret::new(&of_variable().unwrap_or_default()),
-                false => settings.api_key.clone(),
+            if settings.api_key.is_empty() {
+                Secret::new(&of_variable().unwrap_or_default())
+            } else {
+                settings.api_key.clone()
             }
         };
         let [.., searxng, duckduckgo] = &KNOWN;
@@ -131,9 +132,10 @@ impl Engine {
                 .find(|known| known.provider == named)
                 .unwrap_or(duckduckgo),
         };
-        let base = match settings.base_url.is_empty() {
-            true => known.base,
-            false => &settings.base_url,
+        let base = if settings.base_url.is_empty() {
+            known.base
+        } else {
+            &settings.base_url
         };
         let key = key_of(known);
         if !known.variable.is_empty() && key.is_empty() {

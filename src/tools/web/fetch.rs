@@ -194,9 +194,10 @@ fn content_of(media_type: &str, beginning: &[u8]) -> Content {
 }
 
 fn xml(beginning: &[u8]) -> Content {
-    match Document::is_known(&String::from_utf8_lossy(beginning)) {
-        true => Content::Xml,
-        false => Content::Text,
+    if Document::is_known(&String::from_utf8_lossy(beginning)) {
+        Content::Xml
+    } else {
+        Content::Text
     }
 }
 
@@ -277,9 +278,10 @@ fn read(call: &Call<'_>, url: &str, response: Response) -> Result<ToolResult> {
 
 fn format_page(call: &Call<'_>, url: &str, page: &Page, end: Option<&End>) -> Result<String> {
     let web = call.web;
-    let title = match page.title.is_empty() {
-        true => String::new(),
-        false => format!("Title: {}\n\n", page.title),
+    let title = if page.title.is_empty() {
+        String::new()
+    } else {
+        format!("Title: {}\n\n", page.title)
     };
     let text = match page.text.trim_end() {
         "" => "(no text; the page may need JavaScript)",

@@ -113,9 +113,10 @@ pub fn of_page(page: &str) -> Result<Vec<Hit>, &'static str> {
     let mut found = Found::default();
     page.chars().for_each(|char| tokens.push(char, &mut found));
     tokens.finish(&mut found);
-    match found.hits.is_empty() && found.is_refused {
-        true => Err(TOO_MANY),
-        false => Ok(found.hits),
+    if found.hits.is_empty() && found.is_refused {
+        Err(TOO_MANY)
+    } else {
+        Ok(found.hits)
     }
 }
 

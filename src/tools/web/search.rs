@@ -50,12 +50,13 @@ pub fn search(web: &Web, context: &Context<'_>, arguments: &Arguments) -> Result
     };
     let mut hits = hits.map_err(|what| Error::Failed(what.to_owned()))?;
     hits.truncate(count);
-    Ok(ToolResult::new(match hits.is_empty() {
-        true => format!(
+    Ok(ToolResult::new(if hits.is_empty() {
+        format!(
             "{} found nothing. Try other or fewer words.",
             web.engine.known.name
-        ),
-        false => marked(&format_hits(&hits))?,
+        )
+    } else {
+        marked(&format_hits(&hits))?
     }))
 }
 

@@ -34,9 +34,10 @@ impl Caller<'_> {
         let text = &message.text;
         RenderedMessage {
             pieces: adapter.render(format!("{text}\n\n{choices}").trim_start()),
-            offer: Some(match message.command_buttons.is_empty() {
-                true => offer,
-                false => offer.with_text(markup::parse(text, &|_| false).text()),
+            offer: Some(if message.command_buttons.is_empty() {
+                offer
+            } else {
+                offer.with_text(markup::parse(text, &|_| false).text())
             }),
         }
     }

@@ -55,17 +55,19 @@ impl Plan {
                 });
             }
             let paced = self.pace.draft_at(&to.chat, (self.is_group)(to));
-            let work_at = match self.capabilities.edits {
-                true => work.draft_at(self.edit_interval()?),
-                false => work.sparse_at(),
+            let work_at = if self.capabilities.edits {
+                work.draft_at(self.edit_interval()?)
+            } else {
+                work.sparse_at()
             };
             let may = search.is_due(ready_at.map(|at| at.max(paced).max(work_at)));
             (may && self.may_try(to)).then(|| Job::Show {
                 to: to.clone(),
                 key: key.clone(),
-                text: match self.capabilities.edits {
-                    true => text.clone(),
-                    false => work.news(text),
+                text: if self.capabilities.edits {
+                    text.clone()
+                } else {
+                    work.news(text)
                 },
                 message: work.message.clone(),
             })

@@ -195,9 +195,10 @@ impl Plan {
         match job {
             Job::Show { key, .. } => {
                 if let Some(work) = self.works.get_mut(key) {
-                    match self.capabilities.edits {
-                        true => work.showed(message),
-                        false => work.showed_for_good(message),
+                    if self.capabilities.edits {
+                        work.showed(message)
+                    } else {
+                        work.showed_for_good(message)
                     }
                 }
             }

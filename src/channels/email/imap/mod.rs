@@ -107,9 +107,10 @@ impl Imap {
     }
 
     fn need_capabilities(&mut self) -> Sent {
-        match self.capabilities.is_empty() {
-            true => self.run("CAPABILITY"),
-            false => Ok(()),
+        if self.capabilities.is_empty() {
+            self.run("CAPABILITY")
+        } else {
+            Ok(())
         }
     }
 
@@ -117,9 +118,10 @@ impl Imap {
         let password = account.password.expose();
         if self.can("AUTH=PLAIN") {
             let token = BASE64_STANDARD.encode(format!("\0{}\0{password}", account.user));
-            let outcome = match self.can("SASL-IR") {
-                true => self.run(&format!("AUTHENTICATE PLAIN {token}")),
-                false => self.run_with("AUTHENTICATE PLAIN", &[token.as_bytes()]),
+            let outcome = if self.can("SASL-IR") {
+                self.run(&format!("AUTHENTICATE PLAIN {token}"))
+            } else {
+                self.run_with("AUTHENTICATE PLAIN", &[token.as_bytes()])
             };
             return outcome.map_err(rejected);
         }

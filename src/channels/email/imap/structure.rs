@@ -207,9 +207,10 @@ fn add_attached(members: &[Value], section: &str, content: &mut Content, left: &
         return;
     };
     let is_simple = !matches!(body.members().first(), Some(Value::List(_)));
-    let inner_section = match is_simple {
-        true => format!("{section}.1"),
-        false => section.to_owned(),
+    let inner_section = if is_simple {
+        format!("{section}.1")
+    } else {
+        section.to_owned()
     };
     let text = |value: Option<&Value>| value.and_then(Value::text).unwrap_or_default();
     let from = envelope.get(2).map(Value::members).unwrap_or_default();

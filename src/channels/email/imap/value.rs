@@ -160,9 +160,10 @@ impl Response {
         if let Ok(number) = word.parse() {
             let kind = parser.plain_word().to_ascii_uppercase();
             parser.skip_space();
-            let value = match parser.is_at_end() {
-                true => None,
-                false => Some(parser.value(0)?),
+            let value = if parser.is_at_end() {
+                None
+            } else {
+                Some(parser.value(0)?)
             };
             return Some(Self::Numbered {
                 number,

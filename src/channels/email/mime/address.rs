@@ -137,9 +137,10 @@ fn addr_spec(tokens: &[Token]) -> Option<String> {
         [Token::Literal(text)] => format!("[{}]", literal(text)?),
         _ => {
             let name = dotted(domain)?.join(".");
-            let name = match name.is_ascii() {
-                true => name,
-                false => name_in_ascii(&name)?,
+            let name = if name.is_ascii() {
+                name
+            } else {
+                name_in_ascii(&name)?
             };
             name.to_ascii_lowercase()
         }
@@ -156,9 +157,10 @@ fn addr_spec(tokens: &[Token]) -> Option<String> {
     let are_atoms = local
         .split('.')
         .all(|atom| !atom.is_empty() && atom.chars().all(is_atom));
-    let local = match are_atoms {
-        true => local,
-        false => format!("\"{}\"", local.replace('\\', "\\\\").replace('"', "\\\"")),
+    let local = if are_atoms {
+        local
+    } else {
+        format!("\"{}\"", local.replace('\\', "\\\\").replace('"', "\\\""))
     };
     let address = format!("{local}@{domain}");
     (is_usable && address.len() <= ADDRESS_BYTES).then_some(address)
@@ -185,9 +187,10 @@ fn literal(text: &str) -> Option<String> {
 
 /// Whether an atom has this character (RFC 5322, section 3.2.3; RFC 6532, section 3.2).
 fn is_atom(char: char) -> bool {
-    match char.is_ascii() {
-        true => char.is_ascii_alphanumeric() || "!#$&'*+/=^_`{|}~-%?".contains(char),
-        false => crate::text::is_prose(char) && !char.is_whitespace(),
+    if char.is_ascii() {
+        char.is_ascii_alphanumeric() || "!#$&'*+/=^_`{|}~-%?".contains(char)
+    } else {
+        crate::text::is_prose(char) && !char.is_whitespace()
     }
 }
 

@@ -172,9 +172,10 @@ pub fn quoted(text: &str) -> String {
             }
             // A server that forgets to double it would end the mail at a lonely full stop.
             let is_plain = is_plain && !(width == 0 && *byte == b'.');
-            match is_plain {
-                true => out.push(char::from(*byte)),
-                false => out.push_str(&format!("={byte:02X}")),
+            if is_plain {
+                out.push(char::from(*byte))
+            } else {
+                out.push_str(&format!("={byte:02X}"))
             }
             width += if is_plain { 1 } else { 3 };
         }

@@ -71,9 +71,10 @@ impl Cursor<'_> {
     /// The server's name and the version, up to the first semicolon or the end.
     fn head(&mut self) -> Option<(String, u32)> {
         self.skip()?;
-        let server = match self.0.starts_with('"') {
-            true => self.quoted()?,
-            false => self.run(is_token)?,
+        let server = if self.0.starts_with('"') {
+            self.quoted()?
+        } else {
+            self.run(is_token)?
         };
         let is_apart = self.skip()?;
         let version = match self.number() {
@@ -88,20 +89,20 @@ impl Cursor<'_> {
 
     /// A method after its name, up to the next semicolon or the end.
     fn method(&mut self, name: String) -> Option<Method> {
-        let version = match self.take('/') {
-            true => {
-                self.skip()?;
-                let version = self.number()??;
-                self.skip()?;
-                version
-            }
-            false => VERSION,
+        let version = if self.take('/') {
+            self.skip()?;
+            let version = self.number()??;
+            self.skip()?;
+            version
+        } else {
+            VERSION
         };
         self.equals()?;
         // Some servers write what they know beside the checks as if it were one: `client-ip=192.0.2.1`.
-        let result = match CHECKS.contains(&name.as_str()) {
-            true => self.keyword()?,
-            false => self.run(is_value)?.to_ascii_lowercase(),
+        let result = if CHECKS.contains(&name.as_str()) {
+            self.keyword()?
+        } else {
+            self.run(is_value)?.to_ascii_lowercase()
         };
         let mut properties = Vec::new();
         loop {
@@ -132,9 +133,10 @@ impl Cursor<'_> {
             self.skip()?;
         }
         self.equals()?;
-        let mut value = match self.0.starts_with('"') {
-            true => self.quoted()?,
-            false => self.run(is_value).unwrap_or_default(),
+        let mut value = if self.0.starts_with('"') {
+            self.quoted()?
+        } else {
+            self.run(is_value).unwrap_or_default()
         };
         // The part of an address before the @ may be in quotation marks, and have others in it.
         if self.0.starts_with('@') {

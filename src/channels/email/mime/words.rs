@@ -290,16 +290,18 @@ pub fn parameter(parameters: &[(String, String)], name: &str) -> Option<String> 
         }
         let (charset, value) = named.unwrap_or(("", value));
         let (_, bytes) = open.get_or_insert_with(|| (charset.to_owned(), Vec::new()));
-        match is_encoded {
-            true => bytes.extend(percent(value)),
-            false => bytes.extend_from_slice(value.as_bytes()),
+        if is_encoded {
+            bytes.extend(percent(value))
+        } else {
+            bytes.extend_from_slice(value.as_bytes())
         }
     }
     flush(&mut open, &mut out);
     // Encoded words are not allowed here, and are what most programs send.
-    match out.is_empty() {
-        true => find(name).map(decode_words),
-        false => Some(decode_words(&out)),
+    if out.is_empty() {
+        find(name).map(decode_words)
+    } else {
+        Some(decode_words(&out))
     }
 }
 
@@ -340,9 +342,10 @@ pub fn file_name(name: &str) -> String {
     if ascii != name {
         out.push_str(";\r\n filename*=UTF-8''");
         for byte in name.bytes() {
-            match byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_') {
-                true => out.push(char::from(byte)),
-                false => out.push_str(&format!("%{byte:02X}")),
+            if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_') {
+                out.push(char::from(byte))
+            } else {
+                out.push_str(&format!("%{byte:02X}"))
             }
         }
     }

@@ -63,7 +63,10 @@ fn a_file_is_put_beside_nothing_while_a_command_outside_the_sandbox_reads_what_i
     }
     assert!(scene.files().is_empty(), "half of it is not there");
     let held = scene.hold.hold(&Cancel::new());
-    assert!(held.is_some(), "a file on its way does not hold up a command");
+    assert!(
+        held.is_some(),
+        "a file on its way does not hold up a command"
+    );
     gate.open();
     let watch = Stopwatch::start();
     while watch.elapsed() < Duration::from_millis(500) {

@@ -188,9 +188,10 @@ impl Hub {
             Some(outcome) => outcome,
             None => {
                 state.withdrawn.push(ticket);
-                Err(match cancel.is_cancelled() {
-                    true => Failure::Stopped,
-                    false => Failure::Trouble("the server did not confirm it in time".to_owned()),
+                Err(if cancel.is_cancelled() {
+                    Failure::Stopped
+                } else {
+                    Failure::Trouble("the server did not confirm it in time".to_owned())
                 })
             }
         }
@@ -234,9 +235,10 @@ impl Hub {
             }
         }
         link.outgoing.withdraw(ticket);
-        Err(match cancel.is_cancelled() {
-            true => Failure::Stopped,
-            false => Failure::Trouble("the server did not confirm it in time".to_owned()),
+        Err(if cancel.is_cancelled() {
+            Failure::Stopped
+        } else {
+            Failure::Trouble("the server did not confirm it in time".to_owned())
         })
     }
 }

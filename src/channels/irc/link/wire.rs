@@ -73,9 +73,10 @@ impl Wire {
         let mut count = [0; 8];
         // Nothing is there unless it was woken.
         let _ = rustix::io::read(&*self.wake, &mut count);
-        match self.cancel.is_cancelled() {
-            true => Err(Failure::Stopped),
-            false => waited.map_err(|error| self.broken(&error)),
+        if self.cancel.is_cancelled() {
+            Err(Failure::Stopped)
+        } else {
+            waited.map_err(|error| self.broken(&error))
         }
     }
 
@@ -98,12 +99,13 @@ impl Wire {
                 byte => self.received.push(*byte),
             }
         }
-        match self.received.len() > LINE_BYTES {
-            true => Err(Failure::Down(format!(
+        if self.received.len() > LINE_BYTES {
+            Err(Failure::Down(format!(
                 "{} sent a line that is too long",
                 self.server
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 

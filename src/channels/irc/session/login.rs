@@ -65,9 +65,10 @@ impl Login {
             "LS" => {
                 let room = CAPABILITIES.saturating_sub(self.offered.len());
                 self.offered.extend(names.take(room).map(str::to_owned));
-                match more || self.is_over {
-                    true => Vec::new(),
-                    false => self.request(),
+                if more || self.is_over {
+                    Vec::new()
+                } else {
+                    self.request()
                 }
             }
             "ACK" => {
@@ -97,9 +98,10 @@ impl Login {
                     .map(bare)
                     .filter(|name| WANTED.contains(name) && !self.has(name))
                     .collect();
-                match new.is_empty() {
-                    true => Vec::new(),
-                    false => vec![Action::Send(write("CAP", &["REQ"], Some(&new.join(" "))))],
+                if new.is_empty() {
+                    Vec::new()
+                } else {
+                    vec![Action::Send(write("CAP", &["REQ"], Some(&new.join(" "))))]
                 }
             }
             _ => Vec::new(),
@@ -117,13 +119,14 @@ impl Login {
             }
             wanted.push(SASL);
         }
-        match wanted.is_empty() {
-            true => self.end(),
-            false => vec![Action::Send(write(
+        if wanted.is_empty() {
+            self.end()
+        } else {
+            vec![Action::Send(write(
                 "CAP",
                 &["REQ"],
                 Some(&wanted.join(" ")),
-            ))],
+            ))]
         }
     }
 

@@ -96,9 +96,10 @@ impl Choices {
             |choice: &Choice| matches!(buttons::read(&choice.data), Some(Press::Text(_)));
         let is_question = choices.iter().any(is_of_model);
         let offer = Offer::new(chat, first, choices);
-        Some(match is_question {
-            true => (offer.asked_at(self.now()), text),
-            false => (offer, text),
+        Some(if is_question {
+            (offer.asked_at(self.now()), text)
+        } else {
+            (offer, text)
         })
     }
 
@@ -239,9 +240,10 @@ fn describe(first: usize, choices: &[Choice], language: Language) -> String {
         .iter()
         .map(|choice| choice.label.chars().count())
         .sum();
-    let list = match chars > CHOICES_LINE_CHARS {
-        true => format!("\n{}", labels.join("\n")),
-        false => labels.join(" · "),
+    let list = if chars > CHOICES_LINE_CHARS {
+        format!("\n{}", labels.join("\n"))
+    } else {
+        labels.join(" · ")
     };
     match first {
         0 => texts::reply_with_word(language, &list),
@@ -259,8 +261,9 @@ pub fn describe_commands(rows: &[Vec<CommandButton>], language: Language) -> Str
         .filter(|command| !command.starts_with("/key "))
         .map(|command| format!("`{command}`"))
         .collect();
-    match keys.is_empty() {
-        true => others.join(" · "),
-        false => texts::keys(language, &keys.join(", "), &others.join(" · ")),
+    if keys.is_empty() {
+        others.join(" · ")
+    } else {
+        texts::keys(language, &keys.join(", "), &others.join(" · "))
     }
 }

@@ -430,13 +430,12 @@ impl Writer<'_> {
     }
 
     fn put_entity(&mut self, c: char, is_mark: bool) {
-        match is_mark {
-            true => {
-                let mut escaped = String::new();
-                (self.dialect.escape)(c, &mut escaped);
-                self.put_all(&escaped);
-            }
-            false => self.put(c),
+        if is_mark {
+            let mut escaped = String::new();
+            (self.dialect.escape)(c, &mut escaped);
+            self.put_all(&escaped);
+        } else {
+            self.put(c)
         }
     }
 }
@@ -480,8 +479,9 @@ fn address(text: &str) -> usize {
         .find(|c: char| !c.is_ascii())
         .unwrap_or(address.len());
     let address = address[..end].trim_end_matches(|c| ".,:;!?)*_~|".contains(c));
-    match address.len() > scheme.len() {
-        true => address.len(),
-        false => 0,
+    if address.len() > scheme.len() {
+        address.len()
+    } else {
+        0
     }
 }

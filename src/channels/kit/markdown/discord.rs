@@ -225,9 +225,10 @@ impl Writer<'_> {
 
     /// Two backquotes are the longest fence of code within a line; three begin a block anywhere.
     fn code(&mut self, text: &str) {
-        let (open, close) = match text.contains('`') {
-            true => ("`` ", " ``"),
-            false => ("`", "`"),
+        let (open, close) = if text.contains('`') {
+            ("`` ", " ``")
+        } else {
+            ("`", "`")
         };
         self.put_mark(open);
         self.put_code(text, 1);

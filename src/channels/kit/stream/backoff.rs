@@ -94,9 +94,10 @@ pub fn with_jitter(wait: Duration) -> Duration {
 /// longer than the longest wait. `chance` is a random number from 0 to 1.
 pub fn jittered(wait: Duration, chance: f32) -> Duration {
     let part = part_of(wait, chance);
-    match wait + part > LONGEST_BACKOFF {
-        true => wait - part,
-        false => wait + part,
+    if wait + part > LONGEST_BACKOFF {
+        wait - part
+    } else {
+        wait + part
     }
 }
 

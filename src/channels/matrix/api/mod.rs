@@ -259,9 +259,10 @@ impl Api {
     fn set_typing(&self, room: &str, is_typing: bool) -> Sent {
         let me = percent_encode(&self.me()?);
         let path = format!("/rooms/{}/typing/{me}", percent_encode(room));
-        let body = match is_typing {
-            true => json!({"typing": true, "timeout": TYPING_TIME.as_millis() as u64}),
-            false => json!({"typing": false}),
+        let body = if is_typing {
+            json!({"typing": true, "timeout": TYPING_TIME.as_millis() as u64})
+        } else {
+            json!({"typing": false})
         };
         self.ask(Method::PUT, &path, &body).map(drop)
     }

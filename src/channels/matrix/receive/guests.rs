@@ -30,9 +30,10 @@ impl Receiver<'_> {
         let mut is_off = false;
         for mut invitation in waiting {
             self.parts.heartbeat.beat(CALL_TIME);
-            let answered = match is_off {
-                true => Err(Failure::Stopped),
-                false => self.answer(&invitation),
+            let answered = if is_off {
+                Err(Failure::Stopped)
+            } else {
+                self.answer(&invitation)
             };
             match answered {
                 Ok(()) => {}

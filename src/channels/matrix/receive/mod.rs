@@ -197,9 +197,10 @@ impl<'a> Receiver<'a> {
     fn poll_as(&mut self, me: &mut Me) -> Result<(), Fault> {
         let watch = Stopwatch::start();
         let is_first = me.kept.since().is_none();
-        let wait = match self.is_probe || is_first {
-            true => Duration::ZERO,
-            false => SYNC_WAIT,
+        let wait = if self.is_probe || is_first {
+            Duration::ZERO
+        } else {
+            SYNC_WAIT
         };
         let synced = self.api.sync(me.kept.since(), wait, self.is_narrow);
         let text = match synced {

@@ -150,9 +150,10 @@ impl Life {
     pub fn need(&mut self, now: Duration) -> Need {
         if !self.is_ready {
             let is_late = now >= self.opened + HELLO_TIME;
-            return match is_late {
-                true => Need::End("it did not say hello"),
-                false => Need::Nothing,
+            return if is_late {
+                Need::End("it did not say hello")
+            } else {
+                Need::Nothing
             };
         }
         match self.asked {

@@ -202,9 +202,10 @@ impl Writer {
         }
         let is_label = open.iter().any(|mark| matches!(mark.style, Style::Link(_)));
         let is_verbatim = open.iter().any(|mark| mark.style.is_verbatim());
-        match is_label && !is_verbatim {
-            true => self.push(&text.replace('[', "\\[").replace(']', "\\]")),
-            false => self.push(text),
+        if is_label && !is_verbatim {
+            self.push(&text.replace('[', "\\[").replace(']', "\\]"))
+        } else {
+            self.push(text)
         }
     }
 
@@ -259,8 +260,9 @@ fn fence(text: &str, least: usize) -> String {
 
 /// The space that code needs at its ends when it has a backtick there.
 fn padding(text: &str) -> &'static str {
-    match text.starts_with('`') || text.ends_with('`') {
-        true => " ",
-        false => "",
+    if text.starts_with('`') || text.ends_with('`') {
+        " "
+    } else {
+        ""
     }
 }

@@ -126,9 +126,10 @@ impl Reader<'_> {
         let remote_files = media::remote_files(&message);
         let described = text::describe_context(&message);
         let mut text = text::with_context(&described, &said.text, &message);
-        let unmarked = match text == said.text && said.text != said.unmarked {
-            true => said.unmarked.clone(),
-            false => String::new(),
+        let unmarked = if text == said.text && said.text != said.unmarked {
+            said.unmarked.clone()
+        } else {
+            String::new()
         };
         if text.is_empty() && remote_files.is_empty() {
             // A message may be nothing but our name.

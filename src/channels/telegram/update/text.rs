@@ -56,12 +56,11 @@ pub fn read(text: &str, entities: &[Entity], me: &Me) -> Body {
     }
     let kept = without(text, names);
     // What a shell or a program gets is what was typed.
-    said.text = match kept.text.starts_with('/') {
-        true => kept.text.clone(),
-        false => {
-            let marks = markdown::marks(text, entities, &kept.text, |at| kept.place(at));
-            markdown::write(&kept.text, &marks)
-        }
+    said.text = if kept.text.starts_with('/') {
+        kept.text.clone()
+    } else {
+        let marks = markdown::marks(text, entities, &kept.text, |at| kept.place(at));
+        markdown::write(&kept.text, &marks)
     };
     said.unmarked = kept.text;
     said
@@ -165,9 +164,10 @@ pub fn describe_context(message: &Message) -> String {
 
 /// The text below its description.
 pub fn with_context(described: &str, said: &str, message: &Message) -> String {
-    let partly = match message.is_partial {
-        true => "[more of this message cannot be read here]",
-        false => "",
+    let partly = if message.is_partial {
+        "[more of this message cannot be read here]"
+    } else {
+        ""
     };
     let lines = [described, said, partly].into_iter();
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
@@ -292,9 +292,10 @@ fn describe_story(story: &Part) -> String {
 /// The entries of a list after its text; empty when there are none.
 fn listed(what: &str, entries: impl Iterator<Item = String>) -> String {
     let entries: Vec<String> = entries.take(ENTRIES_SHOWN).collect();
-    match entries.is_empty() {
-        true => String::new(),
-        false => format!(". {what}: {}", entries.join("; ")),
+    if entries.is_empty() {
+        String::new()
+    } else {
+        format!(". {what}: {}", entries.join("; "))
     }
 }
 

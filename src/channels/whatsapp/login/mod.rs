@@ -34,9 +34,10 @@ pub(super) fn login(parts: &mut Login<'_>) -> Result<()> {
     while watch.elapsed() < LOGIN_TIME {
         match socket.receive(LOGIN_LOOK).map_err(error_of)? {
             Came::Frame(Frame::Qr(code)) => {
-                let shades = match parts.is_ascii {
-                    true => Shades::Ascii,
-                    false => Shades::Blocks,
+                let shades = if parts.is_ascii {
+                    Shades::Ascii
+                } else {
+                    Shades::Blocks
                 };
                 let too_long = || Error::Failed(texts::too_long(language).to_owned());
                 let drawn = draw(&code, shades).ok_or_else(too_long)?;
@@ -56,9 +57,10 @@ pub(super) fn login(parts: &mut Login<'_>) -> Result<()> {
         }
     }
     socket.close();
-    let why = match has_code {
-        true => texts::not_scanned(language),
-        false => texts::no_code(language),
+    let why = if has_code {
+        texts::not_scanned(language)
+    } else {
+        texts::no_code(language)
     };
     Err(Error::Failed(why.to_owned()))
 }

@@ -67,9 +67,10 @@ fn memory(facts: &Facts) -> Row {
         );
     }
     // The firmware of a Raspberry Pi puts this before the rest of the line; the last one counts.
-    let by = match facts.command_line.contains("cgroup_disable=memory") {
-        true => " (cgroup_disable=memory in /proc/cmdline)",
-        false => "",
+    let by = if facts.command_line.contains("cgroup_disable=memory") {
+        " (cgroup_disable=memory in /proc/cmdline)"
+    } else {
+        ""
     };
     Row::warning(
         NAME,
@@ -182,15 +183,16 @@ fn lsm(modules: &str) -> String {
 
 /// The filter of system calls, without which no command runs.
 fn seccomp(facts: &Facts) -> Row {
-    match facts.seccomp {
-        true => Row::ok("seccomp", "available"),
-        false => Row::failed(
+    if facts.seccomp {
+        Row::ok("seccomp", "available")
+    } else {
+        Row::failed(
             "seccomp",
             format!(
                 "the kernel {} does not filter system calls (CONFIG_SECCOMP_FILTER), so no command can run. \
-                 Use a newer kernel",
+             Use a newer kernel",
                 facts.kernel
             ),
-        ),
+        )
     }
 }

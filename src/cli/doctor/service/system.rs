@@ -81,9 +81,10 @@ fn systemd(facts: &Facts) -> Row {
 /// The clock, and what sets it.
 fn clock(facts: &Facts, is_set: bool) -> Row {
     const NAME: &str = "clock";
-    let after_start = match facts.rtc {
-        true => "",
-        false => ". The board has no clock with a battery: after a start, it is wrong until then",
+    let after_start = if facts.rtc {
+        ""
+    } else {
+        ". The board has no clock with a battery: after a start, it is wrong until then"
     };
     let time = facts.time.as_ref();
     match (value(time, "NTP"), value(time, "NTPSynchronized")) {
@@ -108,9 +109,10 @@ fn clock(facts: &Facts, is_set: bool) -> Row {
 
 /// A clock that is not right yet: that matters more if it is in the past.
 fn unset(is_set: bool, text: &str) -> Row {
-    match is_set {
-        true => Row::warning("clock", text),
-        false => Row::failed("clock", format!("it is in the past, and {text}")),
+    if is_set {
+        Row::warning("clock", text)
+    } else {
+        Row::failed("clock", format!("it is in the past, and {text}"))
     }
 }
 
@@ -147,9 +149,10 @@ fn memory(facts: &Facts) -> Row {
         return Row::ok(NAME, "unknown");
     };
     let swap = bytes("SwapTotal").unwrap_or(0);
-    let kind = match facts.swaps.contains("/dev/zram") {
-        true => " (compressed memory)",
-        false => "",
+    let kind = if facts.swaps.contains("/dev/zram") {
+        " (compressed memory)"
+    } else {
+        ""
     };
     match swap {
         0 if total < RAM_BYTES_WITHOUT_SWAP => Row::warning(

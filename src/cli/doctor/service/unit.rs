@@ -37,9 +37,10 @@ fn unit(scope: Scope, path: &Path, text: &str) -> Row {
         Some(_) => Path::new("/etc/systemd/system/peacrab.service.d").to_owned(),
         None => service::with_ending(path, ".d"),
     };
-    let changes = match own_changes.is_dir() {
-        true => format!(", with your changes in {}", own_changes.display()),
-        false => String::new(),
+    let changes = if own_changes.is_dir() {
+        format!(", with your changes in {}", own_changes.display())
+    } else {
+        String::new()
     };
     if let Some(packaged) = packaged.as_ref().filter(|packaged| *packaged != path) {
         return Row::warning(
@@ -51,13 +52,14 @@ fn unit(scope: Scope, path: &Path, text: &str) -> Row {
             ),
         );
     }
-    match service::is_current(scope, text) {
-        true => Row::ok(NAME, format!("{shown}, as this version writes it{changes}")),
-        false => Row::warning(
+    if service::is_current(scope, text) {
+        Row::ok(NAME, format!("{shown}, as this version writes it{changes}"))
+    } else {
+        Row::warning(
             NAME,
             format!(
                 "{shown} was written by another version, or changed. {}. Make your own changes with `{} edit \
-                 peacrab`",
+             peacrab`",
                 match (scope, packaged) {
                     (Scope::System, Some(_)) =>
                         "`sudo apt install --reinstall peacrab` writes it again",
@@ -71,7 +73,7 @@ fn unit(scope: Scope, path: &Path, text: &str) -> Row {
                     Scope::User => "systemctl --user",
                 },
             ),
-        ),
+        )
     }
 }
 

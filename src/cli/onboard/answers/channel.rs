@@ -61,12 +61,13 @@ impl<'i> Interview<'i> {
             bot.clone_from(&before);
             let is_kept = answer.is_empty() && bot.has(need.key);
             if !is_kept {
-                let value = match is_switch {
-                    true => Value::from(matches!(&*answer.to_lowercase(), "y" | "yes")),
-                    false => match this.resolve(&path, answer) {
+                let value = if is_switch {
+                    Value::from(matches!(&*answer.to_lowercase(), "y" | "yes"))
+                } else {
+                    match this.resolve(&path, answer) {
                         Ok(value) => Value::from(value),
                         Err(reason) => return Ok(Verdict::Reject(reason)),
-                    },
+                    }
                 };
                 bot.set(need.key, value);
             }

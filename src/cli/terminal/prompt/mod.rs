@@ -120,14 +120,13 @@ impl Prompt {
         let _waking = cancel.on_cancel(move || {
             let _ = rustix::io::write(&waker, b"!");
         });
-        let typed = match self.is_screen {
-            true => {
-                self.keyboard.ends_with(Some(woken));
-                let typed = self.edit();
-                self.keyboard.ends_with(None);
-                typed.map_err(texts::no_terminal)?
-            }
-            false => read_line(&self.sign, &woken)?,
+        let typed = if self.is_screen {
+            self.keyboard.ends_with(Some(woken));
+            let typed = self.edit();
+            self.keyboard.ends_with(None);
+            typed.map_err(texts::no_terminal)?
+        } else {
+            read_line(&self.sign, &woken)?
         };
         if cancel.is_cancelled() && typed == Typed::End {
             return Ok(Typed::Interrupt);

@@ -108,9 +108,10 @@ impl Line {
         let text = texts::waiting(what, since.elapsed());
         let text = print::signs(&text);
         let text = ellipsize_chars(&text, columns.saturating_sub(1));
-        let text = match self.is_dim {
-            true => format!("\r\x1b[2m{text}\x1b[0m\x1b[K"),
-            false => format!("\r{text}\x1b[K"),
+        let text = if self.is_dim {
+            format!("\r\x1b[2m{text}\x1b[0m\x1b[K")
+        } else {
+            format!("\r{text}\x1b[K")
         };
         write(&text);
         self.is_shown = true;

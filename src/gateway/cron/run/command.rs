@@ -66,9 +66,10 @@ impl Gateway {
         let toolbox = agent.toolbox();
         let mut shell = toolbox.shell(typed, &caller, &mut |_| {})?;
         if let Shell::Ask(question) = shell {
-            let answer = match question.is_standing {
-                true => Answer::Standing,
-                false => Answer::Unattended,
+            let answer = if question.is_standing {
+                Answer::Standing
+            } else {
+                Answer::Unattended
             };
             let caller = Caller {
                 answer: Some((&question, answer)),
@@ -82,18 +83,20 @@ impl Gateway {
         let Shell::Ran(ran) = shell else {
             return Err(Error::Failed("the command was not allowed".to_owned()));
         };
-        let ended = match ran.is_success {
-            true => outcome(Status::Ok, None),
-            false => outcome(Status::Failed, Some(ran.end.clone())),
+        let ended = if ran.is_success {
+            outcome(Status::Ok, None)
+        } else {
+            outcome(Status::Failed, Some(ran.end.clone()))
         };
         let has_output = !ran.output.trim().is_empty();
         if run.goes_to_file() && has_output {
             self.write_result(&hosted, run, &ran.output)?;
         }
         // A failure that lasts is told once.
-        let is_news = match ran.is_success {
-            true => has_output,
-            false => !run.was_failing,
+        let is_news = if ran.is_success {
+            has_output
+        } else {
+            !run.was_failing
         };
         if run.goes_to_chat() && is_news && !cancel.is_cancelled() {
             let to = run.to.as_ref().ok_or_else(no_chat)?;

@@ -129,9 +129,10 @@ impl<'a> Decoder<'a> {
         let json = &*mended(json);
         let response: Members<'_> = parse(json)?;
         let is_answer = response.raw("output").is_some() || response.raw("status").is_some();
-        match is_answer {
-            true => self.end(&response, "completed", &mut |_| {})?,
-            false => self.event(json, &mut |_| {})?,
+        if is_answer {
+            self.end(&response, "completed", &mut |_| {})?
+        } else {
+            self.event(json, &mut |_| {})?
         }
         if self.stage() == Stage::Open {
             let unknown = || Failure::new(Fault::Garbage, "JSON without an answer in it");

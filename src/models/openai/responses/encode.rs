@@ -114,9 +114,10 @@ struct Content<'a>(Vec<Part<'a>>);
 impl Serialize for Content<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let has_image = self.0.iter().any(|part| matches!(part, Part::Image(_)));
-        match has_image {
-            true => serializer.collect_seq(self.0.iter().map(Piece::of)),
-            false => serializer.collect_str(&Joined(&self.0)),
+        if has_image {
+            serializer.collect_seq(self.0.iter().map(Piece::of))
+        } else {
+            serializer.collect_str(&Joined(&self.0))
         }
     }
 }
@@ -200,9 +201,10 @@ fn add_assistant<'a>(
     (model, quirks): (Option<&str>, Quirks),
 ) {
     let said: Vec<_> = parts(entry, quirks.sees).collect();
-    let phase = match entry.tool_calls.is_empty() {
-        true => "final_answer",
-        false => "commentary",
+    let phase = if entry.tool_calls.is_empty() {
+        "final_answer"
+    } else {
+        "commentary"
     };
     let message = (!said.is_empty()).then(|| Item::Message {
         role: "assistant",

@@ -59,9 +59,10 @@ impl Channels {
     /// The stream is over.
     pub fn finish(&mut self, is_apart: bool) -> String {
         let rest = self.read("", is_apart, true);
-        self.end_message(match rest.is_empty() {
-            true => is_apart,
-            false => is_inner(&rest),
+        self.end_message(if rest.is_empty() {
+            is_apart
+        } else {
+            is_inner(&rest)
         });
         rest + &std::mem::take(&mut self.text)
     }
@@ -127,9 +128,10 @@ impl Channels {
 
     /// Parts a message from the text before it.
     fn part(&mut self, is_apart: bool) {
-        let is_within = match self.text.is_empty() {
-            true => is_apart,
-            false => is_inner(&self.text),
+        let is_within = if self.text.is_empty() {
+            is_apart
+        } else {
+            is_inner(&self.text)
         };
         self.text += if is_within { "\n\n" } else { "" };
     }

@@ -85,9 +85,10 @@ impl Inside {
         let has = |name: &str| tag.windows(name.len()).any(|part| part == name.as_bytes());
         let is_value = has("param") || has("arg_value");
         if is_value && !has("function") && !has("invoke") {
-            self.values = match has("</") {
-                true => self.values.saturating_sub(1),
-                false => self.values.saturating_add(1),
+            self.values = if has("</") {
+                self.values.saturating_sub(1)
+            } else {
+                self.values.saturating_add(1)
             };
         }
     }

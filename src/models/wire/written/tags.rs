@@ -91,9 +91,10 @@ pub fn read(text: &str, tools: &[ToolSpec]) -> Result<Vec<Written>, Unread> {
         let after = after.trim_start();
         rest = without_marks(after.strip_prefix(close).unwrap_or(after), STEP);
     }
-    match calls.is_empty() {
-        true => Err(Unread::Cut),
-        false => Ok(calls),
+    if calls.is_empty() {
+        Err(Unread::Cut)
+    } else {
+        Ok(calls)
     }
 }
 

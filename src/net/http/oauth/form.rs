@@ -29,9 +29,10 @@ pub fn extend(url: &str, pairs: &[(&str, &str)]) -> String {
 pub fn tame(url: &str) -> String {
     let mut tamed = String::new();
     for byte in url.bytes() {
-        match byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte) {
-            true => tamed.push(char::from(byte)),
-            false => drop(write!(tamed, "%{byte:02X}")),
+        if byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte) {
+            tamed.push(char::from(byte));
+        } else {
+            let _ = write!(tamed, "%{byte:02X}");
         }
     }
     tamed

@@ -95,9 +95,10 @@ impl Frames {
             State::Head(reader) => {
                 if let Some(head) = reader.push(byte)? {
                     self.written = head.write();
-                    self.state = match head.has_chunks() {
-                        true => State::Size(Size::default()),
-                        false => State::Plain,
+                    self.state = if head.has_chunks() {
+                        State::Size(Size::default())
+                    } else {
+                        State::Plain
                     };
                 }
             }

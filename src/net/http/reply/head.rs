@@ -111,9 +111,10 @@ impl HeadReader {
         }
         if byte != b'\n' {
             self.line.push(byte);
-            return match self.head.is_some() || is_start(&self.line) {
-                true => Ok(None),
-                false => Err(HeadError::Invalid("it does not begin with HTTP/1")),
+            return if self.head.is_some() || is_start(&self.line) {
+                Ok(None)
+            } else {
+                Err(HeadError::Invalid("it does not begin with HTTP/1"))
             };
         }
         if self.line.last() == Some(&b'\r') {

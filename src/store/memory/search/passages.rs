@@ -68,9 +68,10 @@ pub(super) fn each_passage(
             let line = lines
                 .following()
                 .map_err(Error::io("read", Path::new(place)))?;
-            let weight = match pass == Pass::Count && form.is_some() && count > SEARCH_COUNTED {
-                true => SEARCH_SAMPLE,
-                false => 1,
+            let weight = if pass == Pass::Count && form.is_some() && count > SEARCH_COUNTED {
+                SEARCH_SAMPLE
+            } else {
+                1
             };
             let mut show = |raw: &[u8], time| {
                 visit(&Passage {

@@ -50,9 +50,10 @@ impl Query {
         }
         let (mut date, mut needles) = (None, Vec::new());
         for word in text.split(|char: char| !char.is_alphanumeric() && char != '-') {
-            match is_date(word) {
-                true => date = Some(word.to_owned()),
-                false => add_words(word, &mut needles),
+            if is_date(word) {
+                date = Some(word.to_owned())
+            } else {
+                add_words(word, &mut needles)
             }
         }
         if needles.is_empty() && date.is_none() && days.is_none() {
@@ -115,9 +116,10 @@ fn add_words(text: &str, needles: &mut Vec<Needle>) {
     for word in text.split('-') {
         let chars: Vec<char> = word.chars().map(fold).collect();
         for run in chars.chunk_by(|one, next| is_unspaced(*one) == is_unspaced(*next)) {
-            match run.first().is_some_and(|first| is_unspaced(*first)) && run.len() > 1 {
-                true => run.windows(2).for_each(&mut add),
-                false => add(run),
+            if run.first().is_some_and(|first| is_unspaced(*first)) && run.len() > 1 {
+                run.windows(2).for_each(&mut add)
+            } else {
+                add(run)
             }
         }
     }

@@ -51,9 +51,10 @@ fn changed(old: &[&str], new: &[&str]) -> Vec<String> {
     for (row, old) in old.iter().enumerate().rev() {
         for (column, new) in new.iter().enumerate().rev() {
             let at = row * width + column;
-            common[at] = match old == new {
-                true => common[at + width + 1] + 1,
-                false => common[at + width].max(common[at + 1]),
+            common[at] = if old == new {
+                common[at + width + 1] + 1
+            } else {
+                common[at + width].max(common[at + 1])
             };
         }
     }

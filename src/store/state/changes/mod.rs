@@ -107,9 +107,10 @@ impl PromptChanges {
     pub fn begin_turn(&self, workspace: &Workspace, goes_on: bool) -> Result<Vec<String>> {
         let mut turns = self.turns.lock();
         *turns += 1;
-        match *turns == 1 && !goes_on {
-            true => self.look(workspace),
-            false => Ok(Vec::new()),
+        if *turns == 1 && !goes_on {
+            self.look(workspace)
+        } else {
+            Ok(Vec::new())
         }
     }
 

@@ -148,9 +148,10 @@ pub fn install(filter: &Filter) -> io::Result<Option<OwnedFd>> {
         // SAFETY: the kernel copies `len` instructions from `filter`, which `code` holds until here.
         unsafe { libc::syscall(libc::SYS_seccomp, SET_FILTER, flags, &raw const program) }
     };
-    let mut done = set(match asks {
-        true => NEW_LISTENER | WAIT_KILLABLE,
-        false => 0,
+    let mut done = set(if asks {
+        NEW_LISTENER | WAIT_KILLABLE
+    } else {
+        0
     });
     if asks && done < 0 {
         // Kernels before 5.19 do not know the second flag: there a signal breaks off a question.

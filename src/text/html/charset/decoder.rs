@@ -66,10 +66,13 @@ impl Decoder {
         let mut at = 0;
         while let Some((first, rest)) = bytes.get(at..).and_then(<[u8]>::split_first) {
             let count = match self.next(*first, rest) {
-                Next::Char(char, count) => match take(char) {
-                    true => count,
-                    false => return None,
-                },
+                Next::Char(char, count) => {
+                    if take(char) {
+                        count
+                    } else {
+                        return None;
+                    }
+                }
                 Next::Nothing(count) => count,
                 Next::Incomplete => break,
             };
@@ -298,9 +301,12 @@ fn decode_utf8(mut bytes: &[u8], take: &mut dyn FnMut(char) -> bool) -> Option<u
 }
 
 fn decode_utf16(is_big: bool, bytes: &[u8], take: &mut dyn FnMut(char) -> bool) -> Option<usize> {
-    let unit = |pair: &[u8; 2]| match is_big {
-        true => u16::from_be_bytes(*pair),
-        false => u16::from_le_bytes(*pair),
+    let unit = |pair: &[u8; 2]| {
+        if is_big {
+            u16::from_be_bytes(*pair)
+        } else {
+            u16::from_le_bytes(*pair)
+        }
     };
     let (pairs, _) = bytes.as_chunks();
     let is_high = |pair: &&[u8; 2]| (0xd800..0xdc00).contains(&unit(pair));

@@ -129,9 +129,10 @@ impl Label {
         if let Some(row) = SINGLE_BYTE.iter().position(|name| *name == usual) {
             return Self::Known(Charset::SingleByte(row));
         }
-        match OTHERS.iter().any(|other| usual.starts_with(other)) {
-            true => Self::Unknown(name),
-            false => Self::Meaningless,
+        if OTHERS.iter().any(|other| usual.starts_with(other)) {
+            Self::Unknown(name)
+        } else {
+            Self::Meaningless
         }
     }
 }

@@ -161,10 +161,7 @@ fn declared(beginning: &[u8]) -> Option<String> {
         .min()
     {
         let tag = rest.get(at..)?;
-        let end = match tag.starts_with("<!--") {
-            true => "-->",
-            false => ">",
-        };
+        let end = if tag.starts_with("<!--") { "-->" } else { ">" };
         let (tag, after) = tag.split_once(end).unwrap_or((tag, ""));
         let name = named_in(tag, "charset").filter(|_| end == ">");
         if name.is_some() {

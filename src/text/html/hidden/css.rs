@@ -267,9 +267,10 @@ impl Style {
     }
 
     fn effect(&self) -> Effect {
-        let is_hidden = match self.hides() {
-            true => Some(true),
-            false => self.get("display").map(|_| false),
+        let is_hidden = if self.hides() {
+            Some(true)
+        } else {
+            self.get("display").map(|_| false)
         };
         Effect {
             is_hidden,

@@ -26,9 +26,10 @@ pub fn name_in_ascii(name: &str) -> Option<String> {
     let name = name.to_lowercase();
     // The full stops of East Asia (RFC 3490, section 3.1).
     let labels = name.split(['.', '\u{3002}', '\u{ff0e}', '\u{ff61}']);
-    let labels = labels.map(|label| match label.is_ascii() {
-        true => Some(label.to_owned()),
-        false => {
+    let labels = labels.map(|label| {
+        if label.is_ascii() {
+            Some(label.to_owned())
+        } else {
             let chars: Vec<char> = label.chars().take(LABEL_BYTES + 1).collect();
             let label = format!("xn--{}", encode(&chars)?);
             (label.len() <= LABEL_BYTES).then_some(label)

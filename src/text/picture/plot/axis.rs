@@ -114,9 +114,10 @@ pub fn format_value(value: f64, step: f64) -> String {
     let text = format!("{value:.decimals$}");
     // A zero has no sign.
     let digits = text.trim_start_matches('-');
-    match digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) {
-        true => format!("{digits}{letter}"),
-        false => format!("{text}{letter}"),
+    if digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) {
+        format!("{digits}{letter}")
+    } else {
+        format!("{text}{letter}")
     }
 }
 
@@ -147,9 +148,10 @@ pub fn times((from, to): (f64, f64), zone: &Zone) -> Vec<(f64, String)> {
 fn aligned(at: i64, step: i64, zone: &Zone) -> i64 {
     let local = at + i64::from(zone.at(at).offset().local_minus_utc());
     let beyond = local.rem_euclid(step);
-    match beyond * 2 > step {
-        true => at - beyond + step,
-        false => at - beyond,
+    if beyond * 2 > step {
+        at - beyond + step
+    } else {
+        at - beyond
     }
 }
 

@@ -51,12 +51,13 @@ pub fn read(server: &str, method: &str, params: &str) -> Result<InputRequest, St
 fn link(url: String) -> Result<InputKind, String> {
     let is_web = url.starts_with("https://") || url.starts_with("http://");
     let is_plain = url.bytes().all(|byte| byte.is_ascii_graphic());
-    match is_web && is_plain && url.len() <= SHOWN_CHARS * 4 {
-        true => Ok(InputKind::Link {
+    if is_web && is_plain && url.len() <= SHOWN_CHARS * 4 {
+        Ok(InputKind::Link {
             url,
             returns: false,
-        }),
-        false => Err("its link is not an http or https address".to_owned()),
+        })
+    } else {
+        Err("its link is not an http or https address".to_owned())
     }
 }
 

@@ -71,13 +71,14 @@ pub fn initialize(version: &str, abilities: Abilities) -> Map<String, Value> {
 
 /// The `_meta` of a request; empty for a version with `initialize`.
 pub fn meta(version: &str, abilities: Abilities) -> Map<String, Value> {
-    match is_modern(version) {
-        false => Map::new(),
-        true => object(json!({
+    if !is_modern(version) {
+        Map::new()
+    } else {
+        object(json!({
             "io.modelcontextprotocol/protocolVersion": version,
             "io.modelcontextprotocol/clientInfo": client(),
             "io.modelcontextprotocol/clientCapabilities": capabilities(abilities, version),
-        })),
+        }))
     }
 }
 

@@ -116,9 +116,10 @@ fn read_tool((key, raw): (String, &RawValue), with_headers: bool) -> Result<Tool
     if schema.len() > SCHEMA_BYTES {
         return Err(told("its schema is too large"));
     }
-    let headers = match with_headers && schema.contains(HEADER) {
-        true => headers(schema).map_err(|why| told(&why))?,
-        false => Vec::new(),
+    let headers = if with_headers && schema.contains(HEADER) {
+        headers(schema).map_err(|why| told(&why))?
+    } else {
+        Vec::new()
     };
     let annotations = wire.members("annotations");
     let texts = [

@@ -58,9 +58,10 @@ fn encode(value: &str) -> String {
     const MARKS: (&str, &str) = ("=?base64?", "?=");
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~');
     let is_marked = value.starts_with(MARKS.0) && value.ends_with(MARKS.1);
-    match value.bytes().all(is_plain) && value.trim() == value && !is_marked {
-        true => value.to_owned(),
-        false => format!("{}{}{}", MARKS.0, BASE64_STANDARD.encode(value), MARKS.1),
+    if value.bytes().all(is_plain) && value.trim() == value && !is_marked {
+        value.to_owned()
+    } else {
+        format!("{}{}{}", MARKS.0, BASE64_STANDARD.encode(value), MARKS.1)
     }
 }
 

@@ -146,9 +146,10 @@ impl Transport for Http {
             message.method,
             "tools/call" | "resources/read" | "prompts/get"
         );
-        let listener = match may_ask && prepared.in_session {
-            true => shared.listen(&session, cancel)?,
-            false => None,
+        let listener = if may_ask && prepared.in_session {
+            shared.listen(&session, cancel)?
+        } else {
+            None
         };
         let client = match &listener {
             // The thread that reads has a token of its own.
@@ -279,9 +280,10 @@ impl Shared {
         let has_own = names.any(|name| name.eq_ignore_ascii_case("authorization"));
         let mut is_second = false;
         loop {
-            let token = match has_own {
-                true => None,
-                false => oauth::token(parts, cancel)?,
+            let token = if has_own {
+                None
+            } else {
+                oauth::token(parts, cancel)?
             };
             let bearer = token
                 .as_ref()

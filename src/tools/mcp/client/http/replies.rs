@@ -255,9 +255,10 @@ impl HttpReplies {
             }
             let fields = [&b"data:"[..], b"event:", b"id:", b"retry:", b":"];
             if !fields.iter().any(|field| text.starts_with(field)) {
-                let what = match kind.is_empty() {
-                    true => "nothing".to_owned(),
-                    false => shown(kind),
+                let what = if kind.is_empty() {
+                    "nothing".to_owned()
+                } else {
+                    shown(kind)
                 };
                 let what = format!("it answered with {what} instead of JSON or events");
                 return Err(self.broken(&what));
@@ -346,9 +347,10 @@ impl HttpReplies {
             Ok::<_, Error>(())
         })?;
         let is_usable = (1..=EVENT_ID_BYTES).contains(&self.last_id.len());
-        match is_usable && !is_modern(self.version) && !self.is_answered {
-            true => self.pause(pause),
-            false => Ok(()),
+        if is_usable && !is_modern(self.version) && !self.is_answered {
+            self.pause(pause)
+        } else {
+            Ok(())
         }
     }
 

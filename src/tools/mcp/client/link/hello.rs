@@ -49,9 +49,10 @@ impl Link {
     }
 
     fn checked(&self, hello: Hello) -> Result<Hello> {
-        match hello.version.is_empty() {
-            true => Err(self.unknown_version()),
-            false => Ok(hello),
+        if hello.version.is_empty() {
+            Err(self.unknown_version())
+        } else {
+            Ok(hello)
         }
     }
 

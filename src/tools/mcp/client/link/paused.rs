@@ -93,9 +93,10 @@ pub fn progress_text(params: Option<&RawValue>, id: u64) -> Option<String> {
     };
     if let Some(said) = params.get("message").and_then(Value::as_str) {
         let said = one_line(said, PROGRESS_CHARS);
-        text = match text.is_empty() {
-            true => said,
-            false => format!("{text} {said}"),
+        text = if text.is_empty() {
+            said
+        } else {
+            format!("{text} {said}")
         };
     }
     Some(text)

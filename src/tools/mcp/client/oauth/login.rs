@@ -40,9 +40,10 @@ impl Login {
         let redirect = redirect.unwrap_or(REDIRECT);
         let web = Web::new(parts, cancel)?;
         let before = store::read(parts);
-        let challenge = match before.challenge.is_empty() {
-            true => web.probe(parts)?,
-            false => before.challenge.clone(),
+        let challenge = if before.challenge.is_empty() {
+            web.probe(parts)?
+        } else {
+            before.challenge.clone()
         };
         let found = web.discover(&challenge)?;
         if found.issuer.needs_no_person() {
@@ -250,9 +251,10 @@ fn stored(found: Found) -> Stored {
 /// The rights to ask for: those that were asked for before, and what the server wants, or says it has.
 fn scope(asked: &str, challenge: &Challenge, found: &Found) -> String {
     let all = found.scopes.as_deref().unwrap_or_default();
-    let wanted: Vec<&str> = match challenge.scope.is_empty() {
-        true => all.iter().map(String::as_str).collect(),
-        false => challenge.scope.split(' ').collect(),
+    let wanted: Vec<&str> = if challenge.scope.is_empty() {
+        all.iter().map(String::as_str).collect()
+    } else {
+        challenge.scope.split(' ').collect()
     };
     let mut scope: Vec<&str> = Vec::new();
     let mut length = OFFLINE.len();
@@ -343,9 +345,10 @@ fn register(web: &Web, found: &Found, redirect: &str) -> Result<Registered> {
              and clientSecret",
         ));
     };
-    let method = match found.issuer.takes("none") {
-        true => "none",
-        false => method_for(&found.issuer),
+    let method = if found.issuer.takes("none") {
+        "none"
+    } else {
+        method_for(&found.issuer)
     };
     let body = json!({
         "client_name": "Peacrab",

@@ -110,12 +110,13 @@ pub fn renew(parts: &HttpParts, refused: &Refused<'_>, cancel: &Cancel) -> Resul
         }
         stored.challenge = refused.challenge.clone();
     })?;
-    match is_hopeless {
-        false => Ok(false),
-        true => Err(Error::Failed(format!(
+    if !is_hopeless {
+        Ok(false)
+    } else {
+        Err(Error::Failed(format!(
             "the MCP server {} refuses the login again and again: it lacks rights that were asked for",
             parts.name
-        ))),
+        )))
     }
 }
 
@@ -144,9 +145,10 @@ fn renewed(parts: &HttpParts, old: &str, cancel: &Cancel) -> Result<Stored> {
         return Ok(stored);
     }
     let refresh_before = stored.refresh.clone();
-    let is_renewed = match stored.refresh.is_empty() {
-        false => refresh(parts, &mut stored, cancel)?,
-        true => login::without_person(parts, &mut stored, cancel)?,
+    let is_renewed = if !stored.refresh.is_empty() {
+        refresh(parts, &mut stored, cancel)?
+    } else {
+        login::without_person(parts, &mut stored, cancel)?
     };
     if !is_renewed && old.is_empty() {
         return Ok(stored);
@@ -183,11 +185,12 @@ fn refresh(parts: &HttpParts, stored: &mut Stored, cancel: &Cancel) -> Result<bo
     };
     let server = &parts.name;
     tracing::info!(%server, "the login was not renewed: {refusal}");
-    match FINAL.contains(&refusal.split(':').next().unwrap_or_default()) {
-        true => Ok(false),
-        false => Err(Error::Failed(format!(
+    if FINAL.contains(&refusal.split(':').next().unwrap_or_default()) {
+        Ok(false)
+    } else {
+        Err(Error::Failed(format!(
             "the login to the MCP server {server} was not renewed: {refusal}"
-        ))),
+        )))
     }
 }
 

@@ -89,9 +89,10 @@ pub fn read(parts: &HttpParts) -> Stored {
         tracing::warn!(server = %parts.name, "the stored login is damaged: log in again");
         return Stored::default();
     };
-    match members.text_or_empty("url") == parts.server.url {
-        true => Stored::from(&members),
-        false => Stored::default(),
+    if members.text_or_empty("url") == parts.server.url {
+        Stored::from(&members)
+    } else {
+        Stored::default()
     }
 }
 

@@ -105,9 +105,10 @@ const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-be
 
 /// The secret of a client: the configuration has it for a client that was registered by hand.
 fn secret<'a>(parts: &'a HttpParts, client: &'a Registered) -> &'a str {
-    match client.is_configured(parts) {
-        true => parts.server.client_secret.expose(),
-        false => &client.secret,
+    if client.is_configured(parts) {
+        parts.server.client_secret.expose()
+    } else {
+        &client.secret
     }
 }
 

@@ -95,14 +95,13 @@ impl Web {
 
     /// Fails unless an address that the server names may be used.
     pub fn check(&self, url: &str) -> Result<()> {
-        match metadata::is_usable(url, self.is_local) {
-            true => Ok(()),
-            false => {
-                let origin = address::origin(url).unwrap_or_default();
-                Err(self.fault(&format!(
-                    "it names the address {origin:.80?}, which is not used: only https is"
-                )))
-            }
+        if metadata::is_usable(url, self.is_local) {
+            Ok(())
+        } else {
+            let origin = address::origin(url).unwrap_or_default();
+            Err(self.fault(&format!(
+                "it names the address {origin:.80?}, which is not used: only https is"
+            )))
         }
     }
 

@@ -144,9 +144,10 @@ impl Stored {
         bound(&mut self.templates);
         bound(&mut self.prompts);
         Listing {
-            state: match self.age().is_fresh(now) {
-                true => ListState::Fresh,
-                false => ListState::Stale,
+            state: if self.age().is_fresh(now) {
+                ListState::Fresh
+            } else {
+                ListState::Stale
             },
             tools: self.tools,
             resources: self.resources,

@@ -245,12 +245,11 @@ impl Servers {
             }
             Ok(_) => false,
         };
-        let outcome = match is_unseen && !cancel.is_cancelled() {
-            true => {
-                let up = self.0.connect_for_turn(entry, cancel)?;
-                up.link.call(call, cancel, progress)
-            }
-            false => outcome,
+        let outcome = if is_unseen && !cancel.is_cancelled() {
+            let up = self.0.connect_for_turn(entry, cancel)?;
+            up.link.call(call, cancel, progress)
+        } else {
+            outcome
         };
         if outcome.is_ok() {
             entry.state.lock().failure = None;
