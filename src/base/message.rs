@@ -362,6 +362,10 @@ pub struct Envelope {
     /// The message whose button typed this command; `None` where a person typed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressed: Option<PressedMessage>,
+    /// When the person sent it by the channel's clock, in seconds since 1970; `None` where the channel does not say, and
+    /// once it is stored.
+    #[serde(skip)]
+    pub sent_at: Option<i64>,
 }
 
 /// A message of ours, one of whose buttons a person has pressed.
@@ -396,6 +400,7 @@ impl Envelope {
             reference: String::new(),
             replies_to: String::new(),
             pressed: None,
+            sent_at: None,
         }
     }
 

@@ -140,6 +140,11 @@ pub fn to_text(value: &Value) -> Option<String> {
     }
 }
 
+/// A time in milliseconds since 1970 as seconds; `None` for one that no calendar has.
+pub fn to_seconds(millis: u64) -> Option<i64> {
+    i64::try_from(millis / 1000).ok()
+}
+
 /// A number that counts something: `12`, `12.0` and `"12"` are the same, and less than nothing is `None`.
 pub fn to_number(value: &Value) -> Option<u64> {
     let number = match value {

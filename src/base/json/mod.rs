@@ -16,7 +16,7 @@ pub use flaws::{mend, mend_all, mend_strings};
 pub use halves::Halves;
 pub use lenient::lenient_from_str_within;
 pub use loose::{Loose, Unreadable, loose_from_str, loose_value, without_closers};
-pub use members::{Members, to_flag, to_number, to_text, with_texts_from_str};
+pub use members::{Members, to_flag, to_number, to_seconds, to_text, with_texts_from_str};
 
 use serde::de::{Deserialize, DeserializeOwned, Error as _};
 use serde_json::{Error, Result};

@@ -100,6 +100,7 @@ pub fn read(data: &str, frame: &str, policy: GroupPolicy) -> Option<Incoming> {
             reference: id.to_owned(),
             quote: quote(&data),
             remote_files: content.files,
+            sent_at: json::to_number(&data["createAt"]).and_then(json::to_seconds),
             ..Envelope::written(&place.address(), sender, &content.text)
         },
         username: String::new(),

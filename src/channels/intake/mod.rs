@@ -28,7 +28,7 @@ use crate::base::limits::channels::{MESSAGE_FILES, PATIENCE};
 use crate::base::message::{Address, Envelope, OutgoingMessage, Sender, SessionKey, Writer};
 use crate::channels::kit::adapter::Adapter;
 use crate::channels::kit::buttons::{self, Press};
-use crate::channels::kit::choices::{Choices, Chosen};
+use crate::channels::kit::choices::{Choices, Chosen, Reply};
 use crate::channels::kit::health::Health;
 use crate::channels::kit::sink::{Incoming, Sink};
 use crate::channels::kit::texts::{no_access, only_owners, unknown_button};
@@ -206,7 +206,7 @@ impl Sink for Intake {
 
     fn is_choice(&self, chat: &Address, text: &str, quoted: &str) -> bool {
         let choices = self.0.parts.choices.as_ref();
-        let chosen = choices.and_then(|choices| choices.find(chat, text, quoted));
+        let chosen = choices.and_then(|choices| choices.find(chat, &Reply::new(text, quoted)));
         chosen.is_some_and(|chosen| {
             !chosen.is_approved_by_word && (quoted.is_empty() || chosen.message.id == quoted)
         })
@@ -414,7 +414,12 @@ impl Intake {
         if envelope.is_relayed || has_files || (parts.is_awaited)(&address, &sender.id) {
             return Chose::Nothing;
         }
-        let chosen = choices.find(&address, &envelope.text, &envelope.replies_to);
+        let sent_at = envelope.sent_at;
+        let reply = Reply {
+            sent_at,
+            ..Reply::new(&envelope.text, &envelope.replies_to)
+        };
+        let chosen = choices.find(&address, &reply);
         let may = |data: &str| match buttons::read(data) {
             Some(Press::Answer { .. }) => envelope.role == Role::Owner,
             pressed => pressed.is_some(),
@@ -422,7 +427,7 @@ impl Intake {
         let is_private = |chosen: &Chosen| !envelope.is_group || !chosen.is_approved_by_word;
         let chosen = chosen.filter(is_private);
         let Some(chosen) = chosen.filter(|chosen| may(&chosen.data)) else {
-            if !envelope.text.starts_with('/') {
+            if !envelope.text.starts_with('/') && !choices.is_early(&address, &reply) {
                 // The conversation goes on about something else.
                 choices.moved_on(&address, true);
             }

@@ -373,6 +373,7 @@ impl Receiver<'_> {
         let envelope = Envelope {
             id: format!("{NAME}:{id}"),
             is_group: message.channel.is_some(),
+            sent_at: message.time,
             ..Envelope::written(&address, sender, &text)
         };
         // A command is one line, and what is told again is told as it was told before.

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::address::{is_id, is_user};
-use crate::base::json::{Members, envelope_from_str};
+use crate::base::json::{Members, envelope_from_str, to_seconds};
 use crate::channels::kit::names;
 
 /// Events of a room in one sync. Older ones are fetched in pages.
@@ -147,6 +147,8 @@ pub struct Event<'a> {
     pub kind: String,
     /// What it is the state of; `None` for a message.
     pub state_key: Option<String>,
+    /// When it was sent by the server's clock, in seconds since 1970.
+    pub sent_at: Option<i64>,
     /// What it says. Nothing is left of one that was deleted.
     pub content: Members<'a>,
     /// The membership that it replaces.
@@ -177,6 +179,7 @@ impl<'a> Event<'a> {
             sender,
             kind: event.text_or_empty("type"),
             state_key: event.text("state_key"),
+            sent_at: event.number("origin_server_ts").and_then(to_seconds),
             content: event.members("content"),
             before: unsigned.members("prev_content").text_or_empty("membership"),
         })

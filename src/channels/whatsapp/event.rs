@@ -79,6 +79,7 @@ impl Reader<'_> {
                 is_relayed: message.is_forwarded,
                 reference: message.id.clone(),
                 remote_files: files,
+                sent_at: message.time,
                 ..Envelope::written(&address, sender, &text)
             },
             username: String::new(),

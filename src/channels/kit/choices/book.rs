@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CHOICES_TIME, CHOICES_USED, OFFERS, OFFERS_IN_CHAT};
+use super::{CHOICES_TIME, CHOICES_USED, OFFERS, OFFERS_IN_CHAT, READ_TIME};
 use crate::base::approval::Answer;
 use crate::base::message::{Address, PressedMessage};
 use crate::channels::kit::buttons::{self, Press};
@@ -52,6 +52,9 @@ pub struct Offer {
     pub question: Option<u64>,
     /// Whether the chat has not moved on since.
     pub is_current: bool,
+    /// When its message had come whole, in seconds since 1970; `None` before that.
+    #[serde(default)]
+    pub shown_at: Option<i64>,
     /// End of the time in which a question of the model's is open, in seconds since 1970; `None` for other offers.
     #[serde(default)]
     pub until: Option<i64>,
@@ -68,6 +71,7 @@ impl Offer {
             choices,
             question: None,
             is_current: true,
+            shown_at: None,
             until: None,
         }
     }
@@ -91,6 +95,14 @@ impl Offer {
             Some(until) => now < until,
             None => self.is_current || self.question.is_some(),
         }
+    }
+
+    /// Whether someone had the time to read it before they sent a reply, at this time where that is known.
+    fn was_read(&self, sent_at: Option<i64>, now: i64) -> bool {
+        self.shown_at.is_some_and(|shown| {
+            let is_later = sent_at.is_none_or(|sent| sent >= shown);
+            is_later && now >= shown.saturating_add_unsigned(READ_TIME.as_secs())
+        })
     }
 
     fn is_over(&mut self) {
@@ -137,6 +149,28 @@ impl Offer {
                 .contains(&label.to_owned())
         };
         self.choices.iter().find(is_meant)
+    }
+}
+
+/// A message that may choose something.
+#[derive(Clone, Copy, Debug)]
+pub struct Reply<'a> {
+    /// What it says.
+    pub text: &'a str,
+    /// The message that it replies to; may be empty.
+    pub quoted: &'a str,
+    /// When it was sent, in seconds since 1970, where the channel says so.
+    pub sent_at: Option<i64>,
+}
+
+impl<'a> Reply<'a> {
+    /// One that was sent at a time which is not known.
+    pub const fn new(text: &'a str, quoted: &'a str) -> Self {
+        Self {
+            text,
+            quoted,
+            sent_at: None,
+        }
     }
 }
 
@@ -189,12 +223,13 @@ impl Book {
     }
 
     /// The offer that was made last in a chat has come there, as this message. A question replaces the one before.
-    pub fn sent(&mut self, chat: &Address, message: &str) {
+    pub fn sent(&mut self, chat: &Address, message: &str, now: i64) {
         let Some(at) = self.unsent(chat) else {
             return;
         };
         let (before, newest) = self.offers.split_at_mut(at);
         message.clone_into(&mut newest[0].message);
+        newest[0].shown_at = Some(now);
         if newest[0].until.is_some() {
             let questions = before.iter_mut().filter(|offer| offer.until.is_some());
             questions
@@ -240,9 +275,27 @@ impl Book {
         offer.is_some_and(|offer| offer.question.take().is_some())
     }
 
-    /// What a reply chooses in a chat; `quoted` is the message that it replies to, or empty.
-    pub fn find(&self, chat: &Address, (text, quoted): (&str, &str), now: i64) -> Option<Chosen> {
-        let text = text.trim();
+    /// What a reply chooses in a chat.
+    pub fn find(&self, chat: &Address, reply: &Reply<'_>, now: i64) -> Option<Chosen> {
+        self.find_read(chat, reply, now, &|offer| {
+            offer.was_read(reply.sent_at, now)
+        })
+    }
+
+    /// Whether a reply is a word that would allow a command, had its writer been able to read the question.
+    pub fn is_early(&self, chat: &Address, reply: &Reply<'_>, now: i64) -> bool {
+        self.find(chat, reply, now).is_none()
+            && self.find_read(chat, reply, now, &|_| true).is_some()
+    }
+
+    fn find_read(
+        &self,
+        chat: &Address,
+        reply: &Reply<'_>,
+        now: i64,
+        was_read: &dyn Fn(&Offer) -> bool,
+    ) -> Option<Chosen> {
+        let (text, quoted) = (reply.text.trim(), reply.quoted);
         if text.is_empty() || text.contains('\n') || text.chars().count() > CHOICE_REPLY_CHARS {
             return None;
         }
@@ -282,9 +335,17 @@ impl Book {
         if !offer.is_approval() || !quoted.is_empty() {
             return Some(offer.chosen(choice));
         }
-        // A word may answer whatever was said last, or another question.
+        // A word may answer whatever was said last, or another question, which it may have crossed.
         let is_alone = newest_first().count() == 1;
-        (is_alone && offer.is_current).then(|| Chosen {
+        let refuses = matches!(
+            buttons::read(&choice.data),
+            Some(Press::Answer {
+                answer: Answer::Deny,
+                ..
+            })
+        );
+        let is_meant = is_alone && offer.is_current;
+        (is_meant && (refuses || was_read(offer))).then(|| Chosen {
             is_approved_by_word: true,
             ..offer.chosen(choice)
         })

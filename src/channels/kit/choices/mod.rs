@@ -9,7 +9,7 @@ mod tests;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use book::{Choice, Chosen, Offer};
+pub use book::{Choice, Chosen, Offer, Reply};
 
 use self::book::Book;
 use super::adapter::{Adapter, Button};
@@ -31,6 +31,8 @@ const OFFERS: usize = 32;
 const OFFERS_IN_CHAT: usize = 6;
 /// How long a question of the model's can be answered with a number or a word alone: until the next day at the same time.
 const CHOICES_TIME: Duration = Duration::from_secs(24 * 3600);
+/// The least time between a question about a command and a word that answers it: less has not been read.
+const READ_TIME: Duration = Duration::from_secs(2);
 /// Replies that have answered questions and are known if the channel sends them again.
 const CHOICES_USED: usize = 32;
 
@@ -127,7 +129,8 @@ impl Choices {
 
     /// It has come, as this message.
     pub fn sent(&self, chat: &Address, message: &str) {
-        self.change(|book| book.sent(chat, message));
+        let now = self.now();
+        self.change(|book| book.sent(chat, message, now));
     }
 
     /// It has not come.
@@ -164,9 +167,14 @@ impl Choices {
         }
     }
 
-    /// What a reply chooses in a chat; `quoted` is the message that it replies to, or empty.
-    pub fn find(&self, chat: &Address, text: &str, quoted: &str) -> Option<Chosen> {
-        self.book.lock().find(chat, (text, quoted), self.now())
+    /// What a reply chooses in a chat.
+    pub fn find(&self, chat: &Address, reply: &Reply<'_>) -> Option<Chosen> {
+        self.book.lock().find(chat, reply, self.now())
+    }
+
+    /// Whether a reply is a word that would allow a command, had its writer been able to read the question.
+    pub fn is_early(&self, chat: &Address, reply: &Reply<'_>) -> bool {
+        self.book.lock().is_early(chat, reply, self.now())
     }
 
     fn now(&self) -> i64 {

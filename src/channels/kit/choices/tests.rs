@@ -58,7 +58,9 @@ impl Scene {
     }
 
     fn chosen(&self, to: &Address, text: &str) -> Option<String> {
-        self.choices.find(to, text, "").map(|chosen| chosen.data)
+        self.choices
+            .find(to, &Reply::new(text, ""))
+            .map(|chosen| chosen.data)
     }
 
     fn restarted(self) -> Self {
@@ -105,7 +107,7 @@ fn a_number_or_a_label_is_a_press() {
         );
     }
     assert_eq!(scene.chosen(&chat("2"), "1"), None, "another chat");
-    let chosen = scene.choices.find(&here, "1", "").unwrap();
+    let chosen = scene.choices.find(&here, &Reply::new("1", "")).unwrap();
     assert_eq!(
         (chosen.message.id, chosen.message.text),
         (message, "what it is about".to_owned())
@@ -142,7 +144,12 @@ fn a_command_is_allowed_by_a_number_that_no_other_text_has() {
     assert_eq!(scene.chosen(&here, &once), None, "it is over");
     assert_eq!(scene.chosen(&here, &deny).as_deref(), Some("q:8:deny"));
     assert_eq!(scene.chosen(&here, "yes"), None, "something was said since");
-    let quoted = |text: &str| scene.choices.find(&here, text, "m2").map(|it| it.data);
+    let quoted = |text: &str| {
+        scene
+            .choices
+            .find(&here, &Reply::new(text, "m2"))
+            .map(|it| it.data)
+    };
     assert_eq!(
         quoted("yes").as_deref(),
         Some("q:8:once"),
@@ -152,7 +159,7 @@ fn a_command_is_allowed_by_a_number_that_no_other_text_has() {
     assert!(
         scene
             .choices
-            .find(&here, "yes", &message)
+            .find(&here, &Reply::new("yes", &message))
             .is_none_or(|it| it.data == "q:7:once")
     );
     // A list of the model's.
@@ -177,7 +184,7 @@ fn a_reply_that_is_quicker_than_the_confirmation_of_the_question_answers_it() {
     let found = |text: &str| {
         scene
             .choices
-            .find(&here, text, "mail-2")
+            .find(&here, &Reply::new(text, "mail-2"))
             .map(|chosen| chosen.data)
     };
     assert_eq!(found(&number).as_deref(), Some("q:77:once"));
@@ -189,19 +196,70 @@ fn a_reply_that_is_quicker_than_the_confirmation_of_the_question_answers_it() {
     );
     scene.choices.sent(&here, "mail-2");
     assert_eq!(found(&number).as_deref(), Some("q:77:once"));
-    assert_eq!(scene.choices.find(&here, &number, "mail-1"), None);
+    assert_eq!(
+        scene.choices.find(&here, &Reply::new(&number, "mail-1")),
+        None
+    );
+}
+
+#[test]
+fn a_word_allows_only_what_its_writer_can_have_read() {
+    let (mut scene, here) = (Scene::new(), chat("1"));
+    let clock = Arc::new(AtomicI64::new(BUILD_EPOCH * 1000));
+    scene.choices.clock = Clock::Hand(Arc::clone(&clock));
+    let rows = question(7, Language::English);
+    let (offer, _) = scene
+        .choices
+        .prepare(&here, &rows, Language::English)
+        .unwrap();
+    let first = offer.first.to_string();
+    scene.choices.add(Offer {
+        question: Some(7),
+        ..offer
+    });
+    // It is on its way: half of it may be on the screen.
+    clock.fetch_add(60_000, Ordering::SeqCst);
+    for word in ["yes", "Run once", "Always this command"] {
+        assert_eq!(scene.chosen(&here, word), None, "{word}");
+        assert!(
+            scene.choices.is_early(&here, &Reply::new(word, "")),
+            "{word}"
+        );
+    }
+    assert_eq!(
+        scene.chosen(&here, "no").as_deref(),
+        Some("q:7:deny"),
+        "a refusal does no harm"
+    );
+    scene.choices.sent(&here, "m1");
+    let shown = clock.fetch_add(1_000, Ordering::SeqCst) / 1000;
+    assert_eq!(scene.chosen(&here, "yes"), None, "no one reads that fast");
+    assert_eq!(scene.chosen(&here, &first).as_deref(), Some("q:7:once"));
+    clock.fetch_add(60_000, Ordering::SeqCst);
+    let sent_at = |sent_at| Reply {
+        sent_at: Some(sent_at),
+        ..Reply::new("yes", "")
+    };
+    let late = sent_at(shown - 120);
+    assert!(scene.choices.find(&here, &late).is_none(), "it was older");
+    assert!(scene.choices.is_early(&here, &late));
+    let found = scene.choices.find(&here, &sent_at(shown + 3)).unwrap();
+    assert_eq!(found.data, "q:7:once");
 }
 
 #[test]
 fn a_word_allows_a_command_only_while_nothing_else_is_asked_or_said() {
     let (mut scene, here) = (Scene::new(), chat("1"));
+    let clock = Arc::new(AtomicI64::new(BUILD_EPOCH * 1000));
+    scene.choices.clock = Clock::Hand(Arc::clone(&clock));
     scene.offers(&here, &question(7, Language::English));
+    clock.fetch_add(5_000, Ordering::SeqCst);
     for (word, data) in [
         ("Yes", "q:7:once"),
         ("run once", "q:7:once"),
         ("否", "q:7:deny"),
     ] {
-        let chosen = scene.choices.find(&here, word, "").unwrap();
+        let chosen = scene.choices.find(&here, &Reply::new(word, "")).unwrap();
         assert_eq!(
             (&*chosen.data, chosen.is_approved_by_word),
             (data, true),
@@ -211,7 +269,7 @@ fn a_word_allows_a_command_only_while_nothing_else_is_asked_or_said() {
     assert!(
         !scene
             .choices
-            .find(&here, "yes", "m1")
+            .find(&here, &Reply::new("yes", "m1"))
             .unwrap()
             .is_approved_by_word
     );
@@ -265,7 +323,11 @@ fn a_question_is_open_until_it_is_answered_replaced_or_expired() {
         scene.chosen(&here, "2").as_deref(),
         Some("w:Blue (typed: 2)")
     );
-    let replies = |text: &str| scene.choices.find(&here, text, "closing words");
+    let replies = |text: &str| {
+        scene
+            .choices
+            .find(&here, &Reply::new(text, "closing words"))
+    };
     assert_eq!(
         replies("2").map(|it| it.data).as_deref(),
         Some("w:Blue (typed: 2)")
@@ -282,7 +344,10 @@ fn a_question_is_open_until_it_is_answered_replaced_or_expired() {
     scene.choices.sent(&here, "size");
     assert_eq!(scene.chosen(&here, "2"), None, "replaced");
     assert!(
-        scene.choices.find(&here, "2", &colour).is_some(),
+        scene
+            .choices
+            .find(&here, &Reply::new("2", &colour))
+            .is_some(),
         "but it can be quoted"
     );
     assert_eq!(scene.chosen(&here, "4").as_deref(), Some("w:Small"));
@@ -299,7 +364,12 @@ fn a_question_is_open_until_it_is_answered_replaced_or_expired() {
     let time = i64::try_from(CHOICES_TIME.as_millis()).unwrap();
     clock.fetch_add(time, Ordering::Relaxed);
     assert_eq!(scene.chosen(&chat("2"), "1"), None, "expired");
-    assert!(scene.choices.find(&chat("2"), "1", &other).is_some());
+    assert!(
+        scene
+            .choices
+            .find(&chat("2"), &Reply::new("1", &other))
+            .is_some()
+    );
     let (text, _) = scene.offers(&here, &labels(&["a"]));
     assert!(text.contains("**1** a"), "{text}");
 }
@@ -310,7 +380,7 @@ fn a_reply_to_a_message_means_that_message() {
     let (_, first) = scene.offers(&here, &commands(&["a", "b"]));
     scene.offers(&here, &commands(&["a", "c"]));
     let find = |text: &str, quoted: &str| {
-        let chosen = scene.choices.find(&here, text, quoted);
+        let chosen = scene.choices.find(&here, &Reply::new(text, quoted));
         chosen.map(|chosen| chosen.message.id)
     };
     assert_eq!(find("a", &first).as_ref(), Some(&first));
@@ -318,16 +388,29 @@ fn a_reply_to_a_message_means_that_message() {
     assert_eq!(find("3", &first), None);
     assert_eq!(find("1", "another message"), None);
     scene.choices.moved_on(&here, false);
-    let find = |text: &str, quoted: &str| scene.choices.find(&here, text, quoted).is_some();
+    let find = |text: &str, quoted: &str| {
+        scene
+            .choices
+            .find(&here, &Reply::new(text, quoted))
+            .is_some()
+    };
     assert!(find("1", &first) && !find("1", ""));
     scene.choices.replaced(&here, &first);
-    assert!(scene.choices.find(&here, "1", &first).is_none());
+    assert!(
+        scene
+            .choices
+            .find(&here, &Reply::new("1", &first))
+            .is_none()
+    );
 }
 
 #[test]
 fn a_label_counts_in_the_other_language_too() {
     let (mut scene, here) = (Scene::new(), chat("1"));
+    let clock = Arc::new(AtomicI64::new(BUILD_EPOCH * 1000));
+    scene.choices.clock = Clock::Hand(Arc::clone(&clock));
     scene.offers(&here, &question(7, Language::Chinese));
+    clock.fetch_add(5_000, Ordering::SeqCst);
     assert_eq!(scene.chosen(&here, "拒绝").as_deref(), Some("q:7:deny"));
     assert_eq!(scene.chosen(&here, "deny").as_deref(), Some("q:7:deny"));
     assert_eq!(
@@ -411,7 +494,7 @@ fn there_is_a_bound_for_everything() {
                 Offer::new(&to, book.next_number(&to, 0), vec![choice])
                     .with_text(&"ü".repeat(9000)),
             );
-            book.sent(&to, &format!("{number}.{part}"));
+            book.sent(&to, &format!("{number}.{part}"), 0);
         }
         book.note_used(&number.to_string());
     }
@@ -431,7 +514,7 @@ fn there_is_a_bound_for_everything() {
         book.add(offer);
     }
     let known = (0..2 * OFFERS_IN_CHAT).filter(|number| {
-        book.find(&chat("1"), (&format!("x{number}"), ""), 0)
+        book.find(&chat("1"), &Reply::new(&format!("x{number}"), ""), 0)
             .is_some()
     });
     assert_eq!(

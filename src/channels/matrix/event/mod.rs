@@ -130,6 +130,7 @@ impl Reader<'_> {
                 reference: event.id.clone(),
                 replies_to: relation.replies_to.clone().unwrap_or_default(),
                 remote_files: files.into_iter().collect(),
+                sent_at: event.sent_at,
                 ..Envelope::written(&place, sender, &text)
             },
             // The id is the name by which others write to them.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::base::message::CommandButton;
-use crate::channels::kit::choices::Choices;
+use crate::channels::kit::choices::{Choices, Reply};
 
 impl Scene {
     fn sparse(
@@ -36,7 +36,7 @@ fn choices_are_below_the_last_piece_and_mean_its_message() {
     scene.wait_for("1: send two\n\nReply with a number: **1** Done");
     scene.wait_until_empty();
     scene.wait_until("no id", || {
-        let chosen = choices.find(&chat("1"), "1", "");
+        let chosen = choices.find(&chat("1"), &Reply::new("1", ""));
         chosen.is_some_and(|chosen| chosen.message.id == "51" && chosen.message.text == "one|two")
     });
     assert_eq!(scene.calls()[0], "1: send one");
@@ -49,7 +49,9 @@ fn choices_are_below_the_last_piece_and_mean_its_message() {
     };
     scene.send(&answer);
     scene.wait_until_empty();
-    scene.wait_until("they count", || choices.find(&chat("1"), "1", "").is_none());
+    scene.wait_until("they count", || {
+        choices.find(&chat("1"), &Reply::new("1", "")).is_none()
+    });
 }
 
 #[test]
@@ -79,7 +81,7 @@ fn a_question_is_answered_in_words_and_closed_quietly() {
         asked.contains("Reply with a number: **") && asked.contains("** Run once · **"),
         "{asked}"
     );
-    let chosen = choices.find(&chat("1"), "deny", "").unwrap();
+    let chosen = choices.find(&chat("1"), &Reply::new("deny", "")).unwrap();
     assert_eq!(chosen.data, "q:4711:deny");
     scene.delivery.settle(4711, Answer::Deny, "Ana");
     ask(4712);
