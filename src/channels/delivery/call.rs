@@ -266,14 +266,7 @@ impl<'a> Caller<'a> {
             connection.upload(to, &upload)
         });
         let failure = match sent {
-            Err(
-                failure @ (Failure::Local(_)
-                | Failure::Refused(_)
-                | Failure::TooLong
-                | Failure::Markup(_)
-                | Failure::MessageGone
-                | Failure::NotModified),
-            ) => failure,
+            Err(failure) if is_lasting(&failure) => failure,
             sent => return sent,
         };
         tracing::warn!(chat = %to, "failed to send a file: {failure}");
@@ -291,6 +284,38 @@ impl<'a> Caller<'a> {
             ..Post::default()
         };
         put(connection, to, &post, &piece.plain, None).map(drop)
+    }
+
+    /// Shows all of a command before it is asked about: as a file, or else in messages, which begin again when one of them
+    /// fails.
+    fn show_whole(&self, connection: &mut dyn Connection, to: &Address, command: &str) -> Sent {
+        let file = question::as_file(command).map_err(Failure::Local);
+        let sent = file.and_then(|file| {
+            let upload = Upload {
+                file: &file,
+                name: COMMAND_FILE,
+                key: None,
+                silent: false,
+            };
+            connection.upload(to, &upload)
+        });
+        match sent {
+            Err(failure) if is_lasting(&failure) => {
+                tracing::info!(chat = %to, "a long command goes as text: {failure}");
+            }
+            sent => return sent,
+        }
+        for piece in question::whole(command, &|text| self.parts.adapter.render(text)) {
+            self.heartbeat.beat(CALL_TIME);
+            let post = Post {
+                text: &piece.written,
+                is_marked: true,
+                silent: true,
+                ..Post::default()
+            };
+            put(connection, to, &post, &piece.plain, None)?;
+        }
+        Ok(())
     }
 
     fn open(&self, path: &str, name: &str) -> crate::base::error::Result<File> {
@@ -410,8 +435,7 @@ impl<'a> Caller<'a> {
                 let choices = choices.unwrap_or_default();
                 let rendered = question::render_question(asked, None, &choices, &render);
                 if rendered.is_cut && index == 0 {
-                    let file = question::as_file(&asked.question.command);
-                    self.upload(connection, to, (file, COMMAND_FILE), (None, false))?;
+                    self.show_whole(connection, to, &asked.question.command)?;
                     return Ok(done(None, false));
                 }
                 (rendered.piece, rows, true)
@@ -494,6 +518,11 @@ impl<'a> Caller<'a> {
             (edited, _) => edited,
         }
     }
+}
+
+/// Whether a file would be refused again.
+fn is_lasting(failure: &Failure) -> bool {
+    is_refusal(failure) || matches!(failure, Failure::Local(_) | Failure::NotModified)
 }
 
 /// Whether the next piece makes no sound: of a message with several only the first one does.

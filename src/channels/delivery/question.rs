@@ -26,6 +26,8 @@ const QUESTION_CHARS: [usize; 5] = [3200, 1600, 800, 400, 150];
 const QUESTION_LINES: (usize, usize) = (30, 10);
 /// Characters of the model's reason and of the folder in a question.
 const QUESTION_TEXT_CHARS: usize = 300;
+/// Characters of a line of code where it looks like all else: fewer bytes than the shortest line of a channel.
+const BARE_CHARS: usize = 80;
 /// Names of files in a question, and characters of each.
 const QUESTION_NAMES: usize = 4;
 /// See [`QUESTION_NAMES`].
@@ -104,9 +106,10 @@ pub(super) fn render_question(
         expires.push('\n');
         expires.push_str(choices);
     }
+    let is_bare = is_bare(render);
     let mut rooms = QUESTION_CHARS.into_iter().peekable();
-    while let Some(room) = rooms.next() {
-        let (text, is_cut) = describe(asked, room);
+    while let Some(chars) = rooms.next() {
+        let (text, is_cut) = describe(asked, Room { chars, is_bare });
         let mut pieces = render(&format!("{text}\n\n{expires}"));
         if pieces.len() > 1 && rooms.peek().is_some() {
             continue;
@@ -124,9 +127,18 @@ pub(super) fn render_question(
     }
 }
 
-/// The question as Markdown, with at most `room` characters of the command, and whether that is not
+/// How what the model wrote is shown in a question.
+#[derive(Clone, Copy)]
+struct Room {
+    /// Characters of it.
+    chars: usize,
+    /// Whether the channel shows code as it shows all else. Then each line of it has a mark.
+    is_bare: bool,
+}
+
+/// The question as Markdown, with as much of the command as there is room for, and whether that is not
 /// all of it. What the model wrote is code throughout, so that none of it can pose as a text of ours.
-fn describe(asked: &ChatQuestion, room: usize) -> (String, bool) {
+fn describe(asked: &ChatQuestion, room: Room) -> (String, bool) {
     let ChatQuestion {
         question, language, ..
     } = asked;
@@ -134,7 +146,7 @@ fn describe(asked: &ChatQuestion, room: usize) -> (String, bool) {
     let account = markup::plain(&question.account);
     let mut text = match (&question.cause, question.unsandboxed) {
         (Cause::Input { session, command }, _) => {
-            texts::title_input(language, &short(command, room), session, &account)
+            texts::title_input(language, &room.short(command), session, &account)
         }
         (
             Cause::Tool {
@@ -146,29 +158,29 @@ fn describe(asked: &ChatQuestion, room: usize) -> (String, bool) {
                 true => texts::title_changed_tool,
                 false => texts::title_tool,
             };
-            title(language, &short(name, room))
+            title(language, &room.short(name))
         }
         (_, true) => texts::title_unsandboxed(language, &account),
         (_, false) => texts::title_sandboxed(language).to_owned(),
     };
     text.push('\n');
     let command = reveal(&question.command);
-    let ends = ends_of(&command, room, QUESTION_LINES);
+    let ends = ends_of(&command, room.chars, QUESTION_LINES);
     match ends {
-        None => text += &code(&command, "sh"),
+        None => text += &room.code(&command, "sh"),
         Some((head, left_out, tail)) => {
             let (left_out, all) = (grouped(left_out), grouped(question.command.chars().count()));
-            text += &code(head, "sh");
+            text += &room.code(head, "sh");
             let _ = writeln!(text, "{}", texts::left_out(language, &left_out));
-            text += &code(tail, "sh");
+            text += &room.code(tail, "sh");
             let _ = writeln!(text, "{}", texts::see_file(language, &all));
         }
     }
     if !question.asked_for.is_empty() {
-        let person = short(&question.asked_for, QUESTION_NAME_CHARS);
+        let person = room.name(&question.asked_for);
         let _ = write!(text, "\n{}", texts::asked_for(language, &person));
     }
-    let folder = short(&reveal_name(&question.folder), room);
+    let folder = room.short(&reveal_name(&question.folder));
     let _ = write!(text, "\n{}", texts::folder(language, &folder));
     write_warnings(&mut text, asked, room);
     match &question.cause {
@@ -180,12 +192,12 @@ fn describe(asked: &ChatQuestion, room: usize) -> (String, bool) {
             let _ = write!(text, "\n{}", texts::all_input(language));
         }
         Cause::Tool { description, .. } => {
-            let description = short(description, room);
+            let description = room.short(description);
             let _ = write!(text, "\n{}", texts::describes(language, &description));
         }
     }
     if !question.reason.trim().is_empty() {
-        let reason = short(question.reason.trim(), room);
+        let reason = room.short(question.reason.trim());
         let _ = write!(text, "\n{}", texts::reason(language, &reason));
     }
     (text, ends.is_some())
@@ -193,7 +205,7 @@ fn describe(asked: &ChatQuestion, room: usize) -> (String, bool) {
 
 /// What the person should know before they allow it: what it would destroy, and what makes it do
 /// something else than it seems to.
-fn write_warnings(text: &mut String, asked: &ChatQuestion, room: usize) {
+fn write_warnings(text: &mut String, asked: &ChatQuestion, room: Room) {
     let language = asked.language;
     let Question {
         command,
@@ -223,13 +235,13 @@ fn write_warnings(text: &mut String, asked: &ChatQuestion, room: usize) {
         .split(|c| !is_part(c))
         .find(|word| looks_latin(word))
     {
-        let word = short(&reveal_name(word), QUESTION_NAME_CHARS);
+        let word = room.name(&reveal_name(word));
         warn(texts::lookalike(language, &word));
     }
     if !influences.is_empty() {
         let names = influences.iter().take(QUESTION_NAMES);
         let names: Vec<String> = names
-            .map(|name| short(&reveal_influence(name), QUESTION_NAME_CHARS))
+            .map(|name| room.name(&reveal_influence(name)))
             .collect();
         let names = names.join(", ");
         warn(texts::influences(
@@ -241,7 +253,7 @@ fn write_warnings(text: &mut String, asked: &ChatQuestion, room: usize) {
         ));
     }
     for script in scripts.iter().take(QUESTION_NAMES) {
-        let name = short(&reveal_name(&script.path), QUESTION_NAME_CHARS);
+        let name = room.name(&reveal_name(&script.path));
         let bytes = grouped(usize::try_from(script.bytes).unwrap_or(usize::MAX));
         let name = if script.is_missing {
             texts::missing_script(language, &name)
@@ -249,16 +261,16 @@ fn write_warnings(text: &mut String, asked: &ChatQuestion, room: usize) {
             texts::script(language, &name, &bytes)
         };
         let head = reveal(&script.head);
-        let room = room / 4 / scripts.len().min(QUESTION_NAMES);
-        let head = match ends_of(&head, room, (SCRIPT_LINES, 0)) {
-            _ if room < SCRIPT_CHARS_MIN => "",
+        let chars = room.chars / 4 / scripts.len().min(QUESTION_NAMES);
+        let head = match ends_of(&head, chars, (SCRIPT_LINES, 0)) {
+            _ if chars < SCRIPT_CHARS_MIN => "",
             Some((head, ..)) => head,
             None => &head,
         };
         let name = if head.trim().is_empty() {
             name
         } else {
-            format!("{name}:\n{}", code(head, ""))
+            format!("{name}:\n{}", room.code(head, ""))
         };
         warn(match describe_rest(language, script, head) {
             Some(rest) => format!("{}\n{rest}", name.trim_end_matches('\n')),
@@ -304,6 +316,15 @@ pub fn describe_rest(language: Language, script: &Script, shown: &str) -> Option
     (left > 0).then(|| texts::not_shown(language, &number(left), &number(script.lines)))
 }
 
+/// A whole command as Markdown, in as many messages as it takes.
+pub(super) fn whole(command: &str, render: &dyn Fn(&str) -> Vec<Piece>) -> Vec<Piece> {
+    let room = Room {
+        chars: usize::MAX,
+        is_bare: is_bare(render),
+    };
+    render(&room.code(&reveal(command), "sh"))
+}
+
 /// A whole command or message as a file, in memory: within the workspace the model could change it.
 pub(super) fn as_file(text: &str) -> Result<File> {
     let name = c"text";
@@ -320,30 +341,72 @@ pub fn describe_hidden(language: Language, count: usize) -> String {
     texts::hidden(language, &count)
 }
 
-/// A code block with a text that was revealed and cut. The beginning of a line that the reader of
-/// Markdown would be lost in is spelt out, or it would show our fences instead of reading them.
-fn code(text: &str, language: &str) -> String {
-    let lines = text.split('\n').map(|line| match line.chars().next() {
-        Some(first) if markup::is_deep(line) => {
-            let rest = &line[first.len_utf8()..];
-            Cow::Owned(format!("{}{rest}", first.escape_unicode()))
-        }
-        _ => Cow::Borrowed(line),
-    });
-    markup::code_block(&lines.collect::<Vec<_>>().join("\n"), language)
-}
+impl Room {
+    /// A code block with a text that was revealed and cut. The beginning of a line that the reader of
+    /// Markdown would be lost in is spelt out, or it would show our fences instead of reading them.
+    fn code(self, text: &str, language: &str) -> String {
+        let lines = text.split('\n').map(|line| match line.chars().next() {
+            Some(first) if markup::is_deep(line) => {
+                let rest = &line[first.len_utf8()..];
+                Cow::Owned(format!("{}{rest}", first.escape_unicode()))
+            }
+            _ => Cow::Borrowed(line),
+        });
+        let lines = lines.map(|line| {
+            if self.is_bare {
+                Cow::Owned(marked(&line))
+            } else {
+                line
+            }
+        });
+        markup::code_block(&lines.collect::<Vec<_>>().join("\n"), language)
+    }
 
-/// A text as code on one line, with its beginning and its end when it is long.
-fn short(text: &str, room: usize) -> String {
-    let text = markup::inline_text(text);
-    let room = room.min(QUESTION_TEXT_CHARS);
-    match ends_of(&text, room, (usize::MAX / 2, usize::MAX / 2)) {
-        None => markup::inline_code(&text),
-        Some((head, _, tail)) => {
-            let (head, tail) = (markup::inline_code(head), markup::inline_code(tail));
-            format!("{head} … {tail}")
+    /// A text as code on one line, with its beginning and its end when it is long.
+    fn short(self, text: &str) -> String {
+        let text = markup::inline_text(text);
+        let most = if self.is_bare {
+            BARE_CHARS
+        } else {
+            QUESTION_TEXT_CHARS
+        };
+        match ends_of(
+            &text,
+            self.chars.min(most),
+            (usize::MAX / 2, usize::MAX / 2),
+        ) {
+            None => markup::inline_code(&text),
+            Some((head, _, tail)) => {
+                let (head, tail) = (markup::inline_code(head), markup::inline_code(tail));
+                format!("{head} … {tail}")
+            }
         }
     }
+
+    /// A name as code on one line.
+    fn name(self, name: &str) -> String {
+        let chars = QUESTION_NAME_CHARS;
+        Self { chars, ..self }.short(name)
+    }
+}
+
+/// Whether a channel shows code as it shows all else.
+fn is_bare(render: &dyn Fn(&str) -> Vec<Piece>) -> bool {
+    let example = render("`code`").into_iter().next();
+    example.is_some_and(|piece| piece.written == "code")
+}
+
+/// A line of code in parts that no channel breaks, each behind a mark: what follows a break of the channel's own would
+/// stand where a line of ours begins.
+fn marked(line: &str) -> String {
+    let mut marked = "| ".to_owned();
+    for (index, char) in line.chars().enumerate() {
+        if index > 0 && index % BARE_CHARS == 0 {
+            marked.push_str("\n|… ");
+        }
+        marked.push(char);
+    }
+    marked
 }
 
 #[cfg(test)]

@@ -220,19 +220,15 @@ fn unescape(text: &str) -> String {
 pub fn plain(html: &str) -> String {
     let mut out = String::with_capacity(html.len());
     let mut link = (String::new(), 0);
-    let mut quote_from = None;
+    let (mut quote_from, mut code_from) = (None, None);
     for token in tokens(html) {
         match token {
             Token::Text(text) => out.push_str(&unescape(text)),
             Token::Tag("blockquote") => quote_from = Some(out.len()),
-            Token::Tag("/blockquote") => {
-                if let Some(from) = quote_from.take() {
-                    let quote = out.split_off(from);
-                    let lines: Vec<String> =
-                        quote.lines().map(|line| format!("> {line}")).collect();
-                    out.push_str(&lines.join("\n"));
-                }
-            }
+            Token::Tag("/blockquote") => mark_lines(&mut out, quote_from.take(), "> "),
+            Token::Tag("pre") => code_from = Some(out.len()),
+            // What stands in code cannot look like a line of ours.
+            Token::Tag("/pre") => mark_lines(&mut out, code_from.take(), "    "),
             Token::Tag("/a") => {
                 let (address, from) = std::mem::take(&mut link);
                 let text = out.get(from..).unwrap_or_default();
@@ -248,6 +244,15 @@ pub fn plain(html: &str) -> String {
         }
     }
     out
+}
+
+/// Puts a mark before each line from there on.
+fn mark_lines(text: &mut String, from: Option<usize>, mark: &str) {
+    if let Some(from) = from {
+        let marked = text.split_off(from);
+        let lines: Vec<String> = marked.lines().map(|line| format!("{mark}{line}")).collect();
+        text.push_str(&lines.join("\n"));
+    }
 }
 
 /// The markup as a page: newlines outside of code become breaks, and text and code are readable everywhere.

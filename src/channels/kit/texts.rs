@@ -164,8 +164,8 @@ pub mod question {
         }
         pub(crate) fn left_out(count) { "**… {count} characters left out …**", "**… 省略 {count} 个字符 …**" }
         pub(crate) fn see_file(count) {
-            "It has {count} characters; the file above has all of them.",
-            "共 {count} 个字符；完整内容见上面的文件。",
+            "It has {count} characters; all of them are above.",
+            "共 {count} 个字符；完整内容见上文。",
         }
         /// `person` is inline code.
         pub(crate) fn asked_for(person) { "Asked for by {person}.", "请求者：{person}。" }

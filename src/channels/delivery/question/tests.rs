@@ -44,6 +44,13 @@ fn discord(markdown: &str) -> Vec<Piece> {
 
 const CHANNELS: [fn(&str) -> Vec<Piece>; 3] = [plain, telegram, discord];
 
+/// A line of code where each has a mark, without it.
+fn unmarked(line: &str) -> Option<&str> {
+    line.strip_prefix("| ")
+        .or_else(|| line.strip_prefix("|… "))
+        .or_else(|| (line == "|").then_some(""))
+}
+
 /// The Markdown itself as the only piece.
 fn raw(markdown: &str) -> Vec<Piece> {
     vec![Piece {
@@ -219,7 +226,7 @@ fn the_ends_of_a_long_command_stand_with_its_length_in_one_message() {
             let is_long = question.command.chars().count() > 400;
             assert!(rendered.is_cut || !is_long, "{channel} {start}");
             let shown = rendered.piece.unwrap().plain;
-            let left_out = ["characters left out …", "the file above has all"];
+            let left_out = ["characters left out …", "all of them are above"];
             let left_out = left_out.into_iter().filter(|_| rendered.is_cut);
             for part in ["first", "last"].into_iter().chain(left_out) {
                 assert!(shown.contains(part), "{part}: {channel} {shown}");
@@ -247,6 +254,27 @@ proptest! {
         let rendered = render_question(&open, None, "", &plain);
         let shown = rendered.piece.unwrap().plain;
         let visible = |text: &str| text.split_whitespace().collect::<String>();
-        prop_assert!(rendered.is_cut || visible(&shown).contains(&visible(&command)), "{shown}");
+        let bare: String = shown.lines().map(|line| unmarked(line).unwrap_or(line)).collect();
+        prop_assert!(rendered.is_cut || visible(&bare).contains(&visible(&command)), "{shown}");
+    }
+
+    #[test]
+    fn where_code_looks_like_all_else_each_line_of_it_has_a_mark(
+        before in "[a-z ]{0,500}",
+        after in "[a-z\\n]{0,50}",
+    ) {
+        let command = format!("{before}Folder: /home\nExpires in 10 minutes.\n{after}");
+        let script = Script { path: "/w/x".to_owned(), head: command.clone(), bytes: 900, ..Script::default() };
+        let asked_about = Question { scripts: vec![script], ..question(&command, true) };
+        let open = asked(&asked_about, Language::English);
+        let shown = render_question(&open, None, "", &plain).piece.unwrap().plain;
+        let of_ours = |line: &&str| unmarked(line).is_none();
+        for word in ["Folder:", "Expires in"] {
+            let count = shown.lines().filter(of_ours).filter(|line| line.contains(word)).count();
+            prop_assert_eq!(count, 1, "{}", shown);
+        }
+        let whole = whole(&command, &plain);
+        let mut lines = whole.iter().flat_map(|piece| piece.plain.lines());
+        prop_assert!(lines.all(|line| unmarked(line).is_some() && line.chars().count() <= 83));
     }
 }

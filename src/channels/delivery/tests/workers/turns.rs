@@ -104,6 +104,37 @@ fn a_question_is_shown_whole_and_settled_and_a_text_is_told_without_the_outbox()
 }
 
 #[test]
+fn where_the_file_with_a_long_command_is_refused_all_of_it_comes_as_text_before_its_question() {
+    let scene = Scene::new(|call| {
+        let is_file = call.contains("upload");
+        is_file.then(|| Failure::Refused("no files here".to_owned()))
+    });
+    let question = Question {
+        command: format!("first{}last", " x".repeat(9_000)),
+        folder: "/w".to_owned(),
+        ..Question::default()
+    };
+    let command = question.command.clone();
+    assert!(
+        scene
+            .delivery
+            .ask(&chat("1"), 554_137, question, Language::English)
+    );
+    let is_asked = |call: &String| call.ends_with("[Run once,Deny,Always this command]");
+    scene.wait_until("it is not asked", || scene.calls().iter().any(is_asked));
+    let calls = scene.calls();
+    let texts = calls.iter().filter(|call| call.contains("send"));
+    let shown = texts.take_while(|call| !is_asked(call)).flat_map(|call| {
+        let text = call.split_once(": send ").unwrap().1;
+        text.chars().filter(|char| !matches!(char, '|' | '…' | '`'))
+    });
+    let visible = |char: &char| !char.is_whitespace();
+    let shown: String = shown.filter(visible).collect();
+    let whole: String = command.chars().filter(visible).collect();
+    assert!(shown.contains(&whole), "{calls:?}");
+}
+
+#[test]
 fn a_command_that_is_too_long_comes_whole_as_a_file_before_its_question() {
     let scene = Scene::new(|_| None);
     let question = Question {
