@@ -138,6 +138,18 @@ impl Board {
         names
     }
 
+    /// Whether the board has what a name is about, such as a sensor of the temperature. Watched values count as there.
+    pub fn is_reported(&self, name: &str) -> bool {
+        let mut all = Quantity::ALL.into_iter();
+        let built_in = all.find(|quantity| quantity.name() == name);
+        built_in.is_none_or(|quantity| {
+            let reading = self.reading();
+            // A rate needs two samples.
+            let moved = reading.traffic().map(|_| 0.0);
+            history::values_of(&reading, moved)[quantity as usize].is_finite()
+        })
+    }
+
     /// The history of a name in the last `seconds`, at most a week, by the time of each sample; `None` when
     /// there is none.
     pub fn series(&self, name: &str, seconds: u64) -> Option<Curve> {
@@ -156,7 +168,16 @@ impl Board {
         history::bridge(&mut values);
         let start = u64::from(moment.slot() + 1) - values.len() as u64;
         let times = (start..).map(|slot| (slot * interval) as f64);
-        let points: Vec<(f64, f64)> = times.zip(values.into_iter().map(f64::from)).collect();
+        let mut points: Vec<(f64, f64)> = times.zip(values.into_iter().map(f64::from)).collect();
+        if let Some(quantity) = built_in {
+            // The newest sample may be minutes old. What moved since then is no rate yet.
+            let value = history::values_of(&self.reading(), None)[quantity as usize];
+            let now = self.now() as f64;
+            let is_older = |(at, value): &(f64, f64)| *at < now || !value.is_finite();
+            if value.is_finite() && points.last().is_none_or(is_older) {
+                points.push((now, f64::from(value)));
+            }
+        }
         Some(Curve {
             name: name.to_owned(),
             unit: built_in.map_or("", Quantity::unit).to_owned(),

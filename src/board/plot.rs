@@ -2,6 +2,7 @@
 
 use super::Board;
 use crate::base::error::Error;
+use crate::base::limits::board::SAMPLE_INTERVAL;
 use crate::base::zone::Zone;
 use crate::text::nearest;
 use crate::text::picture::plot::{Across, Curve, Plot};
@@ -138,10 +139,14 @@ impl Board {
         };
         let plotted = self.plot(&asked, seconds, zone);
         let (_, png) = plotted.ok_or_else(|| {
-            Error::Failed(
-                "There are no values yet: `peacrab gateway` takes a sample every 5 minutes."
-                    .to_owned(),
-            )
+            let missing = asked.iter().find(|name| !self.is_reported(name));
+            Error::Failed(match missing {
+                Some(name) => format!("This board does not report {name}."),
+                None => {
+                    "There are no values yet: `peacrab gateway` takes a sample every 5 minutes."
+                        .to_owned()
+                }
+            })
         })?;
         Ok(png)
     }
@@ -157,9 +162,16 @@ impl Board {
         let curves: Vec<Curve> = series.collect();
         curves.iter().find_map(Curve::summary)?;
         let now = self.now();
+        let shown = curves.iter().flat_map(|curve| &curve.points);
+        let times = shown
+            .filter(|(_, value)| value.is_finite())
+            .map(|(at, _)| *at);
+        // Before the first value there is nothing to see, and a single one needs some room.
+        let first = times.fold(now as f64, f64::min);
+        let first = first.min((now - SAMPLE_INTERVAL.as_secs() as i64) as f64);
         let plot = Plot {
             curves: &curves,
-            range: ((now - seconds as i64) as f64, now as f64),
+            range: (first.max((now - seconds as i64) as f64), now as f64),
             across: Across::Time(zone),
         };
         let png = plot.draw().png();

@@ -99,7 +99,9 @@ pub struct Memory {
 impl Memory {
     /// The share that is in use.
     pub fn used_percent(self) -> Option<u8> {
-        used_percent(self.total, self.available)
+        let used = self.total.saturating_sub(self.available);
+        let percent = used.saturating_mul(100).checked_div(self.total);
+        percent.map(|percent| percent.min(100) as u8)
     }
 }
 
@@ -108,23 +110,28 @@ impl Memory {
 pub struct Disk {
     /// Its size.
     pub total: u64,
-    /// What we could still write.
+    /// What files take.
+    pub used: u64,
+    /// What we could still write. Together with what is used that is less than all: some is reserved for root.
     pub free: u64,
     /// Whether nothing can be written: Linux mounts a broken card so.
     pub is_read_only: bool,
 }
 
 impl Disk {
-    /// The share that is in use.
+    /// The share that is in use, as `df` counts it.
     pub fn used_percent(self) -> Option<u8> {
-        used_percent(self.total, self.free)
+        share_used(self.used, self.free)
     }
 }
 
-fn used_percent(total: u64, free: u64) -> Option<u8> {
-    let used = total.saturating_sub(free).saturating_mul(100);
-    used.checked_div(total)
-        .map(|percent| percent.min(100) as u8)
+/// The share that is used of what is used and what is available, in percent, rounded up as `df` does (POSIX).
+pub fn share_used(used: u64, available: u64) -> Option<u8> {
+    let (used, all) = (
+        u128::from(used) * 100,
+        u128::from(used) + u128::from(available),
+    );
+    (all > 0).then(|| used.div_ceil(all) as u8)
 }
 
 /// A network interface.
@@ -156,5 +163,33 @@ impl Reading {
             .filter(|one| one.is_hardware || !has_hardware)
             .filter_map(|one| one.received?.checked_add(one.sent?))
             .reduce(u64::saturating_add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_is_as_full_as_df_says() {
+        for (used, free, percent) in [
+            (0, 100, Some(0)),
+            (1, 999, Some(1)),
+            (25, 75, Some(25)),
+            (720, 280, Some(72)),
+            (721, 280, Some(73)),
+            // With a tenth of it reserved for root.
+            (90, 0, Some(100)),
+            (u64::MAX, u64::MAX, Some(50)),
+            (0, 0, None),
+        ] {
+            let disk = Disk {
+                total: 1000,
+                used,
+                free,
+                is_read_only: false,
+            };
+            assert_eq!(disk.used_percent(), percent, "{used} {free}");
+        }
     }
 }

@@ -271,6 +271,7 @@ mod tests {
     fn a_read_only_disk_is_named() {
         let card = Disk {
             total: 0,
+            used: 0,
             free: 0,
             is_read_only: true,
         };

@@ -38,6 +38,10 @@ fn disk(home: &Path) -> Option<Disk> {
     let found = rustix::fs::statvfs(home).ok()?;
     Some(Disk {
         total: found.f_blocks.saturating_mul(found.f_frsize),
+        used: found
+            .f_blocks
+            .saturating_sub(found.f_bfree)
+            .saturating_mul(found.f_frsize),
         free: found.f_bavail.saturating_mul(found.f_frsize),
         is_read_only: found.f_flag.contains(StatVfsMountFlags::RDONLY),
     })

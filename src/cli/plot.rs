@@ -60,9 +60,16 @@ fn list(board: &Board) -> Result<Exit> {
             let (least, most, last) = curve.summary()?;
             let [least, most, last] = [least, most, last].map(|value| format_value(value, 0.0));
             let unit = &curve.unit;
-            Some(format!("{least} to {most}, last {last} {unit} (24 h)"))
+            Some(match least == most {
+                true => format!("{last} {unit} (24 h)"),
+                false => format!("{least} to {most}, now {last} {unit} (24 h)"),
+            })
         });
-        let summary = summary.as_deref().unwrap_or("no values in 24 h");
+        let missing = match board.is_reported(&name) {
+            true => "no values in 24 h",
+            false => "this board does not report it",
+        };
+        let summary = summary.as_deref().unwrap_or(missing);
         print::line(format!("{name}: {summary}").trim_end())?;
     }
     Ok(Exit::Done)

@@ -109,7 +109,14 @@ pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
             let to = to
                 .map(|to| chat(&loaded.config.channels, &to))
                 .transpose()?;
-            add_to_file(&store, &joined(&rule), to.as_ref(), Language::English)?
+            let added = add_to_file(&store, &joined(&rule), to.as_ref(), Language::English)?;
+            // What the gateway sees counts: it may run as another account.
+            let seen = added.id.map(|id| ask(format!("added {id}")));
+            match seen {
+                Some(Ok(Some(text))) => return show(&text),
+                // It sees the change in the file itself.
+                _ => added.text,
+            }
         }
         Action::Remove(chosen) => change(&store, &chosen, "Removed", &|list, id| {
             list.retain(|watch| watch.id != id);

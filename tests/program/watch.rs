@@ -3,6 +3,7 @@
 mod built_in;
 mod restarts;
 mod roles;
+mod unseen;
 
 use std::fs;
 use std::io::Write;
@@ -443,7 +444,7 @@ fn the_command_line_adds_and_changes_watches_of_a_running_gateway() {
     let gateway = scene.start();
     greet(&scene);
     let added = run(&["add", "load > 4"]).ends_with(0).stdout;
-    assert_eq!(added, "Watching `load > 4` (number 1).\n");
+    assert_eq!(added, "Watching `load > 4` (number 1). Now: 0.10.\n");
     run(&["add", "cmd", "test -e /x", "every", "5m"]).ends_with(0);
     run(&["add", "prot", "1"])
         .ends_with(2)

@@ -422,7 +422,7 @@ impl Command<'_> {
 }
 
 /// The commands whose name may have a `!` right behind it, which then begins their argument.
-const TAKES_FORCE: [&str; 4] = ["sh", "put", "term", "terminal"];
+const TAKES_FORCE: [&str; 5] = ["sh", "get", "put", "term", "terminal"];
 
 /// Reads a slash command, in any case; `None` when the text is for the model, such as
 /// `/etc/hosts is empty`.

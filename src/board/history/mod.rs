@@ -89,7 +89,8 @@ impl Quantity {
             }),
             Self::Disk => reading
                 .disk
-                .and_then(|disk| share(disk.total.saturating_sub(disk.free), disk.total)),
+                .and_then(|disk| disk.used_percent())
+                .map(f32::from),
             Self::Network => moved.map(|bytes| bytes / 1e3),
         };
         value.unwrap_or(f32::NAN)

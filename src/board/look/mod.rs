@@ -1,5 +1,6 @@
-//! What a person looks at on the board beside its status: processes, addresses, and machines to wake.
+//! What a person looks at on the board beside its status: processes, addresses, the journal, and machines to wake.
 
+pub mod journal;
 pub mod network;
 pub mod top;
 pub mod wake;

@@ -1,8 +1,10 @@
 //! Rules over the board, its services, files, hosts and processes, and the messages about them.
 //!
 //! `parse` reads a rule, `judge` says when a value is an alarm and when it is over, `notice` what the message says, and
-//! `lines` cuts a growing file into lines: all PURE. `store` keeps the rules and what was told; `process` reads /proc.
+//! `lines` cuts a growing file into lines, and `blind` says why a watch sees nothing: all PURE. `store` keeps the rules
+//! and what was told; `process` reads /proc.
 
+pub mod blind;
 pub mod judge;
 pub mod lines;
 pub mod notice;
@@ -15,6 +17,7 @@ pub(crate) mod texts;
 #[cfg(test)]
 mod tests;
 
+pub use blind::Blind;
 pub use judge::{Criterion, Event, Moment, Phase, Seen, Tracker};
 pub use lines::Lines;
 pub use notice::{BuiltIn, Kind, Notice, Subject};

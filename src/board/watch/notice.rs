@@ -158,14 +158,11 @@ impl Notice {
         let good = self.kind == Kind::Recovered;
         let text = match &rule.what {
             What::Value { quantity, .. } => return self.describe_value(rule, quantity, language),
-            What::File { path, .. } => {
-                let line = reveal(&self.note);
-                let line = inline_code(&ellipsize_chars(&line, LINE_CHARS));
-                let path = plain(path);
-                return match self.count {
-                    0 | 1 => texts::line(language, &path, &line),
-                    count => texts::lines(language, &path, &count, &line),
-                };
+            What::File { path, .. } => return self.describe_lines(&plain(path), language),
+            What::Log { unit, .. } => {
+                let unit = unit.as_deref().map(plain);
+                let name = unit.unwrap_or_else(|| texts::journal(language).to_owned());
+                return self.describe_lines(&name, language);
             }
             What::Pid(pid) => {
                 let name = match self.note.as_str() {
@@ -208,6 +205,16 @@ impl Notice {
             _ => text,
         };
         self.with_span(text, language)
+    }
+
+    /// Lines of a file or of the journal.
+    fn describe_lines(&self, name: &str, language: Language) -> String {
+        let line = reveal(&self.note);
+        let line = inline_code(&ellipsize_chars(&line, LINE_CHARS));
+        match self.count {
+            0 | 1 => texts::line(language, &name, &line),
+            count => texts::lines(language, &name, &count, &line),
+        }
     }
 
     /// The text with how long it has lasted, where that is worth a word.

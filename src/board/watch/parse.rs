@@ -1,17 +1,20 @@
 //! PURE: rules as people type them, also on a phone: quotes may be curly, `>` may be a word.
 
-use super::rule::{Quantity, Rule, Sound, Then, Told, What};
+mod tokens;
+
+use super::rule::{LEVELS, Quantity, Rule, Sound, Then, Told, What};
 use super::texts;
 use crate::base::language::Language;
 use crate::base::limits::watch::SECONDS_MAX;
 use crate::text::markup::{inline_code, plain};
 use crate::text::{nearest, truncate_chars};
+use tokens::{Word, tokens};
 
 /// Bytes of a rule as it is typed: a shell line and a prompt have some hundreds.
 const RULE_BYTES_MAX: usize = 2048;
 /// Shortest time between two looks that a rule may ask for, in seconds.
 const EVERY_SECONDS_MIN: u64 = 10;
-/// The shortest for a command, which is a process each time.
+/// The shortest for a command and the journal: each look is a process.
 const COMMAND_EVERY_SECONDS_MIN: u64 = 30;
 /// Shortest time between two repetitions of an alarm, in seconds.
 const REPEAT_SECONDS_MIN: u64 = 60;
@@ -102,8 +105,8 @@ const EXAMPLES: [(&str, &str); 9] = [
     ("port", "port 443"),
     ("pid", "pid 1234"),
     ("process", "pid 1234"),
-    ("file", "file /var/log/syslog matches 'I/O error'"),
-    ("log", "file /var/log/syslog matches 'I/O error'"),
+    ("file", "file /home/pi/app.log matches 'timed out'"),
+    ("log", "log matches 'I/O error'"),
     ("cmd", "cmd 'test -e /tmp/done' succeeds every 5m"),
     ("command", "cmd 'test -e /tmp/done' succeeds every 5m"),
 ];
@@ -131,21 +134,14 @@ pub fn examples(spelling: Spelling) -> String {
         "service nginx",
         "host 192.168.1.1",
         "port 443",
-        "file /var/log/syslog matches 'I/O error'",
+        "log matches 'I/O error'",
+        "log nginx level err",
+        "file /home/pi/app.log matches 'timed out'",
         "pid 1234",
         "cmd 'test -e /tmp/done' succeeds every 5m",
     ];
     let lines = some.map(|line| format!("- {}", inline_code(&spelling(line))));
     lines.join("\n")
-}
-
-/// A word of a rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Word {
-    text: String,
-    is_quoted: bool,
-    /// Where it begins in the text.
-    at: usize,
 }
 
 /// Cuts `then run …` and `then ask …` off, whose rest is taken as it is.
@@ -172,61 +168,6 @@ fn split_then(text: &str, spelling: Spelling, language: Language) -> Result<(&st
             Err(texts::wrong_then(language, &example))
         }
     }
-}
-
-/// Cuts a text into words. With `signs`, comparison signs are words of their own. False when a quote is not closed;
-/// then the words before it are returned.
-fn tokens(text: &str, signs: bool) -> (Vec<Word>, bool) {
-    let mut words = Vec::new();
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, first)) = chars.next() {
-        if first.is_whitespace() {
-            continue;
-        }
-        let close = match first {
-            '\'' => Some('\''),
-            '"' => Some('"'),
-            '‘' | '’' => Some('’'),
-            '“' | '”' => Some('”'),
-            _ => None,
-        };
-        let mut word = String::new();
-        if let Some(close) = close {
-            loop {
-                match chars.next() {
-                    None => return (words, false),
-                    Some((_, char)) if char == close => break,
-                    Some((_, '\\')) if close == '"' => match chars.next() {
-                        None => return (words, false),
-                        Some((_, char)) => {
-                            if !matches!(char, '"' | '\\') {
-                                word.push('\\');
-                            }
-                            word.push(char);
-                        }
-                    },
-                    Some((_, char)) => word.push(char),
-                }
-            }
-        } else {
-            let is_sign = |char: char| signs && matches!(char, '>' | '<' | '≥' | '≤' | '=');
-            word.push(first);
-            let is_of_sign = is_sign(first);
-            while let Some((_, char)) = chars.peek() {
-                if char.is_whitespace() || is_sign(*char) != is_of_sign {
-                    break;
-                }
-                word.push(*char);
-                chars.next();
-            }
-        }
-        words.push(Word {
-            text: word,
-            is_quoted: close.is_some(),
-            at,
-        });
-    }
-    (words, true)
 }
 
 /// Reads the words after the first.
@@ -334,6 +275,15 @@ impl Parser {
                 let pid = pid.filter(|pid| (1..=i32::MAX as u32).contains(pid));
                 pid.map(What::Pid).ok_or_else(|| self.wrong(&word.text))
             }
+            // A log by its path is a file.
+            "log"
+                if !self
+                    .words
+                    .first()
+                    .is_some_and(|word| word.text.starts_with('/')) =>
+            {
+                self.log()
+            }
             "file" | "log" => self.file(),
             "cmd" | "command" => self.command(),
             _ => {
@@ -363,20 +313,77 @@ impl Parser {
 
     fn service(&mut self) -> Result<What, String> {
         let word = self.next().ok_or_else(|| self.missing())?;
-        let name = word.text.strip_suffix(".service").unwrap_or(&word.text);
-        let is_part = |char: char| char.is_ascii_alphanumeric() || "-_.@:\\".contains(char);
         let other_kind = [".timer", ".socket", ".mount", ".target", ".path", ".slice"];
-        if other_kind.iter().any(|end| name.ends_with(end)) {
+        if other_kind.iter().any(|end| word.text.ends_with(end)) {
             return Err(texts::only_services(self.language).to_owned());
         }
-        if name.is_empty()
-            || name.len() > 200
-            || name.starts_with('.')
-            || !name.chars().all(is_part)
-        {
-            return Err(self.wrong(&word.text));
+        self.unit(&word).map(What::Service)
+    }
+
+    /// The name of a unit, without the ending of a service.
+    fn unit(&self, word: &Word) -> Result<String, String> {
+        let name = word.text.strip_suffix(".service").unwrap_or(&word.text);
+        let is_part = |char: char| char.is_ascii_alphanumeric() || "-_.@:\\".contains(char);
+        let is_unit = !name.is_empty()
+            && name.len() <= 200
+            && !name.starts_with(['.', '-'])
+            && name.chars().all(is_part);
+        match is_unit {
+            true => Ok(name.to_owned()),
+            false => Err(self.wrong(&word.text)),
         }
-        Ok(What::Service(name.to_owned()))
+    }
+
+    /// Lines of the journal: of a unit or of all, from a level on, with a pattern. A rule for each line is none.
+    fn log(&mut self) -> Result<What, String> {
+        let begins = |word: &Word| {
+            let text = word.text.to_lowercase();
+            word.is_quoted || text == "level" || MATCHES.contains(&text.as_str())
+        };
+        let unit = match self.words.get(self.at) {
+            Some(word) if !begins(word) => {
+                let unit = self.unit(&word.clone())?;
+                self.at += 1;
+                Some(unit)
+            }
+            _ => None,
+        };
+        let (mut level, mut pattern) = (None, None);
+        loop {
+            if level.is_none() && self.skip(&["level"]) {
+                level = Some(self.level()?);
+            } else if pattern.is_none() && self.skip(&MATCHES) {
+                pattern = Some(self.pattern(&["level"])?);
+            } else {
+                break;
+            }
+        }
+        match level.is_some() || pattern.is_some() {
+            true => Ok(What::Log {
+                unit,
+                level,
+                pattern,
+            }),
+            false => Err(self.missing()),
+        }
+    }
+
+    /// A level of the journal, by its name or number.
+    fn level(&mut self) -> Result<usize, String> {
+        let word = self.next().ok_or_else(|| self.missing())?;
+        let name = match word.text.to_lowercase().as_str() {
+            "error" | "errors" => "err".to_owned(),
+            "warn" | "warnings" => "warning".to_owned(),
+            "critical" => "crit".to_owned(),
+            "emergency" | "panic" => "emerg".to_owned(),
+            other => other.to_owned(),
+        };
+        let number = name.parse().ok().filter(|number| *number < LEVELS.len());
+        let level = number.or_else(|| LEVELS.iter().position(|level| *level == name));
+        level.ok_or_else(|| {
+            let word = inline_code(truncate_chars(&word.text, 60));
+            texts::wrong_level(self.language, &word, &LEVELS.join(", "))
+        })
     }
 
     fn host(&mut self) -> Result<What, String> {
@@ -423,9 +430,15 @@ impl Parser {
         if !path.starts_with('/') {
             return Err(texts::not_absolute(self.language).to_owned());
         }
-        if !self.skip(&["matches", "match", "contains", "has"]) {
+        if !self.skip(&MATCHES) {
             return Err(self.missing());
         }
+        let pattern = self.pattern(&[])?;
+        Ok(What::File { path, pattern })
+    }
+
+    /// A regular expression, after which comes an option, one of some words, or nothing.
+    fn pattern(&mut self, others: &[&str]) -> Result<String, String> {
         let pattern = self.next().ok_or_else(|| self.missing())?.text;
         if let Err(error) = compile(&pattern) {
             let pattern = inline_code(truncate_chars(&pattern, 60));
@@ -435,12 +448,13 @@ impl Parser {
                 &plain(&error),
             ));
         }
-        if let Some(word) = self.words.get(self.at)
-            && !OPTIONS.contains(&word.text.to_lowercase().as_str())
-        {
-            return Err(texts::pattern_in_quotes(self.language, &self.example()));
+        let after = self.words.get(self.at).map(|word| word.text.to_lowercase());
+        match after.as_deref() {
+            Some(word) if !OPTIONS.contains(&word) && !others.contains(&word) => {
+                Err(texts::pattern_in_quotes(self.language, &self.example()))
+            }
+            _ => Ok(pattern),
         }
-        Ok(What::File { path, pattern })
     }
 
     fn command(&mut self) -> Result<What, String> {
@@ -511,6 +525,8 @@ impl Parser {
 
 /// The words that begin an option.
 const OPTIONS: [&str; 5] = ["for", "every", "repeat", "quiet", "loud"];
+/// The words before a pattern.
+const MATCHES: [&str; 4] = ["matches", "match", "contains", "has"];
 /// The words after a command.
 const OUTCOMES: [&str; 7] = [
     "fails", "fail", "succeeds", "succeed", "works", "changes", "change",
@@ -553,7 +569,7 @@ pub fn compile(pattern: &str) -> Result<regex_lite::Regex, String> {
 
 fn check_every(rule: &Rule, language: Language) -> Result<(), String> {
     let least = match rule.what {
-        What::Command { .. } => COMMAND_EVERY_SECONDS_MIN,
+        What::Command { .. } | What::Log { .. } => COMMAND_EVERY_SECONDS_MIN,
         _ => EVERY_SECONDS_MIN,
     };
     if rule.every.is_some_and(|every| every < least) {

@@ -9,6 +9,12 @@ use crate::base::limits::watch::{EVENT_EVERY_SECONDS, GAP_INTERVALS, VALUE_EVERY
 const HOST_EVERY_SECONDS: u64 = 60;
 /// Seconds between two runs of a command.
 const COMMAND_EVERY_SECONDS: u64 = 300;
+/// Seconds between two looks at the journal: each starts `journalctl`.
+const LOG_EVERY_SECONDS: u64 = 60;
+/// The levels of the journal, from the most to the least urgent, as journalctl names them (syslog(3)).
+pub const LEVELS: [&str; 8] = [
+    "emerg", "alert", "crit", "err", "warning", "notice", "info", "debug",
+];
 /// How long a service may be away, in seconds: a restart is no alarm.
 const SERVICE_HOLD_SECONDS: u64 = 5;
 /// How far a value has to go back below its threshold to count as normal again, in percent of it.
@@ -65,6 +71,15 @@ pub enum What {
         path: String,
         /// The regular expression.
         pattern: String,
+    },
+    /// Lines of the system's journal.
+    Log {
+        /// The unit that they are of, or `kernel`; `None`: any.
+        unit: Option<String>,
+        /// The least urgent level that counts, as an index of [`LEVELS`]; `None`: any.
+        level: Option<usize>,
+        /// The regular expression; `None`: any line.
+        pattern: Option<String>,
     },
     /// What a command of the sandbox comes to.
     Command {
@@ -224,6 +239,7 @@ impl Rule {
         self.every.unwrap_or(match &self.what {
             What::Value { .. } => VALUE_EVERY_SECONDS,
             What::Host { .. } | What::Port(_) => HOST_EVERY_SECONDS,
+            What::Log { .. } => LOG_EVERY_SECONDS,
             What::Command { .. } => COMMAND_EVERY_SECONDS,
             What::Service(_) | What::Pid(_) | What::File { .. } => EVENT_EVERY_SECONDS,
         })
@@ -326,6 +342,22 @@ impl fmt::Display for Rule {
             What::Pid(pid) => write!(f, "pid {pid}")?,
             What::File { path, pattern } => {
                 write!(f, "file {} matches {}", quoted(path), quoted(pattern))?;
+            }
+            What::Log {
+                unit,
+                level,
+                pattern,
+            } => {
+                f.write_str("log")?;
+                if let Some(unit) = unit {
+                    write!(f, " {unit}")?;
+                }
+                if let Some(level) = level.and_then(|level| LEVELS.get(level)) {
+                    write!(f, " level {level}")?;
+                }
+                if let Some(pattern) = pattern {
+                    write!(f, " matches {}", quoted(pattern))?;
+                }
             }
             What::Command { line, told } => {
                 write!(f, "cmd {}", quoted(line))?;

@@ -125,6 +125,11 @@ impl Store {
         }
     }
 
+    /// The home folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The file of watches.
     pub fn path(&self) -> PathBuf {
         self.folder.join("watches.json")

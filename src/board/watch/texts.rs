@@ -48,8 +48,8 @@ texts! {
         "`back` 必须在阈值的正常一侧，例如 `temperature > 75 back 70`。",
     }
     pub fn not_absolute() {
-        "The path must begin with `/`, such as `/var/log/syslog`.",
-        "路径必须以 `/` 开头，例如 `/var/log/syslog`。",
+        "The path must begin with `/`, such as `/home/pi/app.log`.",
+        "路径必须以 `/` 开头，例如 `/home/pi/app.log`。",
     }
     pub fn only_services() {
         "Only services can be watched, such as `service nginx`.",
@@ -58,6 +58,10 @@ texts! {
     pub fn wrong_pattern(pattern, error) {
         "The pattern {pattern} is not a regular expression: {error}",
         "{pattern} 不是正则表达式：{error}",
+    }
+    pub fn wrong_level(word, levels) {
+        "{word} is not a level of the journal. Levels: {levels}.",
+        "{word} 不是日志级别。级别：{levels}。",
     }
     pub fn pattern_in_quotes(example) {
         "Put a pattern of several words in quotes: {example}",
@@ -75,6 +79,16 @@ texts! {
         "`repeat` must be at least {seconds} s.",
         "`repeat` 至少为 {seconds} 秒。",
     }
+
+    // What cannot be seen.
+    pub fn no_file() { "there is no such file", "没有此文件" }
+    pub fn unreadable(why) { "can't read the file ({why})", "无法读取此文件（{why}）" }
+    pub fn no_folder() { "there is no such folder", "没有此文件夹" }
+    pub fn no_service() { "there is no such service", "没有此服务" }
+    pub fn no_name() { "its name cannot be resolved", "无法解析其名称" }
+    pub fn not_reported() { "this board does not report it", "此设备不提供该数据" }
+    pub fn no_journal(why) { "can't read the journal ({why})", "无法读取系统日志（{why}）" }
+    pub fn no_journalctl() { "there is no journalctl", "没有 journalctl" }
 
     // Spans.
     pub fn seconds(count) { "{count} s", "{count} 秒" }
@@ -133,6 +147,7 @@ texts! {
         "📄 {path}: {count} more lines match, the last one: {line}",
         "📄 {path}：又有 {count} 行匹配，最后一行：{line}",
     }
+    pub fn journal() { "journal", "系统日志" }
     pub fn flaps(minutes) {
         "It comes and goes. I'll say that it is over once it has been quiet for {minutes} min.",
         "情况反复出现。平静 {minutes} 分钟后我会通知恢复。",

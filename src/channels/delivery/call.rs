@@ -145,6 +145,15 @@ impl<'a> Caller<'a> {
             Some((of, rendered)) if of == id => rendered,
             _ => self.render_message(&pending.message),
         };
+        match self.send_picture(connection, &pending, &rendered, edits) {
+            Some(Ok(())) => {
+                self.confirm(id, None);
+                self.remove_made(&pending.message);
+                return done(None, true);
+            }
+            Some(Err(failure)) => return self.undelivered(&pending, failure),
+            None => {}
+        }
         let RenderedMessage { pieces, offer } = &rendered;
         let total = pieces.len() + pending.message.files.len();
         let sent = match pieces.get(pending.pieces) {
@@ -174,6 +183,51 @@ impl<'a> Caller<'a> {
                 done(None, is_last)
             }
             Err(failure) => self.undelivered(&pending, failure),
+        }
+    }
+
+    /// Sends a picture that the program has made together with its text; `None` where they go apart.
+    fn send_picture(
+        &self,
+        connection: &mut dyn Connection,
+        pending: &Pending,
+        rendered: &RenderedMessage,
+        edits: Option<&str>,
+    ) -> Option<Sent> {
+        let message = &pending.message;
+        let ([piece], None, None, 0) = (
+            rendered.pieces.as_slice(),
+            &rendered.offer,
+            edits,
+            pending.pieces,
+        ) else {
+            return None;
+        };
+        let ([path], [_]) = (message.files.as_slice(), message.made_files.as_slice()) else {
+            return None;
+        };
+        let rows = buttons_of(message, self.parts.adapter.capabilities().button_data_bytes);
+        let (key, silent) = (Some(key(pending)), is_silent(pending));
+        let text = Post {
+            text: &piece.written,
+            is_marked: true,
+            buttons: self.posted(&rows),
+            reply_to: self.reply_to(&message.reply_to),
+            key,
+            silent,
+        };
+        let name = OutgoingMessage::name_of(path);
+        let file = self.open(path, name).ok()?;
+        let upload = Upload {
+            file: &file,
+            name,
+            key,
+            silent,
+        };
+        match connection.upload_with_text(&message.to, &upload, &text)? {
+            Err(failure) if is_refusal(&failure) => None,
+            Err(Failure::Local(_)) => None,
+            sent => Some(sent),
         }
     }
 

@@ -252,6 +252,17 @@ pub trait Connection: Send {
     /// Sends a file.
     fn upload(&mut self, to: &Address, upload: &Upload<'_>) -> Sent;
 
+    /// Sends a picture and the text below it as one message; `None` where the channel does not, or not these: then
+    /// nothing was sent.
+    fn upload_with_text(
+        &mut self,
+        _to: &Address,
+        _upload: &Upload<'_>,
+        _text: &Post<'_>,
+    ) -> Option<Sent> {
+        None
+    }
+
     /// Adds a reaction to a person's message.
     fn react(&mut self, to: &Address, message: &str, emoji: &str) -> Sent;
 

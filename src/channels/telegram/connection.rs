@@ -37,6 +37,9 @@ const TYPING_INTERVAL: Duration = Duration::from_secs(4);
 /// Bytes of a picture that is sent as one; a larger one goes as a file.
 const PHOTO_BYTES: u64 = 10 * 1024 * 1024;
 
+/// UTF-16 units of a caption.
+const CAPTION_UNITS: usize = 1024;
+
 /// The endings of pictures that Telegram shows as such.
 const PHOTO_ENDINGS: [&str; 4] = ["jpg", "jpeg", "png", "webp"];
 
@@ -182,6 +185,30 @@ impl Connection for Api {
         }
         self.send_file(place, &as_what(SendAs::Document), None)?;
         Ok(())
+    }
+
+    fn upload_with_text(
+        &mut self,
+        to: &Address,
+        upload: &adapter::Upload<'_>,
+        text: &Post<'_>,
+    ) -> Option<Sent> {
+        let length = upload.file.metadata().ok()?.len();
+        // Its markup is counted too, which does no harm.
+        let fits = text.text.encode_utf16().count() <= CAPTION_UNITS;
+        if !is_photo(upload.name) || length > PHOTO_BYTES || !fits {
+            return None;
+        }
+        let buttons = keyboard(text);
+        let reply_to = text.reply_to.and_then(|message| message.parse().ok());
+        let picture = Upload {
+            file: upload.file,
+            name: upload.name,
+            send_as: SendAs::Photo,
+            caption: body(text, &buttons),
+        };
+        let send = |place| Ok(self.send_file(place, &picture, reply_to).map(drop)?);
+        Some(place(to).and_then(send))
     }
 
     fn react(&mut self, to: &Address, message: &str, emoji: &str) -> Sent {

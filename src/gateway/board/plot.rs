@@ -45,9 +45,7 @@ impl Asking<'_> {
         for name in names {
             let curve = self.gateway.parts.board.series(name, SPANS[1]);
             let values = curve.as_ref().and_then(|curve| self.describe(curve));
-            let values = values
-                .as_deref()
-                .unwrap_or(texts::plot_nothing_yet(language));
+            let values = values.unwrap_or_else(|| self.describe_missing(name));
             text.push_str(&format!("\n- {}: {values}", inline_code(name)));
         }
         let buttons = names
@@ -65,7 +63,11 @@ impl Asking<'_> {
         let zone = zone_of(&self.gateway.live().cron.tz);
         let plotted = self.gateway.parts.board.plot(names, seconds, &zone);
         let Some((curves, png)) = plotted else {
-            return Err(Error::Failed(texts::plot_no_values(language).to_owned()));
+            let missing = |name: &&String| !self.gateway.parts.board.is_reported(name);
+            return Err(Error::Failed(match names.iter().find(missing) {
+                Some(name) => texts::plot_missing(language, &inline_code(name)),
+                None => texts::plot_no_values(language).to_owned(),
+            }));
         };
         let joined = names.join(" ");
         let others = SPANS.into_iter().filter(|span| *span != seconds);
@@ -133,11 +135,21 @@ impl Asking<'_> {
     }
 
     fn describe_all(&self, curves: &[Curve]) -> String {
-        let lines = curves.iter().filter_map(|curve| {
-            let values = self.describe(curve)?;
-            Some(format!("{}: {values}", plain(&curve.name)))
+        let lines = curves.iter().map(|curve| {
+            let values = self
+                .describe(curve)
+                .unwrap_or_else(|| self.describe_missing(&curve.name));
+            format!("{}: {values}", plain(&curve.name))
         });
         lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Why a name has no values.
+    fn describe_missing(&self, name: &str) -> String {
+        match self.gateway.parts.board.is_reported(name) {
+            true => texts::plot_nothing_yet(self.language).to_owned(),
+            false => texts::plot_not_reported(self.language).to_owned(),
+        }
     }
 
     /// The values of a curve in words.
@@ -147,6 +159,10 @@ impl Asking<'_> {
             let value = format_value(value, 0.0);
             format!("{value} {}", curve.unit).trim_end().to_owned()
         });
-        Some(texts::plot_values(self.language, &least, &most, &last))
+        Some(match least == most {
+            // One value, or the same all the time.
+            true => last,
+            false => texts::plot_values(self.language, &least, &most, &last),
+        })
     }
 }

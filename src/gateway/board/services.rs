@@ -84,6 +84,9 @@ impl<'a> Logs<'a> {
         words.next().is_none().then_some(asked)
     }
 
+    /// The command line that says why the journal cannot be read: with `-q` it would not.
+    pub const CHECK: &'static str = "exec journalctl --no-pager -o short -n 1";
+
     /// The command line.
     pub fn line(self) -> String {
         let arguments = match self {

@@ -9,6 +9,9 @@ texts! {
         "{least} 至 {most}，现在 {last}",
     }
     pub fn plot_nothing_yet() { "no values yet", "暂无数据" }
+    pub fn plot_not_reported() { "this board does not report it", "此设备不提供该数据" }
+    /// `name` as inline code.
+    pub fn plot_missing(name) { "This board does not report {name}.", "此设备不提供 {name}。" }
     pub fn plot_no_values() {
         "No values yet. A sample is taken every 5 minutes.",
         "暂无数据。每 5 分钟采样一次。",
@@ -57,10 +60,12 @@ texts! {
         "这块板子上没有 journalctl。请直接查看日志文件，例如 `/sh! tail -n 50 /var/log/messages`",
     }
     pub fn no_warnings() { "No warnings since the board was started.", "开机以来没有警告。" }
-    /// `unit` as inline code, `hint` as a code block.
-    pub fn no_lines(unit, hint) {
-        "No lines of {unit}. If there should be some, this account may not read the journal. Allow it on the board, then restart Peacrab:\n{hint}",
-        "没有 {unit} 的日志。如果应该有，可能是此账户无权读取日志。请在板子上授权，然后重启 Peacrab：\n{hint}",
+    /// `unit` as inline code.
+    pub fn no_lines(unit) { "No lines of {unit}.", "没有 {unit} 的日志。" }
+    /// `why` is journalctl's own words, `hint` a code block.
+    pub fn unreadable_journal(why, hint) {
+        "I can't read the journal: {why}\nIf this account lacks the right, give it on the board, then restart Peacrab:\n{hint}",
+        "无法读取日志：{why}\n如果是此账户没有权限，请在板子上授权，然后重启 Peacrab：\n{hint}",
     }
 
     pub fn svc_usage() {

@@ -8,9 +8,10 @@ use super::{CHANGE_TIME, LOOK_TIME};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::message::CommandButton;
+use crate::board::look::journal;
 use crate::sys::port::user_name;
-use crate::text::markup::{code_block, inline_code};
-use crate::tools::commands::OwnerAction;
+use crate::text::markup::{code_block, inline_code, plain};
+use crate::tools::commands::{OwnerAction, ShellResult};
 use std::time::Duration;
 
 /// How long a log is followed.
@@ -35,17 +36,30 @@ impl Asking<'_> {
         }
         // It ends when it is stopped, or after its time: as it should.
         ran.is_success |= is_shown && ran.status.is_none();
+        self.check_journal(&ran)?;
         let empty = match asked {
             Logs::Warnings => texts::no_warnings(language).to_owned(),
             Logs::Last(unit, _) | Logs::Follow(unit) => {
-                let hint = code_block(
-                    &format!("sudo usermod -aG systemd-journal {}", account()),
-                    "",
-                );
-                texts::no_lines(language, &inline_code(unit), &hint)
+                texts::no_lines(language, &inline_code(unit))
             }
         };
         Ok(describe_output(ran, &empty))
+    }
+
+    /// Fails when the journal cannot be read, or only in part, as far as an empty output would hide that.
+    fn check_journal(&self, ran: &ShellResult) -> Result<()> {
+        let language = self.language;
+        let mut why = journal::complaint(&ran.output).map(str::to_owned);
+        if why.is_none() && ran.output.trim().is_empty() {
+            let again = self.look(Logs::CHECK, LOOK_TIME, false)?;
+            why = journal::complaint(&again.output).map(str::to_owned);
+        }
+        let Some(why) = why else { return Ok(()) };
+        let hint = format!("sudo usermod -aG systemd-journal {}", account());
+        let (why, hint) = (plain(&why), code_block(&hint, ""));
+        Err(Error::Failed(texts::unreadable_journal(
+            language, &why, &hint,
+        )))
     }
 
     pub(super) fn services(&self) -> Result<Answer> {

@@ -2,6 +2,7 @@
 //! within the folders that the file tools may use, through the same handles.
 
 mod list;
+mod outside;
 mod pack;
 pub mod texts;
 
@@ -82,7 +83,7 @@ impl Gateway {
 pub(super) struct Job<'a> {
     gateway: &'a Arc<Gateway>,
     message: &'a Envelope,
-    hosted: &'a Hosted,
+    hosted: &'a Arc<Hosted>,
     workspace: &'a Workspace,
     draft: &'a DraftKey,
     cancel: &'a Cancel,
@@ -98,6 +99,9 @@ impl Job<'_> {
         let language = self.language();
         if argument.is_empty() {
             return Err(Error::Usage(texts::get_usage(language).to_owned()));
+        }
+        if let Some(path) = argument.strip_prefix('!') {
+            return self.get_outside(path.trim());
         }
         let found = self.find(argument)?;
         let to = self.message.address();

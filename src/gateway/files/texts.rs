@@ -7,6 +7,15 @@ texts! {
         "Add a file, a folder or a pattern, for example `/get notes.txt` or `/get logs/*.log`",
         "请加上文件、文件夹或通配模式，例如 `/get notes.txt` 或 `/get logs/*.log`",
     }
+    pub(super) fn get_outside_usage() {
+        "Give the whole path of a file, for example `/get! /etc/hosts`",
+        "请给出文件的完整路径，例如 `/get! /etc/hosts`",
+    }
+    /// `path` is inline code.
+    pub(super) fn get_outside_no_file(path) {
+        "{path} is not a regular file. `/get!` sends one file from outside the workspace",
+        "{path} 不是普通文件。`/get!` 发送工作区之外的一个文件",
+    }
     pub(super) fn put_usage() {
         "Send a file with the caption `/put PATH`, for example `/put notes.txt`",
         "发送文件时附上说明 `/put 路径`，例如 `/put notes.txt`",

@@ -3,6 +3,7 @@
 
 mod recall;
 mod running;
+mod screen;
 pub mod texts;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::message::{Address, CommandButton, DraftKey, Envelope, OutgoingMessage};
+use crate::store::state::chats::shells::History;
 use crate::text::ellipsize_chars;
 use crate::text::markup::{self, inline_code};
 use crate::tools::Caller;
@@ -92,18 +94,17 @@ impl Gateway {
         let agent = hosted.agent()?;
         let toolbox = agent.toolbox();
         let session = message.session.as_str();
-        let (line, unsandboxed) = match recall::read(argument) {
-            Typed::Nothing => {
-                return Err(Error::Usage(answers::command_missing(language).to_owned()));
-            }
-            Typed::Line { line, unsandboxed } => (line.to_owned(), unsandboxed),
-            Typed::Recall { which, unsandboxed } => {
-                match recall::find(&toolbox.typed_lines(session), which) {
-                    Some(line) => (line.to_owned(), unsandboxed),
-                    None => return Err(Error::Usage(texts::not_in_history(language).to_owned())),
-                }
-            }
-        };
+        let history = || toolbox.typed_lines(session);
+        let (line, unsandboxed) = read_line(argument, history, language)?;
+        if let Some(program) = screen::needed_by(&line) {
+            let to = message.address();
+            return Ok(offer_terminal(
+                &to,
+                &program,
+                (&line, unsandboxed),
+                language,
+            ));
+        }
         // From here on it does not run again: a kill leaves it with an unknown outcome.
         self.parts.inbox.begin(&message.id)?;
         toolbox.remember_line(session, &line);
@@ -365,6 +366,42 @@ pub fn format_output(to: &Address, ran: ShellResult, language: Language) -> Outg
 fn format_typed(to: &Address, line: &str, ran: ShellResult, language: Language) -> OutgoingMessage {
     let prompt = running::prompt_line(&ran.prompt, line);
     format_shown(to, &prompt, ran, language)
+}
+
+/// The command that was typed or is recalled from the history, and whether it is to run outside the sandbox.
+fn read_line(
+    argument: &str,
+    history: impl FnOnce() -> History,
+    language: Language,
+) -> Result<(String, bool)> {
+    match recall::read(argument) {
+        Typed::Nothing => Err(Error::Usage(answers::command_missing(language).to_owned())),
+        Typed::Line { line, unsandboxed } => {
+            Ok((recall::undo_dashes(line).into_owned(), unsandboxed))
+        }
+        Typed::Recall { which, unsandboxed } => match recall::find(&history(), which) {
+            Some(line) => Ok((line.to_owned(), unsandboxed)),
+            None => Err(Error::Usage(texts::not_in_history(language).to_owned())),
+        },
+    }
+}
+
+/// That a program needs a terminal, with a button that opens one with it.
+fn offer_terminal(
+    to: &Address,
+    program: &str,
+    (line, unsandboxed): (&str, bool),
+    language: Language,
+) -> OutgoingMessage {
+    let command = recall::in_a_terminal(line, unsandboxed);
+    let button = command.map(|command| CommandButton {
+        label: command.clone(),
+        command,
+    });
+    OutgoingMessage {
+        command_buttons: button.into_iter().map(|button| vec![button]).collect(),
+        ..OutgoingMessage::text(to, texts::needs_terminal(language, &inline_code(program)))
+    }
 }
 
 fn format_shown(

@@ -3,6 +3,8 @@
 //! A `!` before a command has always meant *outside the sandbox*, so only what is no command recalls one:
 //! `!!` is the last, `!12` the one with that number, `!?text` the last with that text in it.
 
+use std::borrow::Cow;
+
 use crate::store::state::chats::shells::History;
 
 /// What was typed after `/sh`.
@@ -94,8 +96,56 @@ pub fn number_of(history: &History, line: &str) -> Option<u64> {
         .map(|(number, _)| number)
 }
 
+/// Undoes the long dashes that phones put into a command: iPhones make `—` of two hyphens as they are typed, and texts that
+/// were copied have `–` for one or two. One or two letters are options such as `-la`, which no program takes with two
+/// hyphens; more are a word, such as `--all`. In quotes, and within a word, a dash is left as it is.
+pub fn undo_dashes(line: &str) -> Cow<'_, str> {
+    if !line.contains(['—', '–']) {
+        return Cow::Borrowed(line);
+    }
+    let (mut undone, mut quote, mut before) = (String::new(), None, ' ');
+    for (at, char) in line.char_indices() {
+        let rest = line.get(at + char.len_utf8()..).unwrap_or_default();
+        let begins = quote.is_none() && (before.is_whitespace() || "|;&(".contains(before));
+        undone.push_str(match char {
+            '—' | '–' if begins => {
+                hyphens(rest).unwrap_or(if char == '—' { "—" } else { "–" })
+            }
+            _ => line.get(at..at + char.len_utf8()).unwrap_or_default(),
+        });
+        quote = match quote {
+            _ if before == '\\' => quote,
+            None if matches!(char, '\'' | '"') => Some(char),
+            Some(open) if open == char => None,
+            quote => quote,
+        };
+        before = char;
+    }
+    Cow::Owned(undone)
+}
+
+/// What a dash before the rest of a word is meant to be; `None` when it begins no option.
+fn hyphens(rest: &str) -> Option<&'static str> {
+    let letters = rest.chars().take_while(char::is_ascii_alphanumeric).count();
+    let after = rest.chars().nth(letters);
+    let is_number = rest.starts_with(|char: char| char.is_ascii_digit());
+    match letters {
+        0 => after.is_none_or(char::is_whitespace).then_some("--"),
+        1 | 2 if after != Some('-') => Some("-"),
+        _ if is_number => Some("-"),
+        _ => Some("--"),
+    }
+}
+
 /// Bytes of a command that a button holds as it is; a longer one is named by its number.
 const BUTTON_BYTES: usize = 48;
+
+/// What to type to open a terminal with a command; `None` when it is too long to be on a button.
+pub fn in_a_terminal(line: &str, unsandboxed: bool) -> Option<String> {
+    let is_short = line.len() <= BUTTON_BYTES && !line.contains('\n') && !line.starts_with('!');
+    let name = if unsandboxed { "/term!" } else { "/term" };
+    is_short.then(|| format!("{name} {line}"))
+}
 
 /// What to type to run a command on the board itself; `None` when it is too long to be on a button.
 pub fn on_the_board(line: &str, number: Option<u64>) -> Option<String> {
@@ -109,6 +159,26 @@ pub fn on_the_board(line: &str, number: Option<u64>) -> Option<String> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn long_dashes_of_phones_are_options_again() {
+        for (typed, meant) in [
+            ("ls —la", "ls -la"),
+            ("ls –l /tmp", "ls -l /tmp"),
+            ("ps —version", "ps --version"),
+            ("ls —all —sort=size", "ls --all --sort=size"),
+            ("git log —no-color", "git log --no-color"),
+            ("tail —20 log", "tail -20 log"),
+            ("grep — —x", "grep -- -x"),
+            ("ls|sort —r", "ls|sort -r"),
+            ("echo 'a —la' \"—b\" x—y", "echo 'a —la' \"—b\" x—y"),
+            ("echo it\\'s —n", "echo it\\'s -n"),
+            ("echo 1 —ü", "echo 1 —ü"),
+            ("ls -la", "ls -la"),
+        ] {
+            assert_eq!(undo_dashes(typed), meant);
+        }
+    }
 
     #[test]
     fn what_follows_sh_is_read() {

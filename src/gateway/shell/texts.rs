@@ -3,13 +3,18 @@
 use crate::base::language::texts;
 
 texts! {
-    /// Below a command that failed because of the sandbox; in italics.
+    /// Below a command that failed or whose answer is odd because of the sandbox; in italics.
     pub fn in_the_sandbox() {
         "In the sandbox. `/sh! …` runs it on the board itself.",
         "在沙箱中。`/sh! …` 会直接在开发板上运行。",
     }
     /// The button that does so.
     pub fn run_on_board() { "Run it on the board", "在开发板上运行" }
+    /// `program` is inline code.
+    pub fn needs_terminal(program) {
+        "{program} needs a terminal, which `/sh` does not have. `/term …` opens one.",
+        "{program} 需要终端，而 `/sh` 没有终端。`/term …` 会打开终端。",
+    }
     pub fn not_in_history() {
         "There is no such command. /history lists them; `/sh !!` runs the last one again.",
         "没有这条命令。/history 会列出历史；`/sh !!` 会再次运行上一条。",

@@ -1,6 +1,7 @@
 //! What is watched without a rule of a person.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ const PRESSURE_HOLD_SECONDS: u64 = 60;
 const HOT_HOLD_SECONDS: u64 = 60;
 
 /// The built-in watches that the configuration turns on.
-pub fn items(config: &BuiltInWatches, root: &Path) -> Vec<Arc<Item>> {
+pub fn items(config: &BuiltInWatches, root: &Path, home: &Path) -> Vec<Arc<Item>> {
     let mut items = Vec::new();
     let mut add = |key: &str, subject: Subject| {
         items.push(Arc::new(Item {
@@ -73,10 +74,12 @@ pub fn items(config: &BuiltInWatches, root: &Path) -> Vec<Arc<Item>> {
             "disk",
             over(Quantity::Disk(slash()), config.disk as f64, None),
         );
-        add(
-            "disk-home",
-            over(Quantity::Disk(None), config.disk as f64, None),
-        );
+        if !are_one_disk(root, home) {
+            add(
+                "disk-home",
+                over(Quantity::Disk(None), config.disk as f64, None),
+            );
+        }
     }
     if config.inodes > 0 {
         add(
@@ -105,6 +108,25 @@ pub fn items(config: &BuiltInWatches, root: &Path) -> Vec<Arc<Item>> {
         }
     }
     items
+}
+
+/// Whether two folders are on the same disk: on one file system, or on parts of one that share their space, as those of
+/// btrfs do.
+fn are_one_disk(one: &Path, other: &Path) -> bool {
+    let device = |path: &Path| path.metadata().map(|data| data.dev()).ok();
+    if device(one).is_some() && device(one) == device(other) {
+        return true;
+    }
+    let space = |path: &Path| {
+        let found = rustix::fs::statvfs(path).ok()?;
+        Some((
+            found.f_blocks,
+            found.f_bfree,
+            found.f_bavail,
+            found.f_frsize,
+        ))
+    };
+    space(one).is_some_and(|(blocks, ..)| blocks > 0) && space(one) == space(other)
 }
 
 /// The bits of the firmware that say what has been since the start, at the look before.
@@ -309,6 +331,18 @@ mod tests {
             assert_eq!((bad(&low), bad(&slow)), (is_low, is_slow), "{bits:x}");
         }
         assert_eq!(earlier.look(None), Default::default());
+    }
+
+    #[test]
+    fn a_disk_is_watched_once() {
+        let (root, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let count = |home: &Path| {
+            let items = items(&BuiltInWatches::default(), root.path(), home);
+            let disks = items.iter().filter(|item| item.key.starts_with("disk"));
+            disks.count()
+        };
+        assert_eq!(count(home.path()), 1);
+        assert_eq!(count(Path::new("/proc")), 2, "another file system");
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! `/watch`: lists, adds and changes watches. So do the buttons below their messages, the command line and the model's
 //! tool, over the file.
 
+mod describe;
+mod offline;
+
 use std::fmt::Write;
-use std::path::Path;
 use std::sync::Arc;
 
 use super::FIRST_LOOK_TIME;
-use super::built_in::items;
-use super::{Item, Look, system, texts, usage};
+use super::{Item, Look, texts, usage};
 use crate::agent::commands::CommandAnswer;
 use crate::base::access::Role;
 use crate::base::clock::Stopwatch;
@@ -17,21 +18,29 @@ use crate::base::limits::cancel::POLL;
 use crate::base::limits::watch::{SECONDS_MAX, WATCHES_MAX};
 use crate::base::message::{Address, Author, CommandButton, Envelope};
 use crate::board::watch::notice::format_span;
-use crate::board::watch::process::identity;
 use crate::board::watch::rule::millis;
 use crate::board::watch::store::Added;
 use crate::board::watch::texts as words;
-use crate::board::watch::{Cause, Entry, Moment, Mute, Store, Subject, Told, Watch, What, parse};
-use crate::config::schema::BuiltInWatches;
+use crate::board::watch::{Cause, Entry, Mute, Subject, Watch, What, parse};
 use crate::gateway::Gateway;
 use crate::gateway::commands::texts::format_error;
 use crate::text::markup::{inline_code, plain};
-use crate::text::{ellipsize_chars, one_line};
+use crate::text::one_line;
+use describe::{describe_look, describe_state};
+use offline::no_rules;
+
+pub use offline::{AddedToFile, add_to_file, describe_offline};
 
 /// How long `/watch mute` mutes, in seconds.
 const MUTE_SECONDS: u64 = 3600;
 /// Characters of a detail in a list.
 const NOTE_CHARS: usize = 120;
+
+/// The words that begin no rule.
+const VERBS: [&str; 13] = [
+    "", "list", "ls", "help", "test", "pause", "resume", "remove", "rm", "mute", "unmute", "on",
+    "off",
+];
 
 /// The command that lists the watches on the command line.
 const ON_COMMAND_LINE: &str = "`peacrab watch`";
@@ -69,9 +78,12 @@ impl Gateway {
             author: author.as_ref(),
             is_group: message.is_group,
         };
+        let is_addition = !VERBS.contains(&verb_of(argument).0.as_str());
+        let held = is_addition.then(|| self.parts.watches.hold(&chat));
         let answer = self.answer_watch(asker, argument);
         let answer = answer.unwrap_or_else(|error| format_error(&error, language).into());
         self.finish_command(message, answer);
+        drop(held);
     }
 
     /// Answers what the command line asks, in plain text.
@@ -95,10 +107,7 @@ impl Gateway {
         if !self.live().watch.enabled {
             return Err(usage(texts::turned_off(language).to_owned()));
         }
-        let (verb, rest) = argument
-            .split_once(char::is_whitespace)
-            .unwrap_or((argument, ""));
-        let verb = verb.to_lowercase();
+        let (verb, rest) = verb_of(argument);
         let (name, rest) = rest
             .trim()
             .split_once(char::is_whitespace)
@@ -113,22 +122,31 @@ impl Gateway {
                 texts::usage(language),
                 parse::examples(parse::in_chat)
             ),
-            "test" | "pause" | "resume" | "remove" | "rm" | "mute" | "unmute" | "on" | "off" => {
+            // From the command line, which has added it to the file.
+            "added" if asker.chat.is_none() => {
+                self.settle_watches();
+                self.describe_added(&*self.find_watch(asker, name)?, language)
+            }
+            verb if VERBS.contains(&verb) => {
                 if name.is_empty() {
                     return Err(usage(texts::which(language, &verb)));
                 }
                 self.settle_watches();
                 let item = self.find_watch(asker, name)?;
-                self.change_watch(asker, &item, &verb, rest.trim())?
+                self.change_watch(asker, &item, verb, rest.trim())?
             }
             _ => return self.add_watch(asker, argument),
         };
         Ok(text.into())
     }
 
-    /// Whether someone may see and change an item: an owner also those that others cannot remove themselves.
+    /// Whether someone may see and change an item: an owner also those that others cannot remove themselves, and those
+    /// of the board's own terminal, unless others read the answer.
     fn is_visible(&self, asker: Asker<'_>, item: &Item) -> bool {
-        let is_own = asker.chat.is_none() || item.chat.as_ref() == asker.chat;
+        let is_typed = item.author.is_none() && !item.by_model;
+        let is_private = asker.role == Role::Owner && !asker.is_group;
+        let is_own =
+            asker.chat.is_none() || item.chat.as_ref() == asker.chat || is_typed && is_private;
         item.is_built_in || is_own || item.role < Role::Owner || self.has_no_access(item)
     }
 
@@ -266,10 +284,7 @@ impl Gateway {
         let language = asker.language;
         let rule = parse::parse(text, language).map_err(usage)?;
         let watches = &self.parts.watches;
-        let is_service = matches!(rule.what, What::Service(_));
-        if is_service && system::services(&watches.root).is_none() {
-            return Err(usage(texts::no_systemd(language).to_owned()));
-        }
+        offline::check_rule(&rule.what, &watches.root, language)?;
         let cause = Cause {
             chat: asker.chat,
             role: asker.role,
@@ -292,33 +307,10 @@ impl Gateway {
         watches.look_again();
         self.settle_watches();
         let shown = inline_code(&rule.to_string());
-        let text = match is_new {
-            false => texts::exists(language, &id, &shown),
-            true => {
-                let process = match rule.what {
-                    What::Pid(pid) => identity(pid),
-                    _ => None,
-                };
-                let item = Item {
-                    key: id.to_string(),
-                    rule: rule.to_string(),
-                    subject: Subject::Rule(rule),
-                    chat: asker.chat.cloned(),
-                    is_paused: false,
-                    by_model: false,
-                    process,
-                    is_built_in: false,
-                    role: asker.role,
-                    author: asker.author.cloned(),
-                };
-                let look = self.look_first(&item);
-                texts::added(
-                    language,
-                    &id,
-                    &shown,
-                    &describe_look(&item, &look, language),
-                )
-            }
+        let text = match (is_new, self.watch_item(&id.to_string())) {
+            (false, _) => texts::exists(language, &id, &shown),
+            (true, Some(item)) => self.describe_added(&item, language),
+            (true, None) => texts::added_later(language, &id, &shown),
         };
         let remove = CommandButton {
             label: words::remove_button(language).to_owned(),
@@ -330,11 +322,21 @@ impl Gateway {
         })
     }
 
+    /// That a new item is watched, and what the first look has found.
+    fn describe_added(self: &Arc<Self>, item: &Item, language: Language) -> String {
+        let look = self.look_first(item);
+        let (rule, state) = (
+            inline_code(&item.rule),
+            describe_look(item, &look, language),
+        );
+        texts::added(language, &item.key, &rule, &state)
+    }
+
     /// Looks at an item now. What only a series of looks can tell is as it was found last.
     fn look_fresh(self: &Arc<Self>, item: &Item) -> Look {
         let watches = &self.parts.watches;
         let is_kept = match &item.subject {
-            Subject::Rule(rule) => matches!(rule.what, What::File { .. }),
+            Subject::Rule(rule) => matches!(rule.what, What::File { .. } | What::Log { .. }),
             Subject::BuiltIn(_) => true,
         };
         if is_kept {
@@ -349,7 +351,13 @@ impl Gateway {
     fn look_first(self: &Arc<Self>, item: &Item) -> Look {
         let watches = &self.parts.watches;
         let what = item.rule().map(|rule| &rule.what);
-        if !matches!(what, Some(What::Host { .. } | What::Command { .. })) {
+        let takes_long = |what: &What| {
+            matches!(
+                what,
+                What::Host { .. } | What::Log { .. } | What::Command { .. }
+            )
+        };
+        if !what.is_some_and(takes_long) {
             return self.look_fresh(item);
         }
         let begun = Stopwatch::start();
@@ -425,125 +433,16 @@ impl Gateway {
     }
 }
 
+/// The first word of an argument in lower case, and the rest.
+fn verb_of(argument: &str) -> (String, &str) {
+    let (verb, rest) = argument
+        .split_once(char::is_whitespace)
+        .unwrap_or((argument, ""));
+    (verb.to_lowercase(), rest)
+}
+
 /// That a chat has no watch of this name, or none any more.
 fn unknown(asker: Asker<'_>, name: &str) -> Error {
     let name = inline_code(&one_line(name, NOTE_CHARS));
     usage(texts::unknown(asker.language, &name, &asker.command()))
-}
-
-fn describe_state(item: &Item, shared: &super::Shared, now: Moment, language: Language) -> String {
-    let entry = shared.entries.get(&item.key);
-    if item.is_paused {
-        return texts::state_paused(language).to_owned();
-    }
-    if entry.is_some_and(|entry| entry.is_off) {
-        return texts::state_off(language).to_owned();
-    }
-    let look = shared.found.get(&item.key).cloned().unwrap_or_default();
-    let mut state = describe_look(item, &look, language);
-    if let Some(since) = entry.and_then(|entry| entry.tracker.raised_since()) {
-        state = match now.since(since) {
-            Some(span) => texts::state_alarm(language, &state, &format_span(span, language)),
-            None => texts::state_alarm_now(language, &state),
-        };
-    }
-    match entry.and_then(|entry| entry.muted?.left(now)) {
-        Some(left) => texts::state_muted(language, &state, &format_span(left, language)),
-        None => state,
-    }
-}
-
-/// What a look has found, as a part of a line.
-fn describe_look(item: &Item, look: &Look, language: Language) -> String {
-    let note = inline_code(&ellipsize_chars(
-        &one_line(&look.note, NOTE_CHARS),
-        NOTE_CHARS,
-    ));
-    let state = match (&item.subject, look.value) {
-        (Subject::Rule(rule), value) => match (&rule.what, value) {
-            (What::File { .. }, _) => {
-                return match look.note.is_empty() {
-                    true => texts::no_line(language).to_owned(),
-                    false => texts::last_line(language, &note),
-                };
-            }
-            (_, None) => texts::unknown_value(language).to_owned(),
-            (What::Value { quantity, .. }, Some(value)) => return quantity.format(value),
-            (what, Some(value)) => describe_flag(what, value > 0.5, language).to_owned(),
-        },
-        (Subject::BuiltIn(_), Some(value)) if value > 0.5 => texts::alarm(language).to_owned(),
-        (Subject::BuiltIn(_), _) => texts::fine(language).to_owned(),
-    };
-    match look.note.is_empty() {
-        true => state,
-        false => texts::with_note(language, &state, &note),
-    }
-}
-
-fn describe_flag(what: &What, is_bad: bool, language: Language) -> &'static str {
-    match (what, is_bad) {
-        (What::Service(_) | What::Pid(_), false) => texts::running(language),
-        (What::Service(_) | What::Pid(_), true) => texts::not_running(language),
-        (What::Host { .. }, false) => texts::answers(language),
-        (What::Host { .. }, true) => texts::does_not_answer(language),
-        (What::Port(_), false) => texts::open(language),
-        (What::Port(_), true) => texts::closed(language),
-        (What::Command { told, .. }, is_bad) => match is_bad == (*told == Told::Success) {
-            true => texts::succeeds(language),
-            false => texts::fails(language),
-        },
-        (_, false) => texts::fine(language),
-        (_, true) => texts::alarm(language),
-    }
-}
-
-/// That there are no rules yet, and how to add one on the command line.
-fn no_rules(language: Language) -> String {
-    let example = parse::on_command_line("temperature > 75 for 5m");
-    texts::no_rules(language, &inline_code(&example))
-}
-
-/// The watches of the file as lines, for where no gateway runs; without any, what is watched all the same.
-pub fn describe_offline(store: &Store, built_in: &BuiltInWatches) -> Result<String> {
-    let read = store.read()?;
-    let mut text = String::new();
-    for watch in &read.watches {
-        let state = if watch.is_paused { " (paused)" } else { "" };
-        let _ = writeln!(text, "{}. {}{state}", watch.id, watch.rule);
-    }
-    for fault in &read.faults {
-        let _ = writeln!(text, "not usable: {fault}");
-    }
-    if text.is_empty() {
-        text = no_rules(Language::English) + "\n";
-        let items = items(built_in, Path::new("/"));
-        let names: Vec<&str> = items.iter().map(|item| item.key.as_str()).collect();
-        if !names.is_empty() {
-            text += &texts::by_itself(Language::English, &names.join(", "));
-            text.push('\n');
-        }
-    }
-    Ok(text)
-}
-
-/// Adds a watch to the file without a gateway. Returns what people read, as Markdown.
-pub fn add_to_file(
-    store: &Store,
-    text: &str,
-    chat: Option<&Address>,
-    language: Language,
-) -> Result<String> {
-    let rule = parse::parse_spelled(text, parse::on_command_line, language).map_err(usage)?;
-    let shown = inline_code(&rule.to_string());
-    match store.insert(rule, Cause::typed(chat))? {
-        Added::New(id) => Ok(texts::added_later(language, &id, &shown)),
-        Added::Known(id) => Ok(texts::exists(language, &id, &shown)),
-        Added::NoProcess(pid) => Err(usage(texts::no_process(language, &pid))),
-        Added::NoFile => Err(usage(texts::no_file(language).to_owned())),
-        Added::TooMany => Err(usage(texts::too_many(
-            language,
-            &WATCHES_MAX,
-            &ON_COMMAND_LINE,
-        ))),
-    }
 }

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::built_in::{self, Earlier};
 use super::{Item, Look, Shared, Watching, system};
-use crate::board::reading::Reading;
+use crate::board::reading::{Reading, share_used};
 use crate::board::watch::process::identity;
-use crate::board::watch::{BuiltIn, Moment, Quantity, Subject, What};
+use crate::board::watch::{Blind, BuiltIn, Moment, Quantity, Subject, What};
 use crate::gateway::Gateway;
 use crate::sys::port;
 
@@ -44,6 +44,10 @@ impl Watching {
             let used = total.saturating_sub(free) as f64;
             (total > 0).then(|| used * 100.0 / total as f64)
         };
+        // As `df` counts.
+        let share = |all: u64, free: u64, available: u64| {
+            share_used(all.saturating_sub(free), available).map(f64::from)
+        };
         match quantity {
             Quantity::Temperature => {
                 let hottest = reading.temperatures.first()?;
@@ -54,11 +58,11 @@ impl Watching {
             Quantity::Swap => percent(reading.memory?.swap_total, reading.memory?.swap_free),
             Quantity::Disk(path) => {
                 let found = self.file_system(path.as_deref())?;
-                percent(found.f_blocks, found.f_bavail)
+                share(found.f_blocks, found.f_bfree, found.f_bavail)
             }
             Quantity::Inodes(path) => {
                 let found = self.file_system(path.as_deref())?;
-                percent(found.f_files, found.f_favail)
+                share(found.f_files, found.f_ffree, found.f_favail)
             }
             Quantity::Traffic => {
                 let bytes = reading.traffic()?;
@@ -66,6 +70,18 @@ impl Watching {
             }
             Quantity::Pressure => system::pressure(&self.read("proc/pressure/memory")?),
         }
+    }
+
+    /// Why the board does not have a value; `None` where it may have one at the next look.
+    fn why_no_value(&self, quantity: &Quantity, tick: &Tick) -> Option<Blind> {
+        if let Some(path) = quantity.path()
+            && !self.below(path).exists()
+        {
+            return Some(Blind::NoFolder);
+        }
+        // A rate needs two looks.
+        let has_traffic = *quantity == Quantity::Traffic && tick.reading.traffic().is_some();
+        (!has_traffic).then_some(Blind::NotReported)
     }
 
     fn file_system(&self, path: Option<&str>) -> Option<rustix::fs::StatVfs> {
@@ -90,13 +106,24 @@ impl Watching {
             }
         };
         Some(match &rule.what {
-            What::Value { quantity, .. } => Look::value(self.value(quantity, tick)),
+            What::Value { quantity, .. } => {
+                let value = self.value(quantity, tick);
+                let blind = || self.why_no_value(quantity, tick);
+                Look {
+                    value,
+                    blind: if value.is_none() { blind() } else { None },
+                    ..Look::default()
+                }
+            }
             What::Service(name) => match system::services(&self.root) {
-                None => Look::default(),
+                None => Look::blind(Blind::NoService),
                 Some(_) => {
                     let group = system::service(&self.root, name);
                     let runs = group.is_some_and(|group| system::is_populated(&group));
-                    Look::is_bad(!runs, "")
+                    Look {
+                        blind: system::blind_service(&self.root, name),
+                        ..Look::is_bad(!runs, "")
+                    }
                 }
             },
             What::Port(port) => match port::listeners(*port) {
@@ -110,7 +137,7 @@ impl Watching {
             }
             // Its lines are read by the thread that follows it.
             What::File { .. } => Look::default(),
-            What::Host { .. } | What::Command { .. } => return None,
+            What::Host { .. } | What::Log { .. } | What::Command { .. } => return None,
         })
     }
 
@@ -122,6 +149,10 @@ impl Watching {
         before: &mut Before,
     ) -> Option<Look> {
         Some(match built_in {
+            // Only Raspberry Pis know.
+            BuiltIn::UnderVoltage | BuiltIn::Throttling if tick.reading.throttling.is_none() => {
+                Look::blind(Blind::NotReported)
+            }
             BuiltIn::UnderVoltage => before.earlier.look(tick.reading.throttling).0,
             BuiltIn::Throttling => Earlier::default().look(tick.reading.throttling).1,
             BuiltIn::ReadOnly => {
@@ -131,7 +162,7 @@ impl Watching {
             BuiltIn::OutOfMemory | BuiltIn::Address | BuiltIn::Login => Look::default(),
             BuiltIn::Units => match Path::is_dir(&self.root.join("run/systemd/system")) {
                 true => return None,
-                false => Look::default(),
+                false => Look::blind(Blind::NotReported),
             },
         })
     }

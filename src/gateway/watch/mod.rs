@@ -7,6 +7,7 @@
 mod built_in;
 mod command;
 mod file;
+mod journal;
 mod look;
 mod probe;
 mod system;
@@ -26,12 +27,12 @@ use crate::base::error::Error;
 use crate::base::message::{Address, Author};
 use crate::base::sync::{Condvar, Mutex};
 use crate::board::watch::rule::summary;
-use crate::board::watch::{Entry, Moment, Rule, Store, Subject, Watch, What};
+use crate::board::watch::{Blind, Entry, Moment, Rule, Store, Subject, Watch, What};
 use crate::config::schema;
 use crate::sys;
 use crate::sys::watch::events::Wake;
 
-pub use command::{add_to_file, describe_offline};
+pub use command::{AddedToFile, add_to_file, describe_offline};
 use std::time::Duration;
 
 /// How long a command waits for the first look at what is new.
@@ -75,6 +76,8 @@ struct Shared {
     probed: Vec<(Arc<Item>, Look)>,
     /// The keys of what is being told.
     telling: Vec<String>,
+    /// The chats in which a watch is being added: its confirmation comes before its first alarm.
+    adding: Vec<Address>,
     /// Whether the entries differ from the disk.
     is_unsaved: bool,
     /// How often the file or the configuration may have changed; reading them at the start counts as a change.
@@ -117,13 +120,15 @@ struct Look {
     value: Option<f64>,
     /// Details. Untrusted.
     note: String,
+    /// Why it does not see what it is about.
+    blind: Option<Blind>,
 }
 
 impl Look {
-    fn value(value: Option<f64>) -> Self {
+    fn blind(why: Blind) -> Self {
         Self {
-            value,
-            note: String::new(),
+            blind: Some(why),
+            ..Self::default()
         }
     }
 
@@ -132,6 +137,7 @@ impl Look {
         Self {
             value: Some(f64::from(u8::from(is_bad))),
             note: note.into(),
+            blind: None,
         }
     }
 }
@@ -221,7 +227,7 @@ impl Watching {
         let state = (read == 0).then(|| self.store.read_state());
         let list = settings.enabled.then(|| self.store.read());
         let built_in = match settings.enabled {
-            true => built_in::items(&settings.built_in, &self.root),
+            true => built_in::items(&settings.built_in, &self.root, &self.home),
             false => Vec::new(),
         };
         let mut shared = self.shared.lock();
@@ -303,6 +309,12 @@ impl Watching {
         self.wake();
     }
 
+    /// Tells a chat nothing until the result is dropped.
+    fn hold(&self, chat: &Address) -> impl Drop {
+        self.shared.lock().adding.push(chat.clone());
+        Held(self, chat.clone())
+    }
+
     /// The values of what is watched by the name under which a picture can show them.
     pub fn values(&self) -> Vec<(String, f64)> {
         let shared = self.shared.lock();
@@ -360,6 +372,19 @@ impl Watching {
     /// A text of a file below the root.
     fn read(&self, path: &str) -> Option<String> {
         system::read(&self.root, path)
+    }
+}
+
+/// See [`Watching::hold`].
+struct Held<'a>(&'a Watching, Address);
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let mut shared = self.0.shared.lock();
+        let place = shared.adding.iter().position(|chat| *chat == self.1);
+        place.map(|place| shared.adding.swap_remove(place));
+        drop(shared);
+        self.0.wake();
     }
 }
 

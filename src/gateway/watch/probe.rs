@@ -1,22 +1,19 @@
 //! Looks that take a while: hosts, commands and `systemctl`. Each is made on a thread of its own.
 
-use std::io::Read;
-use std::os::fd::AsFd;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::journal::Wanted;
 use super::look::{Before, Tick};
-use super::{Item, Look, built_in};
+use super::{Item, Look, built_in, journal};
 use crate::base::access::Role;
 use crate::base::approval::Answer;
 use crate::base::cancel::Cancel;
-use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::watch::HOST_TIMEOUT;
 use crate::base::message::SessionKey;
-use crate::board::watch::{Subject, Told, What};
+use crate::board::watch::{Blind, Subject, Told, What};
 use crate::gateway::Gateway;
 use crate::net::guard::special_purpose;
 use crate::net::{Dialer, Failure, Guard};
@@ -31,9 +28,7 @@ const HOST_TRIES: usize = 3;
 const COMMAND_TIME: Duration = Duration::from_secs(60);
 /// Bytes of a command's output that a message shows.
 const OUTPUT_BYTES: usize = 600;
-/// How long `systemctl` may take.
-const SYSTEMCTL_TIME: Duration = Duration::from_secs(10);
-/// Bytes of what it prints that are read.
+/// Bytes of what `systemctl` prints that are read.
 const SYSTEMCTL_BYTES: usize = 16 * 1024;
 
 impl Gateway {
@@ -49,13 +44,26 @@ impl Gateway {
                             ran.is_success == (*told == Told::Success),
                         ))),
                         note: note_of(&ran),
+                        blind: None,
                     },
                     // What cannot be run at all is no outcome.
                     Err(error) => Look {
-                        value: None,
                         note: one_line(&error.to_string(), OUTPUT_BYTES),
+                        ..Look::default()
                     },
                 },
+                What::Log {
+                    unit,
+                    level,
+                    pattern,
+                } => self.probe_journal(
+                    item,
+                    Wanted {
+                        unit: unit.as_deref(),
+                        level: *level,
+                        pattern: pattern.as_deref(),
+                    },
+                ),
                 _ => watches
                     .look(self, item, tick, &mut Before::default())
                     .unwrap_or_default(),
@@ -87,13 +95,13 @@ impl Gateway {
             ..Dialer::new(&self.parts.watches.cancel)
         };
         let ports = port.map_or_else(|| USUAL.to_vec(), |port| vec![port]);
-        let mut note = String::new();
+        let mut blind = None;
         for number in 1..=HOST_TRIES {
             let first = ports.first().copied().unwrap_or_default();
             let addresses = match dialer.resolve(host, first, HOST_TIMEOUT) {
                 Ok(addresses) => addresses,
                 Err(_) => {
-                    "its name cannot be resolved".clone_into(&mut note);
+                    blind = Some(Blind::NoName);
                     continue;
                 }
             };
@@ -102,8 +110,8 @@ impl Gateway {
                 .map(|address| dialer.guard.check(*address))
             {
                 return Look {
-                    value: None,
                     note: why.to_owned(),
+                    ..Look::default()
                 };
             }
             if port.is_none()
@@ -140,7 +148,10 @@ impl Gateway {
                 return Look::default();
             }
         }
-        Look::is_bad(true, note)
+        Look {
+            blind,
+            ..Look::is_bad(true, "")
+        }
     }
 
     /// Runs a command of a watch in the sandbox, by the rules for `/sh`. One that a person would be asked about fails.
@@ -210,50 +221,15 @@ fn note_of(ran: &ShellResult) -> String {
 
 /// The services of systemd that have failed.
 fn failed_units() -> Result<std::collections::BTreeSet<String>> {
-    let failed = |source| Error::io("run", "systemctl")(source);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut child = Command::new("systemctl")
-        .args(["--failed", "--plain", "--no-legend", "--no-pager"])
-        .env_clear()
-        .env("PATH", path)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(failed)?;
-    let text = read_until_end(&mut child);
-    // It may have ended by itself.
-    let _ = child.kill();
-    let status = child.wait().map_err(failed)?;
-    match text.filter(|_| status.success()) {
-        Some(text) => Ok(built_in::failed_units(&text)),
-        None => Err(Error::Failed(
-            "systemctl failed or took too long".to_owned(),
-        )),
-    }
-}
-
-/// What a child prints; `None` when that takes too long.
-fn read_until_end(child: &mut std::process::Child) -> Option<String> {
-    let mut output = child.stdout.take()?;
-    let (watch, mut text) = (Stopwatch::start(), Vec::new());
-    loop {
-        let left = SYSTEMCTL_TIME.checked_sub(watch.elapsed())?;
-        let [is_ready] = crate::sys::process::readable([output.as_fd()], Some(left)).ok()?;
-        let mut piece = [0; 1024];
-        match is_ready {
-            false => return None,
-            true => match output.read(&mut piece).ok()? {
-                0 => {
-                    // It closes its output before it ends.
-                    let _ = child.wait();
-                    return Some(String::from_utf8_lossy(&text).into_owned());
-                }
-                read => text.extend_from_slice(piece.get(..read)?),
-            },
+    let mut text = Vec::new();
+    let arguments = ["--failed", "--plain", "--no-legend", "--no-pager"];
+    let take = &mut |piece: &[u8]| text.extend_from_slice(piece);
+    match journal::run("systemctl", &arguments, SYSTEMCTL_BYTES, take) {
+        Ok(false) => Err(Error::Failed("systemctl failed".to_owned())),
+        // So many have failed that the rest matters no more.
+        Ok(true) | Err(Error::TooLarge { .. }) => {
+            Ok(built_in::failed_units(&String::from_utf8_lossy(&text)))
         }
-        if text.len() > SYSTEMCTL_BYTES {
-            return Some(String::from_utf8_lossy(&text).into_owned());
-        }
+        Err(error) => Err(error),
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::GROUPS_MAX;
 use crate::base::limits::watch::SYSTEM_BYTES;
+use crate::board::watch::Blind;
 use crate::sys::file;
 
 /// Between these a trip point of the board is believed, in degrees Celsius.
@@ -45,6 +46,38 @@ pub fn service(root: &Path, name: &str) -> Option<PathBuf> {
     let slices = folders.filter(|path| path.extension().is_some_and(|end| end == "slice"));
     let mut found = slices.map(|slice| slice.join(&unit));
     found.find(|path| path.is_dir())
+}
+
+/// The folders in which systemd looks for units (systemd.unit(5)), and that of the scripts which it makes units of.
+const UNITS: [&str; 10] = [
+    "etc/systemd/system",
+    "run/systemd/system",
+    "run/systemd/transient",
+    "run/systemd/generator",
+    "run/systemd/generator.early",
+    "run/systemd/generator.late",
+    "usr/local/lib/systemd/system",
+    "usr/lib/systemd/system",
+    "lib/systemd/system",
+    "etc/init.d",
+];
+
+/// That there is no service of this name; `None` where there is one, running or not.
+pub fn blind_service(root: &Path, name: &str) -> Option<Blind> {
+    let unit = format!("{name}.service");
+    // One of a template: `getty@.service`.
+    let template = name
+        .split_once('@')
+        .map(|(name, _)| format!("{name}@.service"));
+    let names = [Some(unit.as_str()), template.as_deref(), Some(name)];
+    let is_there = |folder: &str| {
+        let folder = root.join(folder);
+        let mut names = names.into_iter().flatten();
+        // A masked one is a link that leads nowhere.
+        names.any(|name| folder.join(name).symlink_metadata().is_ok())
+    };
+    let is_known = UNITS.iter().any(|folder| is_there(folder)) || service(root, name).is_some();
+    (!is_known).then_some(Blind::NoService)
 }
 
 /// Whether a control group has processes (cgroups(7), `cgroup.events`).
@@ -149,6 +182,27 @@ mod tests {
             |name: &str| service(root.path(), name).is_some_and(|group| is_populated(&group));
         assert!(runs("nginx") && runs("getty@tty1") && runs("mine"));
         assert!(!runs("idle") && !runs("missing"));
+    }
+
+    #[test]
+    fn a_service_is_known_by_its_unit_also_when_it_does_not_run() {
+        let root = tempfile::tempdir().unwrap();
+        for path in [
+            "etc/systemd/system/own.service",
+            "lib/systemd/system/getty@.service",
+            "etc/init.d/old",
+        ] {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let masked = root.path().join("etc/systemd/system/masked.service");
+        std::os::unix::fs::symlink("/nowhere", masked).unwrap();
+        for known in ["own", "getty@tty1", "old", "masked"] {
+            assert_eq!(blind_service(root.path(), known), None, "{known}");
+        }
+        let unknown = blind_service(root.path(), "owm");
+        assert_eq!(unknown, Some(Blind::NoService));
     }
 
     #[test]

@@ -1,7 +1,9 @@
-//! Why a command failed, where the sandbox is the reason and the program's own error does not say so.
+//! Why a command failed or its answer is odd, where the sandbox is the reason and the program does not say so.
 
+mod odd;
 mod program;
 
+pub use odd::commands;
 pub use program::View;
 
 use super::policy::Isolation;
@@ -75,7 +77,7 @@ const RIGHTS: [&str; 22] = [
     "vcgencmd",
 ];
 
-/// Why a command failed in the sandbox.
+/// Why a command failed in the sandbox, or its answer is odd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Reason {
     /// For the model and for people alike.
@@ -114,15 +116,32 @@ const fn fixed(text: &'static str) -> Reason {
     }
 }
 
-/// The reason; `None` when the command succeeded or the sandbox is not known to be the reason.
+/// Whether a text says that something was not allowed.
+fn is_refused(text: &str) -> bool {
+    let words = ["ermission denied", "EACCES", "not permitted"];
+    words.iter().any(|part| text.contains(part))
+}
+
+/// The reason; `None` when the sandbox is not known to be one.
 fn explain(isolation: Isolation, line: &str, end: &End, output: &str) -> Option<Reason> {
-    if !isolation.system_calls || !matches!(end, End::Exit(1..)) {
+    let failed = match end {
+        End::Exit(0) => false,
+        End::Exit(1..) => true,
+        _ => return None,
+    };
+    if !isolation.system_calls {
         return None;
     }
+    let failure = || explain_failure(isolation, line, output);
+    let reason = failed.then(failure).flatten();
+    reason.or_else(|| odd::explain(isolation.own_view(), line, output))
+}
+
+fn explain_failure(isolation: Isolation, line: &str, output: &str) -> Option<Reason> {
     let says = |part: &str| output.contains(part);
     let words = || line.split(|char: char| !(char.is_alphanumeric() || "-_.".contains(char)));
     let names = |programs: &[&str]| words().any(|word| programs.contains(&word));
-    let refused = says("ermission denied") || says("EACCES") || says("not permitted");
+    let refused = is_refused(output);
     if says("no new privileges") || names(&["su", "sudo", "doas", "pkexec"]) {
         Some(NO_PRIVILEGES)
     } else if says("PTRACE_") || says("ptrace:") {

@@ -25,6 +25,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 pub use child::remove_leftovers;
+pub use explain::commands;
 pub use hold::{Change, Held, Hold};
 #[cfg(feature = "test-hooks")]
 #[doc(hidden)]

@@ -77,10 +77,18 @@ impl Watches {
     fn add(&self, context: &Context<'_>, chat: Option<&Address>, text: &str) -> Result<ToolResult> {
         let text = context.eraser.clean(text.trim());
         let rule = parse::parse(&text, Language::English).map_err(Error::Failed)?;
-        if let What::File { path, .. } = &rule.what
-            && let Err(error @ Error::Refused { .. }) = context.workspace.open_read(Path::new(path))
-        {
-            return Err(error);
+        let mut missing = "";
+        if let What::File { path, .. } = &rule.what {
+            match context.workspace.open_read(Path::new(path)) {
+                Err(error @ Error::Refused { .. }) => return Err(error),
+                Err(_) => missing = " The file cannot be read yet: the news begins when it can.",
+                Ok(_) => {}
+            }
+        }
+        if matches!(rule.what, What::Log { .. }) {
+            return Err(Error::Failed(format!(
+                "the journal cannot be watched by you, as your tools do not reach it either. An owner can: /watch {rule}"
+            )));
         }
         check_host(context, &rule)?;
         let made = self.of_chat(chat)?;
@@ -102,7 +110,7 @@ impl Watches {
         };
         let text = match self.store.insert(rule, cause)? {
             Added::New(id) => {
-                format!("Watching, as number {id}: {shown}. This chat gets the news.")
+                format!("Watching, as number {id}: {shown}. This chat gets the news.{missing}")
             }
             Added::Known(id) => format!("It is watched already, as number {id}: {shown}"),
             Added::NoProcess(pid) => {

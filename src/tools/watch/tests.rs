@@ -95,6 +95,7 @@ fn what_cannot_be_watched_is_said() {
         ),
         (CHAT, "host 127.0.0.1 port 9", "do not reach it"),
         (CHAT, "host localhost", "do not reach it"),
+        (CHAT, "log matches x", "do not reach it"),
         ("cron:j1", "port 1", "scheduled job"),
     ] {
         let error = scene.refuses(session, adding(rule));

@@ -138,15 +138,12 @@ fn the_history_survives_restarts_and_comes_as_a_picture() {
         "{}",
         list.text
     );
-    assert!(
-        list.text.contains("load: 0.50 to 0.50, now 0.50"),
-        "{}",
-        list.text
-    );
+    assert!(list.text.contains("load: 0.50\n"), "{}", list.text);
     let last = board.newest();
     board.scene.ana.presses("temperature");
     let answer = board.waits_after(last, "temperature: 45.0 °C to 61.0 °C");
     board.waits_for_plot(last);
+    assert!(answer.file.is_some(), "it comes in two messages");
     assert!(answer.button("7d").is_some() && answer.button("24h").is_none());
     wait_until("the picture was sent and is still there", || {
         board.pictures() == 0
@@ -188,7 +185,7 @@ fn the_history_survives_restarts_and_comes_as_a_picture() {
     let list = board.peacrab().arg("plot").run().ends_with(0);
     assert!(
         list.stdout
-            .contains("temperature: 45.0 to 61.0, last 61.0 °C (24 h)"),
+            .contains("temperature: 45.0 to 61.0, now 61.0 °C (24 h)"),
         "{}",
         list.stdout
     );
@@ -326,6 +323,43 @@ fn nothing_changes_on_the_board_while_the_configuration_says_never() {
     let gateway = board.start();
     board.asks("/svc nginx", "it was asked");
     board.asks("/svc nginx restart now", "exec.approval is \"never\"");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_journal_that_cannot_be_read_is_not_one_without_warnings() {
+    let board = Board::at("2027-03-01T07:00:00Z");
+    // As journalctl does for an account without the rights: with -q it says nothing.
+    let silent = "case \" $* \" in *' -q '*) exit 0;; esac\n";
+    let says = |line: &str| board.program("journalctl", &format!("{silent}{line}"));
+    says(
+        "echo 'Hint: You are currently not seeing messages from other users and the system.' >&2\necho '-- No entries --'",
+    );
+    let gateway = board.start();
+    for command in ["/logs", "/logs nginx"] {
+        let answer = board.asks(command, "I can't read the journal");
+        assert!(
+            answer.text.contains("not seeing messages") && answer.text.contains("usermod -aG"),
+            "{}",
+            answer.text
+        );
+    }
+    says("echo 'No journal files were found.' >&2");
+    board.asks(
+        "/logs",
+        "I can't read the journal: No journal files were found.",
+    );
+    board.program(
+        "journalctl",
+        "echo 'No journal files were opened due to insufficient permissions.' >&2; exit 1",
+    );
+    board.asks(
+        "/logs",
+        "I can't read the journal: No journal files were opened",
+    );
+    says("echo 'Mar 01 07:00:00 pi systemd[1]: Started.'");
+    board.asks("/logs", "No warnings since the board was started.");
+    board.asks("/logs nginx", "No lines of nginx.");
     gateway.stop().ends_with(0);
 }
 

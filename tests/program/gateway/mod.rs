@@ -25,6 +25,7 @@ mod media;
 pub mod memory;
 mod mochat;
 mod network;
+mod odd;
 mod order;
 mod others;
 mod parallel;

@@ -46,9 +46,20 @@ fn a_rule_is_read_in_the_ways_that_people_type_it() {
         ("port 443 on nas", "host nas port 443"),
         ("pid 1234", "pid 1234"),
         (
-            "file /var/log/syslog matches ERROR",
-            "file /var/log/syslog matches ERROR",
+            "file /var/log/app.log matches ERROR",
+            "file /var/log/app.log matches ERROR",
         ),
+        ("log matches 'I/O error'", "log matches 'I/O error'"),
+        ("log nginx level error", "log nginx level err"),
+        (
+            "log level 4 every 5m quiet",
+            "log level warning every 5m quiet",
+        ),
+        (
+            "Log nginx.service matches “timed out” level err",
+            "log nginx level err matches 'timed out'",
+        ),
+        ("log kernel has oom loud", "log kernel matches oom loud"),
         (
             "log /a matches \"it's \\\"bad\\\"\"",
             "file /a matches \"it's \\\"bad\\\"\"",
@@ -119,6 +130,17 @@ fn a_wrong_rule_says_what_is_wrong_and_shows_the_nearest_form() {
         ("pid 0", "I don't understand"),
         ("file syslog matches x", "must begin with `/`"),
         ("file /a", "incomplete"),
+        ("log", "For example: `/watch log matches 'I/O error'`"),
+        ("log nginx", "incomplete"),
+        (
+            "log nginx level bad",
+            "not a level of the journal. Levels: emerg",
+        ),
+        ("log nginx level", "incomplete"),
+        ("log matches out of memory", "in quotes"),
+        ("log matches 'a('", "not a regular expression"),
+        ("log -f level err", "I don't understand"),
+        ("log matches x every 10s", "at least 30 s"),
         ("file /a matches 'a('", "not a regular expression"),
         ("file /a matches out of memory", "in quotes"),
         ("cmd test -e /x", "Put the command in quotes"),
@@ -143,7 +165,7 @@ fn a_wrong_rule_says_what_is_wrong_and_shows_the_nearest_form() {
         ),
         (
             "file /a",
-            "`peacrab watch add \"file /var/log/syslog matches 'I/O error'\"`",
+            "`peacrab watch add \"file /home/pi/app.log matches 'timed out'\"`",
         ),
         (
             "service nginx then",

@@ -2,6 +2,7 @@
 
 mod events;
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -12,10 +13,14 @@ use super::file::Follower;
 use super::look::{Before, Tick};
 use super::{Item, Look, Shared, Watching, system};
 use crate::base::clock::Stopwatch;
+use crate::base::error::Error;
 use crate::base::limits::watch::{EVENT_EVERY_SECONDS, VALUE_EVERY_SECONDS};
+use crate::base::message::Address;
 use crate::board::reading::Reading;
 use crate::board::watch::rule::millis;
-use crate::board::watch::{BuiltIn, Criterion, Entry, Moment, Notice, Phase, Ran, Subject, What};
+use crate::board::watch::{
+    Blind, BuiltIn, Criterion, Entry, Moment, Notice, Phase, Ran, Subject, What,
+};
 use crate::gateway::{Gateway, spawn};
 use crate::sys::watch::events::{Changes, Interest, process};
 
@@ -60,6 +65,12 @@ struct Running {
     /// The numbers of what it sees in the thread's [`Changes`].
     seen: Vec<i32>,
     file: Option<Follower>,
+}
+
+impl Running {
+    fn what(&self) -> Option<&What> {
+        self.item.rule().map(|rule| &rule.what)
+    }
 }
 
 impl<'a> Thread<'a> {
@@ -366,7 +377,11 @@ impl<'a> Thread<'a> {
             return;
         };
         // Without the lock: the file can be on a network disk that does not answer.
-        let open = || open(gateway, item, path);
+        let blind = RefCell::new(None);
+        let open = || {
+            let opened = open(gateway, item, path);
+            opened.inspect_err(|error| *blind.borrow_mut() = Some(Blind::of_file(error)))
+        };
         let found = follower.read(&open, mark, pattern);
         let mut shared = watches.shared.lock();
         let shared = &mut *shared;
@@ -383,14 +398,16 @@ impl<'a> Thread<'a> {
         if found.has_more {
             running.next_ms = now.up_ms;
         }
+        let before = shared.found.remove(&item.key).unwrap_or_default();
         let look = Look {
             value: None,
-            note: found.last,
+            note: match found.last.is_empty() {
+                true => before.note,
+                false => found.last,
+            },
+            blind: blind.into_inner(),
         };
-        let is_new = !look.note.is_empty() || !shared.found.contains_key(&item.key);
-        if is_new {
-            shared.found.insert(item.key.clone(), look);
-        }
+        shared.found.insert(item.key.clone(), look);
     }
 
     /// Notes and tells what has happened, and what was not told before.
@@ -436,7 +453,10 @@ impl<'a> Thread<'a> {
                 entry.notice = None;
                 shared.is_unsaved = true;
             }
-            if let Some(notice) = &entry.notice {
+            let is_held = |chat: &Address| shared.adding.contains(chat);
+            if let Some(notice) = &entry.notice
+                && !item.chat.as_ref().is_some_and(is_held)
+            {
                 told.push((item, notice.clone()));
             }
         }
@@ -452,6 +472,8 @@ impl<'a> Thread<'a> {
         let mut shared = self.watches().shared.lock();
         for running in &self.running {
             let mark = running.file.as_ref().and_then(Follower::mark);
+            // How far the journal was read is in the entry already.
+            shared.is_unsaved |= matches!(running.what(), Some(What::Log { .. }));
             let entry = shared.entries.get_mut(&running.item.key);
             if let Some((entry, mark)) = entry.zip(mark) {
                 entry.mark = Some(mark);
@@ -550,14 +572,14 @@ fn open(gateway: &Gateway, item: &Item, path: &str) -> std::io::Result<File> {
     if !item.by_model {
         return crate::sys::file::open_to_read(Path::new(path));
     }
-    let session = item
-        .chat
-        .as_ref()
-        .map(crate::base::message::Address::session);
+    let session = item.chat.as_ref().map(Address::session);
     let session = session.unwrap_or_else(|| crate::base::message::SessionKey::parse("watch"));
     let hosted = gateway.agent_for(&gateway.live(), &session, None);
     let workspace = hosted.workspace().map_err(std::io::Error::other)?;
     workspace
         .open_read(Path::new(path))
-        .map_err(std::io::Error::other)
+        .map_err(|error| match error {
+            Error::Io { source, .. } => source,
+            error => std::io::Error::other(error),
+        })
 }

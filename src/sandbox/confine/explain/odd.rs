@@ -1,0 +1,292 @@
+//! PURE: answers that the sandbox makes odd, whatever the exit status says: by the program that was run, and by what
+//! was printed. In a pipe the status is that of the last program.
+
+use super::{CHANGES, NO_CHANGES, NO_RIGHTS, NO_SERVICE, NO_SERVICES, RIGHTS, Reason, SERVICES};
+use super::{is_refused, outside};
+
+const OWN_PROCESSES: Reason = outside("the sandbox shows only its own processes");
+const OWN_MOUNTS: Reason = outside("the sandbox has mounts of its own");
+const NO_LOGINS: Reason = outside("the sandbox does not show who is logged in");
+const NO_CRONTAB: Reason = outside("the sandbox does not show the crontab");
+
+/// Words before a program that are none themselves: of the shell, and programs that run another.
+const BEFORE: [&str; 17] = [
+    "if", "then", "else", "elif", "while", "until", "do", "!", "{", "env", "nice", "nohup", "time",
+    "command", "exec", "stdbuf", "timeout",
+];
+
+/// What an output says that shows nothing.
+const NOTHING: [&str; 4] = ["", "0", "-- No entries --", "-- No entries --\n0"];
+
+/// Why the answer to a line is odd; `None` where it is as it would be outside, as far as that is known.
+pub(super) fn explain(own_view: bool, line: &str, output: &str) -> Option<Reason> {
+    commands(line).iter().find_map(|words| {
+        let (program, arguments) = words.split_first()?;
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let only_asks = |word: &&str| matches!(*word, "--version" | "--help" | "-V");
+        if arguments.iter().any(only_asks) || arguments == ["-h"] {
+            return None;
+        }
+        let program = program.rsplit('/').next().unwrap_or_default();
+        of_program(own_view, program, &arguments, output)
+    })
+}
+
+fn of_program(own_view: bool, program: &str, arguments: &[&str], output: &str) -> Option<Reason> {
+    let shows_nothing = NOTHING.contains(&output.trim());
+    let says = |part: &str| output.contains(part);
+    let complains = || {
+        let begins = |line: &str| line.starts_with(&format!("{program}:"));
+        output.lines().any(|line| begins(line) && is_refused(line))
+    };
+    let found = match program {
+        "ps" if lists_others(arguments) => own_view.then_some(OWN_PROCESSES),
+        "top" if has_letter(arguments, &['b']) => own_view.then_some(OWN_PROCESSES),
+        "pstree" | "lsof" | "fuser" => own_view.then_some(OWN_PROCESSES),
+        "ss" | "netstat" if has_letter(arguments, &['p']) => own_view.then_some(OWN_PROCESSES),
+        "pgrep" | "pidof" | "pkill" | "killall" if shows_nothing || says("no process found") => {
+            own_view.then_some(OWN_PROCESSES)
+        }
+        "findmnt" => own_view.then_some(OWN_MOUNTS),
+        "mount" if lists_mounts(arguments) => own_view.then_some(OWN_MOUNTS),
+        "who" | "users" | "lastlog" if shows_nothing => own_view.then_some(NO_LOGINS),
+        // Its heading has two lines.
+        "w" if output.trim().lines().count() <= 2 => own_view.then_some(NO_LOGINS),
+        "last" if shows_nothing || says("/wtmp") => own_view.then_some(NO_LOGINS),
+        "crontab" if arguments.contains(&"-l") => {
+            let words = [
+                "no crontab",
+                "not allowed",
+                "rivileged",
+                "an't open",
+                "annot",
+                "must be",
+            ];
+            let is_odd = shows_nothing || is_refused(output) || words.iter().any(|part| says(part));
+            is_odd.then_some(NO_CRONTAB)
+        }
+        "journalctl" if shows_nothing || says("-- No entries --") => Some(NO_SERVICES),
+        _ => None,
+    };
+    let is_one_of = |programs: &[&str]| programs.contains(&program);
+    found.or_else(|| {
+        if is_one_of(&SERVICES) && NO_SERVICE.iter().any(|words| says(words)) {
+            Some(NO_SERVICES)
+        } else if is_one_of(&CHANGES)
+            && (is_refused(output) || says("are you root") || says("ead-only file system"))
+        {
+            own_view.then_some(NO_CHANGES)
+        } else if is_one_of(&RIGHTS) && complains() {
+            Some(NO_RIGHTS)
+        } else {
+            None
+        }
+    })
+}
+
+/// Whether the options of `ps` ask for processes that are not the shell's own. A word without a dash is in the style of
+/// BSD, and a number is a process.
+fn lists_others(arguments: &[&str]) -> bool {
+    arguments.iter().any(|word| match word.strip_prefix('-') {
+        Some(long) if long.starts_with('-') => ["-pid", "-ppid", "-user", "-User", "-forest"]
+            .contains(&long.split('=').next().unwrap_or_default()),
+        // What follows an o is a format.
+        Some(letters) => {
+            let chosen = letters.split('o').next().unwrap_or_default();
+            chosen.contains(['e', 'A', 'a', 'd', 'C', 'p', 'u', 'U', 'G', 'x'])
+        }
+        None => {
+            let is_style = word.chars().all(|char| "axulfhjsvwogTr".contains(char));
+            is_style && word.contains(['a', 'x']) || word.parse::<u32>().is_ok()
+        }
+    })
+}
+
+/// Whether `mount` lists what is mounted.
+fn lists_mounts(arguments: &[&str]) -> bool {
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        match *word {
+            "-t" | "-O" => _ = rest.next(),
+            "-l" | "-v" => {}
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Whether a word of options, such as `-tlnp`, has one of these letters.
+fn has_letter(arguments: &[&str], letters: &[char]) -> bool {
+    let options = arguments.iter().filter_map(|word| word.strip_prefix('-'));
+    options
+        .filter(|word| !word.starts_with('-'))
+        .any(|word| word.contains(letters))
+}
+
+/// The commands of a line, each as its words without what is before its program. Substitutions are commands too; what is
+/// in quotes is none.
+pub fn commands(line: &str) -> Vec<Vec<String>> {
+    let mut all: Vec<Vec<String>> = vec![Vec::new()];
+    let (mut word, mut quote, mut is_word) = (String::new(), None, false);
+    let mut chars = line.chars().chain(['\n']);
+    while let Some(char) = chars.next() {
+        match (quote, char) {
+            (Some(open), _) if open == char => quote = None,
+            (None, '\'' | '"') => (quote, is_word) = (Some(char), true),
+            (None | Some('"'), '\\') => word.extend(chars.next()),
+            (Some(_), _) => word.push(char),
+            (None, _) if char.is_whitespace() || "|;&()`<>".contains(char) => {
+                let words = all.last_mut();
+                if (is_word || !word.is_empty())
+                    && let Some(words) = words
+                {
+                    let is_before = words.is_empty() && !is_word && is_before(&word);
+                    let word = std::mem::take(&mut word);
+                    if !is_before {
+                        words.push(word);
+                    }
+                }
+                (word, is_word) = (String::new(), false);
+                if "|;&()`\n".contains(char) {
+                    all.push(Vec::new());
+                }
+            }
+            (None, _) => word.push(char),
+        }
+    }
+    all.retain(|words| !words.is_empty());
+    all
+}
+
+/// Whether a word at the beginning of a command is not its program.
+fn is_before(word: &str) -> bool {
+    let is_assignment = word.split_once('=').is_some_and(|(name, _)| {
+        let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
+        !name.is_empty() && name.chars().all(is_part)
+    });
+    // Such as the 5 of `timeout 5`, and `-n` of `nice -n`.
+    let is_option = word.starts_with(|char: char| char == '-' || char.is_ascii_digit());
+    is_assignment || is_option || BEFORE.contains(&word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PS: &str = "USER PID COMMAND\npi 1 peacrab\npi 2 sh\npi 3 ps\n";
+    const BUS: &str =
+        "System has not been booted with systemd as init system (PID 1). Can't operate.";
+
+    #[test]
+    fn an_odd_answer_is_explained_whatever_the_status_is() {
+        for (line, output, part) in [
+            ("ps aux", PS, "only its own processes"),
+            ("ps -ef | grep nginx", "", "only its own processes"),
+            ("ps ax | wc -l", "3", "only its own processes"),
+            ("/bin/ps -e", PS, "only its own processes"),
+            ("ps 812", "PID TTY", "only its own processes"),
+            (
+                "LANG=C timeout 5 top -b -n 1",
+                "top - 12:00",
+                "only its own processes",
+            ),
+            ("pgrep nginx | wc -l", "0", "only its own processes"),
+            ("ss -tlnp", "State Recv-Q", "only its own processes"),
+            (
+                "journalctl -n 3",
+                "No journal files were found.\n-- No entries --",
+                "logs",
+            ),
+            ("journalctl -q -n 3", "", "logs"),
+            ("journalctl -u ssh | tail -2", "-- No entries --", "logs"),
+            (
+                "dmesg | tail -2",
+                "dmesg: read kernel buffer failed: Operation not permitted",
+                "rights",
+            ),
+            ("systemctl status ssh | head -3", BUS, "services"),
+            (
+                "apt-get install jq | tail",
+                "E: Could not open lock file - open (13: Permission denied)",
+                "read-only",
+            ),
+            (
+                "dpkg -i x.deb; true",
+                "dpkg: error: requires superuser privilege, Permission denied",
+                "read-only",
+            ),
+            ("mount", "tmpfs on / type tmpfs", "mounts of its own"),
+            ("mount | grep sda", "", "mounts of its own"),
+            ("who", "", "logged in"),
+            ("w", " 12:00 up 3 days\nUSER TTY FROM", "logged in"),
+            ("crontab -l", "no crontab for pi", "crontab"),
+            ("if true; then ps aux; fi", PS, "only its own processes"),
+        ] {
+            let reason = explain(true, line, output);
+            let text = reason.map_or("", |reason| reason.text);
+            assert!(text.contains(part), "{line}: {text:?}");
+            assert!(reason.is_some_and(|reason| reason.needs_more), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_as_it_would_be_outside_is_not() {
+        for (line, output) in [
+            ("ps --version", "ps from procps-ng 4.0.4"),
+            ("ps", PS),
+            ("ps -o pid,args", PS),
+            ("echo dmesg", "dmesg"),
+            ("echo 'ps aux'", "ps aux"),
+            ("grep journalctl notes.txt", ""),
+            ("cat ps aux.txt", PS),
+            ("man journalctl", ""),
+            ("top --version", "top"),
+            ("dpkg -l jq", "ii jq 1.7"),
+            ("apt list --installed", "jq/stable"),
+            (
+                "ls /root; date",
+                "ls: cannot open directory '/root': Permission denied\nToday",
+            ),
+            ("pgrep sleep", "12"),
+            ("who", "pi tty1"),
+            ("ss -tln", "State Recv-Q"),
+            ("mount --version", "mount from util-linux"),
+            ("systemctl --version", "systemd 257"),
+            (
+                "cat notes",
+                "No journal files were found. System has not been booted with systemd",
+            ),
+            ("crontab -l", "0 5 * * * backup"),
+        ] {
+            assert_eq!(explain(true, line, output), None, "{line}");
+        }
+        assert_eq!(
+            explain(false, "ps aux", PS),
+            None,
+            "without a view of its own"
+        );
+    }
+
+    #[test]
+    fn a_line_is_read_as_its_commands() {
+        let read = |line: &str| {
+            commands(line)
+                .iter()
+                .map(|words| words.join(" "))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            read("A=1 nice -n 5 ps aux|grep 'a;b' && echo $(who -b) > x"),
+            ["ps aux", "grep a;b", "echo $", "who -b", "x"]
+        );
+        assert_eq!(read("  "), [""; 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_panics(line in ".{0,60}", words in "[a-z'\"|;&$() \\\\-]{0,40}", output in ".{0,60}") {
+            let _ = (explain(true, &line, &output), explain(true, &words, &output));
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Answers of `/sh` that the sandbox makes odd, programs that need a terminal, the dashes of phones, and `/get!`.
+
+use std::fs;
+
+use super::scene::Scene;
+use crate::harness::gateway::Gateway;
+use crate::harness::telegram::Message;
+
+struct Odd(Scene, Gateway);
+
+impl Odd {
+    fn new() -> Self {
+        let scene = Scene::playing([]);
+        let gateway = scene.start();
+        Self(scene, gateway)
+    }
+
+    /// The answer to a message.
+    fn asks(&self, text: &str, expected: &str) -> Message {
+        let scene = &self.0;
+        let all = scene.telegram.messages(scene.ana.chat());
+        let last = all.iter().map(|message| message.id).max().unwrap_or(0);
+        scene.ana.says(text);
+        scene
+            .telegram
+            .wait_for_message(scene.ana.chat(), |message| {
+                message.id > last && message.text.contains(expected)
+            })
+    }
+}
+
+#[test]
+fn an_answer_that_the_sandbox_makes_odd_says_so_at_any_status() {
+    let odd = Odd::new();
+    for (line, said) in [
+        ("ps aux", "only its own processes"),
+        ("ps -e | tail -1", "only its own processes"),
+        ("mount | head -1", "mounts of its own"),
+    ] {
+        let answer = odd.asks(&format!("/sh {line}"), said);
+        assert!(answer.button("Run it on the board").is_some(), "{line}");
+    }
+    for line in [
+        "echo dmesg",
+        "echo 'ps aux'; echo mount",
+        "ps --version | head -1",
+    ] {
+        let answer = odd.asks(&format!("/sh {line}"), line);
+        assert!(
+            answer.markup.is_none() && !answer.text.contains("sandbox"),
+            "{line}: {}",
+            answer.text
+        );
+    }
+    odd.1.stop().ends_with(0);
+}
+
+#[test]
+fn a_program_that_needs_a_terminal_is_offered_one() {
+    let odd = Odd::new();
+    for line in ["vim x", "top", "python3", "sudo nano /etc/hosts"] {
+        let answer = odd.asks(&format!("/sh {line}"), "needs a terminal");
+        assert!(answer.button(&format!("/term {line}")).is_some(), "{line}");
+    }
+    let answer = odd.asks("/sh! vim x", "needs a terminal");
+    assert!(answer.button("/term! vim x").is_some());
+    odd.1.stop().ends_with(0);
+}
+
+#[test]
+fn the_long_dash_of_a_phone_is_undone_outside_of_quotes() {
+    let odd = Odd::new();
+    fs::write(odd.0.home.workspace(".hidden"), "x").unwrap();
+    odd.asks("/sh ls —a", ".hidden");
+    odd.asks("/sh ls —all", ".hidden");
+    odd.asks("/sh echo '—la' x—y", "—la x—y");
+    odd.1.stop().ends_with(0);
+}
+
+#[test]
+fn a_file_outside_the_workspace_is_asked_about_and_sent() {
+    let odd = Odd::new();
+    let outside = tempfile::tempdir().unwrap();
+    let path = outside.path().join("it's.conf");
+    fs::write(&path, "outside the workspace\n").unwrap();
+    odd.asks("/get! notes.txt", "Give the whole path of a file");
+    odd.asks(
+        &format!("/get! {}", outside.path().display()),
+        "not a regular file",
+    );
+    for (button, is_sent) in [("Deny", false), ("Run once", true)] {
+        odd.0.ana.says(&format!("/get! {}", path.display()));
+        odd.0.wait_for_question("cp -- ");
+        odd.0.ana.presses(button);
+        match is_sent {
+            true => {
+                let chat = odd.0.ana.chat();
+                let sent = odd
+                    .0
+                    .telegram
+                    .wait_for_message(chat, |message| message.file.is_some());
+                let file = sent.file.unwrap();
+                assert_eq!(file.name, "it's.conf");
+                assert_eq!(&*file.bytes, b"outside the workspace\n");
+            }
+            false => drop(odd.0.wait_for("Denied")),
+        }
+    }
+    odd.1.stop().ends_with(0);
+}

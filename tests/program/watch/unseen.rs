@@ -1,0 +1,205 @@
+//! What a watch cannot see, which is said at once; watches of the journal and of the command line.
+
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+
+/// What `peacrab watch` prints.
+fn watch(scene: &Scene, arguments: &[&str]) -> String {
+    let program = Program::new(&scene.home).arg("watch").args(arguments);
+    let printed = program.run().ends_with(0).stdout;
+    printed.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A gateway whose `journalctl` prints what a file has.
+fn with_journal(scene: &Scene) -> (Program, PathBuf) {
+    let (bin, journal) = (
+        scene.home.path().join("bin"),
+        scene.home.path().join("journal"),
+    );
+    fs::create_dir(&bin).unwrap();
+    fs::write(&journal, "-- No entries --\n").unwrap();
+    let script = format!(
+        "#!/bin/sh\nif [ -e {journal}.gone ]; then echo 'No journal files were found.' >&2; exit 0; fi\n\
+         echo \"$*\" >>{journal}.asked\ncat {journal}\n: >{journal}\n\
+         echo '-- cursor: s=1;i=2'",
+        journal = journal.display()
+    );
+    fs::write(bin.join("journalctl"), script).unwrap();
+    fs::set_permissions(bin.join("journalctl"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let program = Program::new(&scene.home).arg("gateway").env("PATH", &path);
+    (program, journal)
+}
+
+#[test]
+fn what_does_not_exist_is_said_at_once_in_the_list_and_in_a_test() {
+    let (scene, board, clock) = scene([]);
+    let (file, odd) = (board.path("app.log"), board.path("odd.log"));
+    std::os::unix::fs::symlink(&odd, &odd).unwrap();
+    let gateway = scene.start();
+    for (rule, said) in [
+        (
+            format!("file {} matches X", file.display()),
+            "there is no such file",
+        ),
+        (
+            format!("file {} matches X", odd.display()),
+            "can't read the file",
+        ),
+        ("service ngnix".to_owned(), "there is no such service"),
+        ("disk /nowhere > 90%".to_owned(), "there is no such folder"),
+        ("pressure > 20".to_owned(), "this board does not report it"),
+    ] {
+        add(&scene, &rule, "");
+        asks_until(&scene, "/watch", said);
+    }
+    for (number, said) in [
+        (1, "no such file"),
+        (2, "can't read"),
+        (3, "no such service"),
+    ] {
+        asks_until(&scene, &format!("/watch test {number}"), said);
+    }
+    // It comes later, and all of it is new.
+    fs::write(&file, "X one\n").unwrap();
+    clock.forward(Duration::from_secs(2));
+    scene.wait_for("app.log: X one");
+    asks_until(&scene, "/watch", "last match X one");
+    fs::remove_file(&file).unwrap();
+    clock.forward(Duration::from_secs(2));
+    asks_until(&scene, "/watch test 1", "no such file");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn the_command_line_says_what_the_chat_says() {
+    let (scene, board, _clock) = scene([]);
+    let missing = format!("file {} matches X", board.path("app.log").display());
+    for (rule, said) in [
+        (missing.as_str(), "there is no such file"),
+        ("service ngnix", "there is no such service"),
+        ("host a..b", "its name cannot be resolved"),
+    ] {
+        let added = watch(&scene, &["add", rule]);
+        assert!(added.contains(said), "{rule}: {added}");
+    }
+    let listed = watch(&scene, &["list"]);
+    assert!(listed.contains("there is no such file"), "{listed}");
+    fs::remove_dir_all(board.path("sys/fs/cgroup")).unwrap();
+    Program::new(&scene.home)
+        .args(["watch", "add", "service nginx"])
+        .run()
+        .ends_with(2)
+        .complains_of(&["no services of systemd"]);
+    board.group("nginx", true);
+    let gateway = scene.start();
+    greet(&scene);
+    let added = watch(&scene, &["add", "service nginx"]);
+    assert_eq!(added, "Watching `service nginx` (number 4). Now: running.");
+    let added = watch(&scene, &["add", "service", "nothing"]);
+    assert!(added.contains("there is no such service"), "{added}");
+    // The owner sees and removes them.
+    scene.ana.says("/watch");
+    scene.wait_for("4. service nginx: running");
+    scene.ana.says("/watch remove 4");
+    scene.wait_for("Removed: service nginx");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_watch_of_the_command_line_is_no_group_s_and_no_user_s() {
+    let (mut scene, _board, _clock) = scene([]);
+    scene
+        .home
+        .set("/channels/telegram/allowFrom", json!(["1001"]));
+    scene
+        .home
+        .set("/channels/telegram/groupPolicy", json!("open"));
+    let group = scene.telegram.group(-900, "Home");
+    watch(&scene, &["add", "load > 4"]);
+    watch(&scene, &["add", "load > 5", "--to", "telegram:-900"]);
+    let gateway = scene.start();
+    scene.ana.says("/watch");
+    let listed = scene.wait_for("1. load > 4: 0.10");
+    assert!(
+        listed.text.contains("2. load > 5, told to telegram:-900"),
+        "{}",
+        listed.text
+    );
+    scene.ana.says_in(group, "/watch");
+    let listed = scene.wait_in(group, "2. load > 5: 0.10");
+    assert!(!listed.text.contains("load > 4"), "{}", listed.text);
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_new_watch_is_confirmed_before_its_first_alarm() {
+    let (scene, board, clock) = scene([]);
+    board.write("proc/loadavg", "8.00 1.00 1.00 1/88 900\n");
+    let gateway = scene.start();
+    for limit in 1..=6 {
+        scene.ana.says(&format!("/watch load > {limit}"));
+        clock.forward(Duration::from_secs(2));
+        scene.wait_for(&format!("(over {limit})."));
+    }
+    for status in 1..=3 {
+        scene.ana.says(&format!("/watch cmd 'exit {status}' fails"));
+        scene.wait_for(&format!("🔴 exit {status} fails"));
+    }
+    gateway.stop().ends_with(0);
+    let texts = scene.texts();
+    let place = |words: &str| texts.iter().position(|text| text.contains(words));
+    let loads = (1..=6).map(|limit| (format!("load > {limit} "), format!("(over {limit}).")));
+    let commands = (1..=3).map(|status| {
+        let rule = format!("cmd 'exit {status}' fails ");
+        (rule, format!("🔴 exit {status} fails"))
+    });
+    for (rule, alarm) in loads.chain(commands) {
+        let confirmed = place(&format!("Watching {rule}"));
+        assert!(
+            confirmed.is_some() && confirmed < place(&alarm),
+            "{rule}: {texts:?}"
+        );
+    }
+}
+
+#[test]
+fn lines_of_the_journal_are_told() {
+    let (scene, _board, clock) = scene([]);
+    let (program, journal) = with_journal(&scene);
+    fs::write(
+        &journal,
+        "Nov 23 08:00:00 pi kernel: I/O error of yesterday\n",
+    )
+    .unwrap();
+    let gateway = Gateway::of(program);
+    add(&scene, "log matches 'I/O error'", "no line has matched yet");
+    add(&scene, "log nginx level err", "no line has matched yet");
+    fs::write(
+        &journal,
+        "Nov 23 09:01:00 pi kernel: fine\nNov 23 09:01:00 pi kernel: I/O error, dev sda\n",
+    )
+    .unwrap();
+    clock.forward(2 * MINUTE);
+    scene.wait_for("I/O error, dev sda");
+    asks_until(&scene, "/watch", "1. log matches 'I/O error': last match");
+    let asked = "--after-cursor=s=1;i=2 -p 3 -u nginx";
+    wait_until("the journal of a unit is read", || {
+        clock.forward(MINUTE);
+        let lines = fs::read_to_string(journal.with_extension("asked")).unwrap();
+        lines.contains(asked)
+    });
+    // One that cannot be read is said, and not taken for one without such lines.
+    fs::write(journal.with_extension("gone"), "").unwrap();
+    clock.forward(2 * MINUTE);
+    asks_until(
+        &scene,
+        "/watch",
+        "can't read the journal (No journal files were found.)",
+    );
+    scene.ana.says("/watch log matches other");
+    scene.wait_for("Now: can't read the journal");
+    gateway.stop().ends_with(0);
+    assert_eq!(count(&scene, "of yesterday"), 0, "{:?}", scene.texts());
+}
