@@ -250,8 +250,10 @@ pub fn plain(html: &str) -> String {
 fn mark_lines(text: &mut String, from: Option<usize>, mark: &str) {
     if let Some(from) = from {
         let marked = text.split_off(from);
-        let lines: Vec<String> = marked.lines().map(|line| format!("{mark}{line}")).collect();
-        text.push_str(&lines.join("\n"));
+        for (index, line) in marked.lines().enumerate() {
+            text.push_str(if index > 0 { "\n" } else { "" });
+            text.push_str(format!("{mark}{line}").trim_end());
+        }
     }
 }
 

@@ -91,7 +91,7 @@ fn markdown_is_readable_in_both_forms() {
         plain.contains("x < y") && plain.contains("> quoted\n> more"),
         "{plain}"
     );
-    assert!(plain.contains("ls  -l\n\necho"), "{plain}");
+    assert!(plain.contains("    ls  -l\n\n    echo"), "{plain}");
     assert!(html.contains("<b>Title</b><br>"), "{html}");
     assert!(
         html.contains("<a href=\"https://example.org/a?b=1&amp;c=2\">the docs</a>"),
