@@ -158,6 +158,12 @@ fn a_wrong_rule_says_what_is_wrong_and_shows_the_nearest_form() {
         let chinese = parse(typed, Language::Chinese).unwrap_err();
         assert_ne!(error, chinese, "{typed}");
     }
+    let long = format!("cmd '{}'", "x".repeat(5000));
+    assert!(parse(&long, Language::English).is_err());
+}
+
+#[test]
+fn at_the_command_line_a_wrong_rule_is_answered_with_what_is_typed_there() {
     for (typed, said) in [
         (
             "temprature > 75",
@@ -179,8 +185,6 @@ fn a_wrong_rule_says_what_is_wrong_and_shows_the_nearest_form() {
             "{typed}: {error}"
         );
     }
-    let long = format!("cmd '{}'", "x".repeat(5000));
-    assert!(parse(&long, Language::English).is_err());
 }
 
 #[test]
