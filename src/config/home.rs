@@ -20,10 +20,19 @@ const LOGIN_USER_MIN: u32 = 1000;
 pub struct Home(PathBuf);
 
 impl Home {
-    /// Finds the home folder: `--home`, else `PEACRAB_HOME`, else systemd's `STATE_DIRECTORY`, else
-    /// `~/.peacrab`; links are followed. `variable` looks a name up in the environment. Nothing is
-    /// created.
+    /// Finds the home folder, as [`Home::named`] says; links are followed. Nothing is created.
     pub fn find(option: Option<&Path>, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
+        let path = Self::named(option, variable)?;
+        // Commands see folders at their real paths only.
+        Ok(Self(real_path(&path, &[]).unwrap_or(path)))
+    }
+
+    /// The absolute path by which the home folder is named: `--home`, else `PEACRAB_HOME`, else systemd's
+    /// `STATE_DIRECTORY`, else `~/.peacrab`. `variable` looks a name up in the environment.
+    pub fn named(
+        option: Option<&Path>,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<PathBuf> {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let path = match option {
             Some(path) => path.to_owned(),
@@ -32,9 +41,7 @@ impl Home {
                 None => Path::new(&set("HOME").ok_or_else(no_home)?).join(".peacrab"),
             },
         };
-        let path = std::path::absolute(&path).map_err(Error::io("find", &path))?;
-        // Commands see folders at their real paths only.
-        Ok(Self(real_path(&path, &[]).unwrap_or(path)))
+        std::path::absolute(&path).map_err(Error::io("find", &path))
     }
 
     /// The folder itself.

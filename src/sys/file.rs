@@ -1,10 +1,10 @@
 //! Files that survive a power cut: atomic writes, locks, bounded reads.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, Mode, OFlags};
@@ -85,13 +85,26 @@ pub fn private_folder(path: &Path) -> Result<()> {
     made.map_err(Error::io("make the folder", path))
 }
 
-/// Opens a file as the options say, never waiting for it: what is no regular file, such as a pipe, a
-/// socket, a device or a folder, is an error. Links are followed.
+/// Opens a file of the program's own as the options say, never waiting for it: what is no regular file, such as a
+/// pipe, a socket, a device or a folder, is an error. A link is followed if it and what it leads to belong to this
+/// account or to root.
 pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    open_sized(path, options).map(|(file, _)| file)
+    let link = path.symlink_metadata().ok();
+    let link = link.filter(|found| found.file_type().is_symlink());
+    let own = rustix::process::geteuid().as_raw();
+    let is_ours = |found: &Metadata| found.uid() == own || found.uid() == 0;
+    let foreign = || io::Error::other("it is a link of another account, or to its file");
+    if link.as_ref().is_some_and(|link| !is_ours(link)) {
+        return Err(foreign());
+    }
+    let (file, _) = open_sized(path, options)?;
+    if link.is_some() && !is_ours(&file.metadata()?) {
+        return Err(foreign());
+    }
+    Ok(file)
 }
 
-/// See [`open_regular`]; with the file's size.
+/// Opens a regular file as the options say, with its size.
 fn open_sized(path: &Path, options: &mut OpenOptions) -> io::Result<(File, u64)> {
     let irregular = || io::Error::other("it is not a regular file");
     // A pipe without a reader or writer would be waited for (open(2), O_NONBLOCK).
@@ -109,9 +122,9 @@ fn open_sized(path: &Path, options: &mut OpenOptions) -> io::Result<(File, u64)>
     }
 }
 
-/// Opens a regular file to be read; see [`open_regular`].
+/// Opens a regular file to be read, never waiting for it. Links are followed.
 pub fn open_to_read(path: &Path) -> io::Result<File> {
-    open_regular(path, OpenOptions::new().read(true))
+    open_sized(path, OpenOptions::new().read(true)).map(|(file, _)| file)
 }
 
 /// Reads a regular file of at most `limit` bytes.
@@ -386,6 +399,31 @@ mod tests {
             }
             let error = read_at_most(&path(name), 9).unwrap_err().to_string();
             assert!(error.contains(name) && error.contains("regular"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_link_of_another_account_is_not_followed() {
+        use std::os::unix::fs::{chown, lchown, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("own"), "").unwrap();
+        symlink("own", path("link")).unwrap();
+        let open = |name: &str| open_regular(&path(name), OpenOptions::new().append(true));
+        open("link").unwrap();
+        // Only root can give files away.
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        symlink("own", path("their link")).unwrap();
+        lchown(path("their link"), Some(65534), None).unwrap();
+        std::fs::write(path("theirs"), "").unwrap();
+        chown(path("theirs"), Some(65534), None).unwrap();
+        symlink("theirs", path("link to theirs")).unwrap();
+        open("theirs").unwrap();
+        for name in ["their link", "link to theirs"] {
+            let error = open(name).unwrap_err().to_string();
+            assert!(error.contains("another account"), "{name}: {error}");
         }
     }
 

@@ -266,3 +266,60 @@ fn apparmor_gets_a_profile_where_it_knows_user_namespaces() {
         ],
     );
 }
+
+#[test]
+fn root_works_in_the_home_of_another_account_as_that_account() {
+    if !can_be_a_machine() {
+        return;
+    }
+    let output = on_machine(
+        r#"
+        mkdir -m 700 /root/own
+        mkdir /root/kept
+        echo '{"log": {"level": "info"}}' >/root/kept/config.json
+        echo passwords >/root/kept/passwd
+        echo canary-of-root >/root/kept/key
+        chmod 600 /root/kept/*
+        before=$(ls -lR /root; cat /root/kept/*)
+        as_pi sh -c '
+            umask 077; cd /home/pi; mkdir crab linked; ln -s /root/kept theirs
+            printf %s "{\"channels\": {\"telegram\": {\"enabled\": true, \"token\": \"1:a\", \"allowFrom\": [\"7\"]}},
+                \"agents\": {\"defaults\": {\"provider\": \"mine\", \"model\": \"m\"}}, \"providers\": {\"mine\": {
+                \"apiBase\": \"http://127.0.0.1:9\", \"apiKey\": \"file:/root/kept/key\"}}}" >crab/config.json
+            ln -s /root/kept/passwd crab/outbox.jsonl
+            ln -s /root/kept/passwd crab/gateway.lock
+            ln -s /root/kept crab/sessions
+            ln -s /root/kept/config.json linked/config.json'
+        peacrab --home /home/pi/crab send --chat 7 hello || echo "send: $?"
+        peacrab --home /home/pi/crab agent -m hi || echo "agent: $?"
+        PEACRAB_HOME=/home/pi/linked peacrab config set log.level debug || echo "set: $?"
+        peacrab --home /home/pi/theirs config set log.level debug || echo "theirs: $?"
+        peacrab --home /home/pi/new config set log.level warn
+        peacrab service install --adopt /home/pi/crab || echo "adopt: $?"
+        echo '{}' >/home/pi/free.json; chown pi /home/pi/free.json
+        peacrab --home /root/own --config /home/pi/free.json status || echo "config: $?"
+        stat -c '%n belongs to %U' /home/pi/new/config.json
+        find /home/pi -user root ! -name .peacrab ! -name '*.old' -print
+        rmdir /root/own; mkdir -m 700 /root/own
+        after=$(ls -lR /root; cat /root/kept/*)
+        test "$before" = "$after" || printf 'before: %s\nafter: %s\n' "$before" "$after"
+        "#,
+    )
+    .ends_with(0);
+    assert_says(
+        &output,
+        &[
+            "send: 1\n",
+            "agent: 1\n",
+            "set: 78\n",
+            "theirs: 78\n",
+            "adopt: 1\n",
+            "config: 1\n",
+            "/home/pi/new/config.json belongs to pi\n",
+            "  sudo -u '#1000' peacrab --home /root/own --config /home/pi/free.json status\n",
+        ],
+    );
+    for wrong in ["belongs to root", "before: ", "canary-of-root"] {
+        assert!(!output.stdout.contains(wrong), "{wrong}: {output:#?}");
+    }
+}

@@ -1,13 +1,16 @@
-//! Finds the home folder of the installed service, and becomes its account as root.
+//! Finds the home folder of the installed service, and becomes the account that a home folder belongs to, as root.
 
+use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::service::ServiceHome;
 use super::{Context, Error, Exit, HomeUse, Result, service};
+use crate::config::Home;
 use crate::config::check::looks_secret;
 use crate::config::home::{command_for, quote_for_shell};
+use crate::sys::beneath::links_on_the_way;
 use crate::sys::process::{Alone, become_user};
 
 /// Where systemd puts the credentials of the system's service (systemd.exec(5), "Credentials").
@@ -54,11 +57,7 @@ impl Context {
         {
             return Err(self.needs_root(home.path()));
         }
-        let used = services.iter().find(|found| found.home == home.path());
-        match configured.or(used) {
-            Some(found) => self.become_owner(&found.home),
-            None => Ok(()),
-        }
+        self.become_owner()
     }
 
     /// The service whose configuration `--config` names.
@@ -86,16 +85,20 @@ impl Context {
         self.global.home.is_some() || is_set("PEACRAB_HOME") || is_set("STATE_DIRECTORY")
     }
 
-    /// As root, becomes the owner of the service's home: files that root made there would be closed to the
-    /// service, and root would follow links that the service's account can make.
-    fn become_owner(&mut self, home: &Path) -> Result<()> {
-        let owner = std::fs::metadata(home).map_err(Error::io("examine", home))?;
-        if !rustix::process::geteuid().is_root() || owner.uid() == 0 {
+    /// As root, becomes the account that the home belongs to: files that root made there would be closed to that
+    /// account, and root would follow links that it can make, read what it names and send that where it says.
+    fn become_owner(&mut self) -> Result<()> {
+        if !rustix::process::geteuid().is_root() {
             return Ok(());
         }
+        let variable = |name: &str| self.environment.get(name).cloned();
+        let named = Home::named(self.global.home.as_deref(), variable)?;
+        let Some(owner) = other_owner(&named) else {
+            return self.check_config_owner();
+        };
         Alone::prove()
             .and_then(|alone| become_user(alone, owner.uid(), owner.gid()))
-            .map_err(Error::io("become the owner of", home))?;
+            .map_err(Error::io("become the owner of", &named))?;
         if let Some(account) = crate::sys::host::account::own() {
             let home = account.home.display().to_string();
             self.environment.insert("HOME".to_owned(), home);
@@ -109,17 +112,27 @@ impl Context {
         Ok(())
     }
 
+    /// Refuses a named configuration file of another account beside root's own home: it says what root reads and
+    /// where that is sent.
+    fn check_config_owner(&self) -> Result<()> {
+        let Some(config) = &self.global.config else {
+            return Ok(());
+        };
+        match std::fs::metadata(config) {
+            Ok(found) if found.uid() != 0 => Err(Error::Failed(format!(
+                "The configuration file {} belongs to another account, and the home folder {} to root. \
+                 Make the file root's (chown root), or run this instead:\n  sudo -u '#{}' peacrab {}",
+                config.display(),
+                self.home()?.path().display(),
+                found.uid(),
+                typed_words()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// The home belongs to somebody else: the command to type instead.
     fn needs_root(&self, home: &Path) -> Error {
-        let words = std::env::args_os().skip(1).map(|word| {
-            let text = word.to_string_lossy();
-            if looks_secret(&text) && !text.contains('/') {
-                "…".to_owned()
-            } else {
-                quote_for_shell(Path::new(&word))
-            }
-        });
-        let words: Vec<String> = words.collect();
         let peacrab = if self.is_home_named() {
             "peacrab".to_owned()
         } else {
@@ -129,13 +142,13 @@ impl Context {
             "Cannot open the home folder {}: permission denied. Run this instead:\n  sudo {} {}",
             home.display(),
             peacrab.trim_start_matches("sudo "),
-            words.join(" ")
+            typed_words()
         ))
     }
 
     /// The command that reaches a home, without the subcommand.
     pub fn home_command(&self, home: &Path) -> String {
-        match crate::config::Home::find(Some(home), |_| None) {
+        match Home::find(Some(home), |_| None) {
             Ok(home) => command_for(&home, self.environment()),
             Err(_) => "peacrab".to_owned(),
         }
@@ -161,4 +174,27 @@ impl Context {
             has_failed.then(used)
         }
     }
+}
+
+/// The words behind the program's name as this process was started, for a shell, without keys.
+fn typed_words() -> String {
+    let words = std::env::args_os().skip(1).map(|word| {
+        let text = word.to_string_lossy();
+        if looks_secret(&text) && !text.contains('/') {
+            "…".to_owned()
+        } else {
+            quote_for_shell(Path::new(&word))
+        }
+    });
+    words.collect::<Vec<String>>().join(" ")
+}
+
+/// What belongs to another account than root: a link on the way to the home, or the home itself; the nearest folder above
+/// where there is none yet.
+fn other_owner(home: &Path) -> Option<Metadata> {
+    let (real, links) = links_on_the_way(home);
+    let links = links.iter().filter_map(|link| link.symlink_metadata().ok());
+    let folder = real.unwrap_or_else(|_| home.to_owned());
+    let folder = folder.ancestors().find_map(|path| path.metadata().ok());
+    links.chain(folder).find(|found| found.uid() != 0)
 }

@@ -42,8 +42,8 @@ pub struct Context {
 }
 
 impl Context {
-    /// Chooses the home folder. As root, the process becomes the account of the installed service where it
-    /// works on the service's home, so that no file in there becomes root's.
+    /// Chooses the home folder. As root, the process becomes the account that the home belongs to, so that no file
+    /// in there becomes root's and nothing in there is done with root's rights.
     pub(super) fn new(global: Global, environment: Environment, home_use: HomeUse) -> Result<Self> {
         let mut context = Self {
             global,
