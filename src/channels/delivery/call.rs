@@ -1,12 +1,11 @@
 //! Performs what the plan has decided, over one connection.
 
+mod files;
 mod offer;
 mod over;
 mod put;
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::path::Path;
 
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
@@ -16,10 +15,8 @@ use crate::base::message::{Address, DraftKey, OutgoingMessage};
 use crate::channels::kit::adapter::{Capabilities, Connection, Failure, Piece, Post, Sent, Upload};
 use crate::channels::kit::buttons;
 use crate::channels::kit::choices::Offer;
-use crate::channels::kit::texts::{file_not_sent, message_not_deleted};
+use crate::channels::kit::texts::message_not_deleted;
 use crate::store::outbox::Pending;
-use crate::sys::file::open_to_read;
-use crate::text::markup::inline_code;
 
 use super::DELIVERY_LINGER;
 use super::DeliveryParts;
@@ -290,105 +287,6 @@ impl<'a> Caller<'a> {
         (quotes && !reference.is_empty()).then_some(reference)
     }
 
-    /// Sends a file of the workspace; if that fails, the person is told why instead.
-    fn send_file(&self, connection: &mut dyn Connection, pending: &Pending, path: &str) -> Sent {
-        let name = OutgoingMessage::name_of(path);
-        let file = self.open(path, name);
-        self.upload(
-            connection,
-            &pending.message.to,
-            (file, name),
-            (Some(key(pending)), is_silent(pending)),
-        )
-    }
-
-    /// Sends a file; if that fails permanently, the person is told why instead.
-    fn upload(
-        &self,
-        connection: &mut dyn Connection,
-        to: &Address,
-        (file, name): (crate::base::error::Result<File>, &str),
-        (key, silent): (Option<u64>, bool),
-    ) -> Sent {
-        let sent = file.map_err(Failure::Local).and_then(|file| {
-            let upload = Upload {
-                file: &file,
-                name,
-                key,
-                silent,
-            };
-            connection.upload(to, &upload)
-        });
-        let failure = match sent {
-            Err(failure) if is_lasting(&failure) => failure,
-            sent => return sent,
-        };
-        tracing::warn!(chat = %to, "failed to send a file: {failure}");
-        self.heartbeat.beat(CALL_TIME);
-        let name = inline_code(name);
-        let text = file_not_sent(self.parts.languages.get(to), &name, &failure);
-        let Some(piece) = self.parts.adapter.render(&text).into_iter().next() else {
-            return Ok(());
-        };
-        let post = Post {
-            text: &piece.written,
-            is_marked: true,
-            key,
-            silent,
-            ..Post::default()
-        };
-        put(connection, to, &post, &piece.plain, None).map(drop)
-    }
-
-    /// Shows all of a command before it is asked about: as a file, or else in messages, which begin again when one of them
-    /// fails.
-    fn show_whole(&self, connection: &mut dyn Connection, to: &Address, command: &str) -> Sent {
-        let file = question::as_file(command).map_err(Failure::Local);
-        let sent = file.and_then(|file| {
-            let upload = Upload {
-                file: &file,
-                name: COMMAND_FILE,
-                key: None,
-                silent: false,
-            };
-            connection.upload(to, &upload)
-        });
-        match sent {
-            Err(failure) if is_lasting(&failure) => {
-                tracing::info!(chat = %to, "a long command goes as text: {failure}");
-            }
-            sent => return sent,
-        }
-        for piece in question::whole(command, &|text| self.parts.adapter.render(text)) {
-            self.heartbeat.beat(CALL_TIME);
-            let post = Post {
-                text: &piece.written,
-                is_marked: true,
-                silent: true,
-                ..Post::default()
-            };
-            put(connection, to, &post, &piece.plain, None)?;
-        }
-        Ok(())
-    }
-
-    fn open(&self, path: &str, name: &str) -> crate::base::error::Result<File> {
-        let file = match self.picture(path) {
-            Some(path) => open_to_read(path).map_err(Error::io("open", name))?,
-            None => (self.parts.workspace_with)(Path::new(path))?.open_read(Path::new(path))?,
-        };
-        let length = file.metadata().map_err(Error::io("read", name))?.len();
-        let limit = self.parts.adapter.capabilities().upload_bytes;
-        if length > limit {
-            Err(Error::TooLarge {
-                what: name.to_owned(),
-                limit: usize::try_from(limit).unwrap_or(usize::MAX),
-            })
-        } else {
-            Ok(file)
-        }
-    }
-
     fn show(
         &self,
         connection: &mut dyn Connection,
@@ -572,11 +470,6 @@ impl<'a> Caller<'a> {
             (edited, _) => edited,
         }
     }
-}
-
-/// Whether a file would be refused again.
-fn is_lasting(failure: &Failure) -> bool {
-    is_refusal(failure) || matches!(failure, Failure::Local(_) | Failure::NotModified)
 }
 
 /// Whether the next piece makes no sound: of a message with several only the first one does.
