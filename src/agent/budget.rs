@@ -92,6 +92,20 @@ impl Agent {
         }
     }
 
+    /// Tokens that thoughts may have beside the reply to a request of so many estimated tokens: half of what is left of
+    /// the model's window, where that is known; an estimate may be too low.
+    pub(super) fn thoughts_max(&self, model: &str, estimated: usize) -> u32 {
+        let is_known = self.settings.context_window_tokens.is_some()
+            || self.learned.told_window(model).is_some()
+            || self.learned.window(model).is_some();
+        if !is_known {
+            return u32::MAX;
+        }
+        let counted = (estimated as f32 * self.learned.factor(model)) as u32;
+        let used = counted.saturating_add(self.reply_tokens(model));
+        self.window_of(model).saturating_sub(used) / 2
+    }
+
     /// Tokens of the window of the model that is asked first in a chat, and those of them that its reply may have.
     pub(super) fn window_of_chat(&self, chat: &SessionKey) -> (usize, usize) {
         let models = self.model_names(chat).unwrap_or_default();

@@ -33,6 +33,8 @@ pub enum TurnEvent<'a> {
     ToolFailed(&'a str),
     /// The turn ends without a whole answer, and why: the account follows what was said.
     Bounded(&'a str),
+    /// What the person has to know of the conversation from now on; it is told once, and stays.
+    Lasting(&'a str),
     /// News for the person: a retry, a fallback, a repaired journal.
     Notice(&'a str),
 }

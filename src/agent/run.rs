@@ -254,7 +254,9 @@ impl<'a> Run<'a> {
                     decision
                 }
                 Decision::Use => self.use_tools(std::mem::take(&mut reply.tool_calls))?,
-                Decision::End(Ending::Empty) if self.leave_silent() => self.turn.ask_another(),
+                Decision::End(Ending::Empty | Ending::NoRoom) if self.leave_silent() => {
+                    self.turn.ask_another()
+                }
                 Decision::End(ending) => return Ok(ending),
             };
         }
@@ -286,6 +288,10 @@ impl<'a> Run<'a> {
                 tries = 0;
                 continue;
             }
+            if is_at_end && self.session.conversation().count_turns() <= 1 {
+                // A new conversation would be as long.
+                error.hint = Some(texts::FIRST_TOO_LONG.to_owned());
+            }
             if is_at_end {
                 error.reason = format!("it cannot be shortened further; {}", error.reason);
                 return Err(Error::Model(error));
@@ -299,6 +305,7 @@ impl<'a> Run<'a> {
     /// Asks with what fits into the budget; `tokens` becomes the size of the conversation in the request.
     fn ask_once(&mut self, tokens: &mut usize) -> Result<Reply> {
         let settings = &self.agent.settings;
+        let (told, language) = (models::Told::of(self), self.language);
         let cache_key = self.session.cache_key();
         let fitted = self.session.fit(self.budget.history, &self.facts);
         *tokens = fitted.tokens;
@@ -318,6 +325,7 @@ impl<'a> Run<'a> {
             entries: &entries,
             tools: &self.specs,
             max_tokens: self.agent.reply_tokens(&self.model_name),
+            thoughts_max: self.agent.thoughts_max(&self.model_name, estimated),
             temperature: settings.temperature,
             reasoning_effort: self.effort,
             stream: self.agent.stream,
@@ -336,6 +344,11 @@ impl<'a> Run<'a> {
                 host.on_event(TurnEvent::Retracted);
             }
             Progress::Notice(notice) => host.on_event(TurnEvent::Notice(notice)),
+            Progress::WithoutTools(model) => {
+                if told.is_new(model) {
+                    host.on_event(TurnEvent::Lasting(&texts::without_tools(language, &model)));
+                }
+            }
         };
         let asked = self.models.ask(&request, &mut on_progress);
         self.report.usage.add(self.agent.count(&mut self.models));
@@ -368,24 +381,6 @@ impl<'a> Run<'a> {
             self.host.on_event(TurnEvent::Said(&reply.text));
         }
         Ok(reply)
-    }
-
-    /// No model answered, and the offline helper answers instead. It can do a plain request from beginning to
-    /// end; it cannot continue the work of a model, and where it has nothing to offer the failure
-    /// itself is the better answer.
-    fn stand_in(&mut self, failure: Error, reply: &Reply) -> Result<()> {
-        let is_going_on = self.report.failure.is_some();
-        let a_model_spoke = self.report.spoke.is_some() && !is_going_on;
-        if a_model_spoke || (!is_going_on && reply.tool_calls.is_empty()) {
-            return Err(failure);
-        }
-        if !is_going_on {
-            self.host.on_event(TurnEvent::Notice(&failure.to_string()));
-            self.host
-                .on_event(TurnEvent::Notice(texts::offline_stands_in(self.language)));
-            self.report.failure = Some(failure);
-        }
-        Ok(())
     }
 
     /// Journals a reply. The closing one waits, to be written together with the turn's end.

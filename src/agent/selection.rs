@@ -71,6 +71,16 @@ impl Selection {
         self.choices.set_effort(session, effort)
     }
 
+    /// Notes that a session is told that a model cannot use tools. Returns whether it was not told before; it is told
+    /// again where that cannot be noted.
+    pub fn note_without_tools(&self, session: &str, model: &str) -> bool {
+        let noted = self.choices.note_without_tools(session, model);
+        noted.unwrap_or_else(|error| {
+            tracing::warn!("failed to note what a conversation was told: {error}");
+            true
+        })
+    }
+
     fn models(&self, name: Option<String>) -> Result<Arc<Models>> {
         let mut held = self.held.lock();
         let known = held.iter().position(|(held, _)| *held == name);

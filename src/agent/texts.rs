@@ -2,6 +2,10 @@
 
 use crate::base::language::{Language, texts};
 
+/// What to do about a first message that is too long for a model.
+pub(super) const FIRST_TOO_LONG: &str =
+    "Lower agents.defaults.maxTokens, or use a model with a larger context window";
+
 /// What the model is told about a person who is no owner.
 pub(super) const FACT_USER: &str =
     "\nThe person is a user, not an owner: what needs an approval is asked of an owner elsewhere.";
@@ -460,6 +464,11 @@ texts! {
         "The model returned an empty answer twice. Try again or rephrase.",
         "模型两次都没有给出回答。请重试或换个说法。",
     }
+    pub fn thought_too_long() {
+        "The model's thinking used up all tokens of its reply. Raise agents.defaults.maxTokens, or choose a lower \
+         level with /think.",
+        "模型的思考用完了回复的全部令牌。请调高 agents.defaults.maxTokens，或用 /think 选择更低的级别。",
+    }
     /// In place of an answer of which nothing is seen.
     pub fn nothing_shown() { "(empty answer)", "（空回答）" }
     pub fn filtered() {
@@ -476,6 +485,10 @@ texts! {
     pub fn shortened() {
         "the conversation is too long for the model; asking again with less of it",
         "对话超出模型的长度限制，正在缩短内容并重新请求",
+    }
+    pub fn without_tools(model) {
+        "{model} cannot use tools: it can talk, but not read files, run commands, set reminders or look things up",
+        "{model} 不能使用工具：可以对话，但不能读文件、运行命令、设置提醒或查资料",
     }
     pub fn offline_stands_in() {
         "until then, the offline helper does what it can",

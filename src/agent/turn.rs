@@ -43,6 +43,8 @@ pub enum Ending {
     Cut,
     /// The reply was empty, twice.
     Empty,
+    /// The reply had its most tokens before it said anything, twice.
+    NoRoom,
     /// The provider's filter refused.
     Filtered,
     /// The limit of steps was reached.
@@ -66,6 +68,7 @@ impl Ending {
             Ending::TokenLimit => texts::token_limit(language, &steps, &done),
             Ending::Circles(tool) => texts::circles(language, tool, &done),
             Ending::Empty => texts::empty_answer(language).to_owned(),
+            Ending::NoRoom => texts::thought_too_long(language).to_owned(),
             Ending::Filtered => texts::filtered(language).to_owned(),
             Ending::Cut => texts::cut_answer(language).to_owned(),
             Ending::Answered => String::new(),
@@ -154,6 +157,7 @@ impl Turn {
             (StopReason::Length, false, _) => self.ask_again(CUT_CALL, Ending::Cut),
             (_, false, _) => Decision::Use,
             (StopReason::Filtered, true, _) => Decision::End(Ending::Filtered),
+            (StopReason::Length, true, true) => self.ask_again(EMPTY, Ending::NoRoom),
             (_, true, true) => self.ask_again(EMPTY, Ending::Empty),
             (StopReason::Length, true, false) => self.ask_again(CUT_TEXT, Ending::Cut),
             (StopReason::Done, true, false) => Decision::End(Ending::Answered),
@@ -301,7 +305,7 @@ mod tests {
                 "thinking up to the limit",
                 says("", Length),
                 "ask",
-                "end Empty",
+                "end NoRoom",
             ),
             (
                 "a filter",

@@ -237,11 +237,15 @@ impl<'a> ChatHost<'a> {
     fn tell_unsandboxed(&mut self, hint: &str) {
         if !self.unsandboxed.iter().any(|told| told == hint) {
             self.unsandboxed.push(hint.to_owned());
-            let text = texts::unsandboxed(self.language, &inline_code(hint));
-            if self.gateway.delivery(&self.reply).is_some() {
-                let message = OutgoingMessage::text(&self.reply, text);
-                self.gateway.tell_with(self.stamped(message));
-            }
+            self.tell_beside(texts::unsandboxed(self.language, &inline_code(hint)));
+        }
+    }
+
+    /// Tells the chat something in a message of its own.
+    fn tell_beside(&self, text: String) {
+        if self.gateway.delivery(&self.reply).is_some() {
+            let message = OutgoingMessage::text(&self.reply, text);
+            self.gateway.tell_with(self.stamped(message));
         }
     }
 
@@ -311,8 +315,10 @@ impl TurnHost for ChatHost<'_> {
         if let TurnEvent::Notice(what) = event {
             tracing::warn!(session = %self.session, "{what}");
         }
-        if let TurnEvent::Unsandboxed(hint) = event {
-            self.tell_unsandboxed(hint);
+        match event {
+            TurnEvent::Unsandboxed(hint) => self.tell_unsandboxed(hint),
+            TurnEvent::Lasting(text) => self.tell_beside(text.to_owned()),
+            _ => {}
         }
         if let Some(task) = &self.task {
             return task.on_event(&event);

@@ -106,8 +106,8 @@ impl Progress {
                 self.is_fresh = true;
             }
             TurnEvent::Progress(_) => {}
-            // A message of its own, which stays.
-            TurnEvent::Unsandboxed(_) => {}
+            // Messages of their own, which stay.
+            TurnEvent::Unsandboxed(_) | TurnEvent::Lasting(_) => {}
             TurnEvent::ToolFailed(what) if self.settings.hints => {
                 self.line(format!("✗ {}", inline_code(what)));
             }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::route::Route;
 use crate::base::chat::{Fault, ModelError};
+use crate::base::error::RESETS;
 use crate::base::json;
 use crate::base::secret::Eraser;
 use crate::net::http::sse::TooLong;
@@ -56,6 +57,7 @@ impl Failure {
             Fault::Key if route.sign_in.is_some() => Fault::SignIn,
             fault => fault,
         };
+        let hint = hint(fault, &self.reason, route);
         ModelError {
             fault,
             provider: route.provider.clone(),
@@ -64,7 +66,28 @@ impl Failure {
             status: self.status,
             retry_after: self.retry_after,
             suggestion: None,
+            hint,
         }
+    }
+}
+
+/// What a person can do about a failure by what is set for the provider.
+fn hint(fault: Fault, reason: &str, route: &Route) -> Option<String> {
+    let provider = &route.provider;
+    let refused = || {
+        let words = reason.split(|char: char| !(char.is_alphanumeric() || char == '_'));
+        let names: Vec<&str> = words.collect();
+        let mut members = route.extra_body.keys();
+        members.find(|member| names.contains(&member.as_str()))
+    };
+    match fault {
+        Fault::Request => refused().map(|member| {
+            format!("Remove {member} from providers.{provider}.extraBody, or change it there")
+        }),
+        Fault::Unknown if route.is_set_to_responses() => Some(format!(
+            "If it has no Responses API, set providers.{provider}.api to chat; else check agents.defaults.model"
+        )),
+        _ => None,
     }
 }
 
@@ -88,6 +111,8 @@ struct Statement {
     /// A number that is an HTTP status (OpenRouter's `code`).
     code: Option<u16>,
     retry_after: Option<Duration>,
+    /// The time until a subscription's limit is reset.
+    resets: Option<Duration>,
     failed_call: Option<String>,
 }
 
@@ -99,11 +124,13 @@ pub fn classify(status: u16, body: &str, retry_after: Option<Duration>) -> Failu
         "" => format!("HTTP status {status}"),
         message => format!("{message} (HTTP status {status})"),
     };
+    let is_too_large = reason.to_lowercase().contains("request too large");
+    let never = Some(Duration::MAX).filter(|_| fault == Fault::Rate && is_too_large);
     Failure {
         fault,
         reason,
         status: Some(status),
-        retry_after: retry_after.or(statement.retry_after),
+        retry_after: never.or(retry_after).or(statement.retry_after),
         failed_call: statement.failed_call,
         is_stated: true,
     }
@@ -136,6 +163,20 @@ pub fn states(json: &str) -> bool {
 fn fault(status: u16, statement: &Statement) -> Fault {
     let text = format!("{} {}", statement.kinds, statement.message.to_lowercase());
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    // The account's limit for a minute, above which no request passes.
+    if says(&["tokens per min", "(tpm)"]) {
+        return Fault::Rate;
+    }
+    if says(&["usage_limit_reached"]) {
+        return Fault::Quota;
+    }
+    // What the key may do has nothing to do with whether it is valid, and the path not with the model.
+    if (400..500).contains(&status) && says(NO_ACCESS)
+        || status == 404 && says(&["only supported in v1/responses"])
+        || says(&["unrecognized request url"])
+    {
+        return Fault::Request;
+    }
     // What the words say is more exact than the status, unless the service is broken.
     let is_broken = status >= 500 || status == 408 || status == 409 || status == 425;
     if status == 413 || (!is_broken || status == 500) && says(OVERFLOW) {
@@ -167,6 +208,12 @@ fn passes(statement: &Statement, text: &str) -> bool {
     statement.retry_after.is_some() && !text.contains("perday") && !text.contains("per day")
 }
 
+const NO_ACCESS: &[&str] = &[
+    "does not have access to model",
+    "unsupported_country_region_territory",
+    "country, region, or territory not supported",
+    "user location is not supported",
+];
 const OVERFLOW: &[&str] = &[
     "context_length_exceeded",
     "context length",
@@ -267,6 +314,14 @@ fn parse_statement(body: &str) -> Statement {
             statement.failed_call = body.contains(FAILED_CALL).then(String::new);
         }
     }
+    if let Some(wait) = statement.resets {
+        let minutes = wait.as_secs().div_ceil(60);
+        let (hours, minutes) = (minutes / 60, minutes % 60);
+        add_message(
+            &format!("it {RESETS} {hours} h {minutes} min"),
+            &mut statement,
+        );
+    }
     let parameter = std::mem::take(&mut statement.parameter);
     if !statement.message.contains(&parameter) {
         add_message(&format!("parameter {parameter}"), &mut statement);
@@ -324,6 +379,12 @@ fn take_member(name: &str, value: &Value, statement: &mut Statement, depth: usiz
         ("code" | "status_code", Value::Number(number)) => {
             let code = number.as_u64().and_then(|code| u16::try_from(code).ok());
             statement.code = code.filter(|code| (400..600).contains(code));
+        }
+        // ChatGPT's subscription.
+        ("resets_in_seconds", Value::Number(number)) => {
+            let wait = number.as_u64().map(Duration::from_secs);
+            statement.retry_after = wait;
+            statement.resets = wait;
         }
         ("retryDelay", Value::String(text)) => {
             let seconds = text.trim_end_matches('s').parse().ok();

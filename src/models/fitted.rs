@@ -21,6 +21,7 @@ fn encode(entries: &[&Entry], stable: usize, (format, api): (Format, Api)) -> Va
         stable,
         tools: &TOOLS,
         max_tokens: 100,
+        thoughts_max: u32::MAX,
         temperature: None,
         reasoning_effort: None,
         stream: false,

@@ -344,13 +344,15 @@ fn can_chat(name: &str) -> bool {
         "deep-research",
         "computer-use",
         "search-preview",
+        "search-api",
         "robotics",
         "turbo-instruct",
         "babbage",
         "davinci",
     ];
     let name = name.to_lowercase();
-    name != "aqa" && !OTHERS.iter().any(|other| name.contains(other))
+    // A base model continues texts.
+    name != "aqa" && !name.ends_with("-base") && !OTHERS.iter().any(|other| name.contains(other))
 }
 
 /// Whether a server with these models knows one. A list does not have every name that works:

@@ -86,7 +86,7 @@ pub fn charge(route: &Route, model: &str, usage: Usage) -> Usage {
     };
     let assumed = match charged {
         Some(_) => 0,
-        None => cost(dearest(&route.provider), usage, (1.0, 1.0)),
+        None => dearest(&route.provider, usage),
     };
     Usage {
         requests: 1,
@@ -97,14 +97,17 @@ pub fn charge(route: &Route, model: &str, usage: Usage) -> Usage {
     }
 }
 
-/// The price of the dearest model of a provider in the table, else of all providers: what a model counts as whose price is
-/// not known.
-fn dearest(provider: &str) -> Price {
+/// What a request costs with the dearest model of a provider in the table, else of all providers: what it counts as
+/// whose price is not known.
+fn dearest(provider: &str, usage: Usage) -> u64 {
     let of_provider = PRICES.iter().find(|(name, _)| *name == provider);
-    let rows = of_provider.map_or(PRICES, std::slice::from_ref);
-    let rows = rows.iter().flat_map(|(_, rows)| *rows);
-    let row = rows.max_by(|one, other| one.4.total_cmp(&other.4));
-    row.map_or_else(Price::default, |row| price_of(*row, 0))
+    let providers = of_provider.map_or(PRICES, std::slice::from_ref);
+    let now = Clock::System.now_ms() / 1000;
+    let costs = providers.iter().flat_map(|(provider, rows)| {
+        rows.iter()
+            .map(|row| cost(price_of(*row, now), usage, tier(provider, row.0, usage)))
+    });
+    costs.max().unwrap_or(0)
 }
 
 /// What Anthropic's cache costs for an hour, as a factor of its price for five minutes: twice the input instead of 1.25
@@ -285,6 +288,28 @@ mod tests {
         };
         let known = PriceKnown::of_model(&route("openai", elsewhere), "gpt-5");
         assert_eq!(known, PriceKnown::No, "a proxy has prices of its own");
+    }
+
+    #[test]
+    fn an_unknown_price_counts_as_the_dearest_of_the_day_and_of_a_request_of_that_length() {
+        let assumed = |input| {
+            let charged = charge(&own("openai"), "gpt-9", usage(input, 0, 0, 1_000));
+            assert_eq!(charged.unpriced, 1);
+            charged.assumed
+        };
+        let dearest = charge(&own("openai"), "gpt-6-astra", usage(300_000, 0, 0, 1_000)).cost;
+        assert_eq!(assumed(300_000), dearest);
+        assert!(
+            assumed(300_000) > 3 * assumed(100_000),
+            "long requests cost more"
+        );
+        let gemini = charge(&own("gemini"), "gemini-9", usage(1_000, 0, 0, 1_000)).assumed;
+        for (name, ..) in PRICES.iter().find(|(name, _)| *name == "gemini").unwrap().1 {
+            assert!(
+                charge(&own("gemini"), name, usage(1_000, 0, 0, 1_000)).cost <= gemini,
+                "{name}"
+            );
+        }
     }
 
     #[test]

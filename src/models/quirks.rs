@@ -182,13 +182,20 @@ impl Quirks {
 
     /// Learns from a failure, before the same request is sent again. False when there is nothing to change.
     ///
-    /// A server that has no Responses API says 404, and so may one that has not the model: then chat
-    /// completions say so, too.
+    /// A server that has no Responses API says 404, and so may one that has not the model, or not yet: then chat
+    /// completions say so, too. Where the configuration wants that API it stays.
     pub fn learn_from(&mut self, failure: &Failure, route: &Route, max_tokens: u32) -> bool {
         let is_missing = failure.fault == Fault::Unknown;
-        if self.api == Api::Responses && is_missing && !route.is_official() {
-            self.api = Api::OnlyChat;
+        let is_set = route.is_set_to_responses();
+        if self.api == Api::Responses && is_missing && !route.is_official() && !is_set {
+            self.api = Api::Chat;
             return true;
+        }
+        if failure.fault == Fault::Overflow {
+            let most = share_of_window(&failure.reason.to_lowercase(), max_tokens);
+            let most = most.filter(|most| *most < self.max_tokens);
+            self.max_tokens = most.unwrap_or(self.max_tokens);
+            return most.is_some();
         }
         // Some say 404 of what a model cannot do.
         let reason = failure.reason.to_lowercase();
@@ -295,6 +302,38 @@ fn refused_effort(reason: &str, most: ReasoningEffort) -> Option<ReasoningEffort
         (is_listed && most > ReasoningEffort::High).then_some(ReasoningEffort::XHigh)
     };
     ReasoningEffort::ALL.into_iter().find(named).or_else(above)
+}
+
+/// What a reply may have of a window that a complaint names, in lower case: a fourth. `None` where the conversation itself is
+/// too long for that, so that a shorter reply does not help, or where the complaint does not tell.
+fn share_of_window(reason: &str, asked: u32) -> Option<u32> {
+    const SHARE: u32 = 4;
+    const WINDOWS: [&str; 4] = [">", "context length", "context window", "must be <="];
+    let reason = reason.split(" (http status").next().unwrap_or_default();
+    let numbers = |text: &str| -> Vec<u32> {
+        let words = text.split(|char: char| !(char.is_alphanumeric() || matches!(char, '-' | '_')));
+        words.filter_map(|word| word.parse().ok()).collect()
+    };
+    let after = |mark: &&str| {
+        reason
+            .split_once(*mark)
+            .and_then(|(_, rest)| numbers(rest).first().copied())
+    };
+    let window = WINDOWS.iter().find_map(after)?;
+    let all = numbers(reason);
+    let mut input: Vec<u32> = all
+        .iter()
+        .copied()
+        .filter(|number| *number < window && *number != asked)
+        .collect();
+    input.sort_unstable();
+    input.dedup();
+    let input = input
+        .iter()
+        .fold(0_u32, |sum, tokens| sum.saturating_add(*tokens));
+    let share = window / SHARE;
+    let has_room = input > 0 && input <= window - share;
+    (all.contains(&asked) && has_room && share < asked).then_some(share)
 }
 
 /// The bound that a complaint about `max_tokens` names, below the one that was asked for.

@@ -363,6 +363,12 @@ impl Route {
         }
     }
 
+    /// Whether the configuration has it asked with the Responses API.
+    pub fn is_set_to_responses(&self) -> bool {
+        self.format == Format::OpenAi
+            && (self.api == OpenAiApi::Responses || self.base.ends_with(RESPONSES))
+    }
+
     /// Whether the provider is a program that runs at home rather than a service.
     pub fn runs_at_home(&self) -> bool {
         known(&self.provider).is_some_and(Known::is_at_home)
@@ -370,7 +376,9 @@ impl Route {
 
     /// Whether its server is one of one's own, or at least near: it may tell what it gives a model.
     pub fn is_local(&self) -> bool {
-        let is_own = self.runs_at_home() && self.key.is_empty();
+        let name = self.provider.to_ascii_lowercase();
+        let is_own = self.runs_at_home() || LLAMA_CPP.contains(&&*name);
+        let is_own = is_own && !self.base.contains("//ollama.com");
         !self.is_offline() && !self.is_official() && (is_own || is_private(&self.base))
     }
 
@@ -471,11 +479,34 @@ pub fn is_private(base: &str) -> bool {
         None => server.split(':').next().unwrap_or_default(),
     };
     match host.parse() {
-        Ok(IpAddr::V4(address)) => address.is_loopback() || address.is_private(),
+        Ok(IpAddr::V4(address)) => {
+            // 100.64.0.0/10 is what providers and Tailscale give to machines behind them.
+            let [first, second, ..] = address.octets();
+            let is_shared = first == 100 && second & 0xc0 == 64;
+            address.is_loopback() || address.is_private() || address.is_link_local() || is_shared
+        }
         Ok(IpAddr::V6(address)) => address.is_loopback() || address.is_unique_local(),
-        Err(_) => host.eq_ignore_ascii_case("localhost") || host.ends_with(".local"),
+        Err(_) => is_home_name(host),
     }
 }
+
+/// Whether a name is one that only a network at home knows: without a dot, or below a domain that is kept for it.
+fn is_home_name(host: &str) -> bool {
+    const DOMAINS: &[&str] = &[
+        ".localhost",
+        ".local",
+        ".lan",
+        ".home",
+        ".home.arpa",
+        ".internal",
+    ];
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    let is_bare = !host.is_empty() && !host.contains('.');
+    is_bare || DOMAINS.iter().any(|domain| host.ends_with(domain))
+}
+
+/// What people call a provider that is llama.cpp's server.
+const LLAMA_CPP: [&str; 3] = ["llamacpp", "llama.cpp", "llama-cpp"];
 
 /// The version of Anthropic's API (<https://docs.claude.com/en/api/versioning>).
 const ANTHROPIC_VERSION: &str = "2023-06-01";

@@ -9,11 +9,12 @@ use super::call::{Call, NoAnswer, signed};
 use super::classify::Failure;
 use super::offers;
 use super::offline;
+use super::openai::responses;
 use super::prices::charge;
 use super::quirks::window::{self, Window};
 use super::retry::{self, Failed};
 use super::route::Route;
-use super::table::OFFLINE;
+use super::table::{Api, OFFLINE};
 use crate::base::cancel::Cancel;
 use crate::base::chat::{Fault, ModelError, Reply, Request, Usage};
 use crate::base::error::{Error, Result};
@@ -35,6 +36,8 @@ pub enum Progress<'a> {
     Again,
     /// Something the person should know: a new try, another model.
     Notice(&'a str),
+    /// A model of this name cannot use tools, and is asked without them.
+    WithoutTools(&'a str),
 }
 
 /// Is called with each [`Progress`].
@@ -216,6 +219,9 @@ impl<'a> Turn<'a> {
         let rests = candidate.state().breaker.rests(now);
         let mut before = if rests { RETRIES } else { 0 };
         let mut learned = 0;
+        if !candidate.model().1.tools && !request.tools.is_empty() {
+            listener(Progress::WithoutTools(&candidate.name()));
+        }
         let mut has_failed_call = false;
         loop {
             let mut came = false;
@@ -242,13 +248,17 @@ impl<'a> Turn<'a> {
             }
             let learn = || {
                 let quirks = &mut candidate.state().quirks;
-                quirks.learn_from(&failure, &candidate.route, request.max_tokens)
+                let asked = match quirks.api {
+                    Api::Responses => responses::encode::bound(request, *quirks),
+                    Api::Chat | Api::OnlyChat => request.max_tokens.min(quirks.max_tokens),
+                };
+                quirks.learn_from(&failure, &candidate.route, asked)
             };
             let (_, before_learning) = candidate.model();
             if learned < LEARNINGS && learn() {
                 learned += 1;
                 if before_learning.tools && !candidate.model().1.tools {
-                    listener(Progress::Notice(&tools_notice(candidate)));
+                    listener(Progress::WithoutTools(&candidate.name()));
                 }
                 continue;
             }
@@ -382,13 +392,6 @@ fn answered(candidate: &Candidate, mut reply: Reply, spent: Usage) -> Answer {
 /// From 0 to 1.
 fn jitter() -> f64 {
     f64::from(random() as u32) / f64::from(u32::MAX)
-}
-
-fn tools_notice(candidate: &Candidate) -> String {
-    format!(
-        "{} cannot use tools: it can talk, but not read files, run commands, set reminders or look things up",
-        candidate.name()
-    )
 }
 
 fn retry_notice(error: &ModelError, wait: Duration) -> String {

@@ -285,3 +285,23 @@ fn the_end_says_what_was_made_and_what_to_do_next() {
     let files = fs::read_dir(home.path().join("new/workspace")).unwrap();
     assert_eq!(files.count(), 7);
 }
+
+#[test]
+fn a_daily_cost_limit_and_a_model_without_a_price_are_pointed_out() {
+    let model = Model::playing([]);
+    model.set_offers(&["house-model", "gpt-6-sol"], KEY);
+    let home = Home::new();
+    let config = json!({
+        "limits": {"usdPerDay": 1},
+        "providers": {"house": {"apiBase": "https://models.example.org/v1", "apiKey": KEY, "prices": {"priced": {"input": 1, "output": 1}}}},
+    });
+    home.write_config(&config.to_string());
+    for (name, is_unpriced) in [("house-model", true), ("priced", false)] {
+        let flags = ["--non-interactive", "--provider", "house", "--model", name];
+        let output = onboard(&home, &flags).ends_with(0);
+        let says = output
+            .stderr
+            .contains("limits.usdPerDay: the price of house/house-model is not known");
+        assert_eq!(says, is_unpriced, "{output:?}");
+    }
+}

@@ -424,6 +424,9 @@ impl Work<'_> {
                 .agent
                 .reply_tokens(&self.models.model_name())
                 .min(answer_tokens as u32),
+            thoughts_max: self
+                .agent
+                .thoughts_max(&self.models.model_name(), tokens::estimate(&entry.content)),
             temperature: settings.temperature,
             // It is not worth long thoughts.
             reasoning_effort: settings.reasoning_effort.map(|_| ReasoningEffort::Low),

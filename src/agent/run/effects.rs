@@ -120,6 +120,7 @@ impl Run<'_> {
             stable: 0,
             tools: &[],
             max_tokens: wanted.min(self.agent.reply_tokens(&self.model_name)),
+            thoughts_max: 0,
             temperature: settings.temperature,
             reasoning_effort: None,
             stream: false,

@@ -3,7 +3,35 @@
 use super::Run;
 use crate::agent::budget::Budget;
 use crate::agent::host::TurnEvent;
+use crate::agent::{Agent, texts};
+use crate::base::chat::Reply;
+use crate::base::error::{Error, Result};
 use crate::tools::has_tool;
+
+/// Of which models a conversation was told that they cannot use tools.
+pub(super) struct Told<'a> {
+    agent: &'a Agent,
+    /// The conversation; `None` for a subagent's, which no person reads.
+    session: Option<String>,
+}
+
+impl<'a> Told<'a> {
+    pub(super) fn of(run: &Run<'a>) -> Self {
+        let is_subagent = !run.without.is_empty();
+        let session = (!is_subagent).then(|| run.session.chat().as_str().to_owned());
+        Self {
+            agent: run.agent,
+            session,
+        }
+    }
+
+    /// Whether it was not told of this model yet, which is noted.
+    pub(super) fn is_new(&self, model: &str) -> bool {
+        let selection = &self.agent.selection;
+        let session = self.session.as_deref();
+        session.is_some_and(|session| selection.note_without_tools(session, model))
+    }
+}
 
 impl Run<'_> {
     /// Goes on with another model than the one that had nothing to say; false when there is none.
@@ -55,5 +83,23 @@ impl Run<'_> {
         let facts = &self.facts.content;
         self.agent
             .budget(&self.model_name, &self.system, facts, &self.specs)
+    }
+
+    /// No model answered, and the offline helper answers instead. It can do a plain request from beginning to
+    /// end; it cannot continue the work of a model, and where it has nothing to offer the failure
+    /// itself is the better answer.
+    pub(super) fn stand_in(&mut self, failure: Error, reply: &Reply) -> Result<()> {
+        let is_going_on = self.report.failure.is_some();
+        let a_model_spoke = self.report.spoke.is_some() && !is_going_on;
+        if a_model_spoke || (!is_going_on && reply.tool_calls.is_empty()) {
+            return Err(failure);
+        }
+        if !is_going_on {
+            self.host.on_event(TurnEvent::Notice(&failure.to_string()));
+            self.host
+                .on_event(TurnEvent::Notice(texts::offline_stands_in(self.language)));
+            self.report.failure = Some(failure);
+        }
+        Ok(())
     }
 }

@@ -383,6 +383,8 @@ pub struct Request<'a> {
     pub tools: &'a [ToolSpec],
     /// Maximum tokens of the answer.
     pub max_tokens: u32,
+    /// Maximum tokens of thoughts beside it, where an API counts both.
+    pub thoughts_max: u32,
     /// Sampling temperature, 0 to 2; `None`: not sent.
     pub temperature: Option<f64>,
     /// How hard to think; `None`: not sent.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 mod model;
 
-pub use model::{Fault, ModelError};
+pub use model::{Fault, ModelError, RESETS};
 
 /// The exit status of a command; `--help` lists them too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -52,6 +52,8 @@ pub struct ModelError {
     pub retry_after: Option<Duration>,
     /// With [`Fault::Unknown`]: a sentence that names models which the server has.
     pub suggestion: Option<String>,
+    /// What the person can do about it, where more is known than the reason says.
+    pub hint: Option<String>,
 }
 
 impl ModelError {
@@ -86,6 +88,9 @@ impl ModelError {
     /// What the person can do about it.
     fn advice(&self) -> String {
         let provider = &self.provider;
+        if let Some(hint) = &self.hint {
+            return hint.clone();
+        }
         match self.fault {
             Fault::Key => {
                 let variable = provider.to_uppercase().replace('-', "_") + "_API_KEY";
@@ -100,7 +105,14 @@ impl ModelError {
                 format!("Sign in on the board: peacrab login {provider}")
             }
             Fault::SignIn => format!("Sign in again on the board: peacrab login {provider}"),
+            Fault::Quota if self.reason.contains(RESETS) => {
+                "Wait until then, or choose another model (agents.defaults.model)".to_owned()
+            }
             Fault::Quota => "Top it up, or choose another model (agents.defaults.model)".to_owned(),
+            Fault::Rate if self.reason.to_lowercase().contains("request too large") => format!(
+                "Your account's rate limit allows no request of this size: raise it at {provider}, lower \
+                 agents.defaults.contextWindowTokens, or use another model (agents.defaults.model)"
+            ),
             Fault::Rate => {
                 "Wait a moment, or add other models to agents.defaults.fallbackModels".to_owned()
             }
@@ -113,6 +125,10 @@ impl ModelError {
             ),
             Fault::Request => refusal_advice(provider, &self.reason),
             Fault::Filter => "Rephrase it, or use another model".to_owned(),
+            Fault::Overflow if names(&self.reason, REPLY_BOUND) => {
+                "Lower agents.defaults.maxTokens, start a new one (/new), or use a model with a larger context window"
+                    .to_owned()
+            }
             Fault::Overflow => {
                 "Start a new one (/new), or use a model with a larger context window".to_owned()
             }
@@ -130,14 +146,42 @@ impl ModelError {
     }
 }
 
+/// How a reason says when something is possible again.
+pub const RESETS: &str = "resets in";
+
+/// The names that APIs have for the bound of a reply.
+const REPLY_BOUND: &[&str] = &[
+    "max_tokens",
+    "max_completion",
+    "max_output",
+    "max_new_tokens",
+    "output tokens",
+];
+
+fn names(reason: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| reason.contains(word))
+}
+
 /// What to do about a request that a provider refused, by the words of the refusal.
 fn refusal_advice(provider: &str, reason: &str) -> String {
     let reason = reason.to_lowercase();
-    let names = |words: &[&str]| words.iter().any(|word| reason.contains(word));
+    let names = |words: &[&str]| names(&reason, words);
+    let is_unknown = names(UNKNOWN_PARAMETER) || names(&["unsupported parameter", "unrecognized"]);
     match () {
+        () if names(&["unrecognized request url", "with the responses api"])
+            || is_unknown && names(&["max_output_tokens", "tools[0]", "'input'", "'instructions'"]) =>
+        {
+            format!("It has not all of OpenAI's Responses API: set providers.{provider}.api to chat")
+        }
         () if names(&["v1/responses"]) => {
             format!("It needs OpenAI's other API: set providers.{provider}.api to responses")
         }
+        () if names(&["does not have access to model", "no access to model"]) => {
+            "Allow the model in the settings of your project there, or use another one (agents.defaults.model)".to_owned()
+        }
+        () if names(COUNTRY) => format!(
+            "It does not serve your country: use another provider, or a proxy (providers.{provider}.proxy)"
+        ),
         () if names(&["temperature"]) => "Check agents.defaults.temperature".to_owned(),
         () if names(&["effort"]) => {
             "Use another level of agents.defaults.reasoningEffort or /think".to_owned()
@@ -145,24 +189,50 @@ fn refusal_advice(provider: &str, reason: &str) -> String {
         () if names(&["image"]) => format!(
             "Use a model that understands images, or set providers.{provider}.images to false"
         ),
+        () if names(&["schema for function", "schema for tool"]) => schema_advice(&reason),
+        () if names(&["tools"]) && names(&["array too long", "maximum length", "too many", "at most", "maximum of"]) => {
+            "Use fewer tools: list those you need in tools.mcpServers.NAME.enabledTools, or turn a server off \
+             (tools.mcpServers.NAME.enabled)"
+                .to_owned()
+        }
+        () if names(&["invalid value: 'tool'"]) => format!(
+            "Its server does not know results of tools: set providers.{provider}.api to another API, or use another model"
+        ),
         () if names(&["tool", "function"]) => {
             "Use a model that can call tools (agents.defaults.model)".to_owned()
         }
-        () if names(&[
-            "max_tokens",
-            "max_completion",
-            "max_output",
-            "output tokens",
-        ]) =>
-        {
-            "Check agents.defaults.maxTokens".to_owned()
-        }
+        () if names(REPLY_BOUND) => "Lower agents.defaults.maxTokens".to_owned(),
         () if names(UNKNOWN_PARAMETER) => {
             format!("Check providers.{provider}.extraBody if you set it, or use another model")
         }
         () => "Use another model (agents.defaults.model)".to_owned(),
     }
 }
+
+/// What to do about a tool whose parameters a server refuses; the reason, in lower case, has its name in quotes.
+fn schema_advice(reason: &str) -> String {
+    let after = ["function '", "tool '"]
+        .iter()
+        .find_map(|words| reason.split_once(words));
+    let tool = after
+        .and_then(|(_, rest)| rest.split('\'').next())
+        .unwrap_or_default();
+    let (name, rest) = match tool.strip_prefix("mcp_") {
+        Some(rest) => (format!("{tool} of an MCP server"), rest),
+        None => (tool.to_owned(), tool),
+    };
+    format!(
+        "The server does not take the parameters of {name}: leave {rest} out of tools.mcpServers.NAME.enabledTools, or \
+         turn that MCP server off (tools.mcpServers.NAME.enabled)"
+    )
+}
+
+/// How servers say that they do not serve a country.
+const COUNTRY: &[&str] = &[
+    "country, region",
+    "unsupported_country",
+    "location is not supported",
+];
 
 /// How servers say that they do not know a member of a request.
 const UNKNOWN_PARAMETER: &[&str] = &[
@@ -216,6 +286,7 @@ mod tests {
             status: None,
             retry_after: None,
             suggestion: None,
+            hint: None,
         }
     }
 
@@ -275,7 +346,41 @@ mod tests {
             ),
             (
                 "max_tokens must be positive",
-                "Check agents.defaults.maxTokens",
+                "Lower agents.defaults.maxTokens",
+            ),
+            (
+                "Invalid schema for function 'mcp_home_look': In context=(), 'additionalProperties' is required",
+                "The server does not take the parameters of mcp_home_look of an MCP server: leave home_look out of \
+                 tools.mcpServers.NAME.enabledTools, or turn that MCP server off (tools.mcpServers.NAME.enabled)",
+            ),
+            (
+                "Invalid 'tools': array too long. Expected an array with maximum length 128, but got one of 140",
+                "Use fewer tools: list those you need in tools.mcpServers.NAME.enabledTools, or turn a server off \
+                 (tools.mcpServers.NAME.enabled)",
+            ),
+            (
+                "Invalid value: 'tool'. Supported values are: 'assistant' and 'user'",
+                "Its server does not know results of tools: set providers.my-proxy.api to another API, or use another model",
+            ),
+            (
+                "Unknown parameter: 'tools[0].strict'",
+                "It has not all of OpenAI's Responses API: set providers.my-proxy.api to chat",
+            ),
+            (
+                "Unsupported parameter: max_output_tokens",
+                "It has not all of OpenAI's Responses API: set providers.my-proxy.api to chat",
+            ),
+            (
+                "Unrecognized request URL (POST: /v1/responses)",
+                "It has not all of OpenAI's Responses API: set providers.my-proxy.api to chat",
+            ),
+            (
+                "Project `p` does not have access to model `m`",
+                "Allow the model in the settings of your project there, or use another one (agents.defaults.model)",
+            ),
+            (
+                "Country, region, or territory not supported",
+                "It does not serve your country: use another provider, or a proxy (providers.my-proxy.proxy)",
             ),
             (
                 "reasoning.effort is wrong",

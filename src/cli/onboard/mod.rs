@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::Context;
 use super::compose::{models_of, who_answers};
+use super::config::texts::no_price;
 use super::terminal::print;
 use crate::base::error::{Exit, Result};
 use crate::channels::telegram;
@@ -122,7 +123,13 @@ fn apply(
             .enabled
             .then(|| ("Telegram", answers.bot.as_deref().unwrap_or_default())),
     };
-    let model = who_answers(&models_of(context, &loaded)?);
+    let models = models_of(context, &loaded)?;
+    if loaded.config.limits.usd_per_day > 0.0 {
+        for model in models.unpriced() {
+            print::complain(&texts::script_warning(&no_price(&model)));
+        }
+    }
+    let model = who_answers(&models);
     let peacrab = command_for(home, context.environment());
     print::out(&texts::next_steps(&peacrab, model.as_deref(), bots))
 }

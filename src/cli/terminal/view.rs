@@ -91,7 +91,9 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
                 self.aside("▸", &format!("{hint} · outside the sandbox"));
             }
             TurnEvent::ToolFailed(what) => self.aside("✗", what),
-            TurnEvent::Bounded(what) | TurnEvent::Notice(what) => self.aside("·", what),
+            TurnEvent::Bounded(what) | TurnEvent::Notice(what) | TurnEvent::Lasting(what) => {
+                self.aside("·", what);
+            }
         }
     }
 

@@ -14,6 +14,9 @@ use crate::models::wire::entries::{
 };
 use crate::models::wire::thinking_tokens;
 
+/// Tokens below which the API refuses a budget for thoughts.
+const THINKING_MIN: u32 = 1024;
+
 /// Writes the body of a request.
 pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<Vec<u8>> {
     let quirks = target.quirks;
@@ -22,8 +25,10 @@ pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<
         effort => effort.map(|effort| effort.min(quirks.effort_max)),
     };
     let is_off = wanted == Some(ReasoningEffort::Off);
-    let effort = wanted.filter(|_| !is_off && may_think(request, quirks));
-    let budget = effort.filter(|_| !quirks.adaptive).map(thinking_tokens);
+    let has_room = quirks.adaptive || request.thoughts_max >= THINKING_MIN;
+    let effort = wanted.filter(|_| !is_off && has_room && may_think(request, quirks));
+    let budget = effort.filter(|_| !quirks.adaptive);
+    let budget = budget.map(|effort| thinking_tokens(effort).min(request.thoughts_max));
     let mut body = Body::new(target.extra_body, request.about_bytes());
     body.put("model", &target.model)?;
     // The budget is part of the bound, and the answer should not be shorter for it.

@@ -112,6 +112,7 @@ mod tests {
             stable: 0,
             tools: &[],
             max_tokens: 1000,
+            thoughts_max: u32::MAX,
             temperature: None,
             reasoning_effort: None,
             stream: false,

@@ -18,8 +18,38 @@ const BODIES: &[(u16, &str, Fault, &str)] = &[
     (
         403,
         r#"{"error":{"code":"unsupported_country_region_territory","message":"Country, region, or territory not supported","param":null,"type":"request_forbidden"}}"#,
-        Key,
+        Request,
         "not supported",
+    ),
+    (
+        403,
+        r#"{"error":{"message":"Project `proj_x` does not have access to model `gpt-6.1-sol`","type":"invalid_request_error","param":null,"code":"model_not_found"}}"#,
+        Request,
+        "access to model",
+    ),
+    (
+        404,
+        r#"{"error":{"message":"This model is only supported in v1/responses and not in v1/chat/completions.","type":"invalid_request_error","param":"model","code":null}}"#,
+        Request,
+        "v1/responses",
+    ),
+    (
+        429,
+        r#"{"error":{"message":"Request too large for gpt-6.1-sol in organization org-1 on tokens per min (TPM): Limit 3000, Requested 9000.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}"#,
+        Rate,
+        "Limit 3000",
+    ),
+    (
+        413,
+        r#"{"error":{"message":"Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 9000","type":"tokens","code":"rate_limit_exceeded"}}"#,
+        Rate,
+        "Limit 6000",
+    ),
+    (
+        429,
+        r#"{"error":{"type":"usage_limit_reached","message":"The usage limit has been reached","plan_type":"plus","resets_in_seconds":12301}}"#,
+        Quota,
+        "The usage limit has been reached; it resets in 3 h 26 min",
     ),
     (
         400,
@@ -358,5 +388,47 @@ fn words_that_were_taken_for_a_call_are_kept() {
         if body.ends_with('}') {
             assert_eq!(classify_stated(&body).failed_call.as_deref(), expected);
         }
+    }
+}
+
+#[test]
+fn a_request_above_the_limit_of_a_minute_is_not_repeated() {
+    let body = r#"{"error":{"message":"Request too large for m on tokens per min (TPM): Limit 3000, Requested 9000.","code":"rate_limit_exceeded"}}"#;
+    let failure = classify(429, body, Some(Duration::from_secs(1)));
+    assert_eq!(failure.retry_after, Some(Duration::MAX));
+    let body = body.replace("Request too large", "Rate limit reached");
+    let failure = classify(429, &body, Some(Duration::from_secs(1)));
+    assert_eq!(failure.retry_after, Some(Duration::from_secs(1)));
+}
+
+#[test]
+fn what_is_set_for_the_provider_is_named() {
+    let route = |settings: &str| {
+        let settings: crate::config::schema::Provider = serde_json::from_str(settings).unwrap();
+        Route::unsaved("house", settings, &|_| None)
+    };
+    let told = |settings: &str, status, message: &str| {
+        let body = serde_json::json!({"error": {"message": message}}).to_string();
+        let failure = classify(status, &body, None);
+        failure.into_error(&route(settings), "m").to_string()
+    };
+    let extra = r#"{"apiBase":"http://h/v1","extraBody":{"top_k":1,"temperature":3}}"#;
+    let plain = r#"{"apiBase":"http://h/v1"}"#;
+    for (refused, member) in [
+        ("Unknown parameter: 'top_k'", "top_k"),
+        ("temperature: must be at most 2", "temperature"),
+    ] {
+        let advice = format!("Remove {member} from providers.house.extraBody, or change it there");
+        assert!(told(extra, 400, refused).ends_with(&advice), "{refused}");
+        assert!(!told(plain, 400, refused).contains("Remove"), "{refused}");
+    }
+    let responses = r#"{"apiBase":"http://h/v1","api":"responses"}"#;
+    for (settings, expected) in [(responses, true), (plain, false)] {
+        let told = told(settings, 404, "Not Found");
+        assert_eq!(
+            told.contains("set providers.house.api to chat"),
+            expected,
+            "{told}"
+        );
     }
 }

@@ -51,7 +51,8 @@ fn every_form_of_a_list_is_read() {
 fn only_names_that_can_be_shown_and_can_chat_are_listed() {
     let list = r#"[{"id":"nomic-embed-text"},{"id":"whisper-1"},{"id":"a\u001b[2J"},
         {"id":"gpt\u202e5"},{"id":"gpt\u20665"},{"id":"gpt\u200b"},{"id":"\u3164"},{"id":"gpt\udb40\udc41"},
-        {"id":"two words"},{"id":""},{"id":"tts-1-hd"},{"id":"qwen3:8b"}]"#;
+        {"id":"two words"},{"id":""},{"id":"tts-1-hd"},{"id":"gpt-4-base"},{"id":"gpt-5-search-api"},
+        {"id":"qwen3:8b"}]"#;
     assert_eq!(names("other", list), ["qwen3:8b"]);
     let many: Vec<_> = (0..2 * OFFERS_MAX)
         .map(|n| format!(r#"{{"id":"m{n}"}}"#))

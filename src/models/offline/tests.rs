@@ -40,6 +40,7 @@ fn answer_to(entries: &[Entry], names: &[&'static str]) -> Reply {
         stable: 0,
         tools: &tools(names),
         max_tokens: 1,
+        thoughts_max: u32::MAX,
         temperature: None,
         reasoning_effort: None,
         stream: false,

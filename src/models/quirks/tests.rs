@@ -374,3 +374,64 @@ fn a_smaller_bound_is_learned_from_the_number_that_is_named() {
     }
     assert!(!of("house", "m").learn("max_tokens must be positive (HTTP status 400)", 300));
 }
+
+#[test]
+fn a_reply_that_is_too_long_for_a_window_gets_a_part_of_it() {
+    let route = Route::unsaved("house", Default::default(), &|_| None);
+    let vllm = "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 4096 \
+                tokens and your request has 2000 input tokens (8192 > 4096 - 2000). (HTTP status 400)";
+    let openai = "This model's maximum context length is 4096 tokens. However, you requested 8250 tokens (58 in the \
+                  messages, 8192 in the completion).";
+    let anthropic = "input length and `max_tokens` exceed context limit: 18240 + 8192 > 24000";
+    let learn = |said: &str, quirks: &mut Quirks, asked| {
+        quirks.learn_from(&Failure::new(Fault::Overflow, said), &route, asked)
+    };
+    for (said, most) in [
+        (vllm, Some(1024)),
+        (openai, Some(1024)),
+        // The conversation itself is too long.
+        (anthropic, None),
+        ("Your input exceeds the context window of this model.", None),
+        (
+            "maximum context length is 4096 tokens, you requested 9000",
+            None,
+        ),
+    ] {
+        let mut quirks = of("house", "m");
+        assert_eq!(learn(said, &mut quirks, 8192), most.is_some(), "{said}");
+        assert_eq!(quirks.max_tokens, most.unwrap_or(u32::MAX), "{said}");
+    }
+    let same = vllm.replace("4096", "8192");
+    let mut quirks = of("house", "m");
+    assert!(learn(&same, &mut quirks, 8192));
+    assert_eq!(quirks.max_tokens, 2048);
+    assert!(!learn(&same, &mut quirks, 2048));
+}
+
+#[test]
+fn an_api_that_is_set_is_not_turned_off_and_one_that_was_learned_comes_back() {
+    use crate::config::schema::Provider;
+    let missing = Failure::new(Fault::Unknown, "model is loading (HTTP status 404)");
+    let needed = Failure::new(
+        Fault::Request,
+        "only supported in v1/responses (HTTP status 404)",
+    );
+    for (settings, kept) in [
+        (r#"{"apiBase":"http://h/v1","api":"responses"}"#, true),
+        (r#"{"apiBase":"http://h/v1/responses"}"#, true),
+        (r#"{"apiBase":"http://h/v1"}"#, false),
+    ] {
+        let settings: Provider = serde_json::from_str(settings).unwrap();
+        let route = Route::unsaved("house", settings, &|_| None);
+        let mut quirks = Quirks {
+            api: Api::Responses,
+            ..of("house", "m")
+        };
+        assert_eq!(quirks.learn_from(&missing, &route, 8192), !kept);
+        assert_eq!(quirks.api == Api::Responses, kept);
+        if !kept {
+            assert!(quirks.learn_from(&needed, &route, 8192));
+            assert_eq!(quirks.api, Api::Responses);
+        }
+    }
+}

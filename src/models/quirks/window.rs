@@ -221,7 +221,7 @@ impl Asking<'_> {
                 let most = entry.number("max_context_length");
                 match entry.number("loaded_context_length") {
                     Some(tokens) => Some(window(tokens, true, Server::LmStudio)),
-                    None => Some(window(unloaded(most), false, Server::LmStudio)),
+                    None => most.map(|most| window(unloaded(Some(most)), false, Server::LmStudio)),
                 }
             })
         })

@@ -328,6 +328,15 @@ fn only_servers_near_by_are_asked_for_the_windows_of_their_models() {
         ("house", "http://127.0.0.1:8080/v1", "k"),
         ("house", "http://[fd00::1]:8080", ""),
         ("openai", "http://nas.local/v1", "k"),
+        ("vllm", "https://gpu.example.org/v1", "k"),
+        ("llamacpp", "https://gpu.example.org/v1", "k"),
+        ("house", "http://gpu:8000/v1", "k"),
+        ("house", "http://gpu.lan/v1", ""),
+        ("house", "http://gpu.home.arpa:1/v1", ""),
+        ("house", "http://vllm.svc.internal/v1", ""),
+        ("house", "http://NAS.home./v1", ""),
+        ("house", "http://100.64.0.1:8000/v1", ""),
+        ("house", "http://100.127.255.254/v1", ""),
     ] {
         assert!(is_local(name, base, key), "{name} {base}");
     }
@@ -336,6 +345,9 @@ fn only_servers_near_by_are_asked_for_the_windows_of_their_models() {
         ("anthropic", "", "k"),
         ("ollama", "https://ollama.com/v1", "k"),
         ("house", "https://models.example.org/v1", ""),
+        ("house", "https://lan.example.org/v1", ""),
+        ("house", "http://100.128.0.1/v1", ""),
+        ("house", "http://100.63.0.1/v1", ""),
         ("offline", "", ""),
     ] {
         assert!(!is_local(name, base, key), "{name} {base}");

@@ -139,6 +139,7 @@ fn question(entries: &[Entry]) -> Request<'_> {
         stable: 0,
         tools: &[],
         max_tokens: 10,
+        thoughts_max: u32::MAX,
         temperature: Some(0.5),
         reasoning_effort: None,
         stream: true,
@@ -173,7 +174,7 @@ fn ask(models: &Models) -> (Result<Answer>, Vec<String>) {
             heard.push(match progress {
                 Progress::Delta(text) => text.to_owned(),
                 Progress::Again => "[again]".to_owned(),
-                Progress::Notice(text) => format!("[{text}]"),
+                Progress::Notice(text) | Progress::WithoutTools(text) => format!("[{text}]"),
             });
         });
     (answer, heard)
@@ -639,7 +640,7 @@ fn half_an_answer_that_can_be_taken_back_is_asked_for_again() {
         heard.push(match progress {
             Progress::Delta(text) => text.to_owned(),
             Progress::Again => "again".to_owned(),
-            Progress::Notice(_) => "notice".to_owned(),
+            Progress::Notice(_) | Progress::WithoutTools(_) => "notice".to_owned(),
         });
     });
     let answer = answer.unwrap();

@@ -68,6 +68,7 @@ pub fn request(entries: &[Entry]) -> Request<'_> {
         stable: 2,
         tools: &TOOLS,
         max_tokens: 100,
+        thoughts_max: u32::MAX,
         temperature: Some(0.5),
         reasoning_effort: None,
         stream: true,

@@ -29,6 +29,8 @@ const RESTARTS: usize = 10;
 const RESTARTS_FILE_BYTES: usize = 4 * 1024;
 /// Conversations whose choice of a model is kept; the one that chose first goes.
 const CHOICES: usize = 256;
+/// Models without tools of which a conversation remembers that it was told.
+const TOLD: usize = 4;
 /// Bytes of the file of choices that are read; what we write is a quarter of it.
 const CHOICES_FILE_BYTES: usize = 256 * 1024;
 /// Bytes of the file that counts the turns of the first conversation.
@@ -43,6 +45,9 @@ struct Choice {
     model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     effort: Option<ReasoningEffort>,
+    /// The models of which the person was told that they cannot use tools, the last at the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    without_tools: Vec<String>,
 }
 
 /// The models, and how much they think, that conversations have chosen. With a damaged file each has
@@ -115,6 +120,20 @@ impl ModelChoices {
         self.change(session, |choice| choice.effort = effort)
     }
 
+    /// Notes that a session is told that a model cannot use tools. Returns whether it was not told before.
+    pub fn note_without_tools(&self, session: &str, model: &str) -> Result<bool> {
+        let told = self.choice(session).unwrap_or_default().without_tools;
+        if told.iter().any(|told| told == model) {
+            return Ok(false);
+        }
+        self.change(session, |choice| {
+            choice.without_tools.push(model.to_owned());
+            let over = choice.without_tools.len().saturating_sub(TOLD);
+            choice.without_tools.drain(..over);
+        })?;
+        Ok(true)
+    }
+
     fn change(&self, session: &str, change: impl FnOnce(&mut Choice)) -> Result<()> {
         let session = self.1.key(session);
         self.0.update(|list| {
@@ -127,7 +146,8 @@ impl ModelChoices {
                 },
             };
             change(&mut choice);
-            if choice.model.is_some() || choice.effort.is_some() {
+            let is_told = !choice.without_tools.is_empty();
+            if choice.model.is_some() || choice.effort.is_some() || is_told {
                 list.push(choice);
             }
             let over = list.len().saturating_sub(CHOICES);
@@ -359,6 +379,19 @@ mod tests {
         assert_eq!(choices.effort("cli:a"), Some(ReasoningEffort::Off));
         choices.set_effort("cli:a", None).unwrap();
         assert_eq!(choices.effort("cli:a"), None);
+    }
+
+    #[test]
+    fn a_conversation_is_told_once_of_a_model_without_tools() {
+        let folder = tempfile::tempdir().unwrap();
+        let choices = ModelChoices::new(folder.path());
+        let note = |session, model| choices.note_without_tools(session, model).unwrap();
+        assert!(note("cli:a", "gemma"));
+        assert!(!note("cli:a", "gemma"));
+        assert!(note("cli:a", "other") && note("cli:b", "gemma"));
+        choices.set("cli:a", Some("gemma")).unwrap();
+        choices.set("cli:a", None).unwrap();
+        assert!(!note("cli:a", "gemma"));
     }
 
     #[test]

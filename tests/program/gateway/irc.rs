@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
 use crate::harness::irc::{CHANNEL, Fault, Irc, PASSWORD, Person};
-use crate::harness::model::{Gate, Model, Step, say};
+use crate::harness::model::{Gate, Model, Step, error, say};
 use crate::harness::program::Program;
 use crate::harness::wait_until;
 
@@ -60,6 +60,24 @@ impl Chat {
             fs::read_to_string(&outbox).is_ok_and(|text| text.is_empty())
         });
     }
+}
+
+#[test]
+fn a_model_without_tools_is_named_where_there_are_no_drafts() {
+    let model = Model::answering(|request| match request.body.get("tools") {
+        Some(_) => error(400, "gemma3:1b does not support tools"),
+        None => say("I can talk."),
+    });
+    let base = format!("{}/v1", model.url());
+    let chat = Chat::playing([]);
+    let mut home = chat.home;
+    home.set("/providers/fake/apiBase", json!(base));
+    let chat = Chat { home, ..chat };
+    let gateway = chat.start();
+    chat.ana.says("hello");
+    chat.irc.wait_for("ana", "cannot use tools");
+    chat.irc.wait_for("ana", "I can talk.");
+    gateway.stop().ends_with(0);
 }
 
 #[test]

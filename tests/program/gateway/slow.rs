@@ -7,11 +7,13 @@ use serde_json::json;
 
 use super::order::words;
 use super::scene::Scene;
+use crate::harness::gate::Gate;
 use crate::harness::line::Rate;
-use crate::harness::model::{call, say};
+use crate::harness::model::{call, error, say};
 use crate::harness::program::Program;
 use crate::harness::systemd::Watchdog;
 use crate::harness::telegram::{Media, Person, Upload};
+use crate::harness::wait_until;
 
 #[test]
 fn a_model_on_a_slow_line_does_not_starve_the_watchdog() {
@@ -124,4 +126,49 @@ fn a_large_file_comes_in_over_a_slow_line_and_the_watchdog_is_fed() {
     let mut inbox = fs::read_dir(scene.home.workspace("inbox")).unwrap();
     let file = inbox.next().unwrap().unwrap().path();
     assert!(fs::read(file).unwrap() == large_file());
+}
+
+/// A model that refuses tools, and waits for the gate before it answers.
+fn without_tools(gate: &Gate) -> Scene {
+    let gate = gate.clone();
+    Scene::answering(move |request| match request.body.get("tools") {
+        Some(_) => error(400, "gemma3:1b does not support tools"),
+        None => say("I can talk.").after(&gate),
+    })
+}
+
+#[test]
+fn a_chat_is_told_once_and_for_all_that_its_model_has_no_tools() {
+    let gate = Gate::default();
+    let scene = without_tools(&gate).set("allowFrom", json!(["1001", "1002"]));
+    let ben = scene.telegram.person(1002, "Ben", None);
+    let gateway = scene.start();
+    let notices = |place| {
+        let texts = scene.texts_in(place).into_iter();
+        texts
+            .filter(|text| text.contains("cannot use tools"))
+            .count()
+    };
+    scene.ana.says("hello");
+    scene.wait_for("fake/fake-model cannot use tools");
+    gate.open();
+    scene.wait_for("I can talk.");
+    assert_eq!(notices(scene.ana.chat()), 1, "{:?}", scene.texts());
+    scene.ana.says("and again");
+    wait_until("a second answer", || {
+        let answers = scene.texts().into_iter();
+        answers.filter(|text| text == "I can talk.").count() == 2
+    });
+    ben.says("hello");
+    scene.wait_in(ben.chat(), "cannot use tools");
+    scene.wait_in(ben.chat(), "I can talk.");
+    gateway.stop().ends_with(0);
+    let gateway = scene.start();
+    scene.ana.says("once more");
+    wait_until("a third answer", || {
+        let answers = scene.texts().into_iter();
+        answers.filter(|text| text == "I can talk.").count() == 3
+    });
+    assert_eq!((notices(scene.ana.chat()), notices(ben.chat())), (1, 1));
+    gateway.stop().ends_with(0);
 }

@@ -31,7 +31,7 @@ struct Item {
     /// Its own id, which events name.
     id: String,
     kind: String,
-    /// The id that the result of a call names.
+    /// The id that the result of a call names; empty where only the item has one.
     call_id: String,
     name: String,
     arguments: String,
@@ -39,8 +39,71 @@ struct Item {
     sealed: String,
     /// Whether some of its text has come.
     has_text: bool,
+    /// The part of its content whose text came last.
+    part: Option<u64>,
+    /// Whether its beginning was told, and its end.
+    is_begun: bool,
+    is_done: bool,
+    /// Its place in the whole output, which comes at the end.
+    rank: usize,
     /// Half of a character at the end of the last piece.
     halves: Halves,
+}
+
+/// What an event tells of the item that it is about; each of it may be missing.
+struct Told {
+    index: Option<u64>,
+    id: String,
+    kind: String,
+    call_id: String,
+}
+
+impl Told {
+    fn of_item(index: Option<u64>, item: &Members<'_>) -> Self {
+        let [id, kind, call_id] = ["id", "type", "call_id"].map(|name| item.text_or_empty(name));
+        Self {
+            index,
+            id,
+            kind,
+            call_id,
+        }
+    }
+}
+
+/// Whether two texts are the same, as far as both are known.
+fn agree(one: &str, other: &str) -> bool {
+    one.is_empty() || other.is_empty() || one == other
+}
+
+impl Item {
+    /// Whether it may be the item that is told of: some servers use a place in the output for several items, others give
+    /// an item another id in each event.
+    fn may_be(&self, told: &Told) -> bool {
+        (self.index.is_none() || told.index.is_none() || self.index == told.index)
+            && agree(&self.kind, &told.kind)
+            && agree(&self.call_id, &told.call_id)
+    }
+
+    fn has_id(&self, told: &Told) -> bool {
+        !told.id.is_empty() && self.id == told.id
+    }
+
+    /// Whether what is told is its end by place and id: some servers make up a call's id twice.
+    fn is_ended_by(&self, told: &Told) -> bool {
+        let is_here = told.index.is_some() && self.index == told.index && self.has_id(told);
+        is_here && !self.is_done && agree(&self.kind, &told.kind)
+    }
+
+    /// Whether it is the call that an item of the output has, with another id.
+    fn is_call(&self, item: &Members<'_>) -> bool {
+        let arguments = item.raw("arguments").map(text_or_json);
+        self.name == item.text_or_empty("name") && arguments.as_ref() == Some(&self.arguments)
+    }
+
+    /// Whether an item at the same place that has another id may be the same all the same.
+    fn is_open_for(&self, told: &Told) -> bool {
+        agree(&self.id, &told.id) || told.index.is_some() && self.is_begun && !self.is_done
+    }
 }
 
 impl<'a> Decoder<'a> {
@@ -66,17 +129,27 @@ impl<'a> Decoder<'a> {
         let event: Members<'_> = parse(data)?;
         match event.text_or_empty("type").as_str() {
             "error" => return Err(classify_stated(data)),
-            "response.output_item.added" => {
-                self.begin(&event, &event.members("item"))?;
-            }
-            "response.output_item.done" => {
-                let place = self.begin(&event, &event.members("item"))?;
-                self.complete(place, &event.members("item"), show)?;
-            }
+            "response.output_item.added" => self.take_item(&event, false, show)?,
+            "response.output_item.done" => self.take_item(&event, true, show)?,
             "response.output_text.delta" | "response.refusal.delta" => {
                 let place = self.place(&event, "message")?;
                 let text = self.piece(place, &event);
+                self.items[place].part = event.number("content_index");
                 self.say(place, &text, show)?;
+            }
+            kind @ ("response.output_text.done" | "response.refusal.done") => {
+                let place = self.place(&event, "message")?;
+                let part = event.number("content_index");
+                // Most have told it in pieces.
+                if !self.items[place].has_text || part > self.items[place].part {
+                    let name = if kind.contains("refusal") {
+                        "refusal"
+                    } else {
+                        "text"
+                    };
+                    self.items[place].part = part;
+                    self.say(place, &event.text_or_empty(name), show)?;
+                }
             }
             "response.function_call_arguments.delta" => {
                 let place = self.place(&event, "function_call")?;
@@ -145,6 +218,7 @@ impl<'a> Decoder<'a> {
     pub fn finish(mut self, show: &mut dyn FnMut(&str)) -> Result<Reply, Failure> {
         let mut sealed = Vec::new();
         let (mut calls, mut has_text) = (0, false);
+        self.items.sort_by_key(|item| item.rank);
         for item in self.items {
             match item.kind.as_str() {
                 "reasoning" if !item.sealed.is_empty() => {
@@ -152,9 +226,13 @@ impl<'a> Decoder<'a> {
                 }
                 "message" => has_text |= item.has_text,
                 "function_call" if !item.name.trim().is_empty() => {
+                    let id = match item.call_id.as_str() {
+                        "" => item.id,
+                        _ => item.call_id,
+                    };
                     let piece = Piece {
                         index: Some(calls as u64),
-                        id: item.call_id,
+                        id,
                         name: item.name,
                         arguments: item.arguments,
                         signature: None,
@@ -177,61 +255,127 @@ impl<'a> Decoder<'a> {
         Ok(reply)
     }
 
-    /// The item that an event is about: the one at its place in the output, or with its id, or the newest; a new
-    /// one when there is none.
-    fn place(&mut self, event: &Members<'_>, kind: &str) -> Result<usize, Failure> {
-        let index = event.number("output_index");
-        let id = event.text_or_empty("item_id");
-        let found = match (index, id.as_str()) {
-            (Some(_), _) => self.items.iter().rposition(|item| item.index == index),
-            (None, "") => self.items.len().checked_sub(1),
-            (None, id) => self.items.iter().rposition(|item| item.id == id),
-        };
-        if let Some(place) = found {
-            return Ok(place);
+    /// Takes the event of an item's beginning, or of its end.
+    fn take_item(
+        &mut self,
+        event: &Members<'_>,
+        is_done: bool,
+        show: &mut dyn FnMut(&str),
+    ) -> Result<(), Failure> {
+        let item = event.members("item");
+        let mut told = Told::of_item(event.number("output_index"), &item);
+        let begun = self.items.iter().rfind(|item| item.is_ended_by(&told));
+        let known = begun.map_or("", |begun| begun.call_id.as_str());
+        if is_done && !known.is_empty() {
+            known.clone_into(&mut told.call_id);
         }
-        self.chat.grow(size_of::<Item>() + id.len())?;
-        self.items.push(Item {
-            index,
-            id,
-            kind: kind.to_owned(),
-            ..Item::default()
+        let place = self.find(&told, |item| {
+            !item.is_done && (is_done || !item.is_begun) && item.is_open_for(&told)
         });
-        Ok(self.items.len() - 1)
+        let place = self.note(place, told, &item.text_or_empty("name"))?;
+        self.items[place].is_begun = true;
+        if is_done {
+            self.complete(place, &item, show)?;
+            self.items[place].is_done = true;
+        }
+        Ok(())
     }
 
-    /// Takes what is known of an item at its beginning, or at its end where the beginning did not come.
-    fn begin(&mut self, event: &Members<'_>, item: &Members<'_>) -> Result<usize, Failure> {
-        let (index, id) = (event.number("output_index"), item.text_or_empty("id"));
-        let known = self.items.iter().rposition(|known| {
-            known.index == index && index.is_some()
-                || index.is_none() && !id.is_empty() && known.id == id
+    /// The newest item that is told of: the one with its id, or one that may be it and is as `is_open` has it.
+    fn find(&self, told: &Told, is_open: impl Fn(&Item) -> bool) -> Option<usize> {
+        let named = |item: &Item| item.has_id(told) && item.may_be(told);
+        let open = |item: &Item| item.may_be(told) && is_open(item);
+        let named = self.items.iter().rposition(named);
+        named.or_else(|| self.items.iter().rposition(open))
+    }
+
+    /// The item of this kind that an event is about; a new one when there is none.
+    fn place(&mut self, event: &Members<'_>, kind: &str) -> Result<usize, Failure> {
+        let told = Told {
+            index: event.number("output_index"),
+            id: event.text_or_empty("item_id"),
+            kind: kind.to_owned(),
+            call_id: String::new(),
+        };
+        match self.find(&told, |item| item.is_open_for(&told)) {
+            Some(place) if !self.items[place].kind.is_empty() => Ok(place),
+            place => self.note(place, told, ""),
+        }
+    }
+
+    /// Takes what is known of an item, which is a new one where it has no place.
+    fn note(&mut self, place: Option<usize>, told: Told, name: &str) -> Result<usize, Failure> {
+        let Told {
+            index,
+            id,
+            kind,
+            call_id,
+        } = told;
+        let bytes = kind.len() + id.len() + call_id.len() + name.len();
+        self.chat.grow(size_of::<Item>() + bytes)?;
+        let place = place.unwrap_or_else(|| {
+            self.items.push(Item::default());
+            self.items.len() - 1
         });
-        let [kind, call_id, name] =
-            ["type", "call_id", "name"].map(|name| item.text_or_empty(name));
-        let place = match known {
-            Some(place) => place,
-            None => {
-                self.items.push(Item::default());
-                self.items.len() - 1
-            }
-        };
-        let call_id = match call_id.as_str() {
-            "" => id.clone(),
-            _ => call_id,
-        };
-        self.chat
-            .grow(size_of::<Item>() + kind.len() + id.len() + call_id.len() + name.len())?;
         let known = &mut self.items[place];
         known.index = index.or(known.index);
         let named = [(&mut known.kind, kind), (&mut known.id, id)];
-        let of_call = [(&mut known.call_id, call_id), (&mut known.name, name)];
+        let of_call = [
+            (&mut known.call_id, call_id),
+            (&mut known.name, name.to_owned()),
+        ];
         for (own, told) in named.into_iter().chain(of_call) {
             if !told.is_empty() {
                 *own = told;
             }
         }
         Ok(place)
+    }
+
+    /// Takes the whole output, which comes at the end: what of it has not come before, and the order.
+    fn take_output(
+        &mut self,
+        output: &[Members<'_>],
+        show: &mut dyn FnMut(&str),
+    ) -> Result<(), Failure> {
+        let told = output.iter().map(|item| Told::of_item(None, item));
+        let told: Vec<Told> = told.collect();
+        let mut ranks: Vec<Option<usize>> = vec![None; self.items.len()];
+        let mut places = vec![None; told.len()];
+        for is_named in [true, false] {
+            for (rank, told) in told.iter().enumerate() {
+                let is_it = |(place, item): (usize, &Item)| {
+                    let is_same_call = !told.call_id.is_empty() && item.call_id == told.call_id;
+                    let is_it = if is_named {
+                        item.may_be(told) && (is_same_call || item.has_id(told))
+                    } else {
+                        item.may_be(told) || item.is_call(&output[rank])
+                    };
+                    ranks[place].is_none() && item.kind == told.kind && is_it
+                };
+                if places[rank].is_none() {
+                    places[rank] = self.items.iter().enumerate().position(is_it);
+                    places[rank]
+                        .iter()
+                        .for_each(|place| ranks[*place] = Some(rank));
+                }
+            }
+        }
+        // What is not in it stays behind what it followed.
+        let mut last = 0;
+        for (item, rank) in self.items.iter_mut().zip(ranks) {
+            last = rank.unwrap_or(last);
+            item.rank = last;
+        }
+        for (rank, (item, told)) in output.iter().zip(told).enumerate() {
+            let place = self.note(places[rank], told, &item.text_or_empty("name"))?;
+            self.items[place].rank = rank;
+            let known = &self.items[place];
+            if !(known.is_done && known.kind == "function_call" || !known.sealed.is_empty()) {
+                self.complete(place, item, show)?;
+            }
+        }
+        Ok(())
     }
 
     /// Takes an item that is complete: what of it has not come in pieces.
@@ -272,9 +416,13 @@ impl<'a> Decoder<'a> {
             .filter(|summary| summary.starts_with('['))
             .unwrap_or("[]");
         let text = |text: &str| serde_json::Value::from(text).to_string();
+        // An empty one is refused.
+        let id = match item.text_or_empty("id").as_str() {
+            "" => String::new(),
+            id => format!(r#""id":{},"#, text(id)),
+        };
         let sealed = format!(
-            r#"{{"type":"reasoning","id":{},"summary":{summary},"encrypted_content":{}}}"#,
-            text(&item.text_or_empty("id")),
+            r#"{{"type":"reasoning",{id}"summary":{summary},"encrypted_content":{}}}"#,
             text(&content)
         );
         self.chat.grow(sealed.len())?;
@@ -296,8 +444,7 @@ impl<'a> Decoder<'a> {
             return Ok(());
         }
         self.chat.grow(text.len())?;
-        let is_another =
-            !self.items[place].has_text && self.items[..place].iter().any(|item| item.has_text);
+        let is_another = !self.items[place].has_text && self.items.iter().any(|item| item.has_text);
         if is_another {
             self.chat.part("\n\n", show);
         }
@@ -337,13 +484,11 @@ impl<'a> Decoder<'a> {
         if matches!(status.as_str(), "cancelled" | "queued" | "in_progress") {
             return Err(Failure::new(Fault::Cut, format!("the answer is {status}")));
         }
-        // A stream has told all of it before.
-        let output = response.list("output").filter(|_| self.items.is_empty());
-        for item in output.unwrap_or_default() {
-            let item = Members::read(item.get()).unwrap_or_default();
-            let place = self.begin(&Members::default(), &item)?;
-            self.complete(place, &item, show)?;
-        }
+        let output = response.list("output").unwrap_or_default();
+        let output = output
+            .iter()
+            .map(|item| Members::read(item.get()).unwrap_or_default());
+        self.take_output(&output.collect::<Vec<_>>(), show)?;
         let reason = response.members("incomplete_details").text("reason");
         self.chat.reply.stop = match (status.as_str(), reason.as_deref()) {
             (_, Some("content_filter")) => StopReason::Filtered,

@@ -24,9 +24,6 @@ pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<
     let quirks = target.quirks;
     let effort = Some(quirks.effort).filter(|effort| *effort != Effort::Never);
     let effort = effort.and_then(|_| asked_effort(request, quirks));
-    // The thoughts are part of the bound, and the answer should not be shorter for them.
-    let room = request.reasoning_effort.map_or(0, thinking_tokens);
-    let most = request.max_tokens.saturating_add(room);
     let mut body = Body::new(target.extra_body, request.about_bytes());
     body.put("model", &target.model)?;
     let system = match request.system {
@@ -37,8 +34,7 @@ pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<
     body.put("input", &input(request, target))?;
     let tools: Vec<_> = request.tools.iter().map(Tool::of).collect();
     body.put_some("tools", Some(&tools).filter(|tools| !tools.is_empty()))?;
-    let most = most.min(quirks.max_tokens).max(OUTPUT_TOKENS_MIN);
-    let most = Some(most).filter(|_| !quirks.is_codex);
+    let most = Some(bound(request, quirks)).filter(|_| !quirks.is_codex);
     body.put_some("max_output_tokens", most.as_ref())?;
     let takes_temperature = quirks.temperature && !quirks.is_codex;
     let temperature = request.temperature.filter(|_| takes_temperature);
@@ -54,6 +50,15 @@ pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<
         body.put("stream", &true)?;
     }
     body.finish()
+}
+
+/// The bound of an answer. The thoughts are part of it, and the answer should not be shorter for them.
+pub fn bound(request: &Request<'_>, quirks: Quirks) -> u32 {
+    let thoughts = request.reasoning_effort.map_or(0, thinking_tokens);
+    let most = request
+        .max_tokens
+        .saturating_add(thoughts.min(request.thoughts_max));
+    most.min(quirks.max_tokens).max(OUTPUT_TOKENS_MIN)
 }
 
 #[derive(Serialize)]

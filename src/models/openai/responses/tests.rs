@@ -92,6 +92,22 @@ fn a_conversation_is_written_as_the_responses_api_reads_it() {
 }
 
 #[test]
+fn thoughts_have_no_more_room_than_the_window() {
+    let entries = conversation(Vec::new());
+    let bound = |thoughts_max| {
+        let asked = Request {
+            reasoning_effort: Some(ReasoningEffort::High),
+            thoughts_max,
+            ..request(&entries)
+        };
+        let body: Value = serde_json::from_str(&encoded(&asked, quirks())).unwrap();
+        body["max_output_tokens"].as_u64().unwrap()
+    };
+    assert_eq!((bound(0), bound(500)), (100, 600));
+    assert!(bound(u32::MAX) > 10_000);
+}
+
+#[test]
 fn reasoning_goes_back_to_its_own_model_before_what_it_led_to() {
     let own = "openai/gpt-6.1-sol";
     let items = input(&conversation(vec![
@@ -292,6 +308,182 @@ fn the_same_answer_comes_whole_and_without_half_of_the_events() {
         let (reply, _) = streamed(&events).unwrap();
         assert_eq!(reply.text, "I look.", "{left_out}");
         assert_eq!(reply.tool_calls.len(), 1, "{left_out}");
+    }
+}
+
+/// The calls of a reply, as `id name arguments`, and its text.
+fn said(events: &[Value]) -> (Vec<String>, String) {
+    let (reply, shown) = streamed(events).unwrap();
+    assert_eq!(reply.text.trim(), shown.trim());
+    let calls = reply.tool_calls.iter();
+    let calls = calls.map(|call| format!("{} {} {}", call.id, call.name, call.arguments));
+    (calls.collect(), reply.text)
+}
+
+/// The events of an item at a place of the output.
+fn events_of(index: u64, item: &Value) -> Vec<Value> {
+    let id = &item["id"];
+    let mut begun = item.clone();
+    begun["arguments"] = json!("");
+    begun["content"] = json!([]);
+    let pieces = match item["type"].as_str().unwrap() {
+        "message" => vec![
+            json!({"type": "response.output_text.delta", "output_index": index, "content_index": 0, "item_id": id, "delta": item["content"][0]["text"]}),
+            json!({"type": "response.output_text.done", "output_index": index, "content_index": 0, "item_id": id, "text": item["content"][0]["text"]}),
+        ],
+        "function_call" => vec![
+            json!({"type": "response.function_call_arguments.delta", "output_index": index, "item_id": id, "delta": item["arguments"]}),
+            json!({"type": "response.function_call_arguments.done", "output_index": index, "item_id": id, "arguments": item["arguments"]}),
+        ],
+        _ => Vec::new(),
+    };
+    let around = |kind: &str, item: &Value| json!({"type": format!("response.output_item.{kind}"), "output_index": index, "item": item});
+    let mut events = vec![around("added", &begun)];
+    events.extend(pieces);
+    events.push(around("done", item));
+    events
+}
+
+fn call_of(number: usize, arguments: &str) -> Value {
+    json!({
+        "type": "function_call", "id": format!("fc_{number}"), "call_id": format!("call_{number}"),
+        "name": "list_dir", "arguments": arguments,
+    })
+}
+
+#[test]
+fn a_place_in_the_output_may_be_used_again_by_another_item() {
+    let items = [
+        reasoning_item(),
+        message_item("I look."),
+        call_of(1, r#"{"path":"a"}"#),
+        call_of(2, r#"{"path":"b"}"#),
+    ];
+    let expected = (
+        vec![
+            r#"call_1 list_dir {"path":"a"}"#.to_owned(),
+            r#"call_2 list_dir {"path":"b"}"#.to_owned(),
+        ],
+        "I look.".to_owned(),
+    );
+    for left_out in ["nothing", ".added", ".delta", "arguments.done", "item.done"] {
+        for output in [&items[..], &[]] {
+            let events = items.iter().flat_map(|item| events_of(0, item));
+            let kept = |event: &Value| !event["type"].as_str().unwrap().ends_with(left_out);
+            let mut events: Vec<Value> = events.filter(kept).collect();
+            events.push(done(output));
+            assert_eq!(said(&events), expected, "{left_out} {}", output.len());
+        }
+    }
+    // Both at once, and the calls of other items in between.
+    let both = [events_of(0, &items[2]), events_of(0, &items[3])];
+    let mixed = (0..4).flat_map(|at| [both[0][at].clone(), both[1][at].clone()]);
+    let mut mixed: Vec<Value> = mixed.collect();
+    mixed.push(done(&[]));
+    assert_eq!(said(&mixed).0, expected.0);
+    // Only the ids of the calls differ.
+    let mut second = items[3].clone();
+    second["id"] = json!("fc_1");
+    let mut events = [events_of(0, &items[2]), events_of(0, &second)].concat();
+    events.push(done(&[items[2].clone(), second.clone()]));
+    assert_eq!(said(&events).0, expected.0);
+    assert_eq!(said(&[done(&[items[2].clone(), second])]).0, expected.0);
+}
+
+#[test]
+fn an_item_whose_id_differs_in_each_event_is_one_item() {
+    let items = [
+        reasoning_item(),
+        message_item("I look."),
+        call_of(1, r#"{"path":"a"}"#),
+        call_of(2, r#"{"path":"a"}"#),
+    ];
+    let mut events: Vec<Value> = (0..4)
+        .flat_map(|at| events_of(at, &items[at as usize]))
+        .collect();
+    events.push(done(&items));
+    for (number, event) in events.iter_mut().enumerate() {
+        if event.get("item_id").is_some() {
+            event["item_id"] = json!(format!("x{number}"));
+        }
+        if event.get("item").is_some() {
+            event["item"]["id"] = json!(format!("y{number}"));
+        }
+    }
+    for item in events.last_mut().unwrap()["response"]["output"]
+        .as_array_mut()
+        .unwrap()
+    {
+        item["id"] = json!(format!("z{}", item["type"]));
+    }
+    let expected: Vec<String> = [1, 2]
+        .map(|n| format!(r#"call_{n} list_dir {{"path":"a"}}"#))
+        .into();
+    assert_eq!(said(&events), (expected, "I look.".to_owned()));
+    let (reply, _) = streamed(&events).unwrap();
+    assert_eq!(Entry::of_reply(&reply).sealed().count(), 1);
+    // The ids of calls are made up again for the end of each and for the whole.
+    let made_up = (0..4).flat_map(|at| events_of(at, &items[at as usize]));
+    let mut made_up: Vec<Value> = made_up.collect();
+    for event in &mut made_up {
+        if event["type"] == "response.output_item.done" && event["item"].get("call_id").is_some() {
+            event["item"]["call_id"] = json!("made_up");
+        }
+    }
+    let mut output = items.clone();
+    output[2]["call_id"] = json!("other_1");
+    output[3]["call_id"] = json!("other_2");
+    made_up.push(done(&output));
+    assert_eq!(said(&made_up).0.len(), 2);
+}
+
+#[test]
+fn what_comes_only_at_the_end_is_part_of_the_answer() {
+    let call = call_of(1, r#"{"path":"a"}"#);
+    let items = [reasoning_item(), message_item("I look."), call.clone()];
+    let expected = (
+        vec![r#"call_1 list_dir {"path":"a"}"#.to_owned()],
+        "I look.".to_owned(),
+    );
+    for streamed_one in &items {
+        let mut events = events_of(0, streamed_one);
+        events.push(done(&items));
+        assert_eq!(said(&events), expected, "{}", streamed_one["type"]);
+        let (reply, _) = streamed(&events).unwrap();
+        let places: Vec<usize> = Entry::of_reply(&reply)
+            .sealed()
+            .map(|it| it.place)
+            .collect();
+        assert_eq!(places, [0], "{}", streamed_one["type"]);
+    }
+    // A second call.
+    let mut events = events_of(0, &call);
+    let second = call_of(2, r#"{"path":"a"}"#);
+    events.push(done(&[call, second]));
+    assert_eq!(said(&events).0.len(), 2);
+}
+
+#[test]
+fn a_text_may_come_only_with_its_end() {
+    let end = |index: u64, part: u64, text: &str| json!({"type": "response.output_text.done", "output_index": index, "content_index": part, "item_id": format!("msg_{index}"), "text": text});
+    let events = [end(0, 0, "Hello "), end(0, 1, "there."), done(&[])];
+    assert_eq!(said(&events).1, "Hello there.");
+    let refused = json!({"type": "response.refusal.done", "output_index": 0, "content_index": 0, "refusal": "No."});
+    assert_eq!(said(&[refused, done(&[])]).1, "No.");
+    let again = [end(0, 0, "Hello."), done(&[message_item("Hello.")])];
+    assert_eq!(said(&again).1, "Hello.");
+}
+
+#[test]
+fn reasoning_without_an_id_goes_back_without_one() {
+    for id in [Value::Null, json!("")] {
+        let mut item = reasoning_item();
+        item["id"] = id;
+        let (reply, _) = streamed(&[done(&[item, call_item("{}")])]).unwrap();
+        let entry = Entry::of_reply(&reply);
+        let sealed = entry.sealed().next().unwrap();
+        assert!(!sealed.item.contains("\"id\""), "{}", sealed.item);
+        assert!(sealed.item.starts_with(r#"{"type":"reasoning","summary":"#));
     }
 }
 
