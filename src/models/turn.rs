@@ -83,7 +83,7 @@ pub struct Turn<'a> {
 /// Why a candidate gave no answer.
 enum GivenUp {
     /// The next one may.
-    Next(ModelError),
+    Next(Box<ModelError>),
     /// Nothing else should be tried.
     Ended(Error),
 }
@@ -191,7 +191,7 @@ impl<'a> Turn<'a> {
                     return Ok(answered(candidate, reply, spent.unwrap_or_default()));
                 }
                 Err(GivenUp::Ended(error)) => return Err(error),
-                Err(GivenUp::Next(error)) => failures.push(error),
+                Err(GivenUp::Next(error)) => failures.push(*error),
             }
         }
         // The first failure is the one to report: it is of the model that was chosen.
@@ -362,7 +362,7 @@ impl<'a> Turn<'a> {
         if ends {
             GivenUp::Ended(Error::Model(Box::new(error)))
         } else {
-            GivenUp::Next(error)
+            GivenUp::Next(Box::new(error))
         }
     }
 
