@@ -54,7 +54,7 @@ impl Eraser {
         let mut secrets: Vec<Secret> = secrets.into_iter().collect();
         let within: Vec<Secret> = secrets
             .iter()
-            .filter_map(|secret| within(&secret.0))
+            .flat_map(|secret| within(&secret.0))
             .collect();
         secrets.extend(within);
         secrets.retain(|secret| secret.0.len() >= SHORTEST_ERASED);
@@ -105,18 +105,187 @@ fn hex(digit: u8) -> char {
     char::from(b"0123456789ABCDEF"[usize::from(digit)])
 }
 
-/// The token after the scheme of an `Authorization` header, or the password in a URL: servers and other
+/// The token after the scheme of an `Authorization` header, or what is secret in a URL: servers and other
 /// files may contain these alone.
-fn within(value: &str) -> Option<Secret> {
+fn within(value: &str) -> Vec<Secret> {
     const SCHEMES: [&str; 3] = ["bearer", "basic", "token"];
     if let Some((scheme, token)) = value.split_once(' ') {
         let is_scheme = SCHEMES.iter().any(|name| scheme.eq_ignore_ascii_case(name));
-        return is_scheme.then(|| Secret::new(token));
+        return Vec::from_iter(is_scheme.then(|| Secret::new(token)));
     }
-    let (_, rest) = value.split_once("://")?;
-    let (login, _) = rest.rsplit_once('@')?;
-    let (_, password) = login.split_once(':')?;
-    Some(Secret::new(password))
+    if value.contains("://") {
+        in_address(value)
+    } else {
+        Vec::new()
+    }
+}
+
+/// Names end with one of these where the value is a secret.
+const NAMES: [&str; 14] = [
+    "key",
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "pass",
+    "pwd",
+    "auth",
+    "authorization",
+    "bearer",
+    "signature",
+    "sig",
+    "credential",
+    "session",
+];
+
+/// A part of a text that is not shown.
+struct Part<'a> {
+    /// Where it begins, in bytes.
+    at: usize,
+    text: &'a str,
+    /// Whether it is erased in other texts too, where a plain word would be missed.
+    is_secret: bool,
+}
+
+/// What is secret in an address: the password or token before the host, and values behind `?` and `#` that are called
+/// secret or are no plain words.
+pub fn in_address(address: &str) -> Vec<Secret> {
+    secrets_of(&parts_of_address(address))
+}
+
+/// What is secret in the words of a command line: values that are called secret, keys, and what is secret in addresses.
+pub fn in_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Vec<Secret> {
+    let of_word = |(before, word)| secrets_of(&parts_of_word(before, word));
+    with_word_before(words).flat_map(of_word).collect()
+}
+
+/// An address without what stands before its host, and without values behind `?` and `#`.
+pub fn mask_address(address: &str) -> Cow<'_, str> {
+    masked(address, &parts_of_address(address))
+}
+
+/// The words of a command line as [`mask_address`] shows an address.
+pub fn mask_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let of_word = |(before, word)| masked(word, &parts_of_word(before, word)).into_owned();
+    with_word_before(words).map(of_word).collect()
+}
+
+fn with_word_before<'a>(
+    words: impl IntoIterator<Item = &'a str>,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let mut before = "";
+    let pair = move |word| (std::mem::replace(&mut before, word), word);
+    words.into_iter().map(pair)
+}
+
+fn parts_of_address(address: &str) -> Vec<Part<'_>> {
+    let start = address.find("://").map_or(0, |at| at + 3);
+    let rest = &address[start..];
+    let host_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let mut parts = Vec::new();
+    if let Some(end) = rest[..host_end].rfind('@') {
+        let (user, password) = rest[..end].split_once(':').unwrap_or((&rest[..end], ""));
+        parts.push(Part {
+            at: start,
+            text: user,
+            is_secret: password.is_empty() || !is_plain(user),
+        });
+        parts.push(Part {
+            at: start + end - password.len(),
+            text: password,
+            is_secret: true,
+        });
+    }
+    let mut at = address.find(['?', '#']).map_or(address.len(), |at| at + 1);
+    for pair in address[at..].split(['&', '#']) {
+        let (name, text) = pair.split_once('=').unwrap_or(("", pair));
+        parts.push(Part {
+            at: at + pair.len() - text.len(),
+            text,
+            is_secret: names_secret(name) || !is_plain(text),
+        });
+        at += pair.len() + 1;
+    }
+    parts
+}
+
+fn parts_of_word<'a>(before: &str, word: &'a str) -> Vec<Part<'a>> {
+    let part = |text: &'a str| {
+        let text = text.trim_start();
+        vec![Part {
+            at: word.len() - text.len(),
+            text,
+            is_secret: true,
+        }]
+    };
+    if before.starts_with('-') && !word.starts_with('-') && names_secret(before) {
+        return part(word);
+    }
+    // `--api-key=VALUE`, `API_KEY=VALUE` and `X-Api-Key: VALUE`.
+    match word.split_once(['=', ':']) {
+        Some((name, text)) if names_secret(name) => part(text),
+        _ if word.contains("://") => parts_of_address(word),
+        _ if is_key(word) => part(word),
+        _ => Vec::new(),
+    }
+}
+
+fn masked<'a>(text: &'a str, parts: &[Part<'_>]) -> Cow<'a, str> {
+    let mut shown = String::new();
+    let mut done = 0;
+    for part in parts.iter().filter(|part| !part.text.is_empty()) {
+        shown.push_str(&text[done..part.at]);
+        shown.push_str(MASK);
+        done = part.at + part.text.len();
+    }
+    if done == 0 {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(shown + &text[done..])
+    }
+}
+
+/// The secrets as they are written and, where they are percent-encoded, as they are meant.
+fn secrets_of(parts: &[Part<'_>]) -> Vec<Secret> {
+    let secrets = parts.iter().filter(|part| part.is_secret);
+    let forms = secrets.flat_map(|part| [Some(part.text.to_owned()), decoded(part.text)]);
+    let forms = forms.flatten().map(|text| Secret::new(&text));
+    forms.filter(|secret| !secret.is_empty()).collect()
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let mut pieces = text.split('%');
+    let mut bytes = pieces.next()?.as_bytes().to_vec();
+    for piece in pieces {
+        bytes.push(u8::from_str_radix(piece.get(..2)?, 16).ok()?);
+        bytes.extend_from_slice(&piece.as_bytes()[2..]);
+    }
+    String::from_utf8(bytes).ok().filter(|plain| plain != text)
+}
+
+fn names_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    NAMES.iter().any(|end| name.ends_with(end))
+}
+
+/// Whether a text is made of words and small numbers, as names, versions and dates are: erased everywhere, it would
+/// garble answers.
+fn is_plain(text: &str) -> bool {
+    /// Digits of a number and letters of a word.
+    const DIGITS: usize = 8;
+    const LETTERS: usize = 20;
+    text.split(|char: char| !char.is_alphanumeric())
+        .all(|part| {
+            let is_number = part.len() <= DIGITS && part.bytes().all(|byte| byte.is_ascii_digit());
+            is_number || part.len() <= LETTERS && part.chars().all(char::is_alphabetic)
+        })
+}
+
+/// Whether a word that nothing calls so is a key or token: long, of letters and digits, and no name of a program or file.
+fn is_key(word: &str) -> bool {
+    const LEAST: usize = 20;
+    let is_of_key = |char: char| char.is_ascii_alphanumeric() || char == '-' || char == '_';
+    word.len() >= LEAST && !word.starts_with('-') && word.chars().all(is_of_key) && !is_plain(word)
 }
 
 #[cfg(test)]
@@ -182,5 +351,61 @@ mod tests {
             "[secret] [secret] me proxy:3128 on my board"
         );
         assert_eq!(eraser.clean("Bearer token-1234."), "[secret].");
+    }
+
+    #[test]
+    fn what_is_secret_in_an_address_is_erased_and_not_shown() {
+        let address = "https://robot:pass%2Fword1@mcp.example/@me/v1?tavilyApiKey=tvly-canary&v=1&mode=streaming\
+                       &api-version=2025-04-01-preview&id=8f14e45fceea467f#tok3nbehind";
+        assert_eq!(
+            mask_address(address),
+            "https://[secret]:[secret]@mcp.example/@me/v1?tavilyApiKey=[secret]&v=[secret]&mode=[secret]\
+             &api-version=[secret]&id=[secret]#[secret]"
+        );
+        let text = "robot streaming 2025-04-01-preview pass%2Fword1 pass/word1 tvly-canary 8f14e45fceea467f tok3nbehind";
+        assert_eq!(
+            Eraser::new(in_address(address)).clean(text),
+            "robot streaming 2025-04-01-preview [secret] [secret] [secret] [secret] [secret]"
+        );
+        let token = "https://ghp_canary1234@host/";
+        assert_eq!(mask_address(token), "https://[secret]@host/");
+        assert_eq!(in_address(token), [Secret::new("ghp_canary1234")]);
+        for plain in [
+            "",
+            "http://",
+            "https://host",
+            "https://host/a@b/c:d",
+            "host:80",
+        ] {
+            assert_eq!(mask_address(plain), plain);
+            assert_eq!(in_address(plain), []);
+        }
+    }
+
+    #[test]
+    fn what_is_secret_in_the_words_of_a_command_line_is_erased_and_not_shown() {
+        let words = [
+            "-y",
+            "@scope/server-github2@1.2.3",
+            "--token",
+            "hunter2",
+            "--api-key=canary-1",
+            "API_KEY=canary-2",
+            "--header",
+            "Authorization: Bearer canary-3",
+            "https://host/mcp?key=canary-4",
+            "ghp_0123456789abcdefABCD",
+            "--directory=/srv/data",
+        ];
+        assert_eq!(
+            mask_words(words).join(" "),
+            "-y @scope/server-github2@1.2.3 --token [secret] --api-key=[secret] API_KEY=[secret] --header \
+             Authorization: [secret] https://host/mcp?key=[secret] [secret] --directory=/srv/data"
+        );
+        assert_eq!(
+            Eraser::new(in_words(words))
+                .clean("canary-1 canary-2 canary-3 canary-4 hunter2 /srv/data"),
+            "[secret] [secret] [secret] [secret] hunter2 /srv/data"
+        );
     }
 }

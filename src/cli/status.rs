@@ -16,6 +16,7 @@ use crate::base::chat::Usage;
 use crate::base::clock::{Clock, Reason, Trust};
 use crate::base::error::{Exit, Result};
 use crate::base::language::Language;
+use crate::base::secret::mask_address;
 use crate::config::Loaded;
 use crate::gateway::control::{self, Request};
 use crate::store::session::store;
@@ -95,7 +96,7 @@ impl Status {
                 .unreadable_home()
                 .map(|home| context.home_command(home) + " status"),
             gateway: control::ask(&home.control(), &Request::Status).unwrap_or(None),
-            update_url: loaded.config.update.url.clone(),
+            update_url: mask_address(&loaded.config.update.url).into_owned(),
             sessions: sessions.len(),
             session_bytes: sessions.iter().map(|session| session.bytes).sum(),
             trust: KnownTime::new(&home.state()).trust(&Clock::System),

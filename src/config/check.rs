@@ -66,7 +66,9 @@ pub fn problem(key: &Key, path: &str, value: &Value, open: bool) -> Option<Strin
         (Kind::Roles | Kind::NamedRoles, Value::Object(roles)) => {
             wrong_role(roles, key.kind, open).unwrap_or_else(|| describe_value(value))
         }
-        (Kind::Url | Kind::Path | Kind::Choice(_) | Kind::QuietHours, _) => describe_text_or(value),
+        (Kind::Url | Kind::Path | Kind::Choice(_) | Kind::QuietHours, _) => {
+            describe_text_or(&key.masked(value.clone()))
+        }
         _ => describe_value(value),
     };
     let path = shown();

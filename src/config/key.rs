@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::base::json;
+use crate::base::secret::{Secret, in_address, in_words, mask_address, mask_words};
 
 /// One setting. `*` in the path stands for a name that the user chooses.
 #[derive(Debug)]
@@ -92,6 +93,56 @@ impl Key {
     /// Whether its value must not be shown.
     pub fn is_secret(&self) -> bool {
         matches!(self.kind, Kind::Secret | Kind::Secrets)
+    }
+
+    /// The value without its secrets, to be shown.
+    pub fn masked(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) if text.is_empty() => Value::String(text),
+            Value::String(text) if self.is_secret() => format!("{:?}", Secret::new(&text)).into(),
+            Value::String(text) if self.is_address(&text) => mask_address(&text).into(),
+            Value::Array(words) if self.has_arguments() => {
+                mask_words(words.iter().filter_map(Value::as_str)).into()
+            }
+            Value::Array(values) => values.into_iter().map(|one| self.masked(one)).collect(),
+            Value::Object(members) => {
+                let members = members.into_iter();
+                Value::Object(
+                    members
+                        .map(|(name, one)| (name, self.masked(one)))
+                        .collect(),
+                )
+            }
+            value => value,
+        }
+    }
+
+    /// What is secret in a value that is shown otherwise: in addresses, and in a program's arguments.
+    pub fn secrets_within(&self, value: &Value) -> Vec<Secret> {
+        match value {
+            Value::String(text) if self.is_address(text) => in_address(text),
+            Value::Array(words) if self.has_arguments() => {
+                in_words(words.iter().filter_map(Value::as_str))
+            }
+            Value::Array(values) => {
+                let values = values.iter();
+                values.flat_map(|one| self.secrets_within(one)).collect()
+            }
+            Value::Object(members) => {
+                let values = members.values();
+                values.flat_map(|one| self.secrets_within(one)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn is_address(&self, text: &str) -> bool {
+        self.kind == Kind::Url || text.contains("://") && !text.contains(char::is_whitespace)
+    }
+
+    /// Whether its value is the arguments of a program.
+    pub fn has_arguments(&self) -> bool {
+        self.path.ends_with(".args")
     }
 
     /// The default as a value.

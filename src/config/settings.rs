@@ -171,7 +171,10 @@ impl<'a> Settings<'a> {
                     let text = texts::set_twice(&safe(&names), *first);
                     self.complain(key.guards(), &names, &place, &text);
                 }
-                self.holds_secret |= key.is_secret() && holds_plain_text(&value);
+                let within = key.secrets_within(&value);
+                let mut within = within.iter().map(Secret::expose);
+                self.holds_secret |= within.any(|text| !resolve::refers(text))
+                    || key.is_secret() && holds_plain_text(&value);
                 self.take(key, &names, value, (source, &place));
                 false
             }
@@ -259,7 +262,7 @@ impl<'a> Settings<'a> {
             None => Ok(value),
         };
         let resolved = resolved.map(|value| match value {
-            Value::String(line) if key.path.ends_with(".args") => check::arguments(&line),
+            Value::String(line) if key.has_arguments() => check::arguments(&line),
             value => check::plainly(key.kind, value),
         });
         let value = match resolved {
@@ -296,6 +299,8 @@ impl<'a> Settings<'a> {
             let is_plain = |text: &str| check::is_plain_variable(key, (&written, &value), text);
             let secrets = strings(&value).filter(|text| !is_plain(text));
             self.secrets.extend(secrets.map(Secret::new));
+        } else {
+            self.secrets.extend(key.secrets_within(&value));
         }
         insert(&mut self.values, names, value.clone());
         self.set.insert(path, Setting { key, value, source });

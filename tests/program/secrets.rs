@@ -19,7 +19,13 @@ const HEADER: &str = "canary-header-24680";
 const PASSWORD: &str = "canary-password-13579";
 /// In the variable of a provider that is not even used.
 const VARIABLE: &str = "sk-canary-variable-97531";
-const ALL: [&str; 4] = [KEY, HEADER, PASSWORD, VARIABLE];
+/// Behind the `?` of an address.
+const QUERY: &str = "canary-query-86420";
+/// Before the host of an address.
+const LOGIN: &str = "canary-login-64208";
+/// Among the arguments of a server of tools.
+const ARGUMENT: &str = "canary-argument-42086";
+const ALL: [&str; 7] = [KEY, HEADER, PASSWORD, VARIABLE, QUERY, LOGIN, ARGUMENT];
 
 /// A home with all of them in its configuration; the proxy is set for another provider, because the
 /// model is on this machine.
@@ -31,6 +37,16 @@ fn home(model: &Model) -> Home {
         json!({"X-Token": format!("Bearer {HEADER}")}),
     );
     home.set("/providers/openai/proxy", json!(proxy));
+    let address = format!("https://me:{LOGIN}@far.invalid/x?tavilyApiKey={QUERY}");
+    home.set("/update/url", json!(address));
+    let arguments = ["remote", &address, "--api-key", ARGUMENT];
+    home.set(
+        "/tools/mcpServers",
+        json!({
+            "far": {"url": address, "enabled": false},
+            "near": {"command": "npx", "args": arguments, "enabled": false},
+        }),
+    );
     // So that whatever a tool finds is more than the conversation takes.
     home.set("/agents/defaults/maxToolResultChars", json!(500));
     home
@@ -157,13 +173,27 @@ fn the_commands_that_show_the_configuration_show_no_key() {
         &["config", "get", "providers.fake.apiKey"],
         &["config", "get", "providers.fake.extraHeaders"],
         &["config", "get", "providers.openai.proxy"],
+        &["config", "get", "tools.mcpServers.near.args"],
+        &["config", "explain", "update.url"],
+        &["config", "show", "--json"],
+        &[
+            "config",
+            "set",
+            "update.url",
+            &format!("https://{LOGIN}@far.invalid/?{QUERY}"),
+        ],
         &["config", "check"],
+        &["mcp", "list"],
+        &["mcp", "list", "--json"],
+        &["doctor"],
         &["status"],
         &["status", "--json"],
         &["-vv", "status"],
     ] {
         assert_silent(&program(&home).args(arguments).run(), &arguments.join(" "));
     }
+    let address = program(&home).args(["config", "get", "update.url"]).run();
+    assert_eq!(address.stdout, "https://[secret]@far.invalid/?[secret]\n");
 }
 
 /// What other users of the machine can see of a running program.

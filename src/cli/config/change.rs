@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::check::check_start;
-use super::{find_setting, masked, texts};
+use super::{find_setting, texts};
 use crate::base::error::{Error, Result};
 use crate::cli::terminal::print;
 use crate::cli::{Context, service};
@@ -23,7 +23,7 @@ pub fn set(context: &Context, path: &str, text: &str) -> Result<()> {
     }
     let file = context.config_file()?;
     write(context, &file, &text_with(&file, &[(key, &path, &value)])?)?;
-    print::line(&texts::was_set(&path, &masked(key, value), &file))?;
+    print::line(&texts::was_set(&path, &key.masked(value), &file))?;
     apply(context, Some(key), &path)
 }
 

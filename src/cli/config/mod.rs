@@ -14,7 +14,7 @@ use super::Context;
 use super::terminal::print;
 use crate::base::error::{Error, Exit, Result};
 use crate::base::limits::cli::IGNORED_SHOWN;
-use crate::base::secret::Secret;
+use crate::base::secret::Eraser;
 use crate::config::agents::table::members;
 use crate::config::check::{Installation, safe_path, weaknesses};
 use crate::config::key::Key;
@@ -122,20 +122,20 @@ fn collect_settings(loaded: &Loaded, changed: bool) -> BTreeMap<String, Current>
 fn show(loaded: &Loaded, changed: bool, json: bool) -> Result<()> {
     let settings = collect_settings(loaded, changed);
     if json {
-        return show_json(settings);
+        return show_json(loaded, settings);
     }
     if settings.is_empty() {
         return print::line(texts::NOTHING_CHANGED);
     }
     let mut text = String::new();
     for (path, Current { key, value, source }) in settings {
-        let value = masked(key, value);
+        let value = shown(loaded, key, value);
         text.push_str(&format!("{} = {value}  ({source})\n", print::bold(&path)));
     }
     print::out(&text)
 }
 
-fn show_json(settings: BTreeMap<String, Current>) -> Result<()> {
+fn show_json(loaded: &Loaded, settings: BTreeMap<String, Current>) -> Result<()> {
     let mut values = Map::new();
     for (path, current) in settings {
         let names: Vec<String> = current
@@ -145,7 +145,11 @@ fn show_json(settings: BTreeMap<String, Current>) -> Result<()> {
             .into_iter()
             .map(str::to_owned)
             .collect();
-        insert(&mut values, &names, masked(current.key, current.value));
+        insert(
+            &mut values,
+            &names,
+            shown(loaded, current.key, current.value),
+        );
     }
     print::json(&format!("{:#}", Value::Object(values)))
 }
@@ -153,7 +157,11 @@ fn show_json(settings: BTreeMap<String, Current>) -> Result<()> {
 fn get(loaded: &Loaded, path: &str, reveal: bool) -> Result<()> {
     let (key, path) = find_setting(path)?;
     let (value, _) = loaded.current(key, &path);
-    let value = if reveal { value } else { masked(key, value) };
+    let value = if reveal {
+        value
+    } else {
+        shown(loaded, key, value)
+    };
     match value {
         Value::String(text) => print::line(&text),
         value => print::line(&value.to_string()),
@@ -194,7 +202,10 @@ fn format_explanation(key: &Key, path: &str, loaded: Option<&Loaded>) -> String 
         && !path.contains('*')
     {
         let (value, source) = loaded.current(key, path);
-        text.push_str(&format!("  now:      {}  ({source})\n", masked(key, value)));
+        text.push_str(&format!(
+            "  now:      {}  ({source})\n",
+            shown(loaded, key, value)
+        ));
     }
     let variable = key.variable(&path.replace('*', "name"));
     text.push_str(&format!("  variable: {variable}\n"));
@@ -244,17 +255,23 @@ fn find_setting(path: &str) -> Result<(&'static Key, String)> {
     })
 }
 
-/// The value without its secrets.
-pub fn masked(key: &Key, value: Value) -> Value {
+/// The value without its secrets, and without those of other settings.
+fn shown(loaded: &Loaded, key: &Key, value: Value) -> Value {
+    clean(
+        &Eraser::new(loaded.secrets.iter().cloned()),
+        key.masked(value),
+    )
+}
+
+fn clean(eraser: &Eraser, value: Value) -> Value {
     match value {
-        value if !key.is_secret() => value,
-        Value::String(text) if text.is_empty() => Value::String(text),
-        Value::String(text) => Value::String(format!("{:?}", Secret::new(&text))),
+        Value::String(text) => Value::String(eraser.clean(&text).into_owned()),
+        Value::Array(values) => values.into_iter().map(|one| clean(eraser, one)).collect(),
         Value::Object(members) => {
             let members = members.into_iter();
             Value::Object(
                 members
-                    .map(|(name, value)| (name, masked(key, value)))
+                    .map(|(name, one)| (name, clean(eraser, one)))
                     .collect(),
             )
         }

@@ -9,6 +9,7 @@ use super::report::Row;
 use super::sandbox::describe;
 use crate::base::clock::{Clock, Reason, Trust};
 use crate::base::error::Result;
+use crate::base::secret::mask_address;
 use crate::cli::Context;
 use crate::cli::compose::{check_agents, check_workspace, exec_of, models_of};
 use crate::cli::config::installation;
@@ -179,7 +180,7 @@ pub fn service(context: &Context) -> Row {
 
 /// Whether updates can be verified; `None` when they come from nowhere. The server is not asked.
 pub fn updates(loaded: &Loaded) -> Option<Row> {
-    let url = &loaded.config.update.url;
+    let url = mask_address(&loaded.config.update.url);
     let row = || match PublicKey::built_in() {
         Ok(_) => Row::ok("updates", format!("from {url}, when you ask for one")),
         Err(error) => Row::warning("updates", format!("update.url is set, but: {error}")),

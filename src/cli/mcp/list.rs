@@ -7,6 +7,7 @@ use serde_json::json;
 use super::texts;
 use crate::base::clock::Clock;
 use crate::base::error::{Exit, Result};
+use crate::base::secret::{mask_address, mask_words};
 use crate::cli::Context;
 use crate::cli::compose::{mcp_of, tls};
 use crate::cli::terminal::print;
@@ -25,11 +26,10 @@ const ERROR_CHARS: usize = 200;
 /// What a server is: its command line, or its address.
 pub fn target(server: &McpServer) -> String {
     let text = if server.url.is_empty() {
-        [std::slice::from_ref(&server.command), &server.args]
-            .concat()
-            .join(" ")
+        let words = [&server.command].into_iter().chain(&server.args);
+        mask_words(words.map(String::as_str)).join(" ")
     } else {
-        server.url.clone()
+        mask_address(&server.url).into_owned()
     };
     ellipsize_chars(&reveal(&text), TARGET_CHARS).into_owned()
 }

@@ -154,7 +154,15 @@ fn describe(loaded: &Loaded, key: &Key, path: &str, value: &Value) -> String {
     let (old, source) = loaded.current(key, path);
     // A reference to a variable is not secret, and worth seeing.
     let is_shown = !key.is_secret() || value.as_str().is_some_and(|text| text.starts_with("${"));
-    let (old, new) = (old.to_string(), value.to_string());
+    let shown = |value: Value| {
+        let value = if key.is_secret() {
+            value
+        } else {
+            key.masked(value)
+        };
+        value.to_string()
+    };
+    let (old, new) = (shown(old), shown(value.clone()));
     match source {
         Source::Default => texts::set(path, is_shown.then_some(&*new)),
         _ => texts::changed(path, (!key.is_secret()).then_some((&*old, &*new))),

@@ -255,3 +255,62 @@ fn a_server_or_a_command_that_cannot_be_used_is_left_out() {
     assert_eq!(commands.keys().collect::<Vec<_>>(), ["ok"]);
     assert_eq!(loaded.ignored.len(), 4, "{:?}", loaded.ignored);
 }
+
+#[test]
+fn what_is_secret_in_any_address_of_the_configuration_is_known_and_not_shown() {
+    use super::super::key::Kind;
+    // A proxy is a secret as a whole.
+    let addresses = table::keys().filter(|key| key.kind == Kind::Url);
+    let mut seen = 0;
+    for key in addresses {
+        let path = key.path.replace('*', "x");
+        let address = "https://me:canary-pass@host.example/path?apiKey=canary-key&v=1";
+        let mut file = serde_json::Value::from(address);
+        for name in path.rsplit('.') {
+            file = serde_json::json!({ name: file });
+        }
+        let board = Board::new(&file.to_string());
+        let loaded = board.load().unwrap();
+        let (value, _) = loaded.current(key, &path);
+        assert_eq!(value, address, "{path}");
+        let eraser = crate::base::secret::Eraser::new(loaded.secrets.iter().cloned());
+        let cleaned = eraser.clean("a canary-pass b canary-key c v=1 host.example");
+        assert_eq!(
+            cleaned, "a [secret] b [secret] c v=1 host.example",
+            "{path}"
+        );
+        let shown = key.masked(value).to_string();
+        assert!(!shown.contains("canary"), "{path}: {shown}");
+        assert!(
+            shown.contains("@host.example/path?apiKey="),
+            "{path}: {shown}"
+        );
+        seen += 1;
+    }
+    assert!(seen > 10, "{seen}");
+    let wrong = r#"{"providers": {"x": {"apiBase": "htp://host.example/?key=canary-1"}}}"#;
+    let said = match Board::new(wrong).load() {
+        Ok(loaded) => loaded.ignored.join("\n"),
+        Err(error) => error.to_string(),
+    };
+    assert!(
+        said.contains("apiBase") && !said.contains("canary"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_is_secret_in_arguments_is_known_and_a_reference_is_none() {
+    let server = |more: &str| {
+        let text = format!(r#"{{"tools": {{"mcpServers": {{"x": {{{more}}}}}}}}}"#);
+        Board::new(&text)
+            .with("TOKEN", "canary-token")
+            .load()
+            .unwrap()
+    };
+    let loaded = server(r#""command": "npx", "args": ["remote", "--api-key", "canary-key1"]"#);
+    assert_eq!(loaded.secrets, [Secret::new("canary-key1")]);
+    let loaded = server(r#""url": "https://host/mcp?token=${TOKEN}""#);
+    assert_eq!(loaded.secrets, [Secret::new("canary-token")]);
+    assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+}

@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
@@ -70,6 +71,28 @@ impl PromptPlaces {
             found: found?,
             _made: made,
         })
+    }
+
+    /// Whether what is at a real path was made here to keep a place, and has nothing in it.
+    pub fn is_made(path: &Path, found: &Metadata) -> bool {
+        if found.is_file() && found.len() > 0 || !(found.is_file() || found.is_dir()) {
+            return false;
+        }
+        let made = path.parent().and_then(|workspace| {
+            let kept = KEPT.lock();
+            kept.get(workspace).and_then(Weak::upgrade)
+        });
+        let is_known = made.is_some_and(|made| {
+            let things = made.things.lock();
+            let numbers = (found.dev(), found.ino());
+            let mut things = things.iter();
+            things.any(|(known, inode)| known == path && inode.numbers() == numbers)
+        });
+        let is_empty = || {
+            path.read_dir()
+                .is_ok_and(|mut entries| entries.next().is_none())
+        };
+        is_known && (found.is_file() || is_empty())
     }
 
     /// Removes what a killed program has left, unless another process keeps it.

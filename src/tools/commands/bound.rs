@@ -181,7 +181,7 @@ impl Search<'_> {
         let path = self.place.folder.join(&operand.word);
         let links = self.links(&path);
         self.by_process(&operand.word)?;
-        let found = Located::open(&path)?;
+        let found = Located::of_others(&path)?;
         let is_folder = found.as_ref().is_some_and(|found| found.metadata.is_dir());
         let is_taken = is_folder && !operand.may_be_folder && self.leads_in(&path);
         // This account may not look there, and the command as root may.
@@ -314,7 +314,7 @@ impl Search<'_> {
             return Err(too_long());
         }
         self.links(path);
-        let Some(found) = Located::open(path)? else {
+        let Some(found) = Located::of_others(path)? else {
             return Ok(());
         };
         if !found.metadata.is_dir() {
@@ -362,8 +362,10 @@ impl Search<'_> {
     fn missing(&mut self, word: &str) -> Result<()> {
         let folders = self.folders.iter();
         let paths: Vec<PathBuf> = folders.map(|folder| folder.join(word)).collect();
-        if paths.iter().any(|path| path.exists()) {
-            return Ok(());
+        for path in &paths {
+            if path.exists() && Located::of_others(path)?.is_some() {
+                return Ok(());
+            }
         }
         for path in paths {
             self.lookups += 1;

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use super::tree::{self, Budget, Content};
 use super::{Result, by_process};
+use crate::sandbox::files::PromptPlaces;
 use crate::sys::beneath::links_on_the_way;
 
 /// What a path leads to, held open without being used.
@@ -53,6 +54,12 @@ impl Located {
             })
         };
         Ok(found())
+    }
+
+    /// The same, without what the program itself keeps a place with: that comes and goes with other commands.
+    pub(super) fn of_others(path: &Path) -> Result<Option<Self>> {
+        let is_kept = |found: &Self| PromptPlaces::is_made(&found.path, &found.metadata);
+        Ok(Self::open(path)?.filter(|found| !is_kept(found)))
     }
 
     fn link(handle: &File) -> String {

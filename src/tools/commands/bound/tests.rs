@@ -660,3 +660,41 @@ proptest::proptest! {
         let _ = simple::read(&line);
     }
 }
+
+#[test]
+fn what_keeps_the_places_of_prompt_files_does_not_count_and_what_is_put_there_does() {
+    use crate::sandbox::files::PromptPlaces;
+    let bench = Bench::new();
+    let found = |line: &str| {
+        let uses = bench.find(line).unwrap();
+        let parts: Vec<Vec<u8>> = uses.parts().map(<[u8]>::to_vec).collect();
+        (parts, uses.loads_unbound)
+    };
+    for line in [
+        "ls; echo $((1+1))",
+        "cat SOUL.md",
+        "sh *.md; true",
+        "cat skills/x/run.sh",
+        "ls skills memory",
+    ] {
+        let before = found(line);
+        let kept = PromptPlaces::hold(&bench.workspace, &|_| false).unwrap();
+        assert!(
+            bench.workspace.join("SOUL.md").exists() && bench.workspace.join("skills").exists()
+        );
+        assert_eq!(found(line), before, "{line}");
+        bench.put("SOUL.md", "x");
+        bench.put("skills/note", "x");
+        assert_ne!(found(line), before, "{line}");
+        std::fs::remove_file(bench.workspace.join("skills/note")).unwrap();
+        drop(kept);
+        std::fs::remove_file(bench.workspace.join("SOUL.md")).unwrap();
+        assert_eq!(found(line), before, "{line}");
+        // One that is not the program's counts, also while it is empty.
+        bench.put("SOUL.md", "");
+        let kept = PromptPlaces::hold(&bench.workspace, &|_| false).unwrap();
+        assert_ne!(found("true; ls"), before, "{line}");
+        drop(kept);
+        std::fs::remove_file(bench.workspace.join("SOUL.md")).unwrap();
+    }
+}

@@ -11,6 +11,7 @@ use rustix::fs::OFlags;
 
 use super::{Error, Result, refused};
 use crate::base::limits::tools::SCRIPT_HEAD_BYTES;
+use crate::sandbox::files::PromptPlaces;
 use crate::text::reveal_name;
 
 /// Bytes of all files that are hashed for an approval: 10 seconds on a board, and more than an agent writes.
@@ -49,7 +50,8 @@ pub(super) struct Content {
     pub head: Vec<u8>,
 }
 
-/// Adds the mark of each file in a folder and below it. It follows no links, and takes where one ends into its mark.
+/// Adds the mark of each file in a folder and below it. It follows no links, and takes where one ends into its mark. What the
+/// program itself keeps a place with comes and goes with other commands, and is left out.
 pub(super) fn mark(
     folder: &Path,
     budget: &mut Budget,
@@ -80,6 +82,9 @@ pub(super) fn mark(
             let Ok(metadata) = path.symlink_metadata() else {
                 continue;
             };
+            if PromptPlaces::is_made(&path, &metadata) {
+                continue;
+            }
             marks.push((path.clone(), of_entry(&path, &metadata, budget)?));
             if metadata.is_dir() {
                 folders.push(path);
