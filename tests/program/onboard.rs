@@ -289,11 +289,14 @@ fn the_end_says_what_was_made_and_what_to_do_next() {
 #[test]
 fn a_daily_cost_limit_and_a_model_without_a_price_are_pointed_out() {
     let model = Model::playing([]);
-    model.set_offers(&["house-model", "gpt-6-sol"], KEY);
+    model.set_offers(&["house-model", "priced"], KEY);
     let home = Home::new();
     let config = json!({
         "limits": {"usdPerDay": 1},
-        "providers": {"house": {"apiBase": "https://models.example.org/v1", "apiKey": KEY, "prices": {"priced": {"input": 1, "output": 1}}}},
+        "providers": {"house": {
+            "apiBase": format!("{}/v1", model.url()), "apiKey": KEY,
+            "prices": {"priced": {"input": 1, "output": 1}},
+        }},
     });
     home.write_config(&config.to_string());
     for (name, is_unpriced) in [("house-model", true), ("priced", false)] {
