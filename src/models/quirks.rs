@@ -183,11 +183,10 @@ impl Quirks {
     /// Learns from a failure, before the same request is sent again. False when there is nothing to change.
     ///
     /// A server that has no Responses API says 404, and so may one that has not the model, or not yet: then chat
-    /// completions say so, too. Where the configuration wants that API it stays.
+    /// completions say so, too. Where the configuration wants that API, the next turn begins with it again.
     pub fn learn_from(&mut self, failure: &Failure, route: &Route, max_tokens: u32) -> bool {
         let is_missing = failure.fault == Fault::Unknown;
-        let is_set = route.is_set_to_responses();
-        if self.api == Api::Responses && is_missing && !route.is_official() && !is_set {
+        if self.api == Api::Responses && is_missing && !route.is_official() {
             self.api = Api::Chat;
             return true;
         }

@@ -86,8 +86,9 @@ fn the_api_is_that_of_the_configuration_or_the_one_that_a_model_needs() {
     let (mut official, route) = quirks("openai", "gpt-6.1-sol", "{}");
     assert!(!official.learn_from(&missing, &route, 100));
     let own = r#"{"apiBase":"http://h/v1","api":"responses"}"#;
-    let (mut set, route) = quirks("house", "qwen3", own);
-    assert!(!set.learn_from(&missing, &route, 100), "it is set");
+    let (mut learned, route) = quirks("house", "qwen3", own);
+    assert!(learned.learn_from(&missing, &route, 100));
+    assert!(!learned.learn_from(&missing, &route, 100));
     // As OpenAI says it of its oldest models with this need, with 404.
     let needed = Failure::new(
         Fault::Unknown,
@@ -407,14 +408,14 @@ fn a_reply_that_is_too_long_for_a_window_gets_a_part_of_it() {
 }
 
 #[test]
-fn an_api_that_is_set_is_not_turned_off_and_one_that_was_learned_comes_back() {
+fn an_api_that_was_missing_once_comes_back() {
     use crate::config::schema::Provider;
     let missing = Failure::new(Fault::Unknown, "model is loading (HTTP status 404)");
     let needed = Failure::new(
         Fault::Request,
         "only supported in v1/responses (HTTP status 404)",
     );
-    for (settings, kept) in [
+    for (settings, is_set) in [
         (r#"{"apiBase":"http://h/v1","api":"responses"}"#, true),
         (r#"{"apiBase":"http://h/v1/responses"}"#, true),
         (r#"{"apiBase":"http://h/v1"}"#, false),
@@ -425,11 +426,10 @@ fn an_api_that_is_set_is_not_turned_off_and_one_that_was_learned_comes_back() {
             api: Api::Responses,
             ..of("house", "m")
         };
-        assert_eq!(quirks.learn_from(&missing, &route, 8192), !kept);
-        assert_eq!(quirks.api == Api::Responses, kept);
-        if !kept {
-            assert!(quirks.learn_from(&needed, &route, 8192));
-            assert_eq!(quirks.api, Api::Responses);
-        }
+        assert!(quirks.learn_from(&missing, &route, 8192));
+        assert_eq!(quirks.api, Api::Chat);
+        assert!(quirks.learn_from(&needed, &route, 8192));
+        assert_eq!(quirks.api, Api::Responses);
+        assert_eq!(route.is_set_to_responses(), is_set);
     }
 }

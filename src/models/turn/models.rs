@@ -203,6 +203,12 @@ impl Models {
 
     /// Begins a turn, which `cancel` stops.
     pub fn for_turn(&self, cancel: &Cancel) -> Turn<'_> {
+        for candidate in &self.candidates {
+            // Another turn may have met a server that did not have it yet.
+            if candidate.route.is_set_to_responses() {
+                candidate.state().quirks.api = Api::Responses;
+            }
+        }
         Turn::new(self, cancel.clone())
     }
 
