@@ -171,7 +171,7 @@ fn refusal_advice(provider: &str, reason: &str) -> String {
         () if names(&["unrecognized request url", "with the responses api"])
             || is_unknown && names(&["max_output_tokens", "tools[0]", "'input'", "'instructions'"]) =>
         {
-            format!("It has not all of OpenAI's Responses API: set providers.{provider}.api to chat")
+            format!("It lacks parts of OpenAI's Responses API: set providers.{provider}.api to chat")
         }
         () if names(&["v1/responses"]) => {
             format!("It needs OpenAI's other API: set providers.{provider}.api to responses")
@@ -196,7 +196,7 @@ fn refusal_advice(provider: &str, reason: &str) -> String {
                 .to_owned()
         }
         () if names(&["invalid value: 'tool'"]) => format!(
-            "Its server does not know results of tools: set providers.{provider}.api to another API, or use another model"
+            "The server does not accept results of tools: set providers.{provider}.api to another API, or use another model"
         ),
         () if names(&["tool", "function"]) => {
             "Use a model that can call tools (agents.defaults.model)".to_owned()
@@ -222,7 +222,7 @@ fn schema_advice(reason: &str) -> String {
         None => (tool.to_owned(), tool),
     };
     format!(
-        "The server does not take the parameters of {name}: leave {rest} out of tools.mcpServers.NAME.enabledTools, or \
+        "The server refuses the parameters of {name}: leave {rest} out of tools.mcpServers.NAME.enabledTools, or \
          turn that MCP server off (tools.mcpServers.NAME.enabled)"
     )
 }
@@ -350,7 +350,7 @@ mod tests {
             ),
             (
                 "Invalid schema for function 'mcp_home_look': In context=(), 'additionalProperties' is required",
-                "The server does not take the parameters of mcp_home_look of an MCP server: leave home_look out of \
+                "The server refuses the parameters of mcp_home_look of an MCP server: leave home_look out of \
                  tools.mcpServers.NAME.enabledTools, or turn that MCP server off (tools.mcpServers.NAME.enabled)",
             ),
             (
@@ -360,19 +360,19 @@ mod tests {
             ),
             (
                 "Invalid value: 'tool'. Supported values are: 'assistant' and 'user'",
-                "Its server does not know results of tools: set providers.my-proxy.api to another API, or use another model",
+                "The server does not accept results of tools: set providers.my-proxy.api to another API, or use another model",
             ),
             (
                 "Unknown parameter: 'tools[0].strict'",
-                "It has not all of OpenAI's Responses API: set providers.my-proxy.api to chat",
+                "It lacks parts of OpenAI's Responses API: set providers.my-proxy.api to chat",
             ),
             (
                 "Unsupported parameter: max_output_tokens",
-                "It has not all of OpenAI's Responses API: set providers.my-proxy.api to chat",
+                "It lacks parts of OpenAI's Responses API: set providers.my-proxy.api to chat",
             ),
             (
                 "Unrecognized request URL (POST: /v1/responses)",
-                "It has not all of OpenAI's Responses API: set providers.my-proxy.api to chat",
+                "It lacks parts of OpenAI's Responses API: set providers.my-proxy.api to chat",
             ),
             (
                 "Project `p` does not have access to model `m`",
