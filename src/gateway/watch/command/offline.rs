@@ -15,7 +15,7 @@ use crate::config::schema::BuiltInWatches;
 use crate::gateway::watch::built_in::items;
 use crate::gateway::watch::{journal, root, system, texts, usage};
 use crate::net::Dialer;
-use crate::text::markup::inline_code;
+use crate::text::markup::{self, inline_code};
 
 /// That there are no rules yet, and how to add one on the command line.
 pub(super) fn no_rules(language: Language) -> String {
@@ -36,7 +36,8 @@ pub fn describe_offline(store: &Store, built_in: &BuiltInWatches) -> Result<Stri
         match (watch.is_paused, blind) {
             (true, _) => text += " (paused)",
             (false, Some(why)) => {
-                let _ = write!(text, " ({})", why.describe(Language::English));
+                let why = markup::parse(&why.describe(Language::English), &|_| false);
+                let _ = write!(text, " ({})", why.text());
             }
             (false, None) => {}
         }
