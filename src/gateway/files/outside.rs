@@ -6,6 +6,7 @@ use super::pack::{FOLDER, path_of};
 use super::{Job, format_bytes, name_of, short, texts};
 use crate::base::error::{Error, Result};
 use crate::base::message::OutgoingMessage;
+use crate::config::home::quote_for_shell;
 use crate::gateway::commands::texts as answers;
 use crate::sys::random;
 use crate::text::markup::inline_code;
@@ -70,7 +71,8 @@ impl Job<'_> {
     fn copy(&self, from: &str, to: &Path) -> Result<()> {
         let (message, language) = (self.message, self.language());
         let to = self.absolute(to);
-        let line = format!("cp -- {} {}", quoted(from), quoted(&to));
+        let [from, to] = [from, to.as_str()].map(|path| quote_for_shell(Path::new(path)));
+        let line = format!("cp -- {from} {to}");
         let agent = self.hosted.agent()?;
         let toolbox = agent.toolbox();
         let typed = TypedCommand {
@@ -108,9 +110,4 @@ impl Job<'_> {
             Shell::Ask(_) => Err(Error::Failed(answers::command_changed(language).to_owned())),
         }
     }
-}
-
-/// A path as one word of a shell.
-fn quoted(path: &str) -> String {
-    format!("'{}'", path.replace('\'', "'\\''"))
 }

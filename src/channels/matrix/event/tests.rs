@@ -65,7 +65,10 @@ fn with(mut content: Value, key: &str, value: Value) -> Value {
 
 #[test]
 fn a_text_is_a_message_with_its_sender_and_its_place() {
-    let message = private(&ana(text(" hello \n"))).unwrap();
+    let mut event = ana(text(" hello \n"));
+    event["origin_server_ts"] = json!(1_769_851_697_611_u64);
+    let message = private(&event).unwrap();
+    assert_eq!(message.sent_at, Some(1_769_851_697));
     assert_eq!(message.id, "matrix:$e");
     assert_eq!(message.text, "hello");
     assert_eq!(message.address().to_string(), "matrix:!r%3Ax.org");

@@ -414,7 +414,7 @@ impl Inner {
         let mut is_second = entry.state.lock().live().is_none();
         let (read, changes) = loop {
             let up = self.connect(entry, is_urgent, cancel)?;
-            // What changes from now on is read the next time, whoever hears of it first.
+            // What changes from now on is read the next time, also when another look hears of it first.
             let changes = {
                 let mut state = entry.state.lock();
                 state.has_changed();
