@@ -280,6 +280,7 @@ mod tests {
         ] {
             let message = Message {
                 phone: phone.to_owned(),
+                time: Some(1_732_390_000),
                 ..says(chat, "hi")
             };
             let envelope = read(&message, GroupPolicy::Mention).unwrap();
@@ -287,6 +288,7 @@ mod tests {
             assert_eq!(envelope.address().to_string(), address);
             assert_eq!(decode(&envelope.address().chat).unwrap(), chat);
             assert!(!envelope.is_group && envelope.text == "hi");
+            assert_eq!(envelope.sent_at, Some(1_732_390_000));
         }
     }
 
