@@ -79,7 +79,8 @@ pub fn charge(route: &Route, model: &str, usage: Usage) -> Usage {
     let reported = Some(usage.cost).filter(|cost| *cost > 0 && route.provider == "openrouter");
     let charged = match (known, known.price()) {
         (PriceKnown::Listed(price), _) => {
-            Some(cost(price, usage, tier(&route.provider, model, usage)))
+            let name = listed(&route.provider, model).map_or("", |row| row.0);
+            Some(cost(price, usage, factors(name, usage)))
         }
         (_, Some(price)) => Some(cost(price, usage, (1.0, 1.0))),
         (_, None) => reported,
@@ -103,10 +104,8 @@ fn dearest(provider: &str, usage: Usage) -> u64 {
     let of_provider = PRICES.iter().find(|(name, _)| *name == provider);
     let providers = of_provider.map_or(PRICES, std::slice::from_ref);
     let now = Clock::System.now_ms() / 1000;
-    let costs = providers.iter().flat_map(|(provider, rows)| {
-        rows.iter()
-            .map(|row| cost(price_of(*row, now), usage, tier(provider, row.0, usage)))
-    });
+    let rows = providers.iter().flat_map(|(_, rows)| *rows);
+    let costs = rows.map(|row| cost(price_of(*row, now), usage, factors(row.0, usage)));
     costs.max().unwrap_or(0)
 }
 
@@ -187,7 +186,7 @@ fn is_version(model: &str, name: &str) -> bool {
 
 /// `now`: seconds since 1970.
 fn price_of((name, _, input, cached, output, written): Row, now: i64) -> Price {
-    let is_due = |change: &&Change| change.models.contains(&name) && change.from <= now;
+    let is_due = |change: &&Change| change.from <= now && change.models.contains(&name);
     let factor = CHANGES.iter().find(is_due).map_or(1.0, |row| row.factor);
     Price {
         input: input * factor,
@@ -197,9 +196,9 @@ fn price_of((name, _, input, cached, output, written): Row, now: i64) -> Price {
     }
 }
 
-fn tier(provider: &str, model: &str, usage: Usage) -> (f64, f64) {
-    let name = listed(provider, model).map_or("", |row| row.0);
-    let is_above = |tier: &&Tier| tier.models.contains(&name) && usage.input > tier.above;
+/// The factors of the input and of the output for a model with this name in the table.
+fn factors(name: &str, usage: Usage) -> (f64, f64) {
+    let is_above = |tier: &&Tier| usage.input > tier.above && tier.models.contains(&name);
     let tier = TIERS.iter().find(is_above);
     tier.map_or((1.0, 1.0), |tier| (tier.input, tier.output))
 }
