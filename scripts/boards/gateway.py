@@ -49,8 +49,8 @@ PEAK = {
     "arm64-16k": 7.08 * MB,
     "riscv64": 6.52 * MB,
 }
-# A tenth above what was measured.
-MESSAGE_MS = {"armv6": 73, "armhf": 63, "arm64": 57, "arm64-16k": 52, "riscv64": 115}
+# A tenth above what was measured on arm64-16k; the others in proportion to it since they were measured last.
+MESSAGE_MS = {"armv6": 82, "armhf": 72, "arm64": 63, "arm64-16k": 58, "riscv64": 129}
 # What the questions of the crowd need, in turn.
 CALLS = (
     ("read_file", {"path": "note.txt"}),

@@ -115,6 +115,54 @@ pub fn has_scheme(address: &str, schemes: &[&str]) -> bool {
     })
 }
 
+/// Ends of names of files and programs that are no top-level domains.
+const NO_DOMAINS: [&str; 13] = [
+    "conf", "cpp", "csv", "html", "jpg", "js", "json", "log", "pdf", "png", "toml", "txt", "yaml",
+];
+
+/// Whether the text of a link looks like the address of another host than the one it leads to. A file's name
+/// ("main.rs") does not where the address ends in it.
+fn misleads(shown: &str, address: &str) -> bool {
+    let leads_to = host_of(address);
+    let path = address.split(['?', '#']).next().unwrap_or(address);
+    let is_file = |word: &str| {
+        path.strip_suffix(word)
+            .is_some_and(|start| start.ends_with('/'))
+    };
+    let mut words = shown.split(|c: char| c.is_whitespace() || "()[]<>,;\"'".contains(c));
+    words.any(|word| {
+        let host = host_of(word);
+        let has_end = host.rsplit_once('.').is_some_and(|(name, end)| {
+            let is_end = end.chars().count() > 1 && end.chars().all(char::is_alphabetic);
+            !name.is_empty() && is_end && !NO_DOMAINS.contains(&end)
+        });
+        let is_address = word.contains("://") || has_end && !is_file(word);
+        is_address && !host.is_empty() && !is_same_site(host, leads_to)
+    })
+}
+
+/// The host of an address with or without a scheme and a user, without `www.` and a port.
+fn host_of(address: &str) -> &str {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let rest = rest.trim_start_matches("mailto:");
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or(rest);
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    let host = host.split(':').next().unwrap_or(host);
+    let www = host
+        .get(..4)
+        .filter(|start| start.eq_ignore_ascii_case("www."));
+    host[www.map_or(0, str::len)..].trim_end_matches(['.', '!'])
+}
+
+/// Whether an address leads to a host or to one below it.
+fn is_same_site(shown: &str, leads_to: &str) -> bool {
+    let start = leads_to.len().checked_sub(shown.len());
+    let end = start.and_then(|at| Some((leads_to.get(..at)?, leads_to.get(at..)?)));
+    end.is_some_and(|(before, end)| {
+        end.eq_ignore_ascii_case(shown) && (before.is_empty() || before.ends_with('.'))
+    })
+}
+
 /// The Markdown of a text as code within a line, whatever the text contains. What is invisible is
 /// spelt out.
 pub fn inline_code(text: &str) -> String {

@@ -6,8 +6,8 @@ use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, Options, Parser, Ta
 
 use super::density::is_dense;
 use super::document::{Document, Level, Style};
-use super::language;
 use super::table::Table;
+use super::{language, misleads};
 
 /// Levels of lists that are indented; deeper ones are indented like the last.
 const LIST_INDENTS: usize = 8;
@@ -528,14 +528,15 @@ impl Reader<'_> {
         }));
     }
 
-    /// A link without text shows its address; text that cannot be linked gets the address
-    /// after them.
+    /// A link without text shows its address; text that cannot be linked, or looks like the address of another host,
+    /// gets the address after it.
     fn end_link(&mut self) {
         let Some(Some(link)) = self.links.pop() else {
             return;
         };
         let address = link.address.as_str();
         let shown = self.current_text().get(link.from..).unwrap_or("").trim();
+        let misleads = link.is_linked && misleads(shown, address);
         if shown.is_empty() {
             self.say(address);
         } else if !link.is_linked && shown != address.trim_start_matches("mailto:") {
@@ -543,6 +544,9 @@ impl Reader<'_> {
         }
         if link.is_linked {
             self.close(Level::Link);
+        }
+        if misleads {
+            self.say_as(Level::Aside, &[" (", address, ")"].concat());
         }
     }
 }

@@ -25,6 +25,39 @@ fn a_channel_without_markup_gets_the_visible_text() {
 }
 
 #[test]
+fn a_link_that_looks_like_another_address_shows_where_it_leads() {
+    let shown = |text: &str, address: &str| {
+        let markdown = format!("[{text}]({address})");
+        parse::parse(&markdown, &|_| true).text().to_owned()
+    };
+    for (text, address) in [
+        ("https://bank.test", "https://evil.test/login"),
+        ("https://bank.test/evil.test", "https://evil.test/bank.test"),
+        ("log in at bank.test (safe)", "https://evil.test"),
+        ("**www.Bank.test**", "https://bank.test.evil.test"),
+        ("`bank.test`", "https://bank.test@evil.test/"),
+        ("bank.test", "https://evilbank.test"),
+        ("http://192.0.2.1", "http://192.0.2.9/"),
+        ("ana@bank.test", "mailto:ana@evil.test"),
+        ("банк.тест", "https://evil.test"),
+    ] {
+        let end = format!("({address})");
+        assert!(shown(text, address).ends_with(&end), "{text} {address}");
+    }
+    for (text, address) in [
+        ("the bank", "https://evil.test"),
+        ("https://Bank.test/a", "https://www.bank.test/a?b=c"),
+        ("bank.test", "https://login.bank.test:8080/"),
+        ("main.rs", "https://code.test/src/main.rs#L4"),
+        ("ana@bank.test", "mailto:ana@bank.test"),
+        ("3.5 and e.g. 1.2.3", "https://code.test/releases"),
+        ("Node.js!", "https://code.test/node.js"),
+    ] {
+        assert_eq!(shown(text, address), text, "{address}");
+    }
+}
+
+#[test]
 fn each_unit_counts_what_it_names() {
     for (unit, expected) in [
         (Unit::Utf16, vec!["ü🦀ü", "🦀"]),
