@@ -11,6 +11,7 @@ pub mod cron;
 mod deferred;
 pub mod doctor;
 pub mod gateway;
+mod guess;
 pub mod login;
 pub mod mcp;
 pub mod memory;
@@ -307,7 +308,7 @@ fn report_usage(error: &clap::Error) -> Exit {
             print::raw_error(&text);
             Exit::Usage
         }
-        _ => {
+        kind => {
             // The argument in the error may be an API key.
             let words = text.split_inclusive([' ', '\'', '\n', '=']);
             let safe = words.map(|word| {
@@ -319,6 +320,9 @@ fn report_usage(error: &clap::Error) -> Exit {
             });
             let safe: String = safe.collect();
             print::complain(safe.trim_start_matches("error: ").trim_end());
+            if kind == ErrorKind::InvalidSubcommand {
+                guess::advise(error);
+            }
             Exit::Usage
         }
     }

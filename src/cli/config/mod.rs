@@ -22,6 +22,11 @@ use crate::config::settings::{Source, insert};
 use crate::config::table::{self, keys};
 use crate::config::{Loaded, nearest, texts as config_texts};
 
+/// Characters of the shortest word that is searched for in all settings: shorter ones are in nearly all.
+const WORD_CHARS: usize = 3;
+/// Settings with a word that are explained in full, about a screen; more are listed.
+const FOUND_EXPLAINED: usize = 8;
+
 /// `peacrab config …`
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -31,18 +36,21 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Show the effective settings and where each comes from (secrets are hidden)
+    /// Show the settings that differ from their defaults, and where each comes from (secrets are hidden)
     Show {
-        /// Only settings that differ from their default
+        /// All settings, with their defaults
         #[arg(long)]
+        all: bool,
+        /// Only settings that differ, as without it
+        #[arg(long, hide = true, conflicts_with = "all")]
         changed: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Explain a setting, a section such as agents.defaults, or all settings
+    /// Explain a setting, a section such as agents.defaults, what a word is about, or all settings
     Explain {
-        /// The setting or section
+        /// The setting, section or word
         key: Option<String>,
     },
     /// Print the value of a setting
@@ -83,7 +91,7 @@ impl Arguments {
 #[inline(never)]
 pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
     match arguments.action {
-        Action::Show { changed, json } => show(&context.start()?, changed, json),
+        Action::Show { all, json, .. } => show(&context.start()?, all, json),
         Action::Explain { key } => explain(context, key.as_deref().unwrap_or_default()),
         Action::Get { key, reveal } => get(&context.start()?, &key, reveal),
         Action::Set { key, value } => change::set(context, &key, &value),
@@ -101,8 +109,8 @@ struct Current {
     source: Source,
 }
 
-/// Every setting with a value, by path; `changed`: only those that differ from their default.
-fn collect_settings(loaded: &Loaded, changed: bool) -> BTreeMap<String, Current> {
+/// Settings with a value, by path: `all`, or those that differ from their default.
+fn collect_settings(loaded: &Loaded, all: bool) -> BTreeMap<String, Current> {
     let set = loaded
         .settings
         .iter()
@@ -115,12 +123,12 @@ fn collect_settings(loaded: &Loaded, changed: bool) -> BTreeMap<String, Current>
             let (value, source) = loaded.current(key, &path);
             (path, Current { key, value, source })
         })
-        .filter(|(_, current)| !changed || current.value != current.key.default_value())
+        .filter(|(_, current)| all || current.value != current.key.default_value())
         .collect()
 }
 
-fn show(loaded: &Loaded, changed: bool, json: bool) -> Result<()> {
-    let settings = collect_settings(loaded, changed);
+fn show(loaded: &Loaded, all: bool, json: bool) -> Result<()> {
+    let settings = collect_settings(loaded, all);
     if json {
         return show_json(loaded, settings);
     }
@@ -132,7 +140,11 @@ fn show(loaded: &Loaded, changed: bool, json: bool) -> Result<()> {
         let value = shown(loaded, key, value);
         text.push_str(&format!("{} = {value}  ({source})\n", print::bold(&path)));
     }
-    print::out(&text)
+    print::out(&text)?;
+    if !all {
+        print::notice(texts::OTHERS_ARE_DEFAULT);
+    }
+    Ok(())
 }
 
 fn show_json(loaded: &Loaded, settings: BTreeMap<String, Current>) -> Result<()> {
@@ -168,14 +180,18 @@ fn get(loaded: &Loaded, path: &str, reveal: bool) -> Result<()> {
     }
 }
 
-/// Explains a setting or a section. This works with a broken configuration too: its error comes last.
+/// Explains a setting, a section, or what has a word in its path or meaning. This works with a broken configuration too: its error comes last.
 fn explain(context: &Context, path: &str) -> Result<()> {
     let loaded = context.start();
     let keys: Vec<(&Key, String)> = match table::section(path) {
         Some(section) => table::within(section)
             .map(|key| (key, key.path.replacen(section, path, 1)))
             .collect(),
-        None => vec![find_setting(path)?],
+        None => match (find_setting(path), about(path)) {
+            (Err(_), found) if found.len() > FOUND_EXPLAINED => return list(&found),
+            (Err(_), found) if !found.is_empty() => found,
+            (setting, _) => vec![setting?],
+        },
     };
     let blocks: Vec<String> = keys
         .into_iter()
@@ -183,6 +199,37 @@ fn explain(context: &Context, path: &str) -> Result<()> {
         .collect();
     print::out(&blocks.join("\n"))?;
     loaded.map(drop)
+}
+
+/// The settings whose paths or meanings have a word, those with it in their paths first.
+fn about(word: &str) -> Vec<(&'static Key, String)> {
+    let word = word.to_lowercase();
+    if word.chars().count() < WORD_CHARS || word.contains('.') {
+        return Vec::new();
+    }
+    let has_word = |text: &str| text.to_lowercase().contains(&word);
+    let (mut found, of_meaning): (Vec<_>, Vec<_>) = keys()
+        .filter(|key| has_word(key.path) || has_word(key.meaning))
+        .partition(|key| has_word(key.path));
+    found.extend(of_meaning);
+    found
+        .into_iter()
+        .map(|key| (key, key.path.to_owned()))
+        .collect()
+}
+
+/// Lists settings with the first sentences of their meanings.
+fn list(found: &[(&Key, String)]) -> Result<()> {
+    let lines = found.iter().map(|(key, path)| {
+        let sentence = key
+            .meaning
+            .split_once(". ")
+            .map_or(key.meaning, |(first, _)| first);
+        format!("{}\n  {sentence}\n", print::bold(path))
+    });
+    print::out(&lines.collect::<String>())?;
+    print::notice(texts::EXPLAINS_ONE);
+    Ok(())
 }
 
 fn format_explanation(key: &Key, path: &str, loaded: Option<&Loaded>) -> String {

@@ -9,8 +9,16 @@ use crate::base::limits::agent::SMALL_WINDOW_TOKENS;
 use crate::models::Window;
 use crate::text::grouped;
 
-/// `config show --changed` where nothing is.
-pub const NOTHING_CHANGED: &str = "All settings have their defaults.";
+/// `config show` where nothing differs.
+pub const NOTHING_CHANGED: &str =
+    "All settings have their defaults. `peacrab config show --all` lists them.";
+
+/// Below a list of settings with a word.
+pub const EXPLAINS_ONE: &str = "`peacrab config explain` with one of these names says more.";
+
+/// Below what `config show` lists.
+pub const OTHERS_ARE_DEFAULT: &str =
+    "All others have their defaults: `peacrab config show --all` lists them.";
 
 /// The running gateway has applied a change.
 pub const APPLIED: &str = "The running gateway uses it from now on.";

@@ -16,7 +16,7 @@ use crate::config::table::{self as settings};
 impl<'i> Interview<'i> {
     /// Asks for what the channel needs, tries it, and enables the channel.
     pub(super) fn channel(&mut self, name: &str) -> Result<()> {
-        let Some(service) = table::find(name) else {
+        let Some(service) = table::find(&name.to_lowercase()) else {
             return Err(Error::Usage(unknown_channel(name)));
         };
         if !self.outside.can_ask() {

@@ -1,0 +1,118 @@
+//! Advice for command lines whose first word is no command.
+
+use std::path::Path;
+
+use clap::error::{ContextKind, ContextValue};
+
+use super::terminal::print;
+use crate::config::check::looks_secret;
+use crate::config::home::quote_for_shell;
+
+/// Words that people try, and what to type instead.
+const TRIED: [(&[&str], &str); 6] = [
+    (
+        &["logs", "log", "journal"],
+        "The service's log is in the system's journal:\n  journalctl -u peacrab -n 100 -f\n\
+         (with --user for a service of your own account). In a chat, /logs shows the warnings of the board.",
+    ),
+    (
+        &["man", "manual", "docs"],
+        "`peacrab --help` lists the commands, `peacrab COMMAND --help` explains one, and `peacrab config explain` the \
+         settings. With the packages comes `man peacrab`.",
+    ),
+    (
+        &["uninstall", "remove", "purge"],
+        "To remove Peacrab:\n  peacrab service uninstall\nThen delete the program and the home folder, which `peacrab \
+         status` names. It has your settings, conversations and files.",
+    ),
+    (
+        &["import", "migrate"],
+        "There is no import. Copy what you want to keep (AGENTS.md, SOUL.md, USER.md, memory/, skills/) into the \
+         workspace, which `peacrab status` names, and connect a model with `peacrab onboard`.",
+    ),
+    (
+        &["stop", "restart", "enable", "disable"],
+        "The gateway is a service of systemd:\n  sudo systemctl restart peacrab\n(or stop, or with --user instead of sudo). \
+         `peacrab service status` shows how it is.",
+    ),
+    (
+        &["shell", "sh", "term", "exec"],
+        "/sh and /term are for chats. Here you have a shell already; `peacrab agent \"…\"` asks the agent to run something.",
+    ),
+];
+
+/// Says what to type instead of a command that there is not.
+pub(super) fn advise(error: &clap::Error) {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+        return;
+    };
+    let line: Vec<String> = std::env::args_os()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .skip_while(|one| one != word)
+        .collect();
+    if let Some(text) = advice(word, &line) {
+        print::notice(&text);
+    }
+}
+
+/// `line`: the words from the unknown one on.
+fn advice(word: &str, line: &[String]) -> Option<String> {
+    let lower = word.to_lowercase();
+    let mut rows = TRIED.iter();
+    if let Some((_, text)) = rows.find(|(words, _)| words.contains(&&*lower)) {
+        return Some((*text).to_owned());
+    }
+    let is_key = |word: &String| looks_secret(word) && !word.contains('/');
+    let is_question = line.len() > 1 || word.contains(char::is_whitespace);
+    let is_plain = !line
+        .iter()
+        .any(|word| word.starts_with('-') || is_key(word));
+    (is_question && is_plain).then(|| {
+        let question = quote_for_shell(Path::new(&line.join(" ")));
+        format!("To ask the agent:\n  peacrab agent {question}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::super::Cli;
+    use super::*;
+
+    fn advice_for(line: &str) -> String {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        advice(&words[0], &words).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_question_without_its_command_is_offered_with_it() {
+        assert!(advice_for("what time is it").ends_with("peacrab agent 'what time is it'"));
+        assert!(advice_for("what's up").ends_with(r"peacrab agent 'what'\''s up'"));
+        for line in [
+            "stats",
+            "what --json is it",
+            "ask sk-proj-abcdefghijklmnop0123456789",
+        ] {
+            assert_eq!(advice_for(line), "", "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_advised_is_a_command_and_what_it_is_advised_for_is_none() {
+        let command = Cli::command();
+        let has = |name: &str| {
+            let mut commands = command.get_subcommands();
+            commands.any(|one| one.get_name() == name || one.get_all_aliases().any(|it| it == name))
+        };
+        for (words, text) in TRIED {
+            assert!(!words.iter().any(|word| has(word)), "{words:?}");
+            for after in text.split("peacrab ").skip(1) {
+                let name = after.split(|c: char| !c.is_ascii_lowercase()).next();
+                let name = name.filter(|name| !name.is_empty());
+                assert!(name.is_none_or(|name| has(name)), "{name:?}");
+            }
+        }
+    }
+}
