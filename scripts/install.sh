@@ -241,15 +241,28 @@ locate() {
     esac
 }
 
-# Gets the program, checks it, and sets program and extras (the folder with manual and init scripts).
+# Whether nobody but root and whoever runs this can change a file or folder (sudo(8) says who that is).
+is_ours() {
+    ls -ldn "$1" 2>/dev/null | awk -v me="$(id -u)" -v user="${SUDO_UID:-}" -v group="${SUDO_GID:-$(id -g)}" '{
+        owned = $3 == 0 || $3 == me || (user != "" && $3 == user)
+        closed = substr($1, 9, 1) != "w" && (substr($1, 6, 1) != "w" || $4 == group)
+        exit !(owned && closed && $1 ~ /^[-d]/)
+    }'
+}
+
+# Gets the program, checks it, and sets program and extras (the folder of the same archive, with manual and init scripts).
 obtain() {
+    extras=
     here=
     case $0 in install.sh | */install.sh) here=$(cd "$(dirname "$0")" && pwd) ;; esac
-    extras=$here
     if [ -z "$from" ]; then
-        if [ -f "$here/peacrab" ]; then
-            # It came in the same archive as this script, so nothing here could vouch for it.
-            program=$here/peacrab
+        if [ "$here" ] && [ -f "$here/peacrab" ]; then
+            # It came in the same archive as this script, so nothing here could vouch for it, if nobody else put it there.
+            for path in "$here" "$here/peacrab" "$here/man" "$here/man"/* "$here/init" "$here/init"/*; do
+                [ ! -e "$path" ] && [ ! -L "$path" ] || is_ours "$path" ||
+                    fail "Others can change $path: unpack the archive in a folder of your own."
+            done
+            program=$here/peacrab extras=$here
             step use "$program"
             return
         fi
@@ -412,7 +425,7 @@ put_program() {
 }
 
 put_manual() {
-    [ -d "$extras/man" ] && [ "$init" != openwrt ] || return 0
+    [ "$extras" ] && [ -d "$extras/man" ] && [ "$init" != openwrt ] || return 0
     changed=
     for page in "$extras"/man/*.1; do
         cmp -s "$page" "$share/man/man1/${page##*/}" || changed="$changed ${page##*/}"
@@ -577,7 +590,7 @@ set_up_service() {
 set_up_init() {
     [ "$profile" != terminal ] || fail "--profile terminal is for systemd."
     text=$extras/init/peacrab.$init
-    if [ ! -f "$text" ]; then
+    if [ -z "$extras" ] || [ ! -f "$text" ]; then
         step note "the init script for $init is in the tar.gz of the release; install that to get a service"
         return
     fi

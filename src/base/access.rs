@@ -101,6 +101,20 @@ impl Rules {
         })
     }
 
+    /// The role of a person at this moment. How they are paired is looked up only where the configuration does not decide.
+    pub fn role_now(
+        &self,
+        person: &Person<'_>,
+        paired: impl FnOnce() -> Option<Role>,
+    ) -> Option<Role> {
+        self.role(person).or_else(|| {
+            self.role(&Person {
+                paired: Some(paired()?),
+                ..*person
+            })
+        })
+    }
+
     /// The most that a group lets people do. A thread without an entry has that of the group around it; while that
     /// is unknown it may be any, so that the least entry counts.
     fn bound(&self, person: &Person<'_>) -> Option<Role> {

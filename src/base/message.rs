@@ -163,11 +163,12 @@ pub struct Sender {
 }
 
 /// A person as the rules about access know them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
     /// The id that never changes.
     pub id: String,
     /// The name by which others write to them, without its `@`; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub username: String,
 }
 

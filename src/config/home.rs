@@ -102,9 +102,9 @@ impl Home {
         self.0.join("state")
     }
 
-    /// `pictures/`: pictures that were made for a message and are not delivered yet.
-    pub fn pictures(&self) -> PathBuf {
-        self.0.join("pictures")
+    /// `outgoing/`: files that were made for a message and are not delivered yet.
+    pub fn outgoing(&self) -> PathBuf {
+        self.0.join("outgoing")
     }
 
     /// `cron/`: scheduled jobs and their runs.

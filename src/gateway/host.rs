@@ -263,7 +263,7 @@ impl<'a> ChatHost<'a> {
         if self.role == Role::Owner {
             return gateway.ask(&self.asker(&self.reply, self.language), question, cancel);
         }
-        let Some(owner) = gateway.parts.owner_chat.get() else {
+        let Some(owner) = gateway.owner_chat() else {
             return Answer::Unattended;
         };
         let language = gateway.parts.languages.get(&owner);

@@ -54,6 +54,7 @@ use crate::config::schema::{self, Channels};
 use crate::schedule::Store;
 use crate::store::inbox::Inbox;
 use crate::store::outbox::{ClosesTurn, Outbox};
+use crate::store::outgoing::OutgoingFiles;
 use crate::store::session::Session;
 use crate::store::state::{
     AskedSecrets, KnownTime, Languages, LastChat, OpenQuestions, Pairing, RestartRequests, Starts,
@@ -117,8 +118,8 @@ pub struct Parts {
     pub jobs: Store,
     /// The machine.
     pub board: Arc<Board>,
-    /// Where pictures are until they are delivered.
-    pub pictures: PathBuf,
+    /// The files that were made for messages.
+    pub outgoing: OutgoingFiles,
     /// What the configuration has that is not obeyed.
     pub ignored_settings: Vec<String>,
     /// What is known about starts of the machine.
@@ -257,7 +258,10 @@ impl Gateway {
             .toolbox()
             .cleaned(&message.text)
             .into_owned();
-        let message = OutgoingMessage { text, ..message };
+        let message = self
+            .parts
+            .outgoing
+            .taken_along(OutgoingMessage { text, ..message });
         let id = self.parts.outbox.add(&message, closes)?;
         delivery.wake();
         Ok(id)

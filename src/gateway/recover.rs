@@ -94,7 +94,7 @@ impl Gateway {
     /// Tells the owner that part of the configuration is not obeyed; the same news once only.
     fn tell_ignored_settings(&self) {
         let ignored = &self.parts.ignored_settings;
-        let (Some(first), Some(chat)) = (ignored.first(), self.parts.owner_chat.get()) else {
+        let (Some(first), Some(chat)) = (ignored.first(), self.owner_chat()) else {
             return;
         };
         let language = self.parts.languages.get(&chat);

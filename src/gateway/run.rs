@@ -360,7 +360,8 @@ impl Loop {
         let to = message.address();
         let parts = &self.gateway.parts;
         let is_owner = message.role == Role::Owner && !message.is_group;
-        if is_owner && parts.owner_chat.note(&to) {
+        let owner = message.author().filter(|_| is_owner);
+        if owner.is_some_and(|owner| parts.owner_chat.note(&to, owner)) {
             self.gateway.later(|gateway| gateway.save_chats());
         }
         if let Some(delivery) = self.gateway.delivery(&to) {

@@ -13,7 +13,7 @@ use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::schedule::WHEN_BYTES;
 use crate::base::limits::schedule::{JOBS_MAX, NAME_CHARS_MAX};
-use crate::base::message::Address;
+use crate::base::message::{Address, Author};
 use crate::base::zone::{Zone, suggest};
 use crate::sys;
 use crate::text::{grouped, nearest, one_line};
@@ -46,6 +46,8 @@ pub struct NewJob {
     pub once: bool,
     /// The words for its time; see [`said`].
     pub said: Option<String>,
+    /// Who plans it in a chat.
+    pub planned_by: Option<Author>,
     /// The [`mark`] of the request; `None` where nothing repeats it.
     pub made_from: Option<String>,
 }
@@ -228,6 +230,7 @@ pub fn add(store: &Store, schedule: Schedule, new: NewJob, asker: Asker<'_>) -> 
         job.name = one_line(&new.name, NAME_CHARS_MAX);
         job.catch_up = !new.no_catch_up;
         job.delete_after_run = new.once;
+        job.planned_by = new.planned_by;
         job.made_from = new.made_from;
         let is_once = matches!(job.schedule, Schedule::At { .. });
         job.said = new.said.filter(|_| is_once && !asker.is_clock_right);

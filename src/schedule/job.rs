@@ -10,7 +10,7 @@ use crate::base::limits::schedule::AHEAD_MS_MAX;
 use crate::base::limits::schedule::{
     ERROR_CHARS_MAX, NAME_CHARS_MAX, RUN_TRIES_MAX, UNDELIVERED_RUNS_MAX,
 };
-use crate::base::message::Address;
+use crate::base::message::{Address, Author};
 use crate::text::one_line;
 
 /// What is planned. All times are milliseconds since 1970.
@@ -49,6 +49,10 @@ pub struct Job {
     /// planned by a clock that a time service kept right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
+    /// Who has planned it in a chat: nothing of it runs while they have no access. `None` for a job from the command line
+    /// or an editor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned_by: Option<Author>,
     /// The [mark](super::edit::mark) of the request that added it: a request that is repeated after a kill
     /// finds the job. `None` for a job from the command line or an editor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -347,6 +351,7 @@ impl Job {
             updated_at_ms: now_ms,
             delete_after_run: false,
             said: None,
+            planned_by: None,
             made_from: None,
             raw: None,
         }

@@ -4,5 +4,6 @@ pub mod append_log;
 pub mod inbox;
 pub mod memory;
 pub mod outbox;
+pub mod outgoing;
 pub mod session;
 pub mod state;

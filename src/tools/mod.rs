@@ -466,8 +466,12 @@ impl Toolbox {
             None if names::is_plain(&call.name) => call.name.as_str(),
             None => "call",
         };
-        let workspace = self.workspace_of(caller.role);
-        result.text = self.results.fit(workspace, name, text);
+        result.text = if result.is_from_outside {
+            self.results.fit_without_file(text)
+        } else {
+            let workspace = self.workspace_of(caller.role);
+            self.results.fit(workspace, name, text)
+        };
         result
     }
 

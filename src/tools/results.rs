@@ -10,6 +10,7 @@ use crate::base::error::{Error, Result};
 use crate::base::limits::tools::{NOTE_CHARS, RESULTS_AGE};
 use crate::base::secret::Eraser;
 use crate::sandbox::files::{Next, Workspace};
+use crate::store::outgoing::OutgoingFiles;
 use crate::sys::at::Kind;
 use crate::sys::random;
 
@@ -18,8 +19,57 @@ const SPILL_BYTES: usize = 16 * 1024;
 /// Bytes of all results that are kept.
 const RESULTS_BYTES: u64 = 64 * 1024 * 1024;
 
+/// The name of an output that is sent as a file.
+const OUTPUT_NAME: &str = "output.txt";
+
 /// The folder of stored results, in the workspace.
 const FOLDER: &str = ".results";
+
+/// What the model is told instead of a path, where the sandbox must not see the whole.
+const NOT_KEPT: &str = "what comes from outside the sandbox is kept in no file: ask for less at a time, such as with grep or tail";
+
+/// What takes a long output.
+#[derive(Clone, Copy)]
+pub(super) enum Keeper<'a> {
+    /// A file in the workspace, where the sandbox sees it too.
+    Workspace(&'a Results, &'a Workspace),
+    /// A file in the home, for a message.
+    Home(&'a OutgoingFiles),
+    /// Nothing: it comes from outside the sandbox, and the model asks for it.
+    Nothing,
+}
+
+impl Keeper<'_> {
+    fn begin(self, tool: &str) -> Result<(PathBuf, File)> {
+        match self {
+            Self::Workspace(results, workspace) => results.begin(workspace, tool),
+            Self::Home(files) => {
+                let (path, file) = files.create(OUTPUT_NAME)?;
+                Ok((path.into(), file))
+            }
+            Self::Nothing => Err(Error::Failed(NOT_KEPT.to_owned())),
+        }
+    }
+
+    /// Stores a text as a whole, and returns its path.
+    pub(super) fn store(self, tool: &str, text: &str) -> Result<PathBuf> {
+        match self {
+            Self::Workspace(results, workspace) => results.store(workspace, tool, text),
+            Self::Home(files) => Ok(files.store(OUTPUT_NAME, text.as_bytes())?.into()),
+            Self::Nothing => Err(Error::Failed(NOT_KEPT.to_owned())),
+        }
+    }
+
+    /// Removes what was stored.
+    pub(super) fn remove(self, path: &Path) -> Result<()> {
+        match self {
+            Self::Workspace(_, workspace) => workspace.remove(path)?,
+            Self::Home(files) => files.remove(&path.to_string_lossy()),
+            Self::Nothing => {}
+        }
+        Ok(())
+    }
+}
 
 /// Shortens results and stores the long ones.
 #[derive(Debug)]
@@ -54,6 +104,15 @@ impl Results {
             Err(error) => format!("the whole could not be kept: {error}"),
         };
         self.cut(&text, &note)
+    }
+
+    /// The same for what comes from outside the sandbox, without a file.
+    pub(super) fn fit_without_file(&self, text: String) -> String {
+        if text.chars().count() <= self.max_chars {
+            text
+        } else {
+            self.cut(&text, NOT_KEPT)
+        }
     }
 
     /// As much of the head and tail as fits, with a note between them.
@@ -151,8 +210,7 @@ pub fn unmarked(text: &str) -> &str {
 /// Writes an output that is too long for memory to a file, without secrets. The file is created with the
 /// first bytes.
 pub(super) struct Spool<'a> {
-    results: &'a Results,
-    workspace: &'a Workspace,
+    keeper: Keeper<'a>,
     eraser: &'a Eraser,
     tool: &'a str,
     file: Option<Result<(PathBuf, File)>>,
@@ -162,15 +220,9 @@ pub(super) struct Spool<'a> {
 
 impl<'a> Spool<'a> {
     /// A spool without a file.
-    pub fn new(
-        results: &'a Results,
-        workspace: &'a Workspace,
-        eraser: &'a Eraser,
-        tool: &'a str,
-    ) -> Self {
+    pub fn new(keeper: Keeper<'a>, eraser: &'a Eraser, tool: &'a str) -> Self {
         Self {
-            results,
-            workspace,
+            keeper,
             eraser,
             tool,
             file: None,
@@ -180,7 +232,7 @@ impl<'a> Spool<'a> {
 
     /// Adds bytes.
     pub fn write(&mut self, bytes: &[u8]) {
-        let begin = || self.results.begin(self.workspace, self.tool);
+        let begin = || self.keeper.begin(self.tool);
         self.file.get_or_insert_with(begin);
         self.waiting.extend_from_slice(bytes);
         if self.waiting.len() < SPILL_BYTES {

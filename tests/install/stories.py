@@ -176,6 +176,26 @@ class Stories:
         self.root.run(self.root.shell, f"/opt/{name}/install.sh", "--no-service").ends_with(0, f"/opt/{name}/peacrab")
         self.assertEqual(self.version(), VERSION)
 
+    def test_what_others_can_have_put_beside_the_script_is_not_installed(self):
+        self.put("real", "opt/real")
+        name = f"peacrab-{VERSION}-x86_64"
+        self.root.run("sh", "-c", f"cd /opt && gzip -dc real/{name}.tar.gz | tar -xf -").ends_with(0)
+        folder = f"/opt/{name}"
+        shell = (self.root.shell, f"{folder}/install.sh")
+        for place in (f"{folder}/peacrab", f"{folder}/man", folder):
+            self.root.run("chmod", "o+w", place).ends_with(0)
+            self.root.run(*shell, "--no-service").ends_with(1, f"Others can change {place}")
+            self.root.run("chmod", "o-w", place).ends_with(0)
+        self.root.run("chown", "65534", f"{folder}/peacrab").ends_with(0)
+        self.root.run(*shell, "--no-service").ends_with(1, f"Others can change {folder}/peacrab")
+        self.assertFalse(self.root.exists(TARGET))
+        # What was verified is the program alone.
+        file = f"/opt/real/peacrab-{VERSION}-x86_64"
+        self.root.write(f"opt/{name}/man/evil.1", "not checked")
+        self.root.run(*shell, "--from", file, "--key", "/opt/key.pem", "--no-service").ends_with(0)
+        self.assertTrue(self.root.exists(TARGET))
+        self.assertFalse(self.root.exists("usr/local/share/man/man1/evil.1"))
+
     def test_one_file_and_another_prefix_can_be_named(self):
         self.put("real", "opt/real")
         file = f"/opt/real/peacrab-{VERSION}-x86_64"

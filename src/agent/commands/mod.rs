@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::base::cancel::Cancel;
 use crate::base::error::Result;
 use crate::base::language::Language;
-use crate::base::message::{CommandButton, SessionKey};
+use crate::base::message::{Author, CommandButton, SessionKey};
 use crate::store::session::Session;
 use crate::text::markup::{inline_code, inline_text, plain};
 use crate::text::{ellipsize_chars, reveal};
@@ -67,6 +67,8 @@ pub struct Invocation<'a> {
     pub surface: Surface,
     /// The id of its message; empty at the terminal.
     pub message: &'a str,
+    /// Who wrote it in a chat.
+    pub author: Option<&'a Author>,
     /// The folder of the journals, to look at one that a turn has open.
     pub folder: &'a Path,
     /// Stops the question to a provider's server.

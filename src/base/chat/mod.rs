@@ -254,6 +254,8 @@ pub struct ToolResult {
     pub images: Vec<Image>,
     /// Whether the call failed; its text then begins with "Error".
     pub failed: bool,
+    /// Whether it comes from outside the sandbox: no file in the workspace gets what is too long of it.
+    pub is_from_outside: bool,
     /// What the host has to do before the call has a result.
     pub effect: Option<Effect>,
 }

@@ -417,7 +417,13 @@ impl<'a> Caller<'a> {
                 self.rescue(connection, to, refused)?;
                 Ok(done(None, is_last))
             }
-            sent => Ok(done(sent?, is_last)),
+            sent => {
+                let message = sent?;
+                if let Content::Question(asked) = content {
+                    self.parts.observer.asked(asked.number);
+                }
+                Ok(done(message, is_last))
+            }
         }
     }
 

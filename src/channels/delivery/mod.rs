@@ -15,7 +15,7 @@ mod tests;
 mod work;
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -34,6 +34,7 @@ use crate::base::sync::{Condvar, Mutex, MutexGuard};
 use crate::sandbox::files::Workspace;
 use crate::store::append_log::shorten;
 use crate::store::outbox::Outbox;
+use crate::store::outgoing::OutgoingFiles;
 use crate::store::state::Languages;
 use crate::sys::{memory, random};
 
@@ -69,6 +70,9 @@ pub trait Observer: Send + Sync {
     /// go on. `is_first` says whether it is the only one of its chat.
     fn set_aside(&self, message: &OutgoingMessage, why: &str, is_first: bool);
 
+    /// A question is in its chat as a whole.
+    fn asked(&self, number: u64);
+
     /// A chat has become another one, as a group does that becomes a supergroup.
     fn moved(&self, from: &Address, to: &Address);
 }
@@ -83,8 +87,8 @@ pub struct DeliveryParts {
     pub observer: Arc<dyn Observer>,
     /// Finds the workspace from which a file is sent.
     pub workspace_with: WorkspaceWith,
-    /// The folder with pictures that were made for messages.
-    pub pictures: PathBuf,
+    /// The files that were made for messages.
+    pub outgoing: OutgoingFiles,
     /// The languages of the chats.
     pub languages: Arc<Languages>,
     /// Tells whether the time is known: certificates cannot be checked without it.

@@ -172,6 +172,7 @@ impl Talk {
             language: Language::English,
             surface: Surface::Terminal,
             message: "",
+            author: None,
             folder: &ready.sessions,
             cancel: &Cancel::new(),
         };

@@ -2,12 +2,13 @@
 
 use clap::{Args, Subcommand};
 
+use super::owner_chat;
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Exit, Result};
 use crate::base::language::Language;
 use crate::cli::Context;
 use crate::cli::terminal::print;
-use crate::store::state::{Approvals, LastChat};
+use crate::store::state::Approvals;
 use crate::text::reveal;
 use crate::tools::commands::parse_pattern;
 
@@ -51,17 +52,14 @@ enum Action {
 /// Runs the action. A running gateway notices the change at once.
 #[inline(never)]
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
-    let _ = context.start()?;
+    let loaded = context.start()?;
     let state = context.home()?.state();
     let approvals = Approvals::new(&state);
     match &arguments.action {
         None | Some(Action::List) => list(&approvals)?,
         Some(Action::Add { words, chat, agent }) => {
-            let owner = || {
-                LastChat::of_owner(&state)
-                    .get()
-                    .map(|chat| chat.to_string())
-            };
+            let home = context.home()?;
+            let owner = || owner_chat(&home, &loaded).map(|chat| chat.to_string());
             let chat = chat.clone().or_else(owner).ok_or_else(|| {
                 Error::Usage("No chat yet. Message the bot first, or use --chat CHAT.".to_owned())
             })?;

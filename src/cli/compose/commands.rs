@@ -11,6 +11,7 @@ use crate::config::resolve::{Folder, Folders};
 use crate::config::schema::{SandboxChoice, Tools};
 use crate::config::{Home, Loaded};
 use crate::sandbox::confine::{Exec, Hold, SandboxMode, Settings};
+use crate::store::outgoing::OutgoingFiles;
 use crate::store::state::{Approvals, Audit, ShellMemory};
 use crate::sys::host::account;
 use crate::tools::commands::{Commands, Records};
@@ -23,6 +24,7 @@ pub fn commands_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Op
     }
     let exec = exec_of(context, home, loaded)?;
     let records = Records {
+        outgoing: OutgoingFiles::new(home.outgoing()),
         approvals: Approvals::new(&home.state()).of_agent(loaded.agent_id()),
         audit: Audit::new(home.audit(), Clock::System),
         shells: ShellMemory::new(&home.state()).of_agent(loaded.agent_id()),

@@ -152,6 +152,7 @@ pub fn add(planner: &Planner<'_>, arguments: AddArguments) -> Result<()> {
         no_catch_up: settings.no_catch_up,
         once: settings.once,
         said: said.filter(|_| settings.tz.is_none()),
+        planned_by: None,
         made_from: None,
     };
     let job = edit::add(&planner.store, schedule, new, planner.asker())?;

@@ -13,11 +13,12 @@ use crate::base::error::{Error, Exit, Result};
 use crate::base::language::Language;
 use crate::base::message::Address;
 use crate::base::zone::Zone;
+use crate::cli::channels::owner_chat;
 use crate::config::{Home, Loaded};
 use crate::gateway::control::{self, CronRequest, Request};
 use crate::schedule::edit::{self, Asker};
 use crate::schedule::{Job, Jobs, Store};
-use crate::store::state::{KnownTime, LastChat};
+use crate::store::state::KnownTime;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -142,15 +143,16 @@ impl<'a> Planner<'a> {
         let agents = &self.loaded.config.agents;
         let is_served =
             |to: &Address| agent.is_none_or(|agent| agents.serving_at(to, Some(&to.chat)) == agent);
-        LastChat::of_owner(&self.home.state())
-            .get()
-            .filter(is_served)
+        self.owner_chat().filter(is_served)
     }
 
     /// Where the result of a job goes, for people.
     fn destination(&self, job: &Job) -> String {
-        let owner = LastChat::of_owner(&self.home.state()).get();
-        texts::destination(job, owner.as_ref())
+        texts::destination(job, self.owner_chat().as_ref())
+    }
+
+    fn owner_chat(&self) -> Option<Address> {
+        owner_chat(&self.home, &self.loaded)
     }
 
     /// Reads the jobs, and reports those that cannot be used.

@@ -34,6 +34,7 @@ use crate::net::http::Tls;
 use crate::schedule::Store;
 use crate::store::inbox::Inbox;
 use crate::store::outbox::Outbox;
+use crate::store::outgoing::OutgoingFiles;
 use crate::store::state::updates::UpdateRequest;
 use crate::store::state::{
     Approvals, AskedSecrets, KnownTime, Languages, LastChat, OpenQuestions, Pairing,
@@ -122,7 +123,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         updates,
         jobs: Store::open(home.path()),
         board,
-        pictures: home.pictures(),
+        outgoing: OutgoingFiles::new(home.outgoing()),
         ignored_settings,
         starts: Starts::new(&state),
         watches: Watching::new(home.path()),

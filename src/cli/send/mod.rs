@@ -9,21 +9,20 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::Context;
-use super::compose::open_workspace;
 use super::terminal::print;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Exit, Result};
 use crate::base::limits::cancel::POLL;
 use crate::base::limits::channels::UPLOAD_BYTES;
 use crate::base::limits::tools::{FILES_SENT, SHELL_CHARS};
-use crate::base::message::{Address, NAME_MARK, OutgoingMessage, Writer};
+use crate::base::message::{Address, OutgoingMessage, Writer};
 use crate::channels::{table, telegram};
+use crate::cli::channels::owner_chat;
 use crate::config::channels::Bot;
 use crate::config::{Home, Loaded};
 use crate::gateway::control::{self, Request};
-use crate::sandbox::files::Workspace;
 use crate::store::outbox::Outbox;
-use crate::store::state::LastChat;
+use crate::store::outgoing::OutgoingFiles;
 use crate::sys;
 use crate::text::markup;
 use std::time::Duration;
@@ -89,12 +88,12 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let mut files = Vec::new();
     if is_long || !arguments.files.is_empty() {
         sys::file::private_folder(home.path())?;
-        let workspace = open_workspace(context, &home, &loaded)?;
+        let outgoing = OutgoingFiles::new(home.outgoing());
         if is_long {
-            files.push(put_aside(&workspace, INPUT_NAME, 0, &mut text.as_bytes())?);
+            files.push(outgoing.store(INPUT_NAME, text.as_bytes())?);
         }
-        for (number, file) in arguments.files.iter().enumerate() {
-            files.push(copy(&workspace, file, number + 1)?);
+        for file in &arguments.files {
+            files.push(copy(&outgoing, file)?);
         }
     }
     let request = Request::Send {
@@ -103,7 +102,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         files,
         waits: !arguments.no_wait,
     };
-    let outcome = hand_over(&home, request)?;
+    let outcome = hand_over(&home, &loaded, request)?;
     if !context.is_quiet() {
         print::line(&outcome)?;
     }
@@ -111,7 +110,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
 }
 
 /// Asks the gateway to send it, or stores it for the next one. Returns what became of it.
-pub(super) fn hand_over(home: &Home, request: Request) -> Result<String> {
+pub(super) fn hand_over(home: &Home, loaded: &Loaded, request: Request) -> Result<String> {
     let watch = Stopwatch::start();
     // A gateway may be about to start or to end, and another send may have the lock for an instant.
     loop {
@@ -119,7 +118,7 @@ pub(super) fn hand_over(home: &Home, request: Request) -> Result<String> {
             return Ok(outcome);
         }
         if let Some(lock) = home.try_lock()? {
-            let stored = store(home, request);
+            let stored = store(home, loaded, request);
             let _ = sys::file::unlock(&lock);
             return stored.map(|()| texts::QUEUED.to_owned());
         }
@@ -233,27 +232,27 @@ fn last_lines(text: &str) -> &str {
 }
 
 /// Puts it into the outbox of a gateway that is not running.
-fn store(home: &Home, request: Request) -> Result<()> {
+fn store(home: &Home, loaded: &Loaded, request: Request) -> Result<()> {
     let Request::Send {
         chat, text, files, ..
     } = request
     else {
         return Ok(());
     };
-    let state = home.state();
-    let chat = chat.or_else(|| LastChat::of_owner(&state).get());
+    let chat = chat.or_else(|| owner_chat(home, loaded));
     let chat = chat.ok_or_else(texts::no_chat)?;
     let message = OutgoingMessage {
         files,
         from: Writer::Notice,
         ..OutgoingMessage::text(&chat, text)
     };
+    let message = OutgoingFiles::new(home.outgoing()).taken_along(message);
     Outbox::open(&home.outbox())?.add(&message, None)?;
     Ok(())
 }
 
-/// Copies a file to where the gateway may read it.
-fn copy(workspace: &Workspace, file: &Path, number: usize) -> Result<String> {
+/// Copies a file to where the gateway reads it, and nothing in the sandbox.
+fn copy(outgoing: &OutgoingFiles, file: &Path) -> Result<String> {
     let mut from = std::fs::File::open(file).map_err(Error::io("open", file))?;
     let about = from.metadata().map_err(Error::io("look at", file))?;
     if about.is_dir() {
@@ -266,21 +265,11 @@ fn copy(workspace: &Workspace, file: &Path, number: usize) -> Result<String> {
         });
     }
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    put_aside(workspace, &name, number, &mut from)
-}
-
-/// Writes a file to where the gateway may read it, and where it is removed after a while.
-fn put_aside(
-    workspace: &Workspace,
-    name: &str,
-    number: usize,
-    from: &mut dyn Read,
-) -> Result<String> {
-    let process = std::process::id();
-    let path = format!(".results/send-{process}-{number}{NAME_MARK}{name}");
-    let mut to = workspace.create(Path::new(&path))?;
-    std::io::copy(from, &mut to)
-        .and_then(|_| to.flush())
-        .map_err(Error::io("copy", name))?;
+    let (path, mut to) = outgoing.create(&name)?;
+    let copied = std::io::copy(&mut from, &mut to).and_then(|_| to.flush());
+    if let Err(error) = copied {
+        outgoing.remove(&path);
+        return Err(Error::io("copy", file)(error));
+    }
     Ok(path)
 }

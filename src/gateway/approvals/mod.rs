@@ -5,6 +5,7 @@ mod allowance;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -32,6 +33,8 @@ use crate::tools::commands::texts::describe_risk;
 
 /// Characters of a mistyped number that are shown again.
 const NUMBER_CHARS: usize = 40;
+/// How long a question has been in its chat before an answer without its number can be meant for it.
+const READ_TIME: Duration = Duration::from_secs(2);
 /// Questions remembered after they were closed; their buttons are pressed twice at once or never.
 const CLOSED_QUESTIONS: usize = 16;
 /// Bytes of a question of an earlier run that stay in its message when it is pressed: with why nothing was done it
@@ -59,9 +62,29 @@ struct Open {
     chat: Address,
     always: AlwaysOption,
     can_allow_all: bool,
+    /// When it had come to the chat as a whole; `None` before that.
+    shown: Option<Shown>,
     answer: Option<Answer>,
     /// Who gave it.
     by: String,
+}
+
+struct Shown {
+    /// Milliseconds since 1970.
+    at_ms: i64,
+    /// Runs since then.
+    watch: Stopwatch,
+}
+
+/// An answer to a question.
+#[derive(Clone, Copy)]
+pub struct Given<'a> {
+    /// What was answered.
+    pub answer: Answer,
+    /// The name of the person who answers.
+    pub by: &'a str,
+    /// When it was written, in seconds since 1970; `None` where the channel does not say so.
+    pub sent_at: Option<i64>,
 }
 
 /// What became of an answer.
@@ -96,11 +119,22 @@ impl Approvals {
                     chat: chat.clone(),
                     always: question.always,
                     can_allow_all: question.can_allow_all,
+                    shown: None,
                     answer: None,
                     by: String::new(),
                 });
                 return number;
             }
+        }
+    }
+
+    /// A question is in its chat as a whole, at this time in milliseconds since 1970.
+    pub fn asked(&self, number: u64, at_ms: i64) {
+        if let Some(question) = self.questions.lock().open.get_mut(&number) {
+            question.shown = Some(Shown {
+                at_ms,
+                watch: Stopwatch::start(),
+            });
         }
     }
 
@@ -135,14 +169,10 @@ impl Approvals {
         }
     }
 
-    /// Answers a question of a chat; without a number the only one there.
-    /// `by` is the name of the person who answers.
-    pub fn answer(
-        &self,
-        chat: &Address,
-        number: Option<u64>,
-        (answer, by): (Answer, &str),
-    ) -> Taken {
+    /// Answers a question of a chat; without a number the only one there, which allows its command only where the person
+    /// can have read it.
+    pub fn answer(&self, chat: &Address, number: Option<u64>, given: Given<'_>) -> Taken {
+        let Given { answer, by, .. } = given;
         let mut questions = self.questions.lock();
         let mut of_chat = questions
             .open
@@ -151,11 +181,14 @@ impl Approvals {
                 question.chat == *chat && number.is_none_or(|number| number == **key)
             })
             .filter(|(_, question)| question.answer.is_none());
-        let (Some((number, question)), None) = (of_chat.next(), of_chat.next()) else {
+        let (Some((name, question)), None) = (of_chat.next(), of_chat.next()) else {
             return Taken::Unknown;
         };
+        if number.is_none() && answer.allows() && !question.was_read(given.sent_at) {
+            return Taken::Unknown;
+        }
         if answer == Answer::Always && question.always != AlwaysOption::Offered {
-            return Taken::OnceOnly(*number, question.always);
+            return Taken::OnceOnly(*name, question.always);
         }
         if answer == Answer::Everything && !question.can_allow_all {
             return Taken::NotEverything;
@@ -211,8 +244,12 @@ impl Gateway {
             .is_some_and(|delivery| delivery.ask(to, number, question.clone(), language));
         if !is_asked {
             tracing::error!(chat = %to, "failed to ask for approval: too many questions are open");
-            self.approvals
-                .answer(to, Some(number), (Answer::Unattended, ""));
+            let given = Given {
+                answer: Answer::Unattended,
+                by: "",
+                sent_at: None,
+            };
+            self.approvals.answer(to, Some(number), given);
         }
         let (answer, by) = self.approvals.wait(number, cancel);
         if let Some(delivery) = self.delivery(to) {
@@ -280,7 +317,12 @@ impl Gateway {
                 Some(number)
             }
         };
-        Ok(match self.approvals.answer(to, number, (answer, by)) {
+        let given = Given {
+            answer,
+            by,
+            sent_at: message.sent_at,
+        };
+        Ok(match self.approvals.answer(to, number, given) {
             Taken::Yes => outcome(language, answer).to_owned(),
             Taken::OnceOnly(number, always) => once_only(language, number, always),
             Taken::NotEverything => texts::not_everything(language).to_owned(),
@@ -303,8 +345,12 @@ impl Gateway {
         (message, question): (&PressedMessage, u64),
         answer: Answer,
     ) {
-        let by = (answer, person.name.as_str());
-        let taken = self.approvals.answer(to, Some(question), by);
+        let given = Given {
+            answer,
+            by: &person.name,
+            sent_at: None,
+        };
+        let taken = self.approvals.answer(to, Some(question), given);
         tracing::info!(chat = %to, sender = %person.id, ?taken, "{answer}");
         match taken {
             Taken::Yes => {}
@@ -343,6 +389,20 @@ fn once_only(language: Language, number: u64, always: AlwaysOption) -> String {
     format!("{why} {}", texts::allow_once(language, &number))
 }
 
+impl Open {
+    /// Whether someone can have read the question before they wrote, at this time where that is known.
+    fn was_read(&self, sent_at: Option<i64>) -> bool {
+        let shown = self.shown.as_ref();
+        shown.is_some_and(|shown| is_read(shown.at_ms, shown.watch.elapsed(), sent_at))
+    }
+}
+
+/// Whether a question that was shown at this time, and for so long, can have been read by someone who wrote then.
+fn is_read(shown_ms: i64, age: Duration, sent_at: Option<i64>) -> bool {
+    let is_later = |sent: i64| sent >= shown_ms.div_euclid(1000);
+    sent_at.is_none_or(is_later) && age >= READ_TIME
+}
+
 impl Questions {
     /// Closes a question, and returns who has answered it.
     fn close(&mut self, number: u64) -> Option<String> {
@@ -360,17 +420,25 @@ mod tests {
     use super::*;
     use crate::base::approval::Risk;
 
+    fn given(answer: Answer) -> Given<'static> {
+        Given {
+            answer,
+            by: "Ana",
+            sent_at: None,
+        }
+    }
+
     #[test]
     fn an_answer_reaches_the_question_of_its_chat_once() {
         let approvals = Approvals::default();
         let (here, there) = (Address::new("telegram", "1"), Address::new("telegram", "2"));
         let number = approvals.open(&here, &Question::default());
-        let answer = |chat, number, answer| approvals.answer(chat, number, (answer, ""));
+        let answer = |chat, number, answer| approvals.answer(chat, number, given(answer));
         let elsewhere = answer(&there, Some(number), Answer::Once);
         assert_eq!(elsewhere, Taken::Unknown, "another chat");
         let other = answer(&here, Some(number + 1), Answer::Once);
         assert_eq!(other, Taken::Unknown, "another question");
-        assert_eq!(answer(&here, None, Answer::Once), Taken::Yes);
+        assert_eq!(answer(&here, Some(number), Answer::Once), Taken::Yes);
         let again = answer(&here, Some(number), Answer::Deny);
         assert_eq!(again, Taken::Unknown, "it is answered");
         assert_eq!(approvals.wait(number, &Cancel::new()).0, Answer::Once);
@@ -389,11 +457,39 @@ mod tests {
         let (first, second) = (open(), open());
         assert_ne!(first, second);
         assert_eq!(
-            approvals.answer(&chat, None, (Answer::Once, "Ana")),
+            approvals.answer(&chat, None, given(Answer::Deny)),
             Taken::Unknown
         );
-        let answered = approvals.answer(&chat, Some(second), (Answer::Always, ""));
+        let answered = approvals.answer(&chat, Some(second), given(Answer::Always));
         assert_eq!(answered, Taken::Yes);
+    }
+
+    #[test]
+    fn an_answer_without_a_number_allows_only_what_can_have_been_read() {
+        let approvals = Approvals::default();
+        let chat = Address::new("telegram", "1");
+        let answer = |answer| approvals.answer(&chat, None, given(answer));
+        for allows in [Answer::Once, Answer::Always, Answer::Everything] {
+            let number = approvals.open(&chat, &Question::default());
+            assert_eq!(answer(allows), Taken::Unknown, "not shown");
+            approvals.asked(number, 5_000_500);
+            assert_eq!(answer(allows), Taken::Unknown, "just shown");
+            approvals.questions.lock().close(number);
+        }
+        for (age, sent_at, expected) in [
+            (READ_TIME, None, true),
+            (READ_TIME, Some(5_000), true),
+            (READ_TIME, Some(4_999), false),
+            (READ_TIME - Duration::from_millis(1), Some(5_010), false),
+        ] {
+            assert_eq!(
+                is_read(5_000_500, age, sent_at),
+                expected,
+                "{age:?} {sent_at:?}"
+            );
+        }
+        approvals.open(&chat, &Question::default());
+        assert_eq!(answer(Answer::Deny), Taken::Yes, "a refusal always counts");
     }
 
     #[test]
@@ -408,12 +504,9 @@ mod tests {
                 ..Question::default()
             },
         );
-        let answered = approvals.answer(&chat, None, (Answer::Always, ""));
-        assert_eq!(answered, Taken::OnceOnly(number, always));
-        assert_eq!(
-            approvals.answer(&chat, None, (Answer::Once, "Ana")),
-            Taken::Yes
-        );
+        let answer = |answer| approvals.answer(&chat, Some(number), given(answer));
+        assert_eq!(answer(Answer::Always), Taken::OnceOnly(number, always));
+        assert_eq!(answer(Answer::Once), Taken::Yes);
     }
 
     #[test]
@@ -426,7 +519,7 @@ mod tests {
         let open = || approvals.open(&Address::new("telegram", "1"), &Question::default());
         let (unanswered, answered) = (open(), open());
         let chat = Address::new("telegram", "1");
-        approvals.answer(&chat, Some(answered), (Answer::Once, ""));
+        approvals.answer(&chat, Some(answered), given(Answer::Once));
         let wait = |number| approvals.wait(number, &Cancel::new()).0;
         assert_eq!(wait(unanswered), Answer::ShuttingDown);
         assert_eq!(wait(answered), Answer::Once);

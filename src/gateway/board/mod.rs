@@ -3,7 +3,6 @@
 
 mod machine;
 mod own;
-mod pictures;
 mod plot;
 mod power;
 mod services;
@@ -53,8 +52,6 @@ struct Answer {
     buttons: Vec<Vec<CommandButton>>,
     /// Files to attach.
     files: Vec<String>,
-    /// Whether these were made for this message.
-    is_made: bool,
     /// What is done once the message is sent.
     then: Option<Power>,
 }
@@ -137,10 +134,6 @@ impl Gateway {
             reply_to: message.reference.clone(),
             replaces: Some(draft.clone()),
             command_buttons: answer.buttons,
-            made_files: match answer.is_made {
-                true => answer.files.clone(),
-                false => Vec::new(),
-            },
             files: answer.files,
             ..OutgoingMessage::text(&to, answer.text)
         });

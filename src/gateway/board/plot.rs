@@ -82,8 +82,7 @@ impl Asking<'_> {
         Ok(Answer {
             text: self.describe_all(&curves),
             buttons: vec![buttons],
-            files: vec![self.gateway.store_picture("plot.png", &png)?],
-            is_made: true,
+            files: vec![self.gateway.parts.outgoing.store("plot.png", &png)?],
             ..Answer::default()
         })
     }
@@ -128,8 +127,12 @@ impl Asking<'_> {
         }
         Ok(Answer {
             text,
-            files: vec![gateway.store_picture("plot.png", &plot.draw().png())?],
-            is_made: true,
+            files: vec![
+                gateway
+                    .parts
+                    .outgoing
+                    .store("plot.png", &plot.draw().png())?,
+            ],
             ..Answer::default()
         })
     }

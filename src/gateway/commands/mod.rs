@@ -294,12 +294,14 @@ impl Gateway {
             _ => {
                 let live = self.live();
                 let hosted = live.agents.serving(message);
+                let author = message.author();
                 let invocation = Invocation {
                     key: &message.session,
                     command,
                     language,
                     surface: Surface::Chat,
                     message: &message.id,
+                    author: author.as_ref(),
                     folder: &hosted.sessions,
                     cancel,
                 };

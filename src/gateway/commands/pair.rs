@@ -4,7 +4,7 @@ use crate::base::access::Role;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::state::{PAIRING_CODE_LETTERS, PAIRING_VALID_SECS};
-use crate::base::message::Envelope;
+use crate::base::message::{Author, Envelope};
 use crate::channels::kit::texts::{
     describe_paired, describe_rejection, invite_in_private, invited, pair_usage, welcome,
 };
@@ -87,7 +87,11 @@ impl Gateway {
         let chat = paired.private_chat();
         self.tell(&chat, welcome(paired.sender.language));
         // From now on there is a chat to send to.
-        if role == Role::Owner && self.parts.owner_chat.note(&chat) {
+        let owner = Author {
+            id: paired.sender.id.clone(),
+            username: String::new(),
+        };
+        if role == Role::Owner && self.parts.owner_chat.note(&chat, owner) {
             self.save_chats();
         }
         Ok(paired)

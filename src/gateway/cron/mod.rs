@@ -26,6 +26,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
 
 use super::{Gateway, spawn};
+use crate::base::access::Role;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
@@ -239,6 +240,7 @@ fn cron_failed(gateway: &Gateway, error: &dyn std::fmt::Display) {
 /// Why runs are left out, in their history.
 const TIME_PASSED: &str = "its time had passed";
 const CLOCK_SET_BACK: &str = "the clock was set back";
+const NO_ACCESS: &str = "who planned it has no access any more";
 const HAS_BEGUN: &str = "it was begun before, and the list of jobs is an old one";
 
 fn hash(text: &str) -> u64 {
@@ -360,6 +362,14 @@ impl Gateway {
                 self.cron.look_soon();
             }
         }
+        let (start, refused): (Vec<_>, Vec<_>) =
+            start.into_iter().partition(|(job, _)| self.may_run(job));
+        for (job, planned) in refused {
+            tracing::warn!(job = %job.id, "not run: {NO_ACCESS}");
+            if skip(job, planned.planned_ms, NO_ACCESS) {
+                self.cron.look_soon();
+            }
+        }
         let waits_for_room = look.waits_for_room;
         self.cron
             .waits_for_room
@@ -386,6 +396,18 @@ impl Gateway {
         }
         self.start_reminders(reminders)?;
         Ok(next_ms)
+    }
+
+    /// Whether whoever has planned a job in a chat may still have something done there.
+    fn may_run(&self, job: &Job) -> bool {
+        let chat = job.payload.chat();
+        let Some(chat) = chat.filter(|_| job.planned_by.is_some() || job.made_from.is_some())
+        else {
+            // An owner has planned it at the command line or in the file.
+            return true;
+        };
+        let role = self.role_in(&chat, job.planned_by.as_ref(), Role::User);
+        role.is_some_and(|role| role >= Role::User)
     }
 
     /// Turns and commands of jobs that run or wait for a turn's slot.
@@ -441,6 +463,9 @@ impl Gateway {
         let jobs = self.parts.jobs.read()?;
         let job = jobs.find(id);
         let job = job.ok_or_else(|| Error::Usage(texts::unknown(language, &id)))?;
+        if !self.may_run(job) {
+            return Err(Error::Usage(texts::no_access(language).to_owned()));
+        }
         let planned = Planned {
             planned_ms: self.clock().now_ms(),
             late_ms: 0,

@@ -293,7 +293,9 @@ impl Gateway {
     /// board has to tell, is neither for the people of a group nor for users.
     pub(in crate::gateway) fn owner_chat(&self) -> Option<Address> {
         let is_private = |to: &Address| self.delivery(to).is_some_and(|it| !it.is_group(to));
-        self.parts.owner_chat.get().filter(is_private)
+        let channels = &self.live().channels;
+        let chat = self.parts.owner_chat.get(channels, &self.parts.pairing);
+        chat.filter(is_private)
     }
 
     fn is_served(&self, job: &Job, chat: &Address) -> bool {

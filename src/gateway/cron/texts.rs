@@ -38,6 +38,11 @@ texts! {
     pub fn started(name) { "Started {name}.", "已开始运行 {name}。" }
     /// The same for a job that does not exist.
     pub fn unknown(id) { "There is no job {id}.", "没有任务 {id}。" }
+    /// The same for a job of someone without access.
+    pub fn no_access() {
+        "Who planned this job has no access any more, so it does not run.",
+        "计划此任务的人已没有权限，因此不会运行。",
+    }
     /// The same for a job that runs already.
     pub fn running(id) { "The job {id} is running already.", "任务 {id} 正在运行。" }
 }

@@ -1,20 +1,18 @@
 //! `/get!`: a file from outside the workspace. The person is asked about the command that copies it, as for `/sh!`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::pack::{FOLDER, path_of};
 use super::{Job, format_bytes, name_of, short, texts};
 use crate::base::error::{Error, Result};
 use crate::base::message::OutgoingMessage;
 use crate::config::home::quote_for_shell;
 use crate::gateway::commands::texts as answers;
-use crate::sys::random;
 use crate::text::markup::inline_code;
 use crate::tools::Caller;
 use crate::tools::commands::{Shell, TypedCommand};
 
 impl Job<'_> {
-    /// Copies a file into the workspace for as long as it takes to send it.
+    /// Copies a file to where nothing in the sandbox sees it, for as long as it takes to send it.
     pub(super) fn get_outside(&self, path: &str) -> Result<OutgoingMessage> {
         let language = self.language();
         let from = Path::new(path);
@@ -32,24 +30,18 @@ impl Job<'_> {
             }
             self.check_room(&name, about.len(), limit.unwrap_or(u64::MAX))?;
         }
-        let number = u32::from_ne_bytes(random::bytes()?);
-        let copy = PathBuf::from(path_of(number, &name));
-        self.workspace.create(&copy)?;
+        let outgoing = &self.gateway.parts.outgoing;
+        let (copy, _) = outgoing.create(&name)?;
         let sent = self.copy(path, &copy).and_then(|()| {
-            let size = self.size(&copy)?;
+            let about = Path::new(&copy).symlink_metadata();
+            let size = about.map_err(Error::io("look at", &copy))?.len();
             self.check_room(&name, size, limit.unwrap_or(u64::MAX))?;
             Ok(size)
         });
-        let size = sent.inspect_err(|_| {
-            if let Err(error) = self.workspace.remove(&copy) {
-                tracing::warn!("failed to remove a copy in {FOLDER}: {error}");
-            }
-        })?;
-        let files = vec![self.absolute(&copy)];
+        let size = sent.inspect_err(|_| outgoing.remove(&copy))?;
         let text = texts::one_file(language, &inline_code(&name), &format_bytes(size));
         Ok(OutgoingMessage {
-            made_files: files.clone(),
-            files,
+            files: vec![copy],
             ..OutgoingMessage::text(&to, text)
         })
     }
@@ -68,10 +60,9 @@ impl Job<'_> {
     }
 
     /// Runs the command that copies it, once it is allowed.
-    fn copy(&self, from: &str, to: &Path) -> Result<()> {
+    fn copy(&self, from: &str, to: &str) -> Result<()> {
         let (message, language) = (self.message, self.language());
-        let to = self.absolute(to);
-        let [from, to] = [from, to.as_str()].map(|path| quote_for_shell(Path::new(path)));
+        let [from, to] = [from, to].map(|path| quote_for_shell(Path::new(path)));
         let line = format!("cp -- {from} {to}");
         let agent = self.hosted.agent()?;
         let toolbox = agent.toolbox();

@@ -10,7 +10,7 @@ use crate::agent::commands::{Command, REMINDER_BUTTONS, Slash};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::schedule::{JOBS_MAX, MESSAGE_BYTES_MAX};
-use crate::base::message::{Address, Envelope, OutgoingMessage, PressedMessage};
+use crate::base::message::{Address, Author, Envelope, OutgoingMessage, PressedMessage};
 use crate::base::zone::{Local, Zone};
 use crate::gateway::Gateway;
 use crate::gateway::commands::texts::format_error;
@@ -132,7 +132,14 @@ impl Gateway {
         let asker = planner.asker(language);
         let (now_ms, zone) = (asker.now_ms, asker.zone);
         let again_at = press.again_at(now_ms, zone);
-        if settle(planner, (&to, pressed), press, again_at, language)? {
+        let pressed_by = message.author();
+        if settle(
+            planner,
+            (&to, pressed, pressed_by),
+            press,
+            again_at,
+            language,
+        )? {
             self.cron.look_soon();
         }
         let who = message.sender().map(|sender| &sender.name);
@@ -165,7 +172,7 @@ impl Gateway {
 /// Plans the reminder that comes again, or removes it. Returns whether the jobs have changed.
 fn settle(
     planner: &Planner,
-    (to, pressed): (&Address, &PressedMessage),
+    (to, pressed, pressed_by): (&Address, &PressedMessage, Option<Author>),
     press: Press<'_>,
     again_at: Option<i64>,
     language: Language,
@@ -214,6 +221,7 @@ fn settle(
         let mut job = Job::new(&id, Schedule::At { at_ms }, payload, now_ms);
         job.delete_after_run = true;
         job.said = said;
+        job.planned_by = pressed_by;
         jobs.push(job);
         Ok(())
     })?;

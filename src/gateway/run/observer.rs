@@ -55,13 +55,19 @@ impl Observer for Deliveries {
 
     fn set_aside(&self, message: &OutgoingMessage, why: &str, is_first: bool) {
         let gateway = self.gateway.get().and_then(Weak::upgrade);
-        let owner = gateway.as_ref().and_then(|it| it.parts.owner_chat.get());
+        let owner = gateway.as_ref().and_then(|it| it.owner_chat());
         // A word about each would follow the messages to where they fail.
         if let (Some(gateway), Some(owner), true) = (gateway, owner, is_first) {
             let language = gateway.parts.languages.get(&owner);
             let (channel, chat) = (title(&message.to.channel), inline_code(&message.to.chat));
             let text = texts::set_aside(language, &channel, &chat, &inline_code(why));
             gateway.tell(&owner, &text);
+        }
+    }
+
+    fn asked(&self, number: u64) {
+        if let Some(gateway) = self.gateway.get().and_then(Weak::upgrade) {
+            gateway.approvals.asked(number, gateway.clock().now_ms());
         }
     }
 

@@ -34,7 +34,7 @@ pub(super) fn deliveries(
                 let live = Arc::clone(&live.lock());
                 live.agents.workspace_with(path)
             }),
-            pictures: parts.pictures.clone(),
+            outgoing: parts.outgoing.clone(),
             languages: Arc::clone(&parts.languages),
             clock: Clock::System,
             heartbeats: heartbeats.clone(),

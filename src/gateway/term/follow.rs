@@ -229,10 +229,9 @@ impl Gateway {
         let toolbox = live.agents.default_agent().toolbox();
         let clean = |text: &str| toolbox.cleaned(text).into_owned();
         let png = picture::png(&emulator.screen(), &clean);
-        match self.store_picture("screen.png", &png) {
+        match self.parts.outgoing.store("screen.png", &png) {
             Ok(path) => self.tell_with(OutgoingMessage {
-                files: vec![path.clone()],
-                made_files: vec![path],
+                files: vec![path],
                 ..OutgoingMessage::text(&open.to, "")
             }),
             Err(error) => self.tell(&open.to, &format_error(&error, open.language)),

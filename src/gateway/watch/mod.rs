@@ -456,22 +456,33 @@ impl Gateway {
 
     /// What the one who has caused an item may do now in its chat, at most what it was then; `None` without access.
     fn role_of_watch(&self, chat: &Address, item: &Item) -> Option<Role> {
+        let found = self.role_in(chat, item.author.as_ref(), item.role)?;
+        // A guest sees nothing of the board.
+        Some(found.min(item.role)).filter(|role| *role >= Role::User)
+    }
+
+    /// What someone may do in a chat now; `None` without access. `before`: what whoever it was could do then, where the
+    /// chat does not tell who that is.
+    pub(super) fn role_in(
+        &self,
+        chat: &Address,
+        author: Option<&Author>,
+        before: Role,
+    ) -> Option<Role> {
         let live = self.live();
         let rules = live.channels.named(&chat.channel)?.rules();
         let role = |author: &Author| {
-            let decide = |paired| {
-                rules.role(&Person {
-                    id: &author.id,
-                    username: &author.username,
-                    group: Some(&chat.chat),
-                    thread_of: None,
-                    paired,
-                })
+            let person = Person {
+                id: &author.id,
+                username: &author.username,
+                group: Some(&chat.chat),
+                thread_of: None,
+                paired: None,
             };
             let paired = || self.parts.pairing.role_of(&chat.channel, &author.id);
-            decide(None).or_else(|| decide(Some(paired()?)))
+            rules.role_now(&person, paired)
         };
-        let found = match &item.author {
+        match author {
             Some(author) => role(author),
             None => {
                 let alone = Author {
@@ -483,13 +494,9 @@ impl Gateway {
                     || chat.chat.starts_with('-')
                     || rules.allow_from.iter().any(|entry| entry.starts_with('@'))
                     || rules.roles.keys().any(|entry| entry.starts_with('@'));
-                role(&alone).or(is_open.then_some(item.role))
+                role(&alone).or(is_open.then_some(before))
             }
-        };
-        // A guest sees nothing of the board.
-        found
-            .map(|found| found.min(item.role))
-            .filter(|role| *role >= Role::User)
+        }
     }
 
     /// Whether the chat of an item has lost its access, so that nothing of it is told or run.

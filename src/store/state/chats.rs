@@ -9,14 +9,17 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::access::{Person, Role};
 use crate::base::chat::ReasoningEffort;
 use crate::base::clock::Stopwatch;
 use crate::base::error::Result;
 use crate::base::language::Language;
-use crate::base::message::Address;
+use crate::base::message::{Address, Author};
 use crate::base::sync::Mutex;
 use crate::config::agents::MAIN;
+use crate::config::channels::Channels;
 
+use super::Pairing;
 use super::file::{Damaged, Policy, StateFile};
 use std::time::Duration;
 
@@ -157,16 +160,47 @@ impl ModelChoices {
     }
 }
 
+/// An owner's private chat, and whose it is: they may be no owner any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "OwnersChatInFile")]
+struct OwnersChat {
+    chat: Address,
+    owner: Author,
+}
+
+/// What stands in the file. Earlier versions wrote the address alone, which on Telegram says whose it is.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OwnersChatInFile {
+    Whose { chat: Address, owner: Author },
+    Chat(Address),
+}
+
+impl From<OwnersChatInFile> for OwnersChat {
+    fn from(file: OwnersChatInFile) -> Self {
+        match file {
+            OwnersChatInFile::Whose { chat, owner } => Self { chat, owner },
+            OwnersChatInFile::Chat(chat) => {
+                let owner = Author {
+                    id: chat.chat.clone(),
+                    username: String::new(),
+                };
+                Self { chat, owner }
+            }
+        }
+    }
+}
+
 /// The private chat in which an owner wrote last, where messages without an address go. The file is read once.
 #[derive(Debug)]
 pub struct LastChat {
-    file: StateFile<Option<Address>>,
+    file: StateFile<Option<OwnersChat>>,
     known: Mutex<Known>,
 }
 
 #[derive(Debug, Default)]
 struct Known {
-    chat: Option<Address>,
+    last: Option<OwnersChat>,
     /// Runs since the file was written.
     written: Option<Stopwatch>,
     /// Whether the file names an earlier chat.
@@ -183,7 +217,7 @@ impl LastChat {
         };
         let file = StateFile::new(state.join("owner.json"), policy);
         let known = Known {
-            chat: file.read().unwrap_or_default(),
+            last: file.read().unwrap_or_default(),
             ..Known::default()
         };
         Self {
@@ -192,17 +226,29 @@ impl LastChat {
         }
     }
 
-    /// The chat; none before an owner has written.
-    pub fn get(&self) -> Option<Address> {
-        self.known.lock().chat.clone()
+    /// The chat; none before an owner has written, and while who wrote there is no owner any more.
+    pub fn get(&self, channels: &Channels, pairing: &Pairing) -> Option<Address> {
+        let OwnersChat { chat, owner } = self.known.lock().last.clone()?;
+        let person = Person {
+            id: &owner.id,
+            username: &owner.username,
+            ..Person::default()
+        };
+        let rules = channels.named(&chat.channel)?.rules();
+        let role = rules.role_now(&person, || pairing.role_of(&chat.channel, &owner.id));
+        (role == Some(Role::Owner)).then_some(chat)
     }
 
     /// Notes that a chat is active. Returns whether that is to be [saved](LastChat::save) now: when it is another one
     /// than before, and at most once a `LAST_CHAT_INTERVAL`.
-    pub fn note(&self, chat: &Address) -> bool {
+    pub fn note(&self, chat: &Address, owner: Author) -> bool {
         let mut known = self.known.lock();
-        if known.chat.as_ref() != Some(chat) {
-            known.chat = Some(chat.clone());
+        let last = Some(OwnersChat {
+            chat: chat.clone(),
+            owner,
+        });
+        if known.last != last {
+            known.last = last;
             known.is_unsaved = true;
         }
         let is_soon = |written: Stopwatch| written.elapsed() < LAST_CHAT_INTERVAL;
@@ -216,10 +262,10 @@ impl LastChat {
             return Ok(());
         }
         known.written = Some(Stopwatch::start());
-        let chat = known.chat.clone();
+        let newest = known.last.clone();
         drop(known);
         let written = self.file.update(|last| {
-            last.clone_from(&chat);
+            last.clone_from(&newest);
             Ok(())
         });
         self.known.lock().is_unsaved |= written.is_err();
@@ -332,6 +378,9 @@ impl RestartRequests {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::clock::Clock;
+    use crate::config::load::load_text;
+    use crate::sys::environment::Environment;
 
     #[test]
     fn who_asked_for_a_restart_is_kept_until_they_are_answered() {
@@ -424,21 +473,45 @@ mod tests {
     fn it_is_kept_and_written_only_when_it_changes() {
         let folder = tempfile::tempdir().unwrap();
         let recent = LastChat::of_owner(folder.path());
-        assert_eq!(recent.get(), None);
+        let pairing = Pairing::new(folder.path(), Clock::System);
+        let channels = |allowed: &[&str]| {
+            let text = serde_json::json!({"channels": {"telegram": {"allowFrom": allowed}}});
+            let file = Path::new("config.json");
+            let loaded = load_text(Some(&text.to_string()), file, &Environment::default());
+            loaded.unwrap().config.channels
+        };
+        let both = channels(&["1", "2"]);
+        let get = |recent: &LastChat| recent.get(&both, &pairing);
+        let again = || get(&LastChat::of_owner(folder.path()));
+        let owner = |id: &str| Author {
+            id: id.to_owned(),
+            username: String::new(),
+        };
+        assert_eq!(get(&recent), None);
         let (one, two) = (Address::parse("telegram:1"), Address::parse("telegram:2"));
-        assert!(recent.note(&one));
+        assert!(recent.note(&one, owner("1")));
         recent.save().unwrap();
-        assert_eq!(LastChat::of_owner(folder.path()).get(), Some(one.clone()));
+        assert_eq!(again(), Some(one.clone()));
         let path = folder.path().join("owner.json");
         std::fs::remove_file(&path).unwrap();
-        assert!(!recent.note(&one));
+        assert!(!recent.note(&one, owner("1")));
         recent.save().unwrap();
         assert!(!path.exists());
-        assert!(!recent.note(&two), "it was written a moment ago");
-        assert_eq!(recent.get(), Some(two.clone()));
+        assert!(
+            !recent.note(&two, owner("2")),
+            "it was written a moment ago"
+        );
+        assert_eq!(get(&recent), Some(two.clone()));
         recent.save().unwrap();
-        assert_eq!(LastChat::of_owner(folder.path()).get(), Some(two));
+        assert_eq!(again(), Some(two));
+        assert_eq!(
+            recent.get(&channels(&["1"]), &pairing),
+            None,
+            "no owner any more"
+        );
+        std::fs::write(&path, r#""telegram:1""#).unwrap();
+        assert_eq!(again(), Some(one));
         std::fs::write(&path, "{").unwrap();
-        assert_eq!(LastChat::of_owner(folder.path()).get(), None);
+        assert_eq!(again(), None);
     }
 }

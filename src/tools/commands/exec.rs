@@ -18,6 +18,7 @@ use crate::sandbox::files::PromptPlaces;
 use crate::store::state::audit::Entry;
 use crate::text::emulator::keys;
 use crate::tools::arguments::Arguments;
+use crate::tools::results::Keeper;
 use crate::tools::results::Spool;
 use crate::tools::{Caller, Context, Tool, Toolbox};
 
@@ -72,7 +73,12 @@ impl Tool for Exec {
                 "Started as session {id}; exec_session reads, writes and kills it."
             )));
         }
-        let mut spool = Spool::new(context.results, context.workspace, context.eraser, "exec");
+        let keeper = if request.unsandboxed {
+            Keeper::Nothing
+        } else {
+            Keeper::Workspace(context.results, context.workspace)
+        };
+        let mut spool = Spool::new(keeper, context.eraser, "exec");
         let mut output = |chunk: OutputChunk<'_>| {
             if let OutputChunk::Whole(bytes) = chunk {
                 spool.write(bytes);
@@ -80,7 +86,10 @@ impl Tool for Exec {
         };
         let outcome = commands.run(&request, timeout, context.caller, &mut output);
         record_end(&entry, &outcome);
-        Ok(render_outcome(context, &outcome?, spool.finish()))
+        Ok(ToolResult {
+            is_from_outside: request.unsandboxed,
+            ..render_outcome(context, &outcome?, spool.finish())
+        })
     }
 }
 
@@ -235,12 +244,18 @@ impl Tool for ExecSession {
             ))
         })?;
         let id = u32::try_from(id).unwrap_or(u32::MAX);
+        let mut listed = sessions.list(owner).into_iter();
+        let is_from_outside = listed.any(|one| one.id == id && one.unsandboxed);
+        let shown = |text| ToolResult {
+            is_from_outside,
+            ..ToolResult::new(text)
+        };
         match action.as_ref() {
             "read" | "screen" => {
                 let unread = sessions.read(owner, id, context.caller.cancel)?;
-                Ok(ToolResult::new(render_output(&unread)))
+                Ok(shown(render_output(&unread)))
             }
-            "kill" => Ok(ToolResult::new(format!(
+            "kill" => Ok(shown(format!(
                 "Killed.\n{}",
                 render_output(&sessions.kill(owner, id)?)
             ))),
@@ -407,8 +422,8 @@ impl Toolbox {
             Permit::Run(entry) => entry,
             Permit::Ask(question) => return Ok(Shell::Ask(question)),
         };
-        let workspace = self.workspace_of(caller.role);
-        let mut spool = Spool::new(&self.results, workspace, &self.eraser, "sh");
+        let keeper = self.keeper_of_typed(commands, typed.unsandboxed);
+        let mut spool = Spool::new(keeper, &self.eraser, "sh");
         let mut output = |chunk: OutputChunk<'_>| match chunk {
             OutputChunk::Fresh(bytes) => watch(bytes),
             OutputChunk::Whole(bytes) => spool.write(bytes),
@@ -418,21 +433,34 @@ impl Toolbox {
         record_end(&entry, &outcome);
         Ok(Shell::Ran(self.shell_result(
             &outcome?,
-            spool.finish(),
+            (keeper, spool.finish()),
             typed.language,
         )))
+    }
+
+    /// What takes the long output of something typed: what ran outside the sandbox is for the chat alone.
+    pub(super) fn keeper_of_typed<'a>(
+        &'a self,
+        commands: &'a Commands,
+        is_outside: bool,
+    ) -> Keeper<'a> {
+        if is_outside {
+            Keeper::Home(&commands.outgoing)
+        } else {
+            Keeper::Workspace(&self.results, &self.workspace)
+        }
     }
 
     pub(super) fn shell_result(
         &self,
         outcome: &Outcome,
-        spilled: Option<Result<PathBuf>>,
+        (keeper, spilled): (Keeper<'_>, Option<Result<PathBuf>>),
         language: Language,
     ) -> ShellResult {
         // A file of it would not have its bytes.
         let is_binary = outcome.output.is_binary();
         if let Some(Ok(path)) = spilled.as_ref().filter(|_| is_binary)
-            && let Err(error) = self.workspace.remove(path)
+            && let Err(error) = keeper.remove(path)
         {
             tracing::warn!("failed to remove {}: {error}", path.display());
         }
@@ -444,8 +472,7 @@ impl Toolbox {
         let text = outcome.output.text();
         let text = self.cleaned(text.trim_end());
         let over = text.chars().count().saturating_sub(SHELL_CHARS);
-        let file = spilled
-            .or_else(|| (over > 0).then(|| self.results.store(&self.workspace, "sh", &text)));
+        let file = spilled.or_else(|| (over > 0).then(|| keeper.store("sh", &text)));
         let from = text.char_indices().nth(over).map_or(0, |(index, _)| index);
         ShellResult {
             end,

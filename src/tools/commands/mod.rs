@@ -28,6 +28,7 @@ use crate::config::schema::{ApprovalMode, ExecTool, SandboxChoice, ShellPlace};
 use crate::sandbox::confine::{
     Exec, Observer, Outcome, Output, SessionEvent, SessionInfo, Sessions, Shells,
 };
+use crate::store::outgoing::OutgoingFiles;
 use crate::store::state::audit::{Entry, InputText, Record};
 use crate::store::state::{Approvals, Audit, ShellMemory};
 use crate::text::reveal_name;
@@ -78,6 +79,8 @@ pub struct Commands {
     approvals: Approvals,
     allowances: Arc<Allowances>,
     audit: Audit,
+    /// Takes long outputs of what ran outside the sandbox.
+    outgoing: OutgoingFiles,
     clock: Clock,
 }
 
@@ -90,6 +93,8 @@ pub struct Records {
     pub audit: Audit,
     /// What is remembered of the shells of chats.
     pub shells: ShellMemory,
+    /// The files that were made for messages.
+    pub outgoing: OutgoingFiles,
     /// The source of the time.
     pub clock: Clock,
 }
@@ -119,6 +124,7 @@ impl Commands {
             approvals: records.approvals,
             allowances: Arc::default(),
             audit: records.audit,
+            outgoing: records.outgoing,
             clock: records.clock,
         })
     }

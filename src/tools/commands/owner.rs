@@ -67,7 +67,8 @@ impl Toolbox {
         let Permit::Run(entry) = commands.start(&request, caller, action.decision)? else {
             return Err(Error::Failed(texts::denied(language).to_owned()));
         };
-        let mut spool = Spool::new(&self.results, &self.workspace, &self.eraser, "sh");
+        let keeper = self.keeper_of_typed(commands, action.unsandboxed);
+        let mut spool = Spool::new(keeper, &self.eraser, "sh");
         let mut output = |chunk: OutputChunk<'_>| match chunk {
             OutputChunk::Fresh(bytes) => watch(bytes),
             OutputChunk::Whole(bytes) => spool.write(bytes),
@@ -75,6 +76,6 @@ impl Toolbox {
         let time = action.time.unwrap_or(commands.max_timeout);
         let outcome = commands.run(&request, time, caller, &mut output);
         record_end(&entry, &outcome);
-        Ok(self.shell_result(&outcome?, spool.finish(), language))
+        Ok(self.shell_result(&outcome?, (keeper, spool.finish()), language))
     }
 }

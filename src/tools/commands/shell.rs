@@ -117,7 +117,8 @@ impl Toolbox {
             .then(|| texts::flooded(typed.language).to_owned());
         let shown = before.as_deref().unwrap_or(&request.folder.path);
         let prompt = commands.prompt(shown, self.workspace.path(), unsandboxed);
-        let mut spool = Spool::new(&self.results, &self.workspace, &self.eraser, "sh");
+        let keeper = self.keeper_of_typed(commands, unsandboxed || commands.is_shell_outside);
+        let mut spool = Spool::new(keeper, &self.eraser, "sh");
         let Attached { input, watch } = attached;
         watch(Watched::Prompt(&prompt));
         let mut output = |chunk: OutputChunk<'_>| match chunk {
@@ -149,7 +150,7 @@ impl Toolbox {
         });
         record_end(&entry, &outcome);
         let outcome = outcome?;
-        let result = self.shell_result(&outcome, spool.finish(), typed.language);
+        let result = self.shell_result(&outcome, (keeper, spool.finish()), typed.language);
         Ok(Shell::Ran(ShellResult {
             prompt,
             earlier: self.earlier(&earlier.text),

@@ -19,6 +19,7 @@ use crate::sandbox::files::{Next, Workspace};
 use crate::store::state::{ToolApproval, ToolApprovals};
 use crate::sys::at::Kind;
 use crate::sys::file::read_beginning;
+use crate::tools::results::Keeper;
 
 use super::arguments::Arguments;
 use super::commands::{Commands, ToolRun};
@@ -302,7 +303,11 @@ impl CustomTools {
         let copy = copy.ok_or_else(|| changed(run.name))?;
         let mark = folder::mark(run.name, run.hash);
         let line = shell_line(&copy.join(&manifest.command), &mark);
-        let mut spool = Spool::new(context.results, context.workspace, context.eraser, run.name);
+        let mut spool = Spool::new(
+            Keeper::Workspace(context.results, context.workspace),
+            context.eraser,
+            run.name,
+        );
         let mut output = |chunk: OutputChunk<'_>| {
             if let OutputChunk::Whole(bytes) = chunk {
                 spool.write(bytes);

@@ -206,8 +206,12 @@ fn a_question_can_be_answered_in_words() {
     assert_eq!(lines(&file), 1);
 
     scene.ana.says("and again");
-    question(&scene);
+    let open = number(&question(&scene));
+    // Whoever wrote this in the same second has not read what it would allow.
     scene.ana.says("/approve always");
+    scene.wait_for(&format!("Which one? Waiting for approval: {open}."));
+    assert_eq!(lines(&file), 1);
+    scene.ana.says(&format!("/approve {open} always"));
     scene.wait_for("\n✓ Always allowed");
     scene.model.wait_for_requests(6);
     assert_eq!(lines(&file), 2);
@@ -481,7 +485,9 @@ fn what_loads_files_of_the_agent_is_not_allowed_always() {
     let asked = question(&scene);
     let buttons = asked.markup.as_ref().unwrap().to_string();
     assert!(!buttons.contains("Always"), "{buttons}");
-    scene.ana.says("/approve always");
+    scene
+        .ana
+        .says(&format!("/approve {} always", number(&asked)));
     scene.wait_for("cannot be allowed always: it may load files that the agent can change.");
     scene.ana.presses("Deny");
     scene.wait_for("done");

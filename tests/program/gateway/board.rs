@@ -108,7 +108,7 @@ impl Board {
     }
 
     fn pictures(&self) -> usize {
-        let folder = self.scene.home.path().join("pictures");
+        let folder = self.scene.home.path().join("outgoing");
         fs::read_dir(folder).map_or(0, Iterator::count)
     }
 }

@@ -4,7 +4,10 @@ use std::fs;
 
 use super::scene::Scene;
 use crate::harness::gateway::Gateway;
+use crate::harness::model::{call, say};
+use crate::harness::program::Program;
 use crate::harness::telegram::Message;
+use crate::harness::wait_until;
 
 struct Odd(Scene, Gateway);
 
@@ -107,4 +110,74 @@ fn a_file_outside_the_workspace_is_asked_about_and_sent() {
         }
     }
     odd.1.stop().ends_with(0);
+}
+
+/// The names of files of the workspace with this text in them.
+fn workspace_files_with(scene: &Scene, text: &str) -> Vec<String> {
+    let root = scene.home.workspace("");
+    let mut folders = vec![root.clone()];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if String::from_utf8_lossy(&fs::read(&path).unwrap()).contains(text) {
+                found.push(path.strip_prefix(&root).unwrap().display().to_string());
+            }
+        }
+    }
+    found
+}
+
+/// What a user or a command in the sandbox could read, or change before it is delivered.
+#[test]
+fn what_comes_from_outside_the_sandbox_leaves_nothing_in_the_workspace() {
+    let outside = tempfile::tempdir().unwrap();
+    let path = outside.path().join("large.txt");
+    fs::write(&path, "CANARY outside\n".repeat(20_000)).unwrap();
+    let shown = path.display().to_string();
+    let arguments = serde_json::json!({
+        "command": format!("cat {shown}"), "escalate": true, "reason": "a test"
+    });
+    let scene = Scene::playing([call("exec", arguments), say("Read.")]);
+    let gateway = scene.start();
+    let chat = scene.ana.chat();
+    let wait_for_files = |count: usize| {
+        let has_all = || {
+            let all = scene.telegram.messages(chat).into_iter();
+            all.filter(|message| message.file.is_some()).count() == count
+        };
+        wait_until("the files", has_all);
+    };
+    let mut files = 0;
+    for (text, button) in [
+        (format!("/sh! cat {shown}"), "Run once"),
+        (format!("/get! {shown}"), "Run once"),
+    ] {
+        scene.ana.says(&text);
+        scene.wait_for_question(&shown);
+        scene.ana.presses(button);
+        files += 1;
+        wait_for_files(files);
+        assert_eq!(workspace_files_with(&scene, "CANARY"), [""; 0], "{text}");
+    }
+    let sent = Program::new(&scene.home)
+        .args(["send", "--file", &shown])
+        .run();
+    sent.ends_with(0);
+    wait_for_files(files + 1);
+    assert_eq!(workspace_files_with(&scene, "CANARY"), [""; 0]);
+
+    scene.ana.says("read it");
+    scene.wait_for_question(&shown);
+    scene.ana.presses("Run once");
+    scene.wait_for("Read.");
+    let request = scene.model.requests().pop().unwrap();
+    assert!(format!("{request:?}").contains("is kept in no file"));
+    assert_eq!(workspace_files_with(&scene, "CANARY"), [""; 0]);
+    // What was delivered is gone from the home too.
+    gateway.stop().ends_with(0);
+    let left = fs::read_dir(scene.home.path().join("outgoing")).unwrap();
+    assert_eq!(left.count(), 0);
 }

@@ -161,7 +161,7 @@ fn a_subagent_asks_in_its_chat_and_is_allowed_once_only() {
     scene.ana.says("count them");
     let asked = scene.wait_for("id -u");
     assert!(!format!("{asked:?}").contains("Always"), "{asked:?}");
-    scene.ana.says("/approve");
+    scene.ana.presses("Run once");
     scene.wait_for("The herons are seventeen.");
     gateway.stop().ends_with(0);
 }

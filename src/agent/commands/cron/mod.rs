@@ -6,7 +6,7 @@ use super::{CommandAnswer, Invocation, Surface};
 use crate::agent::Agent;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::message::CommandButton;
+use crate::base::message::{Author, CommandButton};
 use crate::schedule::edit::{self, NewJob};
 use crate::schedule::{Job, PayloadKind, Schedule, show};
 use crate::text::markup::{inline_code, plain};
@@ -24,6 +24,7 @@ struct Jobs<'a> {
     surface: Surface,
     /// The id of the message with the command.
     message: &'a str,
+    author: Option<&'a Author>,
 }
 
 impl Agent {
@@ -57,6 +58,7 @@ impl Agent {
             language,
             surface: invocation.surface,
             message: invocation.message,
+            author: invocation.author,
         })
     }
 }
@@ -92,6 +94,7 @@ impl Jobs<'_> {
                     message: task.to_owned(),
                     said: edit::said(rest, task),
                     made_from: edit::mark(self.message, ""),
+                    planned_by: self.author.cloned(),
                     ..NewJob::default()
                 };
                 let job = planner.add(scope, schedule, new, language)?;
@@ -126,6 +129,7 @@ impl Jobs<'_> {
             message: what.to_owned(),
             said: edit::said(text, what),
             made_from: edit::mark(self.message, ""),
+            planned_by: self.author.cloned(),
             ..NewJob::default()
         };
         let job = self.planner.add(&self.scope, schedule, new, language)?;

@@ -109,9 +109,11 @@ impl Caller<'_> {
     }
 
     pub(super) fn open(&self, path: &str, name: &str) -> crate::base::error::Result<File> {
-        let file = match self.picture(path) {
-            Some(path) => open_to_read(path).map_err(Error::io("open", name))?,
-            None => (self.parts.workspace_with)(Path::new(path))?.open_read(Path::new(path))?,
+        let path = Path::new(path);
+        let file = if self.parts.outgoing.holds(path) {
+            open_to_read(path).map_err(Error::io("open", name))?
+        } else {
+            (self.parts.workspace_with)(path)?.open_read(path)?
         };
         let length = file.metadata().map_err(Error::io("read", name))?.len();
         let limit = self.parts.adapter.capabilities().upload_bytes;

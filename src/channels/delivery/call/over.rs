@@ -80,26 +80,19 @@ impl Caller<'_> {
         (self.parts.observer).set_aside(&pending.message, why, is_first);
     }
 
-    /// Removes the files that were made for a message which is over. What is left over in the folder of pictures
+    /// Removes the files that were made for a message which is over. What is left over in the home's folder
     /// is deleted when further ones are made.
     pub(super) fn remove_made(&self, message: &OutgoingMessage) {
         for path in &message.made_files {
-            let removed = match self.picture(path) {
-                Some(path) => std::fs::remove_file(path).map_err(Error::io("remove", path)),
-                None => {
-                    let path = Path::new(path);
-                    (self.parts.workspace_with)(path).and_then(|it| it.remove(path))
-                }
+            let path = Path::new(path);
+            let removed = if self.parts.outgoing.holds(path) {
+                std::fs::remove_file(path).map_err(Error::io("remove", path))
+            } else {
+                (self.parts.workspace_with)(path).and_then(|it| it.remove(path))
             };
             if let Err(error) = removed {
                 tracing::warn!("failed to remove a file that was sent: {error}");
             }
         }
-    }
-
-    /// A path directly within the folder of pictures.
-    pub(super) fn picture<'b>(&self, path: &'b str) -> Option<&'b Path> {
-        let path = Path::new(path);
-        (path.parent() == Some(&self.parts.pictures) && path.file_name().is_some()).then_some(path)
     }
 }

@@ -28,6 +28,7 @@ use crate::channels::kit::sink::SharedSink;
 use crate::config::schema::Tools;
 use crate::sandbox::files::{Places, Workspace};
 use crate::store::outbox::{ClosesTurn, Outbox};
+use crate::store::outgoing::OutgoingFiles;
 use crate::store::state::Languages;
 use crate::sys::beneath::Resolver;
 
@@ -67,6 +68,8 @@ impl Observer for Seen {
         let line = format!("{to}: {text} set aside{told}: {why}");
         self.0.lock().unwrap().push(line);
     }
+
+    fn asked(&self, _: u64) {}
 
     fn moved(&self, from: &Address, to: &Address) {
         self.0.lock().unwrap().push(format!("{from} is {to}"));
@@ -245,7 +248,7 @@ impl Scene {
             adapter: Arc::new(Fake(Arc::clone(&channel))),
             outbox: Arc::clone(&outbox),
             observer: Arc::clone(&seen) as Arc<dyn Observer>,
-            pictures: folder.path().join("pictures"),
+            outgoing: OutgoingFiles::new(folder.path().join("outgoing")),
             workspace_with: Box::new(move |_| Ok(Arc::clone(&workspace))),
             languages: Arc::new(Languages::new(folder.path())),
             clock: Clock::System,
@@ -426,7 +429,7 @@ fn a_picture_that_was_made_for_a_message_is_deleted_with_it_and_no_other_file_is
         }),
         _ => None,
     });
-    let pictures = scene.folder.path().join("pictures");
+    let pictures = scene.folder.path().join("outgoing");
     std::fs::create_dir(&pictures).unwrap();
     let picture = |name: &str| {
         let path = pictures.join(name);

@@ -38,6 +38,8 @@ pub struct Message {
     pub from: Option<Peer>,
     /// Set when it was written in the name of a chat, which hides the person.
     pub sender_chat: Option<IgnoredAny>,
+    /// When it was written, in seconds since 1970.
+    pub date: Option<i64>,
     /// Where it was written.
     pub chat: Peer,
     /// Where it comes from, when it was forwarded.

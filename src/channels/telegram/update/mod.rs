@@ -144,6 +144,7 @@ impl Reader<'_> {
                 id: format!("{CHANNEL}:{number}"),
                 is_group,
                 is_relayed: text::is_relayed(&message),
+                sent_at: message.date,
                 quote: text::quote(&message, self.me),
                 reference: message.message_id.to_string(),
                 replies_to: text::replied_to(&message)

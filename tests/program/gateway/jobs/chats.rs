@@ -14,6 +14,13 @@ fn cron_command(scene: &Scene, args: &[&str]) -> String {
     command.run().ends_with(0).stdout
 }
 
+fn cron_command_fails(scene: &Scene, args: &[&str]) -> String {
+    let command = Program::new(&scene.home).args(["cron"]).args(args);
+    let output = command.run();
+    assert_ne!(output.code, Some(0));
+    output.stderr
+}
+
 #[test]
 fn a_chat_that_has_blocked_the_bot_is_in_the_history_and_ends_the_job() {
     let clock = Turned::at(START);
@@ -253,4 +260,39 @@ fn the_conversation_of_a_job_goes_with_it() {
     wait_until("that of the job that a person removed", || !has("news"));
     assert!(has("kept") && has("daily") && has("notes"));
     gateway.stop().ends_with(0);
+}
+
+#[test]
+fn nothing_is_done_for_someone_who_has_no_access_any_more() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |_| say("The news."));
+    let bob = scene.telegram.person(3003, "Bob", None);
+    let planned = |id: &str, payload: Value, person: &str| {
+        let mut job = job(&clock, id, every(HOUR), payload);
+        job["plannedBy"] = json!({"id": person});
+        job["payload"]["channel"] = json!("telegram");
+        job["payload"]["to"] = json!(person);
+        job
+    };
+    let jobs = [
+        planned("bobs", reminder("bob's"), "3003"),
+        planned("turn", turn("news"), "3003"),
+        planned("line", command("echo line"), "3003"),
+        planned("anas", reminder("ana's"), "1001"),
+    ];
+    write(&scene.home, &jobs);
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    clock.forward(HOUR);
+    wait_for_count(&scene, "ana's", 1);
+    for id in ["bobs", "turn", "line"] {
+        wait_for_run(&scene.home, id, 1, "skipped");
+    }
+    let history = cron_command(&scene, &["history", "turn"]);
+    assert!(history.contains("has no access any more"), "{history}");
+    let run = cron_command_fails(&scene, &["run", "turn"]);
+    assert!(run.contains("has no access any more"), "{run}");
+    gateway.stop().ends_with(0);
+    assert!(scene.model.requests().is_empty());
+    assert!(scene.telegram.messages(bob.chat()).is_empty());
 }
