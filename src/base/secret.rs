@@ -121,12 +121,13 @@ fn within(value: &str) -> Vec<Secret> {
 }
 
 /// Names end with one of these where the value is a secret.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "key",
     "token",
     "secret",
     "password",
     "passwd",
+    "passphrase",
     "pass",
     "pwd",
     "auth",
@@ -137,6 +138,13 @@ const NAMES: [&str; 14] = [
     "credential",
     "session",
 ];
+
+/// Pairs of a name and a value in a word, as in JSON.
+const PAIRS: usize = 32;
+/// Options that have a secret as the next word, whose names are too short to be ends of others.
+const FLAGS: [&str; 2] = ["--pat", "--pin"];
+/// Options of which the next word is a name and a password with a colon between.
+const USERS: [&str; 3] = ["-u", "--user", "--userpwd"];
 
 /// A part of a text that is not shown.
 struct Part<'a> {
@@ -210,6 +218,11 @@ fn parts_of_address(address: &str) -> Vec<Part<'_>> {
 }
 
 fn parts_of_word<'a>(before: &str, word: &'a str) -> Vec<Part<'a>> {
+    parts_within(before, word, PAIRS)
+}
+
+/// `pairs`: how many names and values within each other are looked at.
+fn parts_within<'a>(before: &str, word: &'a str, pairs: usize) -> Vec<Part<'a>> {
     let part = |text: &'a str| {
         let text = text.trim_start();
         vec![Part {
@@ -218,16 +231,55 @@ fn parts_of_word<'a>(before: &str, word: &'a str) -> Vec<Part<'a>> {
             is_secret: true,
         }]
     };
-    if before.starts_with('-') && !word.starts_with('-') && names_secret(before) {
+    let is_value = before.starts_with('-') && !word.starts_with('-');
+    if is_value && (names_secret(before) || FLAGS.contains(&before)) {
         return part(word);
     }
-    // `--api-key=VALUE`, `API_KEY=VALUE` and `X-Api-Key: VALUE`.
     match word.split_once(['=', ':']) {
-        Some((name, text)) if names_secret(name) => part(text),
+        // `--api-key=VALUE`, `API_KEY=VALUE`, `X-Api-Key: VALUE` and `{"token":"VALUE"}`.
+        Some((name, text)) if names_secret(name.trim_end_matches(['"', '\''])) => {
+            let text = text.trim_start();
+            let quote = text
+                .chars()
+                .next()
+                .filter(|char| matches!(char, '"' | '\''));
+            let inner = quote.and_then(|quote| text.strip_prefix(quote)?.split(quote).next());
+            match inner {
+                Some(inner) => quoted(word, (text, inner), pairs),
+                None => part(text),
+            }
+        }
+        Some((_, text)) if is_value && USERS.contains(&before) => part(text),
         _ if word.contains("://") => parts_of_address(word),
+        // `--header=X-Api-Key: VALUE`, `--env=API_KEY=VALUE` and the further members of JSON.
+        Some((_, text)) => beyond(word, text, pairs),
         _ if is_key(word) => part(word),
         _ => Vec::new(),
     }
+}
+
+/// The secret `inner` at the beginning of the end `text` of a word, and what is secret behind it.
+fn quoted<'a>(word: &'a str, (text, inner): (&'a str, &'a str), pairs: usize) -> Vec<Part<'a>> {
+    let at = word.len() - text.len() + 1;
+    let mut parts = vec![Part {
+        at,
+        text: inner,
+        is_secret: true,
+    }];
+    parts.extend(beyond(word, &word[at + inner.len()..], pairs));
+    parts
+}
+
+/// What is secret in the end of a word.
+fn beyond<'a>(word: &'a str, end: &'a str, pairs: usize) -> Vec<Part<'a>> {
+    let mut parts = match pairs.checked_sub(1) {
+        Some(pairs) => parts_within("", end, pairs),
+        None => Vec::new(),
+    };
+    for part in &mut parts {
+        part.at += word.len() - end.len();
+    }
+    parts
 }
 
 fn masked<'a>(text: &'a str, parts: &[Part<'_>]) -> Cow<'a, str> {
@@ -351,6 +403,42 @@ mod tests {
             "[secret] [secret] me proxy:3128 on my board"
         );
         assert_eq!(eraser.clean("Bearer token-1234."), "[secret].");
+    }
+
+    #[test]
+    fn what_is_secret_in_an_argument_is_found_in_each_form() {
+        let shown = |words: &[&str]| mask_words(words.iter().copied()).join(" ");
+        for (words, expected) in [
+            (
+                &["--header=X-Api-Key: canary 1"][..],
+                "--header=X-Api-Key: [secret]",
+            ),
+            (
+                &["--header=Authorization: Bearer canary"],
+                "--header=Authorization: [secret]",
+            ),
+            (&["--env=API_KEY=canary"], "--env=API_KEY=[secret]"),
+            (
+                &[r#"--config={"token":"canary","a":1,"apiKey": "canary2"}"#],
+                r#"--config={"token":"[secret]","a":1,"apiKey": "[secret]"}"#,
+            ),
+            (&["--user", "bob:canary"], "--user bob:[secret]"),
+            (&["--passphrase=canary"], "--passphrase=[secret]"),
+            (&["--pat", "canary"], "--pat [secret]"),
+            (&["--pin", "1234"], "--pin [secret]"),
+            (&["--user", "bob"], "--user bob"),
+            (
+                &["--map=a:b=c", "--compat", "x", "-y"],
+                "--map=a:b=c --compat x -y",
+            ),
+        ] {
+            assert_eq!(shown(words), expected);
+        }
+        let json = [r#"--config={"token":"canary-1","a":1}"#];
+        let eraser = Eraser::new(in_words(json));
+        assert_eq!(eraser.clean("x canary-1"), "x [secret]");
+        let deep = "a=".repeat(100_000) + "b";
+        assert_eq!(shown(&[&deep]), deep);
     }
 
     #[test]

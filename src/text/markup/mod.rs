@@ -120,9 +120,12 @@ const NO_DOMAINS: [&str; 13] = [
     "conf", "cpp", "csv", "html", "jpg", "js", "json", "log", "pdf", "png", "toml", "txt", "yaml",
 ];
 
-/// Whether the text of a link looks like the address of another host than the one it leads to. A file's name
-/// ("main.rs") does not where the address ends in it.
+/// Whether the text of a link looks like another address than the one it leads to: one with a scheme, or the name of
+/// another host. A file's name ("main.rs") does not where the address ends in it.
 fn misleads(shown: &str, address: &str) -> bool {
+    if shown.contains("://") {
+        return shown.trim_end_matches('/') != address.trim_end_matches('/');
+    }
     let leads_to = host_of(address);
     let path = address.split(['?', '#']).next().unwrap_or(address);
     let is_file = |word: &str| {
@@ -136,8 +139,7 @@ fn misleads(shown: &str, address: &str) -> bool {
             let is_end = end.chars().count() > 1 && end.chars().all(char::is_alphabetic);
             !name.is_empty() && is_end && !NO_DOMAINS.contains(&end)
         });
-        let is_address = word.contains("://") || has_end && !is_file(word);
-        is_address && !host.is_empty() && !is_same_site(host, leads_to)
+        has_end && !is_file(word) && !host.is_empty() && !is_same_site(host, leads_to)
     })
 }
 

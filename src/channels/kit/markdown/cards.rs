@@ -334,14 +334,9 @@ impl Writer<'_> {
             .take_while(|(_, style)| style.get(Level::Link) == value)
             .map(|(range, _)| &self.document.text()[range.clone()])
             .collect();
-        if words == address {
+        if words == address || words.contains("://") {
+            // Where they differ, the address follows.
             ("", String::new())
-        } else if words.contains("://") {
-            // Words that name another address than that of the link would deceive.
-            (
-                "",
-                format!(" ([link]({}))", (self.dialect.destination)(address)),
-            )
         } else {
             ("[", format!("]({})", (self.dialect.destination)(address)))
         }

@@ -214,10 +214,9 @@ impl Writer<'_> {
             .take_while(|(_, style)| style.get(Level::Link) == value)
             .map(|(range, _)| &self.document.text()[range.clone()])
             .collect();
-        if words == address {
+        if words == address || words.contains("://") {
+            // Where they differ, the address follows.
             ("", String::new())
-        } else if words.contains("://") {
-            ("", format!(" (<{address}>)"))
         } else {
             ("[", format!("](<{}>)", masked(address)))
         }

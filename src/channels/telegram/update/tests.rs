@@ -87,6 +87,7 @@ fn a_private_message_is_for_us() {
         said.message,
         message::Envelope {
             id: "telegram:812".to_owned(),
+            sent_at: Some(1_795_219_200),
             reference: "42".to_owned(),
             ..message::Envelope::written(
                 &Address::new("telegram", "11"),

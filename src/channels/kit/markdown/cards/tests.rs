@@ -60,7 +60,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         "[https://a.b](https://c.d)",
-        "[https://a.b](https://a.b) ([link](https://c.d))",
+        "[https://a.b](https://a.b) ([https://c.d](https://c.d))",
     ),
 ];
 
