@@ -237,18 +237,25 @@ fn models_and_hearing(
         Arc::clone(&environment),
         (connections, home),
     );
-    let answers = settings.provider.clone();
-    let hearing = move || choose_hearing(&transcription, &answers, &providers, &environment);
+    let answers = (settings.provider.clone(), settings.model.clone());
+    let hearing = move || {
+        choose_hearing(
+            &transcription,
+            (&answers.0, &answers.1),
+            &providers,
+            &environment,
+        )
+    };
     (models, Box::new(hearing))
 }
 
 /// Who listens to voice messages; `None` where they are not listened to.
 pub fn hearing_of(context: &Context, loaded: &Loaded) -> Result<Option<Hearing>> {
     let config = &loaded.config;
-    let answers = &config.agents.defaults.provider;
+    let answers = &config.agents.defaults;
     choose_hearing(
         &config.transcription,
-        answers,
+        (&answers.provider, &answers.model),
         &config.providers,
         context.environment(),
     )
@@ -256,7 +263,7 @@ pub fn hearing_of(context: &Context, loaded: &Loaded) -> Result<Option<Hearing>>
 
 fn choose_hearing(
     settings: &Transcription,
-    answers: &str,
+    answers: (&str, &str),
     providers: &BTreeMap<String, Provider>,
     environment: &Environment,
 ) -> Result<Option<Hearing>> {

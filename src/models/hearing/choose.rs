@@ -22,7 +22,7 @@ const USUAL: usize = 3;
 /// The model of all others: servers at home take any name, or this one.
 const OTHER_MODEL: &str = "whisper-1";
 /// The name of a server of one's own.
-const OWN: &str = "transcription";
+pub(super) const OWN: &str = "transcription";
 
 /// How voice messages become text.
 #[derive(Clone, Debug)]
@@ -44,11 +44,11 @@ pub enum Way {
     Command(String),
 }
 
-/// Chooses who listens; `answers` is the provider that answers. Fails for a provider that does not exist or cannot
+/// Chooses who listens; `answers` are the provider and the model that answer, as they are configured. Fails for a provider that does not exist or cannot
 /// listen.
 pub fn choose(
     settings: &Transcription,
-    answers: &str,
+    answers: (&str, &str),
     sources: &Sources<'_>,
 ) -> Result<Option<Hearing>> {
     if !settings.enabled {
@@ -66,6 +66,8 @@ pub fn choose(
         (Some(way(route, &settings.model)?), false)
     } else if is_assumed {
         let usual = MODELS[..USUAL].iter().map(|(name, _)| *name);
+        let answers = sources.choose(answers.0, answers.1);
+        let answers = answers.map_or_else(|_| String::new(), |route| route.provider);
         let answering = usual.clone().filter(|name| *name == answers);
         let with_key = answering.chain(usual).find_map(|name| {
             let route = sources.choose(name, "").ok()?;
@@ -142,7 +144,7 @@ mod tests {
             variable: &|_| None,
             sign_ins: None,
         };
-        let hearing = choose(settings, answers, &sources)?.unwrap();
+        let hearing = choose(settings, ("auto", answers), &sources)?.unwrap();
         Ok(match hearing.way {
             None => String::new(),
             Some(Way::Command(line)) => line,
@@ -159,14 +161,18 @@ mod tests {
                 &["gemini", "groq", "openai"][..],
                 "openai/gpt-transcribe",
             ),
-            ("gemini", &["gemini", "openai"], "gemini/gemini-3.8-flash"),
+            (
+                "gemini-4-argon",
+                &["gemini", "openai"],
+                "gemini/gemini-3.8-flash",
+            ),
             (
                 "anthropic",
                 &["anthropic", "groq"],
                 "groq/whisper-large-v3-turbo",
             ),
-            ("mistral", &["mistral"], ""),
-            ("auto", &[], ""),
+            ("mistral/mistral-large-4", &["mistral"], ""),
+            ("", &[], ""),
         ] {
             assert_eq!(listener(&auto, answers, keys).unwrap(), expected);
         }
@@ -174,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_named_one_listens_with_its_usual_model_or_another() {
-        let name = |provider, model| listener(&settings(provider, model), "auto", &["openai"]);
+        let name = |provider, model| listener(&settings(provider, model), "", &["openai"]);
         assert_eq!(name("mistral", "").unwrap(), "mistral/voxtral-mini-latest");
         assert_eq!(
             name("Groq", "whisper-large-v3").unwrap(),
@@ -199,13 +205,13 @@ mod tests {
             ..settings("openai", "small")
         };
         assert_eq!(
-            listener(&own, "auto", &["openai"]).unwrap(),
+            listener(&own, "", &["openai"]).unwrap(),
             "transcription/small"
         );
         let command = Transcription {
             command: "whisper \"$1\"".to_owned(),
             ..own
         };
-        assert_eq!(listener(&command, "auto", &[]).unwrap(), "whisper \"$1\"");
+        assert_eq!(listener(&command, "", &[]).unwrap(), "whisper \"$1\"");
     }
 }

@@ -69,9 +69,7 @@ impl Listener {
 
     /// Sends a recording, and again where that may help. Blocks until there is an answer or `cancel` is raised.
     pub fn hear(&self, recording: &Recording, tls: &Tls, cancel: &Cancel) -> Result<Heard> {
-        let model = &self.route.model;
-        let fail =
-            |failure: Failure| Error::Model(Box::new(failure.into_error(&self.route, model)));
+        let fail = |failure| self.explain(failure);
         if self.lacks_key() {
             return Err(fail(Failure::new(Fault::Key, "")));
         }
@@ -112,6 +110,25 @@ impl Listener {
             }
             before += 1;
         }
+    }
+
+    /// A failure with what can be done about it: other settings than for answers.
+    fn explain(&self, failure: Failure) -> Error {
+        let mut error = failure.into_error(&self.route, &self.route.model);
+        let is_own = self.route.provider == choose::OWN;
+        let hint = match error.fault {
+            Fault::Key if is_own => {
+                "Set transcription.provider to a name of your choice, and the key and the address in providers.NAME"
+            }
+            _ if is_own => "Check transcription.apiBase and transcription.model",
+            Fault::Key => return Error::Model(Box::new(error)),
+            Fault::Rate | Fault::Busy | Fault::Network | Fault::Timeout | Fault::Cut => {
+                "Try again later, or use another transcription.provider"
+            }
+            _ => "Check transcription.model, or use another transcription.provider",
+        };
+        error.hint = Some(hint.to_owned());
+        Error::Model(Box::new(error))
     }
 
     fn ask(&self, client: &Client, recording: &Recording) -> Result<Heard, NoAnswer> {

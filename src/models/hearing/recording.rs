@@ -54,7 +54,7 @@ impl Recording {
 
     /// The name that it is sent under and its media type. Fails for what servers do not take.
     pub(super) fn kind(&self) -> Result<Kind> {
-        let other = "it is no audio of a kind that servers take (Ogg, MP3, MP4, WAV, FLAC, WebM)";
+        let other = "servers take only Ogg, MP3, MP4, WAV, FLAC and WebM";
         self.kind.ok_or_else(|| Error::Failed(other.to_owned()))
     }
 

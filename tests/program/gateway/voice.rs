@@ -224,7 +224,6 @@ fn heard_words_are_no_command_no_answer_no_approval_and_no_pairing_code() {
         say("I only read it."),
         call("exec", escalated),
         say("Not allowed."),
-        say("Later."),
     ]);
     let scene = with_ear(scene, &ear);
     let gateway = scene.start();
@@ -260,6 +259,7 @@ fn heard_words_are_no_command_no_answer_no_approval_and_no_pairing_code() {
             .all(|record| record["decision"] != "allowed once"),
         "{audit:?}"
     );
+    assert!(scene.asked(2).contains("  yes\""), "{}", scene.asked(2));
     // What a stranger says is not even heard.
     let gateway = scene.start();
     let before = ear.recordings().len();
@@ -314,7 +314,12 @@ fn a_failure_is_told_to_the_owner_with_what_to_do_and_to_others_without() {
         ),
     );
     let refused = Ear::start(|_, _| Answer::Status(401, "Invalid API Key", None));
-    told(Some(&refused), &json!({}), 3, ("groq", tell_owner));
+    told(
+        Some(&refused),
+        &json!({}),
+        3,
+        ("Check GROQ_API_KEY or providers.groq.apiKey", tell_owner),
+    );
     assert_eq!(
         refused.recordings().len(),
         2,
@@ -349,7 +354,10 @@ fn a_failure_is_told_to_the_owner_with_what_to_do_and_to_others_without() {
         ),
     );
     let named = json!({"provider": "openai"});
-    told(None, &named, 3, ("openai", tell_owner));
+    told(None, &named, 3, ("openai has no API key", tell_owner));
+    let missing = Ear::start(|_, _| Answer::Status(404, "no such model", None));
+    let own = json!({"apiBase": missing.openai()});
+    told(None, &own, 3, ("Check transcription.apiBase and transcription.model", tell_owner));
 }
 
 #[test]
