@@ -255,11 +255,31 @@ fn who_listens_to_voice_messages_is_a_row_and_is_not_asked() {
         assert!(row.starts_with(mark) && row.contains(words), "{row}");
     };
     check(json!({}), "ok", "no one listens to voice messages");
-    check(json!({"provider": "groq"}), "failed", "set providers.groq.apiKey");
-    check(json!({"provider": "gorq"}), "failed", "Unknown provider \"gorq\"");
-    check(json!({"provider": "anthropic"}), "failed", "anthropic cannot transcribe");
-    check(json!({"apiBase": "http://127.0.0.1:9"}), "ok", "transcription/whisper-1");
-    check(json!({"command": "whisper \"$1\""}), "warning", "tools.exec.enabled is false");
+    check(
+        json!({"provider": "groq"}),
+        "failed",
+        "set providers.groq.apiKey",
+    );
+    check(
+        json!({"provider": "gorq"}),
+        "failed",
+        "Unknown provider \"gorq\"",
+    );
+    check(
+        json!({"provider": "anthropic"}),
+        "failed",
+        "anthropic cannot transcribe",
+    );
+    check(
+        json!({"apiBase": "http://127.0.0.1:9"}),
+        "ok",
+        "transcription/whisper-1",
+    );
+    check(
+        json!({"command": "whisper \"$1\""}),
+        "warning",
+        "tools.exec.enabled is false",
+    );
     home.set("/transcription", json!({"enabled": false}));
     let output = doctor(&mut home).run();
     assert!(!output.stdout.contains(" voice "), "{output:#?}");

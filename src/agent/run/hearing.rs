@@ -8,6 +8,7 @@ use crate::agent::context::Heard;
 use crate::agent::{Agent, HearingFor};
 use crate::base::access::Role;
 use crate::base::cancel::Cancel;
+use crate::base::chat::Usage;
 use crate::base::error::{Error, Result};
 use crate::base::language::{Language, texts};
 use crate::base::limits::agent::MESSAGE_BYTES;
@@ -196,9 +197,13 @@ impl Agent {
         recording: &Recording,
         cancel: &Cancel,
     ) -> Result<String> {
-        let heard = listener.hear(recording, self.connections.tls(), cancel)?;
-        self.ledger.add(&listener.name(), heard.usage);
-        Ok(heard.words)
+        let mut spent = Usage::default();
+        let of = (self.connections.tls(), cancel);
+        let words = listener.hear(recording, of, &mut spent);
+        if spent.requests > 0 {
+            self.ledger.add(&listener.name(), spent);
+        }
+        words
     }
 }
 

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::call::{NoAnswer, before_the_answer, settings};
 use super::classify::Failure;
+use super::prices::charge;
 use super::retry::{self, Failed};
 use super::route::{Route, headers};
 use super::turn::jitter;
@@ -42,15 +43,6 @@ pub struct Listener {
     is_gemini: bool,
 }
 
-/// What was heard.
-#[derive(Debug)]
-pub struct Heard {
-    /// The words; empty where there were none.
-    pub words: String,
-    /// What it took.
-    pub usage: Usage,
-}
-
 impl Listener {
     /// The provider and its model, for people and for the count of usage.
     pub fn name(&self) -> String {
@@ -68,7 +60,13 @@ impl Listener {
     }
 
     /// Sends a recording, and again where that may help. Blocks until there is an answer or `cancel` is raised.
-    pub fn hear(&self, recording: &Recording, tls: &Tls, cancel: &Cancel) -> Result<Heard> {
+    /// Returns the words, which are empty where none were said. `spent` becomes what it took, whatever came of it.
+    pub fn hear(
+        &self,
+        recording: &Recording,
+        (tls, cancel): (&Tls, &Cancel),
+        spent: &mut Usage,
+    ) -> Result<String> {
         let fail = |failure| self.explain(failure);
         if self.lacks_key() {
             return Err(fail(Failure::new(Fault::Key, "")));
@@ -89,8 +87,12 @@ impl Listener {
         let client = Client::new(tls, settings, cancel)?;
         let mut before = 0;
         loop {
-            let failure = match self.ask(&client, recording) {
-                Ok(heard) => return Ok(heard),
+            let answered = self.ask(&client, recording, spent);
+            if client.was_sent() && answered.as_ref().is_err_and(NoAnswer::may_cost) {
+                spent.add(price::of_seconds(&self.route, recording.seconds()));
+            }
+            let failure = match answered {
+                Ok(words) => return Ok(words),
                 Err(NoAnswer::Ended(error)) => return Err(error),
                 Err(NoAnswer::Failed(failure)) => failure,
             };
@@ -131,7 +133,12 @@ impl Listener {
         Error::Model(Box::new(error))
     }
 
-    fn ask(&self, client: &Client, recording: &Recording) -> Result<Heard, NoAnswer> {
+    fn ask(
+        &self,
+        client: &Client,
+        recording: &Recording,
+        spent: &mut Usage,
+    ) -> Result<String, NoAnswer> {
         let (file_name, media_type) = recording.kind().map_err(NoAnswer::Ended)?;
         let file = recording.reader().map_err(NoAnswer::Ended)?;
         let posted = if self.is_gemini {
@@ -155,15 +162,17 @@ impl Listener {
         let answer = posted.and_then(|answer| answer.read_to_end(ANSWER_BYTES));
         let answer = answer.map_err(before_the_answer)?;
         let garbage = || Failure::new(Fault::Garbage, "it did not send what it heard");
+        let bytes = answer.len() as u64;
         let answer = json::envelope_from_slice::<Members<'_>>(&answer).map_err(|_| garbage())?;
         if self.is_gemini {
-            return Ok(gemini::decode(&answer, &self.route)?);
+            let usage = gemini::usage(&answer, (recording.bytes(), bytes));
+            spent.add(charge(&self.route, &self.route.model, usage));
+            return Ok(gemini::words(&answer)?);
         }
         let words = answer.raw("text").map(|_| answer.text_or_empty("text"));
-        Ok(Heard {
-            words: words.ok_or_else(garbage)?,
-            usage: price::of_seconds(&self.route, recording.seconds()),
-        })
+        let words = words.ok_or_else(garbage)?;
+        spent.add(price::of_seconds(&self.route, recording.seconds()));
+        Ok(words)
     }
 }
 

@@ -73,6 +73,12 @@ fn what_is_said_is_shown_and_goes_to_the_model_as_heard() {
         1,
         "it is said once"
     );
+    scene.ana.says("/usage");
+    let usage = scene.wait_for("openai/gpt-transcribe").text;
+    assert!(
+        usage.contains("openai/gpt-transcribe: price unknown"),
+        "{usage}"
+    );
     scene.ana.says("/voice quiet");
     let told = scene.wait_for("/voice show").text;
     assert!(told.contains("openai/gpt-transcribe"), "{told}");
@@ -166,7 +172,7 @@ fn stop_ends_a_slow_transcription_and_the_next_message_is_answered() {
         0 => Answer::After(Gate::default(), "too late".to_owned()),
         _ => words("second words"),
     });
-    let scene = with_ear(Scene::playing([say("Heard.")]), &ear);
+    let scene = with_provider(Scene::playing([say("Heard.")]), "openai", &ear.openai());
     let gateway = scene.start();
     scene.ana.sends(spoken(3));
     ear.wait_for(1);
@@ -183,6 +189,15 @@ fn stop_ends_a_slow_transcription_and_the_next_message_is_answered() {
         "{asked}"
     );
     assert!(!asked.contains("too late"));
+    // What was sent may have to be paid.
+    let usage = std::fs::read_to_string(scene.home.path().join("state/usage.json")).unwrap();
+    let usage: Value = serde_json::from_str(&usage).unwrap();
+    let counted = &usage["models"]["openai/gpt-transcribe"];
+    assert_eq!(
+        (&counted["requests"], &counted["assumed"]),
+        (&json!(2), &json!(600_000)),
+        "{usage}"
+    );
 }
 
 #[test]
@@ -199,6 +214,9 @@ fn after_a_kill_it_listens_again_and_what_was_heard_is_not_paid_for_twice() {
     let gateway = scene.start();
     scene.model.wait_for_requests(1);
     scene.wait_for("🎤 call Eve");
+    // What comes behind a message is sent once that one is confirmed: else a kill has it sent again.
+    scene.ana.says("/id");
+    scene.wait_for("Your role here is owner.");
     gateway.kill();
     let gateway = scene.start();
     scene.wait_for("Eve it is.");
@@ -357,7 +375,15 @@ fn a_failure_is_told_to_the_owner_with_what_to_do_and_to_others_without() {
     told(None, &named, 3, ("openai has no API key", tell_owner));
     let missing = Ear::start(|_, _| Answer::Status(404, "no such model", None));
     let own = json!({"apiBase": missing.openai()});
-    told(None, &own, 3, ("Check transcription.apiBase and transcription.model", tell_owner));
+    told(
+        None,
+        &own,
+        3,
+        (
+            "Check transcription.apiBase and transcription.model",
+            tell_owner,
+        ),
+    );
 }
 
 #[test]
