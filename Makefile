@@ -1,7 +1,7 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
 .PHONY: help run test documents screens fakes mail croniter html5lib mailboxes conformance units fuzz footprint sizes soak boards boards-test deploy install-test boards-today reproducible
-.PHONY: harness layout irc matrix mcp-servers packages packages-test release deny clean day
+.PHONY: harness layout irc voice matrix mcp-servers packages packages-test release deny clean day
 
 CARGO ?= cargo
 PEACRAB = $(CARGO) run --release --locked --quiet --
@@ -85,6 +85,8 @@ fakes: ## Check the fakes of the tests with the vendors' own libraries
 	"$${CARGO_TARGET_DIR:-target}/fakes-openai/bin/python" tests/openai/check.py \
 		"$${CARGO_TARGET_DIR:-target}/debug/peacrab" $(CARGO) test --locked --quiet --test program -- \
 		--ignored --exact responses::serve --nocapture
+	"$${CARGO_TARGET_DIR:-target}/fakes-openai/bin/python" tests/openai/ear.py \
+		$(CARGO) test --locked --quiet --test program -- --ignored --exact gateway::voice::serve --nocapture
 	"$${CARGO_TARGET_DIR:-target}/fakes-irc/bin/python" tests/irc/check.py \
 		$(CARGO) test --locked --quiet --test program -- --ignored --exact fake_irc::serve --nocapture
 
@@ -92,6 +94,12 @@ mail: ## Have the program read and answer mails with real servers: dovecot and e
 	@scripts/setup mail
 	$(CARGO) build --locked
 	python3 tests/mail/real.py "$${CARGO_TARGET_DIR:-target}/mail" "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
+
+voice: ## Have the program hear real speech without a cloud: espeak-ng speaks, PocketSphinx listens
+	@scripts/setup voice
+	$(CARGO) test --locked --test program --no-run
+	"$${CARGO_TARGET_DIR:-target}/voice/bin/python" tests/voice/real.py $(CARGO) test --locked --quiet --test program -- \
+		--ignored --exact gateway::voice::a_spoken_reminder_becomes_one
 
 irc: ## Have the program talk on IRC with real servers: ngircd, and InspIRCd with Atheme
 	@scripts/setup irc

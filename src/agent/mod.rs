@@ -32,13 +32,15 @@ use crate::tools::Toolbox;
 use context::HostInfo;
 use host::TurnHost;
 pub use run::{Outcome, Report};
-pub use selection::ModelsFor;
 use selection::Selection;
+pub use selection::{HearingFor, ModelsFor};
 
 /// What an agent is made of.
 pub struct Parts {
     /// Chooses the models, for a name or without one.
     pub models: ModelsFor,
+    /// Chooses who listens to voice messages.
+    pub hearing: HearingFor,
     /// The connections to them, which stay open for a while between turns.
     pub connections: Pool,
     /// The model that was named, if any.
@@ -70,6 +72,7 @@ pub struct Parts {
 /// An agent: runs turns in sessions, several at a time if they belong to different sessions.
 pub struct Agent {
     selection: Selection,
+    hearing: HearingFor,
     connections: Pool,
     toolbox: Toolbox,
     ledger: TokenUsage,
@@ -90,6 +93,7 @@ impl Agent {
     pub fn new(parts: Parts) -> Result<Self> {
         Ok(Self {
             selection: Selection::new(parts.models, parts.model, parts.choices)?,
+            hearing: parts.hearing,
             connections: parts.connections,
             toolbox: parts.toolbox,
             ledger: parts.ledger,

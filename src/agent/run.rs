@@ -2,6 +2,7 @@
 
 mod calls;
 mod effects;
+pub(in crate::agent) mod hearing;
 mod models;
 mod report;
 mod tasks;
@@ -200,7 +201,8 @@ impl<'a> Run<'a> {
     fn journal(&mut self, message: &Envelope) -> Result<()> {
         self.role = self.role.min(message.role);
         if !self.session.holds(&message.id) {
-            let mut entry = Entry::new(EntryKind::Person, message_text(message));
+            let (heard, told) = self.listen(message);
+            let mut entry = Entry::new(EntryKind::Person, message_text(message, &heard));
             entry.origin = Some(message.id.clone()).filter(|id| !id.is_empty());
             entry.person = message.role;
             let photos = message
@@ -212,6 +214,9 @@ impl<'a> Run<'a> {
                 .filter_map(|photo| toolbox.image(&photo.path, self.cancel))
                 .collect();
             self.append(entry)?;
+            for text in told {
+                self.host.on_event(TurnEvent::Lasting(&text));
+            }
         }
         self.load_skills(Some(message))?;
         self.host.journalled(&message.id);

@@ -6,6 +6,7 @@ use crate::base::chat::ReasoningEffort;
 use crate::base::error::Result;
 use crate::base::sync::Mutex;
 use crate::models::Models;
+use crate::models::hearing::Hearing;
 use crate::models::table::OFFLINE;
 use crate::store::state::ModelChoices;
 
@@ -14,6 +15,9 @@ const MODELS_HELD: usize = 4;
 
 /// Chooses the models for the name of one, or as the configuration says.
 pub type ModelsFor = Box<dyn Fn(Option<&str>) -> Result<Models> + Send + Sync>;
+
+/// Chooses who listens to voice messages, as the configuration says; `None` where they are not listened to.
+pub type HearingFor = Box<dyn Fn() -> Result<Option<Hearing>> + Send + Sync>;
 
 /// The models of every conversation: those of the configuration, unless it chose another.
 pub struct Selection {
@@ -75,6 +79,26 @@ impl Selection {
     /// again where that cannot be noted.
     pub fn note_without_tools(&self, session: &str, model: &str) -> bool {
         let noted = self.choices.note_without_tools(session, model);
+        noted.unwrap_or_else(|error| {
+            tracing::warn!("failed to note what a conversation was told: {error}");
+            true
+        })
+    }
+
+    /// Whether a session does not want to see what was heard.
+    pub fn is_quiet(&self, session: &str) -> bool {
+        self.choices.is_quiet(session)
+    }
+
+    /// Has a session see what was heard, or not.
+    pub fn choose_quiet(&self, session: &str, is_quiet: bool) -> Result<()> {
+        self.choices.set_quiet(session, is_quiet)
+    }
+
+    /// Notes that a session is told who listens. Returns whether it was not told before; it is told again where that
+    /// cannot be noted.
+    pub fn note_listener(&self, session: &str, name: &str) -> bool {
+        let noted = self.choices.note_listener(session, name);
         noted.unwrap_or_else(|error| {
             tracing::warn!("failed to note what a conversation was told: {error}");
             true

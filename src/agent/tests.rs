@@ -63,6 +63,7 @@ impl Bench {
         let agent = Agent::new(Parts {
             connections: Pool::new(Tls::new(None).unwrap()),
             models: Box::new(models),
+            hearing: Box::new(|| Ok(None)),
             model: None,
             choices: ModelChoices::new(&state),
             toolbox,

@@ -79,6 +79,10 @@ texts! {
         "How much the model thinks: /think off, low, medium, high, xhigh, max or default",
         "模型思考的程度：/think off、low、medium、high、xhigh、max 或 default",
     }
+    pub fn help_voice() {
+        "Whether this chat sees what was heard in voice messages: /voice quiet, /voice show",
+        "本聊天是否显示语音消息中听到的内容：/voice quiet、/voice show",
+    }
     pub fn help_mcp() {
         "List the servers of tools (MCP); /mcp login NAME signs in to one",
         "列出工具服务器（MCP）；/mcp login 名称 用于登录",

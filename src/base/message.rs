@@ -221,8 +221,17 @@ pub enum Media {
     Audio,
     /// A video.
     Video,
+    /// A video in which a person speaks to the chat, in place of a voice message.
+    VideoNote,
     /// Any other file.
     Document,
+}
+
+impl Media {
+    /// Whether it is listened to.
+    pub fn is_spoken(self) -> bool {
+        matches!(self, Self::Voice | Self::Audio | Self::VideoNote)
+    }
 }
 
 /// A file of a message, stored in the workspace.

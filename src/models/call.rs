@@ -35,7 +35,7 @@ pub enum NoAnswer {
 
 impl NoAnswer {
     /// Whether the server may have begun to answer, since it states nothing else.
-    fn may_cost(&self) -> bool {
+    pub(super) fn may_cost(&self) -> bool {
         match self {
             Self::Failed(failure) => {
                 matches!(failure.fault, Fault::Cut | Fault::Network | Fault::Timeout)

@@ -5,11 +5,13 @@
 //! models, then the offline helper. Most modules are pure: `table` and `route` choose, `quirks` knows
 //! how APIs differ, `openai` and `anthropic` translate, `wire` has what both share, `classify`
 //! distinguishes failures, `retry` decides about waiting. Only `call`, `offers`, which lists a
-//! server's models, and `quirks::window`, which asks for the window of one, touch the network.
+//! server's models, `quirks::window`, which asks for the window of one, and
+//! `hearing`, which has recordings transcribed, touch the network.
 
 pub mod anthropic;
 pub mod call;
 pub mod classify;
+pub mod hearing;
 pub mod offers;
 pub mod offline;
 pub mod openai;

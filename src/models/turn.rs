@@ -390,7 +390,7 @@ fn answered(candidate: &Candidate, mut reply: Reply, spent: Usage) -> Answer {
 }
 
 /// From 0 to 1.
-fn jitter() -> f64 {
+pub(super) fn jitter() -> f64 {
     f64::from(random() as u32) / f64::from(u32::MAX)
 }
 

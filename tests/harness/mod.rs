@@ -4,6 +4,7 @@
 pub mod clock;
 pub mod dingtalk;
 pub mod discord;
+pub mod ear;
 pub mod executable;
 mod faults;
 pub mod feature;

@@ -242,3 +242,45 @@ fn updates_are_mentioned_where_they_have_a_source_and_its_server_is_not_asked() 
         "{output:#?}"
     );
 }
+
+#[test]
+fn who_listens_to_voice_messages_is_a_row_and_is_not_asked() {
+    let model = Model::playing([]);
+    let mut home = Home::with_model(&model);
+    home.set("/agents/defaults/provider", json!("auto"));
+    let mut check = |settings: Value, mark: &str, words: &str| {
+        home.set("/transcription", settings);
+        let output = doctor(&mut home).run();
+        let row = row(&output, "voice");
+        assert!(row.starts_with(mark) && row.contains(words), "{row}");
+    };
+    check(json!({}), "ok", "no one listens to voice messages");
+    check(
+        json!({"provider": "groq"}),
+        "failed",
+        "set providers.groq.apiKey",
+    );
+    check(
+        json!({"provider": "gorq"}),
+        "failed",
+        "Unknown provider \"gorq\"",
+    );
+    check(
+        json!({"provider": "anthropic"}),
+        "failed",
+        "anthropic cannot transcribe",
+    );
+    check(
+        json!({"apiBase": "http://127.0.0.1:9"}),
+        "ok",
+        "transcription/whisper-1",
+    );
+    check(
+        json!({"command": "whisper \"$1\""}),
+        "warning",
+        "tools.exec.enabled is false",
+    );
+    home.set("/transcription", json!({"enabled": false}));
+    let output = doctor(&mut home).run();
+    assert!(!output.stdout.contains(" voice "), "{output:#?}");
+}

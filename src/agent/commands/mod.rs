@@ -13,7 +13,6 @@ use crate::text::{ellipsize_chars, reveal};
 
 use super::{Agent, texts};
 
-mod compact;
 mod context;
 mod cron;
 mod mcp;
@@ -24,8 +23,9 @@ mod status;
 mod table;
 mod think;
 pub mod usage;
+mod voice;
 
-pub use compact::{describe_compacted, nothing_to_compact};
+pub use context::{describe_compacted, nothing_to_compact};
 pub use table::{
     COMMANDS, Command, Listed, REMINDER_BUTTONS, Reader, Row, Slash, Surface, When, format_help,
     list_commands, may_use, parse, typed_command, unknown_command,
@@ -122,6 +122,7 @@ impl Agent {
             Slash::Cron => return self.answer_cron(invocation).map(Some),
             Slash::Usage => self.list_usage(language),
             Slash::Think => return self.answer_think(invocation).map(Some),
+            Slash::Voice => self.answer_voice(invocation)?,
             Slash::Context => context::format_account(&self.account(folder, key)?, language),
             Slash::Approvals => {
                 let chat = key.to_string();

@@ -23,6 +23,8 @@ pub enum Slash {
     Model,
     /// `/think`
     Think,
+    /// `/voice`
+    Voice,
     /// `/tools`
     Tools,
     /// `/memory`
@@ -141,6 +143,7 @@ impl Slash {
             | Self::Status
             | Self::Model
             | Self::Think
+            | Self::Voice
             | Self::Tools
             | Self::Memory
             | Self::Skills
@@ -251,6 +254,7 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Status, &["status"], Surface::Everywhere, texts::help_status),
     row(Slash::Model, &["model", "models"], Surface::Everywhere, texts::help_model),
     row(Slash::Think, &["think", "thinking"], Surface::Everywhere, texts::help_think),
+    row(Slash::Voice, &["voice"], Surface::Chat, texts::help_voice),
     row(Slash::Tools, &["tools"], Surface::Everywhere, texts::help_tools),
     row(Slash::Memory, &["memory"], Surface::Everywhere, texts::help_memory),
     row(Slash::Diff, &["diff"], Surface::Everywhere, texts::help_diff),
@@ -404,7 +408,7 @@ impl Command<'_> {
             Slash::Model => When::InOrder,
             // A login talks to a server.
             Slash::Mcp if !self.argument.is_empty() => When::Queued,
-            Slash::Think if !self.argument.is_empty() => When::InOrder,
+            Slash::Think | Slash::Voice if !self.argument.is_empty() => When::InOrder,
             _ => When::AtOnce,
         }
     }
@@ -560,7 +564,7 @@ mod tests {
     #[test]
     fn each_command_has_the_roles_that_may_use_it() {
         let everyone = "start help id answer exit";
-        let users = "new compact status model think tools memory skills mcp remind cron usage context tasks agents plot ip";
+        let users = "new compact status model think voice tools memory skills mcp remind cron usage context tasks agents plot ip";
         let owners = "sh in bg history term key get put ls logs svc top wol reboot shutdown own watch approve deny \
                       approvals pair heartbeat diff undo retry restart update";
         let private = "stop";

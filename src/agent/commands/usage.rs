@@ -127,7 +127,11 @@ pub fn by_model(days: &[Day], today: NaiveDate, ago: u64, count: u64) -> ByModel
 /// Tokens and cost, such as `12.4k in (80% cached), 1.2k out, $0.0310`.
 pub fn format_usage(usage: Usage, language: Language) -> String {
     if usage.input == 0 && usage.output == 0 {
-        return texts::no_tokens(language).to_owned();
+        // What listens is paid by the minute.
+        return match usage.requests {
+            0 => texts::no_tokens(language).to_owned(),
+            _ => format_cost(usage, language),
+        };
     }
     let (input, output) = (format_tokens(usage.input), format_tokens(usage.output));
     let tokens = match usage.cached_percent() {

@@ -23,9 +23,9 @@ use crate::base::secret::{Eraser, Secret};
 use crate::base::sync::Mutex;
 use crate::channels::kit::adapter::{Failure, Post, Sent, Upload};
 use crate::channels::kit::names;
-use crate::channels::kit::rest::multipart::Form;
 use crate::config::schema::Bot;
 use crate::net::http::address::percent_encode;
+use crate::net::http::multipart::Form;
 use crate::net::http::{self, Client, Method, Response, Settings, Tls, address};
 
 /// Bytes of a picture that is shown as one; a larger one goes as a file.

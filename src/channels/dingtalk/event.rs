@@ -147,12 +147,16 @@ fn content(data: &Value) -> Content {
         "file" => alone(Media::Document, "file"),
         "audio" => {
             let words = string(&content["recognition"]).trim();
-            let mut content = alone(Media::Voice, "voice.amr");
-            if !words.is_empty() {
-                // A machine has heard it, so it is never a command.
-                content.text = format!("[voice, as DingTalk has understood it] {words}");
+            if words.is_empty() {
+                alone(Media::Voice, "voice.amr")
+            } else {
+                // A machine has heard it, so it is never a command, and need not be heard once more.
+                let text = format!("[voice, as DingTalk has understood it] {words}");
+                Content {
+                    text,
+                    ..alone(Media::Document, "voice.amr")
+                }
             }
-            content
         }
         "unknownMsgType" | "" => Content::default(),
         kind => Content {
@@ -380,7 +384,12 @@ mod tests {
             text.starts_with("[voice") && text.ends_with("] /sh reboot"),
             "{text}"
         );
-        assert_eq!(files, file(Media::Voice, "voice.amr"));
+        assert_eq!(files, file(Media::Document, "voice.amr"));
+        let (text, files) = of("audio", json!({"downloadCode": "c1", "recognition": " "}));
+        assert_eq!(
+            (text.as_str(), files),
+            ("", file(Media::Voice, "voice.amr"))
+        );
         let rich = json!({"richText": [{"text": "look"}, {"text": ": "}, {"type": "picture", "downloadCode": "c1"}]});
         assert_eq!(
             of("richText", rich),

@@ -19,11 +19,11 @@ use crate::base::limits::http::BODY_BYTES;
 use crate::base::secret::{Eraser, Secret};
 use crate::channels::kit::adapter::{Button, Failure, Post, Sent, Upload};
 use crate::channels::kit::names;
-use crate::channels::kit::rest::multipart::Form;
 use crate::channels::kit::rest::rates::RateLimits;
 use crate::channels::kit::stream::session::Me;
 use crate::config::schema;
 use crate::net::http::address::percent_encode;
+use crate::net::http::multipart::Form;
 use crate::net::http::{self, Client, Method, Response, Settings, Tls};
 use crate::text::{ellipsize_chars, truncate_chars};
 

@@ -28,8 +28,8 @@ use crate::base::secret::{Eraser, Secret};
 use crate::base::sync::Mutex;
 use crate::channels::kit::adapter::{Failure, Post, Sent, Upload};
 use crate::channels::kit::names;
-use crate::channels::kit::rest::multipart::Form;
 use crate::config::channels::Bot;
+use crate::net::http::multipart::Form;
 use crate::net::http::{self, Client, Method, Response, Settings, Tls};
 
 /// How long before its end a token is replaced. Feishu gives a new one in the last half hour.

@@ -15,15 +15,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agent::context::HostInfo;
-use crate::agent::{Agent, ModelsFor, Parts};
+use crate::agent::{Agent, HearingFor, ModelsFor, Parts};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::error::Result;
 use crate::board::Board;
 use crate::cli::Context;
-use crate::config::schema::{self, AgentDefaults, Provider};
+use crate::config::schema::{self, AgentDefaults, Provider, Transcription};
 use crate::config::{Home, Loaded};
 use crate::models::Models;
+use crate::models::hearing::{self, Hearing};
 use crate::models::route::Sources;
 use crate::models::signin::{SignIn, SignIns};
 use crate::models::table::{OFFLINE, known};
@@ -117,13 +118,15 @@ pub fn agent(
     let connections = options.connections;
     let label = config.agents.profile(Some(&agent)).map(|one| one.label());
     let changes = PromptChanges::new(&home.state(), &agent, Clock::System);
+    let (models, hearing) = models_and_hearing(
+        &settings,
+        (config.providers, config.transcription),
+        context.environment(),
+        (connections.clone(), home),
+    );
     let made = Agent::new(Parts {
-        models: models_for(
-            settings.clone(),
-            config.providers,
-            context.environment().clone(),
-            (connections.clone(), home),
-        ),
+        models,
+        hearing,
         connections,
         model: options.model,
         choices: ModelChoices::new(&home.state()).of_agent(&agent),
@@ -183,8 +186,8 @@ pub fn models_of(context: &Context, loaded: &Loaded) -> Result<Models> {
     let tls = tls(&config.tls)?;
     models_for(
         config.agents.defaults,
-        config.providers,
-        context.environment().clone(),
+        Arc::new(config.providers),
+        Arc::new(context.environment().clone()),
         (Pool::new(tls), &context.home()?),
     )(None)
 }
@@ -220,10 +223,62 @@ pub fn who_answers(models: &Models) -> Option<String> {
     Some(models.names().join(", then ") + &missing)
 }
 
+/// What chooses the models, and who listens to voice messages.
+fn models_and_hearing(
+    settings: &AgentDefaults,
+    (providers, transcription): (BTreeMap<String, Provider>, Transcription),
+    environment: &Environment,
+    (connections, home): (Pool, &Home),
+) -> (ModelsFor, HearingFor) {
+    let (providers, environment) = (Arc::new(providers), Arc::new(environment.clone()));
+    let models = models_for(
+        settings.clone(),
+        Arc::clone(&providers),
+        Arc::clone(&environment),
+        (connections, home),
+    );
+    let answers = (settings.provider.clone(), settings.model.clone());
+    let hearing = move || {
+        choose_hearing(
+            &transcription,
+            (&answers.0, &answers.1),
+            &providers,
+            &environment,
+        )
+    };
+    (models, Box::new(hearing))
+}
+
+/// Who listens to voice messages; `None` where they are not listened to.
+pub fn hearing_of(context: &Context, loaded: &Loaded) -> Result<Option<Hearing>> {
+    let config = &loaded.config;
+    let answers = &config.agents.defaults;
+    choose_hearing(
+        &config.transcription,
+        (&answers.provider, &answers.model),
+        &config.providers,
+        context.environment(),
+    )
+}
+
+fn choose_hearing(
+    settings: &Transcription,
+    answers: (&str, &str),
+    providers: &BTreeMap<String, Provider>,
+    environment: &Environment,
+) -> Result<Option<Hearing>> {
+    let sources = Sources {
+        providers,
+        variable: &|name| environment.get(name).cloned(),
+        sign_ins: None,
+    };
+    hearing::choose(settings, answers, &sources)
+}
+
 fn models_for(
     settings: AgentDefaults,
-    providers: BTreeMap<String, Provider>,
-    environment: Environment,
+    providers: Arc<BTreeMap<String, Provider>>,
+    environment: Arc<Environment>,
     (connections, home): (Pool, &Home),
 ) -> ModelsFor {
     let sign_ins = sign_ins(home, connections.tls().clone());

@@ -1,5 +1,6 @@
 //! `peacrab doctor`: checks the setup and suggests fixes.
 
+mod hearing;
 mod jobs;
 mod machine;
 mod mcp;
@@ -93,6 +94,9 @@ fn examine(context: &Context, json: bool) -> Result<Exit> {
             report.add(row)?;
         }
         if let Some(row) = search::search(context, &loaded) {
+            report.add(row)?;
+        }
+        if let Some(row) = hearing::hearing(context, &loaded) {
             report.add(row)?;
         }
         report = beyond(context, &loaded, report)?;

@@ -72,6 +72,7 @@ pub const TAKEN: &[&str] = &[
     "update",
     "upgrade",
     "usage",
+    "voice",
     "watch",
     "watches",
     "wol",

@@ -7,6 +7,7 @@ mod agents;
 mod commands;
 mod mcp;
 mod tools;
+mod transcription;
 mod watch;
 mod web;
 
@@ -17,6 +18,7 @@ pub use agents::{AgentEntry, Binding, MAIN};
 pub use commands::{OwnCommand, Place};
 pub use mcp::McpServer;
 pub use tools::{ApprovalMode, CustomTools, ExecTool, SandboxChoice, ShellPlace, Tools};
+pub use transcription::Transcription;
 pub use watch::{BuiltInWatches, Watch};
 pub use web::{SearchProvider, WebFetch, WebSearch, WebTools};
 
@@ -53,6 +55,8 @@ pub struct Config {
     pub update: Update,
     /// What is logged.
     pub log: Log,
+    /// How voice messages become text.
+    pub transcription: Transcription,
     /// Slash commands of chats, by their names.
     pub commands: BTreeMap<String, OwnCommand>,
 }

@@ -12,6 +12,7 @@ pub mod address;
 mod client;
 mod connect;
 mod explain;
+pub mod multipart;
 pub mod oauth;
 mod pool;
 pub mod reply;

@@ -51,6 +51,12 @@ struct Choice {
     /// The models of which the person was told that they cannot use tools, the last at the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     without_tools: Vec<String>,
+    /// Whether the chat does not want to see what was heard in voice messages.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    quiet: bool,
+    /// Who listens to voice messages, as the chat was told; empty for nobody.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    listener: String,
 }
 
 /// The models, and how much they think, that conversations have chosen. With a damaged file each has
@@ -137,6 +143,26 @@ impl ModelChoices {
         Ok(true)
     }
 
+    /// Whether a session does not want to see what was heard.
+    pub fn is_quiet(&self, session: &str) -> bool {
+        self.choice(session).is_some_and(|choice| choice.quiet)
+    }
+
+    /// Keeps whether a session wants to see what was heard.
+    pub fn set_quiet(&self, session: &str, quiet: bool) -> Result<()> {
+        self.change(session, |choice| choice.quiet = quiet)
+    }
+
+    /// Notes that a session is told who listens. Returns whether it was not told before.
+    pub fn note_listener(&self, session: &str, name: &str) -> Result<bool> {
+        let known = self.choice(session);
+        if known.is_some_and(|choice| choice.listener == name) {
+            return Ok(false);
+        }
+        self.change(session, |choice| name.clone_into(&mut choice.listener))?;
+        Ok(true)
+    }
+
     fn change(&self, session: &str, change: impl FnOnce(&mut Choice)) -> Result<()> {
         let session = self.1.key(session);
         self.0.update(|list| {
@@ -149,8 +175,8 @@ impl ModelChoices {
                 },
             };
             change(&mut choice);
-            let is_told = !choice.without_tools.is_empty();
-            if choice.model.is_some() || choice.effort.is_some() || is_told {
+            let is_told = !choice.without_tools.is_empty() || !choice.listener.is_empty();
+            if choice.model.is_some() || choice.effort.is_some() || is_told || choice.quiet {
                 list.push(choice);
             }
             let over = list.len().saturating_sub(CHOICES);

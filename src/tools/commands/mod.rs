@@ -51,7 +51,7 @@ pub use permission::standing::parse_pattern;
 use request::{Folder, Request, account, first_changed, hash};
 pub use shell::{Attached, Background, Watched};
 pub use terminal::{OpenTerminal, TerminalStart, TypedTerminal};
-pub(super) use tool::ToolRun;
+pub(super) use tool::{ToolRun, quote, with_errors};
 
 /// Scripts within scripts (`sh -c`) that are searched for risky commands.
 const SPLIT_DEPTH: usize = 16;

@@ -4,15 +4,19 @@
 use std::time::Duration;
 
 use super::exec::record_end;
-use super::{Folder, Permit, Request, Uses, texts};
+use super::{Folder, Permit, Request, Uses, quote, texts, with_errors};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::config::schema::ApprovalMode;
 use crate::sandbox::confine::OutputChunk;
+use crate::sys::random;
 use crate::tools::results::Spool;
 use crate::tools::{Caller, Toolbox};
 
 use super::exec::ShellResult;
+
+/// Bytes of an output beyond its limit that are taken: the errors are behind it.
+const OUTPUT_SLACK: usize = 4 * 1024;
 
 /// An action.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +38,51 @@ pub struct OwnerAction<'a> {
 }
 
 impl Toolbox {
+    /// Runs a line of the configuration in the sandbox with a file of the workspace as `$1`. Returns what it writes to
+    /// its output, which has at most `limit` bytes; what it writes to its errors explains a failure.
+    pub fn read_out(
+        &self,
+        (run, path): (&str, &str),
+        language: Language,
+        limit: usize,
+        caller: &Caller<'_>,
+    ) -> Result<String> {
+        let file = self.workspace.path().join(path);
+        let command = format!("sh -c {} sh {}", quote(run), quote(&file.to_string_lossy()));
+        let mark = format!("--- {:016x} ---", u64::from_le_bytes(random::bytes()?));
+        let action = OwnerAction {
+            line: &with_errors(&command, &mark),
+            unsandboxed: false,
+            changes: false,
+            is_configured: true,
+            decision: "allowed: a command of the configuration",
+            time: None,
+            language,
+        };
+        let mut output = Vec::new();
+        let ran = self.act(action, caller, &mut |bytes| {
+            // One more than is allowed, and the errors.
+            let room = (limit + OUTPUT_SLACK).saturating_sub(output.len());
+            output.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        })?;
+        if caller.cancel.is_cancelled() {
+            return Err(Error::Stopped);
+        }
+        let output = String::from_utf8_lossy(&output);
+        let (text, errors) = output
+            .rsplit_once(&format!("\n{mark}\n"))
+            .unwrap_or((&output, ""));
+        if !ran.is_success {
+            let errors = self.cleaned(errors.trim());
+            return Err(Error::Failed(format!("{}: {errors}", ran.end)));
+        }
+        if text.len() > limit {
+            let what = "what the command wrote".to_owned();
+            return Err(Error::TooLarge { what, limit });
+        }
+        Ok(text.trim().to_owned())
+    }
+
     /// Runs an action, and passes its output on as it comes.
     pub fn act(
         &self,

@@ -10,6 +10,9 @@ use crate::sandbox::confine::{Invocation, Outcome, Output, ShellCommand};
 use crate::store::state::audit::Record;
 use crate::tools::Caller;
 
+/// Bytes of what a failed program wrote to standard error that are kept: the end.
+const ERRORS_BYTES: usize = 2000;
+
 /// A run of a custom tool.
 pub(in crate::tools) struct ToolRun<'a> {
     /// The tool's name.
@@ -108,4 +111,18 @@ fn record<'a>(
         folder,
         decision: run.decision,
     }
+}
+
+/// A word of the shell, whatever is in it.
+pub(in crate::tools) fn quote(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The line of the shell that runs a simple command: its standard output, and the end of its standard error
+/// behind the mark. The shell keeps the exit status.
+pub(in crate::tools) fn with_errors(command: &str, mark: &str) -> String {
+    format!(
+        "exec 3>&1; s=$({{ {{ {command} 2>&1 >&3 3>&- 4>&-; echo $? >&4; }} | \
+         {{ e=$(tail -c {ERRORS_BYTES}); printf '\\n%s\\n%s' '{mark}' \"$e\" >&3; }}; }} 4>&1); exit \"${{s:-1}}\""
+    )
 }

@@ -22,7 +22,7 @@ use crate::sys::file::read_beginning;
 use crate::tools::results::Keeper;
 
 use super::arguments::Arguments;
-use super::commands::{Commands, ToolRun};
+use super::commands::{Commands, ToolRun, quote, with_errors};
 use super::mcp::names::PREFIX;
 use super::results::Spool;
 use super::{Capabilities, Context, specs};
@@ -47,8 +47,6 @@ const CUSTOM_TOOLS_MAX: usize = 32;
 /// Bytes of the arguments of a call of a custom tool: they fit into a pipe, so a tool that does not
 /// read them holds nothing up.
 const CUSTOM_INPUT_BYTES_MAX: usize = 32 * 1024;
-/// Bytes of what a failed custom tool wrote to standard error that the model gets: the end.
-const CUSTOM_ERRORS_BYTES: usize = 2000;
 
 /// The folder of the workspace's tools.
 pub const FOLDER: &str = "tools";
@@ -302,7 +300,8 @@ impl CustomTools {
             .keep(context.workspace, run.name, run.hash, &kept)?;
         let copy = copy.ok_or_else(|| changed(run.name))?;
         let mark = folder::mark(run.name, run.hash);
-        let line = shell_line(&copy.join(&manifest.command), &mark);
+        let program = quote(&copy.join(&manifest.command).to_string_lossy());
+        let line = with_errors(&program, &mark);
         let mut spool = Spool::new(
             Keeper::Workspace(context.results, context.workspace),
             context.eraser,
@@ -359,16 +358,6 @@ fn unapproved(name: &str, why: &str) -> Error {
     Error::Failed(format!(
         "the tool {name} was not run: it is not approved, and {why}. To approve it: `peacrab tools approve {name}`"
     ))
-}
-
-/// The line of the shell that runs an executable: its standard output, and the end of its standard error
-/// behind the mark. The shell keeps the exit status.
-fn shell_line(program: &Path, mark: &str) -> String {
-    let program = program.to_string_lossy().replace('\'', r"'\''");
-    format!(
-        "exec 3>&1; s=$({{ {{ '{program}' 2>&1 >&3 3>&- 4>&-; echo $? >&4; }} | \
-         {{ e=$(tail -c {CUSTOM_ERRORS_BYTES}); printf '\\n%s\\n%s' '{mark}' \"$e\" >&3; }}; }} 4>&1); exit \"${{s:-1}}\""
-    )
 }
 
 /// The result as the model reads it: the output, and of a failed run how it ended.

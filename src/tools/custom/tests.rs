@@ -248,7 +248,7 @@ fn the_shell_keeps_output_errors_and_status_apart() {
     let script = "#!/bin/sh\nread -r line; echo \"got $line\"; echo wrong >&2; echo more; exit 3\n";
     fs::write(&program, script).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let line = shell_line(&program, "MARK");
+    let line = with_errors(&quote(program.to_str().unwrap()), "MARK");
     let input = fs::File::create_new(folder.path().join("input")).unwrap();
     fs::write(folder.path().join("input"), "{}\n").unwrap();
     drop(input);

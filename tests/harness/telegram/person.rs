@@ -41,6 +41,8 @@ pub enum Media {
     Audio,
     /// A video.
     Video,
+    /// A round video, in place of a voice message.
+    VideoNote,
 }
 
 impl Media {
@@ -52,6 +54,7 @@ impl Media {
             Self::Voice => "voice",
             Self::Audio => "audio",
             Self::Video => "video",
+            Self::VideoNote => "video_note",
         }
     }
 
@@ -61,7 +64,7 @@ impl Media {
             Self::Document => "application/octet-stream",
             Self::Voice => "audio/ogg",
             Self::Audio => "audio/mpeg",
-            Self::Video => "video/mp4",
+            Self::Video | Self::VideoNote => "video/mp4",
         }
     }
 }

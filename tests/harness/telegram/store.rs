@@ -263,10 +263,12 @@ impl File {
                 return json!([thumbnail, json]);
             }
             Media::Document => {}
-            Media::Voice | Media::Audio | Media::Video => json["duration"] = json!(3),
+            Media::Voice | Media::Audio | Media::Video | Media::VideoNote => {
+                json["duration"] = json!(3)
+            }
         }
         json["mime_type"] = json!(self.mime);
-        if self.media != Media::Voice {
+        if ![Media::Voice, Media::VideoNote].contains(&self.media) {
             json["file_name"] = json!(self.name);
         }
         json

@@ -48,6 +48,7 @@ mod tasks;
 mod term;
 mod typed;
 mod update;
+mod voice;
 mod wear;
 mod whatsapp;
 mod who;

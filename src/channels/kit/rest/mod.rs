@@ -1,4 +1,3 @@
 //! What calls to a service's API share.
 
-pub mod multipart;
 pub mod rates;

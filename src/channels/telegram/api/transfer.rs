@@ -10,8 +10,8 @@ use crate::base::error::{Error, Result};
 use crate::base::limits::channels::UPLOAD_BYTES;
 use crate::base::limits::http::BODY_BYTES;
 use crate::channels::kit::names;
-use crate::channels::kit::rest::multipart::Form;
 use crate::net::http;
+use crate::net::http::multipart::Form;
 
 /// Telegram's own servers, which cannot know our disk.
 const OFFICIAL: &str = "://api.telegram.org";

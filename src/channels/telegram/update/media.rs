@@ -26,6 +26,7 @@ pub fn describe(message: &Message) -> Option<&'static str> {
         Media::Voice => "a voice message",
         Media::Audio => "music",
         Media::Video => "a video",
+        Media::VideoNote => "a video message",
         Media::Document => "a file",
     })
 }
@@ -38,7 +39,7 @@ fn found(message: &Message) -> Option<(Media, &File, &'static str)> {
         (Media::Voice, message.voice.as_ref(), "voice.ogg"),
         (Media::Audio, message.audio.as_ref(), "audio.mp3"),
         (Media::Video, message.video.as_ref(), "video.mp4"),
-        (Media::Video, message.video_note.as_ref(), "video.mp4"),
+        (Media::VideoNote, message.video_note.as_ref(), "video.mp4"),
         (Media::Video, message.animation.as_ref(), "animation.mp4"),
         (Media::Document, message.document.as_ref(), "document"),
     ];

@@ -253,7 +253,7 @@ fn files_are_wanted_by_their_kind_and_captions_are_the_words() {
         ("voice", file("f"), Media::Voice, "voice.ogg"),
         ("audio", file("f"), Media::Audio, "audio.mp3"),
         ("video", file("f"), Media::Video, "video.mp4"),
-        ("video_note", file("f"), Media::Video, "video.mp4"),
+        ("video_note", file("f"), Media::VideoNote, "video.mp4"),
         ("document", file("f"), Media::Document, "document"),
         (
             "photo",

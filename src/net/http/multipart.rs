@@ -41,6 +41,16 @@ impl Form {
         }
     }
 
+    /// The same, with the media type of the file.
+    #[must_use]
+    pub fn of_type(mut self, media_type: &str) -> Self {
+        // Behind the head's last line, before the blank one.
+        self.head.truncate(self.head.len() - 2);
+        let line = ["Content-Type: ", media_type, "\r\n\r\n"].concat();
+        self.head.extend_from_slice(line.as_bytes());
+        self
+    }
+
     /// The bytes of the whole, with a file of that many bytes.
     pub fn length(&self, file: u64) -> u64 {
         file + (self.head.len() + self.tail.len()) as u64
@@ -86,6 +96,18 @@ mod tests {
             "--B--\r\n",
         ];
         assert_eq!(whole.replace(boundary, "B"), expected.concat());
+    }
+
+    #[test]
+    fn the_file_may_have_a_type() {
+        let form = Form::new(&[], "file", "a.ogg").of_type("audio/ogg");
+        let mut whole = String::new();
+        form.reader(&b"x"[..], 1)
+            .read_to_string(&mut whole)
+            .unwrap();
+        assert_eq!(whole.len() as u64, form.length(1));
+        let part = "name=\"file\"; filename=\"a.ogg\"\r\nContent-Type: audio/ogg\r\n\r\nx\r\n--";
+        assert!(whole.contains(part), "{whole}");
     }
 
     #[test]
