@@ -39,7 +39,6 @@ use permission::decide::{Decision, Placement, decide};
 use permission::grant::Grant;
 use permission::refusal::Refusal;
 pub use permission::risk;
-use permission::split;
 use risk::{Objection, Patterns};
 
 pub(super) use exec::{SPECS, tools};
