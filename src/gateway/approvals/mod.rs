@@ -28,7 +28,9 @@ use crate::channels::kit::texts::answers::outcome;
 use crate::channels::kit::texts::{approve as texts, question_closed};
 use crate::text::markup::{inline_code, plain};
 use crate::text::{reveal_but, truncate_bytes, truncate_chars};
+use crate::tools::Caller;
 use crate::tools::commands::texts::describe_risk;
+use crate::tools::commands::{Attempt, ask_and_retry};
 
 /// Characters of a mistyped number that are shown again.
 const NUMBER_CHARS: usize = 40;
@@ -224,9 +226,26 @@ impl Gateway {
         answer
     }
 
+    /// Does what a person has typed in a chat, once they have allowed what has to be.
+    pub(in crate::gateway) fn run_typed<T>(
+        self: &Arc<Self>,
+        message: &Envelope,
+        hosted: &Arc<Hosted>,
+        cancel: &Cancel,
+        attempt: impl FnMut(&Caller<'_>) -> Result<Attempt<T>>,
+    ) -> Result<T> {
+        let ask = |question: &Question| self.ask_writer(message, hosted, question, cancel);
+        ask_and_retry(
+            &Caller::of(message, cancel),
+            message.language(),
+            ask,
+            attempt,
+        )
+    }
+
     /// The answer to a question about what a person has typed in a chat, and has begun: they are asked there, unless a
     /// standing approval allows it. A kill before the answer has it asked again.
-    pub(in crate::gateway) fn ask_writer(
+    fn ask_writer(
         self: &Arc<Self>,
         message: &Envelope,
         hosted: &Arc<Hosted>,

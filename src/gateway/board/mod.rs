@@ -229,17 +229,7 @@ impl Asking<'_> {
         let gateway = self.gateway;
         let hosted = gateway.agent_for(&gateway.live(), &self.message.session, Some(self.message));
         let agent = hosted.agent()?;
-        let caller = Caller {
-            session: self.message.session.as_str(),
-            role: self.message.role,
-            message: &self.message.id,
-            cancel: self.cancel,
-            answer: None,
-            progress: None,
-            input: None,
-            without: &[],
-            author: None,
-        };
+        let caller = Caller::of(self.message, self.cancel);
         let mut tail = Tail {
             asking: self,
             bytes: Vec::new(),

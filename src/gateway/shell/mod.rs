@@ -22,8 +22,7 @@ use crate::base::message::{Address, CommandButton, DraftKey, Envelope, OutgoingM
 use crate::store::state::chats::shells::History;
 use crate::text::ellipsize_chars;
 use crate::text::markup::{self, inline_code};
-use crate::tools::Caller;
-use crate::tools::commands::{Attached, Shell, ShellResult, TypedCommand};
+use crate::tools::commands::{Attached, Attempt, ShellResult, TypedCommand};
 
 use recall::Typed;
 pub use running::RunningCommands;
@@ -115,47 +114,23 @@ impl Gateway {
             unsandboxed,
             language,
         };
-        let caller = Caller {
-            session,
-            role: message.role,
-            message: &message.id,
-            cancel,
-            answer: None,
-            progress: None,
-            input: None,
-            without: &[],
-            author: None,
-        };
         let mut watch = |watched: crate::tools::commands::Watched<'_>| {
             if let Some(text) = running.watch(watched, self.display_settings(&to).interval) {
                 self.show(running, &to, &text, &message.reference);
             }
         };
         let input = &running.input;
-        let attached = Attached {
-            input,
-            watch: &mut watch,
-        };
-        let mut shell = toolbox.type_line(typed, &caller, attached)?;
-        if let Shell::Ask(question) = shell {
-            self.refuse_input(running, &to, language);
-            let answer = self.ask_writer(message, &hosted, &question, cancel)?;
-            let caller = Caller {
-                answer: Some((&question, answer)),
-                ..caller
-            };
-            let attached = Attached {
-                input,
-                watch: &mut watch,
-            };
-            shell = toolbox.type_line(typed, &caller, attached)?;
-        }
+        let ran = self.run_typed(message, &hosted, cancel, |caller| {
+            let watch = &mut watch;
+            let attempt = toolbox.type_line(typed, caller, Attached { input, watch })?;
+            // It may never run, and what was meant for it is for no other.
+            if matches!(attempt, Attempt::Ask(_)) && running.input.refuse() {
+                self.tell(&to, texts::takes_no_input(language));
+            }
+            Ok(attempt)
+        })?;
         self.commands
             .ended(running, self.shown_by(&to, &running.draft));
-        let Shell::Ran(ran) = shell else {
-            let text = answers::command_changed(language);
-            return Err(Error::Failed(text.to_owned()));
-        };
         let again = ran.needs_more.then(|| {
             let number = recall::number_of(&toolbox.typed_lines(session), &line);
             recall::on_the_board(&line, number)
@@ -169,13 +144,6 @@ impl Gateway {
             *file = hosted.absolute(file);
         }
         Ok(outcome)
-    }
-
-    /// A command waits for an approval: it may never run, and what was meant for it is for no other.
-    fn refuse_input(&self, running: &Running, to: &Address, language: Language) {
-        if running.input.refuse() {
-            self.tell(to, texts::takes_no_input(language));
-        }
     }
 
     /// The message that shows a command.

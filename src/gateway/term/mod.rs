@@ -35,8 +35,7 @@ use crate::sys::pty::Size;
 use crate::text::emulator::keys::{self, BadKeys, Key};
 use crate::text::markup::inline_code;
 use crate::text::one_line;
-use crate::tools::Caller;
-use crate::tools::commands::{OpenTerminal, TerminalStart, TypedTerminal};
+use crate::tools::commands::{OpenTerminal, TypedTerminal};
 
 use asked::Asked;
 use request::Request;
@@ -443,33 +442,9 @@ impl Gateway {
         let hosted = self.agent_for(&self.live(), &message.session, Some(message));
         let agent = hosted.agent()?;
         let toolbox = agent.toolbox();
-        let caller = Caller {
-            session: message.session.as_str(),
-            role: message.role,
-            message: &message.id,
-            cancel,
-            answer: None,
-            progress: None,
-            input: None,
-            without: &[],
-            author: None,
-        };
-        let question = match toolbox.terminal(typed, &caller)? {
-            TerminalStart::Open(opened) => return Ok(opened),
-            TerminalStart::Ask(question) => question,
-        };
-        let answer = self.ask_writer(message, &hosted, &question, cancel)?;
-        let caller = Caller {
-            answer: Some((&question, answer)),
-            ..caller
-        };
-        match toolbox.terminal(typed, &caller)? {
-            TerminalStart::Open(opened) => Ok(opened),
-            TerminalStart::Ask(_) => {
-                let text = super::commands::texts::command_changed(typed.language);
-                Err(Error::Failed(text.to_owned()))
-            }
-        }
+        self.run_typed(message, &hosted, cancel, |caller| {
+            toolbox.terminal(typed, caller)
+        })
     }
 
     /// Shows a terminal in its chat, on a thread of its own.

@@ -41,14 +41,14 @@ use permission::refusal::Refusal;
 pub use permission::risk;
 use risk::{Objection, Patterns};
 
+pub use exec::{Attempt, ShellResult, TypedCommand, ask_and_retry};
 pub(super) use exec::{SPECS, tools};
-pub use exec::{Shell, ShellResult, TypedCommand};
 use lesser::Lesser;
 pub use owner::OwnerAction;
 pub use permission::standing::parse_pattern;
 use request::{Folder, Request, account, first_changed, hash};
 pub use shell::{Attached, Background, Watched};
-pub use terminal::{OpenTerminal, TerminalStart, TypedTerminal};
+pub use terminal::{OpenTerminal, TypedTerminal};
 pub(super) use tool::ToolRun;
 
 /// Scripts within scripts (`sh -c`) that are searched for risky commands.
