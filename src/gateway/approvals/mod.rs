@@ -12,6 +12,8 @@ pub use allowance::Countdowns;
 
 use super::Gateway;
 use super::agents::Hosted;
+use super::commands::Call;
+use crate::agent::commands::CommandAnswer;
 use crate::base::approval::{AlwaysOption, Answer, Question};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
@@ -270,23 +272,23 @@ impl Gateway {
         Ok(answer)
     }
 
-    /// Performs `/approve ARGUMENT`, and says what came of it.
-    pub(super) fn approve(&self, message: &Envelope, argument: &str) -> Result<String> {
-        let lower = argument.to_ascii_lowercase();
+    /// Answers `/deny`.
+    pub(super) fn deny(&self, call: &Call<'_>) -> Result<CommandAnswer> {
+        self.settle(call.message, call.argument, Answer::Deny)
+    }
+
+    /// Answers `/approve`.
+    pub(super) fn approve(&self, call: &Call<'_>) -> Result<CommandAnswer> {
+        let lower = call.argument.to_ascii_lowercase();
         let endings = [("always", Answer::Always), ("all", Answer::Everything)];
         let mut endings = endings.into_iter();
         let found = endings.find_map(|(word, answer)| Some((lower.strip_suffix(word)?, answer)));
-        let (number, answer) = found.unwrap_or((argument, Answer::Once));
-        self.settle(message, number, answer)
+        let (number, answer) = found.unwrap_or((call.argument, Answer::Once));
+        self.settle(call.message, number, answer)
     }
 
     /// Answers an open question of a chat, and says what came of it.
-    pub(super) fn settle(
-        &self,
-        message: &Envelope,
-        number: &str,
-        answer: Answer,
-    ) -> Result<String> {
+    fn settle(&self, message: &Envelope, number: &str, answer: Answer) -> Result<CommandAnswer> {
         let (to, language) = (&message.address(), message.language());
         let by = message.sender().map_or("", |sender| sender.name.as_str());
         let number = match number.trim() {
@@ -299,7 +301,7 @@ impl Gateway {
                 Some(number)
             }
         };
-        Ok(match self.approvals.answer(to, number, (answer, by)) {
+        let text = match self.approvals.answer(to, number, (answer, by)) {
             Taken::Yes => outcome(language, answer).to_owned(),
             Taken::OnceOnly(number, always) => once_only(language, number, always),
             Taken::NotEverything => texts::not_everything(language).to_owned(),
@@ -311,7 +313,8 @@ impl Gateway {
                     open => texts::which(language, &open.join(", ")),
                 }
             }
-        })
+        };
+        Ok(text.into())
     }
 
     /// Takes the answer that a pressed button gives.

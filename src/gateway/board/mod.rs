@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Gateway;
+use super::commands::Call;
 use super::commands::texts::format_error;
-use crate::agent::commands::{Command, Slash};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
@@ -48,7 +48,7 @@ const BUTTONS_IN_ROW: usize = 3;
 
 /// What a command comes to.
 #[derive(Default)]
-struct Answer {
+pub struct Answer {
     text: String,
     buttons: Vec<Vec<CommandButton>>,
     /// Files to attach.
@@ -69,29 +69,13 @@ impl From<String> for Answer {
 }
 
 /// A command that is being answered.
-struct Asking<'a> {
+pub struct Asking<'a> {
     gateway: &'a Arc<Gateway>,
     message: &'a Envelope,
     argument: &'a str,
     language: Language,
     cancel: &'a Cancel,
     draft: &'a DraftKey,
-}
-
-/// Whether a command is one of these.
-pub(super) fn is_board_command(slash: Slash) -> bool {
-    matches!(
-        slash,
-        Slash::Plot
-            | Slash::Logs
-            | Slash::Svc
-            | Slash::Top
-            | Slash::Ip
-            | Slash::Wol
-            | Slash::Reboot
-            | Slash::Shutdown
-            | Slash::Own
-    )
 }
 
 /// Keeps the board's history, with the values of what is watched.
@@ -113,26 +97,29 @@ impl Gateway {
     /// Answers a command about the board: one message, which replaces what was shown meanwhile.
     pub(super) fn answer_board(
         self: &Arc<Self>,
-        message: &Envelope,
-        command: Command<'_>,
-        cancel: &Cancel,
+        call: &Call<'_>,
+        answer: fn(&Asking<'_>) -> Result<Answer>,
     ) {
+        let Call {
+            message,
+            argument,
+            language,
+            cancel,
+        } = *call;
         let (to, draft) = (message.address(), DraftKey::command(&message.id));
-        let language = message.language();
         if let Some(delivery) = self.delivery(&to) {
             delivery.working(&draft, &to);
         }
         let asking = Asking {
             gateway: self,
             message,
-            argument: command.argument,
+            argument,
             language,
             cancel,
             draft: &draft,
         };
-        let answer = asking
-            .answer(command.slash)
-            .unwrap_or_else(|error| format_error(&error, language).into());
+        let answer = answer(&asking);
+        let answer = answer.unwrap_or_else(|error| format_error(&error, language).into());
         self.tell_with(OutgoingMessage {
             reply_to: message.reference.clone(),
             replaces: Some(draft.clone()),
@@ -155,20 +142,6 @@ impl Gateway {
 }
 
 impl Asking<'_> {
-    fn answer(&self, slash: Slash) -> Result<Answer> {
-        match slash {
-            Slash::Plot => self.plot(),
-            Slash::Logs => self.logs(),
-            Slash::Svc => self.services(),
-            Slash::Top => self.top(),
-            Slash::Ip => Ok(self.addresses().into()),
-            Slash::Wol => self.wake().map(Answer::from),
-            Slash::Reboot => self.power(Power::Reboot),
-            Slash::Shutdown => self.power(Power::Shutdown),
-            _ => self.own(),
-        }
-    }
-
     /// Whether something may be done now; an error when its button is too old. The question says that its button with
     /// this label was pressed, and has no button any more.
     fn check_confirmed(&self, confirmed: Confirmed, label: &str) -> Result<()> {

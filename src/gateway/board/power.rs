@@ -50,7 +50,15 @@ impl Power {
 }
 
 impl Asking<'_> {
-    pub(super) fn power(&self, power: Power) -> Result<Answer> {
+    pub(in crate::gateway) fn reboot(&self) -> Result<Answer> {
+        self.power(Power::Reboot)
+    }
+
+    pub(in crate::gateway) fn shut_down(&self) -> Result<Answer> {
+        self.power(Power::Shutdown)
+    }
+
+    fn power(&self, power: Power) -> Result<Answer> {
         let language = self.language;
         let (question, label, command, usage, farewell) = match power {
             Power::Reboot => (
