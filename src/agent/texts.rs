@@ -36,33 +36,6 @@ pub fn describe_tool(name: &str, language: Language) -> Option<&'static str> {
 }
 
 texts! {
-    pub fn help_help() { "List the commands", "列出所有命令" }
-    pub fn help_new() {
-        "Start a new conversation (the old one is kept)",
-        "开始新对话（旧对话会保留）",
-    }
-    pub fn help_compact() {
-        "Replace the older half of this conversation by a summary, to save tokens",
-        "把这个对话较早的一半换成摘要，以节省 token",
-    }
-    pub fn help_status() {
-        "Show the model, the conversation and the board",
-        "显示模型、对话和开发板的状态",
-    }
-    pub fn help_model() { "List the models, or choose one: /model NAME", "列出模型或选择一个：/model 名称" }
-    pub fn help_tools() { "List the tools", "列出可用工具" }
-    pub fn help_memory() {
-        "Show what is remembered, or search it: /memory WORDS",
-        "显示记住的内容，或搜索：/memory 关键词",
-    }
-    pub fn help_diff() {
-        "Show the last change of a file in the prompt: /diff FILE",
-        "显示提示文件的最近一次更改：/diff 文件",
-    }
-    pub fn help_undo() {
-        "Take that change back: /undo FILE",
-        "撤销该更改：/undo 文件",
-    }
     pub fn no_change() {
         "No change is known.",
         "没有已知的更改。",
@@ -75,100 +48,6 @@ texts! {
         "Changed: {files}. See /diff, or take it back with /undo.",
         "已更改：{files}。用 /diff 查看，用 /undo 撤销。",
     }
-    pub fn help_think() {
-        "How much the model thinks: /think off, low, medium, high, xhigh, max or default",
-        "模型思考的程度：/think off、low、medium、high、xhigh、max 或 default",
-    }
-    pub fn help_voice() {
-        "Whether this chat sees what was heard in voice messages: /voice quiet, /voice show",
-        "本聊天是否显示语音消息中听到的内容：/voice quiet、/voice show",
-    }
-    pub fn help_mcp() {
-        "List the servers of tools (MCP); /mcp login NAME signs in to one",
-        "列出工具服务器（MCP）；/mcp login 名称 用于登录",
-    }
-    pub fn help_remind() { "Set a reminder: /remind 20m take the bread out", "设置提醒：/remind 20分钟后 取面包" }
-    pub fn help_cron() { "List, add and change scheduled jobs", "列出、添加和更改定时任务" }
-    pub fn help_usage() { "Tokens and cost by day and model", "查看每天各模型的 token 用量和费用" }
-    pub fn help_skills() { "List the skills, or show one: /skills NAME", "列出技能，或查看一个：/skills 名称" }
-    pub fn help_context() { "Show what fills the model's context", "查看模型上下文的占用情况" }
-    pub fn help_term() {
-        "Open a terminal: /term, /term phone, /term! (outside the sandbox)",
-        "打开终端：/term、/term phone、/term!（沙箱外）",
-    }
-    pub fn help_key() {
-        "Press keys in the terminal: /key ctrl-x y",
-        "在终端中按键：/key ctrl-x y",
-    }
-    pub fn help_sh() {
-        "Run a command: /sh df -h; /sh! COMMAND runs it on the board itself",
-        "运行命令：/sh df -h；/sh! 命令 直接在开发板上运行",
-    }
-    pub fn help_in() {
-        "Write to the running command: /in TEXT; /in ^D ends its input",
-        "向正在运行的命令输入：/in 文字；/in ^D 结束输入",
-    }
-    pub fn help_bg() {
-        "List the running commands, or follow one: /bg NUMBER",
-        "列出正在运行的命令，或跟踪一条：/bg 编号",
-    }
-    pub fn help_history() {
-        "The last commands: /history, /history TEXT; /sh !! runs the last again",
-        "最近的命令：/history、/history 文字；/sh !! 再次运行上一条",
-    }
-    pub fn help_get() { "Send a file, or a folder as an archive: /get PATH", "发送文件或打包的文件夹：/get 路径" }
-    pub fn help_put() { "Store a file, as its caption: /put PATH", "保存文件（作为附件说明）：/put 路径" }
-    pub fn help_ls() { "List a folder: /ls PATH", "列出文件夹：/ls 路径" }
-    pub fn help_stop() { "Stop what is running in this chat", "停止此聊天中正在运行的一切" }
-    pub fn help_tasks() { "Show the subagents of this chat", "查看此聊天的子代理" }
-    pub fn help_approve() {
-        "Allow the pending command: /approve [NUMBER] [always]",
-        "允许待批准的命令：/approve [编号] [always]",
-    }
-    pub fn help_deny() { "Refuse it: /deny [NUMBER]", "拒绝待批准的命令：/deny [编号]" }
-    pub fn help_answer() { "Answer what a tool server asks: /answer TEXT", "回答工具服务器的问题：/answer 文本" }
-    pub fn help_approvals() {
-        "Commands that are always allowed here: /approvals [remove NUMBER]",
-        "此处始终允许的命令：/approvals [remove 编号]",
-    }
-    pub fn help_pair() { "Give someone access: /pair CODE, or invite them: /pair invite [ROLE]", "授予他人访问权限：/pair 配对码；或邀请对方：/pair invite [角色]" }
-    pub fn help_id() { "Show the ids of this chat and of you", "显示此聊天和你的 ID" }
-    pub fn help_heartbeat() {
-        "Show the heartbeat, or turn it on or off; now looks at HEARTBEAT.md",
-        "显示心跳，或开启、关闭；now 立即查看 HEARTBEAT.md",
-    }
-    pub fn help_watch() {
-        "List watches, or add one: /watch temperature > 75 for 5m",
-        "列出监视，或添加监视：/watch temperature > 75 for 5m",
-    }
-    pub fn help_agents() { "Show which agent answers here", "显示由哪个智能体在此回答" }
-    pub fn help_retry() { "Send again what was set aside because it failed", "重新发送因失败而搁置的消息" }
-    pub fn help_restart() { "Restart Peacrab", "重启 Peacrab" }
-    pub fn help_update() { "Look for a new version and install it", "检查并安装新版本" }
-    pub fn help_plot() { "Plot the board's history: /plot temperature 24h", "绘制板子的历史：/plot temperature 24h" }
-    pub fn help_logs() { "The log of a service: /logs nginx 50", "查看服务日志：/logs nginx 50" }
-    pub fn help_svc() { "Services: /svc nginx restart", "服务：/svc nginx restart" }
-    pub fn help_top() { "The processes that use most", "占用最多的进程" }
-    pub fn help_ip() { "The board's addresses", "板子的网络地址" }
-    pub fn help_wol() { "Wake a machine: /wol aa:bb:cc:dd:ee:ff", "唤醒一台机器：/wol aa:bb:cc:dd:ee:ff" }
-    pub fn help_reboot() { "Restart the board", "重启板子" }
-    pub fn help_shutdown() { "Shut the board down", "关闭板子" }
-    pub fn help_exit() { "Quit (or Ctrl-D)", "退出（或按 Ctrl-D）" }
-
-    pub fn unknown_command(word) {
-        "Unknown command /{word}. See /help.",
-        "未知命令 /{word}。发送 /help 查看所有命令。",
-    }
-    /// A command of chats is typed at the terminal.
-    pub fn only_in_chats(word) {
-        "/{word} works only in chats. Send it to the bot while the gateway runs.",
-        "/{word} 只能在聊天中使用。请在网关运行时把它发给机器人。",
-    }
-    pub fn unknown_command_near(word, near) {
-        "Unknown command /{word}. Did you mean /{near}?",
-        "未知命令 /{word}。你是想用 /{near} 吗？",
-    }
-
     /// The answer to `/memory`.
     pub fn memory_empty() { "Nothing is remembered yet.", "还没有记住任何内容。" }
     pub fn memory_more(left) {

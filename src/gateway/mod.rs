@@ -9,7 +9,7 @@ pub mod agents;
 mod approvals;
 mod board;
 mod clerk;
-mod commands;
+pub mod commands;
 pub mod control;
 mod cron;
 mod files;

@@ -20,12 +20,12 @@ use super::approvals::Approvals;
 use super::board::tell_back;
 use super::clerk::Clerk;
 use super::commands::texts;
+use super::commands::{ParsedMessage, SH};
 use super::host::{Reply, Work};
 use super::recover::Accepted;
 use super::scheduler::{Action, Input, Scheduler, WorkId};
 use super::time::{self, Timekeeper};
 use super::{Gateway, Parts, board, control, cron, heartbeat, notify, sleep, watch};
-use crate::agent::commands::{Slash, may_use, typed_command};
 use crate::base::access::Role;
 use crate::base::bus::{self, Ending, Event, Heartbeats};
 use crate::base::cancel::Cancel;
@@ -280,13 +280,16 @@ impl Loop {
         let input = match event {
             // It is in the inbox, and the next start finds it there.
             Event::Arrived(_) | Event::Fetched(_) if self.gateway.is_stopping() => return,
-            Event::Arrived(message) if self.gateway.type_message(&message) => return,
             Event::Arrived(message) => {
+                let message = ParsedMessage::from(message);
+                if self.gateway.type_message(&message) {
+                    return;
+                }
                 let message = self.gateway.with_own_command(message);
                 if message.sender().is_some() {
                     self.note(&message);
                 }
-                if !may_use(&message) {
+                if !message.is_allowed() {
                     return self
                         .gateway
                         .later(move |gateway| gateway.refuse_command(&message));
@@ -406,7 +409,7 @@ impl Loop {
             }
             Action::StartCommand { work, message } => {
                 let (to, language) = (message.address(), message.language());
-                if typed_command(&message).is_some_and(|command| command.slash == Slash::Sh) {
+                if message.command().is_some_and(|command| command.is(SH)) {
                     gateway.commands.expect(&message);
                 }
                 self.start(work, "command", (&to, language), move |gateway, work| {
@@ -418,15 +421,7 @@ impl Loop {
                 gateway.later(move |gateway| gateway.tell_waiting(&message));
             }
             Action::Command(message) => {
-                let command = typed_command(&message);
-                if command.is_none_or(|command| command.slash != Slash::Restart) {
-                    return gateway.answer_command_soon(*message);
-                }
-                gateway.later(move |gateway| {
-                    if gateway.answer_restart(&message) {
-                        gateway.events.send(Event::End(Ending::Restart));
-                    }
-                });
+                gateway.answer_command_soon(*message);
             }
             Action::Stopped { message, count } => gateway.answer_stop(*message, count),
             Action::Interject { work, messages } => self.reply(work, Reply::Messages(messages)),

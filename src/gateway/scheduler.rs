@@ -12,9 +12,9 @@ mod lanes;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use kinds::{acts_at_once, is_command, is_of_job, is_of_subagent, is_ready, parent_of};
+use kinds::{acts_at_once, is_of_job, is_of_subagent, is_ready, parent_of};
 
-use crate::agent::commands::{self, Slash, When};
+use super::commands::{ParsedMessage, When};
 use crate::base::access::Role;
 use crate::base::limits::gateway::WAITING_MAX;
 use crate::base::message::{Address, Envelope, SessionKey};
@@ -65,11 +65,11 @@ struct Refused {
 
 #[derive(Debug, Default)]
 struct Session {
-    queue: VecDeque<Envelope>,
+    queue: VecDeque<ParsedMessage>,
     /// The work that uses the session exclusively.
     running: Option<WorkId>,
     /// Commands that run beside that, one after another.
-    commands: VecDeque<Envelope>,
+    commands: VecDeque<ParsedMessage>,
     /// The command that the first of these waits for.
     command: Option<WorkId>,
     /// Whether an interrupted turn is resumed before anything else.
@@ -182,10 +182,12 @@ impl Scheduler {
         }
     }
 
-    fn arrived(&mut self, message: Envelope, actions: &mut Vec<Action>) {
-        match commands::typed_command(&message).map(|command| command.when()) {
+    fn arrived(&mut self, message: ParsedMessage, actions: &mut Vec<Action>) {
+        match message.when() {
             Some(When::Stop) => self.stop(message, actions),
-            Some(When::AtOnce) => actions.push(Action::Command(Box::new(message))),
+            Some(When::AtOnce | When::Answer | When::WithJobs) => {
+                actions.push(Action::Command(Box::new(message)))
+            }
             Some(When::Beside) if self.count(|work| work.kind == Kind::Beside) < COMMANDS_MAX => {
                 self.start_command(message, Kind::Beside, actions);
             }
@@ -194,14 +196,14 @@ impl Scheduler {
         }
     }
 
-    fn enqueue(&mut self, message: Envelope, actions: &mut Vec<Action>) {
+    fn enqueue(&mut self, message: ParsedMessage, actions: &mut Vec<Action>) {
         let key = message.session.clone();
         let session = self.sessions.entry(key.clone()).or_default();
         // Few jobs run at a time, and each message of theirs has a run that waits for it.
         // A report is what somebody waits for, and few subagents run too.
         let is_inner = is_of_job(&message) || is_of_subagent(&message);
         if session.queue.len() >= WAITING_MAX && !is_inner {
-            return self.refuse(message, RefusalReason::QueueFull, actions);
+            return self.refuse(message.into_envelope(), RefusalReason::QueueFull, actions);
         }
         session.queue.push_back(message);
         self.make_ready(&key);
@@ -261,18 +263,20 @@ impl Scheduler {
         let key = message.session.clone();
         let waiting = self.waiting_in(&key).find(|other| other.id == message.id);
         if let Some(found) = waiting {
-            found.attachments = message.attachments;
-            // An edit may have come while the files were fetched; a note about a file counts with it.
-            if !found.remote_files.is_empty() && found.text != message.text {
-                found.text = message.text;
-            }
-            found.remote_files.clear();
+            found.change(|found| {
+                found.attachments = message.attachments;
+                // An edit may have come while the files were fetched; a note about a file counts with it.
+                if !found.remote_files.is_empty() {
+                    found.text = message.text;
+                }
+                found.remote_files.clear();
+            });
         }
         self.make_ready(&key);
     }
 
     /// The messages and commands that wait in a session.
-    fn waiting_in(&mut self, key: &SessionKey) -> impl Iterator<Item = &mut Envelope> {
+    fn waiting_in(&mut self, key: &SessionKey) -> impl Iterator<Item = &mut ParsedMessage> {
         let session = self.sessions.get_mut(key).into_iter();
         session.flat_map(|session| session.queue.iter_mut().chain(&mut session.commands))
     }
@@ -280,11 +284,15 @@ impl Scheduler {
     fn edited(&mut self, session: &SessionKey, reference: &str, text: String) {
         let mut waiting = self.waiting_in(session);
         if let Some(message) = waiting.find(|message| message.reference == reference) {
-            message.text = text;
-            // Those were the words before.
-            message.unmarked.clear();
+            message.change(|message| {
+                message.text = text;
+                // Those were the words before.
+                message.unmarked.clear();
+            });
             // An edit makes no command of it that the person may not use.
-            message.is_relayed |= !commands::may_use(message);
+            if !message.is_allowed() {
+                message.change(|message| message.is_relayed = true);
+            }
         }
     }
 
@@ -298,16 +306,17 @@ impl Scheduler {
             return Vec::new();
         };
         // A report has a turn of its own: the running one may deliver elsewhere, or be another agent's.
-        let is_readable = |message: &&Envelope| {
+        let is_readable = |message: &&ParsedMessage| {
             is_ready(message)
-                && !is_command(message)
+                && message.command().is_none()
                 && !is_of_job(message)
                 && !is_of_subagent(message)
                 // A turn does for no one what they could not have it do.
                 && message.role >= role
         };
         let count = session.queue.iter().take_while(is_readable).count();
-        session.queue.drain(..count).collect()
+        let read = session.queue.drain(..count);
+        read.map(ParsedMessage::into_envelope).collect()
     }
 
     fn release_slot(&mut self, work: WorkId) {
@@ -358,7 +367,7 @@ impl Scheduler {
                 _ => unread
                     .into_iter()
                     .rev()
-                    .for_each(|message| session.queue.push_front(message)),
+                    .for_each(|message| session.queue.push_front(message.into())),
             }
             self.make_ready(&ended.session);
         }
@@ -366,7 +375,7 @@ impl Scheduler {
     }
 
     /// Stops the work of a conversation, and drops its waiting messages.
-    fn stop(&mut self, message: Envelope, actions: &mut Vec<Action>) {
+    fn stop(&mut self, message: ParsedMessage, actions: &mut Vec<Action>) {
         let mut count = Stopped::default();
         for (id, work) in &mut self.works {
             let is_task = work.parent.as_ref() == Some(&message.session);
@@ -385,7 +394,8 @@ impl Scheduler {
         self.drop_tasks(&message.session, &mut count, actions);
         let session = self.sessions.entry(message.session.clone()).or_default();
         let waiting = session.queue.drain(..);
-        let waiting: Vec<Envelope> = waiting.chain(session.commands.drain(..)).collect();
+        let waiting = waiting.chain(session.commands.drain(..));
+        let waiting: Vec<_> = waiting.map(ParsedMessage::into_envelope).collect();
         count.messages = waiting.len();
         if !waiting.is_empty() {
             actions.push(Action::Drop(waiting));
@@ -400,7 +410,7 @@ impl Scheduler {
             actions.push(Action::AbandonTurn { work, session });
         }
         self.forget_if_idle(&message.session);
-        let message = Box::new(message);
+        let message = Box::new(message.into_envelope());
         actions.push(Action::Stopped { message, count });
     }
 
@@ -408,9 +418,10 @@ impl Scheduler {
     fn drop_tasks(&mut self, parent: &SessionKey, count: &mut Stopped, actions: &mut Vec<Action>) {
         let mut emptied = Vec::new();
         for (key, session) in &mut self.sessions {
-            let is_task = |message: &Envelope| parent_of(message) == Some(parent);
+            let is_task = |message: &ParsedMessage| parent_of(message) == Some(parent);
             if session.queue.iter().any(is_task) {
-                let waiting: Vec<Envelope> = session.queue.drain(..).collect();
+                let waiting = session.queue.drain(..);
+                let waiting: Vec<_> = waiting.map(ParsedMessage::into_envelope).collect();
                 count.tasks += waiting.len();
                 actions.push(Action::Drop(waiting));
                 emptied.push(key.clone());
@@ -462,12 +473,11 @@ impl Scheduler {
     }
 
     /// Takes a message again that an edit has changed, except for the answer to a question.
-    fn take_edited(&mut self, message: Envelope, actions: &mut Vec<Action>) {
-        let slash = commands::typed_command(&message).map(|command| command.slash);
-        match slash {
+    fn take_edited(&mut self, message: ParsedMessage, actions: &mut Vec<Action>) {
+        match message.when() {
             // The open question may be another one than the person saw.
-            Some(Slash::Approve | Slash::Deny | Slash::Answer) => actions.push(Action::Refuse {
-                messages: vec![message],
+            Some(When::Answer) => actions.push(Action::Refuse {
+                messages: vec![message.into_envelope()],
                 more: 0,
                 reason: RefusalReason::Edited,
             }),
@@ -488,15 +498,19 @@ impl Scheduler {
             let session = key.clone();
             return Some(Action::ApplyConsolidation { work, session });
         }
-        let command = session.queue.front().filter(|message| is_command(message));
+        let command = session
+            .queue
+            .front()
+            .filter(|message| message.command().is_some());
         if command.is_some() && !session.is_interrupted {
             let message = Box::new(session.queue.pop_front()?);
             let work = self.take_session(key, Kind::Exclusive);
             return Some(Action::StartCommand { work, message });
         }
-        let parent = session.queue.front().and_then(parent_of).cloned();
+        let parent = session.queue.front();
+        let parent = parent.and_then(|message| parent_of(message)).cloned();
         if parent.is_some() {
-            let message = Box::new(session.queue.pop_front()?);
+            let message = Box::new(session.queue.pop_front()?.into_envelope());
             let work = self.take_session(key, Kind::Task);
             if let Some(started) = self.works.get_mut(&work) {
                 started.parent = parent;
@@ -512,7 +526,7 @@ impl Scheduler {
             let session = key.clone();
             return Some(Action::ResumeTurn { work, session });
         }
-        let message = Box::new(session.queue.pop_front()?);
+        let message = Box::new(session.queue.pop_front()?.into_envelope());
         let work = self.take_session(key, Kind::Turn(Slot::Held));
         if let Some(started) = self.works.get_mut(&work) {
             started.role = message.role;
@@ -526,7 +540,7 @@ impl Scheduler {
             session.running.is_none()
                 && (session.is_interrupted
                     || session.is_consolidated
-                    || session.queue.front().is_some_and(is_ready))
+                    || session.queue.front().is_some_and(|next| is_ready(next)))
         })
     }
 

@@ -2,3 +2,4 @@
 
 pub mod confine;
 pub mod files;
+pub mod line;

@@ -34,6 +34,7 @@ use crate::base::cancel::Cancel;
 use crate::base::chat::{Image, InputAnswer, ToolCall, ToolResult, ToolSpec};
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
+use crate::base::message::{Author, Envelope};
 use crate::base::secret::Eraser;
 use crate::board::Board;
 use crate::sandbox::files::{PromptPlaces, Workspace};
@@ -170,10 +171,30 @@ pub struct Caller<'a> {
     /// The names of tools that this caller does not have.
     pub without: &'a [&'a str],
     /// The person for whom it is made, where a message says so.
-    pub author: Option<&'a crate::base::message::Author>,
+    pub author: Option<&'a Author>,
 }
 
-impl Caller<'_> {
+impl<'a> Caller<'a> {
+    /// A caller who has not been asked anything yet. An empty `message` stands for none.
+    pub fn new(session: &'a str, role: Role, message: &'a str, cancel: &'a Cancel) -> Self {
+        Self {
+            session,
+            role,
+            message,
+            cancel,
+            answer: None,
+            progress: None,
+            input: None,
+            without: &[],
+            author: None,
+        }
+    }
+
+    /// The one who typed a message.
+    pub fn of(message: &'a Envelope, cancel: &'a Cancel) -> Self {
+        Self::new(message.session.as_str(), message.role, &message.id, cancel)
+    }
+
     /// Whether it has the tool of this name.
     fn has(&self, name: &str) -> bool {
         has_tool(self.role, name) && !self.without.contains(&name)
@@ -554,17 +575,7 @@ impl Toolbox {
             arguments: serde_json::json!({ "path": path }).to_string(),
             signature: None,
         };
-        let caller = Caller {
-            session: "",
-            role: Role::Owner,
-            message: "",
-            cancel,
-            answer: None,
-            progress: None,
-            input: None,
-            without: &[],
-            author: None,
-        };
+        let caller = Caller::new("", Role::Owner, "", cancel);
         self.run(&call, &caller).images.pop()
     }
 

@@ -15,13 +15,13 @@ use crate::tools::mcp::{Mcp, Overview};
 const TYPED_NAME_CHARS: usize = 60;
 
 impl Agent {
-    /// The list of the servers, or a login to one.
-    pub(super) fn answer_mcp(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
+    /// Answers `/mcp`: the list of the servers, or a login to one.
+    pub fn answer_mcp(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
         let language = invocation.language;
         let Some(mcp) = self.toolbox().mcp() else {
             return Ok(texts::no_mcp(language).to_owned().into());
         };
-        let mut words = invocation.command.argument.split_whitespace();
+        let mut words = invocation.argument.split_whitespace();
         let session = invocation.key.as_str();
         let text = match (words.next(), words.next(), words.next()) {
             (Some("login"), Some(server), None) => {

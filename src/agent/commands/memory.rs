@@ -10,22 +10,22 @@ use crate::text::markup::{code_block, inline_code, plain};
 use crate::text::{ends_of, reveal};
 use crate::tools::memory::{Past, Reach, describe_place};
 
-use super::Invocation;
+use super::{CommandAnswer, Invocation};
 
 /// Characters of MEMORY.md that `/memory` shows: about a message of Telegram's.
 const SHOWN_CHARS: usize = 3000;
 
 impl Agent {
-    /// What MEMORY.md says, and where the rest is; with words, where they are in the memory and in the
+    /// Answers `/memory`: what MEMORY.md says, and where the rest is; with words, where they are in the memory and in the
     /// conversation.
-    pub(super) fn answer_memory(&self, invocation: &Invocation<'_>) -> Result<String> {
-        match invocation.command.argument {
+    pub fn answer_memory(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
+        match invocation.argument {
             "" => self.show_memory(invocation),
             words => self.search_memory(words, invocation),
         }
     }
 
-    fn show_memory(&self, invocation: &Invocation<'_>) -> Result<String> {
+    fn show_memory(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
         let language = invocation.language;
         let memory = Memory::new(self.toolbox.workspace(), &self.clock);
         let mut text = match memory.all_facts()? {
@@ -51,10 +51,10 @@ impl Agent {
             let _ = write!(text, "\n- {}", texts::memory_versions(language, &versions));
         }
         let _ = write!(text, "\n- {}", texts::memory_how(language));
-        Ok(text)
+        Ok(text.into())
     }
 
-    fn search_memory(&self, words: &str, invocation: &Invocation<'_>) -> Result<String> {
+    fn search_memory(&self, words: &str, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
         let query = Query::parse(words, None, self.clock.now().date_naive())?;
         let past = Past {
             workspace: self.toolbox.workspace(),
@@ -63,7 +63,9 @@ impl Agent {
         };
         let hits = past.search(&query, invocation.cancel)?;
         if hits.is_empty() {
-            return Ok(texts::memory_not_found(invocation.language).to_owned());
+            return Ok(texts::memory_not_found(invocation.language)
+                .to_owned()
+                .into());
         }
         let lines = hits.iter().map(|hit| {
             let text = self.toolbox.cleaned(&hit.text);
@@ -74,39 +76,41 @@ impl Agent {
                 plain(&reveal(&text))
             )
         });
-        Ok(lines.collect::<Vec<_>>().join("\n"))
+        Ok(lines.collect::<Vec<_>>().join("\n").into())
     }
 }
 
 impl Agent {
-    /// What the last change was, of the named file or of any.
-    pub(super) fn show_change(&self, invocation: &Invocation<'_>) -> Result<String> {
-        let (file, language) = (invocation.command.argument, invocation.language);
+    /// Answers `/diff`: what the last change was, of the named file or of any.
+    pub fn show_change(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
+        let (file, language) = (invocation.argument, invocation.language);
         let workspace = self.toolbox.workspace();
         let changes = self.changes.as_ref();
         let found = changes.map(|changes| changes.diff(workspace, file));
-        Ok(match found.transpose()?.flatten() {
+        let text = match found.transpose()?.flatten() {
             Some((path, diff)) => {
                 let diff = self.toolbox.cleaned(&diff);
                 let shown = code_block(&reveal(&diff), "diff");
                 format!("{}\n\n{shown}", inline_code(&path))
             }
             None => texts::no_change(language).to_owned(),
-        })
+        };
+        Ok(text.into())
     }
 
-    /// Takes the last change back, of the named file or of any.
-    pub(super) fn undo_change(&self, invocation: &Invocation<'_>) -> Result<String> {
-        let (file, language) = (invocation.command.argument, invocation.language);
+    /// Answers `/undo`: takes the last change back, of the named file or of any.
+    pub fn undo_change(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
+        let (file, language) = (invocation.argument, invocation.language);
         let workspace = self.toolbox.workspace();
         let changes = self.changes.as_ref();
         let undone = changes.map(|changes| changes.undo(workspace, file));
-        Ok(match undone.transpose()?.flatten() {
+        let text = match undone.transpose()?.flatten() {
             Some(path) => {
                 self.toolbox.prompt_changed(std::slice::from_ref(&path));
                 texts::undone(language, &inline_code(&path))
             }
             None => texts::no_change(language).to_owned(),
-        })
+        };
+        Ok(text.into())
     }
 }

@@ -1,6 +1,5 @@
-//! Slash commands: the table of them all, and those that the agent answers itself, without the model.
+//! The slash commands that the agent answers itself, without the model. Their table is the gateway's.
 
-use std::ops::DerefMut;
 use std::path::Path;
 
 use crate::base::cancel::Cancel;
@@ -20,21 +19,26 @@ mod memory;
 mod model;
 mod skills;
 mod status;
-mod table;
 mod think;
 pub mod usage;
 mod voice;
 
 pub use context::{describe_compacted, nothing_to_compact};
-pub use table::{
-    COMMANDS, Command, Listed, REMINDER_BUTTONS, Reader, Row, Slash, Surface, When, format_help,
-    list_commands, may_use, parse, typed_command, unknown_command,
-};
+pub use model::lists_models;
 
 /// Background commands that are named when they are ended.
 const ENDED_NAMES: usize = 5;
 /// Characters shown of each of them.
 const ENDED_CHARS: usize = 60;
+
+/// Where a command can be typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surface {
+    /// In chats.
+    Chat,
+    /// At the terminal.
+    Terminal,
+}
 
 /// The answer to a slash command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,8 +63,8 @@ impl From<String> for CommandAnswer {
 pub struct Invocation<'a> {
     /// The conversation.
     pub key: &'a SessionKey,
-    /// The command.
-    pub command: Command<'a>,
+    /// What follows the name of the command.
+    pub argument: &'a str,
     /// The language of the answer.
     pub language: Language,
     /// Where it was typed.
@@ -76,65 +80,38 @@ pub struct Invocation<'a> {
 }
 
 impl Agent {
-    /// Answers a slash command; `None` when the agent does not know it. `session` opens the
-    /// conversation, which only `/new` needs.
-    pub fn answer_command<S: DerefMut<Target = Session>>(
-        &self,
-        invocation: &Invocation<'_>,
-        session: impl FnOnce() -> Result<S>,
-    ) -> Result<Option<CommandAnswer>> {
-        let Invocation {
-            key,
-            command,
-            language,
-            folder,
-            ..
-        } = *invocation;
-        let text = match command.slash {
-            Slash::New => {
-                let is_remembered = {
-                    let mut session = session()?;
-                    session.clear()?;
-                    !session.pending().is_empty() && !self.is_offline(key)
-                };
-                self.ledger.forget_turn(key.as_str());
-                let ended = describe_ended(&self.end_background(key), language);
-                let mut sentences = vec![texts::started_new(language)];
-                if is_remembered {
-                    sentences.push(texts::remembered_later(language));
-                }
-                sentences.push(&ended);
-                let text = sentences.join(language.sentence_space());
-                text.trim_end().to_owned()
-            }
-            Slash::Status => self.format_status(key, folder, language)?,
-            Slash::Model if command.lists_models() => {
-                return self.list_models(invocation).map(Some);
-            }
-            Slash::Model => return self.choose_model(invocation).map(Some),
-            Slash::Tools => self.list_tools(language),
-            Slash::Memory => self.answer_memory(invocation)?,
-            Slash::Diff => self.show_change(invocation)?,
-            Slash::Undo => self.undo_change(invocation)?,
-            Slash::Skills => return Ok(Some(self.answer_skills(invocation))),
-            Slash::Mcp => return self.answer_mcp(invocation).map(Some),
-            Slash::Remind => return self.answer_remind(invocation).map(Some),
-            Slash::Cron => return self.answer_cron(invocation).map(Some),
-            Slash::Usage => self.list_usage(language),
-            Slash::Think => return self.answer_think(invocation).map(Some),
-            Slash::Voice => self.answer_voice(invocation)?,
-            Slash::Context => context::format_account(&self.account(folder, key)?, language),
-            Slash::Approvals => {
-                let chat = key.to_string();
-                self.toolbox
-                    .answer_approvals(&chat, command.argument, language)?
-            }
-            _ => return Ok(None),
-        };
-        Ok(Some(text.into()))
+    /// Answers `/new`: begins a new conversation in a journal.
+    pub fn start_new(&self, session: &mut Session, language: Language) -> Result<CommandAnswer> {
+        session.clear()?;
+        let key = session.chat();
+        self.ledger.forget_turn(key.as_str());
+        let ended = describe_ended(&self.end_background(key), language);
+        let mut sentences = vec![texts::started_new(language)];
+        if !session.pending().is_empty() && !self.is_offline(key) {
+            sentences.push(texts::remembered_later(language));
+        }
+        sentences.push(&ended);
+        let text = sentences.join(language.sentence_space());
+        Ok(text.trim_end().to_owned().into())
     }
 
-    fn list_tools(&self, language: Language) -> String {
+    /// Answers `/context`.
+    pub fn answer_context(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
+        let account = self.account(invocation.folder, invocation.key)?;
+        Ok(context::format_account(&account, invocation.language).into())
+    }
+
+    /// Answers `/approvals`.
+    pub fn answer_approvals(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
+        let chat = invocation.key.as_str();
+        let answer =
+            (self.toolbox).answer_approvals(chat, invocation.argument, invocation.language);
+        answer.map(CommandAnswer::from)
+    }
+
+    /// Answers `/tools`.
+    pub fn answer_tools(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
+        let language = invocation.language;
         let specs = self.toolbox.specs();
         let lines = specs.iter().map(|spec| {
             // One that was added at run time comes with the model's text only.
@@ -148,7 +125,7 @@ impl Agent {
                 does.map_or_else(first_sentence, |does| does.trim_end_matches('.').to_owned());
             format!("- `{}`: {does}", spec.name)
         });
-        lines.collect::<Vec<_>>().join("\n")
+        Ok(lines.collect::<Vec<_>>().join("\n").into())
     }
 }
 

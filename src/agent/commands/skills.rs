@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{Agent, CommandAnswer, Invocation, Surface, texts};
+use crate::base::error::Result;
 use crate::base::language::Language;
 use crate::base::limits::skills::{LISTED_CHARS, NAME_CHARS};
 use crate::base::message::CommandButton;
@@ -16,13 +17,13 @@ const BUTTONS_MAX: usize = 10;
 const SHOWN_CHARS: usize = 3500;
 
 impl Agent {
-    /// The list of the skills, or the one that the command names.
-    pub(super) fn answer_skills(&self, invocation: &Invocation<'_>) -> CommandAnswer {
+    /// Answers `/skills`: the list, or the one that the command names.
+    pub fn answer_skills(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
         let language = invocation.language;
-        match invocation.command.argument.trim_start_matches('$') {
+        Ok(match invocation.argument.trim_start_matches('$') {
             "" => self.list_skills(invocation.surface, language),
             name => self.show_skill(name, language).into(),
-        }
+        })
     }
 
     fn list_skills(&self, surface: Surface, language: Language) -> CommandAnswer {

@@ -1,8 +1,7 @@
 //! `/status`: the model, and how much of everything is used.
 
-use std::path::Path;
-
 use super::usage::{describe_price, format_usage};
+use super::{CommandAnswer, Invocation};
 use crate::agent::{Agent, texts};
 use crate::base::error::Result;
 use crate::base::language::Language;
@@ -10,18 +9,20 @@ use crate::base::message::SessionKey;
 use crate::store::session::store;
 use crate::text::format_tokens;
 use crate::text::markup::inline_code;
+use std::path::Path;
 
 /// Where the agent keeps what it should not forget.
 const MEMORY_FILE: &str = "memory/MEMORY.md";
 
 impl Agent {
-    /// The lines of `/status`.
-    pub(super) fn format_status(
-        &self,
-        key: &SessionKey,
-        folder: &Path,
-        language: Language,
-    ) -> Result<String> {
+    /// Answers `/status`, a line for each fact.
+    pub fn answer_status(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
+        let Invocation {
+            key,
+            folder,
+            language,
+            ..
+        } = *invocation;
         let models = self.selection.models_of(key.as_str()).ok();
         let price = models.and_then(|models| describe_price(&models, language));
         let thinking = match self.lacks_model(key) {
@@ -48,7 +49,7 @@ impl Agent {
             Some(texts::status_workspace(language, &self.host_info.workspace)),
         ];
         let lines: Vec<_> = lines.into_iter().flatten().collect();
-        Ok(lines.join("\n"))
+        Ok(lines.join("\n").into())
     }
 
     /// How much of the model's window the conversation takes, as the last request has shown, and how much

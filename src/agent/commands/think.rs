@@ -25,9 +25,9 @@ impl Agent {
     }
 
     /// Shows or changes it, and says when it has no effect.
-    pub(super) fn answer_think(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
+    pub fn answer_think(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
         let Invocation { key, language, .. } = *invocation;
-        let word = invocation.command.argument.to_ascii_lowercase();
+        let word = invocation.argument.to_ascii_lowercase();
         let known = |effort: &ReasoningEffort| effort.as_str() == word;
         match ReasoningEffort::ALL.into_iter().find(known) {
             _ if word.is_empty() => return Ok(self.show_thinking(key, language)),

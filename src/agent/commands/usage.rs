@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use chrono::{Days, NaiveDate};
 
+use super::{CommandAnswer, Invocation};
 use crate::agent::run::Report;
 use crate::agent::{Agent, texts};
 use crate::base::chat::{NANODOLLARS, Usage};
@@ -21,8 +22,9 @@ use crate::text::{format_dollars, format_tokens};
 const PERIODS: [u64; 2] = [7, 30];
 
 impl Agent {
-    /// Tokens and cost by period, and by model.
-    pub(super) fn list_usage(&self, language: Language) -> String {
+    /// Answers `/usage`: tokens and cost by period, and by model.
+    pub fn answer_usage(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
+        let language = invocation.language;
         let days = self.ledger.days();
         let today = self.clock.now().date_naive();
         let [week, month] = PERIODS;
@@ -41,7 +43,7 @@ impl Agent {
         }
         let models = by_model(&days, today, 0, month);
         if models.is_empty() {
-            return text;
+            return Ok(text.into());
         }
         let _ = write!(text, "\n\n{}", texts::usage_by_model(language));
         for (model, usage) in &models {
@@ -56,7 +58,7 @@ impl Agent {
         {
             let _ = write!(text, "\n\n{note}");
         }
-        text
+        Ok(text.into())
     }
 
     /// Fails when a limit of the day is reached. Call it before every request to a model.

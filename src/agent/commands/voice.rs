@@ -1,6 +1,6 @@
 //! `/voice`: whether a chat sees what was heard in its voice messages.
 
-use super::Invocation;
+use super::{CommandAnswer, Invocation};
 use crate::agent::Agent;
 use crate::agent::run::hearing::nobody_listens;
 use crate::base::error::{Error, Result};
@@ -10,9 +10,9 @@ use crate::text::markup::inline_code;
 
 impl Agent {
     /// Shows or changes it, and says who listens.
-    pub(super) fn answer_voice(&self, invocation: &Invocation<'_>) -> Result<String> {
+    pub fn answer_voice(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
         let (language, chat) = (invocation.language, invocation.key.as_str());
-        match invocation.command.argument.to_ascii_lowercase().as_str() {
+        match invocation.argument.to_ascii_lowercase().as_str() {
             "" => {}
             "quiet" => self.selection.choose_quiet(chat, true)?,
             "show" => self.selection.choose_quiet(chat, false)?,
@@ -30,7 +30,7 @@ impl Agent {
                 Some(Way::Server(listener)) => voice_by(language, &inline_code(&listener.name())),
             },
         };
-        Ok([who.as_str(), shown].join(language.sentence_space()))
+        Ok([who.as_str(), shown].join(language.sentence_space()).into())
     }
 }
 

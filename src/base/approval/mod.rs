@@ -185,6 +185,17 @@ pub enum Answer {
     Standing,
 }
 
+impl Question {
+    /// The answer where no one can be asked.
+    pub fn unattended(&self) -> Answer {
+        if self.is_standing {
+            Answer::Standing
+        } else {
+            Answer::Unattended
+        }
+    }
+}
+
 impl Answer {
     /// Whether the command may run.
     pub fn allows(self) -> bool {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::memory::{self, Background};
 use super::question::Question;
 use super::{Arguments, Ready, opening, texts};
-use crate::agent::commands::{self, Command, Invocation, Slash, Surface};
+use crate::agent::commands::{self, Invocation, Surface};
 use crate::agent::host::TurnEvent;
 use crate::agent::{Outcome, Report};
 use crate::base::cancel::Cancel;
@@ -23,6 +23,8 @@ use crate::cli::terminal::print;
 use crate::cli::terminal::prompt::{Prompt, Typed};
 use crate::cli::terminal::status::Status;
 use crate::cli::terminal::view::{Mode, View};
+use crate::gateway;
+use crate::gateway::commands::{Command, Reader, Terminal, format_help, unknown_command};
 use crate::store::session::Session;
 
 /// The agent with its session, which the prompt's thread and the turn's use in turns.
@@ -87,13 +89,13 @@ pub fn run(context: &Context, arguments: &Arguments, name: Option<&str>) -> Resu
             Typed::Interrupt | Typed::End => break,
         };
         is_leaving = false;
-        match parse(line) {
+        let command = parse(line);
+        let terminal = command.as_ref().and_then(|command| command.row?.terminal);
+        match (command, terminal) {
             _ if line.is_empty() => continue,
-            Some(Command {
-                slash: Slash::Exit, ..
-            }) => break,
-            Some(command) => show_answer(&talk.answer(command), mode),
-            None => talk.ask(line)?,
+            (_, Some(Terminal::Exit)) => break,
+            (Some(command), _) => show_answer(&talk.answer(&command), mode),
+            (None, _) => talk.ask(line)?,
         }
         print::line("")?;
     }
@@ -105,13 +107,13 @@ pub fn run(context: &Context, arguments: &Arguments, name: Option<&str>) -> Resu
 }
 
 /// A slash command, or one of the words that people type without the slash.
-fn parse(line: &str) -> Option<Command<'_>> {
+fn parse(line: &str) -> Option<Command> {
     let line = match line.to_ascii_lowercase().as_str() {
         "exit" | "quit" => "/exit",
         "help" | "?" | "/?" => "/help",
         _ => line,
     };
-    commands::parse(line)
+    gateway::commands::parse(line)
 }
 
 impl Talk {
@@ -154,34 +156,37 @@ impl Talk {
     }
 
     /// Answers a slash command.
-    fn answer(&self, command: Command<'_>) -> Result<String> {
-        if matches!(command.slash, Slash::Help | Slash::Start) {
-            return Ok(commands::format_help(
-                commands::Reader::owner(Surface::Terminal),
-                Language::English,
-            ));
-        }
-        if command.slash == Slash::Compact {
-            return self.compact();
-        }
-        let ready = &mut *self.shared.lock();
-        let key = ready.session.chat().clone();
-        let invocation = Invocation {
-            key: &key,
-            command,
-            language: Language::English,
-            surface: Surface::Terminal,
-            message: "",
-            author: None,
-            folder: &ready.sessions,
-            cancel: &Cancel::new(),
+    fn answer(&self, command: &Command) -> Result<String> {
+        let language = Language::English;
+        let ready = || self.shared.lock();
+        let answer = match command.row.and_then(|row| row.terminal) {
+            Some(Terminal::Help) => {
+                return Ok(format_help(Reader::owner(Surface::Terminal), language));
+            }
+            Some(Terminal::Compact) => return self.compact(),
+            Some(Terminal::New) => {
+                let ready = &mut *ready();
+                ready.agent.start_new(&mut ready.session, language)
+            }
+            Some(Terminal::Agent(run)) => {
+                let ready = ready();
+                let invocation = Invocation {
+                    key: ready.session.chat(),
+                    argument: &command.argument,
+                    language,
+                    surface: Surface::Terminal,
+                    message: "",
+                    author: None,
+                    folder: &ready.sessions,
+                    cancel: &Cancel::new(),
+                };
+                run(&ready.agent, &invocation)
+            }
+            Some(Terminal::Exit) | None => {
+                return Ok(unknown_command(&command.word, Surface::Terminal, language));
+            }
         };
-        let answer = ready
-            .agent
-            .answer_command(&invocation, || Ok(&mut ready.session))?;
-        let unknown =
-            || commands::unknown_command(command.word, Surface::Terminal, Language::English);
-        Ok(answer.map_or_else(unknown, |answer| answer.text))
+        answer.map(|answer| answer.text)
     }
 
     /// Answers `/compact`, which Ctrl-C stops.

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Asker;
+use crate::agent::Agent;
+use crate::agent::commands::CommandAnswer;
 use crate::base::error::Result;
 use crate::base::language::Language;
-use crate::base::message::{
-    Address, CommandButton, DraftKey, Envelope, OutgoingMessage, SessionKey,
-};
+use crate::base::message::{Address, CommandButton, DraftKey, OutgoingMessage, SessionKey};
 use crate::base::sync::Mutex;
 use crate::gateway::Gateway;
 use crate::gateway::agents::Hosted;
+use crate::gateway::commands::Call;
 use crate::gateway::commands::texts;
 use crate::gateway::sleep;
 
@@ -95,8 +96,12 @@ impl Gateway {
     }
 
     /// Ends the allowance of the conversation in which this is asked for, and says whether there was one.
-    pub(in crate::gateway) fn revoke_allowance(&self, message: &Envelope) -> Result<String> {
-        let (session, language) = (&message.session, message.language());
+    pub(in crate::gateway) fn answer_approvals(&self, call: &Call<'_>) -> Result<CommandAnswer> {
+        if call.argument != "revoke" {
+            return self.have_agent_answer(call, Agent::answer_approvals);
+        }
+        let (message, language) = (call.message, call.language);
+        let session = &message.session;
         let hosted = self.agent_for(&self.live(), session, Some(message));
         let agent = hosted.agent()?;
         let allowances = agent.toolbox().commands().map(|it| it.allowances());
@@ -111,7 +116,7 @@ impl Gateway {
         } else {
             texts::allowance_none
         };
-        Ok(text(language).to_owned())
+        Ok(text(language).to_owned().into())
     }
 
     /// Says that the allowances are over, because the gateway stops.

@@ -13,6 +13,8 @@ pub use allowance::Countdowns;
 
 use super::Gateway;
 use super::agents::Hosted;
+use super::commands::Call;
+use crate::agent::commands::CommandAnswer;
 use crate::base::approval::{AlwaysOption, Answer, Question};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
@@ -29,7 +31,9 @@ use crate::channels::kit::texts::answers::outcome;
 use crate::channels::kit::texts::{approve as texts, question_closed};
 use crate::text::markup::{inline_code, plain};
 use crate::text::{reveal_but, truncate_bytes, truncate_chars};
+use crate::tools::Caller;
 use crate::tools::commands::texts::describe_risk;
+use crate::tools::commands::{Attempt, ask_and_retry};
 
 /// Characters of a mistyped number that are shown again.
 const NUMBER_CHARS: usize = 40;
@@ -261,9 +265,26 @@ impl Gateway {
         answer
     }
 
+    /// Does what a person has typed in a chat, once they have allowed what has to be.
+    pub(in crate::gateway) fn run_typed<T>(
+        self: &Arc<Self>,
+        message: &Envelope,
+        hosted: &Arc<Hosted>,
+        cancel: &Cancel,
+        attempt: impl FnMut(&Caller<'_>) -> Result<Attempt<T>>,
+    ) -> Result<T> {
+        let ask = |question: &Question| self.ask_writer(message, hosted, question, cancel);
+        ask_and_retry(
+            &Caller::of(message, cancel),
+            message.language(),
+            ask,
+            attempt,
+        )
+    }
+
     /// The answer to a question about what a person has typed in a chat, and has begun: they are asked there, unless a
     /// standing approval allows it. A kill before the answer has it asked again.
-    pub(in crate::gateway) fn ask_writer(
+    fn ask_writer(
         self: &Arc<Self>,
         message: &Envelope,
         hosted: &Arc<Hosted>,
@@ -288,23 +309,23 @@ impl Gateway {
         Ok(answer)
     }
 
-    /// Performs `/approve ARGUMENT`, and says what came of it.
-    pub(super) fn approve(&self, message: &Envelope, argument: &str) -> Result<String> {
-        let lower = argument.to_ascii_lowercase();
+    /// Answers `/deny`.
+    pub(super) fn deny(&self, call: &Call<'_>) -> Result<CommandAnswer> {
+        self.settle(call.message, call.argument, Answer::Deny)
+    }
+
+    /// Answers `/approve`.
+    pub(super) fn approve(&self, call: &Call<'_>) -> Result<CommandAnswer> {
+        let lower = call.argument.to_ascii_lowercase();
         let endings = [("always", Answer::Always), ("all", Answer::Everything)];
         let mut endings = endings.into_iter();
         let found = endings.find_map(|(word, answer)| Some((lower.strip_suffix(word)?, answer)));
-        let (number, answer) = found.unwrap_or((argument, Answer::Once));
-        self.settle(message, number, answer)
+        let (number, answer) = found.unwrap_or((call.argument, Answer::Once));
+        self.settle(call.message, number, answer)
     }
 
     /// Answers an open question of a chat, and says what came of it.
-    pub(super) fn settle(
-        &self,
-        message: &Envelope,
-        number: &str,
-        answer: Answer,
-    ) -> Result<String> {
+    fn settle(&self, message: &Envelope, number: &str, answer: Answer) -> Result<CommandAnswer> {
         let (to, language) = (&message.address(), message.language());
         let by = message.sender().map_or("", |sender| sender.name.as_str());
         let number = match number.trim() {
@@ -322,7 +343,7 @@ impl Gateway {
             by,
             sent_at: message.sent_at,
         };
-        Ok(match self.approvals.answer(to, number, given) {
+        let text = match self.approvals.answer(to, number, given) {
             Taken::Yes => outcome(language, answer).to_owned(),
             Taken::OnceOnly(number, always) => once_only(language, number, always),
             Taken::NotEverything => texts::not_everything(language).to_owned(),
@@ -334,7 +355,8 @@ impl Gateway {
                     open => texts::which(language, &open.join(", ")),
                 }
             }
-        })
+        };
+        Ok(text.into())
     }
 
     /// Takes the answer that a pressed button gives.

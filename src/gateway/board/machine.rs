@@ -20,7 +20,7 @@ const WAKE_TIMES: usize = 3;
 
 impl Asking<'_> {
     /// The processes that use most.
-    pub(super) fn top(&self) -> Result<Answer> {
+    pub(in crate::gateway) fn top(&self) -> Result<Answer> {
         let board = &self.gateway.parts.board;
         let before = Snapshot::take(board.root());
         if self.cancel.wait(TOP_SPAN) {
@@ -36,7 +36,7 @@ impl Asking<'_> {
     }
 
     /// The machine's addresses.
-    pub(super) fn addresses(&self) -> String {
+    pub(in crate::gateway) fn addresses(&self) -> Result<Answer> {
         let (board, language) = (&self.gateway.parts.board, self.language);
         let file = |path: &str| {
             let bytes = sys::file::read_at_most(&board.root().join(path), FILE_BYTES);
@@ -67,11 +67,11 @@ impl Asking<'_> {
                 texts::name_servers(language, &servers.join(", "))
             );
         }
-        text
+        Ok(text.into())
     }
 
     /// Wakes another machine.
-    pub(super) fn wake(&self) -> Result<String> {
+    pub(in crate::gateway) fn wake(&self) -> Result<Answer> {
         let usage = || Error::Usage(texts::wol_usage(self.language).to_owned());
         let wake = Wake::parse(self.argument).ok_or_else(usage)?;
         let packet = wake.packet();
@@ -82,10 +82,7 @@ impl Asking<'_> {
         };
         send().map_err(Error::io("send to", wake.to.to_string()))?;
         let mac = wake.mac.map(|byte| format!("{byte:02x}")).join(":");
-        Ok(texts::woken(
-            self.language,
-            &inline_code(&mac),
-            &inline_code(&wake.to.to_string()),
-        ))
+        let to = inline_code(&wake.to.to_string());
+        Ok(texts::woken(self.language, &inline_code(&mac), &to).into())
     }
 }

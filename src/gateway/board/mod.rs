@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Gateway;
+use super::commands::Call;
 use super::commands::texts::format_error;
-use crate::agent::commands::{Command, Slash};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
@@ -47,7 +47,7 @@ const BUTTONS_IN_ROW: usize = 3;
 
 /// What a command comes to.
 #[derive(Default)]
-struct Answer {
+pub struct Answer {
     text: String,
     buttons: Vec<Vec<CommandButton>>,
     /// Files to attach.
@@ -66,29 +66,13 @@ impl From<String> for Answer {
 }
 
 /// A command that is being answered.
-struct Asking<'a> {
+pub struct Asking<'a> {
     gateway: &'a Arc<Gateway>,
     message: &'a Envelope,
     argument: &'a str,
     language: Language,
     cancel: &'a Cancel,
     draft: &'a DraftKey,
-}
-
-/// Whether a command is one of these.
-pub(super) fn is_board_command(slash: Slash) -> bool {
-    matches!(
-        slash,
-        Slash::Plot
-            | Slash::Logs
-            | Slash::Svc
-            | Slash::Top
-            | Slash::Ip
-            | Slash::Wol
-            | Slash::Reboot
-            | Slash::Shutdown
-            | Slash::Own
-    )
 }
 
 /// Keeps the board's history, with the values of what is watched.
@@ -110,26 +94,29 @@ impl Gateway {
     /// Answers a command about the board: one message, which replaces what was shown meanwhile.
     pub(super) fn answer_board(
         self: &Arc<Self>,
-        message: &Envelope,
-        command: Command<'_>,
-        cancel: &Cancel,
+        call: &Call<'_>,
+        answer: fn(&Asking<'_>) -> Result<Answer>,
     ) {
+        let Call {
+            message,
+            argument,
+            language,
+            cancel,
+        } = *call;
         let (to, draft) = (message.address(), DraftKey::command(&message.id));
-        let language = message.language();
         if let Some(delivery) = self.delivery(&to) {
             delivery.working(&draft, &to);
         }
         let asking = Asking {
             gateway: self,
             message,
-            argument: command.argument,
+            argument,
             language,
             cancel,
             draft: &draft,
         };
-        let answer = asking
-            .answer(command.slash)
-            .unwrap_or_else(|error| format_error(&error, language).into());
+        let answer = answer(&asking);
+        let answer = answer.unwrap_or_else(|error| format_error(&error, language).into());
         self.tell_with(OutgoingMessage {
             reply_to: message.reference.clone(),
             replaces: Some(draft.clone()),
@@ -148,20 +135,6 @@ impl Gateway {
 }
 
 impl Asking<'_> {
-    fn answer(&self, slash: Slash) -> Result<Answer> {
-        match slash {
-            Slash::Plot => self.plot(),
-            Slash::Logs => self.logs(),
-            Slash::Svc => self.services(),
-            Slash::Top => self.top(),
-            Slash::Ip => Ok(self.addresses().into()),
-            Slash::Wol => self.wake().map(Answer::from),
-            Slash::Reboot => self.power(Power::Reboot),
-            Slash::Shutdown => self.power(Power::Shutdown),
-            _ => self.own(),
-        }
-    }
-
     /// Whether something may be done now; an error when its button is too old. The question says that its button with
     /// this label was pressed, and has no button any more.
     fn check_confirmed(&self, confirmed: Confirmed, label: &str) -> Result<()> {
@@ -222,17 +195,7 @@ impl Asking<'_> {
         let gateway = self.gateway;
         let hosted = gateway.agent_for(&gateway.live(), &self.message.session, Some(self.message));
         let agent = hosted.agent()?;
-        let caller = Caller {
-            session: self.message.session.as_str(),
-            role: self.message.role,
-            message: &self.message.id,
-            cancel: self.cancel,
-            answer: None,
-            progress: None,
-            input: None,
-            without: &[],
-            author: None,
-        };
+        let caller = Caller::of(self.message, self.cancel);
         let mut tail = Tail {
             asking: self,
             bytes: Vec::new(),

@@ -4,12 +4,11 @@ use std::fmt::Write;
 
 use super::services::Confirmed;
 use super::{Answer, Asking, describe_output, texts};
-use crate::agent::commands::{Reader, Slash, parse};
 use crate::base::error::{Error, Result};
 use crate::base::limits::gateway::board::OWN_COMMANDS_MAX;
-use crate::base::message::Envelope;
 use crate::channels::kit::adapter::MenuEntry;
 use crate::config::schema::{OwnCommand, Place};
+use crate::gateway::commands::{OWN, ParsedMessage, Reader, least_role};
 use crate::gateway::{Gateway, Live};
 use crate::text::markup::inline_code;
 use crate::tools::commands::OwnerAction;
@@ -30,16 +29,14 @@ fn help_of(command: &OwnCommand) -> &str {
 
 impl Gateway {
     /// The same message, with a command of the configuration in the words of the table of commands.
-    pub(in crate::gateway) fn with_own_command(&self, mut message: Envelope) -> Envelope {
-        if let Some(command) = parse(&message.text)
-            && command.slash == Slash::Unknown
-            && self
-                .live()
-                .commands
-                .contains_key(&command.word.to_ascii_lowercase())
+    pub(in crate::gateway) fn with_own_command(&self, mut message: ParsedMessage) -> ParsedMessage {
+        if let Some(command) = message.command()
+            && command.row.is_none()
+            && let word = command.word.to_ascii_lowercase()
+            && self.live().commands.contains_key(&word)
         {
-            let word = command.word.to_ascii_lowercase();
-            message.text = format!("/own {word} {}", command.argument);
+            let text = format!("/{OWN} {word} {}", command.argument);
+            message.change(|message| message.text = text);
         }
         message
     }
@@ -47,7 +44,7 @@ impl Gateway {
     /// The commands of the configuration as a list below the others, for owners; empty when there are none.
     pub(in crate::gateway) fn own_help(&self, reader: Reader) -> String {
         let mut text = String::new();
-        if reader.role < Slash::Own.role(reader.is_group) {
+        if reader.role < least_role(OWN, reader.is_group) {
             return text;
         }
         for (name, command) in self.live().commands.iter().take(OWN_COMMANDS_MAX) {
@@ -92,7 +89,7 @@ fn with_arguments(run: &str, arguments: &str) -> String {
 }
 
 impl Asking<'_> {
-    pub(super) fn own(&self) -> Result<Answer> {
+    pub(in crate::gateway) fn own(&self) -> Result<Answer> {
         let language = self.language;
         let unknown = || Error::Usage(texts::own_unknown(language).to_owned());
         let (confirmed, name, arguments) = read(self.argument);

@@ -19,7 +19,7 @@ const CSV_BYTES: usize = 512 * 1024;
 const SPANS: [u64; 3] = [6 * 3600, 24 * 3600, 7 * 24 * 3600];
 
 impl Asking<'_> {
-    pub(super) fn plot(&self) -> Result<Answer> {
+    pub(in crate::gateway) fn plot(&self) -> Result<Answer> {
         let (board, language) = (&self.gateway.parts.board, self.language);
         let names = board.names();
         let asked = parse(self.argument, &names).map_err(|wrong| {

@@ -50,7 +50,15 @@ impl Power {
 }
 
 impl Asking<'_> {
-    pub(super) fn power(&self, power: Power) -> Result<Answer> {
+    pub(in crate::gateway) fn reboot(&self) -> Result<Answer> {
+        self.power(Power::Reboot)
+    }
+
+    pub(in crate::gateway) fn shut_down(&self) -> Result<Answer> {
+        self.power(Power::Shutdown)
+    }
+
+    fn power(&self, power: Power) -> Result<Answer> {
         let language = self.language;
         let (question, label, command, usage, farewell) = match power {
             Power::Reboot => (
@@ -207,17 +215,7 @@ impl Gateway {
     /// files are written once an hour only.
     fn last_journalled(&self, started: i64) -> Option<i64> {
         let (live, cancel) = (self.live(), Cancel::new());
-        let caller = Caller {
-            session: "gateway",
-            role: Role::Owner,
-            message: "",
-            cancel: &cancel,
-            answer: None,
-            progress: None,
-            input: None,
-            without: &[],
-            author: None,
-        };
+        let caller = Caller::new("gateway", Role::Owner, "", &cancel);
         let action = OwnerAction {
             line: "journalctl -q --no-pager -b -1 -n 1 -o short-unix",
             unsandboxed: true,

@@ -22,7 +22,7 @@ const UNIT_BUTTONS: usize = 4;
 const UNITS_SHOWN: usize = 20;
 
 impl Asking<'_> {
-    pub(super) fn logs(&self) -> Result<Answer> {
+    pub(in crate::gateway) fn logs(&self) -> Result<Answer> {
         let language = self.language;
         let usage = || Error::Usage(texts::logs_usage(language).to_owned());
         let asked = Logs::parse(self.argument).ok_or_else(usage)?;
@@ -62,7 +62,7 @@ impl Asking<'_> {
         )))
     }
 
-    pub(super) fn services(&self) -> Result<Answer> {
+    pub(in crate::gateway) fn services(&self) -> Result<Answer> {
         let language = self.language;
         let usage = || Error::Usage(texts::svc_usage(language).to_owned());
         match Services::parse(self.argument).ok_or_else(usage)? {

@@ -1,15 +1,16 @@
 //! `/agents`: who answers here.
 
-use super::texts;
-use crate::base::message::Envelope;
+use super::{Call, texts};
+use crate::agent::commands::CommandAnswer;
+use crate::base::error::Result;
 use crate::gateway::Gateway;
 use crate::text::markup::inline_code;
 
 impl Gateway {
-    /// The agent that answers in the chat of a message, and the others.
-    pub(super) fn describe_agents(&self, message: &Envelope) -> String {
-        let (live, language) = (self.live(), message.language());
-        let here = live.agents.serving(message);
+    /// Names the agent that answers in a chat, and the others.
+    pub(super) fn answer_agents(&self, call: &Call<'_>) -> Result<CommandAnswer> {
+        let (live, language) = (self.live(), call.language);
+        let here = live.agents.serving(call.message);
         let mut text = texts::answers_here(language, &inline_code(&here.profile.label()));
         for hosted in live.agents.all() {
             let profile = &hosted.profile;
@@ -24,6 +25,6 @@ impl Gateway {
             let label = inline_code(&profile.label());
             text.push_str(&format!("\n- {mark}{label}: {model}"));
         }
-        text
+        Ok(text.into())
     }
 }

@@ -1,33 +1,38 @@
-//! Slash commands in a chat, answered without the model. The table of all commands is the agent's
-//! (`agent::commands`); here is what only chats have.
+//! Slash commands: their table, how a message is read as one, and how it is answered in a chat, without the model.
 
 mod agents;
+mod help;
 mod pair;
-pub mod texts;
+mod parse;
+mod table;
+pub(in crate::gateway) mod texts;
 mod update;
 
 use std::fmt::Write;
 use std::sync::Arc;
 
-use super::board::{is_board_command, plot_buttons};
+use super::board::plot_buttons;
 use super::host::Work;
 use super::scheduler::{RefusalReason, Stopped};
 use super::{Gateway, spawn};
-use crate::agent::commands::{
-    self, Command, CommandAnswer, Invocation, Reader, Slash, Surface, describe_ended,
-};
-use crate::base::approval::Answer;
-use crate::base::bus::Event;
+use crate::agent::Agent;
+use crate::agent::commands::{CommandAnswer, Invocation, Surface, describe_ended};
+use crate::base::bus::{Ending, Event};
 use crate::base::cancel::Cancel;
 use crate::base::error::Result;
 use crate::base::language::Language;
 use crate::base::limits::gateway::{COMMANDS_WAITING_MAX, WAITING_MAX};
-use crate::base::message::{Address, Envelope, OutgoingMessage, SessionKey};
+use crate::base::message::{Address, Envelope, OutgoingMessage};
 use crate::channels::delivery::Delivery;
 use crate::channels::kit::adapter::MenuEntry;
 use crate::text::markup::{inline_code, plain};
 use crate::text::{one_line, truncate_chars};
 
+pub use parse::{
+    Command, ParsedMessage, Reader, format_help, least_role, list_commands, parse, typed_command,
+    unknown_command,
+};
+pub use table::{AgentRun, IN, KEY, OWN, Row, Run, SH, TERM, Terminal, When};
 use texts::format_error;
 pub use update::Updates;
 
@@ -38,8 +43,20 @@ const REFUSED_CHARS: usize = 40;
 
 /// Every command of a chat with its description, for the channels' menus.
 pub fn menu() -> impl Iterator<Item = MenuEntry> {
-    commands::list_commands(Surface::Chat)
-        .map(|listed| MenuEntry::built_in(listed.name, listed.help))
+    list_commands(Surface::Chat).filter_map(|row| Some(MenuEntry::built_in(row.name(), row.help?)))
+}
+
+/// A command of a chat, while it is answered.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    /// Its message.
+    pub message: &'a Envelope,
+    /// What follows its name.
+    pub argument: &'a str,
+    /// The language of the answer.
+    pub language: Language,
+    /// Stops it.
+    pub cancel: &'a Cancel,
 }
 
 /// A text about a command that is named, for where it does not come as a reply.
@@ -51,41 +68,81 @@ pub(super) fn with_command(message: &Envelope, text: &str) -> String {
 impl Gateway {
     /// Answers a command beside the loop: with others in their order, but for those that change jobs and those whose
     /// agent still has to be made.
-    pub(super) fn answer_command_soon(self: &Arc<Self>, message: Envelope) {
-        let slash = commands::typed_command(&message).map(|command| command.slash);
-        if matches!(slash, Some(Slash::Remind | Slash::Cron)) {
+    pub(super) fn answer_command_soon(self: &Arc<Self>, message: ParsedMessage) {
+        if message.when() == Some(When::WithJobs) {
             return self.answer_job_command(message);
         }
         if self.live().agents.serving(&message).made().is_some() {
-            return self.later(move |gateway| gateway.answer_command(&message));
+            return self.later(move |gateway| gateway.answer_command(&message, &Cancel::new()));
         }
         let gateway = Arc::clone(self);
-        self.spawn_when_possible("command", move || gateway.answer_command(&message));
+        self.spawn_when_possible("command", move || {
+            gateway.answer_command(&message, &Cancel::new());
+        });
     }
 
     /// Answers a command, not on the loop.
-    pub(super) fn answer_command(&self, message: &Envelope) {
-        if let Some(command) = commands::typed_command(message) {
-            self.answer_and_finish(message, command, &Cancel::new());
-        }
+    pub(super) fn answer_command(self: &Arc<Self>, message: &ParsedMessage, cancel: &Cancel) {
+        let Some(command) = message.command() else {
+            return;
+        };
+        let call = Call {
+            message,
+            argument: &command.argument,
+            language: message.language(),
+            cancel,
+        };
+        let answer = match command.row.map_or(Run::Nothing, |row| row.run) {
+            Run::Work(run) => return run(self, &call),
+            Run::Board(run) => return self.answer_board(&call, run),
+            Run::Files(run) => return self.answer_files(&call, run),
+            Run::Agent(run) => self.have_agent_answer(&call, run),
+            Run::Answer(run) => run(self, &call),
+            Run::Nothing => Ok(unknown_command(&command.word, Surface::Chat, call.language).into()),
+        };
+        self.finish_with(message, answer);
     }
 
-    /// Answers `/restart`. Returns whether the gateway is to restart: with a configuration
-    /// that the next start refuses it would not come back.
-    pub(super) fn answer_restart(&self, message: &Envelope) -> bool {
-        match (self.parts.check_start)() {
-            Ok(()) => {
-                self.answer_command(message);
-                true
-            }
-            Err(error) => {
-                tracing::error!("not restarting: {error}");
-                let problem = plain(&error.to_string());
-                let text = texts::not_restarting(message.language(), &problem);
-                self.finish_command(message, text);
-                false
-            }
+    /// The answer of the agent of a chat.
+    pub(super) fn have_agent_answer(
+        &self,
+        call: &Call<'_>,
+        run: AgentRun,
+    ) -> Result<CommandAnswer> {
+        let live = self.live();
+        let hosted = live.agents.serving(call.message);
+        let author = call.message.author();
+        let invocation = Invocation {
+            key: &call.message.session,
+            argument: call.argument,
+            language: call.language,
+            surface: Surface::Chat,
+            message: &call.message.id,
+            author: author.as_ref(),
+            folder: &hosted.sessions,
+            cancel: call.cancel,
+        };
+        run(&*hosted.agent()?, &invocation)
+    }
+
+    /// Answers `/restart`: not with a configuration that the next start refuses, for it would not come back.
+    fn restart(self: &Arc<Self>, call: &Call<'_>) {
+        if let Err(error) = (self.parts.check_start)() {
+            tracing::error!("not restarting: {error}");
+            let text = texts::not_restarting(call.language, &plain(&error.to_string()));
+            return self.finish_command(call.message, text);
         }
+        self.note_restart(&call.message.address(), call.language);
+        self.finish_with(
+            call.message,
+            Ok(texts::restarting(call.language).to_owned()),
+        );
+        self.events.send(Event::End(Ending::Restart));
+    }
+
+    /// Answers `/stop` where there is nothing that the scheduler could have stopped.
+    fn stop(self: &Arc<Self>, call: &Call<'_>) {
+        self.answer_stop(call.message.clone(), Stopped::default());
     }
 
     /// Ends the background commands of a chat in which everything else was stopped, and answers the
@@ -118,43 +175,8 @@ impl Gateway {
     }
 
     /// Runs a command on a thread: one that takes long, or that has its conversation to itself.
-    pub(super) fn run_command(self: &Arc<Self>, work: &Work, message: &Envelope) {
-        match commands::typed_command(message) {
-            Some(command) if command.slash == Slash::Sh => {
-                self.shell(message, command.argument, &work.cancel);
-            }
-            Some(command) if command.slash == Slash::Get => {
-                self.answer_files(message, |job| job.get(command.argument), &work.cancel);
-            }
-            Some(command) if command.slash == Slash::Put => {
-                self.answer_files(message, |job| job.put(command.argument), &work.cancel);
-            }
-            Some(command) if command.slash == Slash::Ls => {
-                self.answer_files(message, |job| job.list(command.argument), &work.cancel);
-            }
-            Some(command) if command.slash == Slash::Term => {
-                self.terminal(message, command.argument, &work.cancel);
-            }
-            Some(command) if command.slash == Slash::Update => {
-                self.update(message, command.argument, &work.cancel);
-            }
-            Some(command) if command.slash == Slash::Watch => {
-                self.watch_command(message, command.argument);
-            }
-            Some(command) if command.slash == Slash::Compact => {
-                self.compact(message);
-            }
-            Some(command) if is_board_command(command.slash) => {
-                self.answer_board(message, command, &work.cancel);
-            }
-            Some(command) => {
-                self.answer_and_finish(message, command, &work.cancel);
-                if command.slash == Slash::New {
-                    self.plan_after_new(message);
-                }
-            }
-            None => {}
-        }
+    pub(super) fn run_command(self: &Arc<Self>, work: &Work, message: &ParsedMessage) {
+        self.answer_command(message, &work.cancel);
         let (work, unread) = (work.id, Vec::new());
         self.events.send(Event::Finished { work, unread });
     }
@@ -187,8 +209,8 @@ impl Gateway {
     }
 
     /// Refuses a command that the person may not use.
-    pub(super) fn refuse_command(&self, message: &Envelope) {
-        let Some(command) = commands::typed_command(message) else {
+    pub(super) fn refuse_command(&self, message: &ParsedMessage) {
+        let Some(command) = message.command() else {
             return;
         };
         let (language, role) = (message.language(), message.role);
@@ -201,25 +223,13 @@ impl Gateway {
         );
     }
 
-    fn answer_and_finish(&self, message: &Envelope, command: Command<'_>, cancel: &Cancel) {
-        if self.answer_reminder_press(message, command) {
-            return;
-        }
-        if command.slash == Slash::Answer && self.questions.take_command(message, command.argument)
-        {
-            return self.parts.inbox.taken(&message.id);
-        }
-        let answer = match command.slash {
-            // The command that takes the text answers.
-            Slash::In => match self.answer_in(message, command.argument) {
-                Ok(()) => return self.parts.inbox.taken(&message.id),
-                Err(error) => Err(error),
-            },
-            _ => self.answer_to(message, command, cancel),
-        };
+    /// Stores what a command came to, and forgets the command.
+    pub(super) fn finish_with(&self, message: &Envelope, answer: Result<impl Into<CommandAnswer>>) {
         super::cron::reached("planned");
-        let answer = answer.unwrap_or_else(|error| format_error(&error, message.language()).into());
-        self.finish_command(message, answer);
+        match answer {
+            Ok(answer) => self.finish_command(message, answer),
+            Err(error) => self.finish_command(message, format_error(&error, message.language())),
+        }
     }
 
     /// Stores a command's answer, and forgets the command, even if the answer could not be stored: else
@@ -248,78 +258,29 @@ impl Gateway {
         self.parts.inbox.taken(&message.id);
     }
 
-    fn answer_to(
-        &self,
-        message: &Envelope,
-        command: Command<'_>,
-        cancel: &Cancel,
-    ) -> Result<CommandAnswer> {
-        let (to, language) = (message.address(), message.language());
-        let text = match command.slash {
-            Slash::Start => {
-                let reader = Reader::of(message);
-                let help = commands::format_help(reader, language) + &self.own_help(reader);
-                texts::greeting(language, &help)
-            }
-            Slash::Help => {
-                let reader = Reader::of(message);
-                commands::format_help(reader, language) + &self.own_help(reader)
-            }
-            Slash::Approve => self.approve(message, command.argument)?,
-            Slash::Deny => self.settle(message, command.argument, Answer::Deny)?,
-            Slash::Answer => self.late_answer(message).to_owned(),
-            Slash::Approvals if command.argument.trim() == "revoke" => {
-                self.revoke_allowance(message)?
-            }
-            Slash::Key => self.answer_key(message),
-            Slash::Id => describe_ids(message),
-            Slash::Pair => self.answer_pair(message, command.argument)?,
-            Slash::Restart => {
-                self.note_restart(&to, language);
-                texts::restarting(language).to_owned()
-            }
-            Slash::Retry => self.retry(language)?,
-            Slash::Heartbeat => self.answer_heartbeat(message, command.argument)?,
-            Slash::Tasks => self.describe_tasks(message),
-            Slash::Agents => self.describe_agents(message),
-            Slash::Bg => {
-                let live = self.live();
-                self.answer_bg(message, live.agents.serving(message), command.argument)?
-            }
-            Slash::History => {
-                let live = self.live();
-                let hosted = live.agents.serving(message);
-                return self.answer_history(message, hosted, command.argument);
-            }
-            _ => {
-                let live = self.live();
-                let hosted = live.agents.serving(message);
-                let author = message.author();
-                let invocation = Invocation {
-                    key: &message.session,
-                    command,
-                    language,
-                    surface: Surface::Chat,
-                    message: &message.id,
-                    author: author.as_ref(),
-                    folder: &hosted.sessions,
-                    cancel,
-                };
-                let key = &message.session;
-                let session = || self.open(hosted, key, (&to, language)).map(Box::new);
-                match hosted.agent()?.answer_command(&invocation, session)? {
-                    Some(answer) if command.slash == Slash::Status => {
-                        return Ok(CommandAnswer {
-                            text: self.format_status(key, &answer.text, language),
-                            buttons: plot_buttons(language),
-                        });
-                    }
-                    Some(answer) => return Ok(answer),
-                    None => commands::unknown_command(command.word, Surface::Chat, language),
-                }
-            }
-        };
-        Ok(text.into())
+    /// Answers `/start`.
+    fn greet(&self, call: &Call<'_>) -> Result<CommandAnswer> {
+        let help = self.help(call)?.text;
+        Ok(texts::greeting(call.language, &help).into())
+    }
+
+    /// Answers `/help`.
+    fn help(&self, call: &Call<'_>) -> Result<CommandAnswer> {
+        let reader = Reader::of(call.message);
+        Ok((format_help(reader, call.language) + &self.own_help(reader)).into())
+    }
+
+    /// Answers `/new`.
+    fn answer_new(self: &Arc<Self>, call: &Call<'_>) {
+        let (message, live) = (call.message, self.live());
+        let hosted = live.agents.serving(message);
+        let reply = (&message.address(), call.language);
+        let begun = hosted.agent().and_then(|agent| {
+            let mut session = self.open(hosted, &message.session, reply)?;
+            agent.start_new(&mut session, call.language)
+        });
+        self.finish_with(message, begun);
+        self.plan_after_new(message);
     }
 
     /// Keeps in which chat a restart was asked for, until the next start has answered there.
@@ -329,8 +290,10 @@ impl Gateway {
         }
     }
 
-    /// The status of the conversation, the gateway and the board. `agent` has a line for each fact.
-    fn format_status(&self, key: &SessionKey, agent: &str, language: Language) -> String {
+    /// Answers `/status`: the conversation, the gateway and the board.
+    fn answer_status(&self, call: &Call<'_>) -> Result<CommandAnswer> {
+        let (key, language) = (&call.message.session, call.language);
+        let agent = self.have_agent_answer(call, Agent::answer_status)?.text;
         let mut text = format!("**{}**\n", texts::agent_heading(language));
         for line in agent.lines() {
             let _ = writeln!(text, "- {line}");
@@ -346,7 +309,10 @@ impl Gateway {
             let _ = write!(text, "\n- {memory}");
         }
         let _ = write!(text, "\n\n{board}");
-        text
+        Ok(CommandAnswer {
+            text,
+            buttons: plot_buttons(language),
+        })
     }
 
     /// The status of the gateway in a line.
@@ -363,14 +329,15 @@ impl Gateway {
     }
 
     /// Answers `/retry`.
-    fn retry(&self, language: Language) -> Result<String> {
-        let count = self.parts.outbox.retry()?;
+    fn retry(&self, call: &Call<'_>) -> Result<CommandAnswer> {
+        let (count, language) = (self.parts.outbox.retry()?, call.language);
         self.deliveries.values().for_each(Delivery::wake);
-        Ok(match count {
+        let text = match count {
             0 => texts::nothing_aside(language).to_owned(),
             1 => texts::message_again(language).to_owned(),
             _ => texts::messages_again(language, &count),
-        })
+        };
+        Ok(text.into())
     }
 }
 
@@ -436,17 +403,19 @@ fn describe_refusal(
     texts::not_accepted(language, &names, &why)
 }
 
-fn describe_ids(message: &Envelope) -> String {
-    let language = message.language();
+/// Answers `/id`.
+fn answer_id(_: &Gateway, call: &Call<'_>) -> Result<CommandAnswer> {
+    let (message, language) = (call.message, call.language);
     let chat = texts::this_chat(language, &message.address());
-    match message.sender() {
+    let text = match message.sender() {
         Some(sender) => {
             let you = texts::you(language, &sender.id, &inline_code(&sender.name));
             let role = texts::your_role(language, &message.role);
             format!("{chat}\n{you}\n{role}")
         }
         None => chat,
-    }
+    };
+    Ok(text.into())
 }
 
 #[cfg(test)]

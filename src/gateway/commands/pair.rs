@@ -1,5 +1,7 @@
 //! `/pair`: a person gets access by the code that they were given, or by an invitation.
 
+use super::Call;
+use crate::agent::commands::CommandAnswer;
 use crate::base::access::Role;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
@@ -38,10 +40,10 @@ impl Gateway {
     }
 
     /// Answers `/pair`.
-    pub(super) fn answer_pair(&self, message: &Envelope, argument: &str) -> Result<String> {
-        let language = message.language();
-        if let Some(invitation) = self.invite(message, argument)? {
-            return Ok(invitation);
+    pub(super) fn answer_pair(&self, call: &Call<'_>) -> Result<CommandAnswer> {
+        let (argument, language) = (call.argument, call.language);
+        if let Some(invitation) = self.invite(call.message, argument)? {
+            return Ok(invitation.into());
         }
         // A code may be typed with spaces.
         let (code, role) = match argument.rsplit_once(char::is_whitespace) {
@@ -62,12 +64,7 @@ impl Gateway {
         // As code, a name is neither markup nor a link.
         let (name, id) = (&one.sender.name, &one.sender.id);
         let person = format!("{} ({})", inline_code(name), inline_code(id));
-        Ok(describe_paired(
-            language,
-            &person,
-            &title(&one.channel),
-            role,
-        ))
+        Ok(describe_paired(language, &person, &title(&one.channel), role).into())
     }
 
     /// Pairs the person who was given this code, and tells them. An error is in this language.

@@ -277,10 +277,6 @@ texts! {
         "Add a command, for example `/sh df -h`",
         "请加上命令，例如 `/sh df -h`",
     }
-    pub fn command_changed() {
-        "The command was not run: it changed while you were asked about it.",
-        "命令未运行：在询问你期间它发生了变化。",
-    }
     pub fn no_output() { "Done, no output.", "完成，没有输出。" }
     pub fn output_in_file() {
         "The beginning is left out here; the file has all of it.",

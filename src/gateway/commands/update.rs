@@ -6,12 +6,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::Call;
 use super::texts::{self, format_error};
 use crate::agent::commands::CommandAnswer;
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::message::{Address, CommandButton, DraftKey, Envelope};
+use crate::base::message::{Address, CommandButton, DraftKey};
 use crate::gateway::{Gateway, sleep};
 use crate::net::http::Tls;
 use crate::store::state::updates::{RequestedUpdate, UpdateRequest};
@@ -52,13 +53,14 @@ enum Asked<'a> {
 impl Gateway {
     /// Answers `/update`. An installation is requested last, when the command has been finished: the
     /// request restarts the gateway, and the next run must not install again.
-    pub(in crate::gateway) fn update(
-        self: &Arc<Self>,
-        message: &Envelope,
-        argument: &str,
-        cancel: &Cancel,
-    ) {
-        let (to, language) = (message.address(), message.language());
+    pub(super) fn update(self: &Arc<Self>, call: &Call<'_>) {
+        let Call {
+            message,
+            argument,
+            language,
+            cancel,
+        } = *call;
+        let to = message.address();
         let draft = DraftKey::command(&message.id);
         if let Some(delivery) = self.delivery(&to) {
             delivery.working(&draft, &to);

@@ -20,6 +20,7 @@ use crate::base::language::Language;
 use crate::base::message::{DraftKey, Envelope, OutgoingMessage};
 use crate::channels::kit::names::clean_file_name;
 use crate::gateway::agents::Hosted;
+use crate::gateway::commands::Call;
 use crate::gateway::commands::texts::format_error;
 use crate::gateway::host::long_turn;
 use crate::sandbox::files::{Next, Workspace};
@@ -44,10 +45,10 @@ impl Gateway {
     /// Performs `/get`, `/put` or `/ls`, and stores what came of it for delivery.
     pub(super) fn answer_files(
         self: &Arc<Self>,
-        message: &Envelope,
-        perform: impl FnOnce(&Job<'_>) -> Result<OutgoingMessage>,
-        cancel: &Cancel,
+        call: &Call<'_>,
+        perform: fn(&Job<'_>, &str) -> Result<OutgoingMessage>,
     ) {
+        let (message, cancel) = (call.message, call.cancel);
         let (to, draft) = (message.address(), DraftKey::command(&message.id));
         if let Some(delivery) = self.delivery(&to) {
             delivery.working(&draft, &to);
@@ -55,14 +56,15 @@ impl Gateway {
         let watch = Stopwatch::start();
         let hosted = self.agent_for(&self.live(), &message.session, Some(message));
         let performed = hosted.workspace().and_then(|workspace| {
-            perform(&Job {
+            let job = Job {
                 gateway: self,
                 message,
                 hosted: &hosted,
                 workspace: &workspace,
                 draft: &draft,
                 cancel,
-            })
+            };
+            perform(&job, call.argument)
         });
         let outcome = performed.unwrap_or_else(|error| {
             OutgoingMessage::text(&to, format_error(&error, message.language()))
@@ -80,7 +82,7 @@ impl Gateway {
 }
 
 /// A command about files, while it is performed.
-pub(super) struct Job<'a> {
+pub struct Job<'a> {
     gateway: &'a Arc<Gateway>,
     message: &'a Envelope,
     hosted: &'a Arc<Hosted>,

@@ -6,10 +6,9 @@ use super::{Job, format_bytes, name_of, short, texts};
 use crate::base::error::{Error, Result};
 use crate::base::message::OutgoingMessage;
 use crate::config::home::quote_for_shell;
-use crate::gateway::commands::texts as answers;
 use crate::text::markup::inline_code;
 use crate::tools::Caller;
-use crate::tools::commands::{Shell, TypedCommand};
+use crate::tools::commands::TypedCommand;
 
 impl Job<'_> {
     /// Copies a file to where nothing in the sandbox sees it, for as long as it takes to send it.
@@ -71,34 +70,15 @@ impl Job<'_> {
             unsandboxed: true,
             language,
         };
-        let caller = Caller {
-            session: message.session.as_str(),
-            role: message.role,
-            message: &message.id,
-            cancel: self.cancel,
-            answer: None,
-            progress: None,
-            input: None,
-            without: &[],
-            author: None,
-        };
         self.gateway.parts.inbox.begin(&message.id)?;
-        let mut shell = toolbox.shell(typed, &caller, &mut |_| {})?;
-        if let Shell::Ask(question) = shell {
-            let answer = self
-                .gateway
-                .ask_writer(message, self.hosted, &question, self.cancel)?;
-            let caller = Caller {
-                answer: Some((&question, answer)),
-                ..caller
-            };
-            shell = toolbox.shell(typed, &caller, &mut |_| {})?;
+        let run = |caller: &Caller<'_>| toolbox.shell(typed, caller, &mut |_| {});
+        let gateway = self.gateway;
+        let ran = gateway.run_typed(message, self.hosted, self.cancel, run)?;
+        if ran.is_success {
+            return Ok(());
         }
-        match shell {
-            Shell::Ran(ran) if ran.is_success => Ok(()),
-            Shell::Ran(ran) if ran.output.trim().is_empty() => Err(Error::Failed(ran.end)),
-            Shell::Ran(ran) => Err(Error::Failed(ran.output.trim().to_owned())),
-            Shell::Ask(_) => Err(Error::Failed(answers::command_changed(language).to_owned())),
-        }
+        let output = ran.output.trim();
+        let why = if output.is_empty() { &ran.end } else { output };
+        Err(Error::Failed(why.to_owned()))
     }
 }

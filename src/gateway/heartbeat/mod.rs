@@ -13,11 +13,13 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::agents::Hosted;
+use super::commands::Call;
 use super::commands::texts::format_error;
 use super::cron::zone_of;
 use super::time::alarm::{self, Woken};
 use super::{Gateway, spawn};
 use crate::agent::Outcome;
+use crate::agent::commands::CommandAnswer;
 use crate::agent::host::{TurnEvent, TurnHost};
 use crate::base::access::Role;
 use crate::base::approval::{Answer, Question};
@@ -316,9 +318,9 @@ impl Gateway {
     }
 
     /// Answers `/heartbeat`.
-    pub(super) fn answer_heartbeat(&self, message: &Envelope, argument: &str) -> Result<String> {
-        let language = message.language();
-        match argument.to_ascii_lowercase().as_str() {
+    pub(super) fn answer_heartbeat(&self, call: &Call<'_>) -> Result<CommandAnswer> {
+        let language = call.language;
+        match call.argument.to_ascii_lowercase().as_str() {
             "" | "status" => {}
             word @ ("on" | "off") => {
                 self.heartbeat.state.lock().is_off = word == "off";
@@ -329,15 +331,15 @@ impl Gateway {
             "now" => {
                 let mut state = self.heartbeat.state.lock();
                 if state.is_running {
-                    return Ok(texts::is_running(language).to_owned());
+                    return Ok(texts::is_running(language).to_owned().into());
                 }
-                state.asked = Some((message.address(), language));
+                state.asked = Some((call.message.address(), language));
                 self.heartbeat.look_again();
-                return Ok(texts::looking(language).to_owned());
+                return Ok(texts::looking(language).to_owned().into());
             }
             _ => return Err(Error::Usage(texts::usage(language).to_owned())),
         }
-        Ok(self.describe_heartbeat(language))
+        Ok(self.describe_heartbeat(language).into())
     }
 
     fn describe_heartbeat(&self, language: Language) -> String {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use chrono::{DateTime, FixedOffset};
 
 use super::agents::Hosted;
+use super::commands::Call;
 use super::commands::texts::{self, format_error};
 use super::host::Work;
 use super::{Gateway, sleep, spawn};
@@ -126,8 +127,9 @@ impl Gateway {
     }
 
     /// Answers `/compact`. The end is reported when it comes.
-    pub(super) fn compact(self: &Arc<Self>, message: &Envelope) {
-        let (key, language) = (message.session.clone(), message.language());
+    pub(super) fn compact(self: &Arc<Self>, call: &Call<'_>) {
+        let (message, language) = (call.message, call.language);
+        let key = message.session.clone();
         let asker = (message.address(), language);
         self.finish_command(message, texts::compacting(language).to_owned());
         self.memory.askers.lock().insert(key.clone(), asker);

@@ -6,6 +6,7 @@ mod texts;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Gateway;
+use super::commands::Call;
 use crate::agent::interview::{Asked, Interview, Reply, shown_default};
 use crate::base::access::Role;
 use crate::base::bus::Event;
@@ -22,6 +23,7 @@ use crate::base::sync::{Condvar, Mutex};
 use crate::sys::random;
 use crate::text::markup::{inline_code, plain};
 use crate::text::{one_line, reveal};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Rows of buttons for the choices of a question, below which others come; Discord shows five rows.
@@ -352,13 +354,17 @@ impl Gateway {
     }
 
     /// What is said about an `/answer` that answers nothing.
-    pub(super) fn late_answer(&self, message: &Envelope) -> &'static str {
-        let language = message.language();
-        if self.questions.is_open_for(message) {
+    pub(super) fn answer_question(self: &Arc<Self>, call: &Call<'_>) {
+        let (message, language) = (call.message, call.language);
+        if self.questions.take_command(message, call.argument) {
+            return self.parts.inbox.taken(&message.id);
+        }
+        let text = if self.questions.is_open_for(message) {
             texts::answered_before(language)
         } else {
             texts::nothing_asked(language)
-        }
+        };
+        self.finish_with(message, Ok(text.to_owned()));
     }
 
     fn interview(

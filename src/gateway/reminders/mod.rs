@@ -11,7 +11,6 @@ pub use queue::JobCommands;
 
 use chrono::{DateTime, FixedOffset, TimeDelta};
 
-use crate::agent::commands::REMINDER_BUTTONS;
 use crate::base::language::Language;
 use crate::base::limits::schedule::LATE_TOLD_MS;
 use crate::base::message::{Address, CommandButton, OutgoingMessage};
@@ -37,6 +36,15 @@ pub struct Reminder<'a> {
     pub now: DateTime<FixedOffset>,
     /// Why it is late, if that is not that the board was off or busy.
     pub delay: Option<Delay>,
+}
+
+/// The words that the buttons of a reminder have after `/remind`: none of them is a time.
+const REMINDER_BUTTONS: [&str; 3] = ["done", "snooze", "again"];
+
+/// Whether an argument of `/remind` is a button's.
+pub fn is_button(argument: &str) -> bool {
+    let word = argument.split_whitespace().next();
+    word.is_some_and(|word| REMINDER_BUTTONS.contains(&word))
 }
 
 /// What kept a reminder from coming at its time.

@@ -4,21 +4,24 @@
 use chrono::{Days, NaiveDateTime};
 use ring::digest::{SHA256, digest};
 
+use super::REMINDER_BUTTONS;
 use super::SNOOZE_MINUTES;
 use super::texts;
-use crate::agent::commands::{Command, REMINDER_BUTTONS, Slash};
+use crate::agent::Agent;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::schedule::{JOBS_MAX, MESSAGE_BYTES_MAX};
 use crate::base::message::{Address, Author, Envelope, OutgoingMessage, PressedMessage};
 use crate::base::zone::{Local, Zone};
 use crate::gateway::Gateway;
+use crate::gateway::commands::Call;
 use crate::gateway::commands::texts::format_error;
 use crate::schedule::show;
 use crate::schedule::{Job, Payload, PayloadKind, Schedule};
 use crate::text::markup::plain;
 use crate::text::{one_line, reveal_but, truncate_bytes};
 use crate::tools::cron::Planner;
+use std::sync::Arc;
 
 /// Characters of the name of a person who has pressed a button.
 const REMINDER_NAME_CHARS: usize = 40;
@@ -92,15 +95,12 @@ impl<'a> Press<'a> {
 }
 
 impl Gateway {
-    /// Performs a press of a reminder's button, and edits its message. False when the command is not one.
-    pub(in crate::gateway) fn answer_reminder_press(
-        &self,
-        message: &Envelope,
-        command: Command<'_>,
-    ) -> bool {
-        let press = Press::parse(command.argument).filter(|_| command.slash == Slash::Remind);
+    /// Answers `/remind`. A press of a reminder's button edits its message.
+    pub(in crate::gateway) fn answer_remind(self: &Arc<Self>, call: &Call<'_>) {
+        let message = call.message;
+        let press = Press::parse(call.argument);
         let Some((pressed, press)) = message.pressed.as_ref().zip(press) else {
-            return false;
+            return self.finish_with(message, self.have_agent_answer(call, Agent::answer_remind));
         };
         match self.try_press(message, pressed, press) {
             Ok(edit) => {
@@ -114,7 +114,6 @@ impl Gateway {
                 self.finish_command(message, text);
             }
         }
-        true
     }
 
     fn try_press(

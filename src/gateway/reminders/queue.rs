@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::texts;
-use crate::base::message::Envelope;
+use crate::base::cancel::Cancel;
 use crate::base::sync::Mutex;
 use crate::gateway::Gateway;
+use crate::gateway::commands::ParsedMessage;
 
 /// Commands about jobs and presses of reminders' buttons that wait for the one thread that answers them.
 const JOB_COMMANDS_WAITING_MAX: usize = 100;
@@ -18,7 +19,7 @@ pub struct JobCommands(Mutex<Waiting>);
 
 #[derive(Default)]
 struct Waiting {
-    messages: VecDeque<Envelope>,
+    messages: VecDeque<ParsedMessage>,
     is_served: bool,
 }
 
@@ -29,7 +30,7 @@ impl JobCommands {
     }
 
     /// The next one; `None` ends the thread.
-    fn next(&self) -> Option<Envelope> {
+    fn next(&self) -> Option<ParsedMessage> {
         let mut waiting = self.0.lock();
         let next = waiting.messages.pop_front();
         waiting.is_served = next.is_some();
@@ -39,7 +40,7 @@ impl JobCommands {
 
 impl Gateway {
     /// Answers a command about jobs after those that came before it.
-    pub(in crate::gateway) fn answer_job_command(self: &Arc<Self>, message: Envelope) {
+    pub(in crate::gateway) fn answer_job_command(self: &Arc<Self>, message: ParsedMessage) {
         let mut waiting = self.job_commands.0.lock();
         if waiting.messages.len() >= JOB_COMMANDS_WAITING_MAX {
             drop(waiting);
@@ -53,7 +54,7 @@ impl Gateway {
         let gateway = Arc::clone(self);
         self.spawn_when_possible("job commands", move || {
             while let Some(message) = gateway.job_commands.next() {
-                gateway.answer_command(&message);
+                gateway.answer_command(&message, &Cancel::new());
             }
         });
     }

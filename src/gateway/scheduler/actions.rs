@@ -1,6 +1,7 @@
 //! The inputs and actions of the scheduler.
 
 use crate::base::message::{Envelope, SessionKey};
+use crate::gateway::commands::ParsedMessage;
 
 /// The id of a piece of work: a turn or a command.
 pub type WorkId = u64;
@@ -9,7 +10,7 @@ pub type WorkId = u64;
 #[derive(Debug)]
 pub enum Input {
     /// A message arrived. It waits while it has files to fetch.
-    Arrived(Envelope),
+    Arrived(ParsedMessage),
     /// A message's files were fetched.
     Fetched(Envelope),
     /// A message has another text now.
@@ -83,10 +84,10 @@ pub enum Action {
         /// Its id.
         work: WorkId,
         /// The command.
-        message: Box<Envelope>,
+        message: Box<ParsedMessage>,
     },
     /// Answer a slash command at once.
-    Command(Box<Envelope>),
+    Command(Box<ParsedMessage>),
     /// Hand messages to a turn that asked for them by [`Input::Step`].
     Interject {
         /// The turn.

@@ -1,14 +1,14 @@
 //! Whose a message is, and how it takes its place among the others.
 
-use super::{When, commands};
 use crate::base::message::{Envelope, Origin, SessionKey};
+use crate::gateway::commands::{ParsedMessage, When};
 
 pub(super) fn is_ready(message: &Envelope) -> bool {
     message.remote_files.is_empty()
 }
 
-pub(super) fn acts_at_once(message: &Envelope) -> bool {
-    commands::typed_command(message).is_some_and(|command| command.when() != When::InOrder)
+pub(super) fn acts_at_once(message: &ParsedMessage) -> bool {
+    message.when().is_some_and(|when| when != When::InOrder)
 }
 
 /// Whether it starts a turn of its own: a job's.
@@ -30,8 +30,4 @@ pub(super) fn parent_of(message: &Envelope) -> Option<&SessionKey> {
         Origin::Subagent { parent, .. } => Some(parent),
         _ => None,
     }
-}
-
-pub(super) fn is_command(message: &Envelope) -> bool {
-    commands::typed_command(message).is_some()
 }

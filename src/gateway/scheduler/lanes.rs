@@ -1,17 +1,22 @@
 //! The commands of each session that run beside its turns, one after another.
 
 use super::kinds::is_ready;
-use super::{Action, Kind, RefusalReason, Scheduler, When, Work, WorkId, commands};
+use super::{Action, Kind, RefusalReason, Scheduler, Work, WorkId};
 use super::{COMMANDS_IN_CHAT_MAX, COMMANDS_MAX};
 use crate::base::limits::gateway::COMMANDS_WAITING_MAX;
-use crate::base::message::{Envelope, SessionKey};
+use crate::base::message::SessionKey;
+use crate::gateway::commands::{ParsedMessage, When};
 
 impl Scheduler {
-    pub(super) fn enqueue_command(&mut self, message: Envelope, actions: &mut Vec<Action>) {
+    pub(super) fn enqueue_command(&mut self, message: ParsedMessage, actions: &mut Vec<Action>) {
         let key = message.session.clone();
         let session = self.sessions.entry(key.clone()).or_default();
         if session.commands.len() >= COMMANDS_WAITING_MAX {
-            return self.refuse(message, RefusalReason::TooManyCommands, actions);
+            return self.refuse(
+                message.into_envelope(),
+                RefusalReason::TooManyCommands,
+                actions,
+            );
         }
         session.commands.push_back(message);
         if !self.lanes.contains(&key) {
@@ -27,7 +32,7 @@ impl Scheduler {
                 return;
             };
             while let Some(message) = self.next_command(&key) {
-                match commands::typed_command(&message).map(|command| command.when()) {
+                match message.when() {
                     Some(When::Beside | When::Queued) => {
                         let work = self.start_command(message, Kind::Queued, actions);
                         if let Some(session) = self.sessions.get_mut(&key) {
@@ -47,7 +52,7 @@ impl Scheduler {
     }
 
     /// Takes the first command that waits in a session, if it can start now.
-    fn next_command(&mut self, key: &SessionKey) -> Option<Envelope> {
+    fn next_command(&mut self, key: &SessionKey) -> Option<ParsedMessage> {
         let is_full = self.is_stopping
             || self.count(|work| work.kind == Kind::Queued) >= COMMANDS_MAX
             || self.count(|work| work.kind == Kind::Queued && work.session == *key)
@@ -61,7 +66,7 @@ impl Scheduler {
 
     pub(super) fn start_command(
         &mut self,
-        message: Envelope,
+        message: ParsedMessage,
         kind: Kind,
         actions: &mut Vec<Action>,
     ) -> WorkId {
@@ -80,7 +85,10 @@ impl Scheduler {
             return;
         };
         match session.commands.front() {
-            Some(waiting) => actions.push(Action::TellWaiting(Box::new(waiting.clone()))),
+            Some(waiting) => {
+                let waiting = Box::new(waiting.clone().into_envelope());
+                actions.push(Action::TellWaiting(waiting));
+            }
             None => session.command = None,
         }
     }

@@ -9,12 +9,10 @@ pub mod texts;
 use std::sync::Arc;
 
 use super::Gateway;
-use super::agents::Hosted;
 use super::commands::texts as answers;
-use super::commands::with_command;
+use super::commands::{Call, IN, ParsedMessage, least_role, with_command};
 use super::host::long_turn;
-use crate::agent::commands::{CommandAnswer, Slash};
-use crate::base::cancel::Cancel;
+use crate::agent::commands::CommandAnswer;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
@@ -22,8 +20,7 @@ use crate::base::message::{Address, CommandButton, DraftKey, Envelope, OutgoingM
 use crate::store::state::chats::shells::History;
 use crate::text::ellipsize_chars;
 use crate::text::markup::{self, inline_code};
-use crate::tools::Caller;
-use crate::tools::commands::{Attached, Shell, ShellResult, TypedCommand};
+use crate::tools::commands::{Attached, Attempt, ShellResult, TypedCommand};
 
 use recall::Typed;
 pub use running::RunningCommands;
@@ -40,12 +37,8 @@ const HISTORY_SHOWN: usize = 20;
 impl Gateway {
     /// Runs a command, shows its output as it comes, and stores the outcome for delivery: one message
     /// for each command.
-    pub(in crate::gateway) fn shell(
-        self: &Arc<Self>,
-        message: &Envelope,
-        argument: &str,
-        cancel: &Cancel,
-    ) {
+    pub(in crate::gateway) fn shell(self: &Arc<Self>, call: &Call<'_>) {
+        let message = call.message;
         let (to, draft) = (message.address(), DraftKey::command(&message.id));
         let Some(running) = self.commands.begin(message) else {
             return;
@@ -54,12 +47,10 @@ impl Gateway {
         if let Some(delivery) = self.delivery(&to) {
             delivery.working(&draft, &to);
         }
-        let outcome = self
-            .try_shell(message, argument, &running, cancel)
-            .unwrap_or_else(|error| {
-                let text = answers::format_error(&error, message.language());
-                OutgoingMessage::text(&to, text)
-            });
+        let outcome = self.try_shell(call, &running).unwrap_or_else(|error| {
+            let text = answers::format_error(&error, message.language());
+            OutgoingMessage::text(&to, text)
+        });
         let is_input_unused = running.input.is_unused();
         drop(running);
         let outcome = OutgoingMessage {
@@ -84,12 +75,15 @@ impl Gateway {
 
     fn try_shell(
         self: &Arc<Self>,
-        message: &Envelope,
-        argument: &str,
+        call: &Call<'_>,
         running: &Begun<'_>,
-        cancel: &Cancel,
     ) -> Result<OutgoingMessage> {
-        let language = message.language();
+        let Call {
+            message,
+            argument,
+            language,
+            cancel,
+        } = *call;
         let hosted = self.agent_for(&self.live(), &message.session, Some(message));
         let agent = hosted.agent()?;
         let toolbox = agent.toolbox();
@@ -115,47 +109,23 @@ impl Gateway {
             unsandboxed,
             language,
         };
-        let caller = Caller {
-            session,
-            role: message.role,
-            message: &message.id,
-            cancel,
-            answer: None,
-            progress: None,
-            input: None,
-            without: &[],
-            author: None,
-        };
         let mut watch = |watched: crate::tools::commands::Watched<'_>| {
             if let Some(text) = running.watch(watched, self.display_settings(&to).interval) {
                 self.show(running, &to, &text, &message.reference);
             }
         };
         let input = &running.input;
-        let attached = Attached {
-            input,
-            watch: &mut watch,
-        };
-        let mut shell = toolbox.type_line(typed, &caller, attached)?;
-        if let Shell::Ask(question) = shell {
-            self.refuse_input(running, &to, language);
-            let answer = self.ask_writer(message, &hosted, &question, cancel)?;
-            let caller = Caller {
-                answer: Some((&question, answer)),
-                ..caller
-            };
-            let attached = Attached {
-                input,
-                watch: &mut watch,
-            };
-            shell = toolbox.type_line(typed, &caller, attached)?;
-        }
+        let ran = self.run_typed(message, &hosted, cancel, |caller| {
+            let watch = &mut watch;
+            let attempt = toolbox.type_line(typed, caller, Attached { input, watch })?;
+            // It may never run, and what was meant for it is for no other.
+            if matches!(attempt, Attempt::Ask(_)) && running.input.refuse() {
+                self.tell(&to, texts::takes_no_input(language));
+            }
+            Ok(attempt)
+        })?;
         self.commands
             .ended(running, self.shown_by(&to, &running.draft));
-        let Shell::Ran(ran) = shell else {
-            let text = answers::command_changed(language);
-            return Err(Error::Failed(text.to_owned()));
-        };
         let again = ran.needs_more.then(|| {
             let number = recall::number_of(&toolbox.typed_lines(session), &line);
             recall::on_the_board(&line, number)
@@ -169,13 +139,6 @@ impl Gateway {
             *file = hosted.absolute(file);
         }
         Ok(outcome)
-    }
-
-    /// A command waits for an approval: it may never run, and what was meant for it is for no other.
-    fn refuse_input(&self, running: &Running, to: &Address, language: Language) {
-        if running.input.refuse() {
-            self.tell(to, texts::takes_no_input(language));
-        }
     }
 
     /// The message that shows a command.
@@ -194,37 +157,37 @@ impl Gateway {
         }
     }
 
-    /// Answers `/in`: the text goes to the command of this chat that was started last and reads. Returns `None` when it
-    /// did, for then the command itself answers.
-    pub(in crate::gateway) fn answer_in(&self, message: &Envelope, argument: &str) -> Result<()> {
-        let language = message.language();
-        let Some(running) = self.commands.reading_in(&message.session) else {
-            return Err(Error::Usage(texts::nothing_reads(language).to_owned()));
-        };
-        let was_written = match argument {
-            "^D" | "^d" => running.input.close(),
-            text => running.input.send(&format!("{text}\n"))?,
-        };
-        match was_written {
-            true => Ok(()),
-            false => Err(Error::Usage(texts::nothing_reads(language).to_owned())),
+    /// Answers `/in`: the text goes to the command of this chat that was started last and reads, which then answers.
+    pub(in crate::gateway) fn answer_in(self: &Arc<Self>, call: &Call<'_>) {
+        let reading = self.commands.reading_in(&call.message.session);
+        let written = reading.map_or(Ok(false), |running| match call.argument {
+            "^D" | "^d" => Ok(running.input.close()),
+            text => running.input.send(&format!("{text}\n")),
+        });
+        match written {
+            Ok(true) => self.parts.inbox.taken(&call.message.id),
+            Ok(false) => {
+                let text = texts::nothing_reads(call.language).to_owned();
+                self.finish_with(call.message, Err::<String, _>(Error::Usage(text)));
+            }
+            Err(error) => self.finish_with(call.message, Err::<String, _>(error)),
         }
     }
 
     /// Takes a reply to a running command's message, or to the message that started it, as its input. Only of
     /// the person who started it, as long as they may write to it.
-    pub(in crate::gateway) fn take_reply(self: &Arc<Self>, message: &Envelope) -> bool {
+    pub(in crate::gateway) fn take_reply(self: &Arc<Self>, message: &ParsedMessage) -> bool {
         let has_files = !message.remote_files.is_empty() || !message.attachments.is_empty();
         if message.replies_to.is_empty() || has_files || message.is_relayed {
             return false;
         }
-        if message.role < Slash::In.role(message.is_group) {
+        if message.role < least_role(IN, message.is_group) {
             return false;
         }
         let Some(sender) = message.sender() else {
             return false;
         };
-        if crate::agent::commands::typed_command(message).is_some() {
+        if message.command().is_some() {
             return false;
         }
         let to = message.address();
@@ -248,7 +211,7 @@ impl Gateway {
             return is_late;
         };
         // It is recorded before it is passed on. Inputs keep their order, also with those of /in.
-        let message = message.clone();
+        let message = Envelope::clone(message);
         self.later(move |gateway| {
             match running.input.send(&format!("{}\n", message.typed_text())) {
                 Ok(true) => gateway.parts.inbox.taken(&message.id),
@@ -265,13 +228,13 @@ impl Gateway {
 
     /// Answers `/bg`: what runs in this chat, and what the shell's own background has written; with a number,
     /// what that command has written so far.
-    pub(in crate::gateway) fn answer_bg(
-        &self,
-        message: &Envelope,
-        hosted: &Hosted,
-        argument: &str,
-    ) -> Result<String> {
-        let language = message.language();
+    pub(in crate::gateway) fn answer_bg(&self, call: &Call<'_>) -> Result<CommandAnswer> {
+        let Call {
+            message,
+            argument,
+            language,
+            ..
+        } = *call;
         let mut all = self.commands.all_in(&message.session);
         all.retain(|running| running.has_begun());
         if !argument.is_empty() {
@@ -283,11 +246,8 @@ impl Gateway {
             let to = message.address();
             let text = running.shown();
             self.show(running, &to, &text, &message.reference);
-            return Ok(texts::following(
-                language,
-                &running.number,
-                &inline_code(running.line()),
-            ));
+            let line = inline_code(running.line());
+            return Ok(texts::following(language, &running.number, &line).into());
         }
         let mut text = String::new();
         for running in &all {
@@ -297,7 +257,7 @@ impl Gateway {
             text += &texts::bg_row(language, &running.number, &line, &time);
             text.push('\n');
         }
-        let agent = hosted.agent()?;
+        let agent = self.live().agents.serving(message).agent()?;
         let background = agent
             .toolbox()
             .background(message.session.as_str(), language);
@@ -319,18 +279,18 @@ impl Gateway {
         if text.is_empty() {
             text = texts::bg_none(language).to_owned();
         }
-        Ok(text)
+        Ok(text.into())
     }
 
     /// Answers `/history`: the last commands of this chat, or those with a word.
-    pub(in crate::gateway) fn answer_history(
-        &self,
-        message: &Envelope,
-        hosted: &Hosted,
-        argument: &str,
-    ) -> Result<CommandAnswer> {
-        let language = message.language();
-        let agent = hosted.agent()?;
+    pub(in crate::gateway) fn answer_history(&self, call: &Call<'_>) -> Result<CommandAnswer> {
+        let Call {
+            message,
+            argument,
+            language,
+            ..
+        } = *call;
+        let agent = self.live().agents.serving(message).agent()?;
         let history = agent.toolbox().typed_lines(message.session.as_str());
         let total = history.lines.len();
         let count = argument.parse().ok();

@@ -1,6 +1,6 @@
 //! PURE: programs that draw on a terminal, which a command of `/sh` does not have.
 
-use crate::sandbox::confine::commands;
+use crate::sandbox::line::programs;
 
 /// Programs that always need one.
 const ALWAYS: [&str; 32] = [
@@ -60,7 +60,7 @@ pub fn needed_by(line: &str) -> Option<String> {
     if line.contains(['|', '<', '>', ';', '&', '\n']) {
         return None;
     }
-    let mut all = commands(line).into_iter();
+    let mut all = programs(line).into_iter();
     let (words, None) = (all.next()?, all.next()) else {
         return None;
     };

@@ -12,8 +12,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Gateway;
 use super::agents::Hosted;
+use super::commands::Call;
 use super::cron::reached;
 use super::host::{ChatHost, Work};
+use crate::agent::commands::CommandAnswer;
 use crate::agent::host::TurnEvent;
 use crate::agent::subagent;
 use crate::base::access::Role;
@@ -320,10 +322,12 @@ impl Gateway {
     }
 
     /// Answers `/tasks`: what runs for this conversation.
-    pub(super) fn describe_tasks(&self, message: &Envelope) -> String {
-        let language = message.language();
+    pub(super) fn answer_tasks(&self, call: &Call<'_>) -> Result<CommandAnswer> {
+        let language = call.language;
         let tasks = self.tasks.0.lock();
-        let ours = tasks.iter().filter(|task| task.parent == message.session);
+        let ours = tasks
+            .iter()
+            .filter(|task| task.parent == call.message.session);
         let mut text = String::new();
         for task in ours {
             let seconds = task.since.elapsed().as_secs();
@@ -336,10 +340,11 @@ impl Gateway {
                 let _ = write!(text, " {}", inline_code(&doing));
             }
         }
-        if text.is_empty() {
+        let text = if text.is_empty() {
             texts::no_tasks(language).to_owned()
         } else {
             format!("{}{text}", texts::tasks(language))
-        }
+        };
+        Ok(text.into())
     }
 }

@@ -21,7 +21,8 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use super::Gateway;
 use super::commands::texts::format_error;
-use crate::agent::commands::{Command, Slash, typed_command};
+use super::commands::{Call, Command, KEY, ParsedMessage, TERM};
+use crate::agent::commands::CommandAnswer;
 use crate::base::access::Role;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
@@ -35,8 +36,7 @@ use crate::sys::pty::Size;
 use crate::text::emulator::keys::{self, BadKeys, Key};
 use crate::text::markup::inline_code;
 use crate::text::one_line;
-use crate::tools::Caller;
-use crate::tools::commands::{OpenTerminal, TerminalStart, TypedTerminal};
+use crate::tools::commands::{OpenTerminal, TypedTerminal};
 
 use asked::Asked;
 use request::Request;
@@ -234,17 +234,20 @@ impl Open {
     }
 
     /// The bytes of a message that is typed; `None` when it is not for the terminal.
-    fn bytes_of(&self, message: &Envelope) -> Option<std::result::Result<Vec<u8>, BadKeys>> {
-        if let Some(Command { argument, .. }) = key_command(message) {
+    fn bytes_of(
+        &self,
+        message: &Envelope,
+        command: Option<&Command>,
+    ) -> Option<std::result::Result<Vec<u8>, BadKeys>> {
+        if let Some(argument) = argument_of(command, KEY) {
             let application_cursor = self.state.lock().application_cursor;
-            let argument = match argument.len() > KEYS_BYTES {
-                true => return Some(Err(BadKeys::TooMany)),
-                false => argument,
-            };
+            if argument.len() > KEYS_BYTES {
+                return Some(Err(BadKeys::TooMany));
+            }
             let pressed = keys::parse(argument);
             return Some(pressed.map(|keys| keys::encode(&keys, application_cursor)));
         }
-        if !is_text(message) {
+        if !is_text(message, command) {
             return None;
         }
         let (text, end): (&str, &[u8]) = match message.typed_text().strip_suffix('\\') {
@@ -258,25 +261,25 @@ impl Open {
     }
 }
 
-fn key_command(message: &Envelope) -> Option<Command<'_>> {
-    typed_command(message).filter(|command| command.slash == Slash::Key)
+/// The argument of a command of this name.
+fn argument_of<'a>(command: Option<&'a Command>, name: &str) -> Option<&'a str> {
+    let command = command.filter(|command| command.is(name));
+    command.map(|command| command.argument.as_str())
 }
 
 /// Whether a message types something that a program could take for a secret: not only Ctrl-C or the like.
-fn may_be_secret(message: &Envelope) -> bool {
-    let types_text = |command: Command<'_>| match keys::parse(command.argument) {
+fn may_be_secret(message: &Envelope, command: Option<&Command>) -> bool {
+    let types_text = |argument| match keys::parse(argument) {
         Ok(keys) => keys.iter().any(|key| matches!(key, Key::Text(_))),
         Err(bad) => bad != BadKeys::Missing,
     };
     let is_typed = message.pressed.is_none() && !message.is_relayed;
-    is_text(message) || is_typed && key_command(message).is_some_and(types_text)
+    is_text(message, command) || is_typed && argument_of(command, KEY).is_some_and(types_text)
 }
 
 /// Whether a message is a text that a person typed. A word with a slash that is not a command is a search in an editor.
-fn is_text(message: &Envelope) -> bool {
-    let command = typed_command(message);
-    let is_command = command.is_some_and(|command| command.slash != Slash::Unknown);
-    !is_command
+fn is_text(message: &Envelope, command: Option<&Command>) -> bool {
+    command.is_none_or(|command| command.row.is_none())
         && !message.is_relayed
         && !message.text.is_empty()
         && message.attachments.is_empty()
@@ -285,19 +288,18 @@ fn is_text(message: &Envelope) -> bool {
 
 impl Gateway {
     /// Types a message into the terminal of its chat. Returns whether it was for that.
-    pub(super) fn type_message(self: &Arc<Self>, message: &Envelope) -> bool {
+    pub(super) fn type_message(self: &Arc<Self>, message: &ParsedMessage) -> bool {
         let to = message.address();
         let Some(open) = self.terminals.at(&to).filter(|open| open.is_by(message)) else {
             return false;
         };
         let language = message.language();
-        let bytes = open.bytes_of(message);
+        let command = message.command();
+        let bytes = open.bytes_of(message, command);
         if message.role < Role::Owner {
             open.close(Closing::NotOwner);
-            let command = typed_command(message);
-            let is_for_it = command.is_some_and(|command| command.slash == Slash::Term);
             // What was meant for the terminal is not meant for a model.
-            if bytes.is_none() && !is_for_it {
+            if bytes.is_none() && argument_of(command, TERM).is_none() {
                 return false;
             }
             self.forget(message);
@@ -306,8 +308,7 @@ impl Gateway {
         match bytes {
             None => {
                 // At once and not on a thread of its own: what is typed next is for the new size.
-                let command = typed_command(message).filter(|one| one.slash == Slash::Term);
-                let request = command.map(|command| request::parse(command.argument));
+                let request = argument_of(command, TERM).map(request::parse);
                 if !request.is_some_and(|request| self.change_terminal(&open, &request)) {
                     return false;
                 }
@@ -369,30 +370,30 @@ impl Gateway {
     }
 
     /// Answers a `/key` for which there is no terminal.
-    pub(super) fn answer_key(&self, message: &Envelope) -> String {
-        let language = message.language();
-        let text = match self.terminals.at(&message.address()) {
-            Some(_) => texts::not_yours(language),
-            None => texts::none_open(language),
+    pub(super) fn answer_key(&self, call: &Call<'_>) -> Result<CommandAnswer> {
+        let text = match self.terminals.at(&call.message.address()) {
+            Some(_) => texts::not_yours(call.language),
+            None => texts::none_open(call.language),
         };
-        text.to_owned()
+        Ok(text.to_owned().into())
     }
 
     /// Performs `/term`.
-    pub(super) fn terminal(self: &Arc<Self>, message: &Envelope, argument: &str, cancel: &Cancel) {
-        match self.try_terminal(message, argument, cancel) {
-            Ok(()) => self.parts.inbox.taken(&message.id),
-            Err(error) => self.finish_command(message, format_error(&error, message.language())),
+    pub(super) fn terminal(self: &Arc<Self>, call: &Call<'_>) {
+        match self.try_terminal(call) {
+            Ok(()) => self.parts.inbox.taken(&call.message.id),
+            Err(error) => self.finish_command(call.message, format_error(&error, call.language)),
         }
     }
 
-    fn try_terminal(
-        self: &Arc<Self>,
-        message: &Envelope,
-        argument: &str,
-        cancel: &Cancel,
-    ) -> Result<()> {
-        let (to, language) = (message.address(), message.language());
+    fn try_terminal(self: &Arc<Self>, call: &Call<'_>) -> Result<()> {
+        let Call {
+            message,
+            argument,
+            language,
+            cancel,
+        } = *call;
+        let to = message.address();
         let usage = |text: &str| Err(Error::Usage(text.to_owned()));
         let open = self.terminals.at(&to);
         let request = request::parse(argument);
@@ -443,33 +444,9 @@ impl Gateway {
         let hosted = self.agent_for(&self.live(), &message.session, Some(message));
         let agent = hosted.agent()?;
         let toolbox = agent.toolbox();
-        let caller = Caller {
-            session: message.session.as_str(),
-            role: message.role,
-            message: &message.id,
-            cancel,
-            answer: None,
-            progress: None,
-            input: None,
-            without: &[],
-            author: None,
-        };
-        let question = match toolbox.terminal(typed, &caller)? {
-            TerminalStart::Open(opened) => return Ok(opened),
-            TerminalStart::Ask(question) => question,
-        };
-        let answer = self.ask_writer(message, &hosted, &question, cancel)?;
-        let caller = Caller {
-            answer: Some((&question, answer)),
-            ..caller
-        };
-        match toolbox.terminal(typed, &caller)? {
-            TerminalStart::Open(opened) => Ok(opened),
-            TerminalStart::Ask(_) => {
-                let text = super::commands::texts::command_changed(typed.language);
-                Err(Error::Failed(text.to_owned()))
-            }
-        }
+        self.run_typed(message, &hosted, cancel, |caller| {
+            toolbox.terminal(typed, caller)
+        })
     }
 
     /// Shows a terminal in its chat, on a thread of its own.

@@ -6,6 +6,7 @@ use super::{Asking, Closing, Open, is_text, keys, may_be_secret, texts};
 use crate::base::access::{Person, Role};
 use crate::base::message::{Address, Envelope};
 use crate::gateway::Gateway;
+use crate::gateway::commands::typed_command;
 
 impl Open {
     /// Whether the chat shows a question for a secret that was not answered.
@@ -15,8 +16,9 @@ impl Open {
 
     /// The bytes of a secret; `None` when they are no keys.
     fn bytes_of_secret(&self, message: &Envelope) -> Option<Vec<u8>> {
-        if !is_text(message) {
-            return self.bytes_of(message)?.ok();
+        let command = typed_command(message);
+        if !is_text(message, command.as_ref()) {
+            return self.bytes_of(message, command.as_ref())?.ok();
         }
         let mut bytes = keys::encode_text(message.typed_text(), false);
         bytes.push(b'\r');
@@ -28,7 +30,7 @@ impl Gateway {
     /// Whether a message is what a program in a terminal reads and does not show. It must not be stored. Nor must one that
     /// was meant to be, and comes too late.
     pub(in crate::gateway) fn is_secret(&self, message: &Envelope) -> bool {
-        if !may_be_secret(message) {
+        if !may_be_secret(message, typed_command(message).as_ref()) {
             return false;
         }
         let is_late = self.is_late(message);

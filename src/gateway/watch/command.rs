@@ -16,13 +16,14 @@ use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::cancel::POLL;
 use crate::base::limits::watch::{SECONDS_MAX, WATCHES_MAX};
-use crate::base::message::{Address, Author, CommandButton, Envelope};
+use crate::base::message::{Address, Author, CommandButton};
 use crate::board::watch::notice::format_span;
 use crate::board::watch::rule::millis;
 use crate::board::watch::store::Added;
 use crate::board::watch::texts as words;
 use crate::board::watch::{Cause, Entry, Mute, Subject, Watch, What, parse};
 use crate::gateway::Gateway;
+use crate::gateway::commands::Call;
 use crate::gateway::commands::texts::format_error;
 use crate::text::markup::{inline_code, plain};
 use crate::text::one_line;
@@ -68,8 +69,9 @@ impl Asker<'_> {
 
 impl Gateway {
     /// Answers `/watch` of a chat, on a thread.
-    pub(in crate::gateway) fn watch_command(self: &Arc<Self>, message: &Envelope, argument: &str) {
-        let (chat, language) = (message.address(), message.language());
+    pub(in crate::gateway) fn watch_command(self: &Arc<Self>, call: &Call<'_>) {
+        let (message, argument, language) = (call.message, call.argument, call.language);
+        let chat = message.address();
         let author = message.author();
         let asker = Asker {
             chat: Some(&chat),

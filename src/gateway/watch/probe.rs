@@ -7,7 +7,7 @@ use super::journal::Wanted;
 use super::look::{Before, Tick};
 use super::{Item, Look, built_in, journal};
 use crate::base::access::Role;
-use crate::base::approval::Answer;
+use crate::base::approval::Question;
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
@@ -20,7 +20,7 @@ use crate::net::{Dialer, Failure, Guard};
 use crate::sys::watch::ping::ping;
 use crate::text::one_line;
 use crate::tools::Caller;
-use crate::tools::commands::{Shell, ShellResult, TypedCommand};
+use crate::tools::commands::{ShellResult, TypedCommand, ask_and_retry};
 
 /// Questions to a host before it counts as away.
 const HOST_TRIES: usize = 3;
@@ -176,36 +176,15 @@ impl Gateway {
             unsandboxed: false,
             language: Language::English,
         };
-        let caller = Caller {
-            session: &owner,
-            // As for a job: no owner is there.
-            role: item.role.min(Role::User),
-            message: "",
-            cancel: &cancel,
-            answer: None,
-            progress: None,
-            input: None,
-            without: &[],
-            author: None,
-        };
+        // As for a job: no owner is there.
+        let caller = Caller::new(&owner, item.role.min(Role::User), "", &cancel);
         let toolbox = agent.toolbox();
-        let mut shell = toolbox.shell(typed, &caller, &mut |_| {});
-        if let Ok(Shell::Ask(question)) = &shell {
-            let answer = match question.is_standing {
-                true => Answer::Standing,
-                false => Answer::Unattended,
-            };
-            let caller = Caller {
-                answer: Some((question, answer)),
-                ..caller
-            };
-            shell = toolbox.shell(typed, &caller, &mut |_| {});
-        }
+        let ask = |question: &Question| Ok(question.unattended());
+        let ran = ask_and_retry(&caller, typed.language, ask, |caller| {
+            toolbox.shell(typed, caller, &mut |_| {})
+        });
         timer.abort();
-        match shell? {
-            Shell::Ran(ran) => Ok(ran),
-            Shell::Ask(_) => Err(Error::Failed("the command was not allowed".to_owned())),
-        }
+        ran
     }
 }
 

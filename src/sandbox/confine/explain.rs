@@ -3,7 +3,6 @@
 mod odd;
 mod program;
 
-pub use odd::commands;
 pub use program::View;
 
 use super::policy::Isolation;

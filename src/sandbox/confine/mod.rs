@@ -25,7 +25,6 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 pub use child::remove_leftovers;
-pub use explain::commands;
 pub use hold::{Change, Held, Hold};
 #[cfg(feature = "test-hooks")]
 #[doc(hidden)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::base::approval::Question;
+use crate::base::approval::{Answer, Question};
 use crate::base::chat::{Effect, ToolResult, ToolSpec};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
@@ -360,13 +360,31 @@ pub struct TypedCommand<'a> {
     pub language: Language,
 }
 
-/// The outcome of a typed command.
+/// The outcome of trying what may have to be allowed first.
 #[derive(Debug)]
-pub enum Shell {
-    /// Not run yet: a person has to be asked, and it is called again with the answer.
+pub enum Attempt<T> {
+    /// Not done yet: a person has to be asked, and it is tried again with the answer.
     Ask(Box<Question>),
-    /// It was run.
-    Ran(ShellResult),
+    /// It was done.
+    Done(T),
+}
+
+/// Tries something, and once more with the answer when there is a question about it.
+pub fn ask_and_retry<T>(
+    caller: &Caller<'_>,
+    language: Language,
+    ask: impl FnOnce(&Question) -> Result<Answer>,
+    mut attempt: impl FnMut(&Caller<'_>) -> Result<Attempt<T>>,
+) -> Result<T> {
+    let question = match attempt(caller)? {
+        Attempt::Done(done) => return Ok(done),
+        Attempt::Ask(question) => question,
+    };
+    let answer = Some((&*question, ask(&question)?));
+    match attempt(&Caller { answer, ..*caller })? {
+        Attempt::Done(done) => Ok(done),
+        Attempt::Ask(_) => Err(Error::Failed(texts::command_changed(language).to_owned())),
+    }
 }
 
 /// A typed command that was run.
@@ -400,7 +418,7 @@ impl Toolbox {
         typed: TypedCommand<'_>,
         caller: &Caller<'_>,
         watch: &mut dyn FnMut(&[u8]),
-    ) -> Result<Shell> {
+    ) -> Result<Attempt<ShellResult>> {
         self.prompt_changed(&[]);
         let commands = self
             .commands
@@ -420,7 +438,7 @@ impl Toolbox {
         };
         let entry = match commands.permit(&mut request, caller)? {
             Permit::Run(entry) => entry,
-            Permit::Ask(question) => return Ok(Shell::Ask(question)),
+            Permit::Ask(question) => return Ok(Attempt::Ask(question)),
         };
         let keeper = self.keeper_of_typed(commands, typed.unsandboxed);
         let mut spool = Spool::new(keeper, &self.eraser, "sh");
@@ -431,7 +449,7 @@ impl Toolbox {
         let timeout = commands.max_timeout;
         let outcome = commands.run(&request, timeout, caller, &mut output);
         record_end(&entry, &outcome);
-        Ok(Shell::Ran(self.shell_result(
+        Ok(Attempt::Done(self.shell_result(
             &outcome?,
             (keeper, spool.finish()),
             typed.language,

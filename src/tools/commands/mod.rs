@@ -40,17 +40,16 @@ use permission::decide::{Decision, Placement, decide};
 use permission::grant::Grant;
 use permission::refusal::Refusal;
 pub use permission::risk;
-use permission::split;
 use risk::{Objection, Patterns};
 
+pub use exec::{Attempt, ShellResult, TypedCommand, ask_and_retry};
 pub(super) use exec::{SPECS, tools};
-pub use exec::{Shell, ShellResult, TypedCommand};
 use lesser::Lesser;
 pub use owner::OwnerAction;
 pub use permission::standing::parse_pattern;
 use request::{Folder, Request, account, first_changed, hash};
 pub use shell::{Attached, Background, Watched};
-pub use terminal::{OpenTerminal, TerminalStart, TypedTerminal};
+pub use terminal::{OpenTerminal, TypedTerminal};
 pub(super) use tool::{ToolRun, quote, with_errors};
 
 /// Scripts within scripts (`sh -c`) that are searched for risky commands.

@@ -6,7 +6,7 @@ use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 
 use super::exec::record_end;
-use super::{Commands, Folder, Permit, Request, Shell, ShellResult, TypedCommand, Uses, texts};
+use super::{Attempt, Commands, Folder, Permit, Request, ShellResult, TypedCommand, Uses, texts};
 use crate::base::access::Role;
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
@@ -79,7 +79,7 @@ impl Toolbox {
         typed: TypedCommand<'_>,
         caller: &Caller<'_>,
         attached: Attached<'_>,
-    ) -> Result<Shell> {
+    ) -> Result<Attempt<ShellResult>> {
         let commands = self
             .commands
             .as_ref()
@@ -106,7 +106,7 @@ impl Toolbox {
         };
         let entry = match commands.permit(&mut request, caller)? {
             Permit::Run(entry) => entry,
-            Permit::Ask(question) => return Ok(Shell::Ask(question)),
+            Permit::Ask(question) => return Ok(Attempt::Ask(question)),
         };
         let opened = commands.shell_for(&request, caller, self.workspace.path());
         let mut opened = opened.inspect_err(|error| entry.end(&error.to_string()))?;
@@ -151,7 +151,7 @@ impl Toolbox {
         record_end(&entry, &outcome);
         let outcome = outcome?;
         let result = self.shell_result(&outcome, (keeper, spool.finish()), typed.language);
-        Ok(Shell::Ran(ShellResult {
+        Ok(Attempt::Done(ShellResult {
             prompt,
             earlier: self.earlier(&earlier.text),
             about: (outcome.notes.into_iter().chain(flood).chain(about)).collect(),

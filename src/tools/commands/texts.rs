@@ -7,6 +7,10 @@ use crate::sandbox::confine::End;
 use super::risk::Objection;
 
 texts! {
+    pub(super) fn command_changed() {
+        "The command was not run: it changed while you were asked about it.",
+        "命令未运行：在询问你期间它发生了变化。",
+    }
     fn delete_root() {
         "it would delete system files or a home folder",
         "它会删除系统文件或用户主目录",

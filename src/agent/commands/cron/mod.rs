@@ -28,20 +28,20 @@ struct Jobs<'a> {
 }
 
 impl Agent {
-    /// Lists, plans and changes jobs.
-    pub(super) fn answer_cron(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
+    /// Answers `/cron`: lists, plans and changes jobs.
+    pub fn answer_cron(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
         let jobs = self.jobs_of(invocation)?;
-        let argument = invocation.command.argument;
+        let argument = invocation.argument;
         let (word, rest) = argument
             .split_once(char::is_whitespace)
             .unwrap_or((argument, ""));
         jobs.answer_cron(&word.to_lowercase(), rest.trim())
     }
 
-    /// Plans a reminder, or lists those that are pending.
-    pub(super) fn answer_remind(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
+    /// Answers `/remind`: plans a reminder, or lists those that are pending.
+    pub fn answer_remind(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
         let jobs = self.jobs_of(invocation)?;
-        match invocation.command.argument {
+        match invocation.argument {
             "" => jobs.list_reminders().map(Into::into),
             text => jobs.remind(&self.toolbox.cleaned(text)),
         }

@@ -27,13 +27,27 @@ enum Meant {
     Several(Vec<String>),
 }
 
+/// Whether an argument of `/model` changes nothing.
+pub fn lists_models(argument: &str) -> bool {
+    argument.is_empty() || argument.eq_ignore_ascii_case("list")
+}
+
 impl Agent {
+    /// Answers `/model`.
+    pub fn answer_model(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
+        if lists_models(invocation.argument) {
+            self.list_models(invocation)
+        } else {
+            self.choose_model(invocation)
+        }
+    }
+
     /// Uses another model for a chat from the next turn on; `default` goes back to the configured one.
     /// A name that no server knows is refused, one that several have is asked about, and one that a server
     /// spells otherwise is stored in its spelling; where the server cannot be asked, a warning says so.
-    pub(super) fn choose_model(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
+    fn choose_model(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
         let Invocation { key, language, .. } = *invocation;
-        let name = invocation.command.argument;
+        let name = invocation.argument;
         if name.eq_ignore_ascii_case("default") {
             self.selection.choose(key.as_str(), None)?;
             return Ok(self.model_line(key, language).into());

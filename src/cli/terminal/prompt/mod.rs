@@ -17,10 +17,11 @@ use self::line::Line;
 use self::paint::Painter;
 use super::mode::{self, Raw};
 use super::{print, texts};
-use crate::agent::commands::{self, Surface, list_commands};
+use crate::agent::commands::Surface;
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::limits::agent::MESSAGE_BYTES;
+use crate::gateway::commands::{Row, list_commands, parse};
 use crate::sys;
 use crate::text::is_prose;
 
@@ -164,7 +165,7 @@ impl Prompt {
             let (line, is_question) = (&self.line, self.is_question);
             let key = self
                 .keyboard
-                .read(|| is_question || commands::parse(line.text()).is_some())?;
+                .read(|| is_question || parse(line.text()).is_some())?;
             match key {
                 Key::Newline | Key::Search | Key::Tab if is_question => {}
                 Key::Enter if is_question => {
@@ -316,7 +317,8 @@ impl Prompt {
             return;
         };
         let begun = begun.to_ascii_lowercase();
-        let names = list_commands(Surface::Terminal).map(|listed| listed.name);
+        let names = list_commands(Surface::Terminal).filter(|row| row.help.is_some());
+        let names = names.map(Row::name);
         let fitting: Vec<&str> = names.filter(|name| name.starts_with(&begun)).collect();
         match fitting.as_slice() {
             [] => {}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Claim, JobRun, STOPPED, no_chat, outcome, own_session};
 use crate::base::access::Role;
-use crate::base::approval::Answer;
+use crate::base::approval::{Answer, Question};
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::gateway::Gateway;
@@ -12,7 +12,7 @@ use crate::gateway::shell::format_output;
 use crate::schedule::{RunOutcome, Status};
 use crate::text::markup::plain;
 use crate::tools::Caller;
-use crate::tools::commands::{Shell, TypedCommand};
+use crate::tools::commands::{TypedCommand, ask_and_retry};
 
 /// Why a command that needs an approval does not run.
 const UNATTENDED: &str = "it would run outside the sandbox or be risky, and no one is asked about a command that \
@@ -51,38 +51,18 @@ impl Gateway {
             unsandboxed: outside.is_some(),
             language: run.language,
         };
-        let caller = Caller {
-            session: session.as_str(),
-            // No owner is there to whom something was allowed.
-            role: Role::User,
-            message: "",
-            cancel: &cancel,
-            answer: None,
-            progress: None,
-            input: None,
-            without: &[],
-            author: None,
-        };
+        // No owner is there to whom something was allowed.
+        let caller = Caller::new(session.as_str(), Role::User, "", &cancel);
         let toolbox = agent.toolbox();
-        let mut shell = toolbox.shell(typed, &caller, &mut |_| {})?;
-        if let Shell::Ask(question) = shell {
-            let answer = if question.is_standing {
-                Answer::Standing
-            } else {
-                Answer::Unattended
-            };
-            let caller = Caller {
-                answer: Some((&question, answer)),
-                ..caller
-            };
-            shell = match (toolbox.shell(typed, &caller, &mut |_| {}), answer) {
-                (Err(_), Answer::Unattended) => return Err(Error::Failed(UNATTENDED.to_owned())),
-                (shell, _) => shell?,
-            };
-        }
-        let Shell::Ran(ran) = shell else {
-            return Err(Error::Failed("the command was not allowed".to_owned()));
-        };
+        let ask = |question: &Question| Ok(question.unattended());
+        let ran = ask_and_retry(&caller, typed.language, ask, |caller| {
+            let ran = toolbox.shell(typed, caller, &mut |_| {});
+            let is_unattended = matches!(caller.answer, Some((_, Answer::Unattended)));
+            ran.map_err(|error| match is_unattended {
+                true => Error::Failed(UNATTENDED.to_owned()),
+                false => error,
+            })
+        })?;
         let ended = if ran.is_success {
             outcome(Status::Ok, None)
         } else {

@@ -33,6 +33,10 @@ fn with_file(name: &str, text: &str) -> Envelope {
     }
 }
 
+fn arrived(message: Envelope) -> Input {
+    Input::Arrived(message.into())
+}
+
 /// Describes an action in a few words.
 fn describe(action: &Action) -> String {
     let texts = |messages: &[Envelope]| {
@@ -84,7 +88,7 @@ impl Scene {
     }
 
     fn receive(&mut self, name: &str, text: &str) -> Vec<String> {
-        self.handle(Input::Arrived(message(name, text)))
+        self.handle(arrived(message(name, text)))
     }
 
     fn finish(&mut self, work: WorkId) -> Vec<String> {
@@ -148,10 +152,7 @@ fn a_command_needs_no_slot() {
 #[test]
 fn a_message_waits_for_its_files_and_later_text_waits_too() {
     let mut scene = Scene::new(2);
-    assert_eq!(
-        scene.handle(Input::Arrived(with_file("a", "album"))),
-        NOTHING
-    );
+    assert_eq!(scene.handle(arrived(with_file("a", "album"))), NOTHING);
     assert_eq!(scene.receive("a", "what is this?"), NOTHING);
     assert_eq!(scene.receive("b", "1"), ["turn 1 1"]);
     let fetched = Envelope {
@@ -231,7 +232,7 @@ fn stop_ends_the_tasks_of_its_conversation_begun_or_not() {
         .iter()
         .enumerate()
     {
-        let begun = scene.handle(Input::Arrived(task(parent, name)));
+        let begun = scene.handle(arrived(task(parent, name)));
         assert_eq!(begun, [format!("turn {} {name}", work + 1)]);
     }
     assert_eq!(scene.receive("ana", "hello"), ["turn 4 hello"]);
@@ -239,7 +240,7 @@ fn stop_ends_the_tasks_of_its_conversation_begun_or_not() {
         session: SessionKey::parse("subagent:two"),
         ..task("ana", "four")
     };
-    assert!(scene.handle(Input::Arrived(waiting)).is_empty());
+    assert!(scene.handle(arrived(waiting)).is_empty());
     assert_eq!(
         scene.receive("ana", "/stop"),
         [
@@ -331,7 +332,7 @@ fn commands_of_a_chat_run_in_order_beside_its_turns() {
 #[test]
 fn a_command_waits_for_the_files_of_the_one_before_it() {
     let mut scene = Scene::new(1);
-    let put = Input::Arrived(with_file("a", "/put"));
+    let put = arrived(with_file("a", "/put"));
     assert_eq!(scene.handle(put), NOTHING);
     assert_eq!(scene.receive("a", "/sh cat a.jpg"), NOTHING);
     assert_eq!(scene.receive("a", "1"), ["turn 1 1"]);
@@ -466,7 +467,7 @@ fn a_message_edited_into_a_command_runs_as_one() {
 fn a_form_gets_the_words_after_an_edit() {
     let mut scene = Scene::new(1);
     scene.receive("a", "1");
-    scene.handle(Input::Arrived(Envelope {
+    scene.handle(arrived(Envelope {
         text: "the *attic*".to_owned(),
         unmarked: "the attic".to_owned(),
         ..message("a", "2")
@@ -485,7 +486,7 @@ fn a_form_gets_the_words_after_an_edit() {
 fn an_edit_makes_no_command_that_the_person_may_not_use() {
     let mut scene = Scene::new(1);
     scene.receive("a", "1");
-    scene.handle(Input::Arrived(Envelope {
+    scene.handle(arrived(Envelope {
         role: Role::User,
         ..message("a", "2")
     }));
@@ -502,7 +503,7 @@ fn a_turn_is_not_joined_by_someone_who_may_do_less() {
     let mut scene = Scene::new(1);
     let says = |scene: &mut Scene, text: &str, role| {
         let message = message("a", text);
-        scene.handle(Input::Arrived(Envelope { role, ..message }))
+        scene.handle(arrived(Envelope { role, ..message }))
     };
     assert_eq!(says(&mut scene, "1", Role::Owner), ["turn 1 1"]);
     says(&mut scene, "2", Role::Guest);
@@ -544,7 +545,7 @@ fn what_was_relayed_is_no_command() {
         };
         let work = number as WorkId + 1;
         assert_eq!(
-            scene.handle(Input::Arrived(relayed)),
+            scene.handle(arrived(relayed)),
             [format!("turn {work} {text}")]
         );
         scene.finish(work);

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::*;
+use super::arrived;
 use super::{key, message, with_file};
 
 /// A model of everything around the scheduler: sent messages and running work.
@@ -86,7 +87,7 @@ impl World {
             0..=4 => {
                 let text = TEXTS[self.pick(TEXTS.len())];
                 let sent = self.numbered(text);
-                Input::Arrived(sent)
+                arrived(sent)
             }
             5 => {
                 let file = with_file("0", "").remote_files;
@@ -95,7 +96,7 @@ impl World {
                     ..self.numbered("album")
                 };
                 self.waiting_for_files.push(sent.clone());
-                Input::Arrived(sent)
+                arrived(sent)
             }
             6 if !self.waiting_for_files.is_empty() => {
                 let index = self.pick(self.waiting_for_files.len());
@@ -105,7 +106,7 @@ impl World {
             }
             7 if self.pick(8) == 0 => {
                 let sent = self.numbered("/stop");
-                Input::Arrived(sent)
+                arrived(sent)
             }
             8 => Input::Step(self.work(|running| running.is_turn && running.holds_slot)?),
             9 => {
@@ -184,7 +185,7 @@ impl World {
 
     fn apply(&mut self, input: Input) {
         let arrived = match &input {
-            Input::Arrived(message) => Some(message.clone()),
+            Input::Arrived(message) => Some(message.clone().into_envelope()),
             _ => None,
         };
         let unread = match &input {

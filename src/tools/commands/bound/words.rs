@@ -3,8 +3,8 @@
 
 use super::missing::{self, is_listed};
 use super::{Place, Result, too_long};
+use crate::sandbox::line;
 use crate::tools::commands::SPLIT_DEPTH;
-use crate::tools::commands::split;
 
 /// Different words of a line that are looked at for an approval.
 const BOUND_WORDS: usize = 4096;
@@ -45,7 +45,7 @@ impl Line {
         for top in &tops {
             collect(top, 0, &mut lines)?;
         }
-        let mut words = lines.iter().flat_map(|line| split::words(line));
+        let mut words = lines.iter().flat_map(|line| line::words(line));
         let runs_lines = words.any(|word| missing::is_runner(base(&word)));
         let mut line = Self::default();
         for text in &lines {
@@ -56,7 +56,7 @@ impl Line {
 
     /// Takes the words of one line.
     fn add(&mut self, text: &str, home: &str, is_run: bool) -> Result<()> {
-        for words in split::commands(text) {
+        for words in line::commands(text) {
             let is_text = words.iter().any(|word| is_listed(OF_TEXT, base(word)));
             for name in missing::candidates(&words, is_run && !is_text) {
                 push(&mut self.candidates, at_home(&name, home));
@@ -102,7 +102,7 @@ fn collect(text: &str, depth: usize, lines: &mut Vec<String>) -> Result<()> {
     if depth == SPLIT_DEPTH {
         return Ok(());
     }
-    let words = split::words(text);
+    let words = line::words(text);
     for word in &words {
         if word.contains(|char| OF_LINES.contains(char)) && word.len() < text.len() {
             collect(word, depth + 1, lines)?;

@@ -1,4 +1,4 @@
-//! Whether a command may run without a question: the rules (`decide`, `risk`, `split`, PURE), what people have allowed
+//! Whether a command may run without a question: the rules (`decide`, `risk`, PURE), what people have allowed
 //! (`standing`, `allowance`, `grant`), and the words of a refusal.
 
 pub(super) mod allowance;
@@ -6,5 +6,4 @@ pub(super) mod decide;
 pub(in crate::tools::commands) mod grant;
 pub(super) mod refusal;
 pub mod risk;
-pub(in crate::tools::commands) mod split;
 pub(super) mod standing;

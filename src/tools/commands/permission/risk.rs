@@ -3,10 +3,10 @@
 
 use regex_lite::Regex;
 
-use super::split::{Part, is_one_of, parts};
 use crate::base::approval::Risk;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
+use crate::sandbox::line::{Part, is_one_of, parts};
 use crate::tools::commands::SPLIT_DEPTH;
 use crate::tools::commands::texts::describe_objection;
 
@@ -429,7 +429,7 @@ python3 -c 'print("poweroff")'; sudo grep reboot /var/log/syslog; f() { g | h & 
             assert_eq!(find_risk(line), Some(Risk::Power), "{line:?}");
         }
         assert_eq!(
-            super::super::split::words("sh \"dep\\loy\" a\rb"),
+            crate::sandbox::line::words("sh \"dep\\loy\" a\rb"),
             ["sh", "dep\\loy", "a\rb"]
         );
         assert_eq!(find_risk("cat > x <<E\nreboot\nE\nls"), None);

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use crate::base::access::Role;
-use crate::base::approval::Question;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::gateway::term as limits;
@@ -14,7 +13,7 @@ use crate::sys::pty::Size;
 use crate::text::emulator::keys::BadKeys;
 use crate::tools::{Caller, Toolbox};
 
-use super::{Folder, Permit, Request, Uses, texts};
+use super::{Attempt, Folder, Permit, Request, Uses, texts};
 
 /// The size of the model's terminals.
 pub(super) const USUAL_SIZE: Size = Size {
@@ -33,14 +32,6 @@ pub struct TypedTerminal<'a> {
     pub language: Language,
     /// Its size.
     pub size: Size,
-}
-
-/// The outcome of wanting a terminal.
-pub enum TerminalStart {
-    /// Not opened yet: a person has to be asked, and it is called again with the answer.
-    Ask(Box<Question>),
-    /// It is open.
-    Open(Box<OpenTerminal>),
 }
 
 /// An open terminal.
@@ -63,7 +54,11 @@ fn usual_shell() -> String {
 
 impl Toolbox {
     /// Opens a terminal for a person, in the workspace: by the same rules and in the same sandbox as commands.
-    pub fn terminal(&self, typed: TypedTerminal<'_>, caller: &Caller<'_>) -> Result<TerminalStart> {
+    pub fn terminal(
+        &self,
+        typed: TypedTerminal<'_>,
+        caller: &Caller<'_>,
+    ) -> Result<Attempt<Box<OpenTerminal>>> {
         let commands = self
             .commands
             .as_ref()
@@ -86,7 +81,7 @@ impl Toolbox {
         };
         let entry = match commands.permit(&mut request, caller)? {
             Permit::Run(entry) => entry,
-            Permit::Ask(question) => return Ok(TerminalStart::Ask(question)),
+            Permit::Ask(question) => return Ok(Attempt::Ask(question)),
         };
         if caller.role < Role::Owner {
             return Err(Error::Failed(texts::denied(typed.language).to_owned()));
@@ -98,7 +93,7 @@ impl Toolbox {
             },
             caller.cancel,
         );
-        Ok(TerminalStart::Open(Box::new(OpenTerminal {
+        Ok(Attempt::Done(Box::new(OpenTerminal {
             terminal: terminal.inspect_err(|error| entry.end(&error.to_string()))?,
             entry,
         })))

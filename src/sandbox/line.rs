@@ -2,22 +2,28 @@
 
 /// A simple command of a line: its words without quotes, the files that it writes to, and its text.
 #[derive(Debug, Default)]
-pub(in crate::tools::commands) struct Part {
+pub struct Part {
+    /// The words, without quotes.
     pub words: Vec<String>,
+    /// The files that it writes to.
     pub writes: Vec<String>,
+    /// The text as it was written.
     pub text: String,
 }
 
 /// Words before a command that are not the command.
 const KEYWORDS: &str = "if then else elif fi do done while until ! { } esac time";
 
+/// Programs that run another.
+const RUNNERS: &str = "env nice nohup command exec stdbuf timeout";
+
 /// All words of a line without their quotes: those of commands, assignments, and files that are read.
-pub(in crate::tools::commands) fn words(line: &str) -> Vec<String> {
+pub fn words(line: &str) -> Vec<String> {
     commands(line).into_iter().flatten().collect()
 }
 
 /// The words of each command of a line, and then each word that is no command's by itself.
-pub(in crate::tools::commands) fn commands(line: &str) -> Vec<Vec<String>> {
+pub fn commands(line: &str) -> Vec<Vec<String>> {
     let (parts, others) = parts(line);
     let others = others.into_iter().map(|word| vec![word]);
     parts
@@ -27,9 +33,23 @@ pub(in crate::tools::commands) fn commands(line: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
+/// The commands of a line, each as its words from the program on: without programs that run another, and their options.
+pub fn programs(line: &str) -> Vec<Vec<String>> {
+    let mut all: Vec<_> = parts(line).0.into_iter().map(|part| part.words).collect();
+    for words in &mut all {
+        // Such as `env A=1 nice -n 5`.
+        let is_option = |word: &str| word.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+        let is_before = |w: &String| is_one_of(w, RUNNERS) || is_option(w) || is_assignment(w);
+        let at = words.iter().position(|word| !is_before(word));
+        words.drain(..at.unwrap_or(words.len()));
+    }
+    all.retain(|words| !words.is_empty());
+    all
+}
+
 /// The simple commands of a line of sh, also those in groups and substitutions, and the words that are no command's. This
 /// is no shell: nothing is expanded, and in doubt it finds more commands than there are.
-pub(in crate::tools::commands) fn parts(line: &str) -> (Vec<Part>, Vec<String>) {
+pub fn parts(line: &str) -> (Vec<Part>, Vec<String>) {
     let Splitter { found, others, .. } = parse(line);
     (found, others)
 }
@@ -163,11 +183,8 @@ impl Splitter {
             self.redirection = redirection;
             return;
         };
-        let (name, _) = word.split_once('=').unwrap_or_default();
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let is_assignment = !name.is_empty() && name.chars().all(is_name);
-        let is_prefix =
-            word.is_empty() || is_assignment || !is_quoted && is_one_of(&word, KEYWORDS);
+        let is_keyword = !is_quoted && is_one_of(&word, KEYWORDS);
+        let is_prefix = word.is_empty() || is_assignment(&word) || is_keyword;
         match redirection.as_str() {
             "" if self.command.words.is_empty() && is_prefix => self.others.push(word),
             "" => self.command.words.push(word),
@@ -211,6 +228,32 @@ impl Splitter {
     }
 }
 
-pub(super) fn is_one_of(word: &str, words: &str) -> bool {
+fn is_assignment(word: &str) -> bool {
+    let (name, _) = word.split_once('=').unwrap_or_default();
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !name.is_empty() && name.chars().all(is_name)
+}
+
+/// Whether a word is one of those in a text.
+pub fn is_one_of(word: &str, words: &str) -> bool {
     words.split(' ').any(|one| one == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_as_its_programs() {
+        let read = |line: &str| {
+            let all = programs(line);
+            all.iter().map(|words| words.join(" ")).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            read("A=1 env B=2 nice -n 5 ps aux|grep 'a;b' && echo $(who -b) > x"),
+            ["ps aux", "grep a;b", "echo", "who -b"]
+        );
+        assert_eq!(read("  "), [""; 0]);
+        assert_eq!(read("env"), [""; 0]);
+    }
 }
