@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::exec::record_end;
 use super::{Folder, Permit, Request, Uses, quote, texts, with_errors};
+use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::config::schema::ApprovalMode;
@@ -59,14 +60,31 @@ impl Toolbox {
             time: None,
             language,
         };
+        // A command that writes without end is ended.
+        let cancel = Cancel::new();
+        let own = cancel.clone();
+        let link = caller.cancel.on_cancel(move || own.cancel());
+        let own_caller = Caller {
+            cancel: &cancel,
+            ..*caller
+        };
         let mut output = Vec::new();
-        let ran = self.act(action, caller, &mut |bytes| {
-            // One more than is allowed, and the errors.
-            let room = (limit + OUTPUT_SLACK).saturating_sub(output.len());
-            output.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let ran = self.act(action, &own_caller, &mut |bytes| {
+            output.extend_from_slice(bytes);
+            if output.len() > limit + OUTPUT_SLACK {
+                cancel.cancel();
+            }
         })?;
+        drop(link);
         if caller.cancel.is_cancelled() {
             return Err(Error::Stopped);
+        }
+        let too_large = || Error::TooLarge {
+            what: "what the command wrote".to_owned(),
+            limit,
+        };
+        if cancel.is_cancelled() {
+            return Err(too_large());
         }
         let output = String::from_utf8_lossy(&output);
         let (text, errors) = output
@@ -77,8 +95,7 @@ impl Toolbox {
             return Err(Error::Failed(format!("{}: {errors}", ran.end)));
         }
         if text.len() > limit {
-            let what = "what the command wrote".to_owned();
-            return Err(Error::TooLarge { what, limit });
+            return Err(too_large());
         }
         Ok(text.trim().to_owned())
     }

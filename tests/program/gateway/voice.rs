@@ -9,6 +9,7 @@ use crate::harness::ear::{Answer, Ear, voice, words};
 use crate::harness::home::KEY;
 use crate::harness::model::{Gate, call, hang, say};
 use crate::harness::telegram::{Media, Person, Upload};
+use crate::harness::wait_until;
 
 /// What `/stop` may take on a busy machine; the answer it interrupts never comes.
 const STOP_TIME: Duration = Duration::from_secs(20);
@@ -441,6 +442,15 @@ fn a_command_hears_in_the_sandbox_and_its_errors_are_the_owners() {
     scene.home.set("/transcription/command", json!("yes"));
     let gateway = scene.start();
     scene.ana.sends(spoken(3));
+    scene.wait_for("what the command wrote");
+    scene.wait_for("Nor that.");
+    gateway.stop().ends_with(0);
+    let line = "echo begun >begun; sleep 3600";
+    scene.home.set("/transcription/command", json!(line));
+    let gateway = scene.start();
+    scene.ana.sends(spoken(3));
+    let begun = scene.home.workspace("begun");
+    wait_until("the command", || begun.exists());
     scene.ana.says("/stop");
     scene.wait_for("Stopped");
     gateway.stop().ends_with(0);
