@@ -1,11 +1,11 @@
-//! `/context`: what of the model's window is used, part by part.
+//! `/context`: what of the model's window is used, part by part; and what `/compact` answers.
 
 use crate::agent::context;
 use crate::agent::context::account::{Account, Weight};
 use crate::agent::texts;
 use crate::base::language::Language;
-use crate::text::grouped;
 use crate::text::markup::inline_text;
+use crate::text::{format_tokens, grouped};
 
 /// The account as Markdown, for a phone.
 pub fn format_account(account: &Account, language: Language) -> String {
@@ -44,6 +44,21 @@ fn name_part(name: &str, language: Language) -> String {
         context::SKILLS => texts::context_skills(language).to_owned(),
         path => inline_text(path),
     }
+}
+
+/// How many turns have become a summary, and the tokens of the conversation before and after that.
+pub fn describe_compacted(
+    turns: usize,
+    (before, after): (usize, usize),
+    language: Language,
+) -> String {
+    let tokens = |count: usize| format_tokens(count as u64);
+    texts::compacted(language, &turns, &tokens(before), &tokens(after))
+}
+
+/// The answer where all that could be a summary is one.
+pub fn nothing_to_compact(language: Language) -> String {
+    texts::nothing_to_compact(language).to_owned()
 }
 
 #[cfg(test)]

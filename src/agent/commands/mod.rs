@@ -12,7 +12,6 @@ use crate::text::{ellipsize_chars, reveal};
 
 use super::{Agent, texts};
 
-mod compact;
 mod context;
 mod cron;
 mod mcp;
@@ -23,7 +22,7 @@ mod status;
 mod think;
 pub mod usage;
 
-pub use compact::{describe_compacted, nothing_to_compact};
+pub use context::{describe_compacted, nothing_to_compact};
 pub use model::lists_models;
 
 /// Background commands that are named when they are ended.
