@@ -70,9 +70,10 @@ pub fn parse(argument: &str, names: &[String]) -> Result<Asked, Wrong> {
             return Err(Wrong::Name((*word).to_owned(), near.map(str::to_owned)));
         }
     }
-    match found.is_empty() {
-        true => Ok(Asked::List),
-        false => Ok(Asked::History(found, span)),
+    if found.is_empty() {
+        Ok(Asked::List)
+    } else {
+        Ok(Asked::History(found, span))
     }
 }
 

@@ -168,9 +168,10 @@ fn format_throttling(bits: Throttling, language: Language) -> String {
     };
     let (now, earlier) = (bits.now().collect(), bits.earlier().collect());
     let (now, earlier) = (none_or(list(now)), list(earlier));
-    match earlier.is_empty() {
-        true => now,
-        false => texts::throttled_earlier(language, &now, &earlier),
+    if earlier.is_empty() {
+        now
+    } else {
+        texts::throttled_earlier(language, &now, &earlier)
     }
 }
 

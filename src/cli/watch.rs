@@ -171,13 +171,13 @@ fn change(
 
 fn chat(channels: &crate::config::schema::Channels, text: &str) -> Result<Address> {
     let address = Address::parse(text);
-    match address.chat.is_empty() || channels.named(&address.channel).is_none() {
-        true => Err(Error::Usage(format!(
+    if address.chat.is_empty() || channels.named(&address.channel).is_none() {
+        return Err(Error::Usage(format!(
             "Unknown channel {:?}. A chat is written as telegram:123456789",
             address.channel
-        ))),
-        false => Ok(address),
+        )));
     }
+    Ok(address)
 }
 
 /// The rule of some arguments: the shell has taken the quotes away.

@@ -7,12 +7,11 @@
 //! commands that act at once.
 
 mod actions;
-mod kinds;
 mod lanes;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use kinds::{acts_at_once, is_of_job, is_of_subagent, is_ready, parent_of};
+use lanes::{acts_at_once, is_of_job, is_of_subagent, is_ready, parent_of};
 
 use super::commands::{ParsedMessage, When};
 use crate::base::access::Role;

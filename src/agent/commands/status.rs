@@ -25,10 +25,7 @@ impl Agent {
         } = *invocation;
         let models = self.selection.models_of(key.as_str()).ok();
         let price = models.and_then(|models| describe_price(&models, language));
-        let thinking = match self.lacks_model(key) {
-            true => None,
-            false => Some(self.thinking_line(key, language)),
-        };
+        let thinking = (!self.lacks_model(key)).then(|| self.thinking_line(key, language));
         let conversation = match store::count_window(folder, key, self.settings.memory_window)? {
             1 => texts::status_message(language, key),
             count => texts::status_messages(language, key, &count),

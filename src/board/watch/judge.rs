@@ -59,23 +59,26 @@ pub struct Criterion {
 
 impl Criterion {
     fn is_bad(&self, value: f64) -> bool {
-        match self.is_over {
-            true => value > self.threshold,
-            false => value < self.threshold,
+        if self.is_over {
+            value > self.threshold
+        } else {
+            value < self.threshold
         }
     }
 
     fn is_back(&self, value: f64) -> bool {
-        match self.is_over {
-            true => value <= self.back,
-            false => value >= self.back,
+        if self.is_over {
+            value <= self.back
+        } else {
+            value >= self.back
         }
     }
 
     fn worse(&self, one: f64, other: f64) -> f64 {
-        match self.is_over {
-            true => one.max(other),
-            false => one.min(other),
+        if self.is_over {
+            one.max(other)
+        } else {
+            one.min(other)
         }
     }
 }

@@ -178,9 +178,10 @@ impl Notice {
                     Some(port) => format!("{}:{port}", plain(host)),
                     None => plain(host),
                 };
-                match good {
-                    true => texts::host_up(language, &name),
-                    false => texts::host_down(language, &name),
+                if good {
+                    texts::host_up(language, &name)
+                } else {
+                    texts::host_down(language, &name)
                 }
             }
             What::Port(port) if good => texts::port_up(language, port),
@@ -300,9 +301,10 @@ impl Notice {
                 }
             }
         };
-        match good {
-            true => self.with_span(text, language),
-            false => text,
+        if good {
+            self.with_span(text, language)
+        } else {
+            text
         }
     }
 }

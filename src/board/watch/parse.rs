@@ -328,10 +328,10 @@ impl Parser {
             && name.len() <= 200
             && !name.starts_with(['.', '-'])
             && name.chars().all(is_part);
-        match is_unit {
-            true => Ok(name.to_owned()),
-            false => Err(self.wrong(&word.text)),
+        if !is_unit {
+            return Err(self.wrong(&word.text));
         }
+        Ok(name.to_owned())
     }
 
     /// Lines of the journal: of a unit or of all, from a level on, with a pattern. A rule for each line is none.
@@ -358,13 +358,14 @@ impl Parser {
                 break;
             }
         }
-        match level.is_some() || pattern.is_some() {
-            true => Ok(What::Log {
+        if level.is_some() || pattern.is_some() {
+            Ok(What::Log {
                 unit,
                 level,
                 pattern,
-            }),
-            false => Err(self.missing()),
+            })
+        } else {
+            Err(self.missing())
         }
     }
 
@@ -400,9 +401,10 @@ impl Parser {
         let is_part = |char: char| char.is_ascii_alphanumeric() || "-_.:".contains(char);
         let text = word.text.trim_matches(['[', ']']);
         let is_name = !text.is_empty() && text.len() <= 253 && text.chars().all(is_part);
-        match is_name && !text.starts_with('-') {
-            true => Ok(text.to_owned()),
-            false => Err(self.wrong(&word.text)),
+        if is_name && !text.starts_with('-') {
+            Ok(text.to_owned())
+        } else {
+            Err(self.wrong(&word.text))
         }
     }
 

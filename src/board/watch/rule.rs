@@ -304,9 +304,10 @@ pub fn quoted(text: &str) -> String {
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();
     }
-    match text.contains('\'') {
-        false => format!("'{text}'"),
-        true => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
+    if text.contains('\'') {
+        format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+    } else {
+        format!("'{text}'")
     }
 }
 

@@ -336,9 +336,10 @@ fn read_file(bytes: &[u8]) -> std::result::Result<Watches, String> {
             if all.watches.iter().any(|other| other.id == watch.id) {
                 return Err("another watch has the same id".to_owned());
             }
-            match all.watches.len() < WATCHES_MAX {
-                true => Ok(watch),
-                false => Err(format!("there are more than {WATCHES_MAX} watches")),
+            if all.watches.len() < WATCHES_MAX {
+                Ok(watch)
+            } else {
+                Err(format!("there are more than {WATCHES_MAX} watches"))
             }
         });
         if let Some(id) = Members::read(raw.get()).as_ref().and_then(id_of) {

@@ -154,9 +154,10 @@ fn describe(asked: &ChatQuestion, room: Room) -> (String, bool) {
             },
             _,
         ) => {
-            let title = match is_changed {
-                true => texts::title_changed_tool,
-                false => texts::title_tool,
+            let title = if *is_changed {
+                texts::title_changed_tool
+            } else {
+                texts::title_tool
             };
             title(language, &room.short(name))
         }

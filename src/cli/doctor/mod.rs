@@ -7,7 +7,6 @@ mod mcp;
 mod network;
 mod report;
 mod sandbox;
-mod search;
 mod service;
 mod tools;
 
@@ -93,7 +92,7 @@ fn examine(context: &Context, json: bool) -> Result<Exit> {
         if let Some(row) = mcp::mcp(context, &loaded)? {
             report.add(row)?;
         }
-        if let Some(row) = search::search(context, &loaded) {
+        if let Some(row) = tools::search(context, &loaded) {
             report.add(row)?;
         }
         if let Some(row) = hearing::hearing(context, &loaded) {

@@ -1,4 +1,4 @@
-//! The custom tools: whether they can be used.
+//! Whether the custom tools can be used, and the search engine that web_search asks. Nothing is sent to it.
 
 use super::report::Row;
 use crate::base::error::Result;
@@ -7,6 +7,7 @@ use crate::cli::tools::{Checked, Custom};
 use crate::config::Loaded;
 use crate::store::state::ToolApproval;
 use crate::text::count_of;
+use crate::tools::web::Engine;
 
 /// The custom tools of an agent; nothing when there are none, or they are turned off.
 pub fn tools(context: &Context, loaded: &Loaded) -> Result<Option<Row>> {
@@ -37,4 +38,30 @@ fn judge(checked: &[Checked]) -> Row {
             waiting => format!("{count}, {waiting} not approved yet (`peacrab tools list`)"),
         },
     )
+}
+
+/// The engine, and what it lacks, or why the web tools are off; nothing where they are turned off by
+/// themselves.
+pub fn search(context: &Context, loaded: &Loaded) -> Option<Row> {
+    let settings = &loaded.config.tools.web;
+    let variable = |name: &str| context.environment().get(name).cloned();
+    let engine = Engine::choose(&settings.search, &variable);
+    let key = if engine.key.is_empty() {
+        "no API key needed"
+    } else {
+        "API key set"
+    };
+    if !loaded.config.tools.has_web() {
+        return settings.enabled.is_none().then(|| {
+            Row::ok(
+                "search",
+                "off, because tools.exec.network is false; set tools.web.enabled to true to search and \
+                 read pages anyway",
+            )
+        });
+    }
+    Some(match engine.problem {
+        Some(problem) => Row::failed("search", problem),
+        None => Row::ok("search", format!("{} ({key})", engine.known.name)),
+    })
 }

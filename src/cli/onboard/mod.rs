@@ -112,9 +112,10 @@ fn apply(
     let workspace = home.workspace(&loaded.config.agents.defaults.workspace);
     let new_files = files::fill_workspace(&workspace)?;
     let made = texts::created(is_new.then_some(home.path()), &workspace, &new_files);
-    match made.is_empty() && changes.is_empty() {
-        true => print::out(texts::NOTHING_CHANGED)?,
-        false => print::out(&format!("\n{made}{changes}"))?,
+    if made.is_empty() && changes.is_empty() {
+        print::out(texts::NOTHING_CHANGED)?
+    } else {
+        print::out(&format!("\n{made}{changes}"))?
     }
     let telegram = loaded.config.channels.of(telegram::NAME);
     let bots = match answers.channel {

@@ -135,14 +135,13 @@ fn describe(question: &Question) -> String {
             ends_of(&head, LINE_CHARS, (COMMAND_LINES.1, 0)).map_or(&*head, |(head, ..)| head);
         let rest = describe_rest(Language::English, script, head);
         let rest = rest.map_or_else(String::new, |rest| format!("  {rest}\n"));
-        let (path, head) = (
-            on_line(&reveal_name(&script.path)),
-            indented(head.trim_end()),
-        );
-        text += &match script.is_missing {
-            true => format!("  {path} (does not exist yet)\n"),
-            false => format!("  {path} ({} bytes):\n{head}\n{rest}", script.bytes),
-        };
+        let path = on_line(&reveal_name(&script.path));
+        let head = indented(head.trim_end());
+        if script.is_missing {
+            text += &format!("  {path} (does not exist yet)\n");
+        } else {
+            text += &format!("  {path} ({} bytes):\n{head}\n{rest}", script.bytes);
+        }
     }
     let (label, reason) = match (&question.cause, reason.as_str()) {
         (Cause::Tool { description, .. }, _) => ("does  ", description.as_str()),
@@ -175,11 +174,12 @@ fn describe_title(question: &Question) -> String {
             _,
         ) => {
             let name = on_line(name);
-            match is_changed {
-                true => format!(
+            if *is_changed {
+                format!(
                     "The agent wants to use the tool {name}, which has changed since you allowed it, in the sandbox:"
-                ),
-                false => format!("The agent wants to use the new tool {name} in the sandbox:"),
+                )
+            } else {
+                format!("The agent wants to use the new tool {name} in the sandbox:")
             }
         }
         (_, true) => {

@@ -144,12 +144,12 @@ impl Asking<'_> {
         let age = self.gateway.parts.board.now().saturating_sub(at);
         let is_fresh = age.unsigned_abs() <= CONFIRM_SECONDS.unsigned_abs();
         self.settle_question(label, is_fresh);
-        match is_fresh {
-            true => Ok(()),
-            false => Err(Error::Usage(
+        if !is_fresh {
+            return Err(Error::Usage(
                 texts::button_too_old(self.language).to_owned(),
-            )),
+            ));
         }
+        Ok(())
     }
 
     /// Takes the button away from the question that was answered.

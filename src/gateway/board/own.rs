@@ -21,9 +21,10 @@ pub fn own_menu(live: &Live) -> impl Iterator<Item = MenuEntry> {
 
 /// What a command does, or what it runs.
 fn help_of(command: &OwnCommand) -> &str {
-    match command.help.is_empty() {
-        true => &command.run,
-        false => &command.help,
+    if command.help.is_empty() {
+        &command.run
+    } else {
+        &command.help
     }
 }
 
@@ -82,9 +83,10 @@ fn with_arguments(run: &str, arguments: &str) -> String {
     let quoted: Vec<String> = words
         .map(|word| format!("'{}'", word.replace('\'', r"'\''")))
         .collect();
-    match quoted.is_empty() {
-        true => run.to_owned(),
-        false => format!("set -- {}\n{run}", quoted.join(" ")),
+    if quoted.is_empty() {
+        run.to_owned()
+    } else {
+        format!("set -- {}\n{run}", quoted.join(" "))
     }
 }
 

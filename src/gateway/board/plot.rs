@@ -149,9 +149,10 @@ impl Asking<'_> {
 
     /// Why a name has no values.
     fn describe_missing(&self, name: &str) -> String {
-        match self.gateway.parts.board.is_reported(name) {
-            true => texts::plot_nothing_yet(self.language).to_owned(),
-            false => texts::plot_not_reported(self.language).to_owned(),
+        if self.gateway.parts.board.is_reported(name) {
+            texts::plot_nothing_yet(self.language).to_owned()
+        } else {
+            texts::plot_not_reported(self.language).to_owned()
         }
     }
 

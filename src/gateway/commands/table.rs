@@ -1,5 +1,5 @@
 //! The table of all slash commands: who may use each, when it runs, what it does, and what runs it. A new one is a row
-//! here, its help in `help`, and its function.
+//! here, its help in `help`, its function, and its names in `config::check::TAKEN`.
 
 use std::sync::Arc;
 
@@ -201,10 +201,8 @@ const GUEST: Access = |_, _| Role::Guest;
 const USER: Access = |_, _| Role::User;
 const OWNER: Access = |_, _| Role::Owner;
 /// In a group it changes what others do there.
-const GUEST_OR_USER_IN_GROUP: Access = |_, is_group| match is_group {
-    true => Role::User,
-    false => Role::Guest,
-};
+const GUEST_OR_USER_IN_GROUP: Access =
+    |_, is_group| if is_group { Role::User } else { Role::Guest };
 /// A login gives the agent an account elsewhere.
 const OWNER_WITH_ARGUMENT: Access = |argument, _| match argument {
     "" => Role::User,

@@ -22,9 +22,10 @@ pub fn format_error(error: &Error, language: Language) -> String {
             Language::English => '.',
         });
     }
-    match written == language {
-        true => sentence,
-        false => failed(language, &sentence),
+    if written == language {
+        sentence
+    } else {
+        failed(language, &sentence)
     }
 }
 

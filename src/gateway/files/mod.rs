@@ -183,9 +183,10 @@ impl Job<'_> {
                 return Next::Enter;
             }
             if seen.status.kind == Kind::File {
-                match found.len() < GET_FILES_MAX {
-                    true => found.push(base.join(seen.path)),
-                    false => more += 1,
+                if found.len() < GET_FILES_MAX {
+                    found.push(base.join(seen.path))
+                } else {
+                    more += 1
                 }
             }
             Next::Pass
@@ -198,10 +199,10 @@ impl Job<'_> {
                 &GET_FILES_MAX,
             )));
         }
-        match found.is_empty() {
-            true => Err(Error::Usage(texts::no_match(language, &short(argument)))),
-            false => Ok(found),
+        if found.is_empty() {
+            return Err(Error::Usage(texts::no_match(language, &short(argument))));
         }
+        Ok(found)
     }
 
     /// `/ls PATH`.
@@ -373,9 +374,10 @@ fn format_bytes(bytes: u64) -> String {
         return format!("{bytes} B");
     };
     let tenths = bytes / (unit / 10);
-    match tenths < 100 && unit > 1_000 {
-        true => format!("{}.{} {name}", tenths / 10, tenths % 10),
-        false => format!("{} {name}", bytes / unit),
+    if tenths < 100 && unit > 1_000 {
+        format!("{}.{} {name}", tenths / 10, tenths % 10)
+    } else {
+        format!("{} {name}", bytes / unit)
     }
 }
 

@@ -109,9 +109,10 @@ impl Packed {
 /// A name for a shell.
 fn quoted(name: &str) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_.+,@".contains(char);
-    match name.chars().all(is_plain) && !name.starts_with('-') {
-        true => name.to_owned(),
-        false => format!("./'{}'", name.replace('\'', r"'\''")),
+    if name.chars().all(is_plain) && !name.starts_with('-') {
+        name.to_owned()
+    } else {
+        format!("./'{}'", name.replace('\'', r"'\''"))
     }
 }
 
@@ -184,10 +185,10 @@ impl<'a> Packer<'a> {
         let free = rustix::fs::statvfs(self.workspace.path()).map_or(u64::MAX, |found| {
             found.f_bavail.saturating_mul(found.f_frsize)
         });
-        match free < GET_FREE_BYTES {
-            true => Err(io::ErrorKind::StorageFull.into()),
-            false => Ok(()),
+        if free < GET_FREE_BYTES {
+            return Err(io::ErrorKind::StorageFull.into());
         }
+        Ok(())
     }
 
     fn finish(mut self, files: usize, left_out: usize) -> Packed {
@@ -363,10 +364,10 @@ fn copy(from: &mut dyn Read, to: &mut dyn Write) -> io::Result<u64> {
 }
 
 fn failed(packer: &Packer<'_>, path: &Path, error: io::Error) -> Error {
-    match packer.cancel.is_cancelled() {
-        true => Error::Stopped,
-        false => Error::io("pack", path)(error),
+    if packer.cancel.is_cancelled() {
+        return Error::Stopped;
     }
+    Error::io("pack", path)(error)
 }
 
 impl Gateway {

@@ -14,9 +14,10 @@ pub fn wanted(language: Language, wanted: &Wanted) -> String {
         Wanted::Flag | Wanted::Button => choose(language).to_owned(),
         Wanted::Number(is_whole, least, most) => {
             let (least, most) = (shown_edge(*least), shown_edge(*most));
-            match is_whole {
-                true => whole_number(language, &least, &most),
-                false => number(language, &least, &most),
+            if *is_whole {
+                whole_number(language, &least, &most)
+            } else {
+                number(language, &least, &most)
             }
         }
         Wanted::Something => required(language).to_owned(),

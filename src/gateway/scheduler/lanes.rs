@@ -1,11 +1,39 @@
-//! The commands of each session that run beside its turns, one after another.
+//! Whose a message is, and the commands of each session that run beside its turns, one after another.
 
-use super::kinds::is_ready;
 use super::{Action, Kind, RefusalReason, Scheduler, Work, WorkId};
 use super::{COMMANDS_IN_CHAT_MAX, COMMANDS_MAX};
 use crate::base::limits::gateway::COMMANDS_WAITING_MAX;
-use crate::base::message::SessionKey;
+use crate::base::message::{Envelope, Origin, SessionKey};
 use crate::gateway::commands::{ParsedMessage, When};
+
+pub(super) fn is_ready(message: &Envelope) -> bool {
+    message.remote_files.is_empty()
+}
+
+pub(super) fn acts_at_once(message: &ParsedMessage) -> bool {
+    message.when().is_some_and(|when| when != When::InOrder)
+}
+
+/// Whether it starts a turn of its own: a job's.
+pub(super) fn is_of_job(message: &Envelope) -> bool {
+    matches!(message.origin, Origin::Cron { .. })
+}
+
+/// Whether it is a subagent's: its task or its report.
+pub(super) fn is_of_subagent(message: &Envelope) -> bool {
+    matches!(
+        message.origin,
+        Origin::Subagent { .. } | Origin::Report { .. }
+    )
+}
+
+/// The conversation that a message is a task of.
+pub(super) fn parent_of(message: &Envelope) -> Option<&SessionKey> {
+    match &message.origin {
+        Origin::Subagent { parent, .. } => Some(parent),
+        _ => None,
+    }
+}
 
 impl Scheduler {
     pub(super) fn enqueue_command(&mut self, message: ParsedMessage, actions: &mut Vec<Action>) {

@@ -90,25 +90,19 @@ impl Gateway {
         let session = message.session.as_str();
         let history = || toolbox.typed_lines(session);
         let (line, unsandboxed) = read_line(argument, history, language)?;
-        if let Some(program) = screen::needed_by(&line) {
-            let to = message.address();
-            return Ok(offer_terminal(
-                &to,
-                &program,
-                (&line, unsandboxed),
-                language,
-            ));
-        }
-        // From here on it does not run again: a kill leaves it with an unknown outcome.
-        self.parts.inbox.begin(&message.id)?;
-        toolbox.remember_line(session, &line);
         let to = message.address();
-        running.set_line(&line);
         let typed = TypedCommand {
             line: &line,
             unsandboxed,
             language,
         };
+        if let Some(program) = screen::needed_by(&line) {
+            return Ok(offer_terminal(&to, &program, typed));
+        }
+        // From here on it does not run again: a kill leaves it with an unknown outcome.
+        self.parts.inbox.begin(&message.id)?;
+        toolbox.remember_line(session, &line);
+        running.set_line(&line);
         let mut watch = |watched: crate::tools::commands::Watched<'_>| {
             if let Some(text) = running.watch(watched, self.display_settings(&to).interval) {
                 self.show(running, &to, &text, &message.reference);
@@ -347,20 +341,18 @@ fn read_line(
 }
 
 /// That a program needs a terminal, with a button that opens one with it.
-fn offer_terminal(
-    to: &Address,
-    program: &str,
-    (line, unsandboxed): (&str, bool),
-    language: Language,
-) -> OutgoingMessage {
-    let command = recall::in_a_terminal(line, unsandboxed);
+fn offer_terminal(to: &Address, program: &str, typed: TypedCommand<'_>) -> OutgoingMessage {
+    let command = recall::in_a_terminal(typed.line, typed.unsandboxed);
     let button = command.map(|command| CommandButton {
         label: command.clone(),
         command,
     });
     OutgoingMessage {
         command_buttons: button.into_iter().map(|button| vec![button]).collect(),
-        ..OutgoingMessage::text(to, texts::needs_terminal(language, &inline_code(program)))
+        ..OutgoingMessage::text(
+            to,
+            texts::needs_terminal(typed.language, &inline_code(program)),
+        )
     }
 }
 

@@ -149,9 +149,10 @@ pub fn in_a_terminal(line: &str, unsandboxed: bool) -> Option<String> {
 
 /// What to type to run a command on the board itself; `None` when it is too long to be on a button.
 pub fn on_the_board(line: &str, number: Option<u64>) -> Option<String> {
-    match line.len() <= BUTTON_BYTES && !line.contains('\n') && !line.starts_with('!') {
-        true => Some(format!("/sh! {line}")),
-        false => number.map(|number| format!("/sh! !{number}")),
+    if line.len() <= BUTTON_BYTES && !line.contains('\n') && !line.starts_with('!') {
+        Some(format!("/sh! {line}"))
+    } else {
+        number.map(|number| format!("/sh! !{number}"))
     }
 }
 

@@ -235,9 +235,10 @@ impl View {
         let shown = whole
             .get(whole.ceil_char_boundary(from)..)
             .unwrap_or_default();
-        match shown.is_empty() {
-            true => self.prompt.clone(),
-            false => format!("{}\n{shown}", self.prompt),
+        if shown.is_empty() {
+            self.prompt.clone()
+        } else {
+            format!("{}\n{shown}", self.prompt)
         }
     }
 }

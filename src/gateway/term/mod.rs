@@ -175,10 +175,10 @@ impl Inner {
         if self.open.contains_key(chat) {
             return Err(Error::Usage(texts::already_open(language).to_owned()));
         }
-        match self.open.len() >= OPEN_MAX {
-            true => Err(Error::Usage(texts::too_many(language, &OPEN_MAX))),
-            false => Ok(()),
+        if self.open.len() >= OPEN_MAX {
+            return Err(Error::Usage(texts::too_many(language, &OPEN_MAX)));
         }
+        Ok(())
     }
 }
 

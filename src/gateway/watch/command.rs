@@ -170,10 +170,8 @@ impl Gateway {
         rest: &str,
     ) -> Result<String> {
         let (watches, language) = (&self.parts.watches, asker.language);
-        let rule = match item.is_built_in {
-            true => inline_code(&item.key),
-            false => inline_code(&item.rule),
-        };
+        let is_built_in = item.is_built_in;
+        let rule = inline_code(if is_built_in { &item.key } else { &item.rule });
         let set_paused = |is_paused: bool| {
             self.change_file(asker, item, |list, index| {
                 if let Some(watch) = list.get_mut(index) {

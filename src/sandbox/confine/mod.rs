@@ -374,9 +374,10 @@ impl KernelSupport {
             system_calls: !off,
         };
         let enough = isolation.own_view() || landlock > 0;
-        match off || (enough && self.system_calls) {
-            true => Ok(isolation),
-            false => Err(self.refusal(mode)),
+        if off || (enough && self.system_calls) {
+            Ok(isolation)
+        } else {
+            Err(self.refusal(mode))
         }
     }
 

@@ -162,9 +162,10 @@ impl Served {
             }
         }
         if let Some(change) = &mut self.change {
-            match self.errors.report.grouped {
-                true => change.can_freeze(),
-                false => change.can_restart(Pid::from_child(&self.child)),
+            if self.errors.report.grouped {
+                change.can_freeze()
+            } else {
+                change.can_restart(Pid::from_child(&self.child))
             }
         }
         let failure = self.errors.report.failure_after(watch.elapsed());

@@ -1,8 +1,7 @@
 //! What is remembered of chats: the model and the thinking that each has chosen, `state/models.json`,
 //! in which an owner wrote last, `state/owner.json`, and which have asked for a restart, `state/restart.json`.
 
-pub mod questions;
-pub mod secrets;
+pub mod asked;
 pub mod shells;
 
 use std::path::Path;

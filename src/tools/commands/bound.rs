@@ -233,10 +233,10 @@ impl Search<'_> {
                 parts.find(|part| matches!(&**part, "root" | "cwd" | "fd" | "exe" | "map_files"));
             way.is_some_and(|way| way == "exe" || parts.next().is_some())
         });
-        match is_by_process {
-            true => Err(by_process()),
-            false => Ok(()),
+        if is_by_process {
+            return Err(by_process());
         }
+        Ok(())
     }
 
     /// Names the links on the way of a path that the model can replace. Returns whether there are any.

@@ -237,11 +237,11 @@ impl Commands {
     ) -> Result<Opened> {
         // What was allowed once is not to be done by a shell that goes on.
         let is_kept = !request.unsandboxed || self.is_shell_outside;
-        let taken = match is_kept {
-            true => self
-                .shells
-                .take(caller.session, self.settings, request.unsandboxed),
-            false => Taken::Busy,
+        let taken = if is_kept {
+            self.shells
+                .take(caller.session, self.settings, request.unsandboxed)
+        } else {
+            Taken::Busy
         };
         let is_busy = matches!(taken, Taken::Busy);
         if let Taken::Kept(shell) = taken {
@@ -311,17 +311,16 @@ impl Commands {
                 ..
             })
         );
-        match is_alive {
-            true => self.shells.give_back(session, opened.shell, self.settings),
-            false => {
-                drop(opened.shell);
-                self.shells.give_up(session);
-                about.push(match ended_itself {
-                    _ if is_full => texts::shell_was_full(language).to_owned(),
-                    true => texts::shell_has_ended(language).to_owned(),
-                    false => texts::shell_was_lost(language).to_owned(),
-                });
-            }
+        if is_alive {
+            self.shells.give_back(session, opened.shell, self.settings)
+        } else {
+            drop(opened.shell);
+            self.shells.give_up(session);
+            about.push(match ended_itself {
+                _ if is_full => texts::shell_was_full(language).to_owned(),
+                true => texts::shell_has_ended(language).to_owned(),
+                false => texts::shell_was_lost(language).to_owned(),
+            });
         }
         let next = match is_alive || is_full || !ended_itself {
             true => folder.map(|path| LastFolder {

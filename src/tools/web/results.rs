@@ -159,9 +159,10 @@ impl Sink for Found {
 
     fn text(&mut self, char: char) {
         if let (Some((_, is_summary)), Some(hit)) = (&self.open, self.hits.last_mut()) {
-            let text = match is_summary {
-                true => &mut hit.summary,
-                false => &mut hit.title,
+            let text = if *is_summary {
+                &mut hit.summary
+            } else {
+                &mut hit.title
             };
             if text.len() < VALUE_BYTES {
                 // It was decoded, and will be read as HTML again.

@@ -211,9 +211,10 @@ fn with_attribution_only(lines: &[&str]) -> usize {
         return lines.len();
     };
     let above = lines.get(..sign).unwrap_or_default();
-    match above.iter().any(|line| line.starts_with('>')) {
-        true => history(above),
-        false => lines.len(),
+    if above.iter().any(|line| line.starts_with('>')) {
+        history(above)
+    } else {
+        lines.len()
     }
 }
 

@@ -139,13 +139,12 @@ struct Found {
 impl Outgoing {
     /// Takes a message.
     pub fn push(&mut self, request: Request) {
-        match self.waiting.len() < QUEUE {
-            true => self.waiting.push_back(request),
-            false => {
-                let why = "too many messages are waiting".to_owned();
-                self.finished
-                    .push((request.ticket, Err(Failure::Trouble(why))));
-            }
+        if self.waiting.len() < QUEUE {
+            self.waiting.push_back(request)
+        } else {
+            let why = "too many messages are waiting".to_owned();
+            self.finished
+                .push((request.ticket, Err(Failure::Trouble(why))));
         }
     }
 
@@ -374,9 +373,10 @@ impl Outgoing {
                 current.sent.clear();
             }
         }
-        match current.is_written() {
-            true => self.end(current, token),
-            false => self.go_on(current, session, people, now),
+        if current.is_written() {
+            self.end(current, token)
+        } else {
+            self.go_on(current, session, people, now)
         }
     }
 
@@ -412,12 +412,11 @@ impl Outgoing {
             return;
         };
         let case = session.support().case;
-        let is_them = match is_mask(id) {
-            true => is_named_by(id, &found.source, case),
-            false => {
-                let account = found.account.as_deref();
-                account.is_some_and(|account| case.is_same(account, id))
-            }
+        let is_them = if is_mask(id) {
+            is_named_by(id, &found.source, case)
+        } else {
+            let account = found.account.as_deref();
+            account.is_some_and(|account| case.is_same(account, id))
         };
         if is_them {
             people.verified(id, nick, now);

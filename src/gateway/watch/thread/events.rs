@@ -316,8 +316,9 @@ pub(super) fn sources(root: &Path) -> Vec<Source> {
 /// A made-up file of a test is not written.
 fn is_of_kernel(file: File) -> std::io::Result<File> {
     use rustix::fs::{PROC_SUPER_MAGIC, fstatfs};
-    match fstatfs(&file)?.f_type == PROC_SUPER_MAGIC {
-        true => Ok(file),
-        false => Err(std::io::ErrorKind::Unsupported.into()),
+    if fstatfs(&file)?.f_type == PROC_SUPER_MAGIC {
+        Ok(file)
+    } else {
+        Err(std::io::ErrorKind::Unsupported.into())
     }
 }

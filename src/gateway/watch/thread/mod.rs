@@ -144,9 +144,10 @@ impl<'a> Thread<'a> {
         drop(shared);
         self.retry = is_unreadable.then(|| now.up_ms.saturating_add(STORE_RETRY_MS));
         for running in std::mem::take(&mut self.running) {
-            match items.contains(&running.item) {
-                true => self.running.push(running),
-                false => self.drop_running(&running),
+            if items.contains(&running.item) {
+                self.running.push(running)
+            } else {
+                self.drop_running(&running)
             }
         }
         self.running

@@ -288,10 +288,10 @@ fn open_socket(path: &[u8], caller: &Caller) -> io::Result<OwnedFd> {
         return Err(Errno::CONNREFUSED.into());
     }
     let mount = rustix::fs::fstatvfs(&handle)?.f_flag;
-    match mount.contains(StatVfsMountFlags::RDONLY) {
-        true => Err(Errno::ACCESS.into()),
-        false => Ok(handle),
+    if mount.contains(StatVfsMountFlags::RDONLY) {
+        return Err(Errno::ACCESS.into());
     }
+    Ok(handle)
 }
 
 /// A file as a call names it.

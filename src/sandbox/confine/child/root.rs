@@ -228,9 +228,10 @@ fn prepare(policy: &Policy, shown: &[Mounted], changes: &[(&Path, Change)]) -> i
 fn prepare_name(root: &OwnedFd, path: &Path, kind: FileType) -> io::Result<()> {
     let found = rustix::fs::fstat(at::hold_below(root, path, Some(kind))?)?;
     let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
-    match is_folder == (kind == FileType::Directory) {
-        true => Ok(()),
-        false => Err(io::ErrorKind::AlreadyExists.into()),
+    if is_folder == (kind == FileType::Directory) {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::AlreadyExists.into())
     }
 }
 

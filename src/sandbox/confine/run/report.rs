@@ -43,9 +43,10 @@ impl SupervisorReport {
                 line.get(..end).unwrap_or_default(),
             ));
         }
-        match self.confined {
-            true => std::mem::take(&mut self.rest),
-            false => Vec::new(),
+        if self.confined {
+            std::mem::take(&mut self.rest)
+        } else {
+            Vec::new()
         }
     }
 

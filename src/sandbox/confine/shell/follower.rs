@@ -41,12 +41,11 @@ impl<'a> Follower<'a> {
     /// The output.
     pub fn finish(mut self) -> Captured {
         self.screen.finish(&mut self.plain);
-        match self.is_binary {
-            true => Captured::binary(self.total),
-            false => {
-                self.collector.keep(self.plain.as_bytes());
-                self.collector.finish()
-            }
+        if self.is_binary {
+            Captured::binary(self.total)
+        } else {
+            self.collector.keep(self.plain.as_bytes());
+            self.collector.finish()
         }
     }
 }

@@ -27,12 +27,11 @@ fn a_mount_inside_does_not_lead_to_what_is_protected() {
         ("w/b", "m-other"),
     ] {
         let (source, place) = (scene.path(source), scene.path("w").join(place));
-        match source.is_file() {
-            true => std::fs::write(&place, "").unwrap(),
-            false => {
-                std::fs::create_dir_all(&source).unwrap();
-                std::fs::create_dir(&place).unwrap();
-            }
+        if source.is_file() {
+            std::fs::write(&place, "").unwrap()
+        } else {
+            std::fs::create_dir_all(&source).unwrap();
+            std::fs::create_dir(&place).unwrap();
         }
         let Some(mount) = Mount::bind(&source, &place) else {
             return;

@@ -149,9 +149,10 @@ pub(in crate::tools::commands) fn can_be_simple(pattern: &str) -> bool {
             .next()
             .is_some_and(|names| has(names, program))
     });
-    match pattern.contains('*') {
-        true => is_listed,
-        false => read(pattern).is_some(),
+    if pattern.contains('*') {
+        is_listed
+    } else {
+        read(pattern).is_some()
     }
 }
 

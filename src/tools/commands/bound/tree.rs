@@ -200,9 +200,10 @@ impl Lines {
 
     /// How many there are, with one that has no newline; 0 when it is not text.
     pub fn count(&self) -> u64 {
-        match self.has_nul {
-            true => 0,
-            false => self.whole + u64::from(self.is_open),
+        if self.has_nul {
+            0
+        } else {
+            self.whole + u64::from(self.is_open)
         }
     }
 }

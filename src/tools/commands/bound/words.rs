@@ -76,10 +76,10 @@ impl Line {
         for part in text.split(is_separator) {
             self.push(part, home);
         }
-        match self.words.len() > BOUND_WORDS {
-            true => Err(too_long()),
-            false => Ok(()),
+        if self.words.len() > BOUND_WORDS {
+            return Err(too_long());
         }
+        Ok(())
     }
 
     fn push(&mut self, word: &str, home: &str) {

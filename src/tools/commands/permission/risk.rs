@@ -182,9 +182,10 @@ fn is_sysrq(word: &str) -> bool {
 
 /// The first built-in pattern that a line matches.
 pub(in crate::tools::commands) fn find_risk(line: &str) -> Option<Risk> {
-    match is_fork_bomb(line) {
-        true => Some(Risk::ForkBomb),
-        false => risk_within(line, 0),
+    if is_fork_bomb(line) {
+        Some(Risk::ForkBomb)
+    } else {
+        risk_within(line, 0)
     }
 }
 
