@@ -8,14 +8,13 @@ mod compose;
 pub mod config;
 mod context;
 pub mod cron;
-mod deferred;
 pub mod doctor;
 pub mod gateway;
-mod guess;
 pub mod login;
 pub mod mcp;
 pub mod memory;
 pub mod onboard;
+mod parsing;
 mod plot;
 pub mod prompt;
 pub mod send;
@@ -37,7 +36,7 @@ use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 
 pub use self::context::Context;
 use self::context::{HomeNote, HomeUse};
-use self::deferred::Deferred;
+use self::parsing::Deferred;
 use self::terminal::print;
 use crate::base::error::{Exit, Result};
 use crate::config::check::looks_secret;
@@ -321,7 +320,7 @@ fn report_usage(error: &clap::Error) -> Exit {
             let safe: String = safe.collect();
             print::complain(safe.trim_start_matches("error: ").trim_end());
             if kind == ErrorKind::InvalidSubcommand {
-                guess::advise(error);
+                parsing::advise(error);
             }
             Exit::Usage
         }

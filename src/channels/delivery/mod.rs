@@ -583,11 +583,8 @@ impl Shared {
                 tracing::warn!(chat = %to, seconds = wait.as_secs(), "rate-limited by {channel}");
             }
             Report::Trouble {
-                to,
-                why,
-                is_first: true,
-                ..
-            } => {
+                to, why, is_first, ..
+            } if is_first => {
                 tracing::warn!(chat = %to, "failed to send a message, trying again: {why}");
             }
             Report::Trouble { to, why, .. } => {

@@ -2,11 +2,11 @@
 
 use clap::{Args, Subcommand};
 
-use super::owner_chat;
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Exit, Result};
 use crate::base::language::Language;
 use crate::cli::Context;
+use crate::cli::context::owner_chat;
 use crate::cli::terminal::print;
 use crate::store::state::Approvals;
 use crate::text::reveal;

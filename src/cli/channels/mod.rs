@@ -19,19 +19,18 @@ use crate::base::clock::Clock;
 use crate::base::error::{Error, Exit, Result};
 use crate::base::language::Language;
 use crate::base::limits::state::PAIRING_VALID_SECS;
-use crate::base::message::Address;
 use crate::channels::kit::adapter::{Failure, Post};
 use crate::channels::kit::service::{Login, Service};
 use crate::channels::kit::texts::{describe_paired, describe_rejection, welcome};
 use crate::channels::table;
 use crate::channels::table::title;
+use crate::config::Loaded;
 use crate::config::channels::{self, Bot};
 use crate::config::home::command_for;
-use crate::config::{Home, Loaded};
 use crate::gateway::control::{self, Request};
 use crate::net::http::Tls;
+use crate::store::state::Pairing;
 use crate::store::state::pairing::{Paired, Pairings};
-use crate::store::state::{LastChat, Pairing};
 
 /// The column in which the state of a channel begins.
 const INDENT: usize = 10;
@@ -76,12 +75,6 @@ enum Action {
         #[arg(long, value_name = "ID", allow_hyphen_values = true)]
         chat: Option<String>,
     },
-}
-
-/// The private chat in which an owner wrote last, who still is one.
-pub fn owner_chat(home: &Home, loaded: &Loaded) -> Option<Address> {
-    let pairing = Pairing::new(&home.state(), Clock::System);
-    LastChat::of_owner(&home.state()).get(&loaded.config.channels, &pairing)
 }
 
 /// Runs the action.

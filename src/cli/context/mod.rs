@@ -11,12 +11,15 @@ use tracing::level_filters::LevelFilter;
 use super::Global;
 use super::service;
 use super::terminal::{log, print};
+use crate::base::clock::Clock;
 use crate::base::error::{Error, Exit, Result};
 use crate::base::limits::cli::IGNORED_SHOWN;
+use crate::base::message::Address;
 use crate::base::secret::{Eraser, Secret};
 use crate::config::schema::Log;
 use crate::config::{Home, Loaded, load};
 use crate::models::table::PROVIDERS;
+use crate::store::state::{LastChat, Pairing};
 use crate::sys;
 use crate::sys::environment::{self, Environment};
 use crate::tools::web;
@@ -157,4 +160,9 @@ impl Context {
         );
         Ok(loaded)
     }
+}
+/// The private chat in which an owner wrote last, who still is one.
+pub fn owner_chat(home: &Home, loaded: &Loaded) -> Option<Address> {
+    let pairing = Pairing::new(&home.state(), Clock::System);
+    LastChat::of_owner(&home.state()).get(&loaded.config.channels, &pairing)
 }

@@ -13,7 +13,7 @@ use crate::base::error::{Error, Exit, Result};
 use crate::base::language::Language;
 use crate::base::message::Address;
 use crate::base::zone::Zone;
-use crate::cli::channels::owner_chat;
+use crate::cli::context::owner_chat;
 use crate::config::{Home, Loaded};
 use crate::gateway::control::{self, CronRequest, Request};
 use crate::schedule::edit::{self, Asker};

@@ -17,7 +17,7 @@ use crate::base::limits::channels::UPLOAD_BYTES;
 use crate::base::limits::tools::{FILES_SENT, SHELL_CHARS};
 use crate::base::message::{Address, OutgoingMessage, Writer};
 use crate::channels::{table, telegram};
-use crate::cli::channels::owner_chat;
+use crate::cli::context::owner_chat;
 use crate::config::channels::Bot;
 use crate::config::{Home, Loaded};
 use crate::gateway::control::{self, Request};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue};
 
-use super::terminal::print;
+use crate::cli::terminal::print;
 use crate::config::check::looks_secret;
 use crate::config::home::quote_for_shell;
 
@@ -42,7 +42,7 @@ const TRIED: [(&[&str], &str); 6] = [
 ];
 
 /// Says what to type instead of a command that there is not.
-pub(super) fn advise(error: &clap::Error) {
+pub fn advise(error: &clap::Error) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return;
     };
@@ -78,8 +78,8 @@ fn advice(word: &str, line: &[String]) -> Option<String> {
 mod tests {
     use clap::CommandFactory as _;
 
-    use super::super::Cli;
     use super::*;
+    use crate::cli::Cli;
 
     fn advice_for(line: &str) -> String {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();

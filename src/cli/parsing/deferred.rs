@@ -48,7 +48,7 @@ impl<A: FromArgMatches> FromArgMatches for Deferred<A> {
 mod tests {
     use clap::CommandFactory as _;
 
-    use super::super::Cli;
+    use crate::cli::Cli;
 
     #[test]
     fn arguments_are_built_for_the_command_that_runs_alone() {

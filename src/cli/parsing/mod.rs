@@ -1,0 +1,7 @@
+//! What is special in reading the command line: arguments that are built late, and advice for words that are no commands.
+
+mod deferred;
+mod guess;
+
+pub use deferred::Deferred;
+pub(super) use guess::advise;
