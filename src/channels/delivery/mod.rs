@@ -72,7 +72,6 @@ pub trait Observer: Send + Sync {
 
     /// A question is in its chat as a whole.
     fn asked(&self, number: u64);
-
     /// A chat has become another one, as a group does that becomes a supergroup.
     fn moved(&self, from: &Address, to: &Address);
 }
