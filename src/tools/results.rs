@@ -16,6 +16,8 @@ use crate::sys::random;
 
 /// Bytes of a long output that wait until a whole line of it can be written to its file.
 const SPILL_BYTES: usize = 16 * 1024;
+/// Bytes of an output that are kept in a file: what writes without end must not fill the disk, as long as it may run.
+const SPOOL_BYTES: u64 = 32 * 1024 * 1024;
 /// Bytes of all results that are kept.
 const RESULTS_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -214,6 +216,8 @@ pub(super) struct Spool<'a> {
     eraser: &'a Eraser,
     tool: &'a str,
     file: Option<Result<(PathBuf, File)>>,
+    /// Bytes so far.
+    taken: u64,
     /// Bytes not written yet: a secret may continue in the next ones.
     waiting: Vec<u8>,
 }
@@ -226,6 +230,7 @@ impl<'a> Spool<'a> {
             eraser,
             tool,
             file: None,
+            taken: 0,
             waiting: Vec::new(),
         }
     }
@@ -234,7 +239,10 @@ impl<'a> Spool<'a> {
     pub fn write(&mut self, bytes: &[u8]) {
         let begin = || self.keeper.begin(self.tool);
         self.file.get_or_insert_with(begin);
-        self.waiting.extend_from_slice(bytes);
+        let left = SPOOL_BYTES.saturating_sub(self.taken);
+        self.taken = self.taken.saturating_add(bytes.len() as u64);
+        let kept = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        self.waiting.extend_from_slice(&bytes[..kept]);
         if self.waiting.len() < SPILL_BYTES {
             return;
         }
@@ -245,6 +253,11 @@ impl<'a> Spool<'a> {
 
     /// The file with all of it; `None` when there was no output.
     pub fn finish(mut self) -> Option<Result<PathBuf>> {
+        let over = self.taken.saturating_sub(SPOOL_BYTES);
+        if over > 0 {
+            let note = format!("\n[{over} further bytes are left out here]\n");
+            self.waiting.extend_from_slice(note.as_bytes());
+        }
         self.flush(self.waiting.len());
         Some(self.file?.map(|(path, _)| path))
     }
@@ -318,6 +331,23 @@ mod tests {
         ] {
             assert_eq!(unmarked(text), text);
         }
+    }
+
+    #[test]
+    fn an_output_without_end_does_not_fill_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = OutgoingFiles::new(folder.path().join("outgoing"));
+        let eraser = Eraser::new([]);
+        let mut spool = Spool::new(Keeper::Home(&files), &eraser, "sh");
+        let piece = vec![b'y'; 1024 * 1024];
+        for _ in 0..40 {
+            spool.write(&piece);
+        }
+        let path = spool.finish().unwrap().unwrap();
+        let text = std::fs::read_to_string(path).unwrap();
+        let end = format!("y\n[{} further bytes are left out here]\n", 8 * 1024 * 1024);
+        assert!(text.ends_with(&end), "{}", &text[text.len() - 100..]);
+        assert_eq!(text.len(), 32 * 1024 * 1024 + end.len() - 1);
     }
 
     #[test]

@@ -187,10 +187,21 @@ fn a_provider_may_be_written_in_any_case() {
 fn only_what_was_changed_is_shown() {
     let home = Home::new();
     let show = || {
-        let show = Program::new(&home).args(["config", "show", "--changed"]);
-        show.run().ends_with(0).stdout
+        let show = |word: &str| {
+            let words = ["config", "show", word].into_iter();
+            let show = Program::new(&home).args(words.filter(|word| !word.is_empty()));
+            show.run().ends_with(0).stdout
+        };
+        let shown = show("");
+        assert_eq!(show("--changed"), shown);
+        let all = show("--all");
+        assert!(all.contains("limits.usdPerDay = 0.0  (default)"), "{all}");
+        shown
     };
-    assert_eq!(show(), "All settings have their defaults.\n");
+    assert_eq!(
+        show(),
+        "All settings have their defaults. `peacrab config show --all` lists them.\n"
+    );
     home.write_config(
         "{\"log\": {\"level\": \"debug\", \"format\": \"text\"},\n\"channels\": {\"telegram\": {\"allowFrom\": [123456]}}}",
     );
@@ -198,6 +209,38 @@ fn only_what_was_changed_is_shown() {
         show(),
         "channels.telegram.allowFrom = [\"123456\"]  (file, line 2)\nlog.level = \"debug\"  (file, line 1)\n"
     );
+}
+
+#[test]
+fn a_word_finds_the_settings_that_it_is_about() {
+    let home = Home::new();
+    let explain = |word: &str| Program::new(&home).args(["config", "explain", word]).run();
+    let found = explain("Temperature").ends_with(0).stdout;
+    for key in [
+        "agents.defaults.temperature\n",
+        "watch.builtIn.temperature\n",
+    ] {
+        assert!(found.contains(key), "{found}");
+    }
+    let many = explain("seconds").ends_with(0);
+    assert!(!many.stdout.contains("type: "), "{many:?}");
+    assert!(many.stderr.contains("says more"), "{many:?}");
+    explain("xyzzy").ends_with(78);
+    explain("agents.defaults.temp").ends_with(78);
+}
+
+#[test]
+fn a_line_without_a_command_says_what_to_type() {
+    let home = Home::new();
+    for (line, said) in [
+        ("what time is it", "peacrab agent 'what time is it'"),
+        ("logs", "journalctl -u peacrab"),
+        ("uninstall", "peacrab service uninstall"),
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let output = Program::new(&home).args(words).run().ends_with(2);
+        assert!(output.stderr.contains(said), "{output:?}");
+    }
 }
 
 #[test]

@@ -420,7 +420,8 @@ impl<'a> Caller<'a> {
             sent => {
                 let message = sent?;
                 if let Content::Question(asked) = content {
-                    self.parts.observer.asked(asked.number);
+                    let shown = message.as_deref().unwrap_or_default();
+                    self.parts.observer.asked(asked.number, shown);
                 }
                 Ok(done(message, is_last))
             }

@@ -70,8 +70,8 @@ pub trait Observer: Send + Sync {
     /// go on. `is_first` says whether it is the only one of its chat.
     fn set_aside(&self, message: &OutgoingMessage, why: &str, is_first: bool);
 
-    /// A question is in its chat as a whole.
-    fn asked(&self, number: u64);
+    /// A question is in its chat as a whole, as this message; empty where the channel does not say so.
+    fn asked(&self, number: u64, message: &str);
     /// A chat has become another one, as a group does that becomes a supergroup.
     fn moved(&self, from: &Address, to: &Address);
 }

@@ -74,6 +74,8 @@ struct Open {
 }
 
 struct Shown {
+    /// The message's id; empty where the channel does not say it.
+    message: String,
     /// Milliseconds since 1970.
     at_ms: i64,
     /// Runs since then.
@@ -132,10 +134,11 @@ impl Approvals {
         }
     }
 
-    /// A question is in its chat as a whole, at this time in milliseconds since 1970.
-    pub fn asked(&self, number: u64, at_ms: i64) {
+    /// A question is in its chat as a whole, as this message, at this time in milliseconds since 1970.
+    pub fn asked(&self, number: u64, message: &str, at_ms: i64) {
         if let Some(question) = self.questions.lock().open.get_mut(&number) {
             question.shown = Some(Shown {
+                message: message.to_owned(),
                 at_ms,
                 watch: Stopwatch::start(),
             });
@@ -201,6 +204,17 @@ impl Approvals {
         by.clone_into(&mut question.by);
         self.answered.notify_all();
         Taken::Yes
+    }
+
+    /// The open question of a chat that is this message.
+    fn of_message(&self, chat: &Address, message: &str) -> Option<u64> {
+        let questions = self.questions.lock();
+        let is_meant = |shown: &Shown| !message.is_empty() && shown.message == message;
+        let mut open = questions.open.iter();
+        let found = open.find(|(_, question)| {
+            question.chat == *chat && question.shown.as_ref().is_some_and(is_meant)
+        });
+        found.map(|(number, _)| *number)
     }
 
     /// The numbers of a chat's open questions.
@@ -329,7 +343,8 @@ impl Gateway {
         let (to, language) = (&message.address(), message.language());
         let by = message.sender().map_or("", |sender| sender.name.as_str());
         let number = match number.trim() {
-            "" => None,
+            // A reply names the question that it quotes.
+            "" => self.approvals.of_message(to, &message.replies_to),
             text => {
                 let number = text.parse().map_err(|_| {
                     let text = inline_code(truncate_chars(text, NUMBER_CHARS));
@@ -494,7 +509,9 @@ mod tests {
         for allows in [Answer::Once, Answer::Always, Answer::Everything] {
             let number = approvals.open(&chat, &Question::default());
             assert_eq!(answer(allows), Taken::Unknown, "not shown");
-            approvals.asked(number, 5_000_500);
+            approvals.asked(number, "17", 5_000_500);
+            assert_eq!(approvals.of_message(&chat, "17"), Some(number));
+            assert_eq!(approvals.of_message(&chat, "18"), None);
             assert_eq!(answer(allows), Taken::Unknown, "just shown");
             approvals.questions.lock().close(number);
         }

@@ -82,7 +82,7 @@ pub const COMMANDS: &[Row] = &[
     row(&["exit", "quit"], GUEST, AT_ONCE, help::exit, Run::Nothing).at_terminal(Terminal::Exit),
 ];
 
-/// A row of [`COMMANDS`].
+/// A row of the table of commands.
 #[derive(Debug)]
 pub struct Row {
     /// Its names without the slash; the first one is shown.

@@ -356,17 +356,14 @@ impl Gateway {
                 && !self.is_unnoted(&job.id, planned_ms)
         };
         let (begun, start): (Vec<_>, Vec<_>) = look.start.into_iter().partition(has_begun);
-        for (job, planned) in begun {
-            if skip(job, planned.planned_ms, HAS_BEGUN) {
-                // Its next run is not in the plan for this look.
-                self.cron.look_soon();
-            }
-        }
         let (start, refused): (Vec<_>, Vec<_>) =
             start.into_iter().partition(|(job, _)| self.may_run(job));
-        for (job, planned) in refused {
-            tracing::warn!(job = %job.id, "not run: {NO_ACCESS}");
-            if skip(job, planned.planned_ms, NO_ACCESS) {
+        let begun = begun.into_iter().map(|run| (run, HAS_BEGUN));
+        let refused = refused.into_iter().map(|run| (run, NO_ACCESS));
+        for ((job, planned), why) in begun.chain(refused) {
+            tracing::debug!(job = %job.id, "not run: {why}");
+            if skip(job, planned.planned_ms, why) {
+                // Its next run is not in the plan for this look.
                 self.cron.look_soon();
             }
         }
@@ -385,17 +382,25 @@ impl Gateway {
         drop(read.jobs);
         // A run that cannot be noted waits, and nothing else waits for it.
         drop(looking);
+        if !self.start_claimed(claims)? {
+            return Ok(None);
+        }
+        Ok(next_ms)
+    }
+
+    /// Begins what was claimed, the reminders together; false when the gateway stops meanwhile.
+    fn start_claimed(self: &Arc<Self>, claims: Vec<Claim>) -> Result<bool> {
         let is_reminder = |claim: &Claim| claim.run.job.payload.kind == PayloadKind::Reminder;
         let (reminders, others): (Vec<Claim>, Vec<Claim>) =
             claims.into_iter().partition(is_reminder);
         for claim in others {
             if self.is_stopping() {
-                return Ok(None);
+                return Ok(false);
             }
             self.start_run(claim)?;
         }
         self.start_reminders(reminders)?;
-        Ok(next_ms)
+        Ok(true)
     }
 
     /// Whether whoever has planned a job in a chat may still have something done there.

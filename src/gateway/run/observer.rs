@@ -65,9 +65,10 @@ impl Observer for Deliveries {
         }
     }
 
-    fn asked(&self, number: u64) {
+    fn asked(&self, number: u64, message: &str) {
         if let Some(gateway) = self.gateway.get().and_then(Weak::upgrade) {
-            gateway.approvals.asked(number, gateway.clock().now_ms());
+            let now_ms = gateway.clock().now_ms();
+            gateway.approvals.asked(number, message, now_ms);
         }
     }
 

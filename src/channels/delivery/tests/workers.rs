@@ -69,7 +69,7 @@ impl Observer for Seen {
         self.0.lock().unwrap().push(line);
     }
 
-    fn asked(&self, _: u64) {}
+    fn asked(&self, _: u64, _: &str) {}
 
     fn moved(&self, from: &Address, to: &Address) {
         self.0.lock().unwrap().push(format!("{from} is {to}"));
