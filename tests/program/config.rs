@@ -195,7 +195,7 @@ fn only_what_was_changed_is_shown() {
         let shown = show("");
         assert_eq!(show("--changed"), shown);
         let all = show("--all");
-        assert!(all.contains("limits.usdPerDay = 0.0  (default)"), "{all}");
+        assert!(all.contains("limits.usdPerDay = 0  (default)"), "{all}");
         shown
     };
     assert_eq!(
