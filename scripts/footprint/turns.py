@@ -26,8 +26,9 @@ LONG_SESSION_EXTRA_BYTES = 0.5 * MB
 LONG_SESSION_OPEN_MS = 30.0
 CONFINED_START_MS = 10.0
 REQUEST_BYTES = 12_000
-# Of a home with some conversations, a long one among them.
-HI_CALLS = 980
+# Of a home with some conversations, a long one among them. A tenth are looks for the programs that skills need, as many as
+# PATH has folders.
+HI_CALLS = 1_006
 SYNCS_PER_TURN = 8
 # Bytes that a turn may write: a multiple of its text, and a constant.
 WRITTEN_TIMES, WRITTEN_BESIDE = 3, 4096

@@ -1,4 +1,4 @@
-//! What is special in reading the command line: arguments that are built late, and advice for words that are no commands.
+//! What is special in reading the command line: arguments that are built late, and advice for unknown commands.
 
 mod deferred;
 mod guess;
