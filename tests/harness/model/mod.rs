@@ -381,7 +381,7 @@ impl Shared {
                     &[json_type()],
                     &openai::error(&complaint).to_string(),
                 )?;
-                return Ok(false);
+                return Ok(true);
             }
         };
         let Some(step) = (self.script)(&request) else {
@@ -389,7 +389,7 @@ impl Shared {
             self.complain(complaint.clone());
             let body = request.format.error(&complaint).to_string();
             wire::respond(connection, 400, &[json_type()], &body)?;
-            return Ok(false);
+            return Ok(true);
         };
         play(connection, step, &request, turn)
     }
