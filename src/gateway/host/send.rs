@@ -38,6 +38,11 @@ impl ChatHost<'_> {
                 "{to} is not a chat that you know: no one has written to you there"
             )));
         }
+        if !is_here && self.gateway.role_in(&to, None, Role::Guest).is_none() {
+            return Err(Error::Failed(format!(
+                "{to} is the chat of someone who has no access any more"
+            )));
+        }
         let text = request.text.clone();
         let has_mark = !is_here && self.role < Role::Owner;
         if has_mark && !request.buttons.is_empty() {

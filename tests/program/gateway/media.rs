@@ -223,12 +223,20 @@ fn the_model_hears_what_cannot_be_sent() {
             "not a chat that you know",
         ),
         (
+            json!({"content": "x", "media": ["a.txt"], "chat_id": "2002"}),
+            "no access any more",
+        ),
+        (
             json!({"content": "x", "channel": "signal", "chat_id": "1"}),
             "signal",
         ),
     ] {
         let scene = Scene::playing([call("message", arguments), say("Not possible.")]);
         fs::write(scene.home.workspace("a.txt"), "a").unwrap();
+        // Someone who has written once.
+        let sessions = scene.home.path().join("sessions");
+        fs::create_dir_all(&sessions).unwrap();
+        fs::write(sessions.join("telegram_2002.jsonl"), "").unwrap();
         symlink(outside.path().join("secret"), scene.home.workspace("link")).unwrap();
         let gateway = scene.start();
         scene.ana.says("send it");
