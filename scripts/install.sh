@@ -241,7 +241,7 @@ locate() {
     esac
 }
 
-# Whether nobody but root and whoever runs this can change a file or folder (sudo(8) says who that is).
+# Whether only root and the account that runs this can change a file or folder. Behind sudo that is the account which called it.
 is_ours() {
     # shellcheck disable=SC2012 # find(1) of BusyBox prints no owners; names come last and are not read
     ls -ldn "$1" 2>/dev/null | awk -v me="$(id -u)" -v user="${SUDO_UID:-}" -v group="${SUDO_GID:-$(id -g)}" '{

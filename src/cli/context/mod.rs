@@ -161,6 +161,7 @@ impl Context {
         Ok(loaded)
     }
 }
+
 /// The private chat in which an owner wrote last, who still is one.
 pub fn owner_chat(home: &Home, loaded: &Loaded) -> Option<Address> {
     let pairing = Pairing::new(&home.state(), Clock::System);

@@ -403,7 +403,7 @@ impl Gateway {
         Ok(true)
     }
 
-    /// Whether whoever has planned a job in a chat may still have something done there.
+    /// Whether the person who planned a job in a chat may still have something done there.
     fn may_run(&self, job: &Job) -> bool {
         let chat = job.payload.chat();
         let Some(chat) = chat.filter(|_| job.planned_by.is_some() || job.made_from.is_some())

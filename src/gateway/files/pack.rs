@@ -37,11 +37,6 @@ const OUTGOING_AGE: Duration = Duration::from_hours(24);
 /// The folder of what was made to be sent, in the workspace.
 pub(super) const FOLDER: &str = ".outgoing";
 
-/// The path of something that is about to be sent under a name.
-pub(super) fn path_of(number: u32, name: &str) -> String {
-    format!("{FOLDER}/{number:08x}{NAME_MARK}{name}")
-}
-
 /// Shows how far packing is, when it takes long.
 pub(super) struct Shown<'a> {
     gateway: &'a Arc<Gateway>,
@@ -144,7 +139,7 @@ impl<'a> Packer<'a> {
             workspace,
             shown,
             cancel,
-            path: path_of(number, name),
+            path: format!("{FOLDER}/{number:08x}{NAME_MARK}{name}"),
             limit: limit.max(1),
             parts: Vec::new(),
             file: None,

@@ -461,8 +461,8 @@ impl Gateway {
         Some(found.min(item.role)).filter(|role| *role >= Role::User)
     }
 
-    /// What someone may do in a chat now; `None` without access. `before`: what whoever it was could do then, where the
-    /// chat does not tell who that is.
+    /// What someone may do in a chat now; `None` without access. `before`: what they could do then, where the chat
+    /// does not tell who they are.
     pub(super) fn role_in(
         &self,
         chat: &Address,

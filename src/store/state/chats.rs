@@ -193,7 +193,7 @@ struct OwnersChat {
     owner: Author,
 }
 
-/// What stands in the file. Earlier versions wrote the address alone, which on Telegram says whose it is.
+/// The content of the file. Earlier versions wrote the address alone, which on Telegram says whose it is.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum OwnersChatInFile {

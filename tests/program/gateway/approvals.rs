@@ -207,7 +207,7 @@ fn a_question_can_be_answered_in_words() {
 
     scene.ana.says("and again");
     let open = number(&question(&scene));
-    // Whoever wrote this in the same second has not read what it would allow.
+    // Nobody can have read in the same second what it would allow.
     scene.ana.says("/approve always");
     scene.wait_for(&format!("Which one? Waiting for approval: {open}."));
     assert_eq!(lines(&file), 1);
