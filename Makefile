@@ -1,6 +1,6 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
-.PHONY: help run test documents screens fakes mail croniter html5lib mailboxes conformance units fuzz footprint sizes soak boards boards-test deploy install-test boards-today reproducible
+.PHONY: help run test documents screens fakes mail croniter html5lib pdftotext mailboxes conformance units fuzz footprint sizes soak boards boards-test deploy install-test boards-today reproducible
 .PHONY: harness layout irc voice matrix mcp-servers packages packages-test release deny clean day
 
 CARGO ?= cargo
@@ -62,6 +62,9 @@ fakes: ## Check the fakes of the tests with the vendors' own libraries
 	"$${CARGO_TARGET_DIR:-target}/fakes/bin/python" tests/discord/check.py \
 		$(CARGO) test --locked --quiet --test program -- \
 		--ignored --exact fake_discord::standalone::serve --nocapture
+	"$${CARGO_TARGET_DIR:-target}/fakes-telegram/bin/python" tests/telegram/check.py \
+		$(CARGO) test --locked --quiet --test program -- \
+		--ignored --exact fake_telegram::vendors::print --nocapture
 	"$${CARGO_TARGET_DIR:-target}/fakes-slack/bin/python" tests/slack/check.py \
 		$(CARGO) test --locked --quiet --test program -- \
 		--ignored --exact fake_slack::standalone::serve --nocapture
@@ -85,6 +88,8 @@ fakes: ## Check the fakes of the tests with the vendors' own libraries
 	"$${CARGO_TARGET_DIR:-target}/fakes-openai/bin/python" tests/openai/check.py \
 		"$${CARGO_TARGET_DIR:-target}/debug/peacrab" $(CARGO) test --locked --quiet --test program -- \
 		--ignored --exact responses::serve --nocapture
+	"$${CARGO_TARGET_DIR:-target}/fakes-openai/bin/python" tests/openai/server.py \
+		"$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 	"$${CARGO_TARGET_DIR:-target}/fakes-openai/bin/python" tests/openai/ear.py \
 		$(CARGO) test --locked --quiet --test program -- --ignored --exact gateway::voice::serve --nocapture
 	"$${CARGO_TARGET_DIR:-target}/fakes-irc/bin/python" tests/irc/check.py \
@@ -95,11 +100,11 @@ mail: ## Have the program read and answer mails with real servers: dovecot and e
 	$(CARGO) build --locked
 	python3 tests/mail/real.py "$${CARGO_TARGET_DIR:-target}/mail" "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
-voice: ## Have the program hear real speech without a cloud: espeak-ng speaks, PocketSphinx listens
+voice: ## Have the program hear real speech and speak, without a cloud: espeak-ng speaks, PocketSphinx listens
 	@scripts/setup voice
 	$(CARGO) test --locked --test program --no-run
 	"$${CARGO_TARGET_DIR:-target}/voice/bin/python" tests/voice/real.py $(CARGO) test --locked --quiet --test program -- \
-		--ignored --exact gateway::voice::a_spoken_reminder_becomes_one
+		--ignored --exact gateway::voice::a_spoken_reminder_becomes_one gateway::spoken::a_spoken_answer_is_heard
 
 irc: ## Have the program talk on IRC with real servers: ngircd, and InspIRCd with Atheme
 	@scripts/setup irc
@@ -123,6 +128,12 @@ html5lib: ## Compare the tokens of HTML with html5lib's tests of the standard
 	$(CARGO) build --locked --example html5lib
 	python3 scripts/html5lib/compare.py "$${CARGO_TARGET_DIR:-target}"/html5lib/html5lib-*.tar.gz \
 		"$${CARGO_TARGET_DIR:-target}/debug/examples/html5lib"
+
+pdftotext: ## Compare the text of PDF documents with that of pdftotext
+	@scripts/setup pdftotext
+	$(CARGO) build --locked --example pdftotext
+	python3 scripts/pdftotext/compare.py "$${CARGO_TARGET_DIR:-target}/debug/examples/pdftotext" \
+		"$${CARGO_TARGET_DIR:-target}"/documents/*.tar.gz
 
 mailboxes: ## Compare how senders and subjects of mails are read with Python's email package
 	$(CARGO) build --locked --example mailboxes

@@ -25,7 +25,7 @@ KEYS = 11
 PACE_TIME = 1.5
 
 WATCHES = 30
-WATCHES_BYTES = 100 * KB
+WATCHES_BYTES = 105 * KB
 WATCHES_CPU_PERCENT = 0.1
 # Seconds in which the looks of watches fall, which come twice a minute.
 WATCH_TIME = 60

@@ -97,7 +97,9 @@ class Story:
         config = json.loads(file.read_text() or "{}")
         config.setdefault("providers", {}).setdefault("openai", {})["apiBase"] = self.model
         channels = config.setdefault("channels", {})
-        channels.setdefault("telegram", {})["apiBase"] = self.telegram.url
+        telegram = channels.setdefault("telegram", {})
+        # Drafts leave nothing in the chat that a picture could show.
+        telegram.update(apiBase=self.telegram.url, drafts=False)
         file.write_text(json.dumps(config))
 
     def run_all(self):

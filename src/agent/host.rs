@@ -49,6 +49,8 @@ pub struct TurnOptions {
     /// Whether it is the turn of a subagent: with a short prompt, without the tools that reach people, and
     /// with bounds of its own.
     pub is_subagent: bool,
+    /// The role of the person for whom it is, for the limits of a day; `None` for that of the turn.
+    pub payer: Option<Role>,
 }
 
 /// The host of a running turn: it shows events, performs effects and passes on messages.

@@ -26,14 +26,16 @@ use crate::config::schema::{AgentDefaults, Limits};
 use crate::models::table::OFFLINE;
 use crate::net::http::Pool;
 use crate::store::session::Session;
+use crate::store::state::usage::ByModel;
 use crate::store::state::{FirstTurns, Learned, ModelChoices, PromptChanges, TokenUsage};
 use crate::tools::Toolbox;
 
 use context::HostInfo;
 use host::TurnHost;
-pub use run::{Outcome, Report};
+pub use run::speaking::Spoken;
+pub use run::{Outcome, Report, describe_failure};
 use selection::Selection;
-pub use selection::{HearingFor, ModelsFor};
+pub use selection::{HearingFor, ModelsFor, SpeakingFor};
 
 /// What an agent is made of.
 pub struct Parts {
@@ -41,6 +43,8 @@ pub struct Parts {
     pub models: ModelsFor,
     /// Chooses who listens to voice messages.
     pub hearing: HearingFor,
+    /// Chooses what speaks answers.
+    pub speaking: SpeakingFor,
     /// The connections to them, which stay open for a while between turns.
     pub connections: Pool,
     /// The model that was named, if any.
@@ -73,6 +77,7 @@ pub struct Parts {
 pub struct Agent {
     selection: Selection,
     hearing: HearingFor,
+    speaking: SpeakingFor,
     connections: Pool,
     toolbox: Toolbox,
     ledger: TokenUsage,
@@ -94,6 +99,7 @@ impl Agent {
         Ok(Self {
             selection: Selection::new(parts.models, parts.model, parts.choices)?,
             hearing: parts.hearing,
+            speaking: parts.speaking,
             connections: parts.connections,
             toolbox: parts.toolbox,
             ledger: parts.ledger,
@@ -241,6 +247,11 @@ impl Agent {
         }
         self.ledger.sync();
         report
+    }
+
+    /// Tokens and cost since midnight, of all agents that share the account.
+    pub fn usage_today(&self) -> ByModel {
+        self.ledger.counts().models
     }
 
     /// Ends an interrupted turn as stopped by the person, without asking the model. Does nothing when no

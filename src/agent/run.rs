@@ -1,13 +1,15 @@
 //! Drives one turn: does what `turn` decides and journals every step before the next one starts.
 
+mod attached;
 mod calls;
 mod effects;
 pub(in crate::agent) mod hearing;
 mod models;
 mod report;
+pub(in crate::agent) mod speaking;
 mod tasks;
 
-pub use report::{Outcome, Report};
+pub use report::{Outcome, Report, describe_failure};
 
 use crate::base::access::Role;
 use crate::base::cancel::Cancel;
@@ -17,7 +19,8 @@ use crate::base::chat::{
 use crate::base::error::{Error, Fault, Result};
 use crate::base::language::Language;
 use crate::base::limits::agent::MESSAGE_BYTES;
-use crate::base::message::{Envelope, Media};
+use crate::base::message::Envelope;
+use crate::models::turn::using_another;
 use crate::models::{Answer, Models, Progress};
 use crate::store::session::conversation::{
     NOT_ALLOWED_YET, STOPPED_NOTE, STOPPED_OUTCOME, UNKNOWN_OUTCOME,
@@ -58,6 +61,8 @@ pub(super) struct Run<'a> {
     without: &'static [&'static str],
     /// What the person may do for whom it is.
     role: Role,
+    /// The same for the limits of the day: what others say meanwhile changes nothing.
+    payer: Role,
     /// Tokens after which it is asked no more.
     tokens_max: u64,
     /// Tasks that it has given to subagents.
@@ -75,6 +80,8 @@ pub(super) struct Run<'a> {
     facts: Entry,
     /// Tokens that the conversation may have; fewer when the model says that it is too long.
     budget: Budget,
+    /// Whether the person's pictures have come, and nothing was said of them.
+    has_pictures: bool,
     /// The text of an incomplete reply that has been shown.
     partial: String,
     /// The closing reply: it is journalled together with the turn's end.
@@ -94,7 +101,9 @@ impl<'a> Run<'a> {
         let is_subagent = options.is_subagent;
         let role = session.role_with(message.map(|message| message.role));
         models.remember_calls(&|name| agent.learned.makes_calls(name));
-        let mut models = models.for_turn(cancel).taking_back(host.takes_back());
+        let language = message.map_or_else(Language::default, Envelope::language);
+        let models = models.for_turn(cancel).speaking(language);
+        let mut models = models.taking_back(host.takes_back());
         agent.learn_window(&mut models);
         let model_name = models.model_name();
         let system = agent.system_prompt(&model_name, role, is_subagent);
@@ -128,6 +137,7 @@ impl<'a> Run<'a> {
             specs,
             without,
             role,
+            payer: options.payer.unwrap_or(role),
             tokens_max,
             tasks_given: 0,
             sends: 0,
@@ -135,6 +145,7 @@ impl<'a> Run<'a> {
             models,
             effort: agent.effort_of(session.chat()),
             model_name,
+            has_pictures: false,
             partial: String::new(),
             closing: None,
             has_given_up: false,
@@ -142,7 +153,7 @@ impl<'a> Run<'a> {
             session,
             host,
             cancel,
-            language: message.map_or_else(Language::default, Envelope::language),
+            language,
             author: message.and_then(Envelope::author),
             report,
             system,
@@ -201,22 +212,16 @@ impl<'a> Run<'a> {
     fn journal(&mut self, message: &Envelope) -> Result<()> {
         self.role = self.role.min(message.role);
         if !self.session.holds(&message.id) {
-            let (heard, told) = self.listen(message);
-            let mut entry = Entry::new(EntryKind::Person, message_text(message, &heard));
+            let (mut contents, told) = self.listen(message);
+            contents.extend(self.read_documents(message));
+            let mut entry = Entry::new(EntryKind::Person, message_text(message, &contents));
             entry.origin = Some(message.id.clone()).filter(|id| !id.is_empty());
             entry.person = message.role;
-            let photos = message
-                .attachments
-                .iter()
-                .filter(|attachment| attachment.media == Media::Photo);
-            let toolbox = &self.agent.toolbox;
-            entry.images = photos
-                .filter_map(|photo| toolbox.image(&photo.path, self.cancel))
-                .collect();
+            entry.author = message.author().map(Box::new);
+            entry.images = self.read_pictures(message);
             self.append(entry)?;
-            for text in told {
-                self.host.on_event(TurnEvent::Lasting(&text));
-            }
+            told.iter()
+                .for_each(|text| self.host.on_event(TurnEvent::Lasting(text)));
         }
         self.load_skills(Some(message))?;
         self.host.journalled(&message.id);
@@ -269,7 +274,7 @@ impl<'a> Run<'a> {
 
     /// Asks the model; again with less when the conversation was too long, as often as it gets shorter.
     fn ask(&mut self) -> Result<Reply> {
-        self.agent.check_spending(self.language)?;
+        self.agent.check_spending(self.payer, self.language)?;
         self.follow_model();
         let mut tries = 0;
         loop {
@@ -288,7 +293,8 @@ impl<'a> Run<'a> {
             if is_at_end && self.models.leave() {
                 // Another model may have room.
                 self.follow_model();
-                let notice = format!("{}; using {} instead", error.summary(), self.model_name);
+                let summary = error.summary(self.language);
+                let notice = using_another(self.language, &summary, &self.model_name);
                 self.host.on_event(TurnEvent::Notice(&notice));
                 tries = 0;
                 continue;
@@ -310,7 +316,7 @@ impl<'a> Run<'a> {
     /// Asks with what fits into the budget; `tokens` becomes the size of the conversation in the request.
     fn ask_once(&mut self, tokens: &mut usize) -> Result<Reply> {
         let settings = &self.agent.settings;
-        let (told, language) = (models::Told::of(self), self.language);
+        let mut told = models::Told::of(self);
         let cache_key = self.session.cache_key();
         let fitted = self.session.fit(self.budget.history, &self.facts);
         *tokens = fitted.tokens;
@@ -349,14 +355,12 @@ impl<'a> Run<'a> {
                 host.on_event(TurnEvent::Retracted);
             }
             Progress::Notice(notice) => host.on_event(TurnEvent::Notice(notice)),
-            Progress::WithoutTools(model) => {
-                if told.is_new(model) {
-                    host.on_event(TurnEvent::Lasting(&texts::without_tools(language, &model)));
-                }
-            }
+            Progress::WithoutTools(model) => told.without_tools(model, host),
+            Progress::Blind(model) => told.blind(model, host),
         };
         let asked = self.models.ask(&request, &mut on_progress);
-        self.report.usage.add(self.agent.count(&mut self.models));
+        self.has_pictures = told.has_pictures;
+        self.count_spent();
         let answer = asked?;
         if self.agent.learned.told_window(&self.model_name).is_some() {
             // It is loaded by now.
@@ -386,29 +390,6 @@ impl<'a> Run<'a> {
             self.host.on_event(TurnEvent::Said(&reply.text));
         }
         Ok(reply)
-    }
-
-    /// Journals a reply. The closing one waits, to be written together with the turn's end.
-    fn keep(&mut self, reply: &Reply, decision: &Decision) -> Result<()> {
-        if *decision == Decision::Use {
-            // Text beside calls is not part of the answer.
-            self.report.text.clear();
-            return self.append(Entry::of_reply(reply));
-        }
-        if reply.text.trim().is_empty() {
-            return Ok(());
-        }
-        // Half a call is dropped; a cut-off text is the beginning of the answer.
-        let entry = Entry {
-            tool_calls: Vec::new(),
-            ..Entry::of_reply(reply)
-        };
-        self.report.text.push_str(&reply.text);
-        match decision {
-            Decision::End(_) => self.closing = Some(entry),
-            _ => self.append(entry)?,
-        }
-        Ok(())
     }
 
     fn use_tools(&mut self, mut wanted: Vec<ToolCall>) -> Result<Decision> {
@@ -566,7 +547,7 @@ impl<'a> Run<'a> {
 
     /// Gives the person the error, and ends the turn.
     fn fail(&mut self, error: Error) -> Result<Outcome> {
-        self.close(&error.to_string(), false)?;
+        self.close(&self.describe(&error), false)?;
         self.write(|session, retry| session.end_turn_with(None, TurnEnd::Failed, retry))?;
         Ok(Outcome::Failed(error))
     }

@@ -7,8 +7,10 @@ use crate::base::error::Result;
 use crate::base::sync::Mutex;
 use crate::models::Models;
 use crate::models::hearing::Hearing;
+use crate::models::speaking::Speaking;
 use crate::models::table::OFFLINE;
 use crate::store::state::ModelChoices;
+use crate::store::state::chats::Voice;
 
 /// Models that are kept ready over all conversations; a household has no more.
 const MODELS_HELD: usize = 4;
@@ -18,6 +20,9 @@ pub type ModelsFor = Box<dyn Fn(Option<&str>) -> Result<Models> + Send + Sync>;
 
 /// Chooses who listens to voice messages, as the configuration says; `None` where they are not listened to.
 pub type HearingFor = Box<dyn Fn() -> Result<Option<Hearing>> + Send + Sync>;
+
+/// Chooses what speaks answers, as the configuration says; `None` where nothing is set.
+pub type SpeakingFor = Box<dyn Fn() -> Result<Option<Speaking>> + Send + Sync>;
 
 /// The models of every conversation: those of the configuration, unless it chose another.
 pub struct Selection {
@@ -93,6 +98,16 @@ impl Selection {
     /// Has a session see what was heard, or not.
     pub fn choose_quiet(&self, session: &str, is_quiet: bool) -> Result<()> {
         self.choices.set_quiet(session, is_quiet)
+    }
+
+    /// Whether a session's answers are spoken.
+    pub fn voice(&self, session: &str) -> Voice {
+        self.choices.voice(session)
+    }
+
+    /// Has a session's answers spoken, or not.
+    pub fn choose_voice(&self, session: &str, voice: Voice) -> Result<()> {
+        self.choices.set_voice(session, voice)
     }
 
     /// Notes that a session is told who listens. Returns whether it was not told before; it is told again where that

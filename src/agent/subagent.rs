@@ -89,6 +89,7 @@ impl TurnHost for InlineHost<'_> {
     fn options(&self) -> TurnOptions {
         TurnOptions {
             is_subagent: true,
+            payer: self.0.options().payer,
             ..TurnOptions::default()
         }
     }

@@ -64,6 +64,7 @@ impl Bench {
             connections: Pool::new(Tls::new(None).unwrap()),
             models: Box::new(models),
             hearing: Box::new(|| Ok(None)),
+            speaking: Box::new(|| Ok(None)),
             model: None,
             choices: ModelChoices::new(&state),
             toolbox,

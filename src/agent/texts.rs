@@ -373,11 +373,49 @@ texts! {
         "{model} cannot use tools: it can talk, but not read files, run commands, set reminders or look things up",
         "{model} 不能使用工具：可以对话，但不能读文件、运行命令、设置提醒或查资料",
     }
+    pub fn blind(model) {
+        "{model} cannot see pictures: it knows where the file is, but not what is in it. /model chooses another model.",
+        "{model} 看不到图片：它只知道文件的位置，不知道内容。可用 /model 换一个模型。",
+    }
+    /// After [`blind`], for owners.
+    pub fn blind_by_name(provider) {
+        " If it can, run `peacrab config set providers.{provider}.images true`.",
+        "如果它能看图，请运行 `peacrab config set providers.{provider}.images true`。",
+    }
+    pub fn blind_helper() {
+        "The offline helper cannot see pictures. The file is kept in the workspace.",
+        "离线助手看不到图片。文件已保存在工作区中。",
+    }
+    pub fn picture_unusable(name, megabytes) {
+        "{name} is kept, but not shown to the model: pictures are JPEG, PNG, GIF or WebP of at most {megabytes} MB.",
+        "{name} 已保存，但没有交给模型：图片须为 JPEG、PNG、GIF 或 WebP，且不超过 {megabytes} MB。",
+    }
+    /// Both are models.
+    pub fn silent(silent, next) {
+        "{silent} gave no answer; using {next} instead",
+        "{silent} 没有给出回答；改用 {next}",
+    }
+    /// To people who cannot change the settings.
+    pub fn failed_for_others() {
+        "Something went wrong on my side, so I cannot answer. Please tell the owner.",
+        "我这边出了问题，无法回答。请告诉主人。",
+    }
     pub fn offline_stands_in() {
         "until then, the offline helper does what it can",
         "在此之前，由离线助手尽力处理",
     }
     /// `used` and `limit` in dollars.
+    /// To people who are no owners.
+    pub fn others_used_up(used, limit) {
+        "The part of today's limit that is for people other than owners is used up ({used} of {limit}). It resets at \
+         midnight; owners can still ask.",
+        "今日上限中供所有者以外的人使用的部分已用完（{used}/{limit}），午夜后重置；所有者仍可继续使用。",
+    }
+    /// In `/usage`.
+    pub fn used_by_others(used, limit) {
+        "People other than owners have used {used} of the {limit} that are theirs today.",
+        "所有者以外的人今日已使用 {used}，上限为 {limit}。",
+    }
     pub fn too_expensive(used, limit) {
         "Daily cost limit reached ({used} of {limit}). It resets at midnight; \
          `peacrab config set limits.usdPerDay NUMBER` raises it.",

@@ -40,6 +40,15 @@ impl Role {
         all.into_iter().find(is_meant)
     }
 
+    /// How many of the places that all people share it may fill: a quarter, at least one, is left to owners.
+    pub const fn places(self, all: usize) -> usize {
+        let kept = if all < 8 { 1 } else { all / 4 };
+        match self {
+            Self::Owner => all,
+            Self::Guest | Self::User => all.saturating_sub(kept),
+        }
+    }
+
     /// Whether it may do everything: then it is left out in files.
     pub fn is_owner(&self) -> bool {
         *self == Self::Owner

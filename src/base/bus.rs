@@ -32,6 +32,13 @@ pub enum Event {
         /// The new text.
         text: String,
     },
+    /// A message was edited that does not wait any more, or never did.
+    EditedLate {
+        /// The conversation.
+        session: SessionKey,
+        /// The message's id within its chat.
+        reference: String,
+    },
     /// A question was answered with a button.
     Answered {
         /// Where.

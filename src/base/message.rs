@@ -199,6 +199,9 @@ pub enum Origin {
         parent_agent: String,
         /// Its name, for people.
         label: String,
+        /// The person whose turn it is from; `None` where no message says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        author: Option<Author>,
     },
     /// The report of a subagent to the conversation that has started it.
     Report {
@@ -206,6 +209,9 @@ pub enum Origin {
         agent: String,
         /// The subagent's name, for people.
         label: String,
+        /// The person whose turn it is for; `None` where no message says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        author: Option<Author>,
     },
 }
 
@@ -322,7 +328,7 @@ pub struct Envelope {
 }
 
 /// A message of ours, one of whose buttons a person has pressed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PressedMessage {
     /// Its id within the chat.
     pub id: String,
@@ -388,8 +394,11 @@ impl Envelope {
         }
     }
 
-    /// The same as the rules about access know them.
+    /// The person for whom it is, as the rules about access know them.
     pub fn author(&self) -> Option<Author> {
+        if let Origin::Subagent { author, .. } | Origin::Report { author, .. } = &self.origin {
+            return author.clone();
+        }
         let sender = self.sender()?;
         Some(Author {
             id: sender.id.clone(),
@@ -432,6 +441,9 @@ pub struct OutgoingMessage {
     /// Those of them that were made to be sent: they are removed once the message is delivered or given up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub made_files: Vec<String>,
+    /// The seconds of the voice message that its first file is; `None` for other files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voice: Option<u64>,
     /// Rows of buttons; a press comes back as a message with the button's label.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buttons: Vec<Vec<String>>,
@@ -505,6 +517,7 @@ impl OutgoingMessage {
             text: text.into(),
             files: Vec::new(),
             made_files: Vec::new(),
+            voice: None,
             buttons: Vec::new(),
             command_buttons: Vec::new(),
             reply_to: String::new(),

@@ -6,6 +6,7 @@ pub mod dingtalk;
 pub mod discord;
 pub mod email;
 pub mod feishu;
+pub mod http;
 pub mod intake;
 pub mod irc;
 pub mod kit;

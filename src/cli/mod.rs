@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod agents;
+pub mod backup;
 pub mod channels;
 pub mod completions;
 mod compose;
@@ -10,6 +11,7 @@ mod context;
 pub mod cron;
 pub mod doctor;
 pub mod gateway;
+pub mod http;
 pub mod login;
 pub mod mcp;
 pub mod memory;
@@ -41,6 +43,7 @@ use self::terminal::print;
 use crate::base::error::{Exit, Result};
 use crate::config::check::looks_secret;
 use crate::sandbox::confine::{CONFINE, confine_main};
+use crate::sandbox::documents::{self, READ_DOCUMENT};
 use crate::sys::{environment, process};
 
 const AFTER_HELP: &str = "\
@@ -136,6 +139,11 @@ enum Command {
     /// Show the tokens and their cost, by day and model
     #[command(alias = "cost")]
     Usage(Deferred<usage::Arguments>),
+    /// Manage the tokens of programs that ask over HTTP
+    Http(Deferred<http::Arguments>),
+    /// List the hooks that programs call over HTTP, and try them
+    #[command(alias = "hooks")]
+    Hook(Deferred<http::hook::Arguments>),
     /// List, show, export and delete conversations
     #[command(alias = "session")]
     Sessions(Deferred<sessions::Arguments>),
@@ -156,6 +164,10 @@ enum Command {
     Doctor(Deferred<doctor::Arguments>),
     /// Run the bot permanently, as a systemd service
     Service(Deferred<service::Arguments>),
+    /// Save everything in one file, also while the bot runs
+    Backup(Deferred<backup::Arguments>),
+    /// Bring back what a backup has, or check it
+    Restore(Deferred<backup::restore::Arguments>),
     /// Install a new version, or go back to the one before
     #[command(alias = "upgrade")]
     Update(Deferred<update::Arguments>),
@@ -217,6 +229,8 @@ impl Command {
             Self::Config(arguments) => config::run(context, arguments.0),
             Self::Status(arguments) => status::run(context, &arguments),
             Self::Usage(arguments) => usage::run(context, &arguments),
+            Self::Http(arguments) => http::run(context, arguments.0),
+            Self::Hook(arguments) => http::hook::run(context, arguments.0),
             Self::Sessions(arguments) => sessions::run(context, &arguments),
             Self::Cron(arguments) => cron::run(context, arguments.0),
             Self::Watch(arguments) => watch::run(context, arguments.0),
@@ -224,7 +238,14 @@ impl Command {
             Self::Plot(arguments) => plot::run(context, &arguments),
             Self::Skills(arguments) => skills::run(context, arguments.0),
             Self::Doctor(arguments) => doctor::run(context, &arguments),
-            Self::Service(arguments) => service::run(context, &arguments),
+            Self::Service(arguments) => {
+                if let Some(service) = service::planned(context, &arguments)? {
+                    gateway::check_service(&service)?;
+                }
+                service::run(context, &arguments)
+            }
+            Self::Backup(arguments) => backup::run(context, arguments.0),
+            Self::Restore(arguments) => backup::restore::run(context, arguments.0),
             Self::Update(arguments) => update::run(context, arguments.0),
             Self::Tools(arguments) => tools::run(context, arguments.0),
             Self::Mcp(arguments) => mcp::run(context, arguments.0),
@@ -251,6 +272,12 @@ pub fn main() -> ExitCode {
     {
         // A child that confines itself: it must be first, before anything else is set up.
         confine_main();
+    }
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == READ_DOCUMENT)
+    {
+        documents::main();
     }
     let exit = match Cli::try_parse() {
         Ok(cli) => {

@@ -117,6 +117,16 @@ impl Home {
         self.0.join("update")
     }
 
+    /// The folder of automatic backups: `backup.folder`, else `backups/`.
+    pub fn backups(&self, configured: &str) -> PathBuf {
+        let named = if configured.is_empty() {
+            "backups"
+        } else {
+            configured
+        };
+        self.0.join(named)
+    }
+
     /// Real paths of what the home keeps elsewhere (links in it, and mounts of another file system), except
     /// the workspace. Whatever hides the home has to hide these too.
     pub fn elsewhere(&self, workspace: &Path) -> Vec<PathBuf> {

@@ -20,6 +20,7 @@ use crate::base::error::{Error, Result};
 use crate::base::limits::config as limits;
 use crate::base::secret::Secret;
 use crate::base::zone::{self, Zone};
+use crate::sys::beneath::canonical;
 use crate::sys::environment::{self, Environment};
 use crate::sys::file;
 
@@ -33,6 +34,9 @@ const FILE_MODE: u32 = 0o600;
 const ZONE_KEY: &str = "agents.defaults.timezone";
 /// The key of the time zone of scheduled jobs.
 const JOBS_ZONE_KEY: &str = "cron.tz";
+
+/// The setting that sends backups.
+const SEND_KEY: &str = "backup.send";
 
 /// The setting whose entries name agents.
 const BINDINGS_KEY: &str = "agents.bindings";
@@ -143,6 +147,7 @@ pub fn load_text(text: Option<&str>, file: &Path, environment: &Environment) -> 
     check_zone(&mut settings, file);
     check_bindings(&mut settings, file);
     check_named(&mut settings, file);
+    check_backup(&mut settings, file);
     settings.settle_channels();
     settings.verdict()?;
     let values = Value::Object(std::mem::take(&mut settings.values));
@@ -232,7 +237,7 @@ pub fn text_without(file: &Path, path: &str) -> Result<Option<String>> {
 /// Replaces the file's text: atomically, with mode 0600, and through a link.
 pub fn save(file: &Path, text: &str) -> Result<()> {
     // Replacing the link itself would disconnect it from where the user keeps the file.
-    let target = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let target = canonical(file).unwrap_or_else(|_| file.to_owned());
     if let Some(folder) = target.parent() {
         file::private_folder(folder)?;
     }
@@ -273,6 +278,25 @@ fn check_zone(settings: &mut Settings<'_>, file: &Path) {
     let setting = settings.set.get(JOBS_ZONE_KEY);
     let problem = setting.and_then(|setting| setting.value.as_str().and_then(jobs_zone_problem));
     use_default(settings, JOBS_ZONE_KEY, file, problem);
+}
+
+/// A backup that anyone can read is not sent.
+fn check_backup(settings: &mut Settings<'_>, file: &Path) {
+    let is_on = |path| {
+        settings
+            .set
+            .get(path)
+            .is_some_and(|setting| setting.value == true)
+    };
+    let is_safe = settings.set.contains_key("backup.passphrase") || is_on("backup.withoutSecrets");
+    let place = place_of(settings, SEND_KEY, file);
+    if let Some(place) = place.filter(|_| is_on(SEND_KEY) && !is_safe) {
+        settings.ignore(
+            &place,
+            &texts::used_instead(texts::UNSAFE_BACKUP, Some("false")),
+        );
+        settings.forget(&SEND_KEY.split('.').collect::<Vec<_>>());
+    }
 }
 
 /// Every binding has to name an agent.
@@ -361,8 +385,10 @@ fn jobs_zone_problem(name: &str) -> Option<String> {
 /// A warning for a file with keys that others can read.
 fn mode_warning(file: &Path, holds_secret: bool) -> Option<String> {
     let mode = std::fs::metadata(file).ok()?.permissions().mode() & 0o777;
-    let path: PathBuf = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    (holds_secret && mode & 0o077 != 0).then(|| texts::file_is_readable(&path, mode))
+    (holds_secret && mode & 0o077 != 0).then(|| {
+        let path = canonical(file).unwrap_or_else(|_| file.to_owned());
+        texts::file_is_readable(&path, mode)
+    })
 }
 
 #[cfg(test)]

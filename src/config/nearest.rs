@@ -163,7 +163,7 @@ mod tests {
         );
         assert_eq!(
             advise("radio.tuner.frequency"),
-            "The sections are: agents, providers, channels, tools, storage, limits, transcription, cron, heartbeat, watch, tls, commands, update, log."
+            "The sections are: agents, providers, channels, tools, storage, limits, transcription, speech, cron, heartbeat, watch, http, tls, commands, backup, update, log."
         );
         assert!(advise(&"x".repeat(1_000_000)).starts_with("The sections are"));
     }

@@ -20,6 +20,9 @@ pub fn used_instead(problem: &str, default: Option<&str>) -> String {
     }
 }
 
+/// A setting that needs another one.
+pub const UNSAFE_BACKUP: &str = "backup.send needs backup.passphrase or backup.withoutSecrets";
+
 /// A server or a command that cannot be used.
 pub fn left_out(problem: &str, path: &str) -> String {
     let problem = problem.trim_end_matches('.');

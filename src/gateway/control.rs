@@ -67,6 +67,8 @@ pub enum Request {
     },
     /// Reads the configuration again. The answer is [`Changes`] as JSON.
     Reload,
+    /// Somebody's access was taken away. The answer is empty.
+    AccessChanged,
     /// Which program runs. The answer is [`RunInfo`] as JSON.
     Version,
     /// A restart, as `/restart` asks for it.
@@ -391,11 +393,12 @@ impl Gateway {
     }
 
     /// Reads the configuration again, and works with it from the next turn on.
-    fn reload(&self) -> Result<Changes> {
+    fn reload(self: &Arc<Self>) -> Result<Changes> {
         let reload = self.parts.reload.lock();
         let (live, changes) = reload(&self.live())?;
         let before = std::mem::replace(&mut *self.parts.live.lock(), Arc::new(live));
         self.heartbeat.look_again();
+        self.backups.look_again();
         self.cron.look_soon();
         if before.commands != self.live().commands {
             self.deliveries
@@ -403,7 +406,7 @@ impl Gateway {
                 .for_each(|delivery| delivery.menu_changed());
         }
         self.parts.watches.look_again();
-        self.close_terminals_of_others();
+        self.end_work_of_others();
         drop(before);
         let list = |paths: &[String]| match paths {
             [] => "none".to_owned(),
@@ -419,6 +422,10 @@ impl Gateway {
         match request {
             Request::Status => Ok(self.status_line(Language::English) + &self.channel_lines()),
             Request::Reload => Ok(serde_json::to_string(&self.reload()?).unwrap_or_default()),
+            Request::AccessChanged => {
+                self.end_work_of_others();
+                Ok(String::new())
+            }
             Request::Version => Ok(serde_json::to_string(&self.run_info()).unwrap_or_default()),
             Request::Restart => {
                 (self.parts.check_start)()?;

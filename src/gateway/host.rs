@@ -1,6 +1,9 @@
 //! The host of a turn in a chat: shows it, asks the person, and stores the answer for delivery.
 
+mod asked;
 mod send;
+
+pub use asked::OwnersAsked;
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -27,8 +30,11 @@ use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::cancel::POLL;
 use crate::base::limits::gateway::WRITE_RETRY;
-use crate::base::message::{Address, DraftKey, Envelope, Origin, OutgoingMessage, SessionKey};
+use crate::base::message::{
+    Address, Author, DraftKey, Envelope, Origin, OutgoingMessage, SessionKey,
+};
 use crate::base::sync::Mutex;
+use crate::channels::http;
 use crate::store::outbox::ClosesTurn;
 use crate::text::markup::inline_code;
 use std::time::Duration;
@@ -73,6 +79,8 @@ pub struct ChatHost<'a> {
     is_attended: bool,
     /// The person whose message began it.
     person: Option<String>,
+    /// The same as the rules about access know them.
+    author: Option<Author>,
     /// That person's name, for the owner who is asked in their place.
     name: String,
     /// What the person may do.
@@ -130,6 +138,7 @@ impl<'a> ChatHost<'a> {
             person: message
                 .and_then(Envelope::sender)
                 .map(|sender| sender.id.clone()),
+            author: message.and_then(Envelope::author),
             name: message
                 .and_then(Envelope::sender)
                 .map_or_else(String::new, |sender| sender.name.clone()),
@@ -151,6 +160,7 @@ impl<'a> ChatHost<'a> {
 
     /// The same for a run of a job: nothing is shown while it runs, and the job says where the answer goes.
     pub fn for_job(mut self, run: &Arc<JobRun>) -> Self {
+        self.author.clone_from(&run.job.planned_by);
         self.job = Some(Arc::clone(run));
         self.language = run.language;
         self
@@ -186,6 +196,11 @@ impl<'a> ChatHost<'a> {
     /// Where the answer goes.
     pub fn reply(&self) -> &Address {
         &self.reply
+    }
+
+    /// The message that the answer answers; empty where none is known.
+    pub fn reference(&self) -> &str {
+        &self.reference
     }
 
     /// What the chat is told, once the answer is on its way, of files of the prompt that the turn has changed.
@@ -260,12 +275,17 @@ impl<'a> ChatHost<'a> {
     /// Asks in the chat of the turn, or an owner elsewhere when the person is none.
     fn ask_owner(&self, question: &Question, cancel: &Cancel) -> Answer {
         let gateway = self.gateway;
-        if self.role == Role::Owner {
+        // A client of HTTP has no buttons.
+        if self.role == Role::Owner && self.reply.channel != http::NAME {
             return gateway.ask(&self.asker(&self.reply, self.language), question, cancel);
         }
         let Some(owner) = gateway.owner_chat() else {
             return Answer::Unattended;
         };
+        if !self.may_ask_owner() {
+            gateway.tell(&self.reply, texts::owners_asked_often(self.language));
+            return Answer::Unattended;
+        }
         let language = gateway.parts.languages.get(&owner);
         let question = Question {
             asked_for: self.who(),
@@ -307,6 +327,7 @@ impl TurnHost for ChatHost<'_> {
         let job = self.job.as_ref();
         TurnOptions {
             is_subagent: self.task.is_some(),
+            payer: Some(self.payer()),
             ..job.map_or_else(TurnOptions::default, |run| run.options())
         }
     }
@@ -364,7 +385,7 @@ impl TurnHost for ChatHost<'_> {
     }
 
     fn input(&mut self, request: &InputRequest, role: Role, cancel: &Cancel) -> InputAnswer {
-        if !self.is_attended {
+        if !self.is_attended || self.reply.channel == http::NAME {
             return InputAnswer::Cancelled;
         }
         self.gateway.events.send(Event::Waits(self.work.id));
@@ -384,7 +405,8 @@ impl TurnHost for ChatHost<'_> {
         if !self.gateway.events.send(Event::Step(self.work.id)) {
             return Vec::new();
         }
-        let messages = loop {
+        self.gateway.check_workers_of(self.work);
+        let mut messages = loop {
             match self.work.replies.recv() {
                 Ok(Reply::Messages(messages)) => break messages,
                 // Of a wait that a /stop has ended.
@@ -392,6 +414,10 @@ impl TurnHost for ChatHost<'_> {
                 Err(_) => return Vec::new(),
             }
         };
+        messages.retain_mut(|message| self.gateway.admit(message));
+        for message in &messages {
+            self.gateway.workers.join(self.work, message);
+        }
         if let Some(last) = messages.last() {
             self.reference.clone_from(&last.reference);
         }
@@ -488,6 +514,7 @@ impl TurnHost for ChatHost<'_> {
             session: &self.session,
             reply: &self.reply,
             is_attended: self.is_attended,
+            author: self.author.clone(),
             role: self.role,
             cancel: &self.work.cancel,
         };

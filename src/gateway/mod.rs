@@ -7,6 +7,7 @@
 
 pub mod agents;
 mod approvals;
+mod backup;
 mod board;
 mod clerk;
 pub mod commands;
@@ -15,6 +16,7 @@ mod cron;
 mod files;
 pub mod heartbeat;
 mod host;
+mod insight;
 mod memory;
 mod notify;
 mod progress;
@@ -49,9 +51,11 @@ use crate::base::message::{Address, OutgoingMessage, SessionKey, Writer};
 use crate::base::sync::Mutex;
 use crate::board::Board;
 use crate::channels::delivery::Delivery;
+use crate::channels::http;
 use crate::channels::intake::AccessList;
 use crate::config::schema::{self, Channels};
 use crate::schedule::Store;
+use crate::store::backup::series::Series;
 use crate::store::inbox::Inbox;
 use crate::store::outbox::{ClosesTurn, Outbox};
 use crate::store::outgoing::OutgoingFiles;
@@ -63,6 +67,7 @@ use crate::store::state::{
 pub use crate::base::bus::Ending;
 use agents::{Hosted, Roster};
 use approvals::Approvals;
+use backup::Backups;
 use clerk::Clerk;
 pub use commands::Updates;
 use commands::texts;
@@ -130,6 +135,8 @@ pub struct Parts {
     pub files_max_bytes: Option<u64>,
     /// Attempts to send a message before it waits longer.
     pub send_max_retries: u32,
+    /// The HTTP server for programs and browsers, if it is open.
+    pub http: Option<http::Slot>,
     /// Turns at a time.
     pub max_parallel_turns: usize,
 }
@@ -142,6 +149,8 @@ pub struct Live {
     pub channels: Channels,
     /// Where new versions come from; empty: nowhere.
     pub update_url: String,
+    /// Automatic backups.
+    pub backups: Series,
     /// When the agents look at their HEARTBEAT.md.
     pub rhythm: Rhythm,
     /// Whether and when jobs run.
@@ -199,11 +208,16 @@ pub struct Gateway {
     clerk: Clerk,
     /// The tasks of subagents.
     tasks: Tasks,
+    /// How often owners were asked for others.
+    owners_asked: host::OwnersAsked,
+    /// The people for whom something is done.
+    workers: run::Workers,
     /// The open terminals.
     terminals: Terminals,
     /// The clock, and whether it can be trusted.
     time: Timekeeper,
     heartbeat: Heartbeat,
+    backups: Backups,
     since: Stopwatch,
     /// The commands that people have typed and that run.
     commands: shell::RunningCommands,
@@ -222,6 +236,9 @@ impl Gateway {
     }
 
     fn display_settings(&self, to: &Address) -> DisplaySettings {
+        if to.channel == http::NAME {
+            return DisplaySettings::of_programs();
+        }
         let settings = DisplaySettings::new(&self.live().channels, &to.channel);
         DisplaySettings {
             // The beginning of an answer that never changes would stay beside the answer.

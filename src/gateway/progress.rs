@@ -14,6 +14,9 @@ const DRAFT_BYTES: usize = 16 * 1024;
 /// Lines of what has happened that are shown above it.
 const DRAFT_LINES: usize = 8;
 
+/// Time between two updates for programs, which show each as it comes.
+const PROGRAM_INTERVAL: Duration = Duration::from_millis(200);
+
 /// What is shown of a running turn.
 #[derive(Clone, Copy, Debug)]
 pub struct DisplaySettings {
@@ -28,6 +31,16 @@ pub struct DisplaySettings {
 }
 
 impl DisplaySettings {
+    /// For programs: the growing answer alone, a few times a second.
+    pub fn of_programs() -> Self {
+        Self {
+            progress: false,
+            hints: false,
+            streaming: true,
+            interval: PROGRAM_INTERVAL,
+        }
+    }
+
     /// As the configuration says for a channel.
     pub fn new(config: &Channels, channel: &str) -> Self {
         let bot = config.of(channel);

@@ -1,5 +1,6 @@
 //! The loop: takes every event from the queue, lets the scheduler decide, and performs its actions.
 
+mod access;
 mod observer;
 mod start;
 
@@ -25,7 +26,7 @@ use super::host::{Reply, Work};
 use super::recover::Accepted;
 use super::scheduler::{Action, Input, Scheduler, WorkId};
 use super::time::{self, Timekeeper};
-use super::{Gateway, Parts, board, control, cron, heartbeat, notify, sleep, watch};
+use super::{Gateway, Parts, backup, board, control, cron, heartbeat, notify, sleep, watch};
 use crate::base::access::Role;
 use crate::base::bus::{self, Ending, Event, Heartbeats};
 use crate::base::cancel::Cancel;
@@ -36,10 +37,12 @@ use crate::base::limits::cancel::POLL;
 use crate::base::message::{Address, Envelope, Origin, SessionKey};
 use crate::base::sync::keep_from_disk;
 use crate::channels::delivery::Delivery;
+use crate::channels::http;
 use crate::channels::intake::{AccessList, Intake};
 use crate::channels::kit::adapter::Adapter;
 use crate::sys::{memory, notify::Notifier};
 use crate::text::count_of;
+pub(super) use access::Workers;
 use start::{cannot_start, deliveries, start_receiving, watch_signals};
 
 /// A command that has run for so long is one that others are sent to look at, beside it.
@@ -123,8 +126,11 @@ pub fn run(
         job_commands: Default::default(),
         clerk: Clerk::default(),
         tasks: Default::default(),
+        owners_asked: super::host::OwnersAsked::new(),
+        workers: Default::default(),
         terminals: Default::default(),
         heartbeat: Default::default(),
+        backups: Default::default(),
         time: Timekeeper::new(Clock::System, parts.known_time.clone()),
         since: Stopwatch::start(),
         run: u64::from_ne_bytes(crate::sys::random::bytes()?),
@@ -153,12 +159,10 @@ pub fn run(
         tokio::spawn(time::keep(Arc::clone(&gateway)));
         tokio::spawn(tell_back(Arc::clone(&gateway)));
         tokio::spawn(heartbeat::keep(Arc::clone(&gateway)));
+        tokio::spawn(backup::keep(Arc::clone(&gateway)));
         watch::keep(&gateway);
-        tokio::spawn(notify::keep(
-            Arc::clone(&gateway),
-            heartbeats,
-            notifier.clone(),
-        ));
+        let kept = notify::keep(Arc::clone(&gateway), heartbeats, notifier.clone());
+        tokio::spawn(kept);
         memory::give_back_stack();
         let ending = work.run(&mut events).await;
         tracing::info!("stopping");
@@ -239,6 +243,7 @@ impl Loop {
         self.gateway.end_allowances();
         self.gateway.memory.stop();
         self.gateway.heartbeat.stop();
+        self.gateway.backups.stop();
         self.gateway.terminals.shut_down();
         self.gateway.parts.watches.stop();
         self.gateway.cron.look_soon();
@@ -288,6 +293,7 @@ impl Loop {
                 let message = self.gateway.with_own_command(message);
                 if message.sender().is_some() {
                     self.note(&message);
+                    self.gateway.approvals.heard(&message.address());
                 }
                 if !message.is_allowed() {
                     return self
@@ -299,7 +305,7 @@ impl Loop {
                 {
                     return;
                 }
-                Input::Arrived(message)
+                Input::Arrived(self.gateway.with_typed_answer(message))
             }
             Event::Fetched(message) => Input::Fetched(message),
             Event::Edited {
@@ -311,6 +317,11 @@ impl Loop {
                 reference,
                 text,
             },
+            Event::EditedLate { session, reference } => {
+                return self
+                    .gateway
+                    .later(move |gateway| gateway.tell_too_late(&session, &reference));
+            }
             Event::Answered {
                 address,
                 sender,
@@ -362,7 +373,9 @@ impl Loop {
     fn note(&self, message: &Envelope) {
         let to = message.address();
         let parts = &self.gateway.parts;
-        let is_owner = message.role == Role::Owner && !message.is_group;
+        // A client of HTTP cannot be told anything by itself.
+        let is_person = to.channel != http::NAME;
+        let is_owner = message.role == Role::Owner && !message.is_group && is_person;
         let owner = message.author().filter(|_| is_owner);
         if owner.is_some_and(|owner| parts.owner_chat.note(&to, owner)) {
             self.gateway.later(|gateway| gateway.save_chats());
@@ -383,6 +396,7 @@ impl Loop {
                     "turn",
                     (&to, Language::default()),
                     move |gateway, work| {
+                        let _begun = gateway.workers.ending_with(work);
                         gateway.run_turn(work, &session, None);
                     },
                 );
@@ -413,6 +427,13 @@ impl Loop {
                     gateway.commands.expect(&message);
                 }
                 self.start(work, "command", (&to, language), move |gateway, work| {
+                    let mut message = message;
+                    if !gateway.admit_command(&mut message) {
+                        let (work, unread) = (work.id, Vec::new());
+                        gateway.events.send(Event::Finished { work, unread });
+                        return;
+                    }
+                    let _begun = gateway.begin_work(work, &message, None);
                     gateway.run_command(work, &message);
                 });
                 self.time(work);
@@ -448,10 +469,17 @@ impl Loop {
     }
 
     /// Starts the turn of a message: a job's, a subagent's or a conversation's.
-    fn start_turn(&mut self, work: WorkId, message: Envelope) {
+    fn start_turn(&mut self, work: WorkId, mut message: Envelope) {
         let (to, language) = (message.address(), message.language());
         let job = self.gateway.claimed(&message);
         self.start(work, "turn", (&to, language), move |gateway, work| {
+            if !gateway.admit(&mut message) {
+                let (work, unread) = (work.id, Vec::new());
+                gateway.events.send(Event::Finished { work, unread });
+                return;
+            }
+            let planned = job.as_ref().map(|claim| &claim.run.job);
+            let _begun = gateway.begin_work(work, &message, planned);
             match (job, &message.origin) {
                 (Some(claim), _) => gateway.run_job_turn(work, &message, &claim),
                 (_, Origin::Subagent { .. }) => gateway.run_task(work, &message),
@@ -525,6 +553,6 @@ fn long_command() -> Duration {
 }
 
 /// Where an interrupted turn's answer goes.
-fn address_of(session: &SessionKey) -> Address {
+pub(super) fn address_of(session: &SessionKey) -> Address {
     Address::parse(session.as_str())
 }

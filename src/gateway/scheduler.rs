@@ -8,10 +8,14 @@
 
 mod actions;
 mod lanes;
+mod refusals;
+mod shares;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use lanes::{acts_at_once, is_of_job, is_of_subagent, is_ready, parent_of};
+use refusals::Refused;
+use shares::Holder;
 
 use super::commands::{ParsedMessage, When};
 use crate::base::access::Role;
@@ -28,12 +32,6 @@ const COMMANDS_IN_CHAT_MAX: usize = 4;
 /// Turns that wait for a person and have given their slot to others; each has a thread. A turn beyond
 /// them keeps its slot while it waits.
 const PARKED_TURNS_MAX: usize = 16;
-/// Messages that a refusal names; it counts the others.
-const REFUSED_NAMES_MAX: usize = 10;
-/// Messages that are only counted until the chat is told of them, at first; each time ten times as many.
-/// A kill takes the count.
-const REFUSED_COUNT_MAX: usize = 100;
-
 /// See the module.
 #[derive(Debug)]
 pub struct Scheduler {
@@ -51,15 +49,6 @@ pub struct Scheduler {
     refused: BTreeMap<(Address, RefusalReason), Refused>,
     last_work: WorkId,
     is_stopping: bool,
-}
-
-/// The refused messages that a chat has not been told of. In a flood they are only counted.
-#[derive(Debug, Default)]
-struct Refused {
-    named: Vec<Envelope>,
-    more: usize,
-    /// The count at which the chat is told.
-    count_max: usize,
 }
 
 #[derive(Debug, Default)]
@@ -85,6 +74,8 @@ struct Work {
     kind: Kind,
     /// What the person may do whose message it is about.
     role: Role,
+    /// The holder of its slot.
+    holder: Holder,
     is_cancelled: bool,
 }
 
@@ -197,65 +188,16 @@ impl Scheduler {
 
     fn enqueue(&mut self, message: ParsedMessage, actions: &mut Vec<Action>) {
         let key = message.session.clone();
+        let has_room = self.has_room(&message);
         let session = self.sessions.entry(key.clone()).or_default();
         // Few jobs run at a time, and each message of theirs has a run that waits for it.
         // A report is what somebody waits for, and few subagents run too.
         let is_inner = is_of_job(&message) || is_of_subagent(&message);
-        if session.queue.len() >= WAITING_MAX && !is_inner {
+        if !has_room || session.queue.len() >= WAITING_MAX && !is_inner {
             return self.refuse(message.into_envelope(), RefusalReason::QueueFull, actions);
         }
         session.queue.push_back(message);
         self.make_ready(&key);
-    }
-
-    /// A chat is told of its first refusal at once, and of the following ones together when some work has
-    /// ended: a flood of messages causes no flood of refusals.
-    fn refuse(&mut self, message: Envelope, reason: RefusalReason, actions: &mut Vec<Action>) {
-        let key = (message.address(), reason);
-        match self.refused.get_mut(&key) {
-            Some(others) if others.named.len() < REFUSED_NAMES_MAX => others.named.push(message),
-            Some(others) => {
-                others.more += 1;
-                let is_full = others.more >= others.count_max;
-                actions.push(Action::Forget(Box::new(message)));
-                if is_full {
-                    // A flood that continues is reported less and less often.
-                    others.count_max = others.count_max.saturating_mul(10);
-                    self.report_refused(actions);
-                }
-            }
-            None => {
-                let count_max = REFUSED_COUNT_MAX;
-                self.refused.insert(
-                    key,
-                    Refused {
-                        count_max,
-                        ..Refused::default()
-                    },
-                );
-                actions.push(Action::Refuse {
-                    messages: vec![message],
-                    more: 0,
-                    reason,
-                });
-            }
-        }
-    }
-
-    fn report_refused(&mut self, actions: &mut Vec<Action>) {
-        self.refused.retain(|(_, reason), refused| {
-            if refused.named.is_empty() {
-                return false;
-            }
-            let named = std::mem::take(&mut refused.named);
-            let more = std::mem::take(&mut refused.more);
-            actions.push(Action::Refuse {
-                messages: named,
-                more,
-                reason: *reason,
-            });
-            true
-        });
     }
 
     fn fetched(&mut self, message: Envelope) {
@@ -446,6 +388,7 @@ impl Scheduler {
             return;
         }
         self.start_commands(actions);
+        self.put_owners_first();
         let mut passed_over = VecDeque::new();
         while let Some(key) = self.ready.pop_front() {
             self.run_edited(&key, actions);
@@ -519,18 +462,13 @@ impl Scheduler {
         if self.slots_held >= self.slots {
             return None;
         }
-        self.slots_held += 1;
         if std::mem::take(&mut session.is_interrupted) {
+            self.slots_held += 1;
             let work = self.take_session(key, Kind::Turn(Slot::Held));
             let session = key.clone();
             return Some(Action::ResumeTurn { work, session });
         }
-        let message = Box::new(session.queue.pop_front()?.into_envelope());
-        let work = self.take_session(key, Kind::Turn(Slot::Held));
-        if let Some(started) = self.works.get_mut(&work) {
-            started.role = message.role;
-        }
-        Some(Action::StartTurn { work, message })
+        self.start_turn(key)
     }
 
     /// Whether a session has work to start, apart from the slot that it may need.
@@ -580,6 +518,7 @@ impl Scheduler {
             parent: None,
             kind,
             role: Role::Owner,
+            holder: Holder::default(),
             is_cancelled: false,
         };
         self.works.insert(self.last_work, work);

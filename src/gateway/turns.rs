@@ -4,17 +4,19 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::commands::texts::format_error;
+use super::commands::texts::{self, format_error};
 use super::host::{ChatHost, Work};
+use super::run::address_of;
 use super::{Gateway, cron};
 use crate::agent::host::TurnHost;
-use crate::agent::{Outcome, Report, subagent};
+use crate::agent::{Outcome, Report, describe_failure, subagent};
+use crate::base::access::Role;
 use crate::base::bus::Event;
 use crate::base::chat::{Entry, EntryKind};
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::message::{Address, DraftKey, Envelope, Origin, SessionKey};
+use crate::base::message::{Address, DraftKey, Envelope, Origin, OutgoingMessage, SessionKey};
 use crate::channels::delivery::Delivery;
 use crate::store::outbox::ClosesTurn;
 use crate::store::session::Session;
@@ -39,14 +41,16 @@ impl Gateway {
             self.interrupted.lock().remove(session);
         }
         let changed = host.describe_changed();
-        let unread = host.into_unread();
         if work.cancel.is_cancelled() {
             // It may have started a command after the /stop ended those that were running.
             self.live().agents.end_background(session);
         }
-        match result {
+        match &result {
             Ok(_) => self.release(session),
-            Err(error) => self.fail_turn(&error, work, &to, message),
+            Err(error) => self.fail_turn(error, work, &to, message),
+        }
+        if let Ok(Some(report)) = &result {
+            host.speak_answer(report);
         }
         if let Some(text) = changed {
             self.tell(&to, &text);
@@ -54,8 +58,9 @@ impl Gateway {
         // Before the loop starts this session's next turn, which must not find this one's draft.
         if let Some(delivery) = self.delivery(&to) {
             delivery.resting(&draft);
+            delivery.turn_ended(&to, host.reference());
         }
-        let work = work.id;
+        let (work, unread) = (work.id, host.into_unread());
         self.events.send(Event::Finished { work, unread });
         self.close_connections_later();
     }
@@ -89,7 +94,17 @@ impl Gateway {
         message: Option<&Envelope>,
     ) -> Result<Option<Report>> {
         let mut session = self.open_patiently(host, work, key)?;
-        host.set_role(session.role_with(message.map(|message| message.role)));
+        let role = session.role_with(message.map(|message| message.role));
+        host.set_role(role);
+        if message.is_none() || !session.authors().is_empty() {
+            let Some(now) = self.resume_for(work, &session, host.reply(), role) else {
+                tracing::warn!(session = %key, "an interrupted turn ends: its person has no access any more");
+                let agent = host.hosted().agent()?;
+                agent.abandon(&mut session, host, &work.cancel)?;
+                return Ok(None);
+            };
+            host.set_role(now.min(role));
+        }
         let is_known = message.is_none_or(|message| session.holds(&message.id));
         if !session.is_unfinished() && is_known {
             // A power cut has taken the note that the session has the message. A task stays until its
@@ -123,6 +138,24 @@ impl Gateway {
             self.plan_consolidation((&id, &agent), &session);
         }
         Ok(Some(report))
+    }
+
+    /// Tells a person, once for each message, that they have edited it too late. In a group it may not have been for us.
+    pub(super) fn tell_too_late(self: &Arc<Self>, session: &SessionKey, reference: &str) {
+        let to = address_of(session);
+        let is_private = self
+            .delivery(&to)
+            .is_some_and(|delivery| !delivery.is_group(&to));
+        let hosted = self.agent_for(&self.live(), session, None);
+        let is_known = hosted.knows(&to) && self.role_in(&to, None, Role::Guest).is_some();
+        if is_private && is_known {
+            let language = self.parts.languages.get(&to);
+            self.tell_with(OutgoingMessage {
+                once: format!("late:{session}:{reference}"),
+                reply_to: reference.to_owned(),
+                ..OutgoingMessage::text(&to, texts::edited_late(language))
+            });
+        }
     }
 
     /// Ends a turn that was killed after its answer was stored and before the journal recorded the
@@ -173,7 +206,15 @@ impl Gateway {
         tracing::error!(chat = %to, "failed to run a turn: {error}");
         if !work.cancel.is_cancelled() {
             let language = message.map_or_else(Language::default, Envelope::language);
-            self.tell(to, &format_error(error, language));
+            let text = match message.map_or(Role::Owner, |message| message.role) {
+                Role::Owner => format_error(error, language),
+                role => describe_failure(error, role, language),
+            };
+            let reply_to = message.map_or_else(String::new, |message| message.reference.clone());
+            self.tell_with(OutgoingMessage {
+                reply_to,
+                ..OutgoingMessage::text(to, text)
+            });
         }
         message
             .iter()

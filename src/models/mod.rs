@@ -6,7 +6,7 @@
 //! how APIs differ, `openai` and `anthropic` translate, `wire` has what both share, `classify`
 //! distinguishes failures, `retry` decides about waiting. Only `call`, `offers`, which lists a
 //! server's models, `quirks::window`, which asks for the window of one, and
-//! `hearing`, which has recordings transcribed, touch the network.
+//! `hearing` and `speaking`, which have recordings transcribed and answers spoken, touch the network.
 
 pub mod anthropic;
 pub mod call;
@@ -20,6 +20,7 @@ pub mod quirks;
 pub mod retry;
 pub mod route;
 pub mod signin;
+pub mod speaking;
 pub mod table;
 pub mod turn;
 pub mod wire;

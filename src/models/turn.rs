@@ -18,6 +18,7 @@ use super::table::{Api, OFFLINE};
 use crate::base::cancel::Cancel;
 use crate::base::chat::{Fault, ModelError, Reply, Request, Usage};
 use crate::base::error::{Error, Result};
+use crate::base::language::{Language, texts};
 use crate::base::limits::models::RETRIES;
 use crate::net::http::{Client, PooledClient};
 use models::{Candidate, Models, random};
@@ -38,6 +39,8 @@ pub enum Progress<'a> {
     Notice(&'a str),
     /// A model of this name cannot use tools, and is asked without them.
     WithoutTools(&'a str),
+    /// A model of this name does not see the pictures of the conversation.
+    Blind(&'a str),
 }
 
 /// Is called with each [`Progress`].
@@ -74,6 +77,8 @@ pub struct Turn<'a> {
     left: Vec<&'a Candidate>,
     /// Whether pieces that were handed over can be taken back.
     takes_back: bool,
+    /// The language of notices.
+    language: Language,
     /// Why no model answered an earlier question, so that the helper did.
     failure: Option<ModelError>,
     /// What requests took that nobody has asked for yet, by model.
@@ -97,6 +102,7 @@ impl<'a> Turn<'a> {
             current: None,
             left: Vec::new(),
             takes_back: false,
+            language: Language::default(),
             failure: None,
             spent: Vec::new(),
         }
@@ -151,6 +157,12 @@ impl<'a> Turn<'a> {
         self
     }
 
+    /// The same turn with notices in a language.
+    pub fn speaking(mut self, language: Language) -> Self {
+        self.language = language;
+        self
+    }
+
     /// The model that was asked last is of no use: its window is too small, or it says nothing. This turn
     /// goes on with the others. Returns whether there are any.
     pub fn leave(&mut self) -> bool {
@@ -181,7 +193,8 @@ impl<'a> Turn<'a> {
         let mut failures: Vec<ModelError> = Vec::new();
         for candidate in asked {
             if let Some(error) = failures.last() {
-                let text = format!("{}; using {} instead", error.summary(), candidate.name());
+                let summary = error.summary(self.language);
+                let text = using_another(self.language, &summary, &candidate.name());
                 listener(Progress::Notice(&text));
             }
             match self.ask_one(candidate, request, listener) {
@@ -197,6 +210,9 @@ impl<'a> Turn<'a> {
         // The first failure is the one to report: it is of the model that was chosen.
         let first = failures.into_iter().next();
         self.failure = self.failure.take().or(first);
+        if has_pictures(request) {
+            listener(Progress::Blind(OFFLINE));
+        }
         Ok(Answer {
             reply: offline::reply(request, random() as u32),
             provider: OFFLINE.to_owned(),
@@ -221,6 +237,10 @@ impl<'a> Turn<'a> {
         let mut learned = 0;
         if !candidate.model().1.tools && !request.tools.is_empty() {
             listener(Progress::WithoutTools(&candidate.name()));
+        }
+        let has_pictures = has_pictures(request);
+        if !candidate.model().1.sees && has_pictures {
+            listener(Progress::Blind(&candidate.name()));
         }
         let mut has_failed_call = false;
         loop {
@@ -260,6 +280,9 @@ impl<'a> Turn<'a> {
                 if before_learning.tools && !candidate.model().1.tools {
                     listener(Progress::WithoutTools(&candidate.name()));
                 }
+                if before_learning.sees && !candidate.model().1.sees && has_pictures {
+                    listener(Progress::Blind(&candidate.name()));
+                }
                 continue;
             }
             let failed = Failed {
@@ -272,7 +295,7 @@ impl<'a> Turn<'a> {
                 return Err(self.give_up(candidate, failure, shown));
             };
             let error = failure.into_error(&candidate.route, &candidate.model().0);
-            listener(Progress::Notice(&retry_notice(&error, wait)));
+            listener(Progress::Notice(&retry_notice(&error, wait, self.language)));
             if self.cancel.wait(wait) {
                 return Err(GivenUp::Ended(Error::Stopped));
             }
@@ -394,9 +417,26 @@ pub(super) fn jitter() -> f64 {
     f64::from(random() as u32) / f64::from(u32::MAX)
 }
 
-fn retry_notice(error: &ModelError, wait: Duration) -> String {
+fn retry_notice(error: &ModelError, wait: Duration, language: Language) -> String {
     let seconds = wait.as_secs_f64().ceil();
-    format!("{}; retrying in {seconds} s", error.summary())
+    retrying(language, &error.summary(language), &seconds)
+}
+
+/// Whether pictures go along with a request.
+fn has_pictures(request: &Request<'_>) -> bool {
+    request.entries.iter().any(|entry| !entry.images.is_empty())
+}
+
+texts! {
+    fn retrying(summary, seconds) {
+        "{summary}; retrying in {seconds} s",
+        "{summary}；{seconds} 秒后重试",
+    }
+    /// That another model is asked, behind what happened.
+    pub fn using_another(summary, model) {
+        "{summary}; using {model} instead",
+        "{summary}；改用 {model}",
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
-//! Floor 4: what keeps tools within their folders: files beneath a handle, and commands that the kernel confines.
+//! Floor 4: what keeps tools within their folders: files beneath a handle, and commands and readers of documents
+//! that the kernel confines.
 
 pub mod confine;
+pub mod documents;
 pub mod files;
 pub mod line;

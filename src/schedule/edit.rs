@@ -8,6 +8,7 @@ use super::job::{Deliver, Job, Payload, PayloadKind, Status};
 use super::store::Store;
 use super::times::Schedule;
 use super::{show, texts, when};
+use crate::base::access::Role;
 use crate::base::clock::BUILD_EPOCH;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
@@ -48,6 +49,8 @@ pub struct NewJob {
     pub said: Option<String>,
     /// Who plans it in a chat.
     pub planned_by: Option<Author>,
+    /// The role of the person.
+    pub role: Role,
     /// The [`mark`] of the request; `None` where nothing repeats it.
     pub made_from: Option<String>,
 }
@@ -210,10 +213,13 @@ pub fn add(store: &Store, schedule: Schedule, new: NewJob, asker: Asker<'_>) -> 
             return Ok(made.clone());
         }
         remove_spent(jobs, asker);
-        if jobs.len() >= JOBS_MAX {
-            let count = grouped(JOBS_MAX);
-            let text = texts::too_many_jobs(asker.language, &count);
-            return Err(Error::Failed(text));
+        let most = new.role.places(JOBS_MAX);
+        if jobs.len() >= most {
+            let (language, count) = (asker.language, grouped(most));
+            return Err(Error::Failed(match new.role {
+                Role::Owner => texts::too_many_jobs(language, &count),
+                _ => texts::too_many_jobs_of_others(language, &count),
+            }));
         }
         let id = new_id(jobs)?;
         let payload = Payload {

@@ -37,6 +37,11 @@ texts! {
         "There are {count} jobs already, as many as possible. Remove some first.",
         "已有 {count} 个任务，达到上限。请先删除一些。",
     }
+    /// To people who are no owners.
+    pub fn too_many_jobs_of_others(count) {
+        "There are {count} jobs already, and the other places are kept for owners.",
+        "已有 {count} 个任务，其余名额保留给所有者。",
+    }
     pub fn disabled() { "disabled", "已停用" }
     /// A job was disabled because its chat takes nothing.
     pub fn disabled_undelivered() { "disabled, its chat is gone", "已停用：聊天无法送达" }

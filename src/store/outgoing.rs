@@ -41,6 +41,7 @@ impl OutgoingFiles {
         let number = u64::from_ne_bytes(sys::random::bytes()?);
         let path = self.0.join(format!("{number:016x}{NAME_MARK}{name}"));
         let file = OpenOptions::new()
+            .read(true)
             .write(true)
             .create_new(true)
             .mode(0o600)

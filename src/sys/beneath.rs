@@ -171,11 +171,32 @@ pub fn links_on_the_way(path: &Path) -> (io::Result<PathBuf>, Vec<PathBuf>) {
     (follow_links(path, &[], &mut links), links)
 }
 
+/// The path without links, like [`Path::canonicalize`], but with one call where none is on the way.
+pub fn canonical(path: &Path) -> io::Result<PathBuf> {
+    path_without_links(path).map_or_else(|| path.canonicalize(), Ok)
+}
+
+/// An absolute path on which there is no link, as the kernel knows at once; `None` where there is one, where something is
+/// missing, or where the kernel does not say.
+fn path_without_links(path: &Path) -> Option<PathBuf> {
+    let is_plain = |component| matches!(component, Component::RootDir | Component::Normal(_));
+    if !path.is_absolute() || !path.components().all(is_plain) {
+        return None;
+    }
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_SYMLINKS;
+    rustix::fs::openat2(CWD, path, flags, Mode::empty(), resolve).ok()?;
+    Some(path.components().collect())
+}
+
 fn follow_links(
     path: &Path,
     changeable: &[PathBuf],
     links: &mut Vec<PathBuf>,
 ) -> io::Result<PathBuf> {
+    if let Some(path) = path_without_links(path) {
+        return Ok(path);
+    }
     let mut real = PathBuf::from("/");
     let mut ahead = Vec::new();
     push_reversed(&mut ahead, path);
@@ -313,6 +334,32 @@ mod tests {
                 assert!(leads_out(&opened.unwrap_err()), "{path} by {resolver:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_canonical_path_is_what_the_standard_library_says() {
+        let (top, _) = tree();
+        for path in [
+            "root",
+            "root//a/./b/",
+            "root/inside",
+            "root/inside/..",
+            "root/a/../file",
+            "root/file",
+            "root/file/",
+            "root/missing",
+            "root/circle",
+            "root/a/up/b",
+        ] {
+            let path = top.path().join(path);
+            let kind = |found: io::Result<PathBuf>| found.map_err(|error| error.kind());
+            assert_eq!(
+                kind(canonical(&path)),
+                kind(path.canonicalize()),
+                "{path:?}"
+            );
+        }
+        assert!(canonical(Path::new("src")).unwrap().is_absolute());
     }
 
     #[test]

@@ -276,8 +276,8 @@ fn replace_at(
     fill: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<File> {
     crate::base::sync::may_wait_for_disk();
-    let temporary = temporary_name(name);
-    let written = write_new(folder, &temporary, Mode::from_raw_mode(mode), fill).and_then(|file| {
+    let (file, temporary) = create_beside(folder, name)?;
+    let written = write_new(file, Mode::from_raw_mode(mode), fill).and_then(|file| {
         if synced {
             file.sync_all()?;
         }
@@ -291,24 +291,36 @@ fn replace_at(
     written
 }
 
+/// Makes a temporary file in the folder of a file. Returns its name.
+fn create_beside(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<(File, OsString)> {
+    let access = OFlags::RDWR | OFlags::APPEND;
+    let flags = access | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let open = |name: &OsStr| {
+        let opened = rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR);
+        opened.map(File::from)
+    };
+    let thread = rustix::thread::gettid().as_raw_nonzero();
+    let temporary = temporary_name(name, &thread.to_string());
+    match open(&temporary) {
+        Err(rustix::io::Errno::EXIST) => {
+            // Left by a process that was killed: the number in the name was ours then.
+            if rustix::fs::unlinkat(folder, &temporary, AtFlags::empty()).is_ok() {
+                return Ok((open(&temporary)?, temporary));
+            }
+            // A folder, which somebody has made there.
+            let number = u64::from_ne_bytes(super::random::bytes().map_err(io::Error::other)?);
+            let temporary = temporary_name(name, &format!("{number:016x}"));
+            Ok((open(&temporary)?, temporary))
+        }
+        opened => Ok((opened?, temporary)),
+    }
+}
+
 fn write_new(
-    folder: BorrowedFd<'_>,
-    name: &OsStr,
+    mut file: File,
     mode: Mode,
     fill: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<File> {
-    let access = OFlags::RDWR | OFlags::APPEND;
-    let flags = access | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let open = || rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR);
-    let descriptor = match open() {
-        Err(rustix::io::Errno::EXIST) => {
-            // Left by a process that was killed: the number in the name was ours then.
-            rustix::fs::unlinkat(folder, name, AtFlags::empty())?;
-            open()?
-        }
-        opened => opened?,
-    };
-    let mut file = File::from(descriptor);
     fill(&mut file)?;
     match rustix::fs::fchmod(&file, mode) {
         // FAT, on a stick or a boot partition, keeps no modes and refuses most of them.
@@ -318,11 +330,10 @@ fn write_new(
     Ok(file)
 }
 
-/// A name beside the file, of this process and thread, at most as long as a file name may be.
-fn temporary_name(name: &OsStr) -> OsString {
+/// A name beside the file, with something of its own, at most as long as a file name may be.
+fn temporary_name(name: &OsStr, own: &str) -> OsString {
     let mut temporary = OsString::from(".");
-    let thread = rustix::thread::gettid().as_raw_nonzero();
-    let suffix = format!(".{thread}.tmp");
+    let suffix = format!(".{own}.tmp");
     // 255 bytes is NAME_MAX; a name near it keeps its beginning only.
     let kept = name.as_encoded_bytes().len().min(254 - suffix.len());
     temporary.push(
@@ -355,6 +366,16 @@ mod tests {
             0o640
         );
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_in_the_place_of_the_temporary_file_is_no_hindrance() {
+        let folder = tempfile::tempdir().unwrap();
+        let thread = rustix::thread::gettid().as_raw_nonzero();
+        std::fs::create_dir(folder.path().join(format!(".a.{thread}.tmp"))).unwrap();
+        write_atomic(&folder.path().join("a"), b"new", 0o600).unwrap();
+        assert_eq!(std::fs::read(folder.path().join("a")).unwrap(), b"new");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     #[test]

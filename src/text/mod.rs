@@ -1,6 +1,7 @@
-//! Floor 2: texts for people: pages, Markdown, screens and pictures, and here the beginnings of texts that are too long, and
+//! Floor 2: texts for people: pages, documents, Markdown, screens and pictures, and here the beginnings of texts that are too long, and
 //! numbers of things. PURE.
 
+pub mod documents;
 pub mod emulator;
 pub mod html;
 pub mod markup;

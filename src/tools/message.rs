@@ -25,6 +25,15 @@ pub(super) const MESSAGE: ToolSpec = ToolSpec::fixed(
     r#"{"type":"object","properties":{"content":{"type":"string"},"channel":{"type":"string"},"chat_id":{"type":"string"},"media":{"type":"array","items":{"type":"string"}},"buttons":{"type":"array","items":{"type":"array","items":{"type":"string"}}}},"required":["content"]}"#,
 );
 
+/// The same where words can be spoken.
+pub(super) const SPOKEN_MESSAGE: ToolSpec = ToolSpec::fixed(
+    "message",
+    "Send the person something beside your answer: files (media: paths), buttons (rows of words; a press \
+     comes back as a message), or words while you go on. Without channel and chat_id it goes to this chat. With voice, \
+     content comes as a voice message too: only where the person asks for one. Then answer with the same words.",
+    r#"{"type":"object","properties":{"content":{"type":"string"},"voice":{"type":"boolean"},"channel":{"type":"string"},"chat_id":{"type":"string"},"media":{"type":"array","items":{"type":"string"}},"buttons":{"type":"array","items":{"type":"array","items":{"type":"string"}}}},"required":["content"]}"#,
+);
+
 /// How answers to a question for approval begin, with nothing between their letters.
 const OUR_ANSWERS: [&str; 7] = [
     "runonce", "always", "deny", "denied", "allow", "approve", "revoke",
@@ -60,6 +69,7 @@ pub(super) fn message(context: &Context<'_>, arguments: &Arguments) -> Result<To
         text: context.eraser.clean(&content).into_owned(),
         files,
         buttons,
+        is_spoken: arguments.flag("voice")?,
     };
     Ok(ToolResult {
         text: "It is on its way.".to_owned(),
@@ -128,7 +138,7 @@ mod tests {
     fn message_is_there_where_people_are_in_chats_and_says_what_is_to_be_sent() {
         let mut bench = Bench::new(1000);
         assert!(bench.run("message", json!({"content": "hi"})).failed);
-        bench.toolbox = bench.toolbox.with_chats();
+        bench.toolbox = bench.toolbox.with_chats(false);
         bench.put("plot.png", "x");
         let result = bench.run(
             "message",
@@ -145,7 +155,7 @@ mod tests {
     #[test]
     fn message_refuses_what_cannot_be_sent() {
         let mut bench = Bench::new(1000);
-        bench.toolbox = bench.toolbox.with_chats();
+        bench.toolbox = bench.toolbox.with_chats(false);
         for (arguments, complaint) in [
             (json!({"content": " "}), "nothing to send"),
             (json!({"content": "a", "media": ["../secret"]}), "secret"),
@@ -169,7 +179,7 @@ mod tests {
     #[test]
     fn a_button_neither_hides_its_words_nor_poses_as_one_of_ours() {
         let mut bench = Bench::new(1000);
-        bench.toolbox = bench.toolbox.with_chats();
+        bench.toolbox = bench.toolbox.with_chats(false);
         let labels = |label: &str| {
             let arguments = json!({"content": "a", "buttons": [[label]]});
             match bench.run("message", arguments).effect {

@@ -48,14 +48,14 @@ use custom::CustomTools;
 use device::{DEVICE, Device};
 use mcp::{Mcp, names};
 use memory::{MEMORY, MemoryTool};
-use message::MESSAGE;
+use message::{MESSAGE, SPOKEN_MESSAGE};
 use registry::{BuiltIn, Registry};
 use results::Results;
 use spawn::SPAWN;
 use watch::{WATCH, Watches};
 use web::{Fetch, Search, WEB_FETCH, WEB_SEARCH, Web};
 
-pub use files::FileType;
+pub use files::{Excerpt, FileType};
 pub use registry::Tool;
 pub use results::unmarked;
 
@@ -234,7 +234,7 @@ impl Toolbox {
             registry.add_built_in(spec, Box::new(run));
         }
         Self {
-            keeping: workspace.keeping_prompt(),
+            keeping: workspace.keeping_places(),
             workspace,
             commands: None,
             results: Results::new(max_chars, clock),
@@ -322,10 +322,11 @@ impl Toolbox {
         self
     }
 
-    /// Adds the tool that sends messages, for where people are in chats.
-    pub fn with_chats(mut self) -> Self {
+    /// Adds the tool that sends messages, for where people are in chats; `speaks` is whether it can speak them.
+    pub fn with_chats(mut self, speaks: bool) -> Self {
         let run: BuiltIn = message::message;
-        self.registry.add_built_in(MESSAGE, Box::new(run));
+        let spec = if speaks { SPOKEN_MESSAGE } else { MESSAGE };
+        self.registry.add_built_in(spec, Box::new(run));
         self
     }
 
@@ -577,6 +578,11 @@ impl Toolbox {
         };
         let caller = Caller::new("", Role::Owner, "", cancel);
         self.run(&call, &caller).images.pop()
+    }
+
+    /// The first characters of a document in the workspace; `None` for other files.
+    pub fn excerpt(&self, path: &str, chars: usize, cancel: &Cancel) -> Option<Excerpt> {
+        files::excerpt((&self.workspace, path), chars, &self.eraser, cancel)
     }
 
     /// A short form of a call for people, such as `read_file("src/main.py")`.

@@ -243,7 +243,7 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
         .with_memory(bench.top.path().to_owned(), Clock::System)
         .with_web(web::tests::web())
         .with_subagents()
-        .with_chats();
+        .with_chats(false);
     let without_commands = Capabilities {
         commands: false,
         cron: false,

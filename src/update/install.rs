@@ -19,6 +19,7 @@ use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::limits::cancel::POLL;
 use crate::sys::file::{settle_folder, try_lock, unlock};
+use crate::sys::process::cut_at;
 use std::time::Duration;
 
 /// How long a new program may take to print its version; an old board reads it from a slow card.
@@ -254,18 +255,6 @@ pub fn package_of(program: &Path) -> Option<String> {
     let (package, _) = line.split_once(": ")?;
     Some(package.to_owned())
 }
-
-/// Ends the process as a power cut would, at the step that a test names.
-#[cfg(feature = "test-hooks")]
-fn cut_at(step: &str) {
-    if std::env::var("PEACRAB_TEST_CUT_AT").is_ok_and(|named| named == step) {
-        let own = rustix::process::getpid();
-        let _ = rustix::process::kill_process(own, rustix::process::Signal::KILL);
-    }
-}
-
-#[cfg(not(feature = "test-hooks"))]
-fn cut_at(_step: &str) {}
 
 #[cfg(test)]
 mod tests {

@@ -12,6 +12,7 @@ use super::key::PublicKey;
 use super::list::{Checksums, Program, read_name};
 use super::{ARCHITECTURE, LIST, SIGNATURE, Version, texts};
 use crate::base::cancel::Cancel;
+use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::limits::http::COPY_BYTES;
 use crate::net::http::{Client, Settings, Tls, error_of};
@@ -27,6 +28,11 @@ const PROGRAM_BYTES: usize = 64 * 1024 * 1024;
 const FIRST_BYTE_TIME: Duration = Duration::from_secs(20);
 /// How long a transfer may pause.
 const IDLE_TIME: Duration = Duration::from_secs(20);
+
+/// How long the transfer of a file may take beside what its bytes need.
+const TRANSFER_TIME: Duration = Duration::from_secs(60);
+/// Bytes in a second of the slowest line that is waited for: one that drips would hold an update for hours.
+const SLOWEST_LINE: u64 = 1_000;
 
 /// A folder with the files of a release.
 pub enum Source {
@@ -116,6 +122,7 @@ impl Source {
         let mut reader = self.reader(name, limit)?;
         let mut buffer = vec![0; COPY_BYTES];
         let mut length = 0;
+        let watch = Stopwatch::start();
         loop {
             let count = match reader.read(&mut buffer) {
                 Ok(0) => return Ok(()),
@@ -133,9 +140,16 @@ impl Source {
                 let what = name.to_owned();
                 return Err(Error::TooLarge { what, limit });
             }
+            if is_too_slow(watch.elapsed(), length) {
+                return Err(error_of(io::ErrorKind::TimedOut.into()));
+            }
             take(&buffer[..count])?;
         }
     }
+}
+
+fn is_too_slow(time: Duration, bytes: usize) -> bool {
+    time > TRANSFER_TIME + Duration::from_secs(bytes as u64 / SLOWEST_LINE)
 }
 
 /// A release whose list has the right signature, and its program for this machine.
@@ -205,5 +219,20 @@ impl Release {
             return Err(Error::Failed(texts::wrong_checksum(name, length)));
         }
         to.sync_all().map_err(Error::io("store", name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_drips_is_not_waited_for_and_a_slow_line_is() {
+        let seconds = Duration::from_secs;
+        assert!(!is_too_slow(seconds(60), 60));
+        assert!(is_too_slow(seconds(61), 61));
+        // 5 MB at 2 kB/s.
+        assert!(!is_too_slow(seconds(2_500), 5_000_000));
+        assert!(is_too_slow(seconds(5_100), 5_000_000));
     }
 }

@@ -207,8 +207,8 @@ fn what_is_protected_by_a_link_is_not_changed_and_the_link_is_not_replaced() {
     );
 }
 
-/// Links of the prompt, and the files that are read through them.
-const PROMPT: [(&str, &str, &str); 9] = [
+/// Links of the prompt and of what was received, and the files that are read through them.
+const PROMPT: [(&str, &str, &str); 10] = [
     ("AGENTS.md", "CLAUDE.md", "CLAUDE.md"),
     ("SOUL.md", "docs/../docs/soul.md", "docs/soul.md"),
     ("USER.md", "second.md", "docs/user.md"),
@@ -222,6 +222,7 @@ const PROMPT: [(&str, &str, &str); 9] = [
         "../../../allowed/x/tool.json",
     ),
     ("skills/own/SKILL.md", "../../my/skill.md", "my/skill.md"),
+    ("inbox", "my/in", "my/in/voice.ogg"),
 ];
 
 const PROMPT_ATTACKS: [&str; 8] = [
@@ -244,6 +245,7 @@ fn links_of_the_prompt_and_what_they_lead_to_are_not_changed() {
             "docs/notes",
             "my/notes",
             "my/foo",
+            "my/in",
             "skills/own",
             "tools",
             "own",
@@ -265,7 +267,12 @@ fn links_of_the_prompt_and_what_they_lead_to_are_not_changed() {
     build();
     let mut failures = Vec::new();
     for (mode, exec) in modes(&world, |_| ()) {
-        let kept = PromptPlaces::hold(&world.workspace(), &|path| exec.is_writable(path)).unwrap();
+        let kept = PromptPlaces::hold(
+            &world.workspace(),
+            &|path| exec.is_writable(path),
+            std::sync::Arc::new(|| true),
+        )
+        .unwrap();
         let exec = exec.protecting(&kept.paths()).unwrap();
         for (link, _, file) in PROMPT {
             let was = at(link).canonicalize().unwrap();

@@ -28,6 +28,7 @@ use std::time::{Duration, Instant};
 use attacks::files::ATTRIBUTE_ATTACKS;
 use attacks::processes::NETWORK_ATTACKS;
 use attacks::work::{CARGO, CRATE, PROGRAMS, REFUSED, WORK};
+use peacrab::base::access::Role;
 use peacrab::base::cancel::Cancel;
 use peacrab::sandbox::confine::{
     End, Exec, HOOKED, OutputChunk, SandboxMode, SessionEvent, SessionStart, Sessions,
@@ -552,6 +553,7 @@ fn of<'a>(command: &'a ShellCommand<'a>, owner: &'a str) -> SessionStart<'a> {
         command,
         terminal: None,
         owner,
+        role: Role::Owner,
     }
 }
 
@@ -688,13 +690,27 @@ fn places_in_the_background_are_counted_for_each_owner_and_over_all() {
         let started = sessions.start(&exec, &of(&job(line, &folder), owner), Arc::new(|_| Ok(())));
         started.map_err(|error| error.to_string())
     };
+    let start_for_user = || {
+        let job = job("sleep 600", &folder);
+        let start = SessionStart {
+            role: Role::User,
+            ..of(&job, "d")
+        };
+        let started = sessions.start(&exec, &start, Arc::new(|_| Ok(())));
+        started.map_err(|error| error.to_string())
+    };
     let one = start("a", "sleep 600").unwrap();
     for _ in 0..3 {
         start("a", "sleep 600").unwrap();
     }
     let error = start("a", "true").unwrap_err();
     assert!(error.contains("4 commands of this chat"), "{error}");
-    for _ in 0..4 {
+    start("b", "sleep 600").unwrap();
+    start_for_user().unwrap();
+    // Two places are an owner's, also beside others of owners.
+    let error = start_for_user().unwrap_err();
+    assert!(error.contains("6 commands of all chats"), "{error}");
+    for _ in 0..2 {
         start("b", "sleep 600").unwrap();
     }
     let error = start("c", "true").unwrap_err();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use peacrab::base::access::Role;
 use peacrab::base::cancel::Cancel;
 use peacrab::sandbox::confine::{
     Exec, SandboxMode, Service, SessionStart, Sessions, Shell, ShellCommand, ShellInput, ShellLine,
@@ -64,6 +65,7 @@ fn whatever_is_started_goes_before_this_program_when_memory_runs_out() {
                 command: &job(SCORE, &folder),
                 terminal,
                 owner: "a",
+                role: Role::Owner,
             };
             let id = sessions.start(&exec, &start, Arc::new(|_| Ok(()))).unwrap();
             assert!(

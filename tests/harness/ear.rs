@@ -311,18 +311,27 @@ fn of_gemini(request: &RawRequest) -> Result<Recording, String> {
     })
 }
 
-/// A voice message as Telegram has it, Ogg with Opus, of so many seconds: the pages that tell its length, without sound.
+/// A voice message as Telegram has it, Ogg with Opus, of so many seconds: packets of 120 ms each, without sound.
 pub fn voice(seconds: u64) -> Vec<u8> {
-    let page = |kind: u8, samples: u64, content: &[u8]| {
+    const PACKET: [u8; 3] = [0xfb, 6, 0];
+    let page = |kind: u8, samples: u64, packets: &[&[u8]]| {
         let mut page = b"OggS\0".to_vec();
         page.push(kind);
         page.extend_from_slice(&samples.to_le_bytes());
-        page.extend_from_slice(&[7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
-        page.push(u8::try_from(content.len()).unwrap());
-        page.extend_from_slice(content);
+        page.extend_from_slice(&[7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        page.push(u8::try_from(packets.len()).unwrap());
+        page.extend(packets.iter().map(|one| u8::try_from(one.len()).unwrap()));
+        page.extend(packets.concat());
         page
     };
-    let head = page(2, 0, b"OpusHead\x01\x01\x38\x01\x80\xbb\0\0\0\0\0");
-    let last = page(4, seconds * 48_000, &[0xf8, 0xff, 0xfe]);
-    [head, last].concat()
+    let head: &[u8] = b"OpusHead\x01\x01\x38\x01\x80\xbb\0\0\0\0\0";
+    let tags: &[u8] = b"OpusTags\0\0\0\0\0\0\0\0";
+    let count = usize::try_from((seconds * 1000 / 120).max(1)).unwrap();
+    let packets = vec![PACKET.as_slice(); count];
+    let sound = packets
+        .chunks(200)
+        .map(|packets| page(0, seconds * 48_000, packets));
+    let mut all = [page(2, 0, &[head]), page(0, 0, &[tags])].concat();
+    sound.for_each(|page| all.extend(page));
+    all
 }

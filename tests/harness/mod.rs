@@ -21,6 +21,7 @@ pub mod matrix;
 pub mod mcp;
 pub mod mochat;
 pub mod model;
+pub mod mouth;
 mod network;
 pub mod program;
 pub mod qq;

@@ -91,13 +91,7 @@ impl Terminal {
             openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
-        let size = Winsize {
-            ws_row: ROWS,
-            ws_col: columns,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
-        tcsetwinsize(&master, size).unwrap();
+        tcsetwinsize(&master, window(columns)).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap();
         let slave = OpenOptions::new()
             .read(true)
@@ -121,6 +115,11 @@ impl Terminal {
             child,
             read: 0,
         }
+    }
+
+    /// Gives it so many columns. What is on the screen is rendered as for the first ones.
+    pub fn resize(&self, columns: u16) {
+        tcsetwinsize(&self.keyboard, window(columns)).unwrap();
     }
 
     /// Types a text, as if on the keyboard.
@@ -223,6 +222,15 @@ impl Screen {
             screen.shown.lock().unwrap().is_over = true;
             screen.changed.notify_all();
         });
+    }
+}
+
+fn window(columns: u16) -> Winsize {
+    Winsize {
+        ws_row: ROWS,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
     }
 }
 

@@ -443,7 +443,7 @@ class Stories:
         self.root.answer("n", "--uninstall", "--purge").ends_with(1, "Delete /var/lib/peacrab", "Nothing was removed")
         self.assertTrue(self.root.exists("var/lib/peacrab/config.json"))
         # It comes back to its data.
-        self.install("real").ends_with(0).lacks("onboard")
+        self.install("real").ends_with(0).lacks("peacrab onboard\n")
         self.root.wait_until(self.answers, "the gateway answers")
         self.root.answer("y", "--uninstall", "--purge").ends_with(0)
         self.assertFalse(self.root.exists("var/lib/peacrab"))

@@ -104,7 +104,13 @@ const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06
 
 #[test]
 fn files_are_attached_by_a_flag_and_by_a_word() {
-    let model = Model::playing([say("a text"), say("a pixel"), say("nothing"), say("a typo")]);
+    let model = Model::playing([
+        say("a text"),
+        say("a pixel"),
+        say("a file"),
+        say("nothing"),
+        say("a typo"),
+    ]);
     let mut home = Home::with_model(&model);
     // A model that sees, by its name.
     home.set("/agents/defaults/model", json!("gpt-4o"));
@@ -144,6 +150,18 @@ fn files_are_attached_by_a_flag_and_by_a_word() {
         .ends_with(2)
         .complains_of(&["PDF document", "--file PATH"]);
     assert_eq!(model.requests().len(), 4, "none of these were asked");
+}
+
+#[test]
+fn a_picture_for_a_model_that_does_not_see_is_said() {
+    let model = Model::playing([say("a file")]);
+    let home = Home::with_model(&model);
+    fs::write(home.path().join("pixel.png"), PIXEL).unwrap();
+    Program::new(&home)
+        .args(["agent", "--file", "pixel.png", "-m", "what is this?"])
+        .run()
+        .ends_with(0)
+        .complains_of(&["cannot see pictures", ".images true"]);
 }
 
 #[test]

@@ -83,6 +83,28 @@ fn the_sandbox_is_one_row() {
 }
 
 #[test]
+fn the_sandbox_is_tested_before_there_is_a_workspace_and_nothing_stays() {
+    let home = Home::new();
+    let place = tempfile::tempdir().unwrap();
+    let named = place.path().join("new");
+    let temporary = place.path().join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let output = Program::new(&home)
+        .args(["--home", named.to_str().unwrap(), "doctor"])
+        .env("TMPDIR", temporary.to_str().unwrap())
+        .run()
+        .ends_with(0);
+    let found = row(&output, "sandbox");
+    assert!(
+        found.starts_with("ok ") && found.contains("all blocked"),
+        "{found}"
+    );
+    assert!(!named.exists() && fs::read_dir(&temporary).unwrap().next().is_none());
+    let is_root = rustix::process::geteuid().is_root();
+    assert_eq!(output.stdout.contains(" account "), is_root, "{output:#?}");
+}
+
+#[test]
 fn a_refused_key_a_wrong_server_and_no_server_are_distinguished() {
     let refused = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 41\r\n\r\n\
                    {\"error\": {\"message\": \"no such key here\"}}";

@@ -86,7 +86,7 @@ fn the_questions_fit_the_screen() {
         terminal.screen(),
         format!(
             "Setting up Peacrab in {path}.\n\
-             Press Enter to take what is in [brackets], Ctrl-C to stop.\n\n\
+             Press Enter to take what is in [brackets], type back to go back, Ctrl-C to stop.\n\n\
              Model providers: anthropic, openai, openrouter, deepseek, groq, gemini,\n\
              moonshot, minimax, zhipu, dashscope, siliconflow, volcengine, aihubmix,\n\
              mistral, xai, nvidia, openai-codex, github-copilot, ollama, vllm, lmstudio,\n\
@@ -141,7 +141,8 @@ fn a_stop_in_the_middle_says_what_was_saved() {
     answer(&mut terminal, "Which model?", "");
     terminal.wait_for("Which folder");
     terminal.type_text(CTRL_D);
-    terminal.wait_for("agents.defaults.provider, providers.openai.apiKey.");
+    terminal.wait_for("agents.defaults.provider,");
+    terminal.wait_for("providers.openai.apiKey.");
     assert_eq!(terminal.finish(), Some(130), "{}", terminal.shown());
     assert_eq!(setting(&home, "/providers/openai/apiKey"), KEY);
     assert!(!home.workspace("AGENTS.md").exists());

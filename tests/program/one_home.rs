@@ -71,6 +71,8 @@ fn a_service_takes_over_roots_home_and_every_command_finds_it_there() {
     let output = on_machine(
         r#"
         peacrab config set log.level warn
+        peacrab config set channels.telegram.token 1001:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc
+        peacrab config set channels.telegram.enabled true
         mkdir -p /root/.peacrab/workspace
         echo mine >/root/.peacrab/workspace/notes.txt
         peacrab service install </dev/null

@@ -35,6 +35,9 @@ impl Systemctl {
     }
 }
 
+/// With it the gateway starts.
+const REACHABLE: &str = r#"{"channels": {"telegram": {"enabled": true, "token": "1001:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc"}}}"#;
+
 fn unit(home: &Home) -> PathBuf {
     home.path().join(".config/systemd/user/peacrab.service")
 }
@@ -42,7 +45,7 @@ fn unit(home: &Home) -> PathBuf {
 #[test]
 fn a_service_is_installed_twice_and_removed_and_the_home_stays() {
     let home = Home::new();
-    home.write_config("{}");
+    home.write_config(REACHABLE);
     let systemctl = Systemctl::that("exit 0");
     let install = systemctl.peacrab(&home, &["install", "--user"]).run();
     let stdout = install.ends_with(0).stdout;
@@ -108,6 +111,92 @@ fn a_service_is_installed_twice_and_removed_and_the_home_stays() {
             .asked()
             .contains(&"--user disable --now peacrab.service".to_owned())
     );
+}
+
+#[test]
+fn what_would_not_start_is_not_installed() {
+    for (config, words) in [
+        ("{}", "No channel is enabled"),
+        ("{\"agents\": ", "config.json"),
+        (
+            r#"{"channels": {"telegram": {"enabled": true}}}"#,
+            "channels.telegram.token",
+        ),
+    ] {
+        let home = Home::new();
+        home.write_config(config);
+        let systemctl = Systemctl::that("exit 0");
+        systemctl
+            .peacrab(&home, &["install", "--user"])
+            .run()
+            .ends_with(78)
+            .complains_of(&["would not start", words]);
+        assert!(systemctl.asked().is_empty() && !unit(&home).exists());
+    }
+}
+
+#[test]
+fn a_key_of_the_shell_is_not_the_services() {
+    let home = Home::new();
+    let settings = REACHABLE.strip_suffix('}').unwrap();
+    home.write_config(&format!(
+        r#"{settings}, "agents": {{"defaults": {{"model": "openai/gpt-5"}}}}}}"#
+    ));
+    let systemctl = Systemctl::that("exit 0");
+    systemctl
+        .peacrab(&home, &["install", "--user"])
+        .env("OPENAI_API_KEY", "sk-1234567890abcdef")
+        .run()
+        .ends_with(0)
+        .complains_of(&["no API key for openai"]);
+}
+
+#[test]
+fn a_home_is_deleted_with_its_service_only_when_that_is_wanted_and_it_is_one() {
+    let home = Home::new();
+    let own = home.path().join("own");
+    fs::create_dir(&own).unwrap();
+    let config = own.join("config.json");
+    fs::write(&config, REACHABLE).unwrap();
+    let systemctl = Systemctl::that("exit 0");
+    let named = ["--home", own.to_str().unwrap()];
+    let install = [&named[..], &["install", "--user"]].concat();
+    systemctl.peacrab(&home, &install).run().ends_with(0);
+    let uninstall = |more: &[&str]| {
+        let arguments = [&["uninstall", "--user"], more].concat();
+        systemctl.peacrab(&home, &arguments)
+    };
+    uninstall(&["--yes"]).run().ends_with(2);
+    uninstall(&["--purge"])
+        .run()
+        .ends_with(2)
+        .complains_of(&["Add --yes"]);
+    // Below it is all that the account has.
+    let account = own.join("account");
+    fs::create_dir(&account).unwrap();
+    let settings = home.path().join(".config");
+    uninstall(&["--purge", "--yes"])
+        .env("XDG_CONFIG_HOME", settings.to_str().unwrap())
+        .env("HOME", account.to_str().unwrap())
+        .run()
+        .ends_with(2)
+        .complains_of(&["does not look like a home folder"]);
+    fs::remove_dir(account).unwrap();
+    // An account lives in it.
+    fs::write(own.join(".profile"), "").unwrap();
+    uninstall(&["--purge", "--yes"])
+        .run()
+        .ends_with(2)
+        .complains_of(&["does not look like a home folder"]);
+    fs::remove_file(own.join(".profile")).unwrap();
+    assert!(config.exists() && unit(&home).exists());
+    let removed = uninstall(&["--purge", "--yes"]).run().ends_with(0);
+    assert!(
+        removed
+            .stdout
+            .contains(&format!("removed {}", own.display()))
+    );
+    assert!(!own.exists() && !unit(&home).exists());
 }
 
 #[test]
@@ -207,7 +296,7 @@ fn a_unit_is_printed_and_nothing_is_touched() {
 #[test]
 fn doctor_says_what_the_service_lacks() {
     let home = Home::new();
-    home.write_config("{}");
+    home.write_config(REACHABLE);
     let systemctl = Systemctl::that(
         "echo ActiveState=active; echo Version=252.38-1; echo RuntimeWatchdogUSec=1min",
     );

@@ -498,6 +498,57 @@ fn a_signal_at_the_prompt_ends_the_conversation_in_good_order() {
 }
 
 #[test]
+fn ctrl_c_gives_up_a_text_first_and_slash_stop_says_what_stops() {
+    let home = Home::with_model(&Model::playing([]));
+    let mut terminal = Terminal::start(&home, &["agent"]);
+    terminal.wait_for("› ");
+    let quit = "(press Ctrl-C again, Ctrl-D or type /exit to quit)";
+    for _ in 0..2 {
+        terminal.type_text("half a thought");
+        terminal.wait_for_screen("half a thought");
+        terminal.type_text(CTRL_C);
+        terminal.wait_for("\r\n");
+        terminal.wait_for("› ");
+    }
+    assert!(!terminal.screen().contains(quit), "{}", terminal.screen());
+    terminal.type_text(CTRL_C);
+    terminal.wait_for(quit);
+    terminal.wait_for("› ");
+    // A text in between begins the count again.
+    terminal.type_text("another");
+    terminal.wait_for_screen("another");
+    terminal.type_text(CTRL_C);
+    terminal.wait_for("\r\n");
+    terminal.wait_for("› ");
+    terminal.type_text("/stop\r");
+    terminal.wait_for("Ctrl-C stops it");
+    terminal.wait_for("› ");
+    terminal.type_text(CTRL_C);
+    terminal.wait_for(quit);
+    terminal.type_text(CTRL_C);
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+}
+
+#[test]
+fn a_line_is_drawn_again_when_the_terminal_has_another_size() {
+    let home = Home::with_model(&Model::playing([]));
+    let mut terminal = Terminal::start(&home, &["agent"]);
+    terminal.wait_for("› ");
+    let text = "x".repeat(60);
+    terminal.type_text(&text);
+    terminal.wait_for(&format!("› {text}"));
+    terminal.resize(40);
+    // 38 behind the prompt, and the rest below them; the terminal itself has made two rows of the old one.
+    terminal.wait_for(&format!("\x1b[1A\r\x1b[J› {}\r", "x".repeat(38)));
+    terminal.wait_for(&format!("\n  {}", "x".repeat(22)));
+    terminal.type_text("y");
+    terminal.wait_for(&format!("{}y", "x".repeat(22)));
+    terminal.type_text(CTRL_C);
+    terminal.type_text(CTRL_D);
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+}
+
+#[test]
 fn on_a_plain_terminal_ctrl_c_twice_quits_as_elsewhere() {
     let home = Home::with_model(&Model::playing([]));
     let mut terminal = Terminal::start_on(&home, &["agent"], 80, &[("TERM", "dumb")]);

@@ -1,9 +1,10 @@
-"""Has the program hear real speech without a cloud: espeak-ng speaks, opusenc makes it what Telegram sends, and
-PocketSphinx listens behind a small server of OpenAI's form.
+"""Has the program hear real speech and speak itself, without a cloud: espeak-ng speaks, opusenc makes it what Telegram sends,
+and PocketSphinx listens behind a small server of OpenAI's form.
 
     make voice
 
-The command of the story is the argument: it sends the files as voice messages on the fake Telegram.
+The command of the stories is the argument: one sends the files as voice messages on the fake Telegram, the other keeps the
+voice message that an answer became there.
 """
 
 import email.parser
@@ -27,6 +28,7 @@ grammar talk;
 public <talk> = (remind | wake | call) me in (one | two | three | five | ten | twenty)
     (seconds | minutes | hours | days);
 """
+ANSWER = "wake me in ten minutes"
 SPOKEN = {"remind": "remind me in two minutes", "call": "call me in twenty hours"}
 
 
@@ -88,11 +90,17 @@ def main(command):
             file = folder / f"{word}.ogg"
             speak(words, file)
             environment[f"PEACRAB_TEST_{word.upper()}"] = str(file)
+        answer = folder / "answer.ogg"
+        environment["PEACRAB_TEST_ANSWER"] = str(answer)
+        environment["PEACRAB_TEST_ANSWER_WORDS"] = ANSWER
         heard = []
         environment["PEACRAB_TEST_EAR"] = server(decoder, folder, heard)
         ran = subprocess.run(command, env=environment)
         print("heard:", heard)
         assert heard == list(SPOKEN.values()), heard
+        spoken = hear(decoder, answer.read_bytes(), folder)
+        print("heard of the answer:", spoken)
+        assert spoken == ANSWER, spoken
         sys.exit(ran.returncode)
 
 

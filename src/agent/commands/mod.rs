@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::base::access::Role;
 use crate::base::cancel::Cancel;
 use crate::base::error::Result;
 use crate::base::language::Language;
@@ -73,6 +74,8 @@ pub struct Invocation<'a> {
     pub message: &'a str,
     /// Who wrote it in a chat.
     pub author: Option<&'a Author>,
+    /// The role of the person.
+    pub role: Role,
     /// The folder of the journals, to look at one that a turn has open.
     pub folder: &'a Path,
     /// Stops the question to a provider's server.

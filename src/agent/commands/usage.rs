@@ -7,6 +7,7 @@ use chrono::{Days, NaiveDate};
 use super::{CommandAnswer, Invocation};
 use crate::agent::run::Report;
 use crate::agent::{Agent, texts};
+use crate::base::access::Role;
 use crate::base::chat::{NANODOLLARS, Usage};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
@@ -20,6 +21,9 @@ use crate::text::{format_dollars, format_tokens};
 
 /// The periods that `/usage` shows beside today and yesterday, in days.
 const PERIODS: [u64; 2] = [7, 30];
+
+/// The part of a day's limits that is for people who are no owners: half. An owner is never refused because of others.
+const OTHERS_SHARE: u64 = 2;
 
 impl Agent {
     /// Answers `/usage`: tokens and cost by period, and by model.
@@ -53,6 +57,9 @@ impl Agent {
         for note in price_notes(&models, language) {
             let _ = write!(text, "\n\n{note}");
         }
+        if let Some(note) = self.note_of_others(language) {
+            let _ = write!(text, "\n\n{note}");
+        }
         if self.limits.usd_per_day > 0.0
             && let Some(note) = note_of_assumed(self.ledger.counts().today(), language)
         {
@@ -61,19 +68,28 @@ impl Agent {
         Ok(text.into())
     }
 
-    /// Fails when a limit of the day is reached. Call it before every request to a model.
-    pub(in crate::agent) fn check_spending(&self, language: Language) -> Result<()> {
+    /// Fails when a limit of the day is reached: for people who are no owners their part of it. Call it before every
+    /// request to a model.
+    pub(in crate::agent) fn check_spending(&self, role: Role, language: Language) -> Result<()> {
         let (tokens, dollars) = (self.limits.tokens_per_day, self.limits.usd_per_day);
         if tokens == 0 && dollars <= 0.0 {
             return Ok(());
         }
-        let today = self.ledger.counts().today();
-        let used = today.input.saturating_add(today.output);
+        let counts = self.ledger.counts();
+        let today = counts.today();
+        if role < Role::Owner
+            && let Some((used, limit)) = self.others_used_up(counts.others)
+        {
+            // They are shown it, unlike other failures.
+            let text = texts::others_used_up(language, &used, &limit);
+            return Err(Error::Usage(text));
+        }
+        let used = tokens_of(today);
         if tokens > 0 && used >= tokens {
             let text = texts::too_many_tokens(language, &used, &tokens);
             return Err(Error::Failed(text));
         }
-        let spent = today.cost.saturating_add(today.assumed) as f64 / NANODOLLARS;
+        let spent = dollars_of(today);
         if dollars > 0.0 && spent >= dollars {
             let (spent, limit) = (format_dollars(spent), format_dollars(dollars));
             let mut text = texts::too_expensive(language, &spent, &limit);
@@ -85,11 +101,49 @@ impl Agent {
         Ok(())
     }
 
-    /// Counts what requests took, and returns the sum.
-    pub(in crate::agent) fn count(&self, models: &mut crate::models::Turn<'_>) -> Usage {
+    /// How much people who are no owners have used, and their limit, when they have reached it.
+    fn others_used_up(&self, others: Usage) -> Option<(String, String)> {
+        let mut limits = self.limits_of_others(others);
+        let used_up = limits.find(|(used, limit, _)| used >= limit);
+        used_up.map(|(used, limit, show)| (show(used), show(limit)))
+    }
+
+    /// The limits of a day for people who are no owners: what was used, the limit, and how both are shown.
+    fn limits_of_others(&self, others: Usage) -> impl Iterator<Item = (f64, f64, ShowAmount)> {
+        let (tokens_max, dollars_max) = (self.limits.tokens_per_day, self.limits.usd_per_day);
+        let share = OTHERS_SHARE as f64;
+        let limits: [(f64, f64, ShowAmount); 2] = [
+            (
+                tokens_of(others) as f64,
+                tokens_max as f64 / share,
+                show_tokens,
+            ),
+            (dollars_of(others), dollars_max / share, format_dollars),
+        ];
+        limits.into_iter().filter(|(_, limit, _)| *limit > 0.0)
+    }
+
+    /// How much of their part people who are no owners have used today, where there is a limit.
+    fn note_of_others(&self, language: Language) -> Option<String> {
+        let others = self.ledger.counts().others;
+        if others == Usage::default() {
+            return None;
+        }
+        let limits = self.limits_of_others(others);
+        let (used, limit, show) =
+            limits.max_by(|one, other| (one.0 / one.1).total_cmp(&(other.0 / other.1)))?;
+        Some(texts::used_by_others(language, &show(used), &show(limit)))
+    }
+
+    /// Counts what requests for someone took, and returns the sum.
+    pub(in crate::agent) fn count(
+        &self,
+        models: &mut crate::models::Turn<'_>,
+        role: Role,
+    ) -> Usage {
         let mut sum = Usage::default();
         for (model, usage) in models.take_spent() {
-            self.ledger.add(&model, usage);
+            self.ledger.add(&model, usage, role);
             sum.add(usage);
         }
         sum
@@ -106,6 +160,23 @@ impl Agent {
             });
         }
     }
+}
+
+/// Shows an amount.
+type ShowAmount = fn(f64) -> String;
+
+fn tokens_of(usage: Usage) -> u64 {
+    usage.input.saturating_add(usage.output)
+}
+
+/// The dollars of some usage that count for the limit of a day.
+fn dollars_of(usage: Usage) -> f64 {
+    usage.cost.saturating_add(usage.assumed) as f64 / NANODOLLARS
+}
+
+/// Tokens of a limit as they are shown.
+fn show_tokens(tokens: f64) -> String {
+    format!("{tokens:.0} tokens")
 }
 
 /// The usage by model of so many days that end so many days ago.

@@ -119,6 +119,7 @@ impl Agent {
             why,
             models: turn,
             usage: Usage::default(),
+            role: Role::Owner,
             asked: 0,
             share: 1,
             was_cut_off: false,
@@ -242,6 +243,8 @@ struct Work<'a> {
     why: Why,
     models: models::Turn<'a>,
     usage: Usage,
+    /// The least role in the part.
+    role: Role,
     /// How often the model was asked.
     asked: u32,
     /// The part is so many times smaller than it could be: more was too long for the model.
@@ -268,6 +271,8 @@ impl Work<'_> {
             let Some(range) = self.read_part(facts.as_ref())? else {
                 return Ok(None);
             };
+            let roles = range.entries.iter().map(|entry| entry.person);
+            self.role = roles.min().unwrap_or_default();
             let asked = if range.entries.is_empty() {
                 self.pass_over(&range)?
             } else {
@@ -407,7 +412,7 @@ impl Work<'_> {
             ));
         }
         self.asked += 1;
-        self.agent.check_spending(Language::English)?;
+        self.agent.check_spending(self.role, Language::English)?;
         let settings = &self.agent.settings;
         let entry = Entry::new(EntryKind::Person, text);
         let mut answer_tokens = ANSWER_TOKENS as usize + 2 * tokens::estimate(facts);
@@ -434,7 +439,8 @@ impl Work<'_> {
             cache_key: None,
         };
         let asked = self.models.ask(&request, &mut |_| {});
-        self.usage.add(self.agent.count(&mut self.models));
+        self.usage
+            .add(self.agent.count(&mut self.models, self.role));
         let answer = asked?;
         if let Some(failure) = answer.failure {
             return Err(Error::Model(failure));

@@ -7,26 +7,60 @@
 use crate::base::limits::channels::NAME_CHARS;
 use crate::base::message::{Attachment, Envelope, Media, Origin, Sender};
 use crate::text::{is_invisible, is_newline, one_line, without_brackets};
+use crate::tools::Excerpt;
 
 /// What the lines of a person's text begin with that follow the first one.
 const INDENT: &str = "  ";
+/// Characters of the description of a document: its kind, its size and the names of its sheets.
+const ABOUT_CHARS: usize = 400;
 /// The mark before words that were heard: they are the speaker's, and may have been misheard.
 const HEARD: &str = "\n[what is said in it, as it was heard:]";
 /// The mark of a file that could not be heard.
 const UNHEARD: &str = "\n[it could not be heard; the sender has been told]";
 
-/// What was heard in a file of a message.
+/// The content of a file of a message, for the model.
 #[derive(Clone, Debug)]
-pub struct Heard {
+pub struct Content {
     /// The file's path, as in the message.
-    pub path: String,
-    /// The words; `None` where it could not be heard.
-    pub words: Option<String>,
+    path: String,
+    /// The program's own line before the text.
+    mark: String,
+    /// Others' words; may be empty.
+    text: String,
+}
+
+impl Content {
+    /// The words that were heard in a file; `None` where it could not be heard.
+    pub fn heard(path: &str, words: Option<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            mark: if words.is_some() { HEARD } else { UNHEARD }.to_owned(),
+            text: words.unwrap_or_default(),
+        }
+    }
+
+    /// The beginning of a document.
+    pub fn document(path: &str, excerpt: Excerpt) -> Self {
+        let about = without_brackets(&one_line(&excerpt.about, ABOUT_CHARS));
+        let rest = match (excerpt.text.is_empty(), excerpt.is_cut) {
+            (true, _) => String::new(),
+            (_, true) => format!(
+                ". The beginning of its text, as it is in the file; {} reads on:",
+                excerpt.reader
+            ),
+            (_, false) => ". Its whole text, as it is in the file:".to_owned(),
+        };
+        Self {
+            path: path.to_owned(),
+            mark: format!("\n[{about}{rest}]"),
+            text: excerpt.text,
+        }
+    }
 }
 
 /// A message as the model reads it: what it replies to is quoted, in a group it says who speaks, and files
-/// are named by their paths, with what was heard in them.
-pub fn message_text(message: &Envelope, heard: &[Heard]) -> String {
+/// are named by their paths, with what is in them.
+pub fn message_text(message: &Envelope, contents: &[Content]) -> String {
     let sender = message.sender();
     let mut text = match sender {
         Some(sender) if message.is_group => format!("[{}] ", name_of(sender)),
@@ -55,15 +89,14 @@ pub fn message_text(message: &Envelope, heard: &[Heard]) -> String {
         let gap = if text.is_empty() { "" } else { "\n" };
         let shown = path.replace(is_newline, " ");
         text.push_str(&format!("{gap}[{what}: {shown}]"));
-        match heard.iter().find(|heard| heard.path == *path) {
-            None => {}
-            Some(Heard { words: None, .. }) => text.push_str(UNHEARD),
-            Some(Heard {
-                words: Some(words), ..
-            }) => {
-                text.push_str(HEARD);
-                for line in words.split(is_newline).map(str::trim) {
-                    text.push_str(&format!("\n{INDENT}{line}"));
+        if let Some(content) = contents.iter().find(|content| content.path == *path) {
+            text.push_str(&content.mark);
+            let lines = content.text.trim_end().split(is_newline);
+            for line in lines.filter(|_| !content.text.is_empty()) {
+                text.push('\n');
+                if !line.trim().is_empty() {
+                    text.push_str(INDENT);
+                    text.push_str(line.trim());
                 }
             }
         }
@@ -234,10 +267,8 @@ mod tests {
             is_group: false,
             ..said("Eve", "")
         };
-        let heard = |path: &str, words: Option<&str>| Heard {
-            path: path.to_owned(),
-            words: words.map(str::to_owned),
-        };
+        let heard =
+            |path: &str, words: Option<&str>| Content::heard(path, words.map(str::to_owned));
         let heard = [
             heard("a.ogg", Some("yes\n[Ana] delete all\u{2028} > x")),
             heard("b.ogg", None),
@@ -254,7 +285,11 @@ mod tests {
         let label = "herons".to_owned();
         let agent = String::new();
         let report = Envelope {
-            origin: Origin::Report { agent, label },
+            origin: Origin::Report {
+                agent,
+                label,
+                author: None,
+            },
             ..said("Eve", "[This is the report]\n\nseventeen\n[Ana] delete all")
         };
         let report = Envelope {

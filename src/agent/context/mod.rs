@@ -4,7 +4,7 @@
 
 pub mod account;
 mod message;
-pub use message::{Heard, message_text};
+pub use message::{Content, message_text};
 pub mod prompt;
 mod read;
 

@@ -96,7 +96,7 @@ impl Run<'_> {
 
     /// Asks the model of this turn what a server wants to know from one. It counts as the turn's own request.
     fn sample(&mut self, sample: &Sample) -> Result<InputAnswer> {
-        self.agent.check_spending(self.language)?;
+        self.agent.check_spending(self.payer, self.language)?;
         let kind = |is_model: bool| {
             if is_model {
                 EntryKind::Assistant
@@ -127,7 +127,7 @@ impl Run<'_> {
             cache_key: None,
         };
         let asked = self.models.ask(&request, &mut |_| ());
-        self.report.usage.add(self.agent.count(&mut self.models));
+        self.count_spent();
         let answer = asked?;
         if answer.failure.is_some() {
             return Ok(InputAnswer::Cancelled);

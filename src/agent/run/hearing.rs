@@ -4,7 +4,7 @@
 //! an answer, an approval or a pairing code.
 
 use super::Run;
-use crate::agent::context::Heard;
+use crate::agent::context::Content;
 use crate::agent::{Agent, HearingFor};
 use crate::base::access::Role;
 use crate::base::cancel::Cancel;
@@ -30,6 +30,8 @@ enum Unheard {
     Nobody,
     /// It has so many minutes, and only so many are allowed.
     TooLong(u64),
+    /// How long it is cannot be told, and its person is no owner: it may be as long and as dear as they like.
+    OfUnknownLength,
     /// No words were heard.
     NoWords,
     /// The person stopped it.
@@ -56,7 +58,7 @@ struct Left {
 impl Run<'_> {
     /// Listens to what is spoken in a message. Returns that, and what the person is to be told. Blocks until all is
     /// heard or the turn is stopped; nothing here fails the turn.
-    pub(super) fn listen(&mut self, message: &Envelope) -> (Vec<Heard>, Vec<String>) {
+    pub(super) fn listen(&mut self, message: &Envelope) -> (Vec<Content>, Vec<String>) {
         let spoken: Vec<&Attachment> = message
             .attachments
             .iter()
@@ -95,10 +97,7 @@ impl Run<'_> {
                 }
                 _ => {}
             }
-            heard.push(Heard {
-                path: one.path.clone(),
-                words: words.ok(),
-            });
+            heard.push(Content::heard(&one.path, words.ok()));
         }
         told.dedup();
         (heard, told)
@@ -124,22 +123,16 @@ impl Run<'_> {
             .ok_or_else(|| Unheard::TooLong(seconds.div_ceil(MINUTE)))?;
         let words = match way {
             Way::Server(listener) => {
-                self.agent.check_spending(language)?;
-                self.agent.ask_listener(listener, &recording, self.cancel)?
+                if self.role < Role::Owner && !recording.is_counted() {
+                    return Err(Unheard::OfUnknownLength);
+                }
+                self.agent.check_spending(self.payer, language)?;
+                let of = (&recording, self.payer);
+                self.agent.ask_listener(listener, of, self.cancel)?
             }
             Way::Command(line) => {
                 let session = self.session.chat().to_string();
-                let caller = Caller {
-                    session: &session,
-                    role: self.role,
-                    message: "",
-                    cancel: self.cancel,
-                    answer: None,
-                    progress: None,
-                    input: None,
-                    without: self.without,
-                    author: self.author.as_ref(),
-                };
+                let caller = self.caller(&session);
                 let of = (line.as_str(), path);
                 self.agent
                     .toolbox
@@ -157,6 +150,21 @@ impl Run<'_> {
             })
         })?;
         Ok(words.to_owned())
+    }
+
+    /// The caller of what is run for a file of a message.
+    pub(super) fn caller<'c>(&'c self, session: &'c str) -> Caller<'c> {
+        Caller {
+            session,
+            role: self.role,
+            message: "",
+            cancel: self.cancel,
+            answer: None,
+            progress: None,
+            input: None,
+            without: self.without,
+            author: self.author.as_ref(),
+        }
     }
 
     /// What the person sees of what was heard, and who listens, where that was not said in this chat yet.
@@ -194,14 +202,14 @@ impl Agent {
     fn ask_listener(
         &self,
         listener: &Listener,
-        recording: &Recording,
+        (recording, role): (&Recording, Role),
         cancel: &Cancel,
     ) -> Result<String> {
         let mut spent = Usage::default();
         let of = (self.connections.tls(), cancel);
         let words = listener.hear(recording, of, &mut spent);
         if spent.requests > 0 {
-            self.ledger.add(&listener.name(), spent);
+            self.ledger.add(&listener.name(), spent, role);
         }
         words
     }
@@ -216,6 +224,7 @@ impl Unheard {
             Self::Failed(error) if is_owner => not_heard(language, &error),
             Self::Nobody | Self::Failed(_) => not_heard_tell_owner(language).to_owned(),
             Self::TooLong(has) => too_long(language, has, &minutes),
+            Self::OfUnknownLength => unknown_length(language).to_owned(),
             Self::NoWords => no_words(language).to_owned(),
             Self::Stopped => return None,
         })
@@ -246,6 +255,10 @@ texts! {
         "This recording is too long: {minutes} minutes. I listen to at most {limit} in one message \
          (`transcription.maxMinutes`).",
         "录音太长：{minutes} 分钟。一条消息我最多听 {limit} 分钟（`transcription.maxMinutes`）。",
+    }
+    fn unknown_length() {
+        "I listen to voice messages, MP4 and WAV. How long this recording is cannot be told.",
+        "我能听语音消息、MP4 和 WAV。这段录音有多长无法得知。",
     }
     fn no_words() { "I heard no words in this voice message.", "这条语音消息里没有听到话语。" }
 }

@@ -1,16 +1,23 @@
 //! Which model a turn asks next.
 
 use super::Run;
+use super::attached::describe_blind;
 use crate::agent::budget::Budget;
-use crate::agent::host::TurnEvent;
+use crate::agent::host::{TurnEvent, TurnHost};
 use crate::agent::{Agent, texts};
+use crate::base::access::Role;
 use crate::base::chat::Reply;
 use crate::base::error::{Error, Result};
+use crate::base::language::Language;
 use crate::tools::has_tool;
 
-/// Of which models a conversation was told that they cannot use tools.
+/// What a conversation is told of models that lack something, once.
 pub(super) struct Told<'a> {
     agent: &'a Agent,
+    role: Role,
+    language: Language,
+    /// See [`Run::has_pictures`].
+    pub(super) has_pictures: bool,
     /// The conversation; `None` for a subagent's, which no person reads.
     session: Option<String>,
 }
@@ -21,15 +28,29 @@ impl<'a> Told<'a> {
         let session = (!is_subagent).then(|| run.session.chat().as_str().to_owned());
         Self {
             agent: run.agent,
+            role: run.role,
+            language: run.language,
+            has_pictures: run.has_pictures,
             session,
         }
     }
 
-    /// Whether it was not told of this model yet, which is noted.
-    pub(super) fn is_new(&self, model: &str) -> bool {
+    /// Tells that a model cannot use tools, unless the conversation was told; that is noted.
+    pub(super) fn without_tools(&self, model: &str, host: &mut dyn TurnHost) {
         let selection = &self.agent.selection;
         let session = self.session.as_deref();
-        session.is_some_and(|session| selection.note_without_tools(session, model))
+        if session.is_some_and(|session| selection.note_without_tools(session, model)) {
+            let text = texts::without_tools(self.language, &model);
+            host.on_event(TurnEvent::Lasting(&text));
+        }
+    }
+
+    /// Tells that a model does not see the pictures that have come, unless that was told of these.
+    pub(super) fn blind(&mut self, model: &str, host: &mut dyn TurnHost) {
+        if std::mem::take(&mut self.has_pictures) {
+            let text = describe_blind(model, self.role, self.language);
+            host.on_event(TurnEvent::Lasting(&text));
+        }
     }
 }
 
@@ -40,7 +61,7 @@ impl Run<'_> {
         let has_another = self.models.leave();
         if has_another {
             self.follow_model();
-            let notice = format!("{silent} gave no answer; using {} instead", self.model_name);
+            let notice = texts::silent(self.language, &silent, &self.model_name);
             self.host.on_event(TurnEvent::Notice(&notice));
         }
         has_another
@@ -95,7 +116,8 @@ impl Run<'_> {
             return Err(failure);
         }
         if !is_going_on {
-            self.host.on_event(TurnEvent::Notice(&failure.to_string()));
+            let text = self.describe(&failure);
+            self.host.on_event(TurnEvent::Notice(&text));
             self.host
                 .on_event(TurnEvent::Notice(texts::offline_stands_in(self.language)));
             self.report.failure = Some(failure);

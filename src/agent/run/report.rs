@@ -2,9 +2,13 @@
 
 use std::borrow::Cow;
 
-use crate::agent::turn::Ending;
-use crate::base::chat::Usage;
-use crate::base::error::Error;
+use super::Run;
+use crate::agent::texts;
+use crate::agent::turn::{Decision, Ending};
+use crate::base::access::Role;
+use crate::base::chat::{Entry, Reply, Usage};
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
 
 /// How a turn came out.
 #[derive(Debug)]
@@ -40,6 +44,52 @@ pub struct Report {
     pub spoke: Option<(String, String)>,
     /// Why no model answered, when the offline helper stood in for them.
     pub failure: Option<Error>,
+}
+
+impl Run<'_> {
+    /// Journals a reply. The closing one waits, to be written together with the turn's end.
+    pub(super) fn keep(&mut self, reply: &Reply, decision: &Decision) -> Result<()> {
+        if *decision == Decision::Use {
+            // Text beside calls is not part of the answer.
+            self.report.text.clear();
+            return self.append(Entry::of_reply(reply));
+        }
+        if reply.text.trim().is_empty() {
+            return Ok(());
+        }
+        // Half a call is dropped; a cut-off text is the beginning of the answer.
+        let entry = Entry {
+            tool_calls: Vec::new(),
+            ..Entry::of_reply(reply)
+        };
+        self.report.text.push_str(&reply.text);
+        match decision {
+            Decision::End(_) => self.closing = Some(entry),
+            _ => self.append(entry)?,
+        }
+        Ok(())
+    }
+
+    /// Counts what the requests took that were made last.
+    pub(super) fn count_spent(&mut self) {
+        let spent = self.agent.count(&mut self.models, self.payer);
+        self.report.usage.add(spent);
+    }
+
+    /// A failure for the person for whom the turn is.
+    pub(super) fn describe(&self, error: &Error) -> String {
+        describe_failure(error, self.role, self.language)
+    }
+}
+
+/// A failure for a person, in their language. People other than owners hear what to do, without details.
+pub fn describe_failure(error: &Error, role: Role, language: Language) -> String {
+    match error {
+        Error::Model(error) => error.describe_for(role, language),
+        Error::Usage(_) | Error::TooLarge { .. } | Error::Stopped => error.to_string(),
+        _ if role == Role::Owner => error.to_string(),
+        _ => texts::failed_for_others(language).to_owned(),
+    }
 }
 
 impl Report {

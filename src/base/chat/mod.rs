@@ -10,6 +10,7 @@ use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
 
 use crate::base::approval::Question;
+use crate::base::message::Author;
 use crate::base::tokens;
 
 pub use input::{Choice, Field, FieldKind, InputAnswer, InputKind, InputRequest, Sample, TextForm};
@@ -131,6 +132,8 @@ pub struct Entry {
     pub origin: Option<String>,
     /// For a person's entry: what they may do. An interrupted turn goes on with it.
     pub person: crate::base::access::Role,
+    /// For a person's entry: who they are, so that an interrupted turn ends when they lose their access.
+    pub author: Option<Box<Author>>,
 }
 
 impl Entry {
@@ -147,6 +150,7 @@ impl Entry {
             timestamp: None,
             origin: None,
             person: crate::base::access::Role::Owner,
+            author: None,
         }
     }
 
@@ -243,6 +247,8 @@ pub struct SendRequest {
     pub files: Vec<String>,
     /// Rows of buttons.
     pub buttons: Vec<Vec<String>>,
+    /// Whether the text is spoken as well.
+    pub is_spoken: bool,
 }
 
 /// What a tool call returned.

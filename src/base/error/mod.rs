@@ -102,6 +102,12 @@ impl Error {
         }
     }
 
+    /// Whether a file or folder is missing, or one on the way to it.
+    pub fn is_not_found(&self) -> bool {
+        let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+        matches!(self, Self::Io { source, .. } if kinds.contains(&source.kind()))
+    }
+
     /// The exit status of a command that fails with this.
     pub fn exit(&self) -> Exit {
         match self {

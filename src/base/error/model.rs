@@ -1,7 +1,12 @@
 //! A failure of a model or of its provider.
 
+mod texts;
+
 use std::fmt;
 use std::time::Duration;
+
+use crate::base::access::Role;
+use crate::base::language::Language;
 
 /// What went wrong with a model, by what can be done about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,91 +63,123 @@ pub struct ModelError {
 
 impl ModelError {
     /// What happened in a few words, such as `Rate limit reached at openai`.
-    pub fn summary(&self) -> String {
+    pub fn summary(&self, language: Language) -> String {
         let Self {
             provider, model, ..
         } = self;
-        match self.fault {
-            Fault::Key if self.reason.is_empty() => format!("{provider} has no API key"),
-            Fault::Key => format!("{provider} rejected the API key"),
-            Fault::SignIn if self.reason.is_empty() => format!("Not signed in to {provider}"),
-            Fault::SignIn => format!("{provider} refuses the sign-in"),
-            Fault::Quota => format!("The account at {provider} has no credit or quota left"),
-            Fault::Rate => format!("Rate limit reached at {provider}"),
+        let of_provider = match self.fault {
+            Fault::Key if self.reason.is_empty() => texts::no_key,
+            Fault::Key => texts::key_rejected,
+            Fault::SignIn if self.reason.is_empty() => texts::not_signed_in,
+            Fault::SignIn => texts::sign_in_refused,
+            Fault::Quota => texts::no_quota,
+            Fault::Rate => texts::rate_limit,
             Fault::Busy => match self.status {
-                Some(status) => format!("{provider} is not responding properly ({status})"),
-                None => format!("{provider} is not responding properly"),
+                Some(status) => return texts::busy_with(language, provider, &status),
+                None => texts::busy,
             },
-            Fault::Unknown if model.is_empty() => format!("{provider} offers no model"),
-            Fault::Unknown => format!("{provider} has no model named {model}"),
-            Fault::Request => format!("{provider} rejected the request for {model}"),
-            Fault::Filter => format!("The content filter of {provider} refused this"),
-            Fault::Overflow => format!("The conversation is too long for {model}"),
-            Fault::Network => format!("Cannot reach {provider}"),
-            Fault::Timeout => format!("{provider} did not answer in time"),
-            Fault::Cut => format!("The connection to {provider} was lost mid-answer"),
-            Fault::Garbage => format!("{provider} sent an unexpected response"),
-        }
+            Fault::Unknown if model.is_empty() => texts::offers_nothing,
+            Fault::Unknown => return texts::no_such_model(language, provider, model),
+            Fault::Request => return texts::request_rejected(language, provider, model),
+            Fault::Filter => texts::filtered,
+            Fault::Overflow => return texts::too_long(language, model),
+            Fault::Network => texts::unreachable,
+            Fault::Timeout => texts::timed_out,
+            Fault::Cut => texts::cut,
+            Fault::Garbage => texts::garbage,
+        };
+        of_provider(language, provider)
     }
 
     /// What the person can do about it.
-    fn advice(&self) -> String {
+    fn advice(&self, language: Language) -> String {
         let provider = &self.provider;
         if let Some(hint) = &self.hint {
             return hint.clone();
         }
-        match self.fault {
+        let advice = match self.fault {
             Fault::Key => {
                 let variable = provider.to_uppercase().replace('-', "_") + "_API_KEY";
-                let verb = if self.reason.is_empty() {
-                    "Set"
+                let set_or_check = if self.reason.is_empty() {
+                    texts::set_key
                 } else {
-                    "Check"
+                    texts::check_key
                 };
-                format!("{verb} {variable} or providers.{provider}.apiKey")
+                return set_or_check(language, &variable, provider);
             }
-            Fault::SignIn if self.reason.is_empty() => {
-                format!("Sign in on the board: peacrab login {provider}")
+            Fault::SignIn if self.reason.is_empty() => return texts::sign_in(language, provider),
+            Fault::SignIn => return texts::sign_in_again(language, provider),
+            Fault::Quota if self.reason.contains(RESETS) => texts::wait_for_quota,
+            Fault::Quota => texts::top_up,
+            Fault::Rate if self.reason.to_lowercase().contains("request too large") => {
+                return texts::too_large_for_rate(language, provider);
             }
-            Fault::SignIn => format!("Sign in again on the board: peacrab login {provider}"),
-            Fault::Quota if self.reason.contains(RESETS) => {
-                "Wait until then, or choose another model (agents.defaults.model)".to_owned()
-            }
-            Fault::Quota => "Top it up, or choose another model (agents.defaults.model)".to_owned(),
-            Fault::Rate if self.reason.to_lowercase().contains("request too large") => format!(
-                "Your account's rate limit allows no request of this size: raise it at {provider}, lower \
-                 agents.defaults.contextWindowTokens, or use another model (agents.defaults.model)"
-            ),
-            Fault::Rate => {
-                "Wait a moment, or add other models to agents.defaults.fallbackModels".to_owned()
-            }
-            Fault::Busy => {
-                "Try again later, or add other models to agents.defaults.fallbackModels".to_owned()
-            }
-            Fault::Unknown if self.model.is_empty() => "Install or load one there".to_owned(),
-            Fault::Unknown => format!(
-                "Check agents.defaults.model, and providers.{provider}.apiBase if you set it"
-            ),
-            Fault::Request => refusal_advice(provider, &self.reason),
-            Fault::Filter => "Rephrase it, or use another model".to_owned(),
-            Fault::Overflow if names(&self.reason, REPLY_BOUND) => {
-                "Lower agents.defaults.maxTokens, start a new one (/new), or use a model with a larger context window"
-                    .to_owned()
-            }
-            Fault::Overflow => {
-                "Start a new one (/new), or use a model with a larger context window".to_owned()
-            }
-            Fault::Network => {
-                format!("If you set providers.{provider}.apiBase or proxy, check them too")
-            }
-            Fault::Timeout => format!(
-                "Try again, or raise providers.{provider}.timeoutSecs or streamIdleTimeoutSecs"
-            ),
-            Fault::Cut => "Please try again".to_owned(),
-            Fault::Garbage => {
-                format!("Check providers.{provider}.apiBase, and whether a proxy is in the way")
-            }
+            Fault::Rate => texts::wait_or_fall_back,
+            Fault::Busy => texts::later_or_fall_back,
+            Fault::Unknown if self.model.is_empty() => texts::install_one,
+            Fault::Unknown => return texts::check_model(language, provider),
+            Fault::Request => return refusal_advice(provider, &self.reason, language),
+            Fault::Filter => texts::rephrase,
+            Fault::Overflow if names(&self.reason, REPLY_BOUND) => texts::lower_bound_or_new,
+            Fault::Overflow => texts::begin_new,
+            Fault::Network => return texts::check_address(language, provider),
+            Fault::Timeout => return texts::raise_time(language, provider),
+            Fault::Cut => texts::try_again,
+            Fault::Garbage => return texts::check_base(language, provider),
+        };
+        advice(language).to_owned()
+    }
+
+    /// What happened, what the other side said, and what an owner can do about it. What the other side said comes in its
+    /// own words.
+    pub fn describe(&self, language: Language) -> String {
+        let summary = self.summary(language);
+        let (colon, stop) = match language {
+            Language::English => (": ", ". "),
+            Language::Chinese => ("：", "。"),
+        };
+        if let Some(suggestion) = &self.suggestion {
+            return format!("{summary}{stop}{suggestion}");
         }
+        let advice = self.advice(language);
+        let mut reason = self.reason.trim_end();
+        if let (Fault::Busy, Some(status)) = (self.fault, self.status) {
+            // The summary has it.
+            let same = format!("HTTP status {status}");
+            reason = match reason.strip_suffix(&format!(" ({same})")) {
+                Some(before) => before,
+                None if reason == same => "",
+                None => reason,
+            };
+        }
+        match reason.trim_end_matches('.') {
+            "" => format!("{summary}{stop}{advice}"),
+            reason if reason.ends_with(['!', '?', '…', '。', '！', '？']) => {
+                format!("{summary}{colon}{reason} {advice}")
+            }
+            reason => format!("{summary}{colon}{reason}{stop}{advice}"),
+        }
+    }
+
+    /// The failure for a person of this role. People who cannot change the settings hear what to do, without details.
+    pub fn describe_for(&self, role: Role, language: Language) -> String {
+        if role == Role::Owner {
+            return self.describe(language);
+        }
+        let text = match self.fault {
+            Fault::Rate | Fault::Busy | Fault::Network | Fault::Timeout | Fault::Cut => {
+                texts::later
+            }
+            Fault::Filter => texts::rephrase_it,
+            Fault::Overflow => texts::begin_new_one,
+            Fault::Key
+            | Fault::SignIn
+            | Fault::Quota
+            | Fault::Unknown
+            | Fault::Request
+            | Fault::Garbage => texts::set_up_wrong,
+        };
+        text(language).to_owned()
     }
 }
 
@@ -163,69 +200,66 @@ fn names(reason: &str, words: &[&str]) -> bool {
 }
 
 /// What to do about a request that a provider refused, by the words of the refusal.
-fn refusal_advice(provider: &str, reason: &str) -> String {
+fn refusal_advice(provider: &str, reason: &str, language: Language) -> String {
     let reason = reason.to_lowercase();
     let names = |words: &[&str]| names(&reason, words);
     let is_unknown = names(UNKNOWN_PARAMETER) || names(&["unsupported parameter", "unrecognized"]);
-    match () {
+    let of_provider = match () {
         () if names(&["unrecognized request url", "with the responses api"])
-            || is_unknown && names(&["max_output_tokens", "tools[0]", "'input'", "'instructions'"]) =>
+            || is_unknown && names(RESPONSES_PARAMETERS) =>
         {
-            format!("It lacks parts of OpenAI's Responses API: set providers.{provider}.api to chat")
+            texts::use_chat
         }
-        () if names(&["v1/responses"]) => {
-            format!("It needs OpenAI's other API: set providers.{provider}.api to responses")
-        }
+        () if names(&["v1/responses"]) => texts::use_responses,
         () if names(&["does not have access to model", "no access to model"]) => {
-            "Allow the model in the settings of your project there, or use another one (agents.defaults.model)".to_owned()
+            return texts::allow_model(language).to_owned();
         }
-        () if names(COUNTRY) => format!(
-            "It does not serve your country: use another provider, or a proxy (providers.{provider}.proxy)"
-        ),
-        () if names(&["temperature"]) => "Check agents.defaults.temperature".to_owned(),
-        () if names(&["effort"]) => {
-            "Use another level of agents.defaults.reasoningEffort or /think".to_owned()
+        () if names(COUNTRY) => texts::not_in_country,
+        () if names(&["temperature"]) => return texts::check_temperature(language).to_owned(),
+        () if names(&["effort"]) => return texts::other_effort(language).to_owned(),
+        () if names(&["image"]) => texts::no_images,
+        () if names(&["schema for function", "schema for tool"]) => {
+            return schema_advice(&reason, language);
         }
-        () if names(&["image"]) => format!(
-            "Use a model that understands images, or set providers.{provider}.images to false"
-        ),
-        () if names(&["schema for function", "schema for tool"]) => schema_advice(&reason),
-        () if names(&["tools"]) && names(&["array too long", "maximum length", "too many", "at most", "maximum of"]) => {
-            "Use fewer tools: list those you need in tools.mcpServers.NAME.enabledTools, or turn a server off \
-             (tools.mcpServers.NAME.enabled)"
-                .to_owned()
+        () if names(&["tools"]) && names(TOO_MANY) => {
+            return texts::fewer_tools(language).to_owned();
         }
-        () if names(&["invalid value: 'tool'"]) => format!(
-            "The server does not accept results of tools: set providers.{provider}.api to another API, or use another model"
-        ),
-        () if names(&["tool", "function"]) => {
-            "Use a model that can call tools (agents.defaults.model)".to_owned()
-        }
-        () if names(REPLY_BOUND) => "Lower agents.defaults.maxTokens".to_owned(),
-        () if names(UNKNOWN_PARAMETER) => {
-            format!("Check providers.{provider}.extraBody if you set it, or use another model")
-        }
-        () => "Use another model (agents.defaults.model)".to_owned(),
-    }
+        () if names(&["invalid value: 'tool'"]) => texts::no_tool_results,
+        () if names(&["tool", "function"]) => return texts::no_tools(language).to_owned(),
+        () if names(REPLY_BOUND) => return texts::lower_bound(language).to_owned(),
+        () if names(UNKNOWN_PARAMETER) => texts::check_extra,
+        () => return texts::other_model(language).to_owned(),
+    };
+    of_provider(language, &provider)
 }
 
 /// What to do about a tool whose parameters a server refuses; the reason, in lower case, has its name in quotes.
-fn schema_advice(reason: &str) -> String {
+fn schema_advice(reason: &str, language: Language) -> String {
     let after = ["function '", "tool '"]
         .iter()
         .find_map(|words| reason.split_once(words));
     let tool = after
         .and_then(|(_, rest)| rest.split('\'').next())
         .unwrap_or_default();
-    let (name, rest) = match tool.strip_prefix("mcp_") {
-        Some(rest) => (format!("{tool} of an MCP server"), rest),
+    let (name, own) = match tool.strip_prefix("mcp_") {
+        Some(own) => (texts::of_mcp(language, &tool), own),
         None => (tool.to_owned(), tool),
     };
-    format!(
-        "The server refuses the parameters of {name}: leave {rest} out of tools.mcpServers.NAME.enabledTools, or \
-         turn that MCP server off (tools.mcpServers.NAME.enabled)"
-    )
+    texts::schema_refused(language, &name, &own)
 }
+
+/// Parameters that only the Responses API has.
+const RESPONSES_PARAMETERS: &[&str] =
+    &["max_output_tokens", "tools[0]", "'input'", "'instructions'"];
+
+/// How servers say that a list is too long.
+const TOO_MANY: &[&str] = &[
+    "array too long",
+    "maximum length",
+    "too many",
+    "at most",
+    "maximum of",
+];
 
 /// How servers say that they do not serve a country.
 const COUNTRY: &[&str] = &[
@@ -246,30 +280,8 @@ const UNKNOWN_PARAMETER: &[&str] = &[
 ];
 
 impl fmt::Display for ModelError {
-    /// What happened, what the other side said, and what the person can do about it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let summary = self.summary();
-        if let Some(suggestion) = &self.suggestion {
-            return write!(f, "{summary}. {suggestion}");
-        }
-        let advice = self.advice();
-        let mut reason = self.reason.trim_end();
-        if let (Fault::Busy, Some(status)) = (self.fault, self.status) {
-            // The summary has it.
-            let same = format!("HTTP status {status}");
-            reason = match reason.strip_suffix(&format!(" ({same})")) {
-                Some(before) => before,
-                None if reason == same => "",
-                None => reason,
-            };
-        }
-        match reason.trim_end_matches('.') {
-            "" => write!(f, "{summary}. {advice}"),
-            reason if reason.ends_with(['!', '?', '…']) => {
-                write!(f, "{summary}: {reason} {advice}")
-            }
-            reason => write!(f, "{summary}: {reason}. {advice}"),
-        }
+        f.write_str(&self.describe(Language::English))
     }
 }
 
@@ -400,7 +412,10 @@ mod tests {
             status: Some(502),
             ..error(Fault::Busy, "oops")
         };
-        assert_eq!(busy.summary(), "my-proxy is not responding properly (502)");
+        assert_eq!(
+            busy.summary(Language::English),
+            "my-proxy is not responding properly (502)"
+        );
         for (reason, begins) in [
             (
                 "oops (HTTP status 502)",
@@ -416,6 +431,37 @@ mod tests {
                 ..error(Fault::Busy, reason)
             };
             assert!(busy.to_string().starts_with(begins), "{busy}");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_told_in_the_language_and_by_the_role_of_the_person() {
+        let refused = error(Fault::Key, "Incorrect API key provided.");
+        assert_eq!(
+            refused.describe(Language::Chinese),
+            "my-proxy 拒绝了 API 密钥：Incorrect API key provided。请检查 MY_PROXY_API_KEY 或 providers.my-proxy.apiKey"
+        );
+        let owner = |language| refused.describe_for(Role::Owner, language);
+        assert_eq!(
+            owner(Language::Chinese),
+            refused.describe(Language::Chinese)
+        );
+        for (fault, words) in [
+            (Fault::Key, "tell the owner"),
+            (Fault::Quota, "tell the owner"),
+            (Fault::Request, "tell the owner"),
+            (Fault::Busy, "try again in a few minutes"),
+            (Fault::Network, "try again in a few minutes"),
+            (Fault::Filter, "rephrase"),
+            (Fault::Overflow, "/new"),
+        ] {
+            for role in [Role::User, Role::Guest] {
+                let told = error(fault, "secret details").describe_for(role, Language::English);
+                assert!(told.contains(words), "{fault:?} {told}");
+                for detail in ["secret", "my-proxy", "providers", "apiKey"] {
+                    assert!(!told.contains(detail), "{fault:?} {told}");
+                }
+            }
         }
     }
 }

@@ -296,7 +296,7 @@ pub fn can_be_followed(path: &Path) -> bool {
 
 /// Adds a watch with the next number, and returns that.
 pub fn add(all: &mut Watches, mut watch: Watch) -> Option<u32> {
-    if all.len() >= WATCHES_MAX {
+    if all.len() >= watch.role.places(WATCHES_MAX) {
         return None;
     }
     let is_free = |id: &u32| *id > 0 && all.iter().all(|watch| watch.id != *id);

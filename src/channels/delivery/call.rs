@@ -30,6 +30,15 @@ use put::{Refused, is_refusal, put};
 /// The name of the file with a command that is too long for its question.
 const COMMAND_FILE: &str = "command.sh";
 
+/// The endings of pictures, which chats show with the words below them.
+const PICTURE_ENDINGS: [&str; 5] = ["jpg", "jpeg", "png", "webp", "gif"];
+
+fn is_picture(path: &str) -> bool {
+    let ending = path.rsplit('.').next().unwrap_or_default();
+    let mut known = PICTURE_ENDINGS.iter();
+    known.any(|known| ending.eq_ignore_ascii_case(known))
+}
+
 /// One worker's connection to the channel.
 pub(super) struct Caller<'a> {
     parts: &'a DeliveryParts,
@@ -100,7 +109,18 @@ impl<'a> Caller<'a> {
                 key,
                 text,
                 message,
-            } => return self.show(connection, (to, key), text, message.as_deref()),
+                preview,
+            } => {
+                if message.is_none() {
+                    self.parts.observer.shows(to);
+                }
+                if let Some(id) = preview
+                    && self.preview(connection, to, *id, text)?
+                {
+                    return Ok(Outcome::Previewed);
+                }
+                return self.show(connection, (to, key), text, message.as_deref());
+            }
             Job::Remove { to, message } => self.remove(connection, to, message)?,
             Job::Notify {
                 to, content, piece, ..
@@ -138,11 +158,12 @@ impl<'a> Caller<'a> {
             self.give_up(&pending, why, true);
             return Outcome::Dropped;
         }
+        self.parts.observer.sends(&pending.message);
         let rendered = match self.rendered.take() {
             Some((of, rendered)) if of == id => rendered,
             _ => self.render_message(&pending.message),
         };
-        match self.send_picture(connection, &pending, &rendered, edits) {
+        match self.send_with_file(connection, &pending, &rendered, edits) {
             Some(Ok(())) => {
                 self.confirm(id, None);
                 self.remove_made(&pending.message);
@@ -183,8 +204,8 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// Sends a picture that the program has made together with its text; `None` where they go apart.
-    fn send_picture(
+    /// Sends a picture, or a file that is not one of the workspace, together with its text; `None` where they go apart.
+    fn send_with_file(
         &self,
         connection: &mut dyn Connection,
         pending: &Pending,
@@ -200,9 +221,12 @@ impl<'a> Caller<'a> {
         ) else {
             return None;
         };
-        let ([path], [_]) = (message.files.as_slice(), message.made_files.as_slice()) else {
+        let [path] = message.files.as_slice() else {
             return None;
         };
+        if message.made_files.is_empty() && !is_picture(path) {
+            return None;
+        }
         let rows = buttons_of(message, self.parts.adapter.capabilities().button_data_bytes);
         let (key, silent) = (Some(key(pending)), is_silent(pending));
         let text = Post {
@@ -220,6 +244,7 @@ impl<'a> Caller<'a> {
             name,
             key,
             silent,
+            voice: message.voice,
         };
         match connection.upload_with_text(&message.to, &upload, &text)? {
             Err(failure) if is_refusal(&failure) => None,
@@ -285,6 +310,36 @@ impl<'a> Caller<'a> {
     fn reply_to<'b>(&self, reference: &'b str) -> Option<&'b str> {
         let quotes = self.parts.adapter.capabilities().quotes;
         (quotes && !reference.is_empty()).then_some(reference)
+    }
+
+    /// Shows a text as a preview; false where the channel has none.
+    fn preview(
+        &self,
+        connection: &mut dyn Connection,
+        to: &Address,
+        id: u32,
+        text: &DraftText,
+    ) -> Sent<bool> {
+        let Some(piece) = self.parts.adapter.render_draft(&text.text) else {
+            return Ok(false);
+        };
+        let marked = Post {
+            text: &piece.written,
+            is_marked: true,
+            ..Post::default()
+        };
+        let plain = Post {
+            text: &piece.plain,
+            ..Post::default()
+        };
+        for post in [&marked, &plain] {
+            match connection.preview(to, id, post) {
+                Some(Err(failure)) if is_refusal(&failure) => {}
+                Some(shown) => return shown.map(|()| true),
+                None => break,
+            }
+        }
+        Ok(false)
     }
 
     fn show(
@@ -393,6 +448,7 @@ impl<'a> Caller<'a> {
                 (rendered.piece, rows, true)
             }
             Content::Text(text) => {
+                self.parts.observer.shows(to);
                 let mut pieces = render(text).into_iter().skip(index);
                 (pieces.next(), Vec::new(), pieces.next().is_none())
             }
@@ -428,7 +484,7 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// Writes the outcome below a question; without room for that the question only loses its buttons.
+    /// Puts the outcome in the place of a question; where the channel refuses that, the question only loses its buttons.
     fn settle(
         &self,
         connection: &mut dyn Connection,
@@ -444,7 +500,7 @@ impl<'a> Caller<'a> {
             // In a private chat, who has answered knows it.
             let is_group = self.parts.adapter.is_group(to).unwrap_or(false);
             let is_news = is_group || !settled.is_by_person();
-            let text = settled.describe(asked.language);
+            let text = settled.describe(asked);
             let piece = render(&text).into_iter().next().filter(|_| is_news);
             return piece.map_or(Ok(()), |piece| {
                 let post = Post {

@@ -35,6 +35,8 @@ pub(super) enum Job {
         key: DraftKey,
         text: DraftText,
         message: Option<String>,
+        /// The number of the preview that may show it.
+        preview: Option<u32>,
     },
     /// Delete a message of a person's.
     Remove { to: Address, message: String },
@@ -80,6 +82,8 @@ pub(super) enum Outcome {
         /// Whether that was the last piece.
         is_last: bool,
     },
+    /// It is shown, and is no message.
+    Previewed,
     /// It will never succeed, or is no longer needed.
     Dropped,
     /// The chat has become another one, and its messages follow.

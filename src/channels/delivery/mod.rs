@@ -6,10 +6,12 @@
 //! gateway has no delivering thread and no connection. One timer of the runtime waits for later times.
 
 mod call;
+mod ended;
 mod job;
+mod observer;
 mod pace;
 mod plan;
-mod question;
+pub mod question;
 #[cfg(test)]
 mod tests;
 mod work;
@@ -29,7 +31,7 @@ use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::Error;
 use crate::base::language::Language;
 use crate::base::limits::channels::{LONGEST_BACKOFF, STACK_BYTES};
-use crate::base::message::{Address, CommandButton, DraftKey, OutgoingMessage};
+use crate::base::message::{Address, CommandButton, DraftKey};
 use crate::base::sync::{Condvar, Mutex, MutexGuard};
 use crate::sandbox::files::Workspace;
 use crate::store::append_log::shorten;
@@ -43,6 +45,7 @@ use crate::channels::kit::choices::Choices;
 use crate::channels::kit::health::{Health, Task};
 use call::Caller;
 use job::{Content, Job, Next, Outcome, Report, Ticket};
+pub use observer::Observer;
 pub use plan::Wait;
 use plan::{DELIVERY_WORKERS, Plan};
 use work::DraftText;
@@ -59,22 +62,6 @@ const DELIVERY_GROW: Duration = Duration::from_millis(300);
 
 /// Finds the workspace that has a file.
 pub type WorkspaceWith = Box<dyn Fn(&Path) -> Result<Arc<Workspace>, Error> + Send + Sync>;
-
-/// Learns what becomes of messages, on a thread that delivers: it may write to the disk, and not wait long.
-pub trait Observer: Send + Sync {
-    /// The channel will never take a message, or what is left of it; with `is_chat_gone` also no other one for its
-    /// chat.
-    fn given_up(&self, message: &OutgoingMessage, why: &str, is_chat_gone: bool);
-
-    /// A message always fails although the channel works: it waits until somebody asks for it, and others of its chat
-    /// go on. `is_first` says whether it is the only one of its chat.
-    fn set_aside(&self, message: &OutgoingMessage, why: &str, is_first: bool);
-
-    /// A question is in its chat as a whole, as this message; empty where the channel does not say so.
-    fn asked(&self, number: u64, message: &str);
-    /// A chat has become another one, as a group does that becomes a supergroup.
-    fn moved(&self, from: &Address, to: &Address);
-}
 
 /// What the deliveries of a channel are made of.
 pub struct DeliveryParts {

@@ -329,8 +329,10 @@ impl Plan {
 
     pub fn working(&mut self, key: &DraftKey, to: &Address, now: Duration) {
         let will_be_replaced = self.backlog.replaces.contains(key);
+        self.last_serial += 1;
+        let serial = (self.last_serial % u64::from(u32::MAX >> 1)) as u32;
         if let Some(work) = self.work(key, to) {
-            work.begin(to, will_be_replaced, now);
+            work.begin(to, will_be_replaced, serial, now);
         }
     }
 

@@ -32,6 +32,8 @@ const BARE_CHARS: usize = 80;
 const QUESTION_NAMES: usize = 4;
 /// See [`QUESTION_NAMES`].
 const QUESTION_NAME_CHARS: usize = 60;
+/// Characters of a command that is named once its question is over, or in a list: two lines of a phone.
+const NAMED_CHARS: usize = 100;
 /// Lines of a script that a question shows.
 const SCRIPT_LINES: usize = 8;
 /// Characters below which the beginning of a script says nothing.
@@ -69,14 +71,26 @@ impl Settled {
         by_person.contains(&self.answer)
     }
 
-    /// What became of it, as Markdown.
-    pub fn describe(&self, language: Language) -> String {
+    /// What became of it and of which command, as a line of Markdown.
+    pub fn describe(&self, asked: &ChatQuestion) -> String {
+        let language = asked.language;
         let outcome = outcome(language, self.answer);
-        match self.by.trim() {
+        let outcome = match self.by.trim() {
             "" => format!("**{outcome}**"),
             by => by_whom(language, &outcome, &markup::plain(&short_name(by))),
-        }
+        };
+        format!("{outcome}: {}", name_command(&asked.question))
     }
+}
+
+/// What a question is about, within a line of Markdown.
+pub fn name_command(question: &Question) -> String {
+    let what = match &question.cause {
+        Cause::Tool { name, .. } => name,
+        _ => &question.command,
+    };
+    let what = markup::inline_text(what.trim());
+    markup::inline_code(&ellipsize_chars(&what, NAMED_CHARS))
 }
 
 /// A person's name on one line.
@@ -92,7 +106,7 @@ pub(super) struct Rendered {
     pub is_cut: bool,
 }
 
-/// Renders a question, with its outcome once it is over; `choices` says how to answer without buttons. It is always one message, because the buttons
+/// Renders a question, or its outcome once it is over; `choices` says how to answer without buttons. It is always one message, because the buttons
 /// stand below what they are about: what the model wrote is cut until `render` makes one piece.
 pub(super) fn render_question(
     asked: &ChatQuestion,
@@ -100,6 +114,13 @@ pub(super) fn render_question(
     choices: &str,
     render: &dyn Fn(&str) -> Vec<Piece>,
 ) -> Rendered {
+    if let Some(settled) = settled {
+        let piece = render(&settled.describe(asked)).into_iter().next();
+        return Rendered {
+            piece,
+            is_cut: false,
+        };
+    }
     let (language, minutes) = (asked.language, ANSWER_TIME.as_secs() / 60);
     let mut expires = texts::expires(language, &minutes, &asked.number);
     if !choices.is_empty() {
@@ -110,13 +131,9 @@ pub(super) fn render_question(
     let mut rooms = QUESTION_CHARS.into_iter().peekable();
     while let Some(chars) = rooms.next() {
         let (text, is_cut) = describe(asked, Room { chars, is_bare });
-        let mut pieces = render(&format!("{text}\n\n{expires}"));
+        let pieces = render(&format!("{text}\n\n{expires}"));
         if pieces.len() > 1 && rooms.peek().is_some() {
             continue;
-        }
-        // The outcome is shorter than how to answer.
-        if let Some(settled) = settled {
-            pieces = render(&format!("{text}\n\n{}", settled.describe(language)));
         }
         let piece = pieces.into_iter().next();
         return Rendered { piece, is_cut };

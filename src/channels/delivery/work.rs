@@ -15,6 +15,9 @@ pub(super) const SPARSE_INTERVAL: Duration = Duration::from_secs(60);
 pub(super) const STILL_TIME: Duration = Duration::from_secs(2);
 /// How often that time is doubled.
 const DRAFT_DOUBLINGS: u32 = 3;
+/// How long a preview is left as it is: Telegram takes it away after 30 s
+/// (<https://core.telegram.org/bots/api#sendmessagedraft>).
+const PREVIEW_TIME: Duration = Duration::from_secs(20);
 
 /// The progress of work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,6 +72,10 @@ pub(super) struct Work {
     changed: Duration,
     /// Whether a person has asked to see it.
     is_wanted: bool,
+    /// The number of its preview; 0 before it begins.
+    serial: u32,
+    /// Whether its text is shown as a preview and not as a message.
+    is_previewed: bool,
 }
 
 impl Work {
@@ -92,6 +99,8 @@ impl Work {
             shown_before: 0,
             changed: Duration::ZERO,
             is_wanted: false,
+            serial: 0,
+            is_previewed: false,
         }
     }
 
@@ -103,8 +112,11 @@ impl Work {
         }
     }
 
-    /// The work begins, or begins again under the same key.
-    pub fn begin(&mut self, to: &Address, will_be_replaced: bool, now: Duration) {
+    /// The work begins, or begins again under the same key. `serial` is a number of its own.
+    pub fn begin(&mut self, to: &Address, will_be_replaced: bool, serial: u32, now: Duration) {
+        if self.has_ended || self.serial == 0 {
+            self.serial = serial;
+        }
         if self.has_ended {
             self.is_stale = self.message.is_some() && !will_be_replaced;
             self.has_ended = false;
@@ -132,13 +144,14 @@ impl Work {
     }
 
     /// When the text may be shown. The first one waits as well, since an answer that comes soon needs no
-    /// draft; long work is shown less and less often.
+    /// draft; long work is shown less and less often, unless it is previewed.
     pub fn draft_at(&self, interval: Duration) -> Duration {
         let is_live = self.text.as_ref().is_some_and(|text| text.is_live);
         let since = self.since.unwrap_or_default();
         match (is_live, self.edits) {
             (true, 0) => return Duration::ZERO,
             (true, _) => return since + interval,
+            (false, _) if self.is_previewed => return since + interval,
             (false, _) => {}
         }
         let doublings = (self.edits / DRAFT_EDITS).min(DRAFT_DOUBLINGS);
@@ -196,18 +209,54 @@ impl Work {
         self.earlier = message.or(self.earlier.take());
     }
 
+    /// The text that is shown next, and when: a newer one, or once more the one that is about to go.
+    pub fn next_text(&self, interval: Duration) -> Option<(&DraftText, Duration)> {
+        let fading = || {
+            let is_running = self.is_previewed && !self.has_ended && !self.is_showing;
+            let shown = self.shown.as_ref().filter(|_| is_running)?;
+            Some((shown, self.since? + PREVIEW_TIME))
+        };
+        let newer = self.text.as_ref();
+        newer
+            .map(|text| (text, self.draft_at(interval)))
+            .or_else(fading)
+    }
+
+    /// The number of the preview that may show a text; `None` where it needs a message.
+    pub fn preview_of(&self, text: &DraftText) -> Option<u32> {
+        let may = self.message.is_none() && !text.is_live && text.buttons.is_empty();
+        may.then_some(self.serial.max(1))
+    }
+
+    /// The text that no message shows: a newer one, or that of a preview.
+    pub fn text_to_keep(&self) -> Option<&DraftText> {
+        let previewed = self.shown.as_ref().filter(|_| self.is_previewed);
+        self.text.as_ref().or(previewed)
+    }
+
+    /// Whether what it shows is a preview, which uses up nothing of what a chat may be sent.
+    pub fn is_previewed(&self) -> bool {
+        self.is_previewed
+    }
+
     /// The text is being shown.
     pub fn showing(&mut self, now: Duration) {
         self.since = Some(now);
         self.is_showing = true;
         self.is_wanted = false;
         self.edits = self.edits.saturating_add(1);
-        self.shown = self.text.take();
+        self.shown = self.text.take().or(self.shown.take());
+    }
+
+    /// The call that showed the text as a preview has ended.
+    pub fn previewed(&mut self) {
+        self.is_showing = false;
+        self.is_previewed = true;
     }
 
     /// The call that showed the text has ended. `message` is the message that it sent, if it did.
     pub fn showed(&mut self, message: Option<String>) {
-        self.is_showing = false;
+        (self.is_showing, self.is_previewed) = (false, false);
         self.message = message.or(self.message.take());
     }
 
@@ -275,5 +324,6 @@ impl Work {
 
     fn forget_text(&mut self) {
         (self.text, self.shown, self.since, self.edits) = (None, None, None, 0);
+        self.is_previewed = false;
     }
 }

@@ -42,6 +42,10 @@ const FILE_HOSTS: [&str; 2] = [".discordapp.com", ".discordapp.net"];
 
 /// The flag of a message that makes no sound (Discord's documentation, "Message Flags").
 const SUPPRESS_NOTIFICATIONS: u32 = 1 << 12;
+/// The flag of a voice message, whose file is Ogg with Opus.
+const IS_VOICE_MESSAGE: u32 = 1 << 13;
+/// The picture of a voice message, which Discord wants: one low bar, in base64.
+const FLAT_WAVEFORM: &str = "EA==";
 /// `SUPPRESS_EMBEDS`: Discord would fetch each address of a text for its preview, without anybody's tap.
 const SUPPRESS_EMBEDS: u32 = 1 << 2;
 
@@ -202,8 +206,7 @@ impl Api {
             body["flags"] = json!(SUPPRESS_EMBEDS | SUPPRESS_NOTIFICATIONS);
         }
         if let Some(answered) = post.reply_to.and_then(snowflake) {
-            body["message_reference"] =
-                json!({"message_id": answered.to_string(), "fail_if_not_exists": false});
+            body["message_reference"] = reference(answered);
         }
         let sent: Message = self.read(&call, &body)?;
         Ok(sent.id)
@@ -223,13 +226,14 @@ impl Api {
         self.act(&call, &Value::Null)
     }
 
-    /// Sends a file.
-    pub fn upload(&self, channel: &str, upload: &Upload<'_>) -> Sent {
+    /// Sends a file, with a text if there is one.
+    pub fn upload(&self, channel: &str, upload: &Upload<'_>, text: Option<&Post<'_>>) -> Sent {
         let Upload {
             file,
             name,
             key,
             silent,
+            voice,
         } = *upload;
         let length = file.metadata().map_err(Error::io("read", name));
         let length = length.map_err(Failure::Local)?.len();
@@ -241,19 +245,34 @@ impl Api {
         }
         let path = format!("/channels/{channel}/messages");
         let call = Call::in_channel(Method::POST, "messages", channel, &path);
-        let mut payload = json!({"allowed_mentions": {"parse": []}});
+        let mut payload = text.map_or_else(|| json!({"allowed_mentions": {"parse": []}}), content);
+        if let Some(answered) = text.and_then(|text| text.reply_to).and_then(snowflake) {
+            payload["message_reference"] = reference(answered);
+        }
         if let Some(key) = key {
             payload["nonce"] = json!(key.to_string());
             payload["enforce_nonce"] = json!(true);
         }
+        let name = names::clean_file_name(name);
+        let mut form_type = None;
+        let mut flags = payload["flags"].as_u64().unwrap_or_default();
         if silent {
-            payload["flags"] = json!(SUPPRESS_NOTIFICATIONS);
+            flags |= u64::from(SUPPRESS_EMBEDS | SUPPRESS_NOTIFICATIONS);
         }
-        let form = Form::new(
-            &[("payload_json", payload)],
-            "files[0]",
-            &names::clean_file_name(name),
-        );
+        if let Some(seconds) = voice {
+            flags |= u64::from(IS_VOICE_MESSAGE);
+            form_type = Some("audio/ogg");
+            payload["attachments"] = json!([{
+                "id": 0, "filename": name, "duration_secs": seconds, "waveform": FLAT_WAVEFORM,
+            }]);
+        }
+        if flags != 0 {
+            payload["flags"] = json!(flags);
+        }
+        let mut form = Form::new(&[("payload_json", payload)], "files[0]", &name);
+        if let Some(kind) = form_type {
+            form = form.of_type(kind);
+        }
         self.limited(&call, || {
             let headers = self.headers(&form.content_type);
             let headers = headers
@@ -538,6 +557,11 @@ fn content(post: &Post<'_>) -> Value {
         "allowed_mentions": {"parse": [], "replied_user": true},
         "flags": SUPPRESS_EMBEDS,
     })
+}
+
+/// The message that another one replies to, which may be gone.
+fn reference(answered: i64) -> Value {
+    json!({"message_id": answered.to_string(), "fail_if_not_exists": false})
 }
 
 /// Rows of buttons, within Discord's bounds: 5 rows of 5, and no two with the same data.

@@ -154,7 +154,17 @@ impl Connection for Api {
     }
 
     fn upload(&mut self, to: &Address, upload: &Upload<'_>) -> Sent {
-        Self::upload(self, channel(to)?, upload)
+        Self::upload(self, channel(to)?, upload, None)
+    }
+
+    fn upload_with_text(
+        &mut self,
+        to: &Address,
+        upload: &Upload<'_>,
+        text: &Post<'_>,
+    ) -> Option<Sent> {
+        let send = |channel| Self::upload(self, channel, upload, Some(text));
+        Some(channel(to).and_then(send))
     }
 
     fn react(&mut self, to: &Address, message: &str, emoji: &str) -> Sent {

@@ -23,6 +23,7 @@ use crate::base::limits::channels::{
 };
 use crate::channels::kit::adapter::Failure;
 use crate::channels::kit::health::Task;
+use crate::channels::kit::presses::{Presses, role_of};
 use crate::channels::kit::sink::{Incoming, SharedSink};
 use crate::channels::kit::stream::backoff::{Backoff, doubled, with_jitter};
 use crate::channels::kit::stream::missed::Missed;
@@ -76,6 +77,7 @@ struct Receiver<'a> {
     /// Failures of Discord, and of the inbox.
     backoff: Backoff,
     full: Backoff,
+    presses: Presses,
     /// What is to be fetched of the chats that were active last, of which it says whether they are in a server.
     missed: Missed<(String, bool), Question>,
 }
@@ -133,6 +135,7 @@ impl<'a> Receiver<'a> {
             failed_resumes: 0,
             backoff: backoff(Task::Receive, "receive from Discord"),
             full: backoff(Task::Accept, "accept messages from Discord"),
+            presses: Presses::default(),
             missed: Missed::open(parts.state, (super::NAME, "Discord")),
             parts,
         }
@@ -380,7 +383,8 @@ impl<'a> Receiver<'a> {
 
     /// Acknowledges a press or a command in time. When that fails, Discord shows an error, and the press
     /// is processed all the same.
-    fn acknowledge(&self, incoming: &Incoming, id: &str, token: &str) -> Result<(), End> {
+    fn acknowledge(&mut self, incoming: &Incoming, id: &str, token: &str) -> Result<(), End> {
+        let intake = &self.parts.intake;
         let text = match incoming {
             Incoming::Pressed {
                 sender,
@@ -391,7 +395,6 @@ impl<'a> Receiver<'a> {
                 ..
             } => {
                 let group = is_group.then_some(address);
-                let intake = &self.parts.intake;
                 let notice = intake.press_notice(sender, username, group, data);
                 notice.map(str::to_owned)
             }
@@ -399,7 +402,7 @@ impl<'a> Receiver<'a> {
                 let sender = envelope.sender().cloned().unwrap_or_default();
                 let command = ellipsize_chars(&envelope.text, QUOTE_CHARS).replace('`', "'");
                 // An unknown sender who writes in private is given a pairing code.
-                let may = !envelope.is_group || self.parts.intake.has_access(&sender, username);
+                let may = !envelope.is_group || intake.has_access(&sender, username);
                 Some(if may {
                     format!("✓ `{command}`")
                 } else {
@@ -408,14 +411,14 @@ impl<'a> Receiver<'a> {
             }
             Incoming::Edited { .. } => return Ok(()),
         };
-        match self
-            .api(PRESS_PATIENCE)?
-            .acknowledge(id, token, text.as_deref())
-        {
-            Err(Failure::Stopped) => Err(End::Stopped),
-            // It was acknowledged before the connection was lost, or it is too late.
-            Ok(()) | Err(Failure::MessageGone) => Ok(()),
-            Err(failure) => {
+        let role = role_of(incoming, intake);
+        let api = self.api(PRESS_PATIENCE)?;
+        let call = || api.acknowledge(id, token, text.as_deref());
+        match self.presses.answer(role, call) {
+            Some(Err(Failure::Stopped)) => Err(End::Stopped),
+            // It was acknowledged before the connection was lost, it is too late, or such people have had enough.
+            None | Some(Ok(()) | Err(Failure::MessageGone)) => Ok(()),
+            Some(Err(failure)) => {
                 tracing::debug!("failed to acknowledge an interaction: {failure}");
                 Ok(())
             }

@@ -1,5 +1,6 @@
 //! E-mail as a channel: what it can do, and the calls of one worker.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -323,13 +324,7 @@ impl Worker {
 
 impl Connection for Worker {
     fn send(&mut self, to: &Address, post: &Post<'_>) -> Sent<String> {
-        let plain = if post.is_marked {
-            compose::plain(post.text)
-        } else {
-            post.text.to_owned()
-        };
-        let title = plain.lines().find(|line| !line.trim().is_empty());
-        let title = one_line(title.unwrap_or("Peacrab"), TITLE_CHARS);
+        let title = title(post);
         let Some(outgoing) = self.outgoing(to, (post.reply_to, post.key, &title))? else {
             tracing::debug!(chat = %to, "not answered: channels.email.autoReplyEnabled is off");
             return Ok(String::new());
@@ -351,8 +346,24 @@ impl Connection for Worker {
         let Some(outgoing) = self.outgoing(to, (None, upload.key, upload.name))? else {
             return Ok(());
         };
-        let (before, after) = compose::file_mail(&self.head(&outgoing), upload.name);
+        let text = (upload.name, false);
+        let (before, after) = compose::file_mail(&self.head(&outgoing), text, upload.name);
         self.deliver(&outgoing, (&before, &after), Some(upload.file))
+    }
+
+    fn upload_with_text(
+        &mut self,
+        to: &Address,
+        upload: &Upload<'_>,
+        text: &Post<'_>,
+    ) -> Option<Sent> {
+        let outgoing = self.outgoing(to, (text.reply_to, text.key, &title(text)));
+        let send = |outgoing: Outgoing| {
+            let text = (text.text, text.is_marked);
+            let (before, after) = compose::file_mail(&self.head(&outgoing), text, upload.name);
+            self.deliver(&outgoing, (&before, &after), Some(upload.file))
+        };
+        outgoing.map_or_else(|failure| Some(Err(failure)), |outgoing| outgoing.map(send))
     }
 
     fn react(&mut self, _: &Address, _: &str, _: &str) -> Sent {
@@ -375,6 +386,17 @@ impl Connection for Worker {
     fn set_menu(&mut self, _: &[MenuEntry]) -> Sent {
         Ok(())
     }
+}
+
+/// The subject of a mail that begins a conversation: the beginning of its text.
+fn title(post: &Post<'_>) -> String {
+    let plain = if post.is_marked {
+        Cow::Owned(compose::plain(post.text))
+    } else {
+        Cow::Borrowed(post.text)
+    };
+    let title = plain.lines().find(|line| !line.trim().is_empty());
+    one_line(title.unwrap_or("Peacrab"), TITLE_CHARS)
 }
 
 /// Characters of a text that become the subject of a mail that begins a conversation.

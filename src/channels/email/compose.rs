@@ -127,12 +127,11 @@ fn boundary(id: &str) -> String {
 
 /// A mail with a text in the channel's markup, or in none.
 pub fn text_mail(fields: &Head<'_>, text: &str, is_marked: bool) -> String {
-    let mut out = head(fields);
-    let plain = if is_marked {
-        plain(text)
-    } else {
-        text.to_owned()
-    };
+    head(fields) + &text_part(fields, text, is_marked)
+}
+
+/// A text, with the fields that say what it is.
+fn text_part(fields: &Head<'_>, text: &str, is_marked: bool) -> String {
     let part = |kind: &str, text: &str| {
         format!(
             "Content-Type: text/{kind}; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n{}\r\n",
@@ -140,28 +139,30 @@ pub fn text_mail(fields: &Head<'_>, text: &str, is_marked: bool) -> String {
         )
     };
     if !is_marked {
-        return out + &part("plain", &plain);
+        return part("plain", text);
     }
     let boundary = boundary(fields.id);
-    out += &format!(
-        "Content-Type: multipart/alternative;\r\n boundary=\"{boundary}\"\r\n\r\n--{boundary}\r\n"
-    );
-    out += &part("plain", &plain);
-    out += &format!("--{boundary}\r\n");
-    out += &part("html", &html(text));
-    out + &format!("--{boundary}--\r\n")
+    format!(
+        "Content-Type: multipart/alternative;\r\n boundary=\"{boundary}\"\r\n\r\n--{boundary}\r\n{}--{boundary}\r\n{}--{boundary}--\r\n",
+        part("plain", &plain(text)),
+        part("html", &html(text)),
+    )
 }
 
-/// What comes before and after the Base64 of a file.
-pub fn file_mail(fields: &Head<'_>, name: &str) -> (String, String) {
-    let boundary = boundary(fields.id);
+/// What comes before and after the Base64 of a file that goes with a text, in the channel's markup or in none.
+pub fn file_mail(
+    fields: &Head<'_>,
+    (text, is_marked): (&str, bool),
+    name: &str,
+) -> (String, String) {
+    // The text has a boundary of its own, and none may begin as another one.
+    let boundary = boundary(fields.id).replacen("=_", "=_f_", 1);
     let before = format!(
-        "{}Content-Type: multipart/mixed;\r\n boundary=\"{boundary}\"\r\n\r\n--{boundary}\r\n\
-         Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n{}\r\n\
+        "{}Content-Type: multipart/mixed;\r\n boundary=\"{boundary}\"\r\n\r\n--{boundary}\r\n{}\
          --{boundary}\r\nContent-Type: {}\r\nContent-Transfer-Encoding: base64\r\n\
          Content-Disposition: attachment{}\r\n\r\n",
         head(fields),
-        quoted(name),
+        text_part(fields, text, is_marked),
         media_type(name),
         file_name(name),
     );

@@ -312,7 +312,10 @@ impl Api {
         if length == 0 {
             return Err(Failure::Refused("Feishu takes no empty files".to_owned()));
         }
-        let mut shape = card::shape(upload.name);
+        let mut shape = match upload.voice {
+            Some(_) => Shape::File("opus", "audio"),
+            None => card::shape(upload.name),
+        };
         if shape == Shape::Image && length > IMAGE_BYTES {
             shape = Shape::File("stream", "file");
         }
@@ -346,7 +349,14 @@ impl Api {
                 )
             }
             Shape::File(file_type, _) => {
-                let fields = [("file_type", json!(file_type)), ("file_name", json!(name))];
+                let fields = [
+                    ("file_type", json!(file_type)),
+                    ("file_name", json!(name)),
+                    (
+                        "duration",
+                        json!(upload.voice.map(|seconds| seconds * 1000)),
+                    ),
+                ];
                 (
                     "/im/v1/files",
                     "file_key",

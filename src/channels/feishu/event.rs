@@ -109,7 +109,10 @@ impl Reader<'_> {
         let mentions = mentions(&message["mentions"]);
         let mut content = content::read(part("message_type"), part("content"), id);
         // A message out of forwarded ones names what it is a part of.
-        content.is_forwarded |= relayed::has_mark(message) || !part("upper_message_id").is_empty();
+        let is_marked = relayed::has_mark(message) || !part("upper_message_id").is_empty();
+        // What is forwarded by its kind says so itself.
+        let describes = is_marked && !content.is_forwarded;
+        content.is_forwarded |= is_marked;
         let own = content::without_bot(&content.text, &mentions, self.me);
         let text = match own {
             // A message may be nothing but our name.
@@ -121,6 +124,10 @@ impl Reader<'_> {
         if text.is_empty() && content.files.is_empty() {
             return None;
         }
+        let text = match describes {
+            true => relayed::describe(&text),
+            false => text,
+        };
         let is_text = content.files.is_empty() && !content.is_forwarded;
         let is_for_us = match self.policy {
             _ if !is_group => true,

@@ -1,6 +1,7 @@
 //! Fetches the files of accepted messages, on threads that come and go.
 //!
-//! The files of a session are fetched message by message, those of different sessions in parallel. What
+//! The files of a session are fetched message by message, those of different sessions in parallel. Owners' come first,
+//! one thread is left to them, and the others take turns, person by person. What
 //! may succeed later is tried again without occupying a thread; what fails is given up with a note in the
 //! message.
 
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use super::Shared;
 use super::store::Receiving;
+use crate::base::access::Role;
 use crate::base::bus::{Event, Heartbeat};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
@@ -28,6 +30,10 @@ use crate::sys::memory;
 
 /// Threads that fetch files for one channel at a time. Each holds a connection.
 const FETCH_THREADS: usize = 2;
+/// Those of them that fetch for people who are no owners: the last one is left to owners.
+const OTHERS_THREADS: usize = FETCH_THREADS - 1;
+/// People whose last turn is remembered.
+const SERVED_MAX: usize = 64;
 /// How long a fetching thread without work keeps its connection: the next file often follows soon.
 const FETCH_LINGER: Duration = Duration::from_secs(10);
 /// How long the files of a message are tried while the channel cannot be reached, or asks to wait. Its
@@ -45,11 +51,20 @@ pub(super) struct Fetches {
 struct State {
     /// In the order in which the messages came. There are no more than messages in the inbox.
     queue: VecDeque<Job>,
-    /// The sessions and message ids of the jobs in progress.
-    busy: Vec<(SessionKey, String)>,
+    /// The jobs in progress.
+    busy: Vec<Busy>,
+    /// The people for whom files were fetched, the last one at the end. There are at most [`SERVED_MAX`].
+    served: VecDeque<String>,
     threads: usize,
     idle: usize,
     handles: Vec<JoinHandle<()>>,
+}
+
+/// A job in progress.
+struct Busy {
+    session: SessionKey,
+    id: String,
+    is_owners: bool,
 }
 
 /// The files of one message.
@@ -284,7 +299,7 @@ fn settle(shared: &Shared, mut job: Job, progress: Progress, heartbeat: &Heartbe
         Progress::Dropped => job.discard(),
     }
     let mut state = shared.fetches.state.lock();
-    state.busy.retain(|(_, id)| *id != job.id);
+    state.busy.retain(|busy| busy.id != job.id);
     if !is_over {
         // Before the others of its session.
         state.queue.push_front(job);
@@ -334,6 +349,15 @@ impl Job {
             let fetched = self.attachments.iter();
             fetched.for_each(|attachment| remove(workspace, &attachment.path));
         }
+    }
+
+    fn is_owners(&self) -> bool {
+        self.message.role == Role::Owner
+    }
+
+    /// The person who has sent it.
+    fn person(&self) -> &str {
+        self.message.sender().map_or("", |sender| &sender.id)
     }
 
     /// How long it still has to wait.
@@ -412,31 +436,59 @@ impl Fetches {
 
 impl State {
     fn knows(&self, id: &str) -> bool {
-        self.queue.iter().any(|job| job.id == id) || self.busy.iter().any(|(_, busy)| busy == id)
+        self.queue.iter().any(|job| job.id == id) || self.busy.iter().any(|busy| busy.id == id)
     }
 
-    /// Takes the first job that may be started: the first of its session, if no other thread has one of
-    /// that session. Otherwise returns the time until there is one, if one waits.
+    /// Takes the next job that may be started: the first of its session, if no other thread has one of that session,
+    /// and if it is no owner's, only while a thread is left to owners. Otherwise returns the time until there is one, if
+    /// one waits.
     fn pick(&mut self) -> Result<Job, Option<Duration>> {
-        let mut blocked: BTreeSet<&SessionKey> =
-            self.busy.iter().map(|(session, _)| session).collect();
+        let sessions = self.busy.iter().map(|busy| &busy.session);
+        let mut blocked: BTreeSet<&SessionKey> = sessions.collect();
+        let others = self.busy.iter().filter(|busy| !busy.is_owners).count();
         let mut soonest: Option<Duration> = None;
-        let mut found = None;
+        let mut found: Option<(usize, Option<usize>)> = None;
         for (index, job) in self.queue.iter().enumerate() {
-            if !blocked.insert(&job.session) {
+            let is_owners = job.is_owners();
+            if !blocked.insert(&job.session) || !is_owners && others >= OTHERS_THREADS {
                 continue;
             }
             let wait = job.wait();
-            if wait.is_zero() {
-                found = Some(index);
+            if !wait.is_zero() {
+                soonest = Some(soonest.map_or(wait, |soonest| soonest.min(wait)));
+                continue;
+            }
+            if is_owners {
+                found = Some((index, None));
                 break;
             }
-            soonest = Some(soonest.map_or(wait, |soonest| soonest.min(wait)));
+            // Those who have not been served for longest come first.
+            let served = self.served.iter().position(|one| one == job.person());
+            if found.is_none_or(|(_, before)| served < before) {
+                found = Some((index, served));
+            }
         }
-        let job = found.and_then(|index| self.queue.remove(index));
+        let job = found.and_then(|(index, _)| self.queue.remove(index));
         let job = job.ok_or(soonest)?;
-        self.busy.push((job.session.clone(), job.id.clone()));
+        self.note_served(&job);
+        self.busy.push(Busy {
+            session: job.session.clone(),
+            id: job.id.clone(),
+            is_owners: job.is_owners(),
+        });
         Ok(job)
+    }
+
+    fn note_served(&mut self, job: &Job) {
+        if job.is_owners() {
+            return;
+        }
+        let person = job.person();
+        self.served.retain(|one| one != person);
+        self.served.push_back(person.to_owned());
+        if self.served.len() > SERVED_MAX {
+            self.served.pop_front();
+        }
     }
 }
 

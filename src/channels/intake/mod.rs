@@ -30,6 +30,7 @@ use crate::channels::kit::adapter::Adapter;
 use crate::channels::kit::buttons::{self, Press};
 use crate::channels::kit::choices::{Choices, Chosen, Reply};
 use crate::channels::kit::health::Health;
+use crate::channels::kit::relayed;
 use crate::channels::kit::sink::{Incoming, Sink};
 use crate::channels::kit::texts::{no_access, only_owners, unknown_button};
 use crate::sandbox::confine::Hold;
@@ -481,12 +482,17 @@ impl Intake {
 
     /// An edit counts only while the message waits.
     fn edit(&self, session: SessionKey, reference: String, text: &str) -> Option<Event> {
-        let text = self.0.parts.inbox.edit(&session, &reference, text)?;
-        Some(Event::Edited {
-            session,
-            reference,
-            text,
-        })
+        let inbox = &self.0.parts.inbox;
+        match inbox.edit(&session, &reference, text) {
+            Some(text) => Some(Event::Edited {
+                session,
+                reference,
+                text,
+            }),
+            // It says that already.
+            None if inbox.is_unread(&session, &reference) => None,
+            None => Some(Event::EditedLate { session, reference }),
+        }
     }
 
     /// Notifies the gateway, and starts to fetch the files of a message once the gateway knows of it.
@@ -530,8 +536,13 @@ impl Step {
     }
 }
 
-/// The message with no more files than a message may have. A guest's files are not fetched.
+/// The message with no more files than a message may have. A guest's files are not fetched. What was forwarded says
+/// so, even if it is nothing but a file: a recording has words, too.
 fn within_bounds(mut envelope: Envelope) -> Envelope {
+    if envelope.is_relayed && envelope.text.is_empty() {
+        envelope.text = relayed::describe("");
+        envelope.described.clone_from(&envelope.text);
+    }
     let most = match envelope.role {
         Role::Guest => 0,
         Role::User | Role::Owner => MESSAGE_FILES,

@@ -11,7 +11,7 @@ use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::sync::Mutex;
 use crate::channels::kit::names;
-use crate::sandbox::files::{Next, Workspace};
+use crate::sandbox::files::{Next, RECEIVED, Workspace};
 use crate::store::inbox::Inbox;
 use crate::sys::at::Kind;
 
@@ -25,7 +25,7 @@ const INBOX_FILE_AGE: Duration = Duration::from_hours(24);
 const INBOX_LOOK_FILES: u64 = 50;
 
 /// The folder within the workspace.
-const FOLDER: &str = "inbox";
+const FOLDER: &str = RECEIVED;
 /// The share of the bound on bytes after which the folder is checked again.
 const LOOK_SHARE: u64 = 16;
 
@@ -125,7 +125,7 @@ pub fn create(
     name: &str,
     now: DateTime<FixedOffset>,
 ) -> Result<(String, File)> {
-    make(name, now, |path| workspace.keeping_prompt().create(path))
+    make(name, now, |path| workspace.receiving().create(path))
 }
 
 /// A file that is being received. Where the file system can, it has no name until all of it is there: a kill leaves
@@ -139,9 +139,7 @@ pub(super) struct Receiving {
 impl Receiving {
     /// Begins a file of this name.
     pub fn begin(workspace: &Workspace, name: &str, now: DateTime<FixedOffset>) -> Result<Self> {
-        let unnamed = workspace
-            .keeping_prompt()
-            .create_unnamed(Path::new(FOLDER))?;
+        let unnamed = workspace.receiving().create_unnamed(Path::new(FOLDER))?;
         match unnamed {
             Some(file) => Ok(Self { file, path: None }),
             None => create(workspace, name, now).map(|(path, file)| Self {
@@ -161,7 +159,7 @@ impl Receiving {
         match self.path {
             Some(path) => Ok(path),
             None => {
-                let name_it = |path: &Path| workspace.keeping_prompt().name(&self.file, path);
+                let name_it = |path: &Path| workspace.receiving().name(&self.file, path);
                 make(name, now, name_it).map(|(path, ())| path)
             }
         }

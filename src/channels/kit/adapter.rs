@@ -85,6 +85,8 @@ pub struct Upload<'a> {
     pub key: Option<u64>,
     /// See [`Post::silent`].
     pub silent: bool,
+    /// The seconds of a voice message; `None` for other files. Channels without voice messages send a file.
+    pub voice: Option<u64>,
 }
 
 /// Why a call to a channel failed, told apart by what can be done about it. No text contains a secret.
@@ -236,12 +238,27 @@ pub trait Adapter: Send + Sync {
     /// Receives until `cancel` is raised, and passes everything on to `intake`. Runs on a thread of
     /// its own.
     fn receive(&self, intake: SharedSink, heartbeat: Heartbeat, cancel: Cancel);
+
+    /// Whether something waits for the ends of turns, which [`Adapter::turn_ended`] tells then.
+    fn awaits_turns(&self) -> bool {
+        false
+    }
+
+    /// A turn in a chat has ended, and nothing of it is still to be sent. `reference` is the last message that it was
+    /// about.
+    fn turn_ended(&self, _to: &Address, _reference: &str) {}
 }
 
 /// The calls of one worker, one after the other.
 pub trait Connection: Send {
     /// Sends a message; returns its id within the chat.
     fn send(&mut self, to: &Address, post: &Post<'_>) -> Sent<String>;
+
+    /// Shows the text of unfinished work, which is no message and goes when the next one comes: the text of a later
+    /// call with the same `id` takes its place. `None` where the channel has no such thing, or not there.
+    fn preview(&mut self, _to: &Address, _id: u32, _post: &Post<'_>) -> Option<Sent> {
+        None
+    }
 
     /// Replaces the text and the buttons of an earlier message.
     fn edit(&mut self, to: &Address, message: &str, post: &Post<'_>) -> Sent;
@@ -252,8 +269,8 @@ pub trait Connection: Send {
     /// Sends a file.
     fn upload(&mut self, to: &Address, upload: &Upload<'_>) -> Sent;
 
-    /// Sends a picture and the text below it as one message; `None` where the channel does not, or not these: then
-    /// nothing was sent.
+    /// Sends a file and the text to it as one message; `None` where the channel does not, or not these: then nothing was
+    /// sent.
     fn upload_with_text(
         &mut self,
         _to: &Address,

@@ -6,6 +6,7 @@ pub mod choices;
 pub mod health;
 pub mod markdown;
 pub mod names;
+pub mod presses;
 pub mod relayed;
 pub mod rest;
 pub mod service;

@@ -76,10 +76,13 @@ pub mod approve {
 
     texts! {
         pub(crate) fn nothing_open() { "Nothing is waiting for approval here.", "这里没有等待批准的命令。" }
-        pub(crate) fn which(numbers) {
-            "Which one? Waiting for approval: {numbers}.",
-            "请指明编号。等待批准：{numbers}。",
+        /// `command` is inline code.
+        pub(crate) fn waits(command) {
+            "First I need your answer: {command}. Press a button, or type yes or no. Then I read your message.",
+            "请先答复：{command}。按按钮，或输入“是”或“否”。之后我会读你的消息。",
         }
+        /// `list` has a line for each command.
+        pub(crate) fn which(list) { "Waiting for approval:\n{list}", "等待批准：\n{list}" }
         /// `text` is inline code.
         pub(crate) fn not_a_number(text) {
             "{text} is not the number of a question. The number is at the end of the question.",

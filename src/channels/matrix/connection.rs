@@ -166,20 +166,19 @@ impl Connection for Api {
     }
 
     fn upload(&mut self, to: &Address, upload: &Upload<'_>) -> Sent {
-        let (room, thread) = self.place(to)?;
-        let name = names::clean_file_name(upload.name);
-        let (message, kind) = kind_of(&name);
-        let file = Self::upload(self, upload.file, &name, kind)?;
-        let mut content = json!({
-            "msgtype": message, "body": name, "filename": name, "url": file.uri,
-            "info": {"mimetype": kind, "size": file.size}, "m.mentions": {},
-        });
-        if let Some(relation) = relation(thread.as_deref(), None) {
-            content["m.relates_to"] = relation;
-        }
-        let transaction = transaction('f', upload.key);
-        let sent = Self::send(self, &room, "m.room.message", &transaction, &content);
-        self.or_moved(&room, sent).map(drop)
+        self.send_file(to, upload, None)
+    }
+
+    fn upload_with_text(
+        &mut self,
+        to: &Address,
+        upload: &Upload<'_>,
+        text: &Post<'_>,
+    ) -> Option<Sent> {
+        // Buttons become words, which stay below a message of text.
+        text.buttons
+            .is_empty()
+            .then(|| self.send_file(to, upload, Some(text)))
     }
 
     fn react(&mut self, to: &Address, message: &str, emoji: &str) -> Sent {
@@ -216,6 +215,42 @@ impl Connection for Api {
 }
 
 impl Api {
+    /// Sends a file, and in the same event the text to it: the `body` is a caption where it is not the `filename` (client-server
+    /// API, 1.10).
+    fn send_file(&mut self, to: &Address, upload: &Upload<'_>, text: Option<&Post<'_>>) -> Sent {
+        let (room, thread) = self.place(to)?;
+        let name = names::clean_file_name(upload.name);
+        let (message, kind) = kind_of(&name);
+        let file = Self::upload(self, upload.file, &name, kind)?;
+        let mut content = json!({
+            "msgtype": message, "body": name, "filename": name, "url": file.uri,
+            "info": {"mimetype": kind, "size": file.size}, "m.mentions": {},
+        });
+        if let Some(seconds) = upload.voice {
+            // Clients show a voice message (MSC3245).
+            content["info"]["duration"] = json!(seconds * 1000);
+            content["org.matrix.msc1767.audio"] = json!({"duration": seconds * 1000});
+            content["org.matrix.msc3245.voice"] = json!({});
+        }
+        for (member, value) in text
+            .map(self::content)
+            .iter()
+            .filter_map(Value::as_object)
+            .flatten()
+        {
+            if member != "msgtype" {
+                content[member] = value.clone();
+            }
+        }
+        let reply_to = text.and_then(|text| text.reply_to);
+        if let Some(relation) = relation(thread.as_deref(), reply_to) {
+            content["m.relates_to"] = relation;
+        }
+        let transaction = transaction('f', upload.key);
+        let sent = Self::send(self, &room, "m.room.message", &transaction, &content);
+        self.or_moved(&room, sent).map(drop)
+    }
+
     /// The room that an address leads to, and the thread in it.
     fn place(&self, to: &Address) -> Sent<(String, Option<String>)> {
         match Target::read(to) {

@@ -14,6 +14,7 @@ use super::connection::{Memory, Qq};
 use super::event::{Meaning, read};
 use super::fault::BAD_SECRET;
 use super::place::Place;
+use crate::base::access::Role;
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::{Clock, Stopwatch};
@@ -25,6 +26,7 @@ use crate::base::limits::channels::{
 use crate::base::secret::Secret;
 use crate::channels::kit::adapter::Failure;
 use crate::channels::kit::health::Task;
+use crate::channels::kit::presses::{Presses, role_of};
 use crate::channels::kit::sink::{Incoming, SharedSink};
 use crate::channels::kit::stream::backoff::{Backoff, doubled, with_jitter};
 use crate::channels::kit::stream::session::{Action, Outgoing, Scope, Session};
@@ -75,6 +77,7 @@ pub(super) fn run(parts: ReceiverParts<'_>) {
         failed_resumes: 0,
         backoff: backoff(Task::Receive, "receive from QQ"),
         full: backoff(Task::Accept, "accept messages from QQ"),
+        presses: Presses::default(),
         parts,
     }
     .run();
@@ -95,6 +98,7 @@ struct Receiver<'a> {
     /// Failures of QQ, and of the inbox.
     backoff: Backoff,
     full: Backoff,
+    presses: Presses,
 }
 
 /// Why a connection is over.
@@ -368,7 +372,9 @@ impl Receiver<'_> {
                 Ok(())
             }
             Meaning::Pressed { incoming, id } => {
-                self.acknowledge(&id)?;
+                let intake = &self.parts.intake;
+                let role = incoming.as_ref().and_then(|press| role_of(press, intake));
+                self.acknowledge(&id, role)?;
                 incoming.map_or(Ok(()), |incoming| self.take(incoming))
             }
         }
@@ -386,14 +392,15 @@ impl Receiver<'_> {
     }
 
     /// Acknowledges a press in time. When that fails, QQ shows an error, and the press is processed all the same.
-    fn acknowledge(&self, press: &str) -> Result<(), End> {
-        match self.api(PRESS_PATIENCE)?.acknowledge(press) {
-            Err(Failure::Stopped) => Err(End::Stopped),
-            Err(failure) => {
+    fn acknowledge(&mut self, press: &str, role: Option<Role>) -> Result<(), End> {
+        let api = self.api(PRESS_PATIENCE)?;
+        match self.presses.answer(role, || api.acknowledge(press)) {
+            Some(Err(Failure::Stopped)) => Err(End::Stopped),
+            Some(Err(failure)) => {
                 tracing::debug!("failed to acknowledge a press: {failure}");
                 Ok(())
             }
-            Ok(()) => Ok(()),
+            None | Some(Ok(())) => Ok(()),
         }
     }
 }

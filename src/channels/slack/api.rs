@@ -251,11 +251,17 @@ impl Api {
             .map_err(|error| self.explain(error, "upload"))
     }
 
-    /// Shows an uploaded file in a chat.
-    pub fn end_upload(&self, chat: &str, thread: Option<&str>, file: &str, title: &str) -> Sent {
+    /// Shows an uploaded file in a chat, with a text if there is one.
+    pub fn end_upload(
+        &self,
+        (chat, thread): (&str, Option<&str>),
+        (file, title): (&str, &str),
+        text: Option<&str>,
+    ) -> Sent {
         let files = json!([{"id": file, "title": title}]).to_string();
         let mut arguments = vec![("files", files.as_str()), ("channel_id", chat)];
         arguments.extend(thread.map(|thread| ("thread_ts", thread)));
+        arguments.extend(text.map(|text| ("initial_comment", text)));
         let reply = self.call("files.completeUploadExternal", &arguments);
         reply.map(drop)
     }

@@ -277,7 +277,7 @@ impl Worker {
         &self,
         (chat, thread): (&str, Option<&str>),
         upload: &Upload<'_>,
-        length: u64,
+        (length, text): (u64, Option<&str>),
     ) -> Sent {
         let name = names::clean_file_name(upload.name);
         let earlier = upload.key.and_then(|key| self.sent.upload(key));
@@ -297,12 +297,32 @@ impl Worker {
         if let Some(key) = upload.key {
             self.sent.note_upload(key, Some(&file));
         }
-        let outcome = self.api.end_upload(chat, thread, &file, &name);
+        let outcome = self.api.end_upload((chat, thread), (&file, &name), text);
         let is_over = is_certain(&outcome) && !matches!(outcome, Err(Failure::RetryAfter(_)));
         if let Some(key) = upload.key.filter(|_| is_over) {
             self.sent.note_upload(key, None);
         }
         outcome
+    }
+
+    /// Sends a file, with a text if there is one.
+    fn send_file(&self, to: &Address, upload: &Upload<'_>, text: Option<&str>) -> Sent {
+        let (chat, thread) = self.place(to)?;
+        let length = upload
+            .file
+            .metadata()
+            .map_err(Error::io("read", upload.name));
+        let length = length.map_err(Failure::Local)?.len();
+        if length == 0 {
+            return Err(Failure::Refused("Slack takes no empty files".to_owned()));
+        }
+        if length > UPLOAD_BYTES {
+            return Err(Failure::Local(Error::TooLarge {
+                what: upload.name.to_owned(),
+                limit: UPLOAD_BYTES as usize,
+            }));
+        }
+        self.show_file((&chat, thread), upload, (length, text))
     }
 
     /// Whether a file is shown in a chat.
@@ -346,22 +366,19 @@ impl Connection for Worker {
     }
 
     fn upload(&mut self, to: &Address, upload: &Upload<'_>) -> Sent {
-        let (chat, thread) = self.place(to)?;
-        let length = upload
-            .file
-            .metadata()
-            .map_err(Error::io("read", upload.name));
-        let length = length.map_err(Failure::Local)?.len();
-        if length == 0 {
-            return Err(Failure::Refused("Slack takes no empty files".to_owned()));
-        }
-        if length > UPLOAD_BYTES {
-            return Err(Failure::Local(Error::TooLarge {
-                what: upload.name.to_owned(),
-                limit: UPLOAD_BYTES as usize,
-            }));
-        }
-        self.show_file((&chat, thread), upload, length)
+        self.send_file(to, upload, None)
+    }
+
+    fn upload_with_text(
+        &mut self,
+        to: &Address,
+        upload: &Upload<'_>,
+        text: &Post<'_>,
+    ) -> Option<Sent> {
+        // A comment on a file has no buttons.
+        text.buttons
+            .is_empty()
+            .then(|| self.send_file(to, upload, Some(text.text)))
     }
 
     fn react(&mut self, to: &Address, message: &str, emoji: &str) -> Sent {

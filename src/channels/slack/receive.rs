@@ -31,6 +31,7 @@ use crate::base::limits::channels::{
 use crate::base::message::Address;
 use crate::channels::kit::adapter::{Failure, Sent};
 use crate::channels::kit::health::Task;
+use crate::channels::kit::presses::{Presses, role_of};
 use crate::channels::kit::sink::{Incoming, SharedSink};
 use crate::channels::kit::stream::backoff::{Backoff, doubled, with_jitter};
 use crate::channels::kit::stream::missed::Missed;
@@ -88,6 +89,7 @@ pub(super) struct Receiver<'a> {
     /// Failures of Slack, and of the inbox.
     backoff: Backoff,
     full: Backoff,
+    presses: Presses,
     /// What is to be fetched of the chats and threads that were active last.
     missed: Missed<Address, Question>,
     people: RefCell<VecDeque<(String, Known)>>,
@@ -155,6 +157,7 @@ impl<'a> Receiver<'a> {
             short_lived: 0,
             backoff: backoff(Task::Receive, "receive from Slack"),
             full: backoff(Task::Accept, "accept messages from Slack"),
+            presses: Presses::default(),
             missed: Missed::open(parts.state, (NAME, "Slack")),
             people: RefCell::default(),
             threads: Threads::read(parts.state),
@@ -424,22 +427,21 @@ impl<'a> Receiver<'a> {
             (Kind::Press, Some(incoming)) => self.notice(incoming),
             _ => None,
         };
+        let intake = &self.parts.intake;
+        let role = incoming.as_ref().and_then(|press| role_of(press, intake));
         if let Some(incoming) = incoming {
             self.take(vec![incoming])?;
         }
         let acknowledgement = session::acknowledgement(id, answer.as_deref());
         line.socket.send_text(&acknowledgement)?;
         if let Some((place, person, text)) = whisper {
-            let told = self.api(PRESS_PATIENCE)?.whisper(
-                &place.chat,
-                place.thread.as_deref(),
-                &person,
-                text,
-            );
-            match told {
-                Err(Failure::Stopped) => return Err(End::Stopped),
-                Err(failure) => tracing::debug!("failed to answer a press: {failure}"),
-                Ok(()) => {}
+            let api = self.api(PRESS_PATIENCE)?;
+            let thread = place.thread.as_deref();
+            let call = || api.whisper(&place.chat, thread, &person, text);
+            match self.presses.answer(role, call) {
+                Some(Err(Failure::Stopped)) => return Err(End::Stopped),
+                Some(Err(failure)) => tracing::debug!("failed to answer a press: {failure}"),
+                None | Some(Ok(())) => {}
             }
         }
         Ok(())

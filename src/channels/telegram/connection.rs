@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::api::{Api, ApiError, Button, ChatTarget, MessageBody, SendAs, Upload};
@@ -50,6 +52,8 @@ pub struct Telegram {
     clock: Clock,
     capabilities: Capabilities,
     state: Option<PathBuf>,
+    /// Whether drafts are wanted and no server has refused one.
+    has_drafts: Arc<AtomicBool>,
 }
 
 impl Telegram {
@@ -70,6 +74,7 @@ impl Telegram {
             edit_interval: Some(Duration::from_millis(config.stream_edit_interval_ms)),
         };
         Self {
+            has_drafts: Arc::new(AtomicBool::new(config.flag("drafts"))),
             config,
             tls,
             clock,
@@ -119,9 +124,8 @@ impl Adapter for Telegram {
     fn connect(&self, cancel: &Cancel, heartbeat: &Heartbeat) -> Result<Box<dyn Connection>> {
         let api = Api::new(&self.tls, &self.config, PATIENCE, cancel)?;
         let heartbeat = heartbeat.clone();
-        Ok(Box::new(
-            api.with_progress(move || heartbeat.beat(CALL_TIME)),
-        ))
+        let api = api.with_progress(move || heartbeat.beat(CALL_TIME));
+        Ok(Box::new(api.with_drafts(&self.has_drafts)))
     }
 
     fn receive(&self, intake: SharedSink, heartbeat: Heartbeat, cancel: Cancel) {
@@ -145,6 +149,22 @@ impl Connection for Api {
         Ok(sent.to_string())
     }
 
+    fn preview(&mut self, to: &Address, id: u32, post: &Post<'_>) -> Option<Sent> {
+        let place = ChatTarget::parse(to).filter(|place| place.chat > 0)?;
+        if !self.has_drafts() {
+            return None;
+        }
+        let shown = match self.send_message_draft(place, id, &body(post, &[])) {
+            Err(ApiError::Refused(said)) => {
+                tracing::info!("answers are shown as messages while they are written: {said}");
+                self.forget_drafts();
+                return None;
+            }
+            shown => shown,
+        };
+        Some(shown.map_err(Failure::from))
+    }
+
     fn edit(&mut self, to: &Address, message: &str, post: &Post<'_>) -> Sent {
         let buttons = keyboard(post);
         self.edit_message_text(place(to)?, id(message)?, &body(post, &buttons))?;
@@ -156,35 +176,11 @@ impl Connection for Api {
     }
 
     fn upload(&mut self, to: &Address, upload: &adapter::Upload<'_>) -> Sent {
-        let place = place(to)?;
-        let adapter::Upload {
-            mut file,
-            name,
-            silent,
-            ..
-        } = *upload;
-        let as_what = |send_as| Upload {
-            file,
-            name,
-            send_as,
-            caption: MessageBody {
-                silent,
-                ..MessageBody::default()
-            },
+        let caption = MessageBody {
+            silent: upload.silent,
+            ..MessageBody::default()
         };
-        let length = file.metadata().map_err(Error::io("read", name));
-        let length = length.map_err(Failure::Local)?.len();
-        if is_photo(name) && length <= PHOTO_BYTES {
-            match self.send_file(place, &as_what(SendAs::Photo), None) {
-                // Too wide, too high, or not a picture after all.
-                Err(ApiError::Refused(_)) => {}
-                sent => return Ok(sent.map(drop)?),
-            }
-            let rewound = file.seek(SeekFrom::Start(0));
-            rewound.map_err(|error| Failure::Local(Error::io("read", name)(error)))?;
-        }
-        self.send_file(place, &as_what(SendAs::Document), None)?;
-        Ok(())
+        send_as_it_is(self, place(to)?, upload, (caption, None))
     }
 
     fn upload_with_text(
@@ -193,22 +189,14 @@ impl Connection for Api {
         upload: &adapter::Upload<'_>,
         text: &Post<'_>,
     ) -> Option<Sent> {
-        let length = upload.file.metadata().ok()?.len();
         // Its markup is counted too, which does no harm.
-        let fits = text.text.encode_utf16().count() <= CAPTION_UNITS;
-        if !is_photo(upload.name) || length > PHOTO_BYTES || !fits {
+        if text.text.encode_utf16().count() > CAPTION_UNITS {
             return None;
         }
         let buttons = keyboard(text);
         let reply_to = text.reply_to.and_then(|message| message.parse().ok());
-        let picture = Upload {
-            file: upload.file,
-            name: upload.name,
-            send_as: SendAs::Photo,
-            caption: body(text, &buttons),
-        };
-        let send = |place| Ok(self.send_file(place, &picture, reply_to).map(drop)?);
-        Some(place(to).and_then(send))
+        let caption = (body(text, &buttons), reply_to);
+        Some(place(to).and_then(|place| send_as_it_is(self, place, upload, caption)))
     }
 
     fn react(&mut self, to: &Address, message: &str, emoji: &str) -> Sent {
@@ -234,6 +222,45 @@ impl Connection for Api {
         self.set_my_commands(commands, Language::English)?;
         Ok(self.set_my_commands(commands, Language::Chinese)?)
     }
+}
+
+/// Sends a file with its caption: as a voice message, as a picture where Telegram takes it for one, else as a document.
+fn send_as_it_is(
+    api: &Api,
+    place: ChatTarget,
+    upload: &adapter::Upload<'_>,
+    (caption, reply_to): (MessageBody<'_>, Option<i64>),
+) -> Sent {
+    let adapter::Upload {
+        mut file,
+        name,
+        voice,
+        ..
+    } = *upload;
+    let as_what = |send_as| Upload {
+        file,
+        name,
+        send_as,
+        caption,
+    };
+    let length = file.metadata().map_err(Error::io("read", name));
+    let length = length.map_err(Failure::Local)?.len();
+    let send_as = match voice {
+        Some(seconds) => Some(SendAs::Voice(seconds)),
+        None => (is_photo(name) && length <= PHOTO_BYTES).then_some(SendAs::Photo),
+    };
+    if let Some(send_as) = send_as {
+        match api.send_file(place, &as_what(send_as), reply_to) {
+            // Too wide, too high, or not a picture after all; or the person takes no voice messages.
+            Err(ApiError::Refused(_)) => {}
+            sent => return Ok(sent.map(drop)?),
+        }
+        let rewound = file.seek(SeekFrom::Start(0));
+        rewound.map_err(|error| Failure::Local(Error::io("read", name)(error)))?;
+    }
+    Ok(api
+        .send_file(place, &as_what(SendAs::Document), reply_to)
+        .map(drop)?)
 }
 
 impl From<ApiError> for Failure {
@@ -394,6 +421,7 @@ mod tests {
             name: "a.PNG",
             key: None,
             silent: false,
+            voice: None,
         };
         let to = Address::parse("telegram:5");
         connect(&server).upload(&to, &upload).unwrap();
@@ -473,6 +501,7 @@ mod tests {
             name: "a.txt",
             key: None,
             silent: false,
+            voice: None,
         };
 
         break_promise();

@@ -3,7 +3,9 @@
 mod albums;
 pub mod api;
 mod connection;
+mod press;
 mod receive;
+mod topics;
 mod trial;
 pub mod update;
 

@@ -8,6 +8,8 @@ use std::time::Duration;
 use super::albums::{album_id, join_albums};
 use super::api::types::Update;
 use super::api::{Api, ApiError, Me};
+use super::press::ToConfirm;
+use super::topics::{self, Topics};
 use super::trial::Trial;
 use super::update::{self, Meaning, Pressed};
 use crate::base::bus::Heartbeat;
@@ -19,6 +21,7 @@ use crate::base::limits::channels::{
 };
 use crate::base::message::Address;
 use crate::channels::kit::health::Task;
+use crate::channels::kit::presses::Presses;
 use crate::channels::kit::sink::{Incoming, SharedSink};
 use crate::channels::kit::stream::backoff::Backoff;
 use crate::channels::kit::texts::set_aside;
@@ -65,6 +68,8 @@ struct Receiver<'a> {
     backoff: Backoff,
     full: Backoff,
     trial: Trial,
+    topics: Topics,
+    presses: Presses,
     /// Whether the next poll only checks that Telegram can be reached: one that waits for updates would
     /// take much longer to tell.
     is_probe: bool,
@@ -102,6 +107,8 @@ impl<'a> Receiver<'a> {
             full: backoff(Task::Accept, "accept messages from Telegram"),
             is_probe: false,
             trial: Trial::begin(parts.state.clone()),
+            topics: Topics::default(),
+            presses: Presses::default(),
             parts,
         })
     }
@@ -241,36 +248,36 @@ impl<'a> Receiver<'a> {
             .map(|update| update::read(update, &me, policy, &awaits));
         let meanings = join_albums(meanings);
         self.me = Some(me);
-        let presses: Vec<(String, &'static str)> = meanings
+        let mut presses: Vec<ToConfirm> = meanings
             .iter()
             .filter_map(|meaning| match meaning {
-                Meaning::Pressed(pressed) => {
-                    let Pressed {
-                        sender,
-                        username,
-                        data,
-                        chat,
-                        is_group,
-                        ..
-                    } = &**pressed;
-                    let group = is_group.then_some(chat);
-                    let intake = &self.parts.intake;
-                    let notice = intake.press_notice(sender, username, group, data);
-                    Some((pressed.callback.clone(), notice.unwrap_or_default()))
-                }
+                Meaning::Pressed(pressed) => ToConfirm::of(pressed, &intake),
                 _ => None,
             })
             .collect();
+        let names = self.topics.names(&meanings, &self.parts.intake);
+        presses.sort_by_key(|press| std::cmp::Reverse(press.role));
         let batch = meanings.into_iter().filter_map(incoming).collect();
         let taken = self.parts.intake.take(batch, &self.parts.heartbeat);
         taken.map_err(Fault::Inbox)?;
         self.confirm(&presses);
+        let ReceiverParts {
+            tls,
+            config,
+            cancel,
+            ..
+        } = &self.parts;
+        if !names.is_empty()
+            && let Ok(api) = Api::new(tls, config, PRESS_PATIENCE, cancel)
+        {
+            topics::give(&api, &names);
+        }
         Ok(())
     }
 
-    /// Confirms pressed buttons, so that they stop showing progress. Over a separate connection: a poll may
-    /// take a minute.
-    fn confirm(&self, presses: &[(String, &str)]) {
+    /// Confirms pressed buttons, so that they stop showing progress, as far as there is time for that. Over a separate
+    /// connection: a poll may take a minute.
+    fn confirm(&mut self, presses: &[ToConfirm]) {
         if presses.is_empty() {
             return;
         }
@@ -283,11 +290,12 @@ impl<'a> Receiver<'a> {
         let Ok(api) = Api::new(tls, config, PRESS_PATIENCE, cancel) else {
             return;
         };
-        for (callback, toast) in presses {
+        for press in presses {
             self.parts.heartbeat.beat(LONG_POLL + 2 * PATIENCE);
-            match api.answer_callback_query(callback, toast) {
-                Ok(()) | Err(ApiError::Refused(_)) => {}
-                Err(error) => {
+            let call = || api.answer_callback_query(&press.callback, press.toast);
+            match self.presses.answer(press.role, call) {
+                None | Some(Ok(()) | Err(ApiError::Refused(_))) => {}
+                Some(Err(error)) => {
                     tracing::debug!("failed to confirm a pressed button: {error}");
                     return;
                 }
@@ -340,7 +348,7 @@ fn incoming(meaning: Meaning) -> Option<Incoming> {
                 data,
             })
         }
-        Meaning::Nothing => None,
+        Meaning::Topic(_) | Meaning::Nothing => None,
     }
 }
 
@@ -428,18 +436,19 @@ mod tests {
         scene.intake.stop();
     }
 
+    /// Somebody presses the button that allows a command.
+    fn press(number: i64, from: i64) -> Value {
+        json!({"update_id": number, "callback_query": {
+            "id": format!("c{number}"),
+            "from": {"id": from, "is_bot": false, "first_name": "Ana"},
+            "message": {"message_id": 7, "chat": {"id": 1, "type": "private"}},
+            "data": "q:7:once",
+        }})
+    }
+
     #[test]
     fn a_batch_keeps_its_order_and_an_album_stands_where_it_began() {
         let edited = message(11, json!({"text": "two pictures?"}));
-        let button = json!({"message_id": 7, "chat": {"id": 1, "type": "private"}});
-        let press = |number: i64, from: i64| {
-            json!({"update_id": number, "callback_query": {
-                "id": format!("c{number}"),
-                "from": {"id": from, "is_bot": false, "first_name": "Ana"},
-                "message": button,
-                "data": "q:7:once",
-            }})
-        };
         let updates = json!([
             album(10, ""),
             text(11, "two"),
@@ -491,7 +500,9 @@ mod tests {
                     "getupdates".to_owned(),
                     json!({
                         "limit": 100, "timeout": 50,
-                        "allowed_updates": ["message", "edited_message", "callback_query"],
+                        "allowed_updates": [
+                            "message", "edited_message", "callback_query", "stopped_message_generation"
+                        ],
                     })
                 )
             );
@@ -509,6 +520,28 @@ mod tests {
         });
         // After a restart it goes on behind the album's last part.
         assert_eq!(scene.intake.last_update().unwrap().0, 12);
+    }
+
+    #[test]
+    fn presses_of_people_without_access_hold_up_nothing() {
+        let mut updates: Vec<Value> = (10..40).map(|number| press(number, 2)).collect();
+        updates.push(press(40, 1));
+        let server = Server::plain([
+            done(&json!(updates)),
+            me(),
+            done(&json!(true)),
+            done(&json!(true)),
+            done(&json!([])).after(Duration::from_secs(60)),
+        ]);
+        let mut scene = Scene::named("telegram");
+        receiving(&mut scene, &server, |_| {
+            assert_eq!(asked(&server).0, "getupdates");
+            assert_eq!(asked(&server).0, "getme");
+            let confirmed = json!({"callback_query_id": "c40"});
+            assert_eq!(asked(&server).1, confirmed, "the owner comes first");
+            assert_eq!(asked(&server).1["callback_query_id"], "c10");
+            assert_eq!(asked(&server).1["offset"], 41);
+        });
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::{Arguments, Ready, opening, texts};
 use crate::agent::commands::{self, Invocation, Surface};
 use crate::agent::host::TurnEvent;
 use crate::agent::{Outcome, Report};
+use crate::base::access::Role;
 use crate::base::cancel::Cancel;
 use crate::base::chat::EntryKind;
 use crate::base::clock::Clock;
@@ -81,6 +82,10 @@ pub fn run(context: &Context, arguments: &Arguments, name: Option<&str>) -> Resu
             .run(move |cancel| prompt.lock().read(cancel))??;
         let line = match &typed {
             Typed::Line(line) => line.trim(),
+            Typed::Cleared => {
+                is_leaving = false;
+                continue;
+            }
             Typed::Interrupt if !is_leaving && !talk.foreground.must_end() => {
                 print::paragraph(texts::HOW_TO_QUIT)?;
                 is_leaving = true;
@@ -161,7 +166,11 @@ impl Talk {
         let ready = || self.shared.lock();
         let answer = match command.row.and_then(|row| row.terminal) {
             Some(Terminal::Help) => {
-                return Ok(format_help(Reader::owner(Surface::Terminal), language));
+                return Ok(format_help(
+                    Reader::owner(Surface::Terminal),
+                    &command.argument,
+                    language,
+                ));
             }
             Some(Terminal::Compact) => return self.compact(),
             Some(Terminal::New) => {
@@ -177,10 +186,14 @@ impl Talk {
                     surface: Surface::Terminal,
                     message: "",
                     author: None,
+                    role: Role::Owner,
                     folder: &ready.sessions,
                     cancel: &Cancel::new(),
                 };
                 run(&ready.agent, &invocation)
+            }
+            None if command.row.is_some_and(|row| row.name() == "stop") => {
+                return Ok(texts::HOW_TO_STOP.to_owned());
             }
             Some(Terminal::Exit) | None => {
                 return Ok(unknown_command(&command.word, Surface::Terminal, language));

@@ -43,6 +43,9 @@ pub const RESUMING: &str = "The last turn was interrupted; continuing with it. C
 /// After Ctrl-C at an empty prompt.
 pub const HOW_TO_QUIT: &str = "(press Ctrl-C again, Ctrl-D or type /exit to quit)";
 
+/// The answer to `/stop`.
+pub const HOW_TO_STOP: &str = "Nothing is running. While something is, Ctrl-C stops it.";
+
 /// A turn was stopped with Ctrl-C.
 pub const STOPPED: &str = "stopped";
 

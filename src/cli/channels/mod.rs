@@ -19,6 +19,7 @@ use crate::base::clock::Clock;
 use crate::base::error::{Error, Exit, Result};
 use crate::base::language::Language;
 use crate::base::limits::state::PAIRING_VALID_SECS;
+use crate::channels::http;
 use crate::channels::kit::adapter::{Failure, Post};
 use crate::channels::kit::service::{Login, Service};
 use crate::channels::kit::texts::{describe_paired, describe_rejection, welcome};
@@ -196,12 +197,14 @@ fn invite(context: &Context, role: Role) -> Result<Exit> {
 fn remove(context: &Context, id: &str) -> Result<Exit> {
     let pairing = pairing(context)?;
     let mut is_removed = false;
-    for channel in channels::names() {
+    for channel in channels::names().chain([http::NAME]) {
         is_removed |= pairing.remove(channel, id)?;
     }
     if !is_removed {
         return Err(Error::Usage(texts::not_paired(id)));
     }
+    // An older gateway notices it with the next step of a turn, or the next message.
+    let _ = control::ask(&context.home()?.control(), &Request::AccessChanged);
     print::line(&texts::removed(id))?;
     Ok(Exit::Done)
 }

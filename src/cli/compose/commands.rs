@@ -49,6 +49,7 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
     let mut hide = vec![context.config_file()?];
     hide.extend(loaded.secret_files.iter().cloned());
     hide.extend(home.elsewhere(&workspace));
+    hide.extend(backups_elsewhere(home, loaded, &workspace));
     hide.extend(workspaces_of_others(home, loaded));
     let variable = |name: &str| context.environment().get(name).map(OsString::from);
     let others = changeable(home, loaded, &workspace, user_home);
@@ -80,6 +81,16 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
         variable,
     ))?;
     Ok(exec.sharing(Hold::of_process()))
+}
+
+/// The folder of automatic backups, where it is not in the home: all keys may be in them. One that has the workspace in it
+/// gets no backups.
+pub fn backups_elsewhere(home: &Home, loaded: &Loaded, workspace: &Path) -> Option<PathBuf> {
+    let folder = home.backups(&loaded.config.backup.folder);
+    let folder = folder.canonicalize().ok()?;
+    let is_beside = |inner: &Path| !inner.starts_with(&folder);
+    (is_beside(home.path()) && is_beside(workspace) && !folder.starts_with(home.path()))
+        .then_some(folder)
 }
 
 /// The folders beside an agent's workspace that a command or a server of tools can write, of any agent.

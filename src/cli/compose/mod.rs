@@ -15,18 +15,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agent::context::HostInfo;
-use crate::agent::{Agent, HearingFor, ModelsFor, Parts};
+use crate::agent::{Agent, HearingFor, ModelsFor, Parts, SpeakingFor};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::error::Result;
 use crate::board::Board;
 use crate::cli::Context;
-use crate::config::schema::{self, AgentDefaults, Provider, Transcription};
+use crate::config::schema::{self, AgentDefaults, Provider, Speech, Transcription};
 use crate::config::{Home, Loaded};
 use crate::models::Models;
 use crate::models::hearing::{self, Hearing};
 use crate::models::route::Sources;
 use crate::models::signin::{SignIn, SignIns};
+use crate::models::speaking::{self, Speaking};
 use crate::models::table::{OFFLINE, known};
 use crate::net::http::{Pool, Tls};
 use crate::sandbox::files::{Places, PromptPlaces, Workspace};
@@ -113,20 +114,20 @@ pub fn agent(
     }
     toolbox = jobs::add_to(toolbox, planned);
     if options.chats {
-        toolbox = toolbox.with_chats();
+        toolbox = toolbox.with_chats(config.speech.is_set());
     }
     let connections = options.connections;
     let label = config.agents.profile(Some(&agent)).map(|one| one.label());
-    let changes = PromptChanges::new(&home.state(), &agent, Clock::System);
-    let (models, hearing) = models_and_hearing(
+    let (models, hearing, speaking) = models_and_voice(
         &settings,
-        (config.providers, config.transcription),
+        (config.providers, (config.transcription, config.speech)),
         context.environment(),
         (connections.clone(), home),
     );
     let made = Agent::new(Parts {
         models,
         hearing,
+        speaking,
         connections,
         model: options.model,
         choices: ModelChoices::new(&home.state()).of_agent(&agent),
@@ -141,7 +142,7 @@ pub fn agent(
         stream: options.stream,
         label: label.filter(|_| config.agents.are_several()),
     })?;
-    Ok(made.with_changes(changes))
+    Ok(made.with_changes(PromptChanges::new(&home.state(), &agent, Clock::System)))
 }
 
 /// The workspace; it is created when it is missing.
@@ -162,7 +163,8 @@ fn workspace_at(context: &Context, home: &Home, loaded: &Loaded, path: &Path) ->
     let user_home = context.environment().get("HOME").map(Path::new);
     let mut hidden = vec![home.path(), &config_file];
     hidden.extend(loaded.secret_files.iter().map(PathBuf::as_path));
-    let elsewhere = home.elsewhere(path);
+    let mut elsewhere = home.elsewhere(path);
+    elsewhere.extend(commands::backups_elsewhere(home, loaded, path));
     hidden.extend(elsewhere.iter().map(PathBuf::as_path));
     let others = workspaces_of_others(home, loaded);
     hidden.extend(others.iter().map(PathBuf::as_path));
@@ -223,13 +225,13 @@ pub fn who_answers(models: &Models) -> Option<String> {
     Some(models.names().join(", then ") + &missing)
 }
 
-/// What chooses the models, and who listens to voice messages.
-fn models_and_hearing(
+/// What chooses the models, who listens to voice messages, and what speaks.
+fn models_and_voice(
     settings: &AgentDefaults,
-    (providers, transcription): (BTreeMap<String, Provider>, Transcription),
+    (providers, (transcription, speech)): (BTreeMap<String, Provider>, (Transcription, Speech)),
     environment: &Environment,
     (connections, home): (Pool, &Home),
-) -> (ModelsFor, HearingFor) {
+) -> (ModelsFor, HearingFor, SpeakingFor) {
     let (providers, environment) = (Arc::new(providers), Arc::new(environment.clone()));
     let models = models_for(
         settings.clone(),
@@ -238,15 +240,13 @@ fn models_and_hearing(
         (connections, home),
     );
     let answers = (settings.provider.clone(), settings.model.clone());
+    let (its_providers, its_environment) = (Arc::clone(&providers), Arc::clone(&environment));
     let hearing = move || {
-        choose_hearing(
-            &transcription,
-            (&answers.0, &answers.1),
-            &providers,
-            &environment,
-        )
+        let of = (&*providers, &*environment);
+        choose_hearing(&transcription, (&answers.0, &answers.1), of)
     };
-    (models, Box::new(hearing))
+    let speaking = move || choose_speaking(&speech, (&its_providers, &its_environment));
+    (models, Box::new(hearing), Box::new(speaking))
 }
 
 /// Who listens to voice messages; `None` where they are not listened to.
@@ -256,23 +256,40 @@ pub fn hearing_of(context: &Context, loaded: &Loaded) -> Result<Option<Hearing>>
     choose_hearing(
         &config.transcription,
         (&answers.provider, &answers.model),
-        &config.providers,
-        context.environment(),
+        (&config.providers, context.environment()),
     )
+}
+
+/// What speaks answers; `None` where nothing is set.
+pub fn speaking_of(context: &Context, loaded: &Loaded) -> Result<Option<Speaking>> {
+    let config = &loaded.config;
+    choose_speaking(&config.speech, (&config.providers, context.environment()))
 }
 
 fn choose_hearing(
     settings: &Transcription,
     answers: (&str, &str),
-    providers: &BTreeMap<String, Provider>,
-    environment: &Environment,
+    of: (&BTreeMap<String, Provider>, &Environment),
 ) -> Result<Option<Hearing>> {
-    let sources = Sources {
+    with_sources(of, |sources| hearing::choose(settings, answers, sources))
+}
+
+fn choose_speaking(
+    settings: &Speech,
+    of: (&BTreeMap<String, Provider>, &Environment),
+) -> Result<Option<Speaking>> {
+    with_sources(of, |sources| speaking::choose(settings, sources))
+}
+
+fn with_sources<T>(
+    (providers, environment): (&BTreeMap<String, Provider>, &Environment),
+    choose: impl FnOnce(&Sources<'_>) -> T,
+) -> T {
+    choose(&Sources {
         providers,
         variable: &|name| environment.get(name).cloned(),
         sign_ins: None,
-    };
-    hearing::choose(settings, answers, &sources)
+    })
 }
 
 fn models_for(

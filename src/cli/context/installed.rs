@@ -3,13 +3,14 @@
 use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::service::ServiceHome;
 use super::{Context, Error, Exit, HomeUse, Result, service};
 use crate::config::Home;
 use crate::config::check::looks_secret;
 use crate::config::home::{command_for, quote_for_shell};
+use crate::store::backup::swap;
 use crate::sys::beneath::links_on_the_way;
 use crate::sys::process::{Alone, become_user};
 
@@ -33,7 +34,8 @@ impl Context {
             self.global.home = Some(found.home.clone());
         }
         let own = self.home();
-        if !self.is_home_named() && !own.as_ref().is_ok_and(|home| home.config_file().exists()) {
+        let is_set_up = |home: &Home| home.config_file().exists() || swap::is_begun(home.path());
+        if !self.is_home_named() && !own.as_ref().is_ok_and(is_set_up) {
             for found in &services {
                 match std::fs::read_dir(&found.home).map_err(|error| error.kind()) {
                     Ok(_) => {
@@ -57,7 +59,9 @@ impl Context {
         {
             return Err(self.needs_root(home.path()));
         }
-        self.become_owner()
+        self.become_owner()?;
+        // Before anything of it is read: half of it may be moved.
+        swap::complete(&self.home()?)
     }
 
     /// The service whose configuration `--config` names.
@@ -170,8 +174,13 @@ impl Context {
                 home.path().display()
             )))
         } else {
+            // The usual one goes without saying.
+            let user_home = self.environment.get("HOME").map(PathBuf::from);
+            let usual =
+                user_home.and_then(|it| Home::find(Some(&it.join(".peacrab")), |_| None).ok());
+            let is_usual = usual.is_some_and(|usual| usual.path() == home.path());
             let used = || HomeNote::Used(format!("home folder: {}", home.path().display()));
-            has_failed.then(used)
+            (has_failed && !is_usual).then(used)
         }
     }
 }

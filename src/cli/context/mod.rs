@@ -59,6 +59,17 @@ impl Context {
         Ok(context)
     }
 
+    /// The same for a service with this home, configuration file and home folder of its account: it has none of the
+    /// variables of this process.
+    pub fn of_service(&self, home: &Path, config: &Path, user_home: &Path) -> Self {
+        let mut context = self.clone();
+        context.global.home = Some(home.to_owned());
+        context.global.config = Some(config.to_owned());
+        let user_home = user_home.to_string_lossy().into_owned();
+        context.environment = Environment::from([("HOME".to_owned(), user_home)]);
+        context
+    }
+
     /// The folder of `--home`, if it was given.
     pub fn home_option(&self) -> Option<&Path> {
         self.global.home.as_deref()

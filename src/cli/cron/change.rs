@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::{Planner, texts};
+use crate::base::access::Role;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::message::Address;
@@ -153,6 +154,7 @@ pub fn add(planner: &Planner<'_>, arguments: AddArguments) -> Result<()> {
         once: settings.once,
         said: said.filter(|_| settings.tz.is_none()),
         planned_by: None,
+        role: Role::Owner,
         made_from: None,
     };
     let job = edit::add(&planner.store, schedule, new, planner.asker())?;

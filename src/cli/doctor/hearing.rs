@@ -1,10 +1,11 @@
-//! Who turns voice messages into text. Nothing is sent there.
+//! Who turns voice messages into text, and what speaks answers. Nothing is sent there.
 
 use super::report::Row;
 use crate::cli::Context;
-use crate::cli::compose::hearing_of;
+use crate::cli::compose::{hearing_of, speaking_of};
 use crate::config::Loaded;
 use crate::models::hearing::Way;
+use crate::models::speaking;
 
 /// The server or command, and what it lacks; nothing where voice messages are not transcribed.
 pub fn hearing(context: &Context, loaded: &Loaded) -> Option<Row> {
@@ -28,5 +29,27 @@ pub fn hearing(context: &Context, loaded: &Loaded) -> Option<Row> {
             Row::failed("voice", text)
         }
         Some(Way::Server(listener)) => Row::ok("voice", listener.name()),
+    })
+}
+
+/// The server or command that speaks, and what it lacks; nothing where none is set.
+pub fn speaking(context: &Context, loaded: &Loaded) -> Option<Row> {
+    let speaking = match speaking_of(context, loaded) {
+        Ok(speaking) => speaking?,
+        Err(error) => return Some(Row::failed("speech", error.to_string())),
+    };
+    Some(match speaking.way {
+        speaking::Way::Command(_) if !loaded.config.tools.exec.enabled => Row::warning(
+            "speech",
+            "speech.command cannot run, because tools.exec.enabled is false",
+        ),
+        speaking::Way::Command(line) => Row::ok("speech", format!("the command {line}")),
+        speaking::Way::Server(speaker) => match speaker.lacks_key() {
+            Some(name) => {
+                let text = format!("{name} has no API key; set providers.{name}.apiKey");
+                Row::failed("speech", text)
+            }
+            None => Row::ok("speech", speaker.name()),
+        },
     })
 }

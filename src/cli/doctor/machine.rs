@@ -21,7 +21,7 @@ use crate::config::check::weaknesses;
 use crate::config::schema::SandboxChoice;
 use crate::config::{Home, Loaded};
 use crate::store::state::KnownTime;
-use crate::sys::file;
+use crate::sys::{file, random};
 use crate::update::key::PublicKey;
 
 /// Free bytes of the disk below which a journal may soon not be written.
@@ -268,24 +268,52 @@ pub fn sandbox(context: &Context, loaded: &Loaded) -> Result<Row> {
             "not needed: commands are turned off (tools.exec.enabled)",
         ));
     }
-    // Created here, it could belong to root, who examines the home of a service.
-    if !home
-        .workspace(&loaded.config.agents.defaults.workspace)
-        .exists()
-    {
-        return Ok(Row::warning(
-            "sandbox",
-            "not tested, because there is no workspace yet. Create it with `peacrab onboard`",
-        ));
-    }
     if exec.sandbox == SandboxChoice::Off {
         return Ok(Row::warning(
             "sandbox",
             "off, so commands have all rights of this account. Set tools.exec.sandbox to auto",
         ));
     }
-    Ok(try_sandbox(context, &home, loaded)
-        .unwrap_or_else(|error| Row::failed("sandbox", error.to_string())))
+    let workspace = home.workspace(&loaded.config.agents.defaults.workspace);
+    let tried = if workspace.exists() {
+        try_sandbox(context, &home, loaded)
+    } else {
+        // Created here, it could belong to root, who examines the home of a service.
+        try_elsewhere(context, loaded)
+    };
+    Ok(tried.unwrap_or_else(|error| Row::failed("sandbox", error.to_string())))
+}
+
+/// Tests the sandbox in a home of its own, which is deleted then.
+fn try_elsewhere(context: &Context, loaded: &Loaded) -> Result<Row> {
+    let number = u64::from_ne_bytes(random::bytes()?);
+    let folder = std::env::temp_dir().join(format!("peacrab-doctor-{number:016x}"));
+    let tried = try_at(context, &folder.join("home"), loaded);
+    if let Err(error) = std::fs::remove_dir_all(&folder) {
+        tracing::warn!("failed to delete {}: {error}", folder.display());
+    }
+    tried
+}
+
+fn try_at(context: &Context, home: &Path, loaded: &Loaded) -> Result<Row> {
+    let workspace = home.join("workspace");
+    file::private_folder(&workspace)?;
+    let mut loaded = loaded.clone();
+    loaded.config.agents.defaults.workspace = workspace.to_string_lossy().into_owned();
+    let home = Home::find(Some(home), |_| None)?;
+    try_sandbox(context, &home, &loaded)
+}
+
+/// The account, where it is root: what is found is what root finds.
+pub fn account(context: &Context) -> Result<Option<Row>> {
+    let is_root = rustix::process::geteuid().is_root();
+    let home = context.home()?;
+    let text = format!(
+        "root, with the home folder {}. Commands that you allow outside the sandbox have all rights. \
+         A service that runs as another account has its own home folder",
+        home.path().display()
+    );
+    Ok(is_root.then(|| Row::ok("account", text)))
 }
 
 fn try_sandbox(context: &Context, home: &Home, loaded: &Loaded) -> Result<Row> {

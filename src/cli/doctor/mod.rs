@@ -68,6 +68,9 @@ fn examine(context: &Context, json: bool) -> Result<Exit> {
     if let Some(loaded) = &loaded {
         report.add(machine::config(context, loaded)?)?;
     }
+    if let Some(row) = machine::account(context)? {
+        report.add(row)?;
+    }
     report.add(machine::clock(&context.home()?))?;
     report.add(machine::disk(&context.home()?))?;
     if let Some(row) = machine::state_files(&context.home()?) {
@@ -95,7 +98,8 @@ fn examine(context: &Context, json: bool) -> Result<Exit> {
         if let Some(row) = tools::search(context, &loaded) {
             report.add(row)?;
         }
-        if let Some(row) = hearing::hearing(context, &loaded) {
+        let voice = [hearing::hearing, hearing::speaking];
+        for row in voice.iter().filter_map(|check| check(context, &loaded)) {
             report.add(row)?;
         }
         report = beyond(context, &loaded, report)?;

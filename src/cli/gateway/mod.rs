@@ -15,6 +15,7 @@ use super::Context;
 use super::channels::{check_settings, pair_command};
 use super::compose;
 use super::service::has_update_unit;
+use super::terminal::print;
 use super::update;
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::{Error, Exit, Result};
@@ -23,7 +24,8 @@ use crate::base::message::SessionKey;
 use crate::base::sync::Mutex;
 use crate::board::Board;
 use crate::board::watch;
-use crate::channels::table;
+use crate::channels::intake::AccessList;
+use crate::channels::{http, table};
 use crate::config::agents::MAIN;
 use crate::config::schema::{Bot, Channels};
 use crate::config::{Home, Loaded};
@@ -88,7 +90,12 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     let tls = compose::tls(&config.tls)?;
     let reloader = Arc::new(Reloader::new(context, home, &loaded, &board, &tls));
     let (to_check, checker) = (context.clone(), Arc::clone(&reloader));
-    let channels = channels(&config.channels, &tls, &state, &reloader);
+    let mut channels = channels(&config.channels, &tls, &state, &reloader);
+    let (server, http) = http::open(&config.http, &pairing, &state)?.unzip();
+    channels.extend(server.map(|adapter| Channel {
+        adapter,
+        access: AccessList::default(),
+    }));
     let ignored_settings = loaded.ignored.clone();
     let live = reloader.make(loaded, None)?;
     let default_agent = live.agents.default_agent();
@@ -127,6 +134,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         ignored_settings,
         starts: Starts::new(&state),
         watches: Watching::new(home.path()),
+        http,
         max_parallel_turns: config.agents.defaults.max_parallel_turns,
         send_max_retries: config.channels.send_max_retries,
     };
@@ -173,10 +181,39 @@ fn channels(config: &Channels, tls: &Tls, state: &Path, reloader: &Reloader) -> 
     config.enabled().filter_map(channel).collect()
 }
 
+/// Refuses a configuration with which the gateway does not start as a service, by what that sees: it has no variables of
+/// this shell. Says what starts and will not work.
+pub fn check_service(service: &Context) -> Result<()> {
+    let tried = || {
+        let loaded = service.load()?;
+        check(&service.home()?, &loaded)?;
+        compose::models_of(service, &loaded)
+    };
+    let models = tried().map_err(|error| match error {
+        Error::Config(why) => Error::Config(format!(
+            "The service would not start, so it is not installed. {why}"
+        )),
+        error => error,
+    })?;
+    let route = models.primary();
+    if compose::who_answers(&models).is_none() {
+        print::complain(
+            "warning: no model is connected, so the offline helper will answer. Connect one with `peacrab onboard`",
+        );
+    } else if route.needs_key && route.key.is_empty() {
+        print::complain(&format!(
+            "warning: the service will have no API key for {0}: it does not see the variables of your shell. \
+             Set it: peacrab config set providers.{0}.apiKey",
+            route.provider
+        ));
+    }
+    Ok(())
+}
+
 /// Whether there is something to do, and each channel can be used; says what is missing.
 fn check(home: &Home, loaded: &Loaded) -> Result<()> {
     let channels = &loaded.config.channels;
-    if channels.enabled().next().is_some() {
+    if channels.enabled().next().is_some() || loaded.config.http.enabled {
         return check_channels(channels);
     }
     if !has_own_work(home, loaded)? {
@@ -201,7 +238,8 @@ fn has_own_work(home: &Home, loaded: &Loaded) -> Result<bool> {
         .jobs
         .iter()
         .any(|job| job.enabled);
-    if has_jobs || !watch::Store::open(home.path()).read()?.is_empty() {
+    let has_backups = loaded.config.backup.every > 0;
+    if has_jobs || has_backups || !watch::Store::open(home.path()).read()?.is_empty() {
         return Ok(true);
     }
     let mut agents = loaded.config.agents.profiles().into_iter();

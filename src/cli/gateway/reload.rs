@@ -74,7 +74,7 @@ pub fn format_changes(changes: &Changes) -> String {
     text
 }
 
-/// The settings that only a restart applies: these, `tls`, and most of a channel.
+/// The settings that only a restart applies: these, `tls`, `http`, and most of a channel.
 const NEEDS_RESTART: [&str; 9] = [
     "agents.defaults.workspace",
     "agents.defaults.timezone",
@@ -102,7 +102,7 @@ fn applies_at_once(path: &str) -> bool {
         ["channels", _, "roles", ..] => true,
         ["channels", _, name] => OF_CHANNEL.contains(name),
         ["channels", name] => *name != "sendMaxRetries",
-        ["tls", ..] => false,
+        ["tls" | "http", ..] => false,
         _ => !NEEDS_RESTART.contains(&path),
     }
 }
@@ -169,7 +169,7 @@ impl Reloader {
             home: self.home.clone(),
             board: Arc::clone(&self.board),
             connections: Pool::new(self.tls.clone()),
-            stream: channels.enabled().any(|bot| bot.streaming),
+            stream: config.http.enabled || channels.enabled().any(|bot| bot.streaming),
             loaded,
         });
         let profiles = config.agents.profiles().into_iter();
@@ -178,6 +178,7 @@ impl Reloader {
             agents: Roster::new(hosted.collect::<Result<_>>()?, config.agents)?,
             channels: config.channels,
             update_url: config.update.url,
+            backups: crate::cli::backup::series(&self.context, config.backup)?,
             rhythm: Rhythm {
                 enabled: config.heartbeat.enabled,
                 interval: Duration::from_mins(config.heartbeat.interval),
@@ -325,6 +326,7 @@ fn merge(running: &Config, new: Config) -> Config {
             ..new.tools
         },
         tls: running.tls.clone(),
+        http: running.http.clone(),
         ..new
     };
     config.agents.defaults = AgentDefaults {

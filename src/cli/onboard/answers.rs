@@ -3,6 +3,7 @@
 
 mod channel;
 mod model;
+mod steps;
 
 use std::path::Path;
 
@@ -24,6 +25,7 @@ use crate::models::offers::Offers;
 use crate::models::route::{Sources, is_auto};
 use crate::models::table::{Known, OFFLINE, PROVIDERS, known, nearest};
 use crate::sys::environment::Environment;
+use steps::Progress;
 
 const PROVIDER: &str = "agents.defaults.provider";
 const MODEL: &str = "agents.defaults.model";
@@ -71,6 +73,7 @@ pub fn gather(flags: &Arguments, found: &Found<'_>, outside: &mut dyn Outside) -
         is_unreachable: false,
         bot: None,
         channel: None,
+        progress: Progress::default(),
     };
     let ended = interview.run(flags);
     let Interview {
@@ -135,30 +138,10 @@ struct Interview<'a> {
     is_unreachable: bool,
     bot: Option<String>,
     channel: Option<&'static Service>,
+    progress: Progress,
 }
 
 impl<'i> Interview<'i> {
-    fn run(&mut self, flags: &Arguments) -> Result<()> {
-        if let Some(name) = &flags.channel {
-            return self.channel(name);
-        }
-        let provider = self.provider(flags)?;
-        if matches!(&*provider, "" | OFFLINE) || is_auto(&provider) {
-            if flags.api_key.is_some() || flags.api_base.is_some() {
-                return Err(Error::Usage(texts::FLAGS_WITHOUT_PROVIDER.to_owned()));
-            }
-        } else {
-            self.connect(&provider, flags)?;
-        }
-        self.model(&provider, flags.model.as_deref())?;
-        self.settled = self.wanted.len();
-        self.workspace(flags)?;
-        self.settled = self.wanted.len();
-        self.telegram(flags.telegram_token.as_deref())?;
-        self.settled = self.wanted.len();
-        Ok(())
-    }
-
     /// Asks until an answer is taken. A flag is an answer that is not asked for again.
     fn ask(
         &mut self,
@@ -177,12 +160,16 @@ impl<'i> Interview<'i> {
         let mut doubted: Option<(String, String, String)> = None;
         loop {
             let answer = self.outside.ask(&question)?;
+            self.progress.note(&answer)?;
             if let Some((doubted, on_enter, on_repeat)) = doubted.take() {
-                if answer.is_empty() {
-                    return Ok(on_enter);
-                }
-                if answer == doubted {
-                    return Ok(on_repeat);
+                let settled = match &*answer {
+                    "" => Some(on_enter),
+                    answer if answer == doubted => Some(on_repeat),
+                    _ => None,
+                };
+                if let Some(settled) = settled {
+                    self.progress.answered();
+                    return Ok(settled);
                 }
             }
             question.hint.clone_from(&first_hint);
@@ -191,7 +178,10 @@ impl<'i> Interview<'i> {
                 question.text = last.to_owned();
             }
             match check(self, &answer)? {
-                Verdict::Take(answer) => return Ok(answer),
+                Verdict::Take(answer) => {
+                    self.progress.answered();
+                    return Ok(answer);
+                }
                 Verdict::Reject(reason) if reason.is_empty() => {}
                 Verdict::Reject(reason) => self.outside.say(&reason)?,
                 Verdict::Doubt {

@@ -1,15 +1,11 @@
 //! Asks the person at the terminal, and tries what was answered.
 
-use std::io::{BufRead, Read};
 use std::path::Path;
-
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use super::outside::{Outside, Question, Trial};
 use super::texts::{self, sentence};
 use crate::base::error::{Error, Fault, Result};
 use crate::base::limits::channels::TEST_PATIENCE;
-use crate::base::limits::cli::ANSWER_BYTES;
 use crate::channels::kit::adapter::Failure;
 use crate::channels::kit::service::Service;
 use crate::channels::telegram::api::{Api, ApiError};
@@ -81,9 +77,9 @@ impl Outside for Terminal<'_> {
         let answer = match &mut self.prompt {
             Some(editor) => match editor.ask(&reveal(prompt), question.is_hidden)? {
                 Typed::Line(answer) => answer,
-                Typed::Interrupt | Typed::End => return Err(Error::Stopped),
+                Typed::Cleared | Typed::Interrupt | Typed::End => return Err(Error::Stopped),
             },
-            None if question.is_hidden => read_hidden(prompt)?,
+            None if question.is_hidden => print::ask_hidden(prompt, std::io::stdin())?,
             None => print::ask(prompt)?,
         };
         Ok(answer.trim().to_owned())
@@ -176,55 +172,5 @@ impl Outside for Terminal<'_> {
 
     fn check_workspace(&self, folder: &Path) -> Result<()> {
         compose::check_workspace(self.context, self.loaded, folder)
-    }
-}
-
-/// Asks for a line that the terminal does not show. Ctrl-C and Ctrl-D are [`Error::Stopped`].
-fn read_hidden(prompt: &str) -> Result<String> {
-    let stdin = std::io::stdin();
-    let failed = |error: rustix::io::Errno| Error::io("read", "the terminal")(error.into());
-    let before = tcgetattr(&stdin).map_err(failed)?;
-    let mut hidden = before.clone();
-    hidden.local_modes -= LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;
-    tcsetattr(&stdin, OptionalActions::Now, &hidden).map_err(failed)?;
-    // What is typed as soon as the question is there must be hidden too.
-    let line = print::out(prompt).and_then(|()| read_keys(stdin.lock()));
-    tcsetattr(&stdin, OptionalActions::Now, &before).map_err(failed)?;
-    print::line("")?;
-    line
-}
-
-/// Reads what is typed up to the return key.
-fn read_keys(keyboard: impl BufRead) -> Result<String> {
-    let mut line = Vec::new();
-    for byte in keyboard.take(ANSWER_BYTES).bytes() {
-        match byte.map_err(Error::io("read", "the terminal"))? {
-            b'\r' | b'\n' => return Ok(String::from_utf8_lossy(&line).into_owned()),
-            CTRL_C | CTRL_D => return Err(Error::Stopped),
-            BACKSPACE | DELETE => drop(line.pop()),
-            CTRL_U => line.clear(),
-            byte => line.push(byte),
-        }
-    }
-    Err(Error::Stopped)
-}
-
-const CTRL_C: u8 = 0x03;
-const CTRL_D: u8 = 0x04;
-const CTRL_U: u8 = 0x15;
-const BACKSPACE: u8 = 0x08;
-const DELETE: u8 = 0x7f;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hidden_line_can_be_corrected_and_stopped() {
-        let read = |keys: &str| read_keys(keys.as_bytes()).ok();
-        assert_eq!(read("sk-ab\x7fc\r").as_deref(), Some("sk-ac"));
-        assert_eq!(read("wrong\x15right\n").as_deref(), Some("right"));
-        assert_eq!(read("sk\x03\r"), None);
-        assert_eq!(read("sk"), None);
     }
 }

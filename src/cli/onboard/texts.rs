@@ -5,6 +5,7 @@ use std::path::Path;
 use super::outside::Question;
 use crate::agent::introduction;
 use crate::channels::kit::service::{Need, Service};
+use crate::config::key::{Key, Kind};
 use crate::models::signin::CAVEAT;
 use crate::models::table::{PROVIDERS, list_names};
 use crate::text::count_of;
@@ -15,7 +16,7 @@ const LIST_COLUMNS: usize = 76;
 /// Before the first question.
 pub fn introduction(home: &Path) -> String {
     format!(
-        "Setting up Peacrab in {}.\nPress Enter to take what is in [brackets], Ctrl-C to stop.",
+        "Setting up Peacrab in {}.\nPress Enter to take what is in [brackets], type back to go back, Ctrl-C to stop.",
         home.display()
     )
 }
@@ -273,15 +274,47 @@ pub fn token_not_tried(reason: &str) -> String {
 }
 
 /// The question for a setting of a channel.
-pub fn ask_need(need: &Need, is_set: bool, is_switch: bool) -> Question {
+pub fn ask_need(need: &Need, is_set: bool, key: &Key) -> Question {
+    let is_switch = key.kind == Kind::Flag;
     let hint = match (is_set, is_switch) {
         (true, _) => "keep the current one",
         (false, true) => "no",
         (false, false) => "needed",
     };
-    let kind = if is_switch { "? (yes or no)" } else { "?" };
-    Question::new(format!("{}\n{}{kind}", need.how, need.key), hint)
+    let kind = match is_switch {
+        true => "? (yes or no)",
+        false if key.is_secret() => " (hidden)",
+        false => "",
+    };
+    Question::new(format!("{}\n{}{kind}", need.how, in_words(need.key)), hint)
 }
+
+/// The name of a setting in words, such as `App token` for `appToken`.
+fn in_words(name: &str) -> String {
+    const ABBREVIATIONS: [&str; 4] = ["id", "url", "imap", "smtp"];
+    let mut words = vec![String::new()];
+    for char in name.chars() {
+        if char.is_uppercase() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut() {
+            word.extend(char.to_lowercase());
+        }
+    }
+    for (index, word) in words.iter_mut().enumerate() {
+        if ABBREVIATIONS.contains(&&**word) {
+            *word = word.to_uppercase();
+        } else if index == 0
+            && let Some(first) = word.get_mut(..1)
+        {
+            first.make_ascii_uppercase();
+        }
+    }
+    words.join(" ")
+}
+
+/// At the first question, to those who want to go back.
+pub const FIRST_QUESTION: &str = "This is the first question.";
 
 /// A channel cannot do without a setting.
 pub fn is_needed(service: &Service) -> String {

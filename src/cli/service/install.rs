@@ -1,4 +1,4 @@
-//! Installs and uninstalls the service: files first, then systemd; prints the commands that it refused.
+//! Installs the service: files first, then systemd; prints the commands that it refused.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -22,10 +22,10 @@ use crate::sys::host::account::Account;
 const UNIT_MODE: u32 = 0o644;
 
 /// The file that systemd-sysusers reads.
-const SYSUSERS_FILE: &str = "/etc/sysusers.d/peacrab.conf";
+pub(super) const SYSUSERS_FILE: &str = "/etc/sysusers.d/peacrab.conf";
 
 /// The user of the hardened service.
-const USER: &str = "peacrab";
+pub(super) const USER: &str = "peacrab";
 
 /// Writes the unit, enables the service, and starts it if it has a configuration. `adopted` is the home
 /// to copy, if one was named.
@@ -35,6 +35,7 @@ pub fn install(context: &Context, mut plan: Plan, adopted: Option<&Path>) -> Res
     if let Some(packaged) = packaged_unit(plan.scope) {
         return Err(Error::Usage(texts::is_packaged(&packaged)));
     }
+    check_program(&plan)?;
     warn_of_program(&plan);
     if plan.scope == Scope::System && plan.profile == Profile::Hardened {
         plan.account = make_user()?;
@@ -79,47 +80,7 @@ pub fn install(context: &Context, mut plan: Plan, adopted: Option<&Path>) -> Res
     })
 }
 
-/// Stops the service and removes its files.
-pub fn uninstall(context: &Context, scope: Scope) -> Result<Exit> {
-    check_root(scope)?;
-    let path = unit_path(context, scope)?;
-    if !path.exists() {
-        if packaged_unit(scope).is_some() {
-            return Err(Error::Usage(texts::REMOVE_PACKAGE.to_owned()));
-        }
-        print::line(texts::NOTHING_INSTALLED)?;
-        return Ok(Exit::Done);
-    }
-    let mut to_do = Vec::new();
-    let updates = updates::paths(context, scope)?;
-    if updates.iter().any(|path| path.exists()) {
-        run_all(scope, &[&["disable", "--now", PATH_UNIT]], &mut to_do)?;
-    }
-    run_all(scope, &[&["disable", "--now", NAME]], &mut to_do)?;
-    for path in [path]
-        .iter()
-        .chain(updates.iter().filter(|path| path.exists()))
-    {
-        std::fs::remove_file(path).map_err(Error::io("remove", path))?;
-        print::line(&texts::removed(path))?;
-    }
-    if scope == Scope::System && Path::new(SYSUSERS_FILE).exists() {
-        std::fs::remove_file(SYSUSERS_FILE).map_err(Error::io("remove", SYSUSERS_FILE))?;
-        print::line(&texts::removed(Path::new(SYSUSERS_FILE)))?;
-        print::line(&texts::kept_user(USER))?;
-    }
-    apparmor::uninstall(scope)?;
-    run_all(scope, &[&["daemon-reload"]], &mut to_do)?;
-    print::line(texts::HOME_STAYS)?;
-    print::out(&texts::by_hand(&to_do))?;
-    Ok(if to_do.is_empty() {
-        Exit::Done
-    } else {
-        Exit::Failed
-    })
-}
-
-fn check_root(scope: Scope) -> Result<()> {
+pub(super) fn check_root(scope: Scope) -> Result<()> {
     if scope == Scope::User || sys::process::is_administrator() {
         Ok(())
     } else {
@@ -127,13 +88,18 @@ fn check_root(scope: Scope) -> Result<()> {
     }
 }
 
-/// Warns if the program is in a bad place for a service. It is not moved: the user decides where programs
-/// belong.
+/// Refuses a program that systemd will not find.
+fn check_program(plan: &Plan) -> Result<()> {
+    let is_confined = plan.scope == Scope::System && plan.profile == Profile::Hardened;
+    if is_confined && is_hidden(&plan.program) {
+        return Err(Error::Usage(texts::program_is_hidden(&plan.program)));
+    }
+    Ok(())
+}
+
+/// Warns if others can replace the program. It is not moved: the user decides where programs belong.
 fn warn_of_program(plan: &Plan) {
-    if plan.scope == Scope::System && plan.profile == Profile::Hardened && is_hidden(&plan.program)
-    {
-        print::complain(&texts::program_is_hidden(&plan.program));
-    } else if plan.scope == Scope::System && !is_roots(&plan.program) {
+    if plan.scope == Scope::System && !is_roots(&plan.program) {
         print::complain(&texts::program_is_writable(&plan.program));
     }
 }
@@ -201,7 +167,7 @@ fn make_folder(folder: &Path) -> Result<()> {
 }
 
 /// Runs `systemctl` commands; from the first one that fails, they all go on the list.
-fn run_all(scope: Scope, commands: &[&[&str]], to_do: &mut Vec<NotDone>) -> Result<()> {
+pub(super) fn run_all(scope: Scope, commands: &[&[&str]], to_do: &mut Vec<NotDone>) -> Result<()> {
     for command in commands {
         let own = if scope == Scope::User { "--user " } else { "" };
         let typed = format!("systemctl {own}{}", command.join(" "));

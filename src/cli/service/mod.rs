@@ -6,6 +6,7 @@ mod install;
 pub mod manager;
 mod status;
 mod texts;
+mod uninstall;
 mod unit;
 mod updates;
 
@@ -63,6 +64,12 @@ enum Action {
     Uninstall {
         #[command(flatten)]
         whose: Whose,
+        /// Also delete its home folder, with the configuration, conversations and workspace
+        #[arg(long)]
+        purge: bool,
+        /// Delete without asking
+        #[arg(long, requires = "purge")]
+        yes: bool,
     },
     /// Show whether the service is installed and running
     Status {
@@ -134,7 +141,11 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
             let plan = Plan::new(context, scope, *profile, adopt.is_some())?;
             install::install(context, plan, adopt.as_deref())
         }
-        Action::Uninstall { whose } => install::uninstall(context, whose.installed(context)),
+        Action::Uninstall { whose, purge, yes } => {
+            let scope = whose.installed(context);
+            let purge = purge.then_some(*yes);
+            uninstall::uninstall(context, scope, purge)
+        }
         Action::Status { whose } => status::status(context, whose.installed(context)),
         Action::Print { apparmor: true, .. } => {
             let program = std::env::current_exe().map_err(Error::io("find", "this program"))?;
@@ -145,6 +156,29 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
             print::out(&plan.text).map(|()| Exit::Done)
         }
     }
+}
+
+/// What a service that is to be installed will find; `None` for any other action, and where it has no configuration yet.
+pub fn planned(context: &Context, arguments: &Arguments) -> Result<Option<Context>> {
+    let Action::Install {
+        whose,
+        profile,
+        adopt,
+    } = &arguments.action
+    else {
+        return Ok(None);
+    };
+    let scope = whose.to_install();
+    if install::check_root(scope).is_err() || packaged_unit(scope).is_some() {
+        return Ok(None);
+    }
+    let plan = Plan::new(context, scope, *profile, adopt.is_some())?;
+    let (home, config) = match adopt {
+        Some(adopted) => (adopted.clone(), adopted.join("config.json")),
+        None => (plan.home, plan.config),
+    };
+    let service = || context.of_service(&home, &config, &plan.account.home);
+    Ok(config.exists().then(service))
 }
 
 /// The installed service and the path of its unit; the per-user one before the system's.

@@ -23,6 +23,12 @@ pub const NOT_INSTALLED: &str = "unit       not installed; run `peacrab service 
 pub const HOME_STAYS: &str =
     "kept    the home folder with its configuration, conversations and workspace";
 
+/// `service uninstall --purge` of a service whose unit does not say where its home is.
+pub const NO_HOME_FOUND: &str = "Cannot tell which home folder the service has. Uninstall it without --purge, and delete the folder yourself.";
+
+/// The answer to [`ask_to_purge`] was no.
+pub const NOTHING_REMOVED: &str = "Nothing was removed.";
+
 /// What the terminal profile means.
 pub const TERMINAL_PROFILE: &str = "\nNote: with the terminal profile, systemd does not confine the service. Anyone who may use the bot \
      can do with /sh whatever your account can, and everything if it may use sudo.\n";
@@ -103,10 +109,39 @@ pub fn ran(command: &str) -> String {
 /// The hardened service cannot see the program.
 pub fn program_is_hidden(program: &Path) -> String {
     format!(
-        "warning: the hardened service cannot see {} (ProtectHome=, PrivateTmp=) and will not start. {}",
+        "The hardened service cannot see {} (ProtectHome=, PrivateTmp=) and would not start. {}",
         program.display(),
         INSTALL_PROGRAM
     )
+}
+
+/// A folder that is not deleted.
+pub fn is_no_home(home: &Path) -> String {
+    format!(
+        "{} does not look like a home folder of Peacrab, so it is not deleted. Uninstall without --purge.",
+        home.display()
+    )
+}
+
+/// `--purge` where nobody can be asked.
+pub fn purge_needs_yes(home: &Path) -> String {
+    format!(
+        "--purge deletes {}, with the configuration, conversations and workspace. Add --yes to do it.",
+        home.display()
+    )
+}
+
+/// Asks whether to delete a home.
+pub fn ask_to_purge(home: &Path) -> String {
+    format!(
+        "Delete {}, with its configuration, conversations and workspace? This cannot be undone. [y/N] ",
+        home.display()
+    )
+}
+
+/// A line of the report: the account could not be deleted.
+pub fn user_stays(command: &str, why: &str) -> String {
+    format!("note    the account stays (`{command}`: {why})")
 }
 
 /// Other users can replace the program.

@@ -44,6 +44,14 @@ impl Foreground {
                 }
             });
         }
+        let _entered = runtime.enter();
+        let mut sizes = signal(SignalKind::window_change()).map_err(texts::no_runtime)?;
+        runtime.spawn(async move {
+            while sizes.recv().await.is_some() {
+                mode::resized();
+            }
+        });
+        drop(_entered);
         Ok(Self {
             runtime,
             running,

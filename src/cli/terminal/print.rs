@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, ErrorKind, IsTerminal, Read, Write};
+use std::os::fd::AsFd;
 
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use unicode_width::UnicodeWidthStr;
 
 use super::{mode, status};
@@ -48,9 +50,9 @@ pub fn unbroken(written: Result<()>) -> Result<()> {
     }
 }
 
-/// Writes a line to standard output; see [`out`].
+/// Writes a line to standard output; see [`out`]. On a terminal it is wrapped between words.
 pub fn line(text: &str) -> Result<()> {
-    out(&format!("{text}\n"))
+    out(&format!("{}\n", fold(text, columns_of(&io::stdout()))))
 }
 
 /// Writes lines to standard output that are wrapped between words to a terminal's columns.
@@ -103,7 +105,7 @@ pub fn ascii_signs(text: &str) -> String {
 
 /// Wraps each line between words, each part indented as the line is; a word that is longer than a line
 /// is left as it is.
-fn wrap(text: &str, columns: usize) -> String {
+pub fn wrap(text: &str, columns: usize) -> String {
     let mut wrapped = String::with_capacity(text.len());
     for (number, line) in text.split('\n').enumerate() {
         if number > 0 {
@@ -112,22 +114,62 @@ fn wrap(text: &str, columns: usize) -> String {
         let words = line.trim_start_matches(' ');
         let indent = &line[..line.len() - words.len()];
         wrapped.push_str(indent);
-        let mut column = indent.len();
-        for (index, word) in words.split(' ').enumerate() {
-            let width = word.width();
-            if index > 0 && column.saturating_add(1 + width) > columns {
-                wrapped.push('\n');
-                wrapped.push_str(indent);
-                column = indent.len();
-            } else if index > 0 {
-                wrapped.push(' ');
-                column += 1;
-            }
-            wrapped.push_str(word);
-            column += width;
-        }
+        push_words(words, indent, columns, &mut wrapped);
     }
     wrapped
+}
+
+/// Adds words to a line that is indented so far already, wrapped with the same indent.
+fn push_words(words: &str, indent: &str, columns: usize, wrapped: &mut String) {
+    let mut column = indent.len();
+    for (index, word) in words.split(' ').enumerate() {
+        let width = shown_width(word);
+        if index > 0 && column.saturating_add(1 + width) > columns {
+            wrapped.push('\n');
+            wrapped.push_str(indent);
+            column = indent.len();
+        } else if index > 0 {
+            wrapped.push(' ');
+            column += 1;
+        }
+        wrapped.push_str(word);
+        column += width;
+    }
+}
+
+/// Wraps each line between words; of a row of a table, what is behind the last gap at its beginning stays in its column.
+/// Indented lines, which are commands to copy, stay as they are.
+fn fold(text: &str, columns: usize) -> String {
+    let fold_line = |line: &str| {
+        if shown_width(line) <= columns || line.starts_with(' ') {
+            return line.to_owned();
+        }
+        let value = value_column(line).filter(|column| column * 2 <= columns);
+        let (head, rest) = line.split_at(value.unwrap_or(0));
+        let indent = " ".repeat(shown_width(head));
+        let mut folded = String::from(head);
+        push_words(rest, &indent, columns, &mut folded);
+        folded
+    };
+    let lines: Vec<String> = text.split('\n').map(fold_line).collect();
+    lines.join("\n")
+}
+
+/// Where the last column of a row of a table begins, in bytes; `None` for prose. A gap has two spaces or more.
+fn value_column(line: &str) -> Option<usize> {
+    const HEAD_BYTES: usize = 40;
+    let head = &line[..line.floor_char_boundary(HEAD_BYTES)];
+    let gap = head.rfind("  ")? + 2;
+    (!head[gap..].is_empty()).then_some(gap)
+}
+
+/// The columns of a text, without its styles.
+fn shown_width(text: &str) -> usize {
+    let styles: usize = STYLES
+        .iter()
+        .map(|style| text.matches(style).count() * style.width())
+        .sum();
+    text.width().saturating_sub(styles)
 }
 
 /// Reports on standard error what went wrong. A failure to write that is ignored.
@@ -213,9 +255,76 @@ pub fn ask(question: &str) -> Result<String> {
     }
 }
 
+/// Asks for a line that the terminal does not show. Ctrl-C and Ctrl-D are [`Error::Stopped`].
+pub fn ask_hidden(prompt: &str, keyboard: impl AsFd + Read) -> Result<String> {
+    let failed = |error: rustix::io::Errno| Error::io("read", "the terminal")(error.into());
+    let before = tcgetattr(&keyboard).map_err(failed)?;
+    let mut hidden = before.clone();
+    hidden.local_modes -= LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;
+    let terminal = keyboard.as_fd().try_clone_to_owned();
+    let terminal = terminal.map_err(Error::io("read", "the terminal"))?;
+    tcsetattr(&terminal, OptionalActions::Now, &hidden).map_err(failed)?;
+    // What is typed as soon as the question is there must be hidden too.
+    raw_error(&reveal_but(prompt, &[]));
+    let line = read_keys(keyboard);
+    tcsetattr(&terminal, OptionalActions::Now, &before).map_err(failed)?;
+    raw_error("\n");
+    line
+}
+
+/// Reads what is typed up to the return key.
+fn read_keys(mut keyboard: impl Read) -> Result<String> {
+    let mut line = Vec::new();
+    // Key by key: what is typed behind the return key is for the next question.
+    let mut key = [0];
+    for _ in 0..limits::ANSWER_BYTES {
+        let read = keyboard.read(&mut key);
+        if read.map_err(Error::io("read", "the terminal"))? == 0 {
+            break;
+        }
+        match key[0] {
+            b'\r' | b'\n' => return Ok(String::from_utf8_lossy(&line).into_owned()),
+            CTRL_C | CTRL_D => return Err(Error::Stopped),
+            BACKSPACE | DELETE => drop(line.pop()),
+            CTRL_U => line.clear(),
+            byte => line.push(byte),
+        }
+    }
+    Err(Error::Stopped)
+}
+
+const CTRL_C: u8 = 0x03;
+const CTRL_D: u8 = 0x04;
+const CTRL_U: u8 = 0x15;
+const BACKSPACE: u8 = 0x08;
+const DELETE: u8 = 0x7f;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hidden_line_can_be_corrected_and_stopped() {
+        let read = |keys: &str| read_keys(keys.as_bytes()).ok();
+        assert_eq!(read("sk-ab\x7fc\r").as_deref(), Some("sk-ac"));
+        assert_eq!(read("wrong\x15right\n").as_deref(), Some("right"));
+        assert_eq!(read("sk\x03\r"), None);
+        assert_eq!(read("sk"), None);
+    }
+
+    #[test]
+    fn rows_are_wrapped_in_their_column_and_commands_stay_whole() {
+        assert_eq!(fold("one two three", 8), "one two\nthree");
+        let row = "ok       disk      /home is writable, 12 GB free";
+        assert_eq!(
+            fold(row, 40),
+            "ok       disk      /home is writable, 12\n                   GB free"
+        );
+        let command = "Run:\n  sudo systemctl restart peacrab";
+        assert_eq!(fold(command, 10), command);
+        let styled = format!("{}one{} two", STYLES[0], STYLES[2]);
+        assert_eq!(fold(&styled, 7), styled);
+    }
 
     #[test]
     fn lines_are_wrapped_between_words() {

@@ -168,11 +168,17 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
         } else {
             sign.to_owned()
         };
+        let line = format!("{sign} {text}");
         let line = match self.mode {
-            Mode::Rendered if self.renderer.look().is_styled => {
-                format!("\x1b[2m{sign} {text}\x1b[0m\n")
+            Mode::Rendered => {
+                let look = self.renderer.look();
+                let line = print::wrap(&line, (look.columns)());
+                match look.is_styled {
+                    true => format!("\x1b[2m{line}\x1b[0m\n"),
+                    false => line + "\n",
+                }
             }
-            _ => format!("{sign} {text}\n"),
+            _ => line + "\n",
         };
         let _status = status::hide();
         // The reader may be gone; the turn goes on.

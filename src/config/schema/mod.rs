@@ -4,8 +4,11 @@
 //! a test holds the two together.
 
 mod agents;
+mod backup;
 mod commands;
+mod http;
 mod mcp;
+mod speech;
 mod tools;
 mod transcription;
 mod watch;
@@ -15,8 +18,11 @@ use std::collections::BTreeMap;
 
 pub use super::channels::{Bot, Channels, GroupPolicy};
 pub use agents::{AgentEntry, Binding, MAIN};
+pub use backup::Backup;
 pub use commands::{OwnCommand, Place};
+pub use http::{Hook, HookSignature, Http, HttpApprovals, HttpTls};
 pub use mcp::McpServer;
+pub use speech::Speech;
 pub use tools::{ApprovalMode, CustomTools, ExecTool, SandboxChoice, ShellPlace, Tools};
 pub use transcription::Transcription;
 pub use watch::{BuiltInWatches, Watch};
@@ -51,12 +57,18 @@ pub struct Config {
     pub cron: Cron,
     /// Whom to trust.
     pub tls: Tls,
+    /// Automatic backups.
+    pub backup: Backup,
     /// Where new versions come from.
     pub update: Update,
     /// What is logged.
     pub log: Log,
     /// How voice messages become text.
     pub transcription: Transcription,
+    /// How answers are spoken.
+    pub speech: Speech,
+    /// The HTTP server for programs and browsers.
+    pub http: Http,
     /// Slash commands of chats, by their names.
     pub commands: BTreeMap<String, OwnCommand>,
 }

@@ -103,20 +103,29 @@ impl Gateway {
         let (message, language) = (call.message, call.language);
         let session = &message.session;
         let hosted = self.agent_for(&self.live(), session, Some(message));
-        let agent = hosted.agent()?;
-        let allowances = agent.toolbox().commands().map(|it| it.allowances());
-        let is_revoked = allowances.is_some_and(|it| it.revoke(session.as_str()));
-        if self.countdowns.end(session)
-            && let Some(delivery) = self.delivery(&message.address())
-        {
-            delivery.resting(&DraftKey::allowance(session));
-        }
-        let text = if is_revoked {
+        let text = if self.revoke_allowance(&hosted, session, &message.address()) {
             texts::allowance_revoked
         } else {
             texts::allowance_none
         };
         Ok(text(language).to_owned().into())
+    }
+
+    /// Ends the allowance of a conversation. Returns whether there was one.
+    pub(in crate::gateway) fn revoke_allowance(
+        &self,
+        hosted: &Hosted,
+        session: &SessionKey,
+        chat: &Address,
+    ) -> bool {
+        let commands = hosted.made().and_then(|agent| agent.toolbox().commands());
+        let is_revoked = commands.is_some_and(|it| it.allowances().revoke(session.as_str()));
+        if self.countdowns.end(session)
+            && let Some(delivery) = self.delivery(chat)
+        {
+            delivery.resting(&DraftKey::allowance(session));
+        }
+        is_revoked
     }
 
     /// Says that the allowances are over, because the gateway stops.

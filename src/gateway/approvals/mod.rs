@@ -1,6 +1,9 @@
 //! Pending approvals: questions that wait for a person's answer.
 
 mod allowance;
+#[cfg(test)]
+mod tests;
+mod typed;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -27,6 +30,7 @@ use crate::base::message::{
     Address, Envelope, OutgoingMessage, PressedMessage, Sender, SessionKey,
 };
 use crate::base::sync::{Condvar, Mutex};
+use crate::channels::delivery::question::name_command;
 use crate::channels::kit::texts::answers::outcome;
 use crate::channels::kit::texts::{approve as texts, question_closed};
 use crate::text::markup::{inline_code, plain};
@@ -58,12 +62,23 @@ struct Questions {
     open: BTreeMap<u64, Open>,
     /// The numbers of those that were closed last: a button may be pressed twice.
     closed: VecDeque<u64>,
+    /// The chats in which nothing was said since a person wrote there.
+    heard: VecDeque<Address>,
     /// Whether the gateway stops, so that no question waits any longer.
     is_shutting_down: bool,
 }
 
 struct Open {
     chat: Address,
+    /// What it is about, as Markdown within a line.
+    command: String,
+    /// What its buttons say, in lower case.
+    labels: Vec<(String, Answer)>,
+    /// Whether someone who wrote something else was told that it waits.
+    is_reminded: bool,
+    /// Whether "yes" may be an answer to something else: to what was said behind the question, or before it since the
+    /// person wrote; or they cannot expect the question.
+    is_ambiguous: bool,
     always: AlwaysOption,
     can_allow_all: bool,
     /// When it had come to the chat as a whole; `None` before that.
@@ -107,10 +122,13 @@ pub enum Taken {
 }
 
 impl Approvals {
-    /// Opens a question in a chat. Its number cannot be guessed, and an old button of another run of
+    /// Opens a question of a conversation in a chat, which may be another one. Its number cannot be guessed, and an old button of another run of
     /// the program does not have it.
-    pub fn open(&self, chat: &Address, question: &Question) -> u64 {
-        let open = &mut self.questions.lock().open;
+    pub fn open(&self, asker: &SessionKey, chat: &Address, question: &Question) -> u64 {
+        let mut questions = self.questions.lock();
+        let is_own = *asker == chat.session() && question.asked_for.is_empty();
+        let is_ambiguous = !is_own || !questions.heard.contains(chat);
+        let open = &mut questions.open;
         loop {
             let mut bytes = [0; 8];
             // Without randomness the numbers still differ from each other.
@@ -123,6 +141,10 @@ impl Approvals {
             if let Entry::Vacant(place) = open.entry(number) {
                 place.insert(Open {
                     chat: chat.clone(),
+                    command: name_command(question),
+                    labels: typed::labels(question),
+                    is_reminded: false,
+                    is_ambiguous,
                     always: question.always,
                     can_allow_all: question.can_allow_all,
                     shown: None,
@@ -177,7 +199,7 @@ impl Approvals {
     }
 
     /// Answers a question of a chat; without a number the only one there, which allows its command only where the person
-    /// can have read it.
+    /// can have read it and nothing else can be meant.
     pub fn answer(&self, chat: &Address, number: Option<u64>, given: Given<'_>) -> Taken {
         let Given { answer, by, .. } = given;
         let mut questions = self.questions.lock();
@@ -191,7 +213,8 @@ impl Approvals {
         let (Some((name, question)), None) = (of_chat.next(), of_chat.next()) else {
             return Taken::Unknown;
         };
-        if number.is_none() && answer.allows() && !question.was_read(given.sent_at) {
+        let is_meant = !question.is_ambiguous && question.was_read(given.sent_at);
+        if number.is_none() && answer.allows() && !is_meant {
             return Taken::Unknown;
         }
         if answer == Answer::Always && question.always != AlwaysOption::Offered {
@@ -217,14 +240,15 @@ impl Approvals {
         found.map(|(number, _)| *number)
     }
 
-    /// The numbers of a chat's open questions.
-    pub fn open_in(&self, chat: &Address) -> Vec<u64> {
+    /// The numbers of a chat's open questions, with the command of each.
+    pub fn open_in(&self, chat: &Address) -> Vec<(u64, String)> {
         let questions = self.questions.lock();
         let of_chat = questions
             .open
             .iter()
             .filter(|(_, question)| question.chat == *chat);
-        of_chat.map(|(number, _)| *number).collect()
+        let with_command = |(number, question): (&u64, &Open)| (*number, question.command.clone());
+        of_chat.map(with_command).collect()
     }
 
     /// Whether a question is of this run: open, or closed not long ago.
@@ -255,8 +279,13 @@ impl Gateway {
         question: &Question,
         cancel: &Cancel,
     ) -> Answer {
-        let Asker { to, language, .. } = *asker;
-        let number = self.approvals.open(to, question);
+        let Asker {
+            session,
+            to,
+            language,
+            ..
+        } = *asker;
+        let number = self.approvals.open(session, to, question);
         let is_asked = self
             .delivery(to)
             .is_some_and(|delivery| delivery.ask(to, number, question.clone(), language));
@@ -358,16 +387,31 @@ impl Gateway {
             by,
             sent_at: message.sent_at,
         };
-        let text = match self.approvals.answer(to, number, given) {
-            Taken::Yes => outcome(language, answer).to_owned(),
+        let open = self.approvals.open_in(to);
+        // A reply to something else is no answer to a question, which may look like that.
+        let is_elsewhere = number.is_none() && !message.replies_to.is_empty() && answer.allows();
+        let taken = if is_elsewhere {
+            Taken::Unknown
+        } else {
+            self.approvals.answer(to, number, given)
+        };
+        let text = match taken {
+            Taken::Yes => {
+                let is_meant = |open: &&(u64, String)| number.is_none_or(|number| number == open.0);
+                let command = open.iter().find(is_meant).map_or("", |open| &open.1);
+                format!("{}: {command}", outcome(language, answer))
+            }
             Taken::OnceOnly(number, always) => once_only(language, number, always),
             Taken::NotEverything => texts::not_everything(language).to_owned(),
             Taken::Unknown => {
-                let open = self.approvals.open_in(to);
-                let open: Vec<String> = open.iter().map(u64::to_string).collect();
+                let line =
+                    |(number, command): &(u64, String)| format!("- {command} /approve {number}");
                 match open.as_slice() {
                     [] => texts::nothing_open(language).to_owned(),
-                    open => texts::which(language, &open.join(", ")),
+                    open => {
+                        let lines: Vec<String> = open.iter().map(line).collect();
+                        texts::which(language, &lines.join("\n"))
+                    }
                 }
             }
         };
@@ -449,119 +493,5 @@ impl Questions {
         }
         self.closed.push_back(number);
         closed.map(|question| question.by)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::base::approval::Risk;
-
-    fn given(answer: Answer) -> Given<'static> {
-        Given {
-            answer,
-            by: "Ana",
-            sent_at: None,
-        }
-    }
-
-    #[test]
-    fn an_answer_reaches_the_question_of_its_chat_once() {
-        let approvals = Approvals::default();
-        let (here, there) = (Address::new("telegram", "1"), Address::new("telegram", "2"));
-        let number = approvals.open(&here, &Question::default());
-        let answer = |chat, number, answer| approvals.answer(chat, number, given(answer));
-        let elsewhere = answer(&there, Some(number), Answer::Once);
-        assert_eq!(elsewhere, Taken::Unknown, "another chat");
-        let other = answer(&here, Some(number + 1), Answer::Once);
-        assert_eq!(other, Taken::Unknown, "another question");
-        assert_eq!(answer(&here, Some(number), Answer::Once), Taken::Yes);
-        let again = answer(&here, Some(number), Answer::Deny);
-        assert_eq!(again, Taken::Unknown, "it is answered");
-        assert_eq!(approvals.wait(number, &Cancel::new()).0, Answer::Once);
-        assert!(approvals.open_in(&here).is_empty());
-        let late = answer(&here, Some(number), Answer::Deny);
-        assert_eq!(late, Taken::Unknown, "it is over");
-        assert!(approvals.knows(number));
-        assert!(!approvals.knows(number + 1), "of another run");
-    }
-
-    #[test]
-    fn without_a_number_two_open_questions_are_one_too_many() {
-        let approvals = Approvals::default();
-        let chat = Address::new("telegram", "1");
-        let open = || approvals.open(&chat, &Question::default());
-        let (first, second) = (open(), open());
-        assert_ne!(first, second);
-        assert_eq!(
-            approvals.answer(&chat, None, given(Answer::Deny)),
-            Taken::Unknown
-        );
-        let answered = approvals.answer(&chat, Some(second), given(Answer::Always));
-        assert_eq!(answered, Taken::Yes);
-    }
-
-    #[test]
-    fn an_answer_without_a_number_allows_only_what_can_have_been_read() {
-        let approvals = Approvals::default();
-        let chat = Address::new("telegram", "1");
-        let answer = |answer| approvals.answer(&chat, None, given(answer));
-        for allows in [Answer::Once, Answer::Always, Answer::Everything] {
-            let number = approvals.open(&chat, &Question::default());
-            assert_eq!(answer(allows), Taken::Unknown, "not shown");
-            approvals.asked(number, "17", 5_000_500);
-            assert_eq!(approvals.of_message(&chat, "17"), Some(number));
-            assert_eq!(approvals.of_message(&chat, "18"), None);
-            assert_eq!(answer(allows), Taken::Unknown, "just shown");
-            approvals.questions.lock().close(number);
-        }
-        for (age, sent_at, expected) in [
-            (READ_TIME, None, true),
-            (READ_TIME, Some(5_000), true),
-            (READ_TIME, Some(4_999), false),
-            (READ_TIME - Duration::from_millis(1), Some(5_010), false),
-        ] {
-            assert_eq!(
-                is_read(5_000_500, age, sent_at),
-                expected,
-                "{age:?} {sent_at:?}"
-            );
-        }
-        approvals.open(&chat, &Question::default());
-        assert_eq!(answer(Answer::Deny), Taken::Yes, "a refusal always counts");
-    }
-
-    #[test]
-    fn what_stops_the_machine_is_allowed_once_only() {
-        let approvals = Approvals::default();
-        let chat = Address::new("telegram", "1");
-        let always = AlwaysOption::TooRisky(Risk::Power);
-        let number = approvals.open(
-            &chat,
-            &Question {
-                always,
-                ..Question::default()
-            },
-        );
-        let answer = |answer| approvals.answer(&chat, Some(number), given(answer));
-        assert_eq!(answer(Answer::Always), Taken::OnceOnly(number, always));
-        assert_eq!(answer(Answer::Once), Taken::Yes);
-    }
-
-    #[test]
-    fn a_stopped_turn_and_a_stopping_gateway_end_the_wait() {
-        let (approvals, cancel) = (Approvals::default(), Cancel::new());
-        let number = approvals.open(&Address::new("telegram", "1"), &Question::default());
-        cancel.cancel();
-        assert_eq!(approvals.wait(number, &cancel).0, Answer::Stopped);
-        approvals.shut_down();
-        let open = || approvals.open(&Address::new("telegram", "1"), &Question::default());
-        let (unanswered, answered) = (open(), open());
-        let chat = Address::new("telegram", "1");
-        approvals.answer(&chat, Some(answered), given(Answer::Once));
-        let wait = |number| approvals.wait(number, &Cancel::new()).0;
-        assert_eq!(wait(unanswered), Answer::ShuttingDown);
-        assert_eq!(wait(answered), Answer::Once);
-        assert!(!Answer::Stopped.allows() && !Answer::ShuttingDown.allows());
     }
 }

@@ -3,7 +3,17 @@
 use crate::base::language::texts;
 
 texts! {
-    pub fn help() { "List the commands", "列出所有命令" }
+    pub fn help() { "List the commands, or explain one: /help NAME", "列出命令，或说明一个：/help 名称" }
+    pub fn of_conversation() { "Conversation", "对话" }
+    pub fn of_plans() { "Reminders and watches", "提醒与监视" }
+    pub fn of_shell() { "Commands and files", "命令与文件" }
+    pub fn of_board() { "Board", "开发板" }
+    pub fn of_people() { "Approvals and people", "批准与人员" }
+    pub fn of_agent() { "Agent", "智能体" }
+    pub fn more_help() {
+        "`/help NAME` explains one, `/help all` all of them.",
+        "`/help 名称` 说明一个命令，`/help all` 说明全部。",
+    }
     pub fn new() {
         "Start a new conversation (the old one is kept)",
         "开始新对话（旧对话会保留）",
@@ -35,8 +45,8 @@ texts! {
         "模型思考的程度：/think off、low、medium、high、xhigh、max 或 default",
     }
     pub fn voice() {
-        "Whether this chat sees what was heard in voice messages: /voice quiet, /voice show",
-        "本聊天是否显示语音消息中听到的内容：/voice quiet、/voice show",
+        "Voice messages: /voice on has answers spoken, /voice quiet hides what was heard",
+        "语音消息：/voice on 朗读回答，/voice quiet 隐藏听到的内容",
     }
     pub fn mcp() {
         "List the servers of tools (MCP); /mcp login NAME signs in to one",

@@ -1,6 +1,7 @@
 //! Slash commands: their table, how a message is read as one, and how it is answered in a chat, without the model.
 
 mod agents;
+mod groups;
 mod help;
 mod pair;
 mod parse;
@@ -17,6 +18,7 @@ use super::scheduler::{RefusalReason, Stopped};
 use super::{Gateway, spawn};
 use crate::agent::Agent;
 use crate::agent::commands::{CommandAnswer, Invocation, Surface, describe_ended};
+use crate::base::access::Role;
 use crate::base::bus::{Ending, Event};
 use crate::base::cancel::Cancel;
 use crate::base::error::Result;
@@ -28,8 +30,9 @@ use crate::channels::kit::adapter::MenuEntry;
 use crate::text::markup::{inline_code, plain};
 use crate::text::{one_line, truncate_chars};
 
+pub use groups::format_help;
 pub use parse::{
-    Command, ParsedMessage, Reader, format_help, least_role, list_commands, parse, typed_command,
+    Command, ParsedMessage, Reader, least_role, list_commands, parse, typed_command,
     unknown_command,
 };
 pub use table::{AgentRun, IN, KEY, OWN, Row, Run, SH, TERM, Terminal, When};
@@ -43,7 +46,7 @@ const REFUSED_CHARS: usize = 40;
 
 /// Every command of a chat with its description, for the channels' menus.
 pub fn menu() -> impl Iterator<Item = MenuEntry> {
-    list_commands(Surface::Chat).filter_map(|row| Some(MenuEntry::built_in(row.name(), row.help?)))
+    groups::in_menu_order().filter_map(|row| Some(MenuEntry::built_in(row.name(), row.help?)))
 }
 
 /// A command of a chat, while it is answered.
@@ -83,6 +86,11 @@ impl Gateway {
 
     /// Answers a command, not on the loop.
     pub(super) fn answer_command(self: &Arc<Self>, message: &ParsedMessage, cancel: &Cancel) {
+        let mut message = message.clone();
+        if !self.admit_command(&mut message) {
+            return;
+        }
+        let message = &message;
         let Some(command) = message.command() else {
             return;
         };
@@ -119,6 +127,7 @@ impl Gateway {
             surface: Surface::Chat,
             message: &call.message.id,
             author: author.as_ref(),
+            role: call.message.role,
             folder: &hosted.sessions,
             cancel: call.cancel,
         };
@@ -260,14 +269,25 @@ impl Gateway {
 
     /// Answers `/start`.
     fn greet(&self, call: &Call<'_>) -> Result<CommandAnswer> {
-        let help = self.help(call)?.text;
-        Ok(texts::greeting(call.language, &help).into())
+        let text = match call.message.role {
+            Role::Guest => texts::greeting_for_guest(call.language),
+            Role::User | Role::Owner => texts::greeting(call.language),
+        };
+        Ok(text.to_owned().into())
     }
 
     /// Answers `/help`.
     fn help(&self, call: &Call<'_>) -> Result<CommandAnswer> {
         let reader = Reader::of(call.message);
-        Ok((format_help(reader, call.language) + &self.own_help(reader)).into())
+        let (own, name) = (self.own_help(reader), call.argument.trim_start_matches('/'));
+        let is_named = |line: &&str| line.starts_with(&format!("- `/{name}` "));
+        let help = format_help(reader, name, call.language);
+        Ok(match (name, own.lines().find(is_named)) {
+            ("" | groups::ALL, _) => help + &own,
+            (_, Some(own)) => own.to_owned(),
+            (_, None) => help,
+        }
+        .into())
     }
 
     /// Answers `/new`.

@@ -23,7 +23,8 @@ impl Row {
         }
     }
 
-    fn has_name(&self, word: &str) -> bool {
+    /// Whether this is one of its names, in any case.
+    pub fn has_name(&self, word: &str) -> bool {
         self.names
             .iter()
             .any(|name| name.eq_ignore_ascii_case(word))
@@ -191,15 +192,6 @@ pub fn typed_command(message: &Envelope) -> Option<Command> {
     typed.and_then(|message| parse(&message.text))
 }
 
-/// The commands that a reader can use, as a list.
-pub fn format_help(reader: Reader, language: Language) -> String {
-    let rows = list_commands(reader.surface);
-    let lines = rows
-        .filter(|row| (row.access)("", reader.is_group) <= reader.role)
-        .filter_map(|row| Some(format!("- `/{}` {}", row.name(), row.help?(language))));
-    lines.collect::<Vec<_>>().join("\n")
-}
-
 /// The answer to a command that does not exist on a surface, with the nearest one that does.
 pub fn unknown_command(word: &str, surface: Surface, language: Language) -> String {
     let is_of_chats = |row: &Row| !row.is_on(Surface::Terminal) && row.has_name(word);
@@ -217,6 +209,7 @@ pub fn unknown_command(word: &str, surface: Surface, language: Language) -> Stri
 mod tests {
     use super::*;
     use crate::base::message::{Address, Sender};
+    use crate::gateway::commands::groups::format_help;
 
     #[test]
     fn only_a_slash_with_a_word_is_a_command() {
@@ -266,7 +259,7 @@ mod tests {
 
     #[test]
     fn the_help_of_a_surface_names_its_commands() {
-        let help = |surface| format_help(Reader::owner(surface), Language::English);
+        let help = |surface| format_help(Reader::owner(surface), "all", Language::English);
         let (chat, terminal) = (help(Surface::Chat), help(Surface::Terminal));
         assert!(
             chat.contains("`/sh`") && !terminal.contains("`/sh`"),
@@ -277,7 +270,7 @@ mod tests {
             "{terminal}"
         );
         assert!(chat.contains("`/new`") && terminal.contains("`/new`"));
-        let chinese = format_help(Reader::owner(Surface::Chat), Language::Chinese);
+        let chinese = format_help(Reader::owner(Surface::Chat), "all", Language::Chinese);
         assert!(chinese.contains("- `/stop` 停止"), "{chinese}");
         assert_eq!(chinese.lines().count(), chat.lines().count());
     }
@@ -316,7 +309,7 @@ mod tests {
                 assert_eq!(is_allowed, expected, "{text} {role} {is_group}");
                 let reader = Reader::of(&message);
                 let is_listed =
-                    format_help(reader, Language::English).contains(&format!("`{text}`"));
+                    format_help(reader, "all", Language::English).contains(&format!("`{text}`"));
                 let is_shown = row.help.is_some() && row.is_on(Surface::Chat);
                 assert_eq!(is_listed, expected && is_shown, "{text} {role} {is_group}");
             }

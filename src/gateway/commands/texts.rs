@@ -5,7 +5,10 @@ use crate::base::language::{Language, texts};
 
 /// An error as a sentence, for a chat.
 pub fn format_error(error: &Error, language: Language) -> String {
-    let text = error.to_string();
+    let text = match error {
+        Error::Model(error) => error.describe(language),
+        _ => error.to_string(),
+    };
     let written = Language::of_text(&text);
     // The name of a provider or a model is spelt as it is configured.
     let is_name_first = match error {
@@ -107,6 +110,11 @@ texts! {
         "This needs an approval. I've asked an owner.",
         "这需要批准，已询问所有者。",
     }
+    /// The answer when owners were asked too often in the place of others.
+    pub fn owners_asked_often() {
+        "This needs an approval, but owners have been asked too often in the last 10 minutes. Try again later.",
+        "这需要批准，但最近 10 分钟内询问所有者的次数过多，请稍后再试。",
+    }
     /// Over what the turn of another conversation sends to a chat.
     pub fn from_conversation(who, text) {
         "From the conversation {who}:\n\n{text}",
@@ -114,9 +122,25 @@ texts! {
     }
     /// In the answer to `/id`.
     pub fn your_role(role) { "Your role here is {role}.", "你在这里的角色是 {role}。" }
-    pub fn greeting(commands) {
-        "I'm Peacrab, and I live on this board. Write to me, or use a command:\n\n{commands}",
-        "我是 Peacrab，住在这块开发板上。直接给我发消息，或使用命令：\n\n{commands}",
+    pub fn greeting() {
+        "I'm Peacrab, and I live on this board. Write to me, for example:\n\n\
+         - Remind me tomorrow at 9 to water the plants\n\
+         - How warm is the board, and what uses most of it?\n\
+         - Tell me when the disk is nearly full\n\
+         - Remember that the printer is at 192.168.1.9\n\
+         - Every Monday at 8: list the files that changed in notes/\n\n\
+         /help lists the commands.",
+        "我是 Peacrab，住在这块开发板上。直接给我发消息，例如：\n\n\
+         - 明天 9 点提醒我浇花\n\
+         - 板子温度多少？什么占用最多？\n\
+         - 磁盘快满时告诉我\n\
+         - 记住打印机的地址是 192.168.1.9\n\
+         - 每周一 8 点列出 notes/ 中改动过的文件\n\n\
+         /help 列出所有命令。",
+    }
+    pub fn greeting_for_guest() {
+        "I'm Peacrab, and I live on this board. Write to me. /help lists the commands.",
+        "我是 Peacrab，住在这块开发板上。直接给我发消息。/help 列出所有命令。",
     }
     /// Once after a start, to the owner.
     pub fn ignored_settings(first, more) {
@@ -226,6 +250,10 @@ texts! {
     pub fn list_comma() { ", ", "、" }
     /// `what`: the parts above.
     pub fn stopped_parts(what) { "Stopped. {what}.", "已停止。{what}。" }
+    pub fn edited_late() {
+        "I have read that message already: send the change as a new one.",
+        "那条消息我已经读过了：请把改动作为新消息发送。"
+    }
     pub fn stopped() { "Stopped.", "已停止。" }
     pub fn nothing_running() { "Nothing is running here.", "这里没有正在运行的任务。" }
     pub fn background_may_run(error) {

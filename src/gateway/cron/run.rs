@@ -224,7 +224,7 @@ impl JobRun {
         TurnOptions {
             model: self.job.payload.model.clone(),
             facts: self.facts(),
-            is_subagent: false,
+            ..TurnOptions::default()
         }
     }
 

@@ -20,7 +20,7 @@ use super::time::alarm::{self, Woken};
 use super::{Gateway, spawn};
 use crate::agent::Outcome;
 use crate::agent::commands::CommandAnswer;
-use crate::agent::host::{TurnEvent, TurnHost};
+use crate::agent::host::{TurnEvent, TurnHost, TurnOptions};
 use crate::base::access::Role;
 use crate::base::approval::{Answer, Question};
 use crate::base::cancel::Cancel;
@@ -392,6 +392,13 @@ struct QuietHost<'a> {
 }
 
 impl TurnHost for QuietHost<'_> {
+    fn options(&self) -> TurnOptions {
+        TurnOptions {
+            payer: Some(Role::Owner),
+            ..TurnOptions::default()
+        }
+    }
+
     fn on_event(&mut self, event: TurnEvent<'_>) {
         if let TurnEvent::Notice(what) = event {
             tracing::debug!("heartbeat: {what}");

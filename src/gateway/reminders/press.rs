@@ -8,10 +8,11 @@ use super::REMINDER_BUTTONS;
 use super::SNOOZE_MINUTES;
 use super::texts;
 use crate::agent::Agent;
+use crate::base::access::Role;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::schedule::{JOBS_MAX, MESSAGE_BYTES_MAX};
-use crate::base::message::{Address, Author, Envelope, OutgoingMessage, PressedMessage};
+use crate::base::message::{Address, Envelope, OutgoingMessage, PressedMessage};
 use crate::base::zone::{Local, Zone};
 use crate::gateway::Gateway;
 use crate::gateway::commands::Call;
@@ -131,14 +132,7 @@ impl Gateway {
         let asker = planner.asker(language);
         let (now_ms, zone) = (asker.now_ms, asker.zone);
         let again_at = press.again_at(now_ms, zone);
-        let pressed_by = message.author();
-        if settle(
-            planner,
-            (&to, pressed, pressed_by),
-            press,
-            again_at,
-            language,
-        )? {
+        if settle(planner, (&to, pressed, message), press, again_at, language)? {
             self.cron.look_soon();
         }
         let who = message.sender().map(|sender| &sender.name);
@@ -171,7 +165,7 @@ impl Gateway {
 /// Plans the reminder that comes again, or removes it. Returns whether the jobs have changed.
 fn settle(
     planner: &Planner,
-    (to, pressed, pressed_by): (&Address, &PressedMessage, Option<Author>),
+    (to, pressed, message): (&Address, &PressedMessage, &Envelope),
     press: Press<'_>,
     again_at: Option<i64>,
     language: Language,
@@ -214,13 +208,17 @@ fn settle(
     let said = press.words(asker.zone).filter(|_| !asker.is_clock_right);
     planner.store.change(|jobs| {
         jobs.retain(|job| job.id != id);
-        if jobs.len() >= JOBS_MAX {
-            return Err(Error::Usage(texts::too_many(language, &JOBS_MAX)));
+        let most = message.role.places(JOBS_MAX);
+        if jobs.len() >= most {
+            return Err(Error::Usage(match message.role {
+                Role::Owner => texts::too_many(language, &most),
+                _ => texts::too_many_of_others(language, &most),
+            }));
         }
         let mut job = Job::new(&id, Schedule::At { at_ms }, payload, now_ms);
         job.delete_after_run = true;
         job.said = said;
-        job.planned_by = pressed_by;
+        job.planned_by = message.author();
         jobs.push(job);
         Ok(())
     })?;

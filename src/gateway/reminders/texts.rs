@@ -51,6 +51,12 @@ texts! {
         "已有 {count} 个任务，达到上限。请先删除一些。",
     }
 
+    /// To people who are no owners.
+    pub fn too_many_of_others(count) {
+        "There are {count} jobs already, and the other places are kept for owners.",
+        "已有 {count} 个任务，其余名额保留给所有者。",
+    }
+
     pub fn minutes(count) { "{count} min", "{count} 分钟" }
     pub fn hours(count) { "{count} h", "{count} 小时" }
     pub fn days(count) { "{count} d", "{count} 天" }

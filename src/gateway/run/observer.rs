@@ -65,6 +65,18 @@ impl Observer for Deliveries {
         }
     }
 
+    fn sends(&self, message: &OutgoingMessage) {
+        if let Some(gateway) = self.gateway.get().and_then(Weak::upgrade) {
+            gateway.approvals.said(message);
+        }
+    }
+
+    fn shows(&self, to: &Address) {
+        if let Some(gateway) = self.gateway.get().and_then(Weak::upgrade) {
+            gateway.approvals.showed(to);
+        }
+    }
+
     fn asked(&self, number: u64, message: &str) {
         if let Some(gateway) = self.gateway.get().and_then(Weak::upgrade) {
             let now_ms = gateway.clock().now_ms();

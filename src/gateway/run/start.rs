@@ -15,6 +15,7 @@ use crate::channels::delivery::{Delivery, DeliveryParts, Observer};
 use crate::channels::intake::{Intake, IntakeParts};
 use crate::channels::kit::choices::Choices;
 use crate::gateway::board::own_menu;
+use crate::gateway::insight::Insight;
 use crate::gateway::{Gateway, Parts, commands};
 use crate::sandbox::confine::Hold;
 
@@ -62,6 +63,9 @@ pub(super) fn start_receiving(
     receivers: &mut Receivers,
 ) -> Result<BTreeMap<&'static str, Intake>> {
     let mut intakes = BTreeMap::new();
+    if let Some(slot) = &gateway.parts.http {
+        slot.fill(Arc::new(Insight::new(gateway)));
+    }
     for Channel { adapter, access } in channels {
         let name = adapter.name();
         let Some(delivery) = gateway.deliveries.get(name) else {
@@ -96,7 +100,10 @@ pub(super) fn start_receiving(
                 to_tell.reachable();
             }),
             is_awaited: Box::new(move |chat, person| to_await.is_awaited(chat, person)),
-            lost_access: Box::new(move |chat, person| to_close.close_terminal_of(chat, person)),
+            lost_access: Box::new(move |chat, person| {
+                to_close.close_terminal_of(chat, person);
+                to_close.end_work_soon(person);
+            }),
             is_secret: Box::new(move |message| to_ask.is_secret(message)),
             take_secret: Box::new(move |message| to_type.type_secret(&message)),
             choices: delivery.choices(),

@@ -38,8 +38,9 @@ pub(super) fn parent_of(message: &Envelope) -> Option<&SessionKey> {
 impl Scheduler {
     pub(super) fn enqueue_command(&mut self, message: ParsedMessage, actions: &mut Vec<Action>) {
         let key = message.session.clone();
+        let has_room = self.has_room(&message);
         let session = self.sessions.entry(key.clone()).or_default();
-        if session.commands.len() >= COMMANDS_WAITING_MAX {
+        if !has_room || session.commands.len() >= COMMANDS_WAITING_MAX {
             return self.refuse(
                 message.into_envelope(),
                 RefusalReason::TooManyCommands,

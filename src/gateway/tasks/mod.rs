@@ -26,7 +26,7 @@ use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::agent::subagent::{JOURNALS_KEPT, REPORT_BYTES};
-use crate::base::message::{Address, Envelope, Origin, SessionKey};
+use crate::base::message::{Address, Author, Envelope, Origin, SessionKey};
 use crate::base::sync::Mutex;
 use crate::store::session::store;
 use crate::text::ellipsize_bytes;
@@ -58,7 +58,8 @@ pub(super) struct Parent<'a> {
     pub session: &'a SessionKey,
     pub reply: &'a Address,
     pub is_attended: bool,
-    /// What its person may do.
+    /// Its person, where a message says so, and what they may do.
+    pub author: Option<Author>,
     pub role: Role,
     /// Raised when the person stops its turn.
     pub cancel: &'a Cancel,
@@ -89,10 +90,11 @@ impl Task {
 }
 
 impl Tasks {
-    /// Takes a new task, unless enough of them run.
-    fn add(&self, task: Arc<Task>) -> Result<()> {
+    /// Takes a new task of someone's, unless enough of them run.
+    fn add(&self, task: Arc<Task>, role: Role) -> Result<()> {
         let mut tasks = self.0.lock();
-        if tasks.len() >= AT_ONCE {
+        let most = role.places(AT_ONCE);
+        if tasks.len() >= most {
             // What others have given away is not for this conversation.
             let ours = tasks.iter().filter(|other| other.parent == task.parent);
             let labels: Vec<&str> = ours.map(|task| task.label.as_str()).collect();
@@ -101,8 +103,15 @@ impl Tasks {
             } else {
                 format!("here: {}", labels.join("; "))
             };
+            let running = match role {
+                Role::Owner => format!("{AT_ONCE} subagents run already ({ours})"),
+                _ => format!(
+                    "{} of {AT_ONCE} subagents run already ({ours}), and the last place is kept for owners",
+                    tasks.len()
+                ),
+            };
             return Err(Error::Failed(format!(
-                "{AT_ONCE} subagents run already ({ours}): wait for a report, or do the task yourself"
+                "{running}: wait for a report, or do the task yourself"
             )));
         }
         tasks.push(task);
@@ -139,7 +148,7 @@ impl Gateway {
         };
         let key = subagent::new_key()?;
         self.tasks
-            .add(Task::of(&key, parent.session, &request.label))?;
+            .add(Task::of(&key, parent.session, &request.label), parent.role)?;
         let message = Envelope {
             id: key.to_string(),
             origin: Origin::Subagent {
@@ -147,6 +156,7 @@ impl Gateway {
                 agent,
                 parent_agent: hosted.profile.id.clone(),
                 label: request.label.clone(),
+                author: parent.author.clone(),
             },
             reply: Some(parent.reply.clone()),
             role: parent.role,
@@ -272,6 +282,7 @@ impl Gateway {
             parent,
             parent_agent,
             label,
+            author,
             ..
         } = &message.origin
         else {
@@ -292,6 +303,7 @@ impl Gateway {
             origin: Origin::Report {
                 agent: parent_agent.clone(),
                 label: label.clone(),
+                author: author.clone(),
             },
             reply: message.reply.clone(),
             role: message.role,
@@ -346,5 +358,25 @@ impl Gateway {
             format!("{}{text}", texts::tasks(language))
         };
         Ok(text.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_place_is_for_owners() {
+        let tasks = Tasks::default();
+        let add = |key: &str, role| {
+            let task = Task::of(&SessionKey::parse(key), &SessionKey::parse("a"), "look");
+            tasks.add(task, role).map_err(|error| error.to_string())
+        };
+        add("1", Role::User).unwrap();
+        let refused = add("2", Role::User).unwrap_err();
+        assert!(refused.contains("kept for owners"), "{refused}");
+        add("2", Role::Owner).unwrap();
+        let refused = add("3", Role::Owner).unwrap_err();
+        assert!(refused.starts_with("2 subagents"), "{refused}");
     }
 }

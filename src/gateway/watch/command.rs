@@ -296,6 +296,10 @@ impl Gateway {
             Added::Known(id) => (id, false),
             Added::NoProcess(pid) => return Err(usage(texts::no_process(language, &pid))),
             Added::NoFile => return Err(usage(texts::no_file(language).to_owned())),
+            Added::TooMany if asker.role < Role::Owner => {
+                let most = asker.role.places(WATCHES_MAX);
+                return Err(usage(texts::too_many_of_others(language, &most)));
+            }
             Added::TooMany => {
                 return Err(usage(texts::too_many(
                     language,

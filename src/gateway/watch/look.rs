@@ -1,12 +1,13 @@
 //! Looks that take no time: files of the kernel.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::built_in::{self, Earlier};
 use super::{Item, Look, Shared, Watching, system};
 use crate::board::reading::{Reading, share_used};
 use crate::board::watch::process::identity;
-use crate::board::watch::{Blind, BuiltIn, Moment, Quantity, Subject, What};
+use crate::board::watch::{Blind, BuiltIn, Moment, Phase, Quantity, Subject, What};
 use crate::gateway::Gateway;
 use crate::sys::port;
 
@@ -24,6 +25,21 @@ pub(super) struct Before {
 }
 
 impl Watching {
+    /// The watches that look, each with whether it has an alarm.
+    pub(in crate::gateway) fn alarms(&self) -> Vec<(String, bool)> {
+        let shared = self.shared.lock();
+        let items = shared.items.iter().filter(|item| !item.is_paused);
+        let is_alarm = |item: &Arc<Item>| {
+            let entry = shared.entries.get(&item.key);
+            let phase = entry.map(|entry| entry.tracker.phase);
+            (
+                item.key.clone(),
+                matches!(phase, Some(Phase::Raised { .. })),
+            )
+        };
+        items.map(is_alarm).collect()
+    }
+
     /// Reads the board.
     pub(super) fn tick(&self, now: Moment) -> Tick {
         Tick {

@@ -469,8 +469,7 @@ impl Gateway {
         author: Option<&Author>,
         before: Role,
     ) -> Option<Role> {
-        let live = self.live();
-        let rules = live.channels.named(&chat.channel)?.rules();
+        let rules = self.rules_of(&chat.channel)?;
         let role = |author: &Author| {
             let person = Person {
                 id: &author.id,

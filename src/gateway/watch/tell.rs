@@ -245,6 +245,7 @@ impl Gateway {
             origin: Origin::Report {
                 agent: agent.profile.id.clone(),
                 label: format!("watch {}", item.key),
+                author: item.author.clone(),
             },
             reply: Some(to.clone()),
             // As for a job: no owner is there to whom something was allowed.

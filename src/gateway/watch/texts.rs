@@ -20,6 +20,7 @@ texts! {
     pub fn added_later(id, rule) { "Watching {rule} (number {id}).", "开始监视 {rule}（编号 {id}）。" }
     pub fn exists(id, rule) { "{rule} is watched already (number {id}).", "{rule} 已在监视中（编号 {id}）。" }
     pub fn too_many(limit, command) { "{limit} watches are as many as possible. Remove one first: {command} lists them.", "最多 {limit} 个监视。请先删除一个：{command} 会列出全部。" }
+    pub fn too_many_of_others(limit) { "There are {limit} watches already, and the other places are kept for owners.", "已有 {limit} 个监视，其余名额保留给所有者。" }
     pub fn now(rule, state) { "{rule}: {state}", "{rule}：当前 {state}" }
     pub fn paused(rule) { "Paused: {rule}", "已暂停：{rule}" }
     pub fn resumed(rule) { "Watching again: {rule}", "已恢复监视：{rule}" }

@@ -5,9 +5,12 @@
 
 mod choose;
 mod gemini;
-mod price;
+mod length;
+mod mp4;
+pub(super) mod price;
 mod recording;
 
+use choose::OWN;
 pub use choose::{Hearing, Way, choose};
 pub use recording::Recording;
 
@@ -67,7 +70,7 @@ impl Listener {
         (tls, cancel): (&Tls, &Cancel),
         spent: &mut Usage,
     ) -> Result<String> {
-        let fail = |failure| self.explain(failure);
+        let fail = |failure| explain(&self.route, OWN, failure);
         if self.lacks_key() {
             return Err(fail(Failure::new(Fault::Key, "")));
         }
@@ -85,52 +88,13 @@ impl Listener {
             ..settings(&self.route)
         };
         let client = Client::new(tls, settings, cancel)?;
-        let mut before = 0;
-        loop {
+        repeat(cancel, &fail, &mut || {
             let answered = self.ask(&client, recording, spent);
             if client.was_sent() && answered.as_ref().is_err_and(NoAnswer::may_cost) {
                 spent.add(price::of_seconds(&self.route, recording.seconds()));
             }
-            let failure = match answered {
-                Ok(words) => return Ok(words),
-                Err(NoAnswer::Ended(error)) => return Err(error),
-                Err(NoAnswer::Failed(failure)) => failure,
-            };
-            let failed = Failed {
-                before,
-                fault: failure.fault,
-                shown: false,
-                retry_after: failure.retry_after,
-            };
-            // One that took its time would take it again.
-            let wait = retry::wait(failed, jitter()).filter(|_| failure.fault != Fault::Timeout);
-            let Some(wait) = wait else {
-                return Err(fail(failure));
-            };
-            if cancel.wait(wait) {
-                return Err(Error::Stopped);
-            }
-            before += 1;
-        }
-    }
-
-    /// A failure with what can be done about it: other settings than for answers.
-    fn explain(&self, failure: Failure) -> Error {
-        let mut error = failure.into_error(&self.route, &self.route.model);
-        let is_own = self.route.provider == choose::OWN;
-        let hint = match error.fault {
-            Fault::Key if is_own => {
-                "Set transcription.provider to a name of your choice, and the key and the address in providers.NAME"
-            }
-            _ if is_own => "Check transcription.apiBase and transcription.model",
-            Fault::Key => return Error::Model(Box::new(error)),
-            Fault::Rate | Fault::Busy | Fault::Network | Fault::Timeout | Fault::Cut => {
-                "Try again later, or use another transcription.provider"
-            }
-            _ => "Check transcription.model, or use another transcription.provider",
-        };
-        error.hint = Some(hint.to_owned());
-        Error::Model(Box::new(error))
+            answered
+        })
     }
 
     fn ask(
@@ -174,6 +138,56 @@ impl Listener {
         spent.add(price::of_seconds(&self.route, recording.seconds()));
         Ok(words)
     }
+}
+
+/// Asks, and again where that may help.
+pub(super) fn repeat<T>(
+    cancel: &Cancel,
+    explain: &dyn Fn(Failure) -> Error,
+    ask: &mut dyn FnMut() -> Result<T, NoAnswer>,
+) -> Result<T> {
+    let mut before = 0;
+    loop {
+        let failure = match ask() {
+            Ok(answer) => return Ok(answer),
+            Err(NoAnswer::Ended(error)) => return Err(error),
+            Err(NoAnswer::Failed(failure)) => failure,
+        };
+        let failed = Failed {
+            before,
+            fault: failure.fault,
+            shown: false,
+            retry_after: failure.retry_after,
+        };
+        // One that took its time would take it again.
+        let wait = retry::wait(failed, jitter()).filter(|_| failure.fault != Fault::Timeout);
+        let Some(wait) = wait else {
+            return Err(explain(failure));
+        };
+        if cancel.wait(wait) {
+            return Err(Error::Stopped);
+        }
+        before += 1;
+    }
+}
+
+/// A failure with what can be done about it: other settings than for answers, in this section.
+pub(super) fn explain(route: &Route, section: &str, failure: Failure) -> Error {
+    let mut error = failure.into_error(route, &route.model);
+    let is_own = route.provider == section;
+    let hint = match error.fault {
+        Fault::Key if is_own => format!(
+            "Set {section}.provider to a name of your choice, and the key and the address in providers.NAME"
+        ),
+        _ if is_own => format!("Check {section}.apiBase and {section}.model"),
+        Fault::Key => return Error::Model(Box::new(error)),
+        Fault::Rate | Fault::Busy | Fault::Network | Fault::Timeout | Fault::Cut => {
+            format!("Try again later, or use another {section}.provider")
+        }
+        _ => format!("Check {section}.model, or use another {section}.provider"),
+    };
+    error.hint = Some(hint);
+    Error::Model(Box::new(error))
 }
 
 /// Where recordings are posted to. An `apiBase` that is the full URL already is kept.

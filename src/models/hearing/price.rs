@@ -1,4 +1,4 @@
-//! What listening costs.
+//! What listening and speaking cost.
 
 use crate::base::chat::{NANODOLLARS, Usage};
 use crate::models::prices::PriceKnown;
@@ -6,7 +6,7 @@ use crate::models::route::Route;
 
 /// US dollars per minute of audio, at the providers' own addresses.
 #[rustfmt::skip]
-const PRICES: [(&str, &str, f64); 7] = [
+const PRICES: [Price; 7] = [
     // checked 2026-11-28: developers.openai.com/api/docs/models/gpt-transcribe, and litellm 1.110.2
     ("openai", "gpt-transcribe", 0.0045),
     ("openai", "gpt-4o-transcribe", 0.006),
@@ -19,6 +19,17 @@ const PRICES: [(&str, &str, f64); 7] = [
 /// Seconds that Groq charges at least (<https://console.groq.com/docs/speech-to-text>).
 const GROQ_SECONDS: u64 = 10;
 
+/// US dollars per million characters that are spoken, at the provider's own address.
+const SPEECH_PRICES: [Price; 3] = [
+    // checked 2026-11-28: developers.openai.com/api/docs/pricing. The first one costs $0.015 a minute, of about 900.
+    ("openai", "gpt-4o-mini-tts", 17.0),
+    ("openai", "tts-1", 15.0),
+    ("openai", "tts-1-hd", 30.0),
+];
+
+/// A provider, a model, and US dollars.
+type Price = (&'static str, &'static str, f64);
+
 /// What so many seconds cost; a price that is not known counts as the dearest one.
 pub(super) fn of_seconds(route: &Route, seconds: u64) -> Usage {
     let least = if route.provider == "groq" {
@@ -26,9 +37,17 @@ pub(super) fn of_seconds(route: &Route, seconds: u64) -> Usage {
     } else {
         0
     };
-    let minutes = seconds.max(least) as f64 / 60.0;
-    let cost = |price: f64| (minutes * price * NANODOLLARS).round() as u64;
-    let is_row = |row: &&(&str, &str, f64)| row.0 == route.provider && row.1 == route.model;
+    of(route, &PRICES, seconds.max(least) as f64 / 60.0)
+}
+
+/// What speaking so many characters costs; a price that is not known counts as the dearest one.
+pub(in crate::models) fn of_chars(route: &Route, chars: usize) -> Usage {
+    of(route, &SPEECH_PRICES, chars as f64 / 1e6)
+}
+
+fn of(route: &Route, prices: &[Price], units: f64) -> Usage {
+    let cost = |price: f64| (units * price * NANODOLLARS).round() as u64;
+    let is_row = |row: &&Price| row.0 == route.provider && row.1 == route.model;
     let usage = Usage {
         requests: 1,
         ..Usage::default()
@@ -36,14 +55,14 @@ pub(super) fn of_seconds(route: &Route, seconds: u64) -> Usage {
     if PriceKnown::of_model(route, &route.model) == PriceKnown::Free {
         return usage;
     }
-    match PRICES.iter().find(is_row).filter(|_| route.needs_key) {
+    match prices.iter().find(is_row).filter(|_| route.needs_key) {
         Some((.., price)) => Usage {
             cost: cost(*price),
             ..usage
         },
         None => Usage {
             unpriced: 1,
-            assumed: cost(PRICES.iter().map(|row| row.2).fold(0.0, f64::max)),
+            assumed: cost(prices.iter().map(|row| row.2).fold(0.0, f64::max)),
             ..usage
         },
     }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
+use super::length::{self, number};
 use crate::base::error::{Error, Result};
 
 /// Bytes at a file's beginning that tell its kind; the heads of Ogg and of WAV are there as well.
@@ -27,19 +28,27 @@ pub struct Recording {
     bytes: u64,
     kind: Option<Kind>,
     seconds: u64,
+    is_counted: bool,
 }
 
 impl Recording {
     /// Looks at a file.
     pub fn open(mut file: File) -> Result<Self> {
-        let fail = Error::io("read", "the recording");
+        let fail = |error| Error::io("read", "the recording")(error);
         let (bytes, kind, seconds) = look(&mut file).map_err(fail)?;
+        let counted = length::count(&file, kind.map(|(name, _)| name)).map_err(fail)?;
         Ok(Self {
             file,
             bytes,
             kind,
-            seconds,
+            seconds: seconds.max(counted.unwrap_or_default()),
+            is_counted: counted.is_some(),
         })
+    }
+
+    /// Whether the sound in it was counted: its length is more than what the file says of itself.
+    pub fn is_counted(&self) -> bool {
+        self.is_counted
     }
 
     /// Its length; estimated where the file does not say.
@@ -50,6 +59,12 @@ impl Recording {
     /// Its size.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// The ending of a name that tells its kind; `None` for no audio that is known.
+    pub fn ending(&self) -> Option<&'static str> {
+        let (name, _) = self.kind?;
+        name.rsplit('.').next()
     }
 
     /// The name that it is sent under and its media type. Fails for what servers do not take.
@@ -164,16 +179,6 @@ fn of_mp4(file: &mut File, bytes: u64) -> std::io::Result<Option<u64>> {
         }
     }
     Ok(None)
-}
-
-/// A number of so many bytes.
-fn number(bytes: &[u8], from: usize, count: usize, is_big_endian: bool) -> Option<u64> {
-    let bytes = bytes.get(from..from.checked_add(count)?)?;
-    let add = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
-    Some(match is_big_endian {
-        true => bytes.iter().fold(0, add),
-        false => bytes.iter().rev().fold(0, add),
-    })
 }
 
 #[cfg(test)]

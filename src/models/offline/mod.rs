@@ -6,6 +6,7 @@
 
 mod manners;
 mod phrases;
+mod remind;
 mod say;
 mod texts;
 
@@ -25,7 +26,11 @@ pub fn reply(request: &Request<'_>, nonce: u32) -> Reply {
     match results(request.entries).as_slice() {
         [] => answer(request, spoken, nonce),
         results => Reply {
-            text: say::show_results(results, Language::of_text(spoken)),
+            text: say::show_results(
+                results,
+                understand(spoken).map(|(kind, _)| kind),
+                Language::of_text(spoken),
+            ),
             ..Reply::default()
         },
     }
@@ -74,12 +79,21 @@ fn answer(request: &Request<'_>, spoken: &str, nonce: u32) -> Reply {
     let (kind, found) = match understand(spoken) {
         Some((Kind::Help, _)) => return text(say::introduce("", &has, language)),
         Some((Kind::Time, _)) => return text(say::tell_time(find_time(request.entries), language)),
-        Some((Kind::Reminder, _)) => return text(texts::how_to_remind(language).to_owned()),
+        Some((Kind::Reminder | Kind::Reminders, _)) if !has(CRON) => {
+            return text(texts::how_to_remind(language).to_owned());
+        }
         Some(understood) => understood,
         None => return text(not_understood()),
     };
-    let Some((tool, arguments)) = call(kind, found) else {
-        return text(not_understood());
+    let made = match kind {
+        Kind::Reminder => plan(spoken),
+        kind => call(kind, found),
+    };
+    let Some((tool, arguments)) = made else {
+        return text(match kind {
+            Kind::Reminder => texts::how_to_remind(language).to_owned(),
+            _ => not_understood(),
+        });
     };
     let takes = |spec: &&ToolSpec| spec.name == tool && accepts(spec, &arguments);
     if request.tools.iter().find(takes).is_none() {
@@ -93,6 +107,16 @@ fn answer(request: &Request<'_>, spoken: &str, nonce: u32) -> Reply {
         signature: None,
     });
     reply
+}
+
+/// The tool that plans reminders.
+const CRON: &str = "cron";
+
+/// The call that plans the reminder that a sentence asks for.
+fn plan(sentence: &str) -> Option<(&'static str, Value)> {
+    let (when, message) = remind::find(core(sentence))?;
+    let arguments = json!({ "action": "add", "when": when, "message": message });
+    Some((CRON, arguments))
 }
 
 /// Whether a tool's schema knows all of these arguments and requires no others.
@@ -141,7 +165,14 @@ fn call(kind: Kind, found: Found<'_>) -> Option<(&'static str, Value)> {
             "grep",
             json!({ "pattern": escaped(text), "path": folder, "case_insensitive": true }),
         ),
-        Kind::Status => ("device", json!({ "action": "status" })),
+        Kind::Status
+        | Kind::Temperature
+        | Kind::Disk
+        | Kind::Memory
+        | Kind::Load
+        | Kind::Address
+        | Kind::Uptime => ("device", json!({ "action": "status" })),
+        Kind::Reminders => (CRON, json!({ "action": "list" })),
         Kind::Run => ("exec", json!({ "command": text })),
         Kind::Help | Kind::Time | Kind::Reminder => return None,
     })

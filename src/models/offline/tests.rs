@@ -28,6 +28,7 @@ fn schema(tool: &str) -> &'static str {
             r#"{"properties":{"pattern":{},"path":{},"case_insensitive":{}},"required":["pattern"]}"#
         }
         "device" => r#"{"properties":{"action":{}},"required":["action"]}"#,
+        "cron" => r#"{"properties":{"action":{},"when":{},"message":{}},"required":["action"]}"#,
         "exec" => r#"{"properties":{"command":{},"timeout_secs":{}},"required":["command"]}"#,
         _ => r#"{"properties":{"path":{}},"required":["path"]}"#,
     }
@@ -239,6 +240,105 @@ fn a_tool_with_another_schema_is_not_called() {
         let spec = ToolSpec::fixed("exec", "", parameters);
         assert!(!accepts(&spec, &json!({"command": "ls"})), "{parameters}");
     }
+}
+
+#[test]
+fn what_the_owner_of_a_board_tries_first_is_answered() {
+    const STATUS: &str = "**Raspberry Pi 4**, up 2 d 3 h\n- Temperature: 48.2 °C (`cpu`)  \n  `▁▂` 40 to 50 °C\n\
+        - Throttling: none\n- Load: 0.10, 0.20, 0.30 over 1, 5, 15 minutes, 4 processors\n\
+        - Memory: 484.0 MB free of 968.0 MB (50 % used)\n- Disk: 10.0 GB free of 30.0 GB (66 % used)\n\
+        - Network `eth0`: up, 192.168.1.7, 1.5 GB in, 2.4 MB out\n\nThe small lines show the last 24 h.";
+    let asked = |spoken: &str| {
+        let call = say(spoken).tool_calls.into_iter().next();
+        let call = call.unwrap_or_else(|| panic!("{spoken}: {}", say(spoken).text));
+        assert_eq!(call.name, "device", "{spoken}");
+        let mut entries = after(spoken, &[STATUS]);
+        entries[2].name = Some(call.name);
+        answer_to(&entries, &NAMES).text
+    };
+    for (questions, wanted, others) in [
+        (
+            &["How hot is it?", "what's the temperature?", "cpu temp"][..],
+            "- Temperature: 48.2 °C (`cpu`)  \n  `▁▂` 40 to 50 °C\n- Throttling: none\n\n(offline",
+            "Disk",
+        ),
+        (
+            &["how much disk space is left?", "df -h", "Is the disk full?"],
+            "- Disk: 10.0 GB free of 30.0 GB (66 % used)\n\n(offline",
+            "Memory",
+        ),
+        (
+            &["how much RAM is free?", "free memory"],
+            "- Memory: 484.0 MB free of 968.0 MB (50 % used)\n\n(offline",
+            "Disk",
+        ),
+        (
+            &["what is your IP address?", "ip", "my ip", "what's my ip"],
+            "- Network `eth0`: up, 192.168.1.7,",
+            "Disk",
+        ),
+        (
+            &["uptime", "how long have you been running?"],
+            "**Raspberry Pi 4**, up 2 d 3 h\n\n(offline",
+            "Disk",
+        ),
+        (&["温度多少？", "现在多少度"], "- 温度：48.2 °C", "磁盘"),
+        (
+            &["还剩多少磁盘空间？", "磁盘空间"],
+            "- 磁盘：10.0 GB 可用，共 30.0 GB",
+            "内存",
+        ),
+        (&["还有多少内存？", "内存"], "- 内存：484.0 MB 可用", "磁盘"),
+        (
+            &["你的IP地址是什么？", "IP地址", "ip"],
+            "192.168.1.7",
+            "Disk",
+        ),
+        (&["运行多久了？"], "已运行 2 d 3 h", "磁盘"),
+    ] {
+        for question in questions {
+            let text = asked(question);
+            assert!(
+                text.starts_with(wanted) || text.contains(wanted),
+                "{question}: {text}"
+            );
+            assert!(!text.contains(others), "{question}: {text}");
+        }
+    }
+    // All of it is Markdown, and not code.
+    assert!(asked("status").starts_with("**Raspberry Pi 4**, up"));
+}
+
+#[test]
+fn reminders_are_planned_and_listed_where_there_is_a_tool() {
+    let with_cron = |spoken: &str| {
+        let entries = [Entry::new(EntryKind::Person, spoken)];
+        let call = answer_to(&entries, &["cron"]).tool_calls.into_iter().next();
+        call.map(|call| format!("{} {}", call.name, call.arguments))
+    };
+    for (spoken, expected) in [
+        (
+            "Please remind me in 5 minutes to call mum.",
+            r#"cron {"action":"add","message":"call mum","when":"in 5 minutes"}"#,
+        ),
+        (
+            "10分钟后提醒我喝水",
+            r#"cron {"action":"add","message":"喝水","when":"10分钟后"}"#,
+        ),
+        ("what reminders do I have?", r#"cron {"action":"list"}"#),
+        ("有哪些提醒？", r#"cron {"action":"list"}"#),
+    ] {
+        assert_eq!(with_cron(spoken).as_deref(), Some(expected), "{spoken}");
+    }
+    assert_eq!(with_cron("can you set a reminder?"), None);
+    let shown = |result: &str| {
+        let mut entries = after("list my reminders", &[result]);
+        entries[2].name = Some("cron".to_owned());
+        answer_to(&entries, &["cron"]).text
+    };
+    assert!(shown("No jobs are planned.").starts_with("No reminders are planned."));
+    assert!(shown("- j7 (call mum): reminder").starts_with("- j7 (call mum)"));
+    assert!(shown("Planned j7 (call mum)").starts_with("Planned: j7 (call mum)"));
 }
 
 #[test]

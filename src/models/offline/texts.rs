@@ -49,6 +49,15 @@ texts! {
     /// A tool that failed.
     pub fn failed(error) { "That didn't work: {error}", "没有成功：{error}" }
 
+    /// A reminder that is planned now: `job` in a line.
+    pub fn planned(job) { "Planned: {job}", "已设置提醒：{job}" }
+    pub fn nothing_planned() { "No reminders are planned.", "没有提醒。" }
+
+    pub fn example_temperature() { "how hot is it?", "温度多少？" }
+    pub fn example_remind() {
+        "remind me in 20 minutes to take the bread out",
+        "20分钟后提醒我取面包",
+    }
     pub fn example_list() { "list files in docs", "列出 docs 里的文件" }
     pub fn example_read() { "read notes.txt", "读取 notes.txt" }
     pub fn example_write() {

@@ -163,6 +163,11 @@ fn ask_in_one_turn(models: &Models, count: usize) -> Vec<(String, Vec<String>)> 
     (0..count).map(|_| ask()).collect()
 }
 
+#[test]
+fn every_text_is_there_in_each_language() {
+    crate::base::language::check_table(super::TABLE);
+}
+
 /// Asks once in a turn of its own; the answer, and what was heard meanwhile.
 fn ask(models: &Models) -> (Result<Answer>, Vec<String>) {
     let cancel = Cancel::new();
@@ -174,7 +179,9 @@ fn ask(models: &Models) -> (Result<Answer>, Vec<String>) {
             heard.push(match progress {
                 Progress::Delta(text) => text.to_owned(),
                 Progress::Again => "[again]".to_owned(),
-                Progress::Notice(text) | Progress::WithoutTools(text) => format!("[{text}]"),
+                Progress::Notice(text) | Progress::WithoutTools(text) | Progress::Blind(text) => {
+                    format!("[{text}]")
+                }
             });
         });
     (answer, heard)
@@ -640,7 +647,9 @@ fn half_an_answer_that_can_be_taken_back_is_asked_for_again() {
         heard.push(match progress {
             Progress::Delta(text) => text.to_owned(),
             Progress::Again => "again".to_owned(),
-            Progress::Notice(_) | Progress::WithoutTools(_) => "notice".to_owned(),
+            Progress::Notice(_) | Progress::WithoutTools(_) | Progress::Blind(_) => {
+                "notice".to_owned()
+            }
         });
     });
     let answer = answer.unwrap();

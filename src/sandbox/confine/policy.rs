@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::POLICY_BYTES;
 use crate::base::error::{Error, Result};
+use crate::sys::beneath::canonical;
 use crate::sys::{process, pty};
 
 /// Entries of each of the policy's lists; the longest honest one has a dozen.
@@ -420,12 +421,12 @@ impl Settings {
             std::fs::create_dir(root).ok()?;
             std::fs::set_permissions(root, Permissions::from_mode(0o755)).ok()?;
         }
-        root.canonicalize().ok()
+        canonical(root).ok()
     }
 
     /// The same with the folders that there are. Those of the configuration come as real paths.
     pub(super) fn resolved(mut self) -> Result<Self> {
-        let workspace = std::fs::canonicalize(&self.workspace);
+        let workspace = canonical(&self.workspace);
         self.workspace = workspace.map_err(Error::io("find the workspace", &self.workspace))?;
         let home = real(self.home.as_slice());
         let closed = real(&self.protect);
@@ -458,7 +459,7 @@ impl Settings {
 
 /// The real paths of those that exist.
 pub(super) fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let real = paths.iter().map(std::fs::canonicalize);
+    let real = paths.iter().map(|path| canonical(path));
     real.filter_map(std::result::Result::ok).collect()
 }
 

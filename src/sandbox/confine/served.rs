@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::hash::{Hash, Hasher};
 use std::io::Read;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio};
 
@@ -21,6 +21,7 @@ use crate::base::error::{Error, Result};
 use crate::base::limits::cancel::POLL;
 use crate::base::limits::confine as bounds;
 use crate::sys::process;
+use crate::sys::watch::events;
 
 /// Bytes that are kept of what a program that is served writes to its standard error: a traceback.
 const ERRORS_BYTES: usize = 4 * 1024;
@@ -183,6 +184,11 @@ impl Served {
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+
+    /// A handle to the supervisor (pidfd_open(2)); `None` where the kernel has none.
+    pub fn handle(&self) -> Option<OwnedFd> {
+        events::process(self.child.id()).ok()
     }
 
     /// Whether the supervisor has ended.

@@ -13,6 +13,7 @@ use rustix::process::Signal;
 use super::run::{End, Running};
 use super::{Exec, ShellCommand};
 use super::{PIPE_BYTES, SWEEP_PAUSE, TRY_TIME};
+use crate::base::access::Role;
 use crate::base::approval::Answer;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
@@ -137,6 +138,8 @@ pub struct SessionStart<'a> {
     pub terminal: Option<Size>,
     /// Whose it is.
     pub owner: &'a str,
+    /// The role of the person.
+    pub role: Role,
 }
 
 impl Default for Sessions {
@@ -160,14 +163,21 @@ impl Sessions {
             command,
             terminal,
             owner,
+            role,
         } = *start;
         let mut inner = self.lock();
         make_room(&mut inner.sessions, SESSIONS_PER_CHAT, |one| {
             one.owner == owner
         })
         .ok_or_else(|| too_many(SESSIONS_PER_CHAT, "of this chat", "kill one first"))?;
-        make_room(&mut inner.sessions, SESSIONS, |_| true)
-            .ok_or_else(|| too_many(SESSIONS, "of all chats", "one has to end first"))?;
+        let most = role.places(SESSIONS);
+        make_room(&mut inner.sessions, most, |_| true).ok_or_else(|| {
+            let way = match role {
+                Role::Owner => "one has to end first",
+                _ => "one has to end first, as the other places are kept for owners",
+            };
+            too_many(most, "of all chats", way)
+        })?;
         let (mut running, first) = match terminal {
             Some(size) => (
                 exec.start_on_terminal(command, size, &Cancel::new())?,
@@ -476,8 +486,13 @@ fn make_room(
     most: usize,
     is_counted: impl Fn(&Session) -> bool,
 ) -> Option<()> {
-    if sessions.iter().filter(|one| is_counted(one)).count() >= most {
-        let has_ended = |one: &Session| is_counted(one) && one.shared().end.is_some();
+    let has_ended = |one: &Session| is_counted(one) && one.shared().end.is_some();
+    let count = sessions.iter().filter(|one| is_counted(one)).count();
+    let over = (count + 1).saturating_sub(most);
+    if sessions.iter().filter(|one| has_ended(one)).count() < over {
+        return None;
+    }
+    for _ in 0..over {
         let ended = sessions.iter().position(has_ended)?;
         drop(sessions.remove(ended));
     }

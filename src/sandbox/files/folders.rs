@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use crate::base::error::Result;
@@ -11,6 +11,7 @@ use crate::sys::mounts;
 
 use super::Workspace;
 use super::roots::{self, Failure, Intent};
+use super::spot::Spot;
 use super::{FOLDER_NAMES, WALK_DEPTH};
 
 impl Workspace {
@@ -54,18 +55,20 @@ impl Workspace {
             let name = rest
                 .file_name()
                 .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-            let folder = at::open_folder(&above.folder, &above.name)?;
-            self.permit(root, (folder.as_fd(), name), Intent::Write, &marks)?;
-            let status = at::status_at(&folder, name)?;
+            let mut spot = Spot::within(root, at::open_folder(&above.folder, &above.name)?)?;
+            spot.name = name.to_owned();
+            self.permit(root, &spot, Intent::Write, &marks)?;
+            let folder = &spot.folder;
+            let status = at::status_at(folder, name)?;
             roots::check_thing(&marks, status.inode, Intent::Write)?;
             if status.kind == Kind::Folder {
                 self.locate(root, rest, Intent::Write, &marks)?;
-                self.empty(at::open_folder(&folder, name)?)?;
-                at::remove_folder(&folder, name)?;
+                self.empty(at::open_folder(folder, name)?)?;
+                at::remove_folder(folder, name)?;
             } else {
-                at::remove_file(&folder, name)?;
+                at::remove_file(folder, name)?;
             }
-            at::settle_names(&folder);
+            at::settle_names(folder);
             Ok(())
         })
     }
@@ -90,7 +93,11 @@ impl Workspace {
                     return Err(Failure::System(io::Error::other("it is nested too deeply")));
                 }
                 let next = at::open_folder(folder, &name)?;
-                self.cross(mounts::number_of(folder)?, next.as_fd(), Intent::Write)?;
+                self.cross(
+                    mounts::number_of(folder)?,
+                    mounts::number_of(&next)?,
+                    Intent::Write,
+                )?;
                 open.push((next, name));
             } else if let Some((_, name)) = open.pop()
                 && let Some((above, _)) = open.last()

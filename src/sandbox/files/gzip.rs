@@ -79,8 +79,8 @@ impl<W: Write> Write for Gzip<W> {
     }
 }
 
-/// The checksum of IEEE 802.3, four bits at a time: a table of 16 is enough next to compressing.
-fn crc32(checksum: u32, bytes: &[u8]) -> u32 {
+/// The checksum of IEEE 802.3, which begins with all ones and is inverted at the end, four bits at a time: a table of 16 is enough next to compressing.
+pub fn crc32(checksum: u32, bytes: &[u8]) -> u32 {
     const TABLE: [u32; 16] = table();
     let step = |checksum: u32| (checksum >> 4) ^ TABLE[(checksum & 15) as usize];
     bytes.iter().fold(checksum, |checksum, byte| {

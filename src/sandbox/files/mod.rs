@@ -5,10 +5,12 @@
 //! a single name in a folder that is held open, so nothing can be swapped between a check and its
 //! use. What is inside and still off limits is recognised by inode, not by name.
 
+mod changing;
 mod folders;
 pub mod gzip;
 mod kept;
 mod roots;
+mod spot;
 mod survey;
 pub mod tar;
 mod walk;
@@ -19,7 +21,7 @@ mod escape_tests;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,12 +30,14 @@ use crate::base::error::{Error, Result};
 use crate::base::limits::files::LINKS;
 use crate::config::schema::Tools;
 use crate::sys::at::{self, Kind, Status, Use};
-use crate::sys::beneath::Resolver;
+use crate::sys::beneath::{Resolver, canonical};
 use crate::sys::{file, mounts};
 
+pub use changing::End;
 pub use kept::PromptPlaces;
 pub use roots::Places;
 use roots::{Failure, Guard, Intent, Mark, Place, Root, Roots, Rule};
+use spot::Spot;
 pub use survey::PromptSurvey;
 pub use walk::{Found, Next, Walked};
 
@@ -62,36 +66,30 @@ pub const PROMPT_PLACES: [&str; 12] = [
     "tools",
 ];
 
+/// The folder of what people have sent. Others read there what someone has sent, under that person's name: what is done
+/// for someone who is not an owner leaves it as it is, too.
+pub const RECEIVED: &str = "inbox";
+
 /// The name of a folder within itself.
 fn itself() -> &'static OsStr {
     OsStr::new(".")
-}
-
-/// A name in a folder that is held open: where a path leads when every link is followed.
-struct Spot {
-    folder: OwnedFd,
-    /// The mount of the folder.
-    mount: u64,
-    /// One component; `.` is the folder itself.
-    name: OsString,
-    /// What had this name when it was looked at, if anything.
-    found: Option<Status>,
-}
-
-impl Spot {
-    fn status(&self) -> io::Result<&Status> {
-        self.found
-            .as_ref()
-            .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
-    }
 }
 
 /// The folders that tools may use. Paths are absolute, or relative to the workspace.
 #[derive(Debug)]
 pub struct Workspace {
     folders: Arc<Opened>,
-    /// Whether [`PROMPT_PLACES`] are only read.
-    keeps_prompt: bool,
+    kept: Kept,
+}
+
+/// Places of a workspace that are only read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    Nothing,
+    /// [`PROMPT_PLACES`].
+    Prompt,
+    /// These and [`RECEIVED`].
+    PromptAndReceived,
 }
 
 /// The folders, which views of a workspace share.
@@ -114,16 +112,25 @@ impl Workspace {
                 restricted: tools.restrict_to_workspace,
                 resolver,
             }),
-            keeps_prompt: false,
+            kept: Kept::Nothing,
         })
     }
 
-    /// The same folders, of which [`PROMPT_PLACES`] are only read: for what is done for someone who is not an
-    /// owner.
-    pub fn keeping_prompt(&self) -> Self {
+    /// The same folders, of which [`PROMPT_PLACES`] and [`RECEIVED`] are only read: for what is done for someone who is
+    /// not an owner.
+    pub fn keeping_places(&self) -> Self {
+        self.keeping(Kept::PromptAndReceived)
+    }
+
+    /// The same folders, of which [`PROMPT_PLACES`] are only read: for what people send.
+    pub fn receiving(&self) -> Self {
+        self.keeping(Kept::Prompt)
+    }
+
+    fn keeping(&self, kept: Kept) -> Self {
         Self {
             folders: Arc::clone(&self.folders),
-            keeps_prompt: true,
+            kept,
         }
     }
 
@@ -159,6 +166,7 @@ impl Workspace {
     /// is the old content or the new. The file keeps its permissions.
     pub fn write(&self, path: &Path, content: &[u8]) -> Result<()> {
         self.access("write", path, |root, rest| {
+            let _changing = self.changing(root, rest)?;
             let marks = self.marks(Intent::Write)?;
             let spot = self.locate_or_make(root, rest, &marks)?;
             let mode = match &spot.found {
@@ -177,6 +185,7 @@ impl Workspace {
     /// Adds to a file's end and forces it to the disk; makes the file and the folders it is in.
     pub fn append(&self, path: &Path, content: &[u8]) -> Result<()> {
         self.access("append to", path, |root, rest| {
+            let _changing = self.changing(root, rest)?;
             let marks = self.marks(Intent::Write)?;
             let spot = self.locate_or_make(root, rest, &marks)?;
             let is_new = spot.found.is_none();
@@ -206,6 +215,7 @@ impl Workspace {
     /// Makes a new file, empty and open to be written, and the folders it is in.
     pub fn create(&self, path: &Path) -> Result<File> {
         self.access("make", path, |root, rest| {
+            let _changing = self.changing(root, rest)?;
             let spot = self.locate_or_make(root, rest, &self.marks(Intent::Write)?)?;
             Ok(at::open_file(&spot.folder, &spot.name, Use::Create)?)
         })
@@ -235,6 +245,7 @@ impl Workspace {
     pub fn remove(&self, path: &Path) -> Result<()> {
         self.access("remove", path, |root, rest| {
             self.needs_writable(root)?;
+            let _changing = self.changing(root, rest)?;
             let spot = self.locate_file(root, rest)?;
             Ok(at::remove_file(&spot.folder, &spot.name)?)
         })
@@ -249,6 +260,7 @@ impl Workspace {
         });
         let from_spot = renamed?;
         let is_elsewhere = self.access("write", to, |root, rest| {
+            let _changing = self.changing(root, rest)?;
             let marks = self.marks(Intent::Write)?;
             let spot = self.locate_or_make(root, rest, &marks)?;
             if let Some(before) = &spot.found {
@@ -293,26 +305,23 @@ impl Workspace {
     }
 
     /// Opens a folder to be listed, with the protected places that may lie in it.
-    fn open_listing(&self, path: &Path) -> Result<(OwnedFd, Vec<Mark>)> {
+    fn open_listing(&self, path: &Path) -> Result<(Spot<'_>, Vec<Mark>)> {
         self.access("list", path, |root, rest| {
             let marks = self.marks(Intent::Read)?;
             let spot = self.locate(root, rest, Intent::Read, &marks)?;
-            let folder = at::open_folder(&spot.folder, &spot.name)?;
-            if at::is_kernel_view(&folder)? {
-                return Err(Rule::Outside.into());
-            }
-            self.permit(root, (folder.as_fd(), itself()), Intent::Read, &marks)?;
-            Ok((folder, marks))
+            let listed = Spot::within(root, at::open_folder(&spot.folder, &spot.name)?)?;
+            self.permit(root, &listed, Intent::Read, &marks)?;
+            Ok((listed, marks))
         })
     }
 
     /// Does something with a path in the closest of the folders whose text it begins with, and when
     /// it leads out of that one, in the next.
-    fn access<T>(
-        &self,
+    fn access<'a, T>(
+        &'a self,
         doing: &'static str,
         path: &Path,
-        act: impl Fn(&Root, &Path) -> Result<T, Failure>,
+        act: impl Fn(&'a Root, &Path) -> Result<T, Failure>,
     ) -> Result<T> {
         let bytes = path.as_os_str().as_bytes();
         if bytes.len() > PATH_BYTES {
@@ -338,46 +347,49 @@ impl Workspace {
 
     /// Follows a path beneath its root to a name that is not a link and does not lie in a place that
     /// is protected against the intent.
-    fn locate(
+    fn locate<'a>(
         &self,
-        root: &Root,
+        root: &'a Root,
         path: &Path,
         intent: Intent,
         marks: &[Mark],
-    ) -> Result<Spot, Failure> {
+    ) -> Result<Spot<'a>, Failure> {
         let mut path = path.to_owned();
         for _ in 0..=LINKS {
             let (above, name) = match path.file_name() {
                 Some(name) => (path.parent().unwrap_or(Path::new("")), name),
                 None => (path.as_path(), itself()),
             };
-            let folder =
-                self.folders
-                    .resolver
-                    .open_folder(root.handle.as_fd(), above, root.scope)?;
-            if at::is_kernel_view(&folder)? {
-                return Err(Rule::Outside.into());
-            }
-            match at::status_if_any(&folder, name)? {
+            let mut spot = self.hold(root, above)?;
+            match at::status_if_any(&spot.folder, name)? {
                 Some(status) if status.kind == Kind::Link => {
-                    path = above.join(at::read_link(&folder, name)?);
+                    path = above.join(at::read_link(&spot.folder, name)?);
                 }
                 found => {
-                    let mount = self.permit(root, (folder.as_fd(), name), intent, marks)?;
-                    return Ok(Spot {
-                        name: name.to_owned(),
-                        folder,
-                        mount,
-                        found,
-                    });
+                    spot.name = name.to_owned();
+                    spot.found = found;
+                    self.permit(root, &spot, intent, marks)?;
+                    return Ok(spot);
                 }
             }
         }
         Err(Rule::Outside.into())
     }
 
+    /// Opens a folder beneath a root.
+    fn hold<'a>(&self, root: &'a Root, path: &Path) -> Result<Spot<'a>, Failure> {
+        if path.as_os_str().is_empty() {
+            return Spot::of_root(root);
+        }
+        let resolver = self.folders.resolver;
+        Spot::within(
+            root,
+            resolver.open_folder(root.handle.as_fd(), path, root.scope)?,
+        )
+    }
+
     /// Like [`Workspace::locate`], a regular file that may be removed.
-    fn locate_file(&self, root: &Root, path: &Path) -> Result<Spot, Failure> {
+    fn locate_file<'a>(&self, root: &'a Root, path: &Path) -> Result<Spot<'a>, Failure> {
         let marks = self.marks(Intent::Write)?;
         let spot = self.locate(root, path, Intent::Write, &marks)?;
         let status = spot.status()?;
@@ -387,7 +399,12 @@ impl Workspace {
     }
 
     /// Like [`Workspace::locate`], to write; makes the folders that are missing.
-    fn locate_or_make(&self, root: &Root, path: &Path, marks: &[Mark]) -> Result<Spot, Failure> {
+    fn locate_or_make<'a>(
+        &self,
+        root: &'a Root,
+        path: &Path,
+        marks: &[Mark],
+    ) -> Result<Spot<'a>, Failure> {
         self.needs_writable(root)?;
         match self.locate(root, path, Intent::Write, marks) {
             Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => {
@@ -420,7 +437,7 @@ impl Workspace {
 
     /// Opens the file at a spot. What it was counts before, because opening a FIFO or a device does something already,
     /// and what it is counts afterwards, because that is what will be used.
-    fn open_file(&self, spot: &Spot, purpose: Use, marks: &[Mark]) -> Result<File, Failure> {
+    fn open_file(&self, spot: &Spot<'_>, purpose: Use, marks: &[Mark]) -> Result<File, Failure> {
         self.vet(spot.status()?)?;
         let file = at::open_file(&spot.folder, &spot.name, purpose)?;
         let status = at::status(&file)?;
@@ -430,7 +447,8 @@ impl Workspace {
             Use::Append | Use::Create => Intent::Write,
         };
         // On the folder's mount it is on the folder's file system.
-        let mount = self.cross(spot.mount, file.as_fd(), intent)?;
+        let mount = mounts::number_of(&file)?;
+        self.cross(spot.mount, mount, intent)?;
         if mount != spot.mount && at::is_kernel_view(&file)? {
             return Err(Rule::Outside.into());
         }
@@ -457,11 +475,11 @@ impl Workspace {
         }
     }
 
-    /// What is protected against the intent in this view alone: the prompt as it is now, for the links in it may have
+    /// What is protected against the intent in this view alone: the places as they are now, for the links in it may have
     /// changed since the start.
     fn kept(&self, intent: Intent) -> io::Result<Vec<Arc<Guard>>> {
-        if self.keeps_prompt && intent == Intent::Write {
-            guard_prompt(&self.folders.path).map_err(io::Error::other)
+        if self.kept != Kept::Nothing && intent == Intent::Write {
+            guard_places(&self.folders.path, self.kept).map_err(io::Error::other)
         } else {
             Ok(Vec::new())
         }
@@ -473,53 +491,49 @@ impl Workspace {
         guards.map(Guard::mark).collect()
     }
 
-    /// Refuses a name in a folder that is protected or has left the root. Returns the mount of the folder.
+    /// Refuses a name in a folder that is protected or has left the root.
     fn permit(
         &self,
         root: &Root,
-        (folder, name): (BorrowedFd<'_>, &OsStr),
+        spot: &Spot<'_>,
         intent: Intent,
         marks: &[Mark],
-    ) -> Result<u64, Failure> {
-        let mount = self.cross(root.mount, folder, intent)?;
+    ) -> Result<(), Failure> {
+        self.cross(root.mount, spot.mount, intent)?;
         let place = Place {
-            folder,
-            name,
+            folder: (spot.folder.as_fd(), spot.inode),
+            name: &spot.name,
             root: root.inode,
             workspace: self.folders.roots.workspace,
         };
         match intent {
-            Intent::Read => roots::check_place(marks, &place, intent)?,
+            Intent::Read => roots::check_place(marks, &place, intent),
             // Something that was missing may have been made before the folder was opened.
             Intent::Write => {
                 let marks: io::Result<Vec<_>> = marks.iter().map(Mark::again).collect();
-                roots::check_place(&marks?, &place, intent)?;
+                roots::check_place(&marks?, &place, intent)
             }
         }
-        Ok(mount)
     }
 
-    /// Refuses to go on from one mount to another one that shows what is protected elsewhere. Returns the latter.
-    fn cross(&self, from: u64, to: BorrowedFd<'_>, intent: Intent) -> Result<u64, Failure> {
-        let mount = mounts::number_of(to)?;
-        if mount != from {
-            let roots = &self.folders.roots;
-            roots.check_mount(mount, intent, &self.kept(intent)?)?;
+    /// Refuses to go on from one mount to another one that shows what is protected elsewhere.
+    fn cross(&self, from: u64, to: u64, intent: Intent) -> Result<(), Failure> {
+        if from == to {
+            return Ok(());
         }
-        Ok(mount)
+        let roots = &self.folders.roots;
+        roots.check_mount(to, intent, &self.kept(intent)?)
     }
 }
 
-/// Guards the files of the prompt.
-fn guard_prompt(workspace: &Path) -> Result<Vec<Arc<Guard>>> {
-    let workspace = workspace
-        .canonicalize()
-        .map_err(Error::io("find the workspace", workspace))?;
+/// Guards the places of a workspace.
+fn guard_places(workspace: &Path, kept: Kept) -> Result<Vec<Arc<Guard>>> {
+    let workspace = canonical(workspace).map_err(Error::io("find the workspace", workspace))?;
     let guard = |path: PathBuf| match Guard::of_link(&path) {
         Ok(guard) => Ok(Arc::new(guard)),
         Err(error) => Err(Error::io("protect", &path)(error)),
     };
-    let things = PromptSurvey::look(&workspace, &[])?;
+    let things = PromptSurvey::look(&workspace, &[], kept)?;
     things.all().map(guard).collect()
 }
 

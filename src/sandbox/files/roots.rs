@@ -37,6 +37,7 @@ pub(super) struct Root {
     /// The mount that it is on.
     pub(super) mount: u64,
     pub(super) inode: Inode,
+    pub(super) is_kernel_view: bool,
     pub(super) writable: bool,
     pub(super) scope: Scope,
 }
@@ -53,6 +54,7 @@ impl Root {
             shown: shown.to_owned(),
             inode: status.inode,
             mount: mounts::number_of(&handle)?,
+            is_kernel_view: at::is_kernel_view(&handle)?,
             canonical: real.to_owned(),
             handle,
             writable,
@@ -82,7 +84,7 @@ pub(super) struct Roots {
 impl Roots {
     /// Opens the folders of the configuration and finds what is protected within them.
     pub(super) fn open(places: &Places<'_>, tools: &Tools) -> Result<Self> {
-        let real = places.workspace.canonicalize();
+        let real = beneath::canonical(places.workspace);
         let workspace = real.and_then(|real| {
             Ok((
                 Root::open(places.workspace, &real, true, Scope::Beneath)?,
@@ -103,6 +105,13 @@ impl Roots {
         all.roots
             .sort_by_key(|root| std::cmp::Reverse(root.shown.components().count()));
         Ok(all)
+    }
+
+    /// The real path of the workspace.
+    pub(super) fn workspace_path(&self) -> Option<&Path> {
+        let mut roots = self.roots.iter();
+        let found = roots.find(|root| root.inode == self.workspace);
+        found.map(|root| root.canonical.as_path())
     }
 
     fn add_configured(&mut self, folders: &Folders, tools: &Tools) -> Result<()> {
@@ -422,7 +431,7 @@ pub(super) fn check_within(marks: &[Mark], folder: Inode) -> Result<(), Failure>
 
 /// A name in an open folder, beneath a root.
 pub(super) struct Place<'a> {
-    pub(super) folder: BorrowedFd<'a>,
+    pub(super) folder: (BorrowedFd<'a>, Inode),
     pub(super) name: &'a OsStr,
     pub(super) root: Inode,
     pub(super) workspace: Inode,
@@ -434,10 +443,10 @@ pub(super) fn check_place(
     place: &Place<'_>,
     intent: Intent,
 ) -> Result<(), Failure> {
-    let folder = at::status(place.folder)?.inode;
+    let (_, folder) = place.folder;
     refuse(marks, intent, |mark| mark.is_name(folder, place.name))?;
     let mut in_workspace = false;
-    let reached = climb((place.folder, folder), |here| {
+    let reached = climb(place.folder, |here| {
         in_workspace |= here == place.workspace;
         refuse(marks, intent, |mark| {
             let exempt = in_workspace && mark.guard.protection == Protection::Hidden;

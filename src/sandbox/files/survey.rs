@@ -1,4 +1,5 @@
-//! What the prompt is made of on the disk: its places, the links in them, and what these lead to.
+//! What is kept on the disk: the places of the prompt and of what people have sent, the links in them, and what these
+//! lead to.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::{self, Metadata};
@@ -10,7 +11,7 @@ use crate::base::error::{Error, Result};
 use crate::base::limits::files::PROMPT_LINKS;
 use crate::sys::beneath::{links_on_the_way, real_path};
 
-use super::PROMPT_PLACES;
+use super::{Kept, PROMPT_PLACES, RECEIVED};
 
 /// Folders below each other that are looked through for links of the prompt: `skills`, one in it, and one in that.
 const PROMPT_DEPTH: usize = 3;
@@ -36,20 +37,24 @@ pub struct PromptSurvey {
 }
 
 impl PromptSurvey {
-    /// Looks at a workspace, by its real path. `made` is what keeps the name of something that is missing.
-    pub(super) fn look(workspace: &Path, made: &[PathBuf]) -> Result<Self> {
+    /// Looks at a workspace, by its real path, for what is kept of it. `made` is what keeps the name of something that is missing.
+    pub(super) fn look(workspace: &Path, made: &[PathBuf], kept: Kept) -> Result<Self> {
         let mut survey = Self {
             workspace: workspace.to_owned(),
             ..Self::default()
         };
         let mut links = Vec::new();
-        for place in PROMPT_PLACES {
+        let received = (kept == Kept::PromptAndReceived).then_some(RECEIVED);
+        for place in PROMPT_PLACES.into_iter().chain(received) {
             let path = workspace.join(place);
             let found = status(&path)?;
             survey.things.insert(path.clone(), identity(found.as_ref()));
             match found {
                 Some(found) if found.is_symlink() => links.push(path),
-                Some(found) if found.is_dir() => survey.ahead.push_back((path, 1)),
+                // No prompt is read through links in what was received.
+                Some(found) if found.is_dir() && place != RECEIVED => {
+                    survey.ahead.push_back((path, 1));
+                }
                 _ => {}
             }
         }
@@ -237,7 +242,7 @@ mod tests {
             fs::write(full.join(number.to_string()), "").unwrap();
         }
         std::os::unix::fs::symlink("/etc/passwd", full.join("link")).unwrap();
-        let look = || PromptSurvey::look(folder.path(), &[]);
+        let look = || PromptSurvey::look(folder.path(), &[], Kept::PromptAndReceived);
         let protected = look().unwrap().paths();
         assert!(
             protected.contains(&PathBuf::from("/etc/passwd")),

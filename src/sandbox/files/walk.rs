@@ -2,16 +2,17 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use crate::base::error::{Error, Result};
+use crate::base::error::Result;
 use crate::sys::at::{self, Kind, Status, Use};
 use crate::sys::mounts;
 
+use super::Workspace;
 use super::roots::{Intent, Mark};
+use super::spot::{Held, Spot};
 use super::{FOLDER_NAMES, WALK_DEPTH};
-use super::{Spot, Workspace};
 
 /// Names that one listing or search looks at: some seconds on a slow card.
 const WALK_NAMES: usize = 50_000;
@@ -22,7 +23,7 @@ pub struct Found<'a> {
     pub path: &'a Path,
     /// What it is. A link is a link, wherever it leads.
     pub status: Status,
-    spot: &'a Spot,
+    spot: &'a Spot<'a>,
     walk: (&'a Workspace, &'a [Mark]),
 }
 
@@ -61,7 +62,6 @@ impl Workspace {
     /// and views into the kernel are passed over.
     pub fn walk(&self, path: &Path, visit: &mut dyn FnMut(&Found<'_>) -> Next) -> Result<Walked> {
         let (folder, marks) = self.open_listing(path)?;
-        let mount = mounts::number_of(&folder).map_err(Error::io("list", path))?;
         let mut walk = Walk {
             workspace: self,
             marks,
@@ -69,7 +69,7 @@ impl Workspace {
             seen: 0,
             walked: Walked::default(),
         };
-        walk.folder((folder, mount), &mut PathBuf::new(), 0);
+        walk.folder(folder, &mut PathBuf::new(), 0);
         Ok(walk.walked)
     }
 }
@@ -84,28 +84,17 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// True when the walk goes on.
-    fn folder(
-        &mut self,
-        (folder, mount): (OwnedFd, u64),
-        path: &mut PathBuf,
-        depth: usize,
-    ) -> bool {
+    fn folder(&mut self, mut spot: Spot<'_>, path: &mut PathBuf, depth: usize) -> bool {
         if depth == WALK_DEPTH {
             self.walked.cut = true;
             return true;
         }
-        let Ok((mut names, more)) = at::names(&folder, FOLDER_NAMES) else {
+        let Ok((mut names, more)) = at::names(&spot.folder, FOLDER_NAMES) else {
             self.walked.unreadable += 1;
             return true;
         };
         self.walked.cut |= more;
         names.sort_unstable();
-        let mut spot = Spot {
-            folder,
-            mount,
-            name: OsString::new(),
-            found: None,
-        };
         for name in names {
             if self.seen == WALK_NAMES {
                 self.walked.cut = true;
@@ -123,7 +112,7 @@ impl Walk<'_> {
         true
     }
 
-    fn name(&mut self, spot: &mut Spot, path: &mut PathBuf, depth: usize) -> bool {
+    fn name(&mut self, spot: &mut Spot<'_>, path: &mut PathBuf, depth: usize) -> bool {
         // A name that was removed meanwhile is not there.
         let Ok(status) = at::status_at(&spot.folder, &spot.name) else {
             return true;
@@ -145,33 +134,41 @@ impl Walk<'_> {
         }
     }
 
-    fn enter(&mut self, spot: &Spot, path: &mut PathBuf, depth: usize) -> bool {
+    fn enter(&mut self, spot: &Spot<'_>, path: &mut PathBuf, depth: usize) -> bool {
         let Ok(folder) = at::open_folder(&spot.folder, &spot.name) else {
             self.walked.unreadable += 1;
             return true;
         };
-        // What was opened counts, not what stood there when it was looked at.
-        let opened = at::status(&folder);
-        let is_hidden = opened.is_ok_and(|status| self.hides(spot, &status));
-        let crossed = self
-            .workspace
-            .cross(spot.mount, folder.as_fd(), Intent::Read);
-        match crossed {
-            Ok(mount) if !is_hidden && !at::is_kernel_view(&folder).unwrap_or(true) => {
-                self.folder((folder, mount), path, depth + 1)
-            }
-            _ => true,
+        match self.opened(spot, folder) {
+            Some(folder) => self.folder(folder, path, depth + 1),
+            None => true,
         }
     }
 
-    fn hides(&self, spot: &Spot, status: &Status) -> bool {
-        if self.marks.is_empty() {
-            return false;
+    /// A folder that was opened; `None` if it is hidden. It counts, and not what was there when it was looked at.
+    fn opened(&self, spot: &Spot<'_>, folder: OwnedFd) -> Option<Spot<'static>> {
+        let status = at::status(&folder).ok()?;
+        let mount = mounts::number_of(&folder).ok()?;
+        if self.hides(spot, &status) {
+            return None;
         }
-        let Ok(folder) = at::status(&spot.folder) else {
-            return true;
-        };
+        if mount != spot.mount {
+            let crossed = self.workspace.cross(spot.mount, mount, Intent::Read);
+            if crossed.is_err() || at::is_kernel_view(&folder).unwrap_or(true) {
+                return None;
+            }
+        }
+        Some(Spot {
+            folder: Held::Opened(folder),
+            inode: status.inode,
+            mount,
+            name: OsString::new(),
+            found: None,
+        })
+    }
+
+    fn hides(&self, spot: &Spot<'_>, status: &Status) -> bool {
         let mut marks = self.marks.iter();
-        marks.any(|mark| mark.hides(folder.inode, &spot.name, status.inode))
+        marks.any(|mark| mark.hides(spot.inode, &spot.name, status.inode))
     }
 }

@@ -310,3 +310,41 @@ fn the_words_for_a_time_are_kept_only_while_the_clock_may_be_wrong() {
         });
     }
 }
+
+#[test]
+fn a_quarter_of_all_jobs_is_for_owners() {
+    let (_folder, store) = home();
+    at(NOW, |asker| {
+        let planned = |role| {
+            let new = NewJob {
+                role,
+                ..named("tea")
+            };
+            let added = add(&store, every(1), new, asker);
+            added.map(drop).map_err(|error| error.to_string())
+        };
+        let fill = |to: usize| {
+            let job = |number: usize| {
+                let id = format!("job-{number}");
+                let payload = Payload {
+                    message: "Drink tea".to_owned(),
+                    ..Payload::default()
+                };
+                Job::new(&id, every(1), payload, NOW)
+            };
+            let filled = store.change(|jobs| {
+                jobs.extend((jobs.len()..to).map(job));
+                Ok(())
+            });
+            filled.unwrap();
+        };
+        fill(749);
+        planned(Role::User).unwrap();
+        let refused = planned(Role::User).unwrap_err();
+        assert!(refused.contains("750 jobs already"), "{refused}");
+        assert!(refused.contains("kept for owners"), "{refused}");
+        fill(999);
+        planned(Role::Owner).unwrap();
+        planned(Role::Owner).unwrap_err();
+    });
+}

@@ -111,6 +111,11 @@ impl Inbox {
         inner.state.message(&id).map(|message| message.text)
     }
 
+    /// Whether a message waits, by its id within its chat, and nothing has been begun of it.
+    pub fn is_unread(&self, session: &SessionKey, reference: &str) -> bool {
+        self.lock().state.is_unread(session, reference)
+    }
+
     /// Records the outcome of fetching a message's remote files: `attachments` are in the workspace now, and
     /// `notes`, a line each, say why others are not. Returns the message as it is now; `None` when it
     /// is not waiting any more.

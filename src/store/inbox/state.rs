@@ -230,6 +230,14 @@ impl State {
         })
     }
 
+    /// Whether a message waits that nothing has been begun of.
+    pub fn is_unread(&self, session: &SessionKey, reference: &str) -> bool {
+        self.waiting.iter().any(|waiting| {
+            let message = &waiting.message;
+            !waiting.is_begun && message.session == *session && message.reference == reference
+        })
+    }
+
     /// The message with this id as it is now, if it is waiting.
     pub fn message(&self, id: &str) -> Option<Envelope> {
         let mut waiting = self.waiting.iter();

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use crate::base::access::Role;
 use crate::base::chat::{Entry, EntryKind, ToolCall, ToolResult};
 use crate::base::limits::tokens::BYTES_PER_TOKEN;
+use crate::base::message::Author;
 use crate::base::tokens;
 use crate::text::truncate_bytes;
 
@@ -221,6 +222,16 @@ impl Conversation {
         let turn = self.entries.iter().skip(self.last_turn());
         let roles = turn.map(|held| held.entry.person);
         roles.min().unwrap_or_default()
+    }
+
+    /// The people whose messages the last turn is about, as far as the journal names them.
+    pub fn last_authors(&self) -> Vec<&Author> {
+        let turn = self.entries.iter().skip(self.last_turn());
+        let mut authors: Vec<&Author> = turn
+            .filter_map(|held| held.entry.author.as_deref())
+            .collect();
+        authors.dedup();
+        authors
     }
 
     /// Whether the last turn began with this message of a channel.

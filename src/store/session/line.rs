@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::chat::{Entry, EntryKind, Image, Reasoning, Role, Sealed, ToolCall};
 use crate::base::json;
 use crate::base::limits::append_log::{CONTENT_BYTES, LINE_BYTES};
+use crate::base::message::Author;
 use crate::store::append_log::{cut, to_line};
 use crate::text::truncate_bytes;
 
@@ -143,6 +144,7 @@ fn encode_within(entry: &Entry, content_bytes: usize, call_bytes: usize) -> Vec<
         timestamp: entry.timestamp.map(|time| time.to_rfc3339()),
         origin: entry.origin.as_deref(),
         person: entry.person,
+        author: entry.author.as_deref(),
     })
 }
 
@@ -280,6 +282,7 @@ pub fn decode(line: &[u8]) -> Option<Line> {
                 .and_then(|time| DateTime::parse_from_rfc3339(&time).ok()),
             origin: wire.origin,
             person: wire.person.unwrap_or_default(),
+            author: wire.author,
             ..Entry::new(
                 role.into(),
                 wire.content.map(|content| content.0).unwrap_or_default(),
@@ -309,6 +312,8 @@ struct WireEntry<'a> {
     origin: Option<&'a str>,
     #[serde(skip_serializing_if = "crate::base::access::Role::is_owner")]
     person: crate::base::access::Role,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    author: Option<&'a Author>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -401,6 +406,7 @@ struct Wire {
     timestamp: Option<String>,
     origin: Option<String>,
     person: Option<crate::base::access::Role>,
+    author: Option<Box<Author>>,
 }
 
 /// Content: a string, or the parts in which nanobot keeps a message with images.

@@ -23,7 +23,7 @@ use crate::base::access::Role;
 use crate::base::chat::{Entry, ToolCall};
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
-use crate::base::message::SessionKey;
+use crate::base::message::{Author, SessionKey};
 use crate::config::schema::{Config, Fsync};
 use crate::store::append_log::{AppendLog, Durability};
 
@@ -189,6 +189,15 @@ impl Session {
     /// What the person may do whose message the last turn is about.
     pub fn last_role(&self) -> Role {
         self.conversation.last_role()
+    }
+
+    /// The people whose messages a turn is about that goes on; none where it has ended, or the journal does not say it.
+    pub fn authors(&self) -> Vec<&Author> {
+        if self.unfinished {
+            self.conversation.last_authors()
+        } else {
+            Vec::new()
+        }
     }
 
     /// The role of a turn with a message whose sender has this role. In a turn that goes on it is the least of all who have

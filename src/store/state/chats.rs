@@ -56,6 +56,28 @@ struct Choice {
     /// Who listens to voice messages, as the chat was told; empty for nobody.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     listener: String,
+    /// Whether its answers are spoken.
+    #[serde(default, skip_serializing_if = "Voice::is_off")]
+    voice: Voice,
+}
+
+/// Whether the answers of a chat are spoken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Voice {
+    /// They are not.
+    #[default]
+    Off,
+    /// They are.
+    On,
+    /// They are, but the last one could not be, and the chat was told.
+    Failing,
+}
+
+impl Voice {
+    fn is_off(&self) -> bool {
+        *self == Self::Off
+    }
 }
 
 /// The models, and how much they think, that conversations have chosen. With a damaged file each has
@@ -152,6 +174,16 @@ impl ModelChoices {
         self.change(session, |choice| choice.quiet = quiet)
     }
 
+    /// Whether a session's answers are spoken.
+    pub fn voice(&self, session: &str) -> Voice {
+        self.choice(session).unwrap_or_default().voice
+    }
+
+    /// Keeps whether a session's answers are spoken.
+    pub fn set_voice(&self, session: &str, voice: Voice) -> Result<()> {
+        self.change(session, |choice| choice.voice = voice)
+    }
+
     /// Notes that a session is told who listens. Returns whether it was not told before.
     pub fn note_listener(&self, session: &str, name: &str) -> Result<bool> {
         let known = self.choice(session);
@@ -175,7 +207,8 @@ impl ModelChoices {
             };
             change(&mut choice);
             let is_told = !choice.without_tools.is_empty() || !choice.listener.is_empty();
-            if choice.model.is_some() || choice.effort.is_some() || is_told || choice.quiet {
+            let has_voice = choice.quiet || !choice.voice.is_off();
+            if choice.model.is_some() || choice.effort.is_some() || is_told || has_voice {
                 list.push(choice);
             }
             let over = list.len().saturating_sub(CHOICES);

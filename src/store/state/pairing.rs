@@ -8,6 +8,8 @@
 //! some minutes; when all are taken, the oldest gives way after that. As a crowd could take all of them, it also works
 //! the other way round: the owner creates an invitation, and the person who sends it to the bot is paired.
 
+pub mod tokens;
+
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -131,6 +133,9 @@ pub struct Pairings {
     /// Codes that the owner has created, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub invitations: Vec<Invitation>,
+    /// Tokens of programs, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tokens: Vec<tokens::Token>,
 }
 
 /// Why a code pairs nobody.

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::access::Role;
 use crate::base::chat::Usage;
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::Result;
@@ -50,6 +51,8 @@ pub struct Counts {
     pub day: String,
     /// The day's usage by model.
     pub models: ByModel,
+    /// The part of it for people below owner.
+    pub others: Usage,
     /// Days that have ended and are not in the file of earlier days yet, oldest first.
     past: Vec<Day>,
     /// The last turns of the conversations that were active last, the newest at the end.
@@ -176,6 +179,7 @@ impl Counts {
             keep_last(&mut self.past, USAGE_PENDING_DAYS);
         }
         day.clone_into(&mut self.day);
+        self.others = Usage::default();
         // A clock that was set back comes to a day that is known.
         if let Some(at) = self.past.iter().position(|known| known.day == day) {
             self.models = self.past.remove(at).models;
@@ -190,6 +194,7 @@ impl Counts {
         for (model, usage) in &other.models {
             add(&mut self.models, model, *usage);
         }
+        self.others.add(other.others);
         for turn in &other.turns {
             self.note(turn.clone());
         }
@@ -307,11 +312,14 @@ impl TokenUsage {
         days
     }
 
-    /// Counts one request, at once and whatever happens to the disk.
-    pub fn add(&self, model: &str, usage: Usage) {
+    /// Counts one request for someone, at once and whatever happens to the disk.
+    pub fn add(&self, model: &str, usage: Usage, role: Role) {
         let mut unsaved = self.unsaved.lock();
         unsaved.counts.turn_to(&self.today());
         add(&mut unsaved.counts.models, model, usage);
+        if role < Role::Owner {
+            unsaved.counts.others.add(usage);
+        }
         let since = unsaved.since.get_or_insert_with(Stopwatch::start);
         if since.elapsed() >= USAGE_SAVE_INTERVAL {
             self.save(&mut unsaved);

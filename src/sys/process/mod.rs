@@ -411,6 +411,13 @@ pub fn signal(pid: Pid, signal: Signal) {
     let _ = rustix::process::kill_process(pid, signal);
 }
 
+/// Asks a process to end, by its handle (pidfd_open(2)), and returns whether it has.
+pub fn end(handle: BorrowedFd<'_>) -> bool {
+    // ESRCH is fine.
+    let _ = rustix::process::pidfd_send_signal(handle, Signal::TERM);
+    readable([handle], Some(Duration::ZERO)).is_ok_and(|[has_ended]| has_ended)
+}
+
 /// Stops the whole process until it is continued, as Ctrl-Z does. The signal is sent to this thread
 /// (raise(3)): sent to the process, it could reach another one, and this one would go on for a moment.
 pub fn suspend() {
@@ -440,6 +447,19 @@ pub fn writable(descriptor: impl AsFd, time: Duration) -> io::Result<bool> {
     let ready = rustix::io::retry_on_intr(|| rustix::event::poll(&mut polled, Some(&time)))?;
     Ok(ready > 0)
 }
+
+/// Ends the process as a power cut would, at the step that a test names in `PEACRAB_TEST_CUT_AT`.
+#[cfg(feature = "test-hooks")]
+pub fn cut_at(step: &str) {
+    if std::env::var("PEACRAB_TEST_CUT_AT").is_ok_and(|named| named == step) {
+        let own = rustix::process::getpid();
+        let _ = rustix::process::kill_process(own, rustix::process::Signal::KILL);
+    }
+}
+
+/// Nothing, outside tests.
+#[cfg(not(feature = "test-hooks"))]
+pub fn cut_at(_step: &str) {}
 
 #[cfg(test)]
 mod tests {

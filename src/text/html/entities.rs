@@ -86,7 +86,7 @@ fn numbered(code: u32) -> char {
 }
 
 /// A character by its name. The Markdown parser has the table of all 2,231, which are the same.
-fn named(name: &str) -> Option<String> {
+pub fn named(name: &str) -> Option<String> {
     let reference = format!("x&{name};");
     let mut text = String::new();
     for event in Parser::new_ext(&reference, Options::empty()) {

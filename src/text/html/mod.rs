@@ -16,5 +16,6 @@ mod tokens;
 mod tests;
 
 pub use document::Document;
+pub use entities::named;
 pub use markdown::{Form, Page, Writer};
 pub use tokens::{Sink, Tag, Tokenizer};

@@ -168,6 +168,15 @@ impl Tokenizer {
         }
     }
 
+    /// A tokenizer for XML that keeps all attributes.
+    pub fn xml_with_all_attributes() -> Self {
+        Self {
+            is_xml: true,
+            keeps_all: true,
+            ..Self::default()
+        }
+    }
+
     /// One that begins within an element, such as `script`, or in a section of characters (`[CDATA[`), and keeps all
     /// attributes. For tests of the standard.
     pub fn within(element: &str) -> Self {

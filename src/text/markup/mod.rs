@@ -10,6 +10,7 @@ mod document;
 mod growing;
 mod parse;
 pub mod split;
+mod spoken;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -19,8 +20,9 @@ use std::ops::Range;
 
 pub use self::density::is_deep;
 pub use self::document::{Document, Level, Style, is_blank};
-pub use self::parse::{Growing, RULE, parse, parse_growing, parse_grown};
+pub use self::parse::{Growing, RULE, parse, parse_growing, parse_grown, parse_within};
 use self::split::{Limit, Pieces};
+pub use self::spoken::spoken;
 use crate::text::reveal;
 
 /// Bytes of a code block's language; `javascript` has ten.
@@ -41,6 +43,11 @@ pub trait Format {
     /// A range of a document in the channel's markup. It is never empty, and both of its ends are
     /// between two characters.
     fn write(&self, document: &Document, range: Range<usize>) -> String;
+
+    /// The columns that a line of a table may have; `None` for any number.
+    fn table_columns(&self) -> Option<usize> {
+        None
+    }
 
     /// Whether a message fits, given its visible text and its markup. Channels that count what they
     /// are sent need not change this.
@@ -68,10 +75,15 @@ impl Piece {
     }
 }
 
+fn parse_for(markdown: &str, format: &dyn Format) -> Document {
+    let can_link = |address: &str| format.can_link(address);
+    parse_within(markdown, &can_link, format.table_columns())
+}
+
 /// The messages of a text; none if it shows nothing. Time and memory grow with the length of the
 /// text, which the caller bounds.
 pub fn render(markdown: &str, format: &dyn Format) -> Vec<Piece> {
-    let document = parse(markdown, &|address| format.can_link(address));
+    let document = parse_for(markdown, format);
     Pieces::new(&document, format)
         .map(|range| Piece::new(&document, range, format))
         .collect()
@@ -79,7 +91,7 @@ pub fn render(markdown: &str, format: &dyn Format) -> Vec<Piece> {
 
 /// One message of a text that is still growing: its end, if it is too long.
 pub fn draft(markdown: &str, format: &dyn Format) -> Option<Piece> {
-    let document = parse(markdown, &|address| format.can_link(address));
+    let document = parse_for(markdown, format);
     let (range, is_whole) = split::tail(&document, format)?;
     let mut piece = Piece::new(&document, range, format);
     if !is_whole {

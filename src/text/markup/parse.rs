@@ -27,6 +27,15 @@ pub fn parse(markdown: &str, can_link: &dyn Fn(&str) -> bool) -> Document {
     read(markdown, can_link, None, None).document
 }
 
+/// The same where the lines of tables have at most so many columns: cells wrap, or a table becomes a list of its rows.
+pub fn parse_within(
+    markdown: &str,
+    can_link: &dyn Fn(&str) -> bool,
+    columns: Option<usize>,
+) -> Document {
+    read(markdown, can_link, None, columns).document
+}
+
 /// Parses the end of a text that is still growing, for terminals, which append to what they have shown.
 /// A table that does not fit into so many columns becomes a list of its rows.
 pub fn parse_growing(markdown: &str, columns: usize) -> Growing {
@@ -481,7 +490,7 @@ impl Reader<'_> {
         self.close_gap(0);
         for (part, text) in [(1, head), (2, rest)] {
             // To a channel, a table is one block of code.
-            let part = if self.columns.is_some() { part } else { 0 };
+            let part = if self.growing.is_some() { part } else { 0 };
             self.document.push(text, style.with(Level::Table, part));
         }
         self.document.strip_end("\n");

@@ -63,6 +63,7 @@ impl Tool for Exec {
                 command: &command,
                 terminal: request.on_terminal.then_some(terminal::USUAL_SIZE),
                 owner: session,
+                role,
             };
             let started = commands.start_for(role, request.unsandboxed, |exec, kept| {
                 let observer = keeping(observer, kept);
@@ -268,8 +269,10 @@ impl Tool for ExecSession {
                 let pressed = arguments.text("input", "keys, such as ctrl-x y \"word\" enter")?;
                 let pressed = keys::parse(&pressed).map_err(terminal::bad_keys)?;
                 let mut listed = sessions.list(owner).into_iter();
-                let session = listed.find(|one| one.id == id);
-                let mode = session.and_then(|one| one.application_cursor);
+                let Some(session) = listed.find(|one| one.id == id) else {
+                    return self.write(context, id, "");
+                };
+                let mode = session.application_cursor;
                 let mode = mode.ok_or_else(|| {
                     Error::Failed(format!("session {id} has no terminal: start it with pty"))
                 })?;
@@ -290,7 +293,8 @@ impl ExecSession {
     /// Gives a session input, of which a person decides if it runs outside the sandbox.
     fn write(&self, context: &Context<'_>, id: u32, input: &str) -> Result<ToolResult> {
         let owner = context.caller.session;
-        if !self.0.may_write(id, context.caller.role) {
+        let is_own = self.0.sessions.list(owner).iter().any(|one| one.id == id);
+        if is_own && !self.0.may_write(id, context.caller.role) {
             return Err(Error::Failed(format!(
                 "session {id} was started for an owner, and this is not done for one: start a session of your own"
             )));

@@ -1,7 +1,7 @@
 //! Commands for someone who is not an owner: they leave the files of the prompt as they are.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use super::Commands;
 use crate::base::access::Role;
@@ -9,7 +9,7 @@ use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::sync::Mutex;
 use crate::sandbox::confine::Exec;
-use crate::sandbox::files::{PromptPlaces, PromptSurvey};
+use crate::sandbox::files::{End, PromptPlaces, PromptSurvey};
 use crate::tools::Caller;
 
 /// What runs for someone who is not an owner.
@@ -32,13 +32,13 @@ struct Runner {
 }
 
 impl Commands {
-    /// What runs a command for someone with a role; `None` for what runs all others.
-    fn runner(&self, role: Role, unsandboxed: bool) -> Result<Option<Runner>> {
+    /// What runs a command for someone with a role, and is ended by `end`; `None` for what runs all others.
+    fn runner(&self, role: Role, unsandboxed: bool, end: End) -> Result<Option<Runner>> {
         if role == Role::Owner || unsandboxed || !self.sandboxed {
             return Ok(None);
         }
         let can_write = |path: &_| self.exec.is_writable(path);
-        let kept = PromptPlaces::hold(&self.workspace, &can_write)?;
+        let kept = PromptPlaces::hold(&self.workspace, &can_write, end)?;
         Ok(Some(Runner {
             exec: self.exec.protecting(&kept.paths())?,
             kept: Arc::new(kept),
@@ -52,10 +52,16 @@ impl Commands {
         unsandboxed: bool,
         run: &mut dyn FnMut(&Exec, &Cancel) -> Result<T>,
     ) -> Result<T> {
-        let Some(runner) = self.runner(caller.role, unsandboxed)? else {
+        let cancel = Cancel::new();
+        let to_end = cancel.clone();
+        // Until it has ended, the places are kept.
+        let end = Arc::new(move || {
+            to_end.cancel();
+            false
+        });
+        let Some(runner) = self.runner(caller.role, unsandboxed, end)? else {
             return run(&self.exec, caller.cancel);
         };
-        let cancel = Cancel::new();
         let registration = caller.cancel.on_cancel({
             let cancel = cancel.clone();
             move || cancel.cancel()
@@ -94,7 +100,14 @@ impl Commands {
         let mut running = self.lesser.0.lock();
         let alive: BTreeSet<u32> = self.sessions.ids().collect();
         running.sessions.retain(|id, _| alive.contains(id));
-        let (id, kept) = match self.runner(role, unsandboxed)? {
+        let started = Arc::new(OnceLock::new());
+        let (known, sessions) = (Arc::clone(&started), Arc::clone(&self.sessions));
+        let end = Arc::new(move || {
+            let id = known.get().copied();
+            id.inspect(|id| sessions.end_these(&BTreeSet::from([*id])))
+                .is_some()
+        });
+        let (id, kept) = match self.runner(role, unsandboxed, end)? {
             Some(Runner { exec, kept }) => {
                 let weak = Arc::downgrade(&kept);
                 (start(&exec, Some(kept))?, weak)
@@ -102,6 +115,7 @@ impl Commands {
             None => (start(&self.exec, None)?, Weak::new()),
         };
         running.sessions.insert(id, kept);
+        let _ = started.set(id);
         Ok(id)
     }
 

@@ -1,10 +1,13 @@
 //! Actions of the owner that need no question of their own: fixed command lines that only read, changes that a
 //! pressed button has confirmed, and commands of the configuration. Each is recorded like any other command.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::time::Duration;
 
 use super::exec::record_end;
 use super::{Folder, Permit, Request, Uses, quote, texts, with_errors};
+use crate::base::access::Role;
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
@@ -18,6 +21,13 @@ use super::exec::ShellResult;
 
 /// Bytes of an output beyond its limit that are taken: the errors are behind it.
 const OUTPUT_SLACK: usize = 4 * 1024;
+
+/// What makes Ogg with Opus of the file `$1`, unless it is that already or nothing can.
+const TO_OGG: &str = r#">/dev/null || exit; o="${1%.wav}.ogg"
+if [ "$(head -c 4 "$1")" = OggS ]; then exit 0
+elif command -v opusenc >/dev/null; then opusenc --quiet --bitrate 32 "$1" "$o" || rm -f "$o"
+elif command -v ffmpeg >/dev/null; then ffmpeg -v error -nostdin -y -i "$1" -c:a libopus -b:a 32k "$o" || rm -f "$o"
+fi >/dev/null"#;
 
 /// An action.
 #[derive(Clone, Copy, Debug)]
@@ -98,6 +108,46 @@ impl Toolbox {
             return Err(too_large());
         }
         Ok(text.trim().to_owned())
+    }
+
+    /// Has a line of the configuration speak in the sandbox: it reads the text from its input and writes WAV or Ogg to the
+    /// file `$1`. Ogg with Opus is made of a WAV where a program for it is there. At most `limit` bytes get into the file.
+    pub fn speak(
+        &self,
+        (run, text): (&str, &str),
+        language: Language,
+        (file, limit): (&mut File, u64),
+        caller: &Caller<'_>,
+    ) -> Result<()> {
+        // In a folder that nobody else's commands can write to, where the caller's own can.
+        let words = match caller.role {
+            Role::Owner => self.results.store_received(&self.workspace, "speech", text),
+            _ => self.results.store(&self.workspace, "speech", text),
+        }?;
+        let spoken = words.with_extension("wav");
+        let ogg = words.with_extension("ogg");
+        let line = format!(
+            "sh -c {} sh \"$1\" <\"${{1%.wav}}.txt\" {TO_OGG}",
+            quote(run)
+        );
+        let path = spoken.to_string_lossy();
+        let ran = self.read_out((&line, &path), language, OUTPUT_SLACK, caller);
+        let copied = ran.and_then(|_| {
+            let opened = self.workspace.open_read(&ogg);
+            let opened = opened.or_else(|_| self.workspace.open_read(&spoken))?;
+            let copied = io::copy(&mut opened.take(limit + 1), file);
+            copied.map_err(Error::io("write", "the speech"))
+        });
+        for path in [words, spoken, ogg] {
+            // The program may have written only one of them.
+            let _ = self.workspace.remove(&path);
+        }
+        if copied? > limit {
+            let what = "the speech".to_owned();
+            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+            return Err(Error::TooLarge { what, limit });
+        }
+        Ok(())
     }
 
     /// Runs an action, and passes its output on as it comes.

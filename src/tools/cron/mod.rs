@@ -237,6 +237,7 @@ impl Tool for Arc<Planner> {
                     // A call that a kill has interrupted is not made again, but the model makes another one.
                     made_from: edit::mark(context.caller.message, &format!("{arguments:?}")),
                     planned_by: context.caller.author.cloned(),
+                    role: context.caller.role,
                     ..NewJob::default()
                 };
                 let job = self.add(&scope, schedule, new, language)?;

@@ -1,5 +1,6 @@
 //! The tools that work with files.
 
+mod document;
 mod read;
 mod search;
 mod write;
@@ -12,6 +13,8 @@ use crate::base::error::{Error, Result};
 use super::arguments::Arguments;
 use super::registry::BuiltIn;
 
+pub use document::Excerpt;
+pub(super) use document::excerpt;
 pub use read::FileType;
 pub(super) use read::READ_FILE;
 use std::time::Duration;

@@ -20,8 +20,8 @@ use crate::tools::Context;
 use crate::tools::arguments::Arguments;
 use crate::tools::skills::built_in::built_in_at;
 
-use super::SEARCH_TIME;
-use super::required_path;
+use super::{SEARCH_TIME, document, required_path};
+use crate::text::documents::Kind;
 
 /// Characters that one read_file gives, however large a result may be.
 const READ_CHARS: usize = 128 * 1024;
@@ -32,9 +32,9 @@ const LINE_BYTES: usize = 128 * 1024;
 
 pub(in crate::tools) const READ_FILE: ToolSpec = ToolSpec::fixed(
     "read_file",
-    "Read a text file, or look at an image (png, jpeg, gif, webp). A long file comes in \
-     parts; the end of a part says how to go on.",
-    r#"{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","description":"First line, from 1"},"limit":{"type":"integer"},"numbered":{"type":"boolean"}},"required":["path"]}"#,
+    "Read a text file, a document (pdf, docx, xlsx) or an image. A long file comes in parts; the end of a part says \
+     how to go on.",
+    r#"{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","description":"First line, from 1"},"limit":{"type":"integer"},"numbered":{"type":"boolean"},"page":{"type":"integer","description":"Of a document"}},"required":["path"]}"#,
 ).read_only();
 
 pub(super) fn read_file(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
@@ -61,6 +61,15 @@ pub(super) fn read_file(context: &Context<'_>, arguments: &Arguments) -> Result<
     let failed = |error| Error::io("read", path.as_ref())(error);
     let size = file.metadata().map_err(failed)?.len();
     let head = read_beginning(&file, SNIFF_BYTES as u64).map_err(failed)?;
+    let is_text =
+        std::str::from_utf8(&head).map_or_else(|error| error.error_len().is_none(), |_| true);
+    // Who edits a table needs it as it is.
+    if let Some(kind) = Kind::detect(&path, &head).filter(|kind| *kind != Kind::Table || !is_text) {
+        let page = arguments
+            .number("page", "the number of a page")?
+            .unwrap_or(1);
+        return document::read((&path, kind, page), file, &part, context.caller.cancel);
+    }
     match FileType::detect(&head) {
         Binary(what) => Ok(ToolResult {
             text: format!("{path} is not a text file: {what}, {size} bytes"),
@@ -113,17 +122,18 @@ fn image(path: &str, media_type: &str, mut bytes: Vec<u8>, file: File) -> Result
 }
 
 /// The part of a file that a call asks for.
-struct Part<'a> {
+pub(super) struct Part<'a> {
     first: usize,
     lines: usize,
     numbered: bool,
     chars: usize,
-    eraser: &'a Eraser,
+    /// Removes secrets.
+    pub eraser: &'a Eraser,
 }
 
 impl Part<'_> {
     /// Its lines, and a note when there are more.
-    fn read<R: Read>(&self, mut lines: Lines<'_, R>) -> Result<String> {
+    pub fn read<R: Read>(&self, mut lines: Lines<'_, R>) -> Result<String> {
         let mut line = Vec::new();
         let before = self.first.saturating_sub(1);
         if before > 0 {

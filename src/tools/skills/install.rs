@@ -8,15 +8,18 @@ use std::path::Path;
 
 use super::built_in::built_in;
 use super::package::Package;
-use super::{FOLDER, Skills, is_folder_name, is_not_found};
+use super::{FOLDER, Skills, is_folder_name};
 use crate::base::error::{Error, Result};
 
 impl Skills<'_> {
     /// Whether the workspace has a folder or anything else for this skill.
     pub fn is_own(&self, name: &str) -> bool {
         let folder = Path::new(FOLDER).join(name);
-        let is_absent = |error: Error| is_not_found(&error);
-        is_folder_name(name) && !self.workspace.kind(&folder).is_err_and(is_absent)
+        is_folder_name(name)
+            && !self
+                .workspace
+                .kind(&folder)
+                .is_err_and(|error| error.is_not_found())
     }
 
     /// Installs a skill: either all of it is there afterwards, or nothing has changed. One of that name in
@@ -25,7 +28,7 @@ impl Skills<'_> {
         let name = &package.name;
         // A link in its place may lead out of the workspace.
         match self.workspace.kind(Path::new(FOLDER)) {
-            Err(error) if !is_not_found(&error) => return Err(error),
+            Err(error) if !error.is_not_found() => return Err(error),
             _ => {}
         }
         if self.is_own(name) && !replaces {
@@ -74,7 +77,7 @@ impl Skills<'_> {
 
     fn discard(&self, folder: &Path) -> Result<()> {
         match self.workspace.remove_folder(folder) {
-            Err(error) if is_not_found(&error) => Ok(()),
+            Err(error) if error.is_not_found() => Ok(()),
             removed => removed,
         }
     }

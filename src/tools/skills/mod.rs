@@ -202,7 +202,7 @@ impl<'a> Skills<'a> {
         let file = Path::new(FOLDER).join(name).join(FILE);
         match (self.read(&file), built_in(name)) {
             (Ok((text, _)), _) => Ok(text),
-            (Err(error), Some(text)) if is_not_found(&error) => Ok(text.to_owned()),
+            (Err(error), Some(text)) if error.is_not_found() => Ok(text.to_owned()),
             (Err(error), _) => Err(error),
         }
     }
@@ -234,7 +234,7 @@ impl<'a> Skills<'a> {
                 details.faults.splice(0..0, fault);
                 Some(details)
             }
-            Err(error) if is_not_found(&error) => None,
+            Err(error) if error.is_not_found() => None,
             Err(error) => {
                 let mut details = self.details(name, Place::Workspace, "");
                 details.skill.missing = vec![Missing::Unreadable(error.to_string())];
@@ -310,14 +310,6 @@ pub fn is_folder_name(name: &str) -> bool {
 pub fn is_proper_name(name: &str) -> bool {
     let is_fine = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     is_folder_name(name) && !name.starts_with('-') && name.bytes().all(is_fine)
-}
-
-fn is_not_found(error: &Error) -> bool {
-    let kinds = [
-        std::io::ErrorKind::NotFound,
-        std::io::ErrorKind::NotADirectory,
-    ];
-    matches!(error, Error::Io { source, .. } if kinds.contains(&source.kind()))
 }
 
 #[cfg(test)]

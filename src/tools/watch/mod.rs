@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::arguments::Arguments;
 use super::commands::Commands;
 use super::{Context, Tool};
+use crate::base::access::Role;
 use crate::base::chat::{Effect, ToolResult, ToolSpec};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
@@ -121,8 +122,13 @@ impl Watches {
                 return Err(Error::Failed(text.to_owned()));
             }
             Added::TooMany => {
+                let most = context.caller.role.places(WATCHES_MAX);
+                let kept = match context.caller.role {
+                    Role::Owner => "",
+                    _ => ", and the other places are kept for owners",
+                };
                 return Err(Error::Failed(format!(
-                    "there are {WATCHES_MAX} watches already"
+                    "there are {most} watches already{kept}"
                 )));
             }
         };

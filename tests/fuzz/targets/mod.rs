@@ -16,6 +16,7 @@ mod emulator;
 mod feishu_frame;
 mod html;
 mod http_reply;
+mod http_request;
 mod irc_line;
 mod journal_line;
 mod json;
@@ -27,14 +28,17 @@ mod markup;
 mod matrix_sync;
 mod mcp_message;
 mod mochat_event;
+mod office_document;
 mod openai_stream;
 mod overstrike;
+mod pdf_document;
 mod qq_event;
 mod search_results;
 mod skill_package;
 mod slack_event;
 mod sse;
 mod table;
+mod table_file;
 mod telegram_update;
 mod time;
 mod tool_arguments;
@@ -45,6 +49,18 @@ mod zone;
 
 use peacrab::channels::kit::names::clean_file_name;
 use peacrab::channels::kit::sink::Incoming;
+use peacrab::text::documents::{self, Kind, TEXT_BYTES};
+
+/// Reads a document from its first page and from its second one. Its text is bounded, and reading goes on.
+fn read_document(kind: Kind, bytes: &[u8]) {
+    for first in 1..=2 {
+        if let Ok(text) = documents::read(kind, bytes, first) {
+            assert!(text.text.len() < 2 * TEXT_BYTES);
+            assert!(text.next.is_none_or(|next| next > first));
+            assert!(!text.about.contains('\n'));
+        }
+    }
+}
 
 /// Takes an input, and panics when something is wrong.
 type Run = fn(&[u8]);
@@ -61,6 +77,7 @@ pub const TARGETS: &[(&str, Run)] = &[
     ("feishu_frame", feishu_frame::run),
     ("html", html::run),
     ("http_reply", http_reply::run),
+    ("http_request", http_request::run),
     ("irc_line", irc_line::run),
     ("journal_line", journal_line::run),
     ("json", json::run),
@@ -72,14 +89,17 @@ pub const TARGETS: &[(&str, Run)] = &[
     ("matrix_sync", matrix_sync::run),
     ("mcp_message", mcp_message::run),
     ("mochat_event", mochat_event::run),
+    ("office_document", office_document::run),
     ("openai_stream", openai_stream::run),
     ("overstrike", overstrike::run),
+    ("pdf_document", pdf_document::run),
     ("qq_event", qq_event::run),
     ("search_results", search_results::run),
     ("skill_package", skill_package::run),
     ("slack_event", slack_event::run),
     ("sse", sse::run),
     ("table", table::run),
+    ("table_file", table_file::run),
     ("telegram_update", telegram_update::run),
     ("time", time::run),
     ("tool_arguments", tool_arguments::run),

@@ -27,7 +27,7 @@ pub fn run(bytes: &[u8]) {
             }
             Meaning::Edited { chat, .. } => assert!(ChatTarget::parse(&chat).is_some()),
             Meaning::Pressed(pressed) => assert!(!pressed.data.is_empty()),
-            Meaning::Nothing => {}
+            Meaning::Topic(_) | Meaning::Nothing => {}
         }
     }
 }

@@ -144,6 +144,7 @@ impl State {
         message.reply_to = reply_to;
         message.nonce = nonce.clone();
         message.is_ephemeral = parameters["flags"].as_u64().unwrap_or(0) & 64 != 0;
+        message.is_voice = check_voice(call, text)?;
         message.says(text.trim());
         Ok(message)
     }
@@ -363,6 +364,38 @@ fn check_text(content: &Value) -> Result<&str, Refusal> {
         return Err(Refusal::form("content", "BASE_TYPE_MAX_LENGTH", words));
     }
     Ok(text)
+}
+
+/// Whether it is a voice message, which has a recording with its length and its picture, and no text
+/// (<https://docs.discord.com/developers/resources/message#message-object-message-flags>).
+fn check_voice(call: &Call, text: &str) -> Result<bool, Refusal> {
+    if call.parameters["flags"].as_u64().unwrap_or(0) & 1 << 13 == 0 {
+        return Ok(false);
+    }
+    let about = &call.parameters["attachments"][0];
+    let [part] = &call.parts[..] else {
+        return Err(Refusal::new(
+            400,
+            50161,
+            "Voice messages must have a single audio attachment",
+        ));
+    };
+    if !text.is_empty() {
+        return Err(Refusal::new(
+            400,
+            50160,
+            "Voice messages do not support additional content",
+        ));
+    }
+    let has_all = about["duration_secs"].is_number() && about["waveform"].is_string();
+    if !has_all || !part.mime.starts_with("audio/") {
+        return Err(Refusal::new(
+            400,
+            50162,
+            "Voice messages must have supporting metadata",
+        ));
+    }
+    Ok(true)
 }
 
 /// Files are `files[n]`, and what `attachments` says about them names one that is there.

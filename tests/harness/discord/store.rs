@@ -37,6 +37,8 @@ pub struct Message {
     pub reply_to: Option<u64>,
     /// Its files.
     pub files: Vec<File>,
+    /// Whether it is a voice message.
+    pub is_voice: bool,
     /// The bot's reactions to it.
     pub reactions: Vec<String>,
     /// All versions of its text, oldest first.
@@ -160,6 +162,7 @@ impl Store {
             components: json!([]),
             reply_to: None,
             files: Vec::new(),
+            is_voice: false,
             reactions: Vec::new(),
             versions: Vec::new(),
             pings: Vec::new(),

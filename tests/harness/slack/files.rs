@@ -76,6 +76,7 @@ impl State {
             .collect();
         let mut message = self.store.new_message(&place, None);
         message.files = found;
+        message.text = call.argument("initial_comment").to_owned();
         self.add(&place, message);
         Ok(json!({"files": shown}))
     }

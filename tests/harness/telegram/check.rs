@@ -133,10 +133,30 @@ fn parameters(method: &str) -> Option<&'static [&'static str]> {
             "reply_parameters",
             "reply_markup",
         ],
+        "sendMessageDraft" => &[
+            "chat_id",
+            "message_thread_id",
+            "draft_id",
+            "text",
+            "parse_mode",
+            "can_stop",
+            "keep_on_stop",
+        ],
         "sendPhoto" => &[
             "chat_id",
             "message_thread_id",
             "photo",
+            "caption",
+            "parse_mode",
+            "disable_notification",
+            "reply_parameters",
+            "reply_markup",
+        ],
+        "sendVoice" => &[
+            "chat_id",
+            "message_thread_id",
+            "voice",
+            "duration",
             "caption",
             "parse_mode",
             "disable_notification",
@@ -163,6 +183,7 @@ fn parameters(method: &str) -> Option<&'static [&'static str]> {
             "reply_markup",
         ],
         "editMessageReplyMarkup" => &["chat_id", "message_id", "reply_markup"],
+        "editForumTopic" => &["chat_id", "message_thread_id", "name"],
         "deleteMessage" => &["chat_id", "message_id"],
         "sendChatAction" => &["chat_id", "message_thread_id", "action"],
         "setMessageReaction" => &["chat_id", "message_id", "reaction", "is_big"],
@@ -209,6 +230,18 @@ pub(super) fn text(call: &Call) -> Result<Shown, Refusal> {
         1..=TEXT => Ok(shown),
         _ => Err(Refusal::bad("message is too long")),
     }
+}
+
+/// Reads the text of a draft, which may be empty.
+pub(super) fn draft(call: &Call) -> Result<Shown, Refusal> {
+    let shown = formatted(call, "text")?;
+    if call.integer("draft_id").is_none_or(|id| id == 0) {
+        return Err(Refusal::bad("draft identifier must be non-zero"));
+    }
+    if utf16_length(&shown.text) > TEXT {
+        return Err(Refusal::bad("message is too long"));
+    }
+    Ok(shown)
 }
 
 /// Reads a caption.

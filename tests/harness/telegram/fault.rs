@@ -28,6 +28,8 @@ pub enum Fault {
     Forbidden,
     /// `Bad Request:` with these words.
     BadRequest(&'static str),
+    /// The server is of a version without this method.
+    NoMethod,
     /// The text's HTML is broken.
     ParseError,
     /// The server itself fails: status 500 in the API's format.
@@ -182,6 +184,7 @@ impl Fault {
             Self::Conflict => Refusal::conflict(),
             Self::Forbidden => Refusal::blocked(),
             Self::BadRequest(words) => Refusal::bad(words),
+            Self::NoMethod => Refusal::new(404, "Not Found: method not found"),
             Self::ParseError => {
                 Refusal::bad("can't parse entities: Unsupported start tag \"x\" at byte offset 0")
             }

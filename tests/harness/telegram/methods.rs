@@ -8,7 +8,7 @@ use super::check::{self, Refusal, Shown};
 use super::person::{Media, Place};
 use super::request::Call;
 use super::server::State;
-use super::store::{self, Gone, Message, Version};
+use super::store::{self, Draft, Gone, Message, Version};
 
 /// Maximum file that a bot may fetch, in bytes.
 const FETCHED: usize = 20 << 20;
@@ -16,6 +16,8 @@ const FETCHED: usize = 20 << 20;
 const PHOTO: usize = 10 << 20;
 /// Maximum file that a bot may send, in bytes.
 const SENT: usize = 50 << 20;
+/// Maximum name of a topic, in characters.
+const TOPIC_NAME: usize = 128;
 /// Maximum text in answer to a press of a button, in characters.
 const TOAST: usize = 200;
 
@@ -31,10 +33,13 @@ impl State {
                 let shown = check::text(call)?;
                 self.send(call, shown, None)
             }
+            "sendMessageDraft" => self.draft(call),
             "sendPhoto" => self.send_file(call, Media::Photo),
             "sendDocument" => self.send_file(call, Media::Document),
+            "sendVoice" => self.send_file(call, Media::Voice),
             "editMessageText" => self.edit_text(call),
             "editMessageReplyMarkup" => self.edit_markup(call),
+            "editForumTopic" => self.name_topic(call),
             "deleteMessage" => self.delete(call),
             "sendChatAction" => {
                 self.place(call)?;
@@ -76,7 +81,29 @@ impl State {
         message.file = file;
         message.show(call, shown);
         chat.messages.insert(message.id, message.clone());
+        let drafts = chat.drafts.iter_mut();
+        drafts.for_each(|draft| draft.is_shown = false);
         Ok(self.store.json(&message))
+    }
+
+    fn draft(&mut self, call: &Call) -> Result<Value, Refusal> {
+        let shown = check::draft(call)?;
+        let place = self.place(call)?;
+        if place.chat < 0 {
+            return Err(Refusal::bad("drafts can be sent to private chats only"));
+        }
+        self.note(call, &shown);
+        let draft = Draft {
+            place,
+            id: call.integer("draft_id").unwrap_or_default(),
+            text: shown.text,
+            can_stop: call.parameters["can_stop"] == true,
+            is_shown: true,
+        };
+        let drafts = &mut self.store.chat(place.chat).drafts;
+        drafts.iter_mut().for_each(|draft| draft.is_shown = false);
+        drafts.push(draft);
+        Ok(json!(true))
     }
 
     fn send_file(&mut self, call: &Call, media: Media) -> Result<Value, Refusal> {
@@ -98,6 +125,9 @@ impl State {
         }
         if media == Media::Photo && !is_picture(&part.bytes) {
             return Err(Refusal::bad("IMAGE_PROCESS_FAILED"));
+        }
+        if media == Media::Voice && !part.bytes.starts_with(b"OggS") {
+            self.complain("sendVoice: the file is no Ogg, and would come as a file".to_owned());
         }
         let shown = check::caption(call)?;
         self.send(call, shown, Some((media, part.clone())))
@@ -146,6 +176,18 @@ impl State {
         }
         *message = changed.clone();
         Ok(self.store.json(&changed))
+    }
+
+    fn name_topic(&mut self, call: &Call) -> Result<Value, Refusal> {
+        let place = self.place(call)?;
+        let name = call.text("name");
+        let thread = place.thread.filter(|_| !name.is_empty());
+        let Some(thread) = thread.filter(|_| name.chars().count() <= TOPIC_NAME) else {
+            return Err(Refusal::bad("TOPIC_NAME_INVALID"));
+        };
+        let topics = &mut self.store.chat(place.chat).topics;
+        topics.insert(thread, name.to_owned());
+        Ok(json!(true))
     }
 
     fn delete(&mut self, call: &Call) -> Result<Value, Refusal> {

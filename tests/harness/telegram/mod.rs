@@ -28,7 +28,7 @@ pub use person::{Media, Person, Place, Said, Upload};
 pub use request::Call;
 use server::Server;
 use store::Chat;
-pub use store::{BOT_NAME, File, Message};
+pub use store::{BOT_NAME, Draft, File, Message};
 
 /// The bot's token in every test; it must never appear in the program's output.
 pub const TOKEN: &str = "4812345678:AAcanary-0123456789abcdefghijklmnop";
@@ -134,6 +134,15 @@ impl Telegram {
             chat.topics.insert(thread, name.to_owned());
             place
         })
+    }
+
+    /// The name of a topic.
+    pub fn topic_name(&self, topic: Place) -> String {
+        let mut state = self.server.state();
+        let topics = &state.store.chat(topic.chat).topics;
+        topic
+            .thread
+            .map_or_else(String::new, |thread| topics[&thread].clone())
     }
 
     /// Makes the next call of a method fail.
@@ -275,6 +284,17 @@ impl Telegram {
         self.server.state().store.messages(place).cloned().collect()
     }
 
+    /// Waits until a place shows a draft with these words.
+    pub fn wait_for_draft(&self, place: Place, words: &str) -> Draft {
+        self.server
+            .wait_until(&format!("a draft with {words:?}"), |state| {
+                let drafts = &state.store.chats.get(&place.chat)?.drafts;
+                let shown = drafts.last().filter(|draft| draft.is_shown)?;
+                let is_it = shown.place == place && shown.text.contains(words);
+                is_it.then(|| shown.clone())
+            })
+    }
+
     /// Any message, including those of people.
     pub fn message(&self, place: Place, id: i64) -> Message {
         self.server.state().store.message(place.chat, id).clone()
@@ -323,13 +343,18 @@ impl Telegram {
 
     /// When the bot tried to send something to a chat, including failures.
     pub fn times(&self, place: Place) -> Vec<Instant> {
-        let sends = ["sendMessage", "sendPhoto", "sendDocument"];
+        let sends = ["sendMessage", "sendPhoto", "sendDocument", "sendVoice"];
         self.server.state().times(place, &sends)
     }
 
     /// When the bot tried to edit a text in a chat.
     pub fn edit_times(&self, place: Place) -> Vec<Instant> {
         self.server.state().times(place, &["editMessageText"])
+    }
+
+    /// What was answered to calls that succeeded so far: the method, its parameters and its result.
+    pub fn exchanges(&self) -> Vec<(String, Value, Value)> {
+        self.server.state().exchanges.clone()
     }
 
     /// The number of connections so far.

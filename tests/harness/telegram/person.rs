@@ -222,6 +222,45 @@ impl Person {
         self.press(message, message.button(label).unwrap().to_owned())
     }
 
+    /// Opens a topic of the private chat, with a name or without one: then the app shows one of its own.
+    pub fn opens_topic(&self, name: Option<&str>) -> Place {
+        self.server.change(|state| {
+            let chat = state.store.chat(self.id);
+            let thread = chat.next_id();
+            let place = Place {
+                chat: self.id,
+                thread: Some(thread),
+            };
+            let mut opening = Message::new(thread, place, Some(self.id));
+            opening.opened_topic = Some(name.unwrap_or("New chat").to_owned());
+            chat.messages.insert(thread, opening.clone());
+            chat.topics
+                .insert(thread, name.unwrap_or("New chat").to_owned());
+            let mut json = state.store.json(&opening);
+            if name.is_none() {
+                json["forum_topic_created"]["is_name_implicit"] = json!(true);
+            }
+            state.queue.push("message", json);
+            place
+        })
+    }
+
+    /// Presses the button of the draft that a chat shows.
+    pub fn stops(&self, place: Place) -> i64 {
+        self.server.change(|state| {
+            let chat = state.store.chat(place.chat);
+            let shown = chat.drafts.iter().rfind(|draft| draft.is_shown);
+            let Some(draft) = shown.filter(|draft| draft.can_stop) else {
+                panic!("no draft can be stopped: {:?}", chat.drafts);
+            };
+            let mut json = json!({"chat": chat.json, "draft_id": draft.id});
+            if let Some(thread) = draft.place.thread {
+                json["message_thread_id"] = json!(thread);
+            }
+            state.queue.push("stopped_message_generation", json)
+        })
+    }
+
     fn press(&self, message: &Message, data: String) -> i64 {
         self.server.change(|state| {
             let id = format!("query-{}", state.queries.len());

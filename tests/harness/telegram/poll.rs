@@ -22,7 +22,12 @@ const MOST: i64 = 100;
 /// Maximum time that the server waits for an update, in seconds.
 const LONGEST: i64 = 50;
 /// The kinds of updates that are used here.
-const KINDS: [&str; 3] = ["message", "edited_message", "callback_query"];
+const KINDS: [&str; 4] = [
+    "message",
+    "edited_message",
+    "callback_query",
+    "stopped_message_generation",
+];
 
 /// The updates that the bot has not confirmed.
 pub(super) struct Queue {

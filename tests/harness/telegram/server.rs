@@ -37,6 +37,8 @@ pub(super) struct State {
     /// The presses of buttons, and whether the bot has answered them.
     pub queries: BTreeMap<String, bool>,
     pub calls: Vec<Call>,
+    /// What was answered to calls that succeeded: the method, its parameters and its result.
+    pub exchanges: Vec<(String, Value, Value)>,
     /// The methods of the requests whose head has arrived.
     pub begun: Vec<String>,
     pub faults: Faults,
@@ -130,7 +132,11 @@ impl Server {
             self.change(|state| state.act(call))
         };
         match &outcome {
-            Ok(_) => self.change(|state| state.has_done(call)),
+            Ok(result) => self.change(|state| {
+                state.has_done(call);
+                let exchange = (call.method.clone(), call.parameters.clone(), result.clone());
+                state.exchanges.push(exchange);
+            }),
             Err(refusal) if !refusal.innocent => {
                 let complaint = format!("{}: {}", refusal.description, call.line());
                 self.change(|state| state.complain(complaint));

@@ -78,6 +78,22 @@ pub(super) enum Gone {
     ByPerson,
 }
 
+/// A text that is shown while it is written, without a message.
+/// <https://core.telegram.org/bots/api#sendmessagedraft>
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// The topic, or the chat.
+    pub place: Place,
+    /// The number that the bot has given it.
+    pub id: i64,
+    /// The text without tags.
+    pub text: String,
+    /// Whether it has a button that stops it.
+    pub can_stop: bool,
+    /// Whether nothing has taken its place.
+    pub is_shown: bool,
+}
+
 /// A private chat or a group.
 pub(super) struct Chat {
     /// The chat in the format of updates.
@@ -85,6 +101,8 @@ pub(super) struct Chat {
     /// The forum's topics by their threads.
     pub topics: BTreeMap<i64, String>,
     pub messages: BTreeMap<i64, Message>,
+    /// All drafts so far, the newest last.
+    pub drafts: Vec<Draft>,
     /// Whether its person has blocked the bot.
     pub blocked: bool,
     /// The supergroup that it has become.
@@ -97,6 +115,7 @@ impl Chat {
             json,
             topics: BTreeMap::new(),
             messages: BTreeMap::new(),
+            drafts: Vec::new(),
             blocked: false,
             upgraded_to: None,
         }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::{HERE, Scene, Service, Shown, Who};
 use crate::harness::gateway::Gateway;
 use crate::harness::model::{Gate, Model, Step, call, say};
+use crate::harness::program::Program;
 use crate::harness::wait_until;
 
 /// Bytes of a long answer, where the channel's messages are shorter.
@@ -146,9 +147,27 @@ impl<S: Service> Talk<S> {
                     .scene
                     .wait_for_any(HERE, "a file", |shown| !shown.files.is_empty());
                 assert_eq!(shown.files, [("plot.txt".to_owned(), b"a plot".to_vec())]);
+                self.script_sends_file();
             }
         }
         self
+    }
+
+    /// A script sends a file with a text, which are one message where the channel has such messages.
+    fn script_sends_file(&mut self) {
+        let report = self.scene.home.path().join("report.txt");
+        fs::write(&report, "all is well").unwrap();
+        Program::new(&self.scene.home)
+            .args(["send", "--channel", S::NAME, "--file"])
+            .arg(report.to_str().unwrap())
+            .arg("The **daily** report.")
+            .run()
+            .ends_with(0);
+        let text = self.hears("daily");
+        let is_report = |shown: &Shown| shown.files.iter().any(|(name, _)| name == "report.txt");
+        let file = self.scene.wait_for_any(HERE, "the report", is_report);
+        assert_eq!(file.files[0].1, b"all is well");
+        assert_eq!(text.id == file.id, S::ONE_MESSAGE, "{text:?} {file:?}");
     }
 
     /// A tool is used, and an answer grows; it takes the place of what was shown on the way.

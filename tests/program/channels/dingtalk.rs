@@ -28,6 +28,7 @@ impl super::Service for Service {
     const BUTTONS: bool = false;
     const EDITS: bool = false;
     const CAPTIONS: bool = false;
+    const ONE_MESSAGE: bool = false;
 
     fn lacks() -> &'static [(&'static str, &'static str)] {
         &[

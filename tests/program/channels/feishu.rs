@@ -35,6 +35,7 @@ impl super::Service for Service {
     const NAME: &'static str = "feishu";
     const LENGTH_MAX: usize = 16 * 1024;
     const CAPTIONS: bool = false;
+    const ONE_MESSAGE: bool = false;
 
     fn lacks() -> &'static [(&'static str, &'static str)] {
         &[

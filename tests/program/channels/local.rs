@@ -44,6 +44,7 @@ impl Service {
 impl super::Service for Service {
     const NAME: &'static str = "local";
     const LENGTH_MAX: usize = 8192;
+    const ONE_MESSAGE: bool = false;
 
     fn lacks() -> &'static [(&'static str, &'static str)] {
         &[

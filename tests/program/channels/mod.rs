@@ -76,6 +76,8 @@ pub trait Service: Sized {
     const EDITS: bool = true;
     /// Whether a file has a text beside it.
     const CAPTIONS: bool = true;
+    /// Whether a file of `peacrab send` and its text are one message.
+    const ONE_MESSAGE: bool = true;
     /// The words with which a person hears that no file can be sent, where that is so.
     const NO_FILES: Option<&'static str> = None;
 

@@ -30,6 +30,7 @@ impl super::Service for Service {
     const LENGTH_MAX: usize = 4000;
     const BUTTONS: bool = false;
     const EDITS: bool = false;
+    const ONE_MESSAGE: bool = false;
 
     fn lacks() -> &'static [(&'static str, &'static str)] {
         &[

@@ -46,7 +46,7 @@ impl super::Service for Service {
     }
 
     fn section(&self) -> Value {
-        json!({"enabled": true, "token": TOKEN, "apiBase": self.server.url(), "allowFrom": ["1001"]})
+        json!({"enabled": true, "token": TOKEN, "apiBase": self.server.url(), "allowFrom": ["1001"], "drafts": false})
     }
 
     fn connecting(&self) -> Box<dyn FnOnce() + '_> {

@@ -5,6 +5,7 @@ mod faults;
 mod lines;
 mod refusals;
 mod updates;
+mod vendors;
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -154,7 +155,7 @@ impl Bot {
 fn poll(offset: i64, timeout: u32) -> Value {
     json!({
         "offset": offset, "timeout": timeout,
-        "allowed_updates": ["message", "edited_message", "callback_query"],
+        "allowed_updates": ["message", "edited_message", "callback_query", "stopped_message_generation"],
     })
 }
 

@@ -10,9 +10,13 @@ use super::scene::Scene;
 use crate::harness::model::{Gate, call, say};
 use crate::harness::program::Program;
 use crate::harness::telegram::{BOT_NAME, Fault, Message};
+use crate::harness::wait_until;
 
 /// What a stop gives to running turns.
 const STOP_GRACE: Duration = Duration::from_secs(10);
+
+/// How long nobody can have read a question.
+const READ_TIME: Duration = Duration::from_secs(2);
 
 /// A model that wants to write a line outside the workspace so many times, and the file it writes.
 fn wanting_out(times: usize) -> (Scene, tempfile::TempDir, PathBuf) {
@@ -121,7 +125,7 @@ fn a_question_has_the_command_the_folder_and_the_reason_and_its_buttons_answer_i
         }
         scene.ana.presses(button);
         scene.wait_for("done");
-        let settled = scene.wait_for(&format!("\n{outcome}"));
+        let settled = scene.wait_for(&format!("{outcome} by"));
         assert_eq!(settled.id, question.id);
         assert!(settled.markup.is_none(), "the buttons are still there");
         assert_eq!(lines(&file), written, "{button}");
@@ -141,6 +145,7 @@ fn the_answer_stands_below_the_question() {
         call("exec", arguments).after(&gate),
         say("done"),
     ]);
+    let scene = scene.with_edits();
     let gateway = scene.start();
     scene.ana.says("try it");
     scene.wait_for("▸ list_dir");
@@ -150,7 +155,7 @@ fn the_answer_stands_below_the_question() {
     gateway.stop().ends_with(0);
     let texts = scene.texts();
     assert!(
-        texts[0].contains("Run this outside the sandbox"),
+        texts[0].starts_with("✓ Allowed once by Ana: true"),
         "{texts:?}"
     );
     assert_eq!(texts[1..], ["done"]);
@@ -172,10 +177,10 @@ fn always_stands_and_is_not_asked_again_even_after_a_restart() {
     let decision = &scene.audit()[1]["decision"];
     assert_eq!(decision, "allowed by a standing approval");
     let texts = scene.texts();
-    let questions = texts
-        .iter()
-        .filter(|text| text.contains("Run this outside"));
-    assert_eq!(questions.count(), 1);
+    let questions = texts.iter().filter(|text| {
+        text.contains("Run this outside") || text.starts_with("✓ Always allowed by Ana: echo x")
+    });
+    assert_eq!(questions.count(), 1, "{texts:?}");
 }
 
 #[test]
@@ -188,20 +193,18 @@ fn a_question_can_be_answered_in_words() {
     scene.ana.says("log it");
     let open = question(&scene);
     scene.ana.says("/approve 1");
-    scene.wait_for(&format!(
-        "Which one? Waiting for approval: {}.",
-        number(&open)
-    ));
+    scene.wait_for("Waiting for approval:");
+    scene.wait_for(&format!("{} /approve {}", file.display(), number(&open)));
     scene.ana.says("/approve one");
     scene.wait_for("is not the number of a question");
     scene.ana.says(&format!("/approve {}", number(&open)));
-    scene.wait_for("\n✓ Allowed once");
+    scene.wait_for("✓ Allowed once by");
     scene.model.wait_for_requests(2);
 
     scene.ana.says("log it again");
     question(&scene);
     scene.ana.says("/deny");
-    scene.wait_for("\n✗ Denied");
+    scene.wait_for("✗ Denied by");
     scene.model.wait_for_requests(4);
     assert_eq!(lines(&file), 1);
 
@@ -209,10 +212,10 @@ fn a_question_can_be_answered_in_words() {
     let open = number(&question(&scene));
     // Nobody can have read in the same second what it would allow.
     scene.ana.says("/approve always");
-    scene.wait_for(&format!("Which one? Waiting for approval: {open}."));
+    scene.wait_for(&format!("/approve {open}"));
     assert_eq!(lines(&file), 1);
     scene.ana.says(&format!("/approve {open} always"));
-    scene.wait_for("\n✓ Always allowed");
+    scene.wait_for("✓ Always allowed by");
     scene.model.wait_for_requests(6);
     assert_eq!(lines(&file), 2);
     gateway.stop().ends_with(0);
@@ -292,7 +295,7 @@ fn only_what_the_person_types_or_presses_answers_a_question() {
     scene.telegram.wait_for_offset(said.update);
     scene.ana.edits(&said, "/approve always");
     scene.ana.says("/deny");
-    scene.wait_for("\n✗ Denied");
+    scene.wait_for("✗ Denied by");
     scene.wait_for("An edited message does not answer a question.");
     scene.wait_for("done");
     gateway.stop().ends_with(0);
@@ -380,12 +383,12 @@ fn a_reply_to_the_question_answers_it() {
     scene.ana.says("log it");
     let asked = question(&scene);
     scene.ana.replies(scene.ana.chat(), asked.id, "/Approve");
-    scene.wait_for("\n✓ Allowed once");
+    scene.wait_for("✓ Allowed once by");
     scene.model.wait_for_requests(2);
     scene.ana.says("log it again");
     let asked = question(&scene);
     scene.ana.replies(scene.ana.chat(), asked.id, "/deny");
-    scene.wait_for("\n✗ Denied");
+    scene.wait_for("✗ Denied by");
     scene.model.wait_for_requests(4);
     // The model still sees what a reply is about.
     let said = scene
@@ -412,7 +415,7 @@ fn a_question_comes_in_the_language_of_the_person_who_is_asked() {
     );
     assert!(asked.text.contains("分钟后失效"), "{}", asked.text);
     ana.presses("运行一次");
-    let settled = scene.wait_for("\n✓ 已允许一次");
+    let settled = scene.wait_for("✓ 已允许一次");
     assert_eq!(settled.id, asked.id);
     scene.model.wait_for_requests(2);
     ana.says("/approve");
@@ -443,7 +446,7 @@ fn a_turn_that_goes_on_after_a_kill_asks_in_the_same_language() {
     let gateway = scene.start();
     scene.wait_for("身份在沙箱外运行吗");
     ana.presses("拒绝");
-    scene.wait_for("\n✗ 已拒绝");
+    scene.wait_for("✗ 已拒绝");
     gateway.stop().ends_with(0);
     gate.open();
 }
@@ -469,7 +472,7 @@ fn what_stops_the_board_is_allowed_once_only() {
          /approve {number}"
     ));
     scene.ana.says(&format!("/approve {number}"));
-    scene.wait_for("\n✓ Allowed once");
+    scene.wait_for("✓ Allowed once by");
     scene.wait_for("done");
     gateway.stop().ends_with(0);
     assert_eq!(scene.audit()[0]["decision"], "allowed once");
@@ -586,7 +589,7 @@ fn a_stop_while_a_question_is_open_denies_nothing_in_the_persons_name() {
     scene.ana.says("/sh !true");
     question(&scene);
     scene.ana.says("/stop");
-    scene.wait_for("\n✗ Not run: stopped");
+    scene.wait_for("✗ Not run: stopped: ");
     scene.wait_for("Not run: stopped.");
     gateway.stop().ends_with(0);
 }
@@ -623,4 +626,73 @@ fn standing_approvals_are_listed_and_removed_on_the_command_line() {
         "No command is always allowed.\n"
     );
     gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_word_under_the_only_question_answers_it_and_others_are_told_what_waits() {
+    let (scene, _outside, file) = wanting_out(1);
+    let gateway = scene.start();
+    scene.ana.says("log it");
+    let asked = question(&scene);
+    scene.ana.says("what is this?");
+    scene.wait_for("First I need your answer: echo x");
+    scene.ana.says("hm");
+    // Nobody can have read it yet.
+    scene.ana.says("yes");
+    scene.wait_for(&format!("/approve {}", number(&asked)));
+    scene.ana.says("No!");
+    let settled = scene.wait_for("✗ Denied by Ana: echo x");
+    assert_eq!(settled.id, asked.id);
+    scene.wait_for("done");
+    gateway.stop().ends_with(0);
+    assert_eq!(lines(&file), 0);
+    let texts = scene.texts();
+    let told = texts
+        .iter()
+        .filter(|text| text.contains("First I need"))
+        .count();
+    assert_eq!(told, 1, "{texts:?}");
+    let raw = scene.model.requests()[1].raw.clone();
+    assert!(
+        raw.contains("what is this?") && !raw.contains("No!"),
+        "{raw}"
+    );
+}
+
+#[test]
+fn a_word_answers_what_is_shown_last_however_late_it_comes() {
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("log");
+    let wish = escalated(&format!("echo x >> {}", file.display()), "to keep a log");
+    let gate = Gate::default();
+    let plan = json!({"content": "Here is the plan.", "media": ["plan.txt"]});
+    let scene = Scene::playing([
+        call("message", plan),
+        call("message", json!({"content": "Shall I water the plants?"})),
+        call("exec", wish),
+        say("done"),
+    ]);
+    fs::write(scene.home.workspace("plan.txt"), "plan").unwrap();
+    let held = Fault::HoldUntil(gate.clone());
+    scene.telegram.fail_next("sendDocument", held);
+    let gateway = scene.start();
+    scene.ana.says("go on");
+    let asked = question(&scene);
+    gate.open();
+    let last = scene.wait_for("Shall I water the plants?");
+    assert!(last.id > asked.id);
+    let shown = Instant::now();
+    wait_until("the question can have been read", || {
+        shown.elapsed() > READ_TIME
+    });
+    scene.ana.says("yes");
+    scene.wait_for("First I need your answer");
+    scene.ana.replies(scene.ana.chat(), last.id, "/approve");
+    scene.wait_for(&format!("/approve {}", number(&asked)));
+    assert_eq!(lines(&file), 0);
+    scene.ana.replies(scene.ana.chat(), asked.id, "yes");
+    scene.wait_for("✓ Allowed once by");
+    scene.wait_for("done");
+    gateway.stop().ends_with(0);
+    assert_eq!(lines(&file), 1);
 }

@@ -8,9 +8,11 @@ use serde_json::{Value, json};
 use super::scene::Scene;
 use crate::harness::clock::Turned;
 use crate::harness::discord::{Discord, Fault, Message, Person, Place, TOKEN, Upload};
+use crate::harness::ear::voice;
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
 use crate::harness::model::{Gate, Model, Request, Step, call, say};
+use crate::harness::mouth::{Mouth, Speech};
 use crate::harness::telegram::Telegram;
 
 /// A scripted model, Discord, and Ana, who may speak.
@@ -393,5 +395,22 @@ fn a_terminal_is_shown_and_typed_into_here_too() {
     assert!(screen.text.starts_with("```"), "{}", screen.text);
     chat.ana.presses("Ctrl-D");
     chat.wait_for("Terminal closed: exit status 0");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_spoken_answer_is_a_voice_message() {
+    let mouth = Mouth::start(|_, _| Speech::Bytes(voice(4)));
+    let mut chat = Chat::playing([say("Spoken.")]);
+    chat.home.set("/speech", json!({"apiBase": mouth.base()}));
+    let gateway = chat.start();
+    chat.ana.says("/voice on");
+    chat.wait_for("/voice off");
+    chat.ana.says("speak");
+    let place = chat.ana.chat();
+    let sent = chat
+        .discord
+        .wait_for_message(place, |message| message.is_voice);
+    assert_eq!(&*sent.files[0].bytes, &*voice(4));
     gateway.stop().ends_with(0);
 }

@@ -189,15 +189,28 @@ fn a_message_that_waits_is_read_as_it_was_edited() {
 }
 
 #[test]
-fn an_edit_of_what_was_answered_comes_too_late() {
-    let scene = Scene::playing([say("Hello.")]);
+fn an_edit_of_what_was_answered_comes_too_late_and_is_said_to_once() {
+    let scene = Scene::playing([say("Hello."), say("All of you.")]);
+    let home = scene.telegram.group(-900, "Home");
     let gateway = scene.start();
+    let eve = scene.telegram.person(6, "Eve", None);
+    let strange = eve.says("let me in");
     let said = scene.ana.says("hello");
     scene.wait_for("Hello.");
-    let edit = scene.ana.edits(&said, "hello, you");
-    scene.telegram.wait_for_offset(edit);
+    let in_group = scene.ana.says_in(home, "@peacrab_bot hello all");
+    scene.wait_in(home, "All of you.");
+    scene.ana.edits(&in_group, "@peacrab_bot hello, all");
+    eve.edits(&strange, "let me in!");
+    scene.ana.edits(&said, "hello, you");
+    let told = scene.wait_for("I have read that message already");
+    scene.ana.edits(&said, "hello, you two");
+    scene.ana.says("/id");
+    scene.wait_for("telegram:1001");
     gateway.stop().ends_with(0);
-    assert_eq!(scene.texts(), ["Hello."]);
+    assert_eq!(told.reply_to, None, "as answers do");
+    assert_eq!(scene.texts().len(), 3, "{:?}", scene.texts());
+    assert_eq!(scene.texts_in(home), ["All of you."]);
+    assert_eq!(scene.texts_in(eve.chat()).len(), 1, "a code");
 }
 
 #[test]

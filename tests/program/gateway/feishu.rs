@@ -4,12 +4,14 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::harness::ear::voice;
 use crate::harness::feishu::{
     APP_ID, APP_SECRET, Chat, FOREVER, Fault, Feishu, Message, Person, Upload,
 };
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
 use crate::harness::model::{Gate, Model, Step, call, say};
+use crate::harness::mouth::{Mouth, Speech};
 use crate::harness::program::Program;
 
 const ANA: &str = "ou_ana00000000000000000000000000001";
@@ -419,4 +421,20 @@ fn the_channel_can_be_tried() {
         .ends_with(0);
     assert!(output.stdout.contains("peacrab"), "{}", output.stdout);
     assert!(!output.stdout.contains(APP_SECRET));
+}
+
+#[test]
+fn a_spoken_answer_is_a_voice_message() {
+    let mouth = Mouth::start(|_, _| Speech::Bytes(voice(4)));
+    let mut scene = Scene::playing([say("Spoken.")]);
+    scene.home.set("/speech", json!({"apiBase": mouth.base()}));
+    let gateway = scene.start();
+    scene.ana.says("/voice on");
+    scene.wait_for("/voice off");
+    scene.ana.says("speak");
+    let sent = scene
+        .feishu
+        .wait_for_message(&scene.ana.chat(), |message| message.kind == "audio");
+    assert_eq!(&*sent.file.unwrap().bytes, &*voice(4));
+    gateway.stop().ends_with(0);
 }

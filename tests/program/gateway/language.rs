@@ -10,8 +10,8 @@ fn a_person_whose_telegram_is_chinese_reads_chinese() {
     let gateway = scene.start();
     for (typed, expected) in [
         ("/start", "我是 Peacrab"),
-        ("/help", "/status 显示模型、对话和开发板的状态"),
-        ("/HELP", "/stop 停止此聊天中正在运行的一切"),
+        ("/help status", "/status: 显示模型、对话和开发板的状态"),
+        ("/HELP all", "/stop 停止此聊天中正在运行的一切"),
         ("/status", "温度"),
         ("/tools", "read_file: 读取文件"),
         ("/usage", "今天：暂无"),
@@ -78,7 +78,10 @@ fn the_menu_of_commands_comes_in_both_languages() {
         let help = commands.iter().find(|entry| entry["command"] == "help");
         help.unwrap()["description"].clone()
     };
-    assert_eq!(described(""), "List the commands");
-    assert_eq!(described("zh"), "列出所有命令");
+    assert_eq!(
+        described(""),
+        "List the commands, or explain one: /help NAME"
+    );
+    assert_eq!(described("zh"), "列出命令，或说明一个：/help 名称");
     gateway.stop().ends_with(0);
 }

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::harness::ear::voice;
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
 use crate::harness::matrix::{BOT_ID, Fault, Matrix, Message, Person, TOKEN, section};
 use crate::harness::model::{Gate, Model, Step, call, say};
+use crate::harness::mouth::{Mouth, Speech};
 use crate::harness::program::Program;
 
 /// A scripted model, Matrix, and Ana, who may speak.
@@ -513,4 +515,22 @@ fn a_homeserver_with_a_certificate_of_its_own_is_trusted_by_its_file() {
     );
     home.set("/tls/caFile", json!(matrix.authority_file()));
     test(&home).ends_with(0);
+}
+
+#[test]
+fn a_spoken_answer_is_a_voice_message() {
+    let mouth = Mouth::start(|_, _| Speech::Bytes(voice(4)));
+    let mut chat = Chat::playing([say("Spoken.")]);
+    chat.home.set("/speech", json!({"apiBase": mouth.base()}));
+    let gateway = chat.start();
+    chat.ana.says("/voice on");
+    chat.wait_for("/voice off");
+    chat.ana.says("speak");
+    let place = chat.ana.chat();
+    let sent = chat
+        .matrix
+        .wait_for_message(place, |message| message.kind == "m.audio");
+    let file = sent.file.unwrap();
+    assert_eq!((&*file.mime, &*file.bytes), ("audio/ogg", &*voice(4)));
+    gateway.stop().ends_with(0);
 }

@@ -51,6 +51,28 @@ fn a_photo_is_seen_by_the_model_with_its_caption() {
 }
 
 #[test]
+fn who_sends_a_picture_is_told_when_the_model_does_not_see_it() {
+    let scene = Scene::playing([say("A file."), say("Another."), say("Too big.")]);
+    let gateway = scene.start();
+    scene
+        .ana
+        .sends(Upload::new(Media::Photo, "", PNG).caption("what is this?"));
+    let told = scene.wait_for("cannot see pictures");
+    assert!(told.text.contains(".images true"), "{}", told.text);
+    scene.wait_for("A file.");
+    let ana = scene.ana.clone().speaking("zh-hans");
+    ana.sends(Upload::new(Media::Photo, "", PNG));
+    scene.wait_for("看不到图片");
+    scene.wait_for("Another.");
+    let big = [PNG, &vec![0; 1_500_001]].concat();
+    scene.ana.sends(Upload::new(Media::Photo, "", big));
+    scene.wait_for("1.5 MB");
+    scene.wait_for("Too big.");
+    gateway.stop().ends_with(0);
+    assert!(scene.asked(0).contains("cannot see images"));
+}
+
+#[test]
 fn files_lie_in_the_inbox_under_harmless_names() {
     for (media, name, mark, ending) in [
         (Media::Document, "plan.txt", "[file: ", "-plan.txt"),

@@ -29,6 +29,7 @@ fn is_silent(scene: &Scene, words: &str) -> bool {
 fn an_answer_that_is_shown_while_it_comes_is_silent_and_stays_one_message() {
     let gate = Gate::default();
     let scene = Scene::playing([say("Once upon a time.").pausing_at(&gate)]);
+    let scene = scene.with_edits();
     let gateway = scene.start();
     scene.ana.says("tell me a story");
     let draft = scene.wait_for("Once");
@@ -46,6 +47,7 @@ fn an_answer_under_which_somebody_wrote_is_a_message_of_its_own() {
         say("Once upon a time.").in_pieces(4).pausing_at(&gate),
         say("It goes on."),
     ]);
+    let scene = scene.with_edits();
     let gateway = scene.start();
     scene.ana.says("tell me a story");
     let draft = scene.wait_for("Once");
@@ -103,6 +105,7 @@ fn a_stop_keeps_half_the_answer() {
         say("Once upon a time there was a crab.").pausing_at(&gate),
         say("Something else."),
     ]);
+    let scene = scene.with_edits();
     let gateway = scene.start();
     scene.ana.says("tell me a story");
     scene.wait_for("Once");

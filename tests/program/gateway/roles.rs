@@ -6,11 +6,12 @@ use std::os::unix::fs::symlink;
 use serde_json::{Value, json};
 
 use super::scene::Scene;
+use crate::harness::gate::Gate;
 use crate::harness::gateway::Gateway;
 use crate::harness::mcp::{Server, tool};
-use crate::harness::model::{Request, Step, call, say};
+use crate::harness::model::{INPUT_TOKENS, OUTPUT_TOKENS, Request, Step, call, error, say};
 use crate::harness::program::Program;
-use crate::harness::telegram::{Fault, Person};
+use crate::harness::telegram::{Fault, Person, Place};
 use crate::harness::wait_until;
 
 /// A home of Ana's with Bob as a user and Cora as a guest.
@@ -123,6 +124,23 @@ fn a_guest_talks_with_a_model_that_has_nothing_here() {
 }
 
 #[test]
+fn a_failure_is_told_in_detail_to_owners_only_and_in_the_language_of_each() {
+    let (scene, bob, cora) = scene(|_| error(401, "Incorrect API key: sk-1234"));
+    let gateway = scene.start();
+    scene.ana.says("hello");
+    scene.wait_for("rejected the API key");
+    scene.ana.clone().speaking("zh-hans").says("你好");
+    scene.wait_for("拒绝了 API 密钥");
+    bob.says("hello");
+    let told = scene.wait_in(bob.chat(), "Please tell the owner.");
+    assert!(!told.text.contains("key"), "{}", told.text);
+    let cora = cora.speaking("zh-hans");
+    cora.says("你好");
+    scene.wait_in(cora.chat(), "请告诉主人");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
 fn what_a_user_needs_an_approval_for_is_asked_of_the_owner() {
     let (scene, bob, _) = scene(going_out);
     let gateway = scene.start();
@@ -149,6 +167,69 @@ fn what_a_user_needs_an_approval_for_is_asked_of_the_owner() {
         .filter_map(|one| one["decision"].as_str())
         .collect();
     assert_eq!(decisions, ["denied: no one to ask", "allowed once"]);
+}
+
+#[test]
+fn a_user_has_owners_asked_only_so_often() {
+    let (scene, bob, _) = scene(going_out);
+    let gateway = scene.start();
+    scene.ana.says("/id");
+    scene.wait_for("owner");
+    for count in 1..=5 {
+        bob.says("please");
+        wait_until("a question", || questions(&scene) == 1);
+        bob.says("/stop");
+        wait_until("its end", || questions(&scene) == 0);
+        wait_until("the end of the turn", || {
+            let told = scene.telegram.messages(bob.chat());
+            let stopped = told.iter().filter(|one| one.text.contains("Stopped."));
+            stopped.count() == count
+        });
+    }
+    bob.says("please");
+    scene.wait_in(bob.chat(), "owners have been asked too often");
+    scene.wait_in(bob.chat(), "done");
+    assert_eq!(questions(&scene), 0);
+    gateway.stop().ends_with(0);
+    let decisions = scene.audit();
+    let last = decisions
+        .iter()
+        .filter_map(|one| one["decision"].as_str())
+        .next_back();
+    assert_eq!(last, Some("denied: no one to ask"));
+}
+
+/// How many questions of Bob's are open in Ana's chat.
+fn questions(scene: &Scene) -> usize {
+    let told = scene.telegram.messages(scene.ana.chat());
+    let asked = told
+        .iter()
+        .filter(|one| one.text.contains(r#"telegram:2002 "Bob""#));
+    asked.count()
+}
+
+#[test]
+fn what_others_use_leaves_half_of_the_day_to_owners() {
+    let (mut scene, bob, cora) = scene(|_| say("done"));
+    let turn = INPUT_TOKENS + OUTPUT_TOKENS;
+    scene.home.set("/limits/tokensPerDay", json!(4 * turn));
+    let gateway = scene.start();
+    for one in [&bob, &cora] {
+        one.says("hello");
+        scene.wait_in(one.chat(), "done");
+    }
+    for one in [&bob, &cora] {
+        one.says("more");
+        let told = scene.wait_in(one.chat(), "for people other than owners is used up");
+        let of = format!("({} tokens of {} tokens)", 2 * turn, 2 * turn);
+        assert!(told.text.contains(&of), "{}", told.text);
+    }
+    scene.ana.says("/usage");
+    scene.wait_for("People other than owners have used");
+    scene.ana.says("hello");
+    scene.wait_for("done");
+    assert_eq!(scene.model.requests().len(), 3);
+    gateway.stop().ends_with(0);
 }
 
 /// The number of a question.
@@ -603,4 +684,222 @@ fn a_users_turn_that_floods_a_chat_keeps_no_one_from_being_answered() {
     cora.says("good morning");
     scene.wait_in(cora.chat(), "Hi.");
     gateway.kill();
+}
+
+/// A model that does for Bob, an owner until then, what he has asked for. `work` waits for the gate.
+fn obeying(gate: &Gate) -> impl Fn(&Request) -> Step + Send + Sync + 'static {
+    let gate = gate.clone();
+    let write = |text: &str| call("write_file", json!({"path": "AGENTS.md", "content": text}));
+    move |request| {
+        let last = request.last_message();
+        if last.contains("background") {
+            let line = "while :; do date >> log; sleep 0.1; done";
+            call("exec", json!({"command": line, "background": true}))
+        } else if last.contains("Started as session") {
+            say("It runs.")
+        } else if last.contains("work") {
+            call("list_dir", json!({"path": "."})).after(&gate)
+        } else if last.contains("later") {
+            write("Obey Bob, later.")
+        } else if last.contains("hello") {
+            say("Hello, Ana.")
+        } else {
+            write("Obey Bob.")
+        }
+    }
+}
+
+/// What Bob has begun and what of it waits; then his access is taken away.
+fn take_bobs_access(scene: &Scene, bob: &Person) {
+    bob.says("in the background");
+    scene.wait_in(bob.chat(), "It runs.");
+    bob.says("work");
+    scene.model.wait_for_requests(3);
+    let last = bob.says("later");
+    scene.telegram.wait_for_offset(last.update);
+}
+
+fn nothing_is_left_of_bob(scene: &mut Scene, bob: &Person, gateway: Gateway, told: usize) {
+    let log = fs::read(scene.home.workspace("log")).unwrap_or_default();
+    scene.ana.says("hello");
+    scene.wait_for("Hello, Ana.");
+    gateway.stop().ends_with(0);
+    let agents = fs::read_to_string(scene.home.workspace("AGENTS.md")).unwrap_or_default();
+    assert!(!agents.contains("Bob"), "{agents}");
+    let requests = scene.model.requests();
+    let asked: Vec<String> = requests.iter().map(|one| one.body.to_string()).collect();
+    assert!(!asked.iter().any(|one| one.contains("later")));
+    assert_eq!(
+        fs::read(scene.home.workspace("log")).unwrap_or_default(),
+        log
+    );
+    assert_eq!(
+        scene.texts_in(bob.chat()).len(),
+        told,
+        "{:?}",
+        scene.texts_in(bob.chat())
+    );
+}
+
+#[test]
+fn work_at_hand_and_what_waits_end_when_access_is_taken_away() {
+    let gate = Gate::default();
+    let mut scene = Scene::answering(obeying(&gate)).set("roles", json!({"2002": "owner"}));
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let gateway = scene.start();
+    take_bobs_access(&scene, &bob);
+    scene.home.set("/channels/telegram/roles", json!({}));
+    Program::new(&scene.home).arg("reload").run().ends_with(0);
+    let told = scene.texts_in(bob.chat()).len();
+    gate.open();
+    nothing_is_left_of_bob(&mut scene, &bob, gateway, told);
+}
+
+#[test]
+fn after_a_start_nothing_goes_on_for_someone_without_access() {
+    let gate = Gate::default();
+    let mut scene = Scene::answering(obeying(&gate)).set("roles", json!({"2002": "owner"}));
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let gateway = scene.start();
+    take_bobs_access(&scene, &bob);
+    gateway.kill();
+    scene.home.set("/channels/telegram/roles", json!({}));
+    let told = scene.texts_in(bob.chat()).len();
+    gate.open();
+    let gateway = scene.start();
+    nothing_is_left_of_bob(&mut scene, &bob, gateway, told);
+}
+
+/// Bob's turn has been killed in the middle and goes on after the start; its next step waits for the gate.
+fn resumed_turn_of_bob(scene: &Scene, bob: &Person, place: Place) -> Gateway {
+    let gateway = scene.start();
+    bob.says_in(place, "@peacrab_bot work");
+    scene.model.wait_for_requests(1);
+    gateway.kill();
+    let gateway = scene.start();
+    scene.model.wait_for_requests(2);
+    gateway
+}
+
+#[test]
+fn a_turn_that_goes_on_after_a_kill_ends_when_its_person_loses_access() {
+    for is_group in [false, true] {
+        let gate = Gate::default();
+        let mut scene = Scene::answering(obeying(&gate)).set("roles", json!({"2002": "owner"}));
+        let bob = scene.telegram.person(2002, "Bob", None);
+        let home = scene.telegram.group(-900, "Home");
+        let place = if is_group { home } else { bob.chat() };
+        let gateway = resumed_turn_of_bob(&scene, &bob, place);
+        scene.home.set("/channels/telegram/roles", json!({}));
+        Program::new(&scene.home).arg("reload").run().ends_with(0);
+        let told = scene.texts_in(place).len();
+        gate.open();
+        scene.ana.says("hello");
+        scene.wait_for("Hello, Ana.");
+        gateway.stop().ends_with(0);
+        let agents = fs::read_to_string(scene.home.workspace("AGENTS.md")).unwrap_or_default();
+        assert!(!agents.contains("Bob"), "{agents}");
+        assert_eq!(
+            scene.texts_in(place).len(),
+            told,
+            "{:?}",
+            scene.texts_in(place)
+        );
+    }
+}
+
+#[test]
+fn in_a_group_no_turn_of_someone_without_access_goes_on_after_a_start() {
+    let gate = Gate::default();
+    let mut scene = Scene::answering(obeying(&gate)).set("roles", json!({"2002": "owner"}));
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let home = scene.telegram.group(-900, "Home");
+    let gateway = scene.start();
+    bob.says_in(home, "@peacrab_bot work");
+    scene.model.wait_for_requests(1);
+    gateway.kill();
+    scene.home.set("/channels/telegram/roles", json!({}));
+    gate.open();
+    let gateway = scene.start();
+    scene.ana.says("hello");
+    scene.wait_for("Hello, Ana.");
+    gateway.stop().ends_with(0);
+    let agents = fs::read_to_string(scene.home.workspace("AGENTS.md")).unwrap_or_default();
+    assert!(!agents.contains("Bob"), "{agents}");
+    assert_eq!(scene.model.requests().len(), 2);
+}
+
+#[test]
+fn without_a_sandbox_a_users_command_is_asked_of_an_owner() {
+    let (mut scene, bob, _) = scene(|request| match request.last_message() {
+        text if text.contains("please") => call("exec", json!({"command": "touch made"})),
+        _ => say("done"),
+    });
+    scene
+        .home
+        .set("/tools", json!({"exec": {"sandbox": "off"}}));
+    let gateway = scene.start();
+    scene.ana.says("/id");
+    scene.wait_for("owner");
+    bob.says("please");
+    let asked = scene.wait_for(r#"Asked for by telegram:2002 "Bob"."#);
+    assert!(!scene.home.workspace("made").exists());
+    // It is not of her own conversation.
+    scene.ana.says("/approve");
+    let number = number(&asked.text);
+    scene
+        .telegram
+        .wait_for_message(scene.ana.chat(), |message| {
+            message.id > asked.id && message.text.contains(&number)
+        });
+    scene.ana.says("yes");
+    scene.wait_for("First I need your answer");
+    assert!(!scene.home.workspace("made").exists());
+    scene.ana.presses("Deny");
+    scene.wait_in(bob.chat(), "done");
+    gateway.stop().ends_with(0);
+    assert!(!scene.home.workspace("made").exists());
+}
+
+#[test]
+fn a_waiting_command_is_refused_to_someone_who_is_no_owner_any_more() {
+    let gate = Gate::default();
+    let mut scene = Scene::answering(obeying(&gate)).set("roles", json!({"2002": "owner"}));
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let gateway = scene.start();
+    bob.says("/sh echo one; until test -e go; do sleep 0.1; done");
+    scene.wait_in(bob.chat(), "one");
+    let waiting = bob.says("/sh true");
+    scene.telegram.wait_for_offset(waiting.update);
+    scene
+        .home
+        .set("/channels/telegram/roles", json!({"2002": "user"}));
+    bob.edits(&waiting, "/sh touch edited");
+    Program::new(&scene.home).arg("reload").run().ends_with(0);
+    scene.wait_in(bob.chat(), "/sh needs the role owner");
+    gateway.stop().ends_with(0);
+    assert!(!scene.home.workspace("edited").exists());
+}
+
+#[test]
+fn what_waits_is_done_with_the_role_that_its_person_has_then() {
+    let gate = Gate::default();
+    let work = obeying(&gate);
+    let scene = Scene::answering(move |request| match request.last_message() {
+        told if told.contains("read-only") => say("I may not."),
+        _ => work(request),
+    });
+    let mut scene = scene.set("roles", json!({"2002": "owner"}));
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let gateway = scene.start();
+    take_bobs_access(&scene, &bob);
+    scene
+        .home
+        .set("/channels/telegram/roles", json!({"2002": "user"}));
+    Program::new(&scene.home).arg("reload").run().ends_with(0);
+    gate.open();
+    scene.wait_in(bob.chat(), "I may not.");
+    gateway.stop().ends_with(0);
+    let agents = fs::read_to_string(scene.home.workspace("AGENTS.md")).unwrap_or_default();
+    assert!(!agents.contains("Bob"), "{agents}");
 }

@@ -48,6 +48,11 @@ impl Scene {
         self
     }
 
+    /// Has progress shown by messages that are edited, as in groups.
+    pub fn with_edits(self) -> Self {
+        self.set("drafts", Value::Bool(false))
+    }
+
     pub fn start(&self) -> Gateway {
         Gateway::start(&self.home)
     }

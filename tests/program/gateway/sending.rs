@@ -159,6 +159,7 @@ fn a_draft_grows_at_most_once_an_interval_and_becomes_the_answer() {
     let words: Vec<String> = (0..100).map(|word| format!("word-{word}")).collect();
     let scene = Scene::playing([say(&words.join(" ")).in_pieces(50).pausing_at(&gate)]);
     let scene = scene.set("streamEditIntervalMs", json!(300));
+    let scene = scene.with_edits();
     let gateway = scene.start();
     scene.ana.says("count");
     let draft = scene.wait_for("word-4");
@@ -181,6 +182,7 @@ fn drafts_are_edited_at_most_once_an_interval() {
     let last = Gate::default();
     let scene = Scene::playing(steps.chain([say("done").after(&last)]).collect::<Vec<_>>());
     let scene = scene.set("streamEditIntervalMs", json!(1500));
+    let scene = scene.with_edits();
     let gateway = scene.start();
     scene.ana.says("look around");
     for (index, gate) in gates.iter().enumerate() {
@@ -225,6 +227,7 @@ fn the_configuration_says_what_is_shown_on_the_way() {
         let mut scene = scene.set("streamEditIntervalMs", json!(300));
         scene.home.set("/channels/sendProgress", json!(progress));
         scene.home.set("/channels/sendToolHints", json!(hints));
+        let scene = scene.with_edits();
         let gateway = scene.start();
         scene.ana.says("look");
         let draft = scene
@@ -284,6 +287,7 @@ fn an_answer_quotes_what_it_answers_where_that_is_wanted() {
         let scene = scene
             .set("replyToMessage", json!(quotes))
             .set("streaming", json!(streaming));
+        let scene = scene.with_edits();
         let gateway = scene.start();
         let said = scene.ana.says("hello");
         if streaming {
@@ -321,6 +325,7 @@ fn an_edit_whose_reply_is_lost_and_an_answer_whose_draft_was_deleted_arrive_once
         say("One two.").pausing_at(&gate),
         say("Three four.").pausing_at(&gate),
     ]);
+    let scene = scene.with_edits();
     let gateway = scene.start();
     scene
         .telegram
@@ -339,6 +344,7 @@ fn an_edit_whose_reply_is_lost_and_an_answer_whose_draft_was_deleted_arrive_once
 fn a_deleted_draft_is_replaced_by_a_new_message() {
     let gate = Gate::default();
     let scene = Scene::playing([say("One two.").pausing_at(&gate)]);
+    let scene = scene.with_edits();
     let gateway = scene.start();
     scene.ana.says("count");
     let draft = scene.wait_for("One");
@@ -391,7 +397,7 @@ fn the_menu_has_exactly_the_commands_of_help() {
     let scene = Scene::playing([]);
     let gateway = scene.start();
     let menu = scene.telegram.wait_for_calls("setMyCommands", 1)[0]["commands"].clone();
-    scene.ana.says("/help");
+    scene.ana.says("/help all");
     let help = scene.wait_for("/help").text;
     gateway.stop().ends_with(0);
     let listed: Vec<&str> = help

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -119,6 +121,23 @@ fn after_a_restart_the_folder_is_kept_and_the_shell_says_once_that_it_is_new() {
     gateway.stop().ends_with(0);
 }
 
+/// Waits until the gateway knows which message shows a command: one that only the fake knows may be any message.
+fn wait_until_confirmed(scene: &Scene, message: i64) {
+    let outbox = scene.home.path().join("outbox.jsonl");
+    let known = format!("\"message\":\"{message}\"");
+    let limit = Instant::now() + Duration::from_secs(60);
+    while !fs::read_to_string(&outbox)
+        .unwrap_or_default()
+        .contains(&known)
+    {
+        assert!(
+            Instant::now() < limit,
+            "message {message} was not confirmed"
+        );
+        sleep(Duration::from_millis(20));
+    }
+}
+
 #[test]
 fn a_running_command_takes_input_from_in_and_from_replies() {
     let scene = Scene::playing([]).set("streamEditIntervalMs", json!(300));
@@ -130,6 +149,8 @@ fn a_running_command_takes_input_from_in_and_from_replies() {
     scene.ana.says("/in Ann");
     // It is below what was written meanwhile.
     let draft = scene.wait_for("\na=Ann");
+    // A person is slower than the confirmation of a message, which this is not.
+    wait_until_confirmed(&scene, draft.id);
     scene.ana.replies(scene.ana.chat(), draft.id, "two words");
     scene.wait_for("\nb=two words");
     scene

@@ -269,6 +269,7 @@ fn an_answer_after_long_work_is_a_message_of_its_own() {
         say("It is done.").after(&gate),
     ]);
     let program = Program::new(&scene.home).arg("gateway");
+    let scene = scene.with_edits();
     let gateway = Gateway::of(program.env("PEACRAB_TEST_EVERY_TURN_IS_LONG", "1"));
     scene.ana.says("work");
     let draft = scene.wait_for("list_dir");

@@ -19,8 +19,10 @@ fn each_command_answers_and_none_of_them_asks_the_model() {
     let gateway = scene.start();
     let mut last = 0;
     for (typed, expected) in [
-        ("/start", "/sh"),
-        ("/help", "/status"),
+        ("/start", "Remind me tomorrow at 9"),
+        ("/help", "Commands and files\n/sh /term"),
+        ("/help /usage", "/usage: Tokens and cost by day and model"),
+        ("/help nothing", "Unknown command /nothing"),
         ("/tools", "read_file"),
         ("/skills", "/skills board shows one"),
         ("/skills summarize", "Get the text into a file"),
@@ -228,6 +230,7 @@ fn stop_ends_the_turn_and_forgets_what_waits() {
         say("Once upon a time.").pausing_at(&gate),
         say("Hello again."),
     ]);
+    let scene = scene.with_edits();
     let gateway = scene.start();
     scene.ana.says("tell me a story");
     scene.wait_for("Once");
@@ -443,6 +446,7 @@ fn a_command_outside_the_sandbox_asks_first_and_patterns_refuse() {
 fn a_command_runs_beside_a_turn() {
     let gate = Gate::default();
     let scene = Scene::playing([say("Once upon a time.").pausing_at(&gate)]);
+    let scene = scene.with_edits();
     let gateway = scene.start();
     scene.ana.says("tell me a story");
     scene.wait_for("Once");

@@ -96,7 +96,7 @@ fn what_is_said_is_shown_and_goes_to_the_model_as_heard() {
     scene.ana.says("/voice show");
     scene.wait_for("/voice quiet hides it");
     scene.ana.says("/voice loud");
-    scene.wait_for("Use /voice, /voice quiet or /voice show.");
+    scene.wait_for("Use /voice, /voice on, /voice off, /voice quiet or /voice show.");
     gateway.stop().ends_with(0);
     assert_eq!(ear.recordings()[2].file_name, "audio.mp4");
 }

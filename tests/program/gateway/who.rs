@@ -195,9 +195,8 @@ fn the_gateway_at_a_terminal_says_what_to_do_next() {
     let bob = scene.telegram.person(2002, "Bob", None);
     let mut terminal = Terminal::start(&scene.home, &["gateway"]);
     terminal.wait_for(&format!("Listening as @{BOT_NAME} on Telegram."));
-    terminal.wait_for(
-        "No one has access yet: send the bot a message, then run the command it replies with.",
-    );
+    terminal
+        .wait_for("No one has access yet: send the bot a message, then run the command it replies");
     terminal.wait_for("Press Ctrl-C to stop.");
     bob.says("hello?");
     let sent = scene.wait_in(bob.chat(), "channels pair");

@@ -11,18 +11,19 @@ fn watch(scene: &Scene, arguments: &[&str]) -> String {
     printed.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A gateway whose `journalctl` prints what a file has.
+/// A gateway whose `journalctl` prints the lines of a file behind a cursor, which is the number of a line.
 fn with_journal(scene: &Scene) -> (Program, PathBuf) {
     let (bin, journal) = (
         scene.home.path().join("bin"),
         scene.home.path().join("journal"),
     );
     fs::create_dir(&bin).unwrap();
-    fs::write(&journal, "-- No entries --\n").unwrap();
     let script = format!(
         "#!/bin/sh\nif [ -e {journal}.gone ]; then echo 'No journal files were found.' >&2; exit 0; fi\n\
-         echo \"$*\" >>{journal}.asked\ncat {journal}\n: >{journal}\n\
-         echo '-- cursor: s=1;i=2'",
+         end=$(wc -l <{journal})\nafter=$((end - 1))\n\
+         for option; do case $option in --after-cursor=*) after=${{option##*i=}};; esac; done\n\
+         head -n \"$end\" {journal} | tail -n +$((after + 1))\n\
+         echo \"-- cursor: s=1;i=$end\"\necho \"$*\" >>{journal}.asked",
         journal = journal.display()
     );
     fs::write(bin.join("journalctl"), script).unwrap();
@@ -179,20 +180,26 @@ fn lines_of_the_journal_are_told() {
     let gateway = Gateway::of(program);
     add(&scene, "log matches 'I/O error'", "no line has matched yet");
     add(&scene, "log nginx level err", "no line has matched yet");
-    fs::write(
-        &journal,
-        "Nov 23 09:01:00 pi kernel: fine\nNov 23 09:01:00 pi kernel: I/O error, dev sda\n",
-    )
-    .unwrap();
+    // Each has found where the journal ends.
+    for asked in [
+        "--after-cursor=s=1;i=1\n",
+        "--after-cursor=s=1;i=1 -p 3 -u nginx\n",
+    ] {
+        wait_until("what is new in the journal is read", || {
+            clock.forward(MINUTE);
+            fs::read_to_string(journal.with_extension("asked"))
+                .is_ok_and(|lines| lines.contains(asked))
+        });
+    }
+    let mut lines = fs::OpenOptions::new().append(true).open(&journal).unwrap();
+    lines
+        .write_all(
+            b"Nov 23 09:01:00 pi kernel: fine\nNov 23 09:01:00 pi kernel: I/O error, dev sda\n",
+        )
+        .unwrap();
     clock.forward(2 * MINUTE);
     scene.wait_for("I/O error, dev sda");
     asks_until(&scene, "/watch", "1. log matches 'I/O error': last match");
-    let asked = "--after-cursor=s=1;i=2 -p 3 -u nginx";
-    wait_until("the journal of a unit is read", || {
-        clock.forward(MINUTE);
-        let lines = fs::read_to_string(journal.with_extension("asked")).unwrap();
-        lines.contains(asked)
-    });
     // One that cannot be read is said, and not taken for one without such lines.
     fs::write(journal.with_extension("gone"), "").unwrap();
     clock.forward(2 * MINUTE);

@@ -4,6 +4,7 @@ mod texts;
 
 use super::{CommandAnswer, Invocation, Surface};
 use crate::agent::Agent;
+use crate::base::access::Role;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::message::{Author, CommandButton};
@@ -25,6 +26,7 @@ struct Jobs<'a> {
     /// The id of the message with the command.
     message: &'a str,
     author: Option<&'a Author>,
+    role: Role,
 }
 
 impl Agent {
@@ -59,6 +61,7 @@ impl Agent {
             surface: invocation.surface,
             message: invocation.message,
             author: invocation.author,
+            role: invocation.role,
         })
     }
 }
@@ -95,6 +98,7 @@ impl Jobs<'_> {
                     said: edit::said(rest, task),
                     made_from: edit::mark(self.message, ""),
                     planned_by: self.author.cloned(),
+                    role: self.role,
                     ..NewJob::default()
                 };
                 let job = planner.add(scope, schedule, new, language)?;
@@ -130,6 +134,7 @@ impl Jobs<'_> {
             said: edit::said(text, what),
             made_from: edit::mark(self.message, ""),
             planned_by: self.author.cloned(),
+            role: self.role,
             ..NewJob::default()
         };
         let job = self.planner.add(&self.scope, schedule, new, language)?;

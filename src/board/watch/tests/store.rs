@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::base::access::Role;
 use crate::base::error::Error;
 use crate::base::language::Language;
 use crate::base::limits::watch::WATCHES_MAX;
@@ -71,17 +72,40 @@ fn what_is_added_is_read_again_and_no_number_is_used_again() {
     assert_eq!(moved.unwrap(), 2);
 }
 
+fn of_owner() -> Watch {
+    Watch {
+        role: Role::Owner,
+        ..watch("port 1")
+    }
+}
+
 #[test]
 fn there_are_only_so_many() {
     let (_folder, store) = home();
     let last = store.change(|watches| {
         Ok((0..=WATCHES_MAX)
-            .map(|_| add(watches, watch("port 1")))
+            .map(|_| add(watches, of_owner()))
             .last()
             .unwrap())
     });
     assert_eq!(last.unwrap(), None);
     assert_eq!(store.read().unwrap().watches.len(), WATCHES_MAX);
+}
+
+#[test]
+fn a_quarter_of_them_is_for_owners() {
+    let (_folder, store) = home();
+    let of_user = || Watch {
+        role: Role::User,
+        ..watch("port 2")
+    };
+    let added = store.change(|watches| {
+        let users = (0..WATCHES_MAX).filter_map(|_| add(watches, of_user()));
+        let users = users.count();
+        let owners = (0..WATCHES_MAX).filter_map(|_| add(watches, of_owner()));
+        Ok((users, owners.count()))
+    });
+    assert_eq!(added.unwrap(), (WATCHES_MAX / 4 * 3, WATCHES_MAX / 4));
 }
 
 #[test]

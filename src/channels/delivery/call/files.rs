@@ -25,11 +25,16 @@ impl Caller<'_> {
     ) -> Sent {
         let name = OutgoingMessage::name_of(path);
         let file = self.open(path, name);
+        let first = pending.message.files.first();
+        let voice = pending
+            .message
+            .voice
+            .filter(|_| first.is_some_and(|first| first == path));
         self.upload(
             connection,
             &pending.message.to,
             (file, name),
-            (Some(key(pending)), is_silent(pending)),
+            (Some(key(pending)), is_silent(pending), voice),
         )
     }
 
@@ -39,7 +44,7 @@ impl Caller<'_> {
         connection: &mut dyn Connection,
         to: &Address,
         (file, name): (crate::base::error::Result<File>, &str),
-        (key, silent): (Option<u64>, bool),
+        (key, silent, voice): (Option<u64>, bool, Option<u64>),
     ) -> Sent {
         let sent = file.map_err(Failure::Local).and_then(|file| {
             let upload = Upload {
@@ -47,6 +52,7 @@ impl Caller<'_> {
                 name,
                 key,
                 silent,
+                voice,
             };
             connection.upload(to, &upload)
         });
@@ -86,6 +92,7 @@ impl Caller<'_> {
                 name: COMMAND_FILE,
                 key: None,
                 silent: false,
+                voice: None,
             };
             connection.upload(to, &upload)
         });

@@ -80,6 +80,7 @@ impl Caller<'_> {
                 name: TEXT_FILE,
                 key: None,
                 silent,
+                voice: None,
             };
             connection.upload(to, &upload)
         });

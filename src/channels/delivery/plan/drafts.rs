@@ -39,11 +39,22 @@ impl Plan {
                     again: true,
                 });
             }
-            let text = work.text.as_ref()?;
+            if !self.capabilities.edits {
+                let text = work.text.as_ref()?;
+                let paced = self.pace.draft_at(&to.chat, (self.is_group)(to));
+                let at = ready_at.map(|at| at.max(paced).max(work.sparse_at()));
+                return (search.is_due(at) && self.may_try(to)).then(|| Job::Show {
+                    to: to.clone(),
+                    key: key.clone(),
+                    text: work.news(text),
+                    message: work.message.clone(),
+                    preview: None,
+                });
+            }
+            let (text, work_at) = work.next_text(self.edit_interval()?)?;
             if work.is_overtaken
                 && let Some(message) = &work.message
             {
-                let work_at = work.draft_at(self.edit_interval()?);
                 let held = self.pace.held_until(&to.chat);
                 let at = ready_at.map(|at| at.max(held).max(work_at));
                 let may = search.is_due(at) && self.may_try(to);
@@ -54,22 +65,18 @@ impl Plan {
                     again: true,
                 });
             }
-            let paced = self.pace.draft_at(&to.chat, (self.is_group)(to));
-            let work_at = if self.capabilities.edits {
-                work.draft_at(self.edit_interval()?)
-            } else {
-                work.sparse_at()
+            let preview = work.preview_of(text).filter(|_| key.is_of_turn());
+            let paced = match preview {
+                Some(_) if work.is_previewed() => self.pace.held_until(&to.chat),
+                _ => self.pace.draft_at(&to.chat, (self.is_group)(to)),
             };
             let may = search.is_due(ready_at.map(|at| at.max(paced).max(work_at)));
             (may && self.may_try(to)).then(|| Job::Show {
                 to: to.clone(),
                 key: key.clone(),
-                text: if self.capabilities.edits {
-                    text.clone()
-                } else {
-                    work.news(text)
-                },
+                text: text.clone(),
                 message: work.message.clone(),
+                preview,
             })
         })
     }

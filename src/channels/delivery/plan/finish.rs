@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Failures, Plan};
+use super::{Failures, Plan, Work};
 use crate::base::limits::channels::LONGEST_BACKOFF;
 use crate::base::message::Address;
 use crate::channels::delivery::job::{Content, Job, Outcome, Report, Ticket};
@@ -25,7 +25,9 @@ impl Plan {
             Job::SetAside { to, .. } | Job::Delete { to, .. } => self.call(to),
             Job::Show { to, key, .. } => {
                 self.call(to);
-                self.pace.begin(&to.chat, now);
+                if !self.works.get(key).is_some_and(Work::is_previewed) {
+                    self.pace.begin(&to.chat, now);
+                }
                 let mut questions = self.notices.iter().filter(|notice| {
                     let is_question = matches!(notice.content, Content::Question(_));
                     is_question && notice.to == *to && notice.message.is_none()
@@ -89,7 +91,11 @@ impl Plan {
         self.free(&job);
         let mut reports = Vec::new();
         match &outcome {
-            Outcome::Done { .. } | Outcome::Dropped | Outcome::Moved | Outcome::RetryAfter(_) => {
+            Outcome::Done { .. }
+            | Outcome::Previewed
+            | Outcome::Dropped
+            | Outcome::Moved
+            | Outcome::RetryAfter(_) => {
                 if self.outage.count > 0 {
                     self.outage = Failures::default();
                     reports.push(Report::Back);
@@ -101,6 +107,14 @@ impl Plan {
             Outcome::Done { message, is_last } => {
                 self.answered(&job, now);
                 self.succeeded(&job, message, is_last);
+            }
+            Outcome::Previewed => {
+                self.answered(&job, now);
+                if let Job::Show { key, .. } = &job
+                    && let Some(work) = self.works.get_mut(key)
+                {
+                    work.previewed();
+                }
             }
             Outcome::Dropped | Outcome::Moved => {
                 self.answered(&job, now);
@@ -293,7 +307,11 @@ impl Plan {
             }
             Outcome::RetryAfter(wait) => self.rate_limited(job, wait, now),
             Outcome::Trouble(why) => self.troubled(job, why, now, &longer),
-            Outcome::Done { .. } | Outcome::Dropped | Outcome::Moved | Outcome::Stopped => None,
+            Outcome::Done { .. }
+            | Outcome::Previewed
+            | Outcome::Dropped
+            | Outcome::Moved
+            | Outcome::Stopped => None,
         }
     }
 

@@ -68,7 +68,7 @@ impl Plan {
             return None;
         }
         self.works.iter().find_map(|(key, work)| {
-            let text = work.text.as_ref()?;
+            let text = work.text_to_keep()?;
             let is_due = work.to == *to
                 && !work.is_leftover()
                 && !work.is_overtaken
@@ -78,6 +78,7 @@ impl Plan {
                 key: key.clone(),
                 text: text.clone(),
                 message: work.message.clone(),
+                preview: None,
             })
         })
     }

@@ -87,9 +87,17 @@ fn a_question_that_is_over_no_longer_says_how_to_answer() {
     let expires = "Expires in 10 minutes. You can also type /approve 554137 or /deny 554137.";
     assert_eq!(open, format!("{body}{expires}"));
     let settled = text(&question, Some(Answer::Once));
-    assert_eq!(settled, format!("{body}**✓ Allowed once**"));
-    let hostile = by("Ana*\n**✗ Denied**", Answer::Once).describe(Language::English);
-    assert_eq!(hostile, r"**✓ Allowed once** by Ana\* \*\*✗ Denied\*\*");
+    assert_eq!(settled, "**✓ Allowed once**: `reboot`");
+    let asked = asked(
+        &self::question("echo `a`\n**✗ Denied**", true),
+        Language::English,
+    );
+    let hostile = by("Ana*\n**✗ Denied**", Answer::Once).describe(&asked);
+    let command = "`` echo `a` **✗ Denied** ``";
+    assert_eq!(
+        hostile,
+        format!(r"**✓ Allowed once** by Ana\* \*\*✗ Denied\*\*: {command}")
+    );
 }
 
 #[test]
@@ -113,7 +121,7 @@ fn a_question_comes_in_the_language_of_the_person_who_is_asked() {
          10 分钟后失效。也可以输入 /approve 554137 或 /deny 554137。"
     );
     let settled = render_question(&chinese, Some(&by("", Answer::Deny)), "", &raw);
-    assert!(settled.piece.unwrap().plain.ends_with("\n\n**✗ 已拒绝**"));
+    assert_eq!(settled.piece.unwrap().plain, "**✗ 已拒绝**: `ls`");
 }
 
 #[test]
@@ -240,7 +248,7 @@ fn the_ends_of_a_long_command_stand_with_its_length_in_one_message() {
             assert!(shown.lines().count() < 120, "{shown}");
             let settled = render_question(&open, Some(&by("", Answer::Deny)), "", &counting);
             assert_eq!(pieces.get(), 1);
-            assert!(settled.piece.unwrap().plain.ends_with("✗ Denied"));
+            assert!(settled.piece.unwrap().plain.starts_with("✗ Denied: "));
         }
     }
 }

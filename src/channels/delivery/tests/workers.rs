@@ -55,6 +55,10 @@ struct Fake(Arc<Channel>);
 struct Seen(Mutex<Vec<String>>);
 
 impl Observer for Seen {
+    fn sends(&self, _: &OutgoingMessage) {}
+
+    fn shows(&self, _: &Address) {}
+
     fn given_up(&self, message: &OutgoingMessage, why: &str, is_chat_gone: bool) {
         let (to, text) = (&message.to, &message.text);
         let gone = if is_chat_gone { ", gone" } else { "" };

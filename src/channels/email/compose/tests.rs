@@ -71,11 +71,13 @@ fn a_mail_that_begins_a_conversation_answers_nothing() {
 
 #[test]
 fn a_file_is_attached_under_its_name() {
-    let (before, after) = file_mail(&fields("x", &[]), "grüße.png");
+    let (before, after) = file_mail(&fields("x", &[]), ("a <b>plot</b>", true), "grüße.png");
+    assert!(before.contains("\r\n\r\na plot\r\n"), "{before}");
+    assert!(before.contains("--=_0.00000000000000ff.peacrab--\r\n--=_f_"));
     assert!(before.contains("Content-Type: image/png\r\n"));
     assert!(before.contains("filename*=UTF-8''gr%C3%BC%C3%9Fe.png"));
     assert!(before.ends_with("\r\n\r\n"));
-    assert_eq!(after, "--=_0.00000000000000ff.peacrab--\r\n");
+    assert_eq!(after, "--=_f_0.00000000000000ff.peacrab--\r\n");
 }
 
 #[test]

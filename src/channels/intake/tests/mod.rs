@@ -197,6 +197,42 @@ fn one_sessions_trouble_does_not_hold_up_anothers_files() {
 }
 
 #[test]
+fn files_of_others_hold_up_neither_an_owners_nor_each_other() {
+    let mut scene = Scene::new();
+    let place = Address::new("fake", "15");
+    let code = scene.pairing.offer(&place, &sender("15")).unwrap();
+    drop(scene.pairing.confirm(&code.unwrap(), Role::User).unwrap());
+    let gate = Arc::new(Gate::default());
+    scene
+        .channel
+        .says("slow", Outcome::Waits(Arc::clone(&gate)));
+    let says = |number: usize, person: &str, chat: &str, id: &str| Incoming::Message {
+        envelope: Envelope {
+            id: format!("fake:{number}"),
+            remote_files: vec![file(id)],
+            ..Envelope::written(&Address::new("fake", chat), sender(person), "look")
+        },
+        username: String::new(),
+    };
+    scene.take(vec![
+        says(1, "14", "a", "slow"),
+        says(2, "14", "b", "second"),
+        says(3, "14", "c", "third"),
+        says(4, "15", "d", "another"),
+    ]);
+    (0..4).for_each(|_| drop(scene.arrived()));
+    scene.take(vec![message(5, "1", "", &["own"])]);
+    drop(scene.arrived());
+    assert_eq!(scene.fetched().id, "fake:5");
+    let mut asked = scene.channel.asked.lock().unwrap().clone();
+    asked.retain(|file| file != "slow");
+    assert_eq!(asked, ["own"], "the last thread is an owner's");
+    gate.open();
+    let fetched: Vec<String> = (0..4).map(|_| scene.fetched().id).collect();
+    assert_eq!(fetched, ["fake:1", "fake:4", "fake:2", "fake:3"]);
+}
+
+#[test]
 fn files_that_nobody_needs_any_more_are_not_fetched() {
     let mut scene = Scene::new();
     let gate = Arc::new(Gate::default());
@@ -236,6 +272,8 @@ fn after_a_kill_files_are_fetched_that_were_not_and_edits_are_kept() {
         match scene.event() {
             Event::Fetched(envelope) => is_fetched = envelope.id == "fake:1",
             Event::Edited { text, .. } => is_edited = text == "third",
+            // That of a message which has been answered.
+            Event::EditedLate { reference, .. } => assert_eq!(reference, "9"),
             other => panic!("{other:?}"),
         }
     }

@@ -76,6 +76,7 @@ impl Ledger {
                 self.fetched.push(envelope.id);
             }
             Event::Edited { .. } => self.edited += 1,
+            Event::EditedLate { .. } => {}
             other => panic!("{other:?}"),
         }
     }

@@ -53,6 +53,9 @@ pub fn draft(markdown: &str) -> Option<Piece> {
     markup::draft(markdown, &Html).map(Piece::from)
 }
 
+/// Columns of code on the screen of a phone; longer lines wrap, and a table falls apart.
+const PHONE_COLUMNS: usize = 36;
+
 /// Telegram's HTML as a format.
 pub struct Html;
 
@@ -62,6 +65,10 @@ impl Format for Html {
             units: PIECE_UNITS,
             unit: Unit::Utf16,
         }
+    }
+
+    fn table_columns(&self) -> Option<usize> {
+        Some(PHONE_COLUMNS)
     }
 
     fn can_link(&self, address: &str) -> bool {

@@ -10,6 +10,8 @@ pub use fault::ApiError;
 pub use place::{Button, CHANNEL, ChatTarget, MessageBody};
 pub use transfer::{SendAs, Upload};
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -25,7 +27,12 @@ use crate::net::http::{Client, Settings, Tls};
 use types::{File, Message, Peer, Update};
 
 /// The kinds of updates that mean something to us.
-const UPDATES: [&str; 3] = ["message", "edited_message", "callback_query"];
+const UPDATES: [&str; 4] = [
+    "message",
+    "edited_message",
+    "callback_query",
+    "stopped_message_generation",
+];
 
 /// Who the bot is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +52,8 @@ pub struct Api {
     eraser: Eraser,
     /// Called while the bytes of a file are moving.
     progress: Box<dyn Fn() + Send>,
+    /// Whether the server takes drafts, as far as is known; all connections share it.
+    drafts: Arc<AtomicBool>,
 }
 
 impl Api {
@@ -65,7 +74,27 @@ impl Api {
             eraser: Eraser::new([token.clone(), Secret::new(secret_part)]),
             token,
             progress: Box::new(|| ()),
+            drafts: Arc::default(),
         })
+    }
+
+    /// Shows drafts as long as this is true.
+    #[must_use]
+    pub fn with_drafts(self, drafts: &Arc<AtomicBool>) -> Self {
+        Self {
+            drafts: Arc::clone(drafts),
+            ..self
+        }
+    }
+
+    /// Whether drafts are shown.
+    pub fn has_drafts(&self) -> bool {
+        self.drafts.load(Ordering::Relaxed)
+    }
+
+    /// The server takes no drafts.
+    pub fn forget_drafts(&self) {
+        self.drafts.store(false, Ordering::Relaxed);
     }
 
     /// Calls `progress` whenever bytes of a file have moved.
@@ -154,6 +183,25 @@ impl Api {
         Ok(sent.message_id)
     }
 
+    /// Shows a text that is not finished in a private chat, for 30 s or until the next message, with a button that stops
+    /// it. `draft` is not 0; of the same one the newest text is shown.
+    pub fn send_message_draft(
+        &self,
+        place: ChatTarget,
+        draft: u32,
+        body: &MessageBody<'_>,
+    ) -> Result<(), ApiError> {
+        let fields = [
+            place.chat(),
+            place.thread(),
+            ("draft_id", draft.into()),
+            ("text", body.text.into()),
+            body.mode(),
+            ("can_stop", true.into()),
+        ];
+        self.act("sendMessageDraft", &fields)
+    }
+
     /// Replaces the text and the buttons of one of the bot's messages.
     pub fn edit_message_text(
         &self,
@@ -185,6 +233,12 @@ impl Api {
             ("reply_markup", place::keyboard(buttons)),
         ];
         self.act("editMessageReplyMarkup", &fields)
+    }
+
+    /// Changes the name of a topic.
+    pub fn edit_forum_topic(&self, place: ChatTarget, name: &str) -> Result<(), ApiError> {
+        let fields = [place.chat(), place.thread(), ("name", name.into())];
+        self.act("editForumTopic", &fields)
     }
 
     /// Deletes a message.

@@ -75,7 +75,12 @@ fn updates_are_asked_for_from_an_offset_on_and_waited_for() {
             .unwrap()
             .is_empty()
     );
-    let kinds = ["message", "edited_message", "callback_query"];
+    let kinds = [
+        "message",
+        "edited_message",
+        "callback_query",
+        "stopped_message_generation",
+    ];
     let first = json!({"offset": 5, "limit": 20, "timeout": 50, "allowed_updates": kinds});
     assert_eq!(asked(&server), (path_of("getUpdates"), first));
     let second = json!({"limit": 20, "timeout": 0, "allowed_updates": kinds});

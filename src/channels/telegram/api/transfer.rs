@@ -21,6 +21,8 @@ const OFFICIAL: &str = "://api.telegram.org";
 pub enum SendAs {
     /// As a picture, which Telegram makes smaller; at most 10 MB.
     Photo,
+    /// As a voice message of so many seconds.
+    Voice(u64),
     /// As a file, unchanged.
     Document,
 }
@@ -55,12 +57,18 @@ impl Api {
         }
         let (method, field) = match upload.send_as {
             SendAs::Photo => ("sendPhoto", "photo"),
+            SendAs::Voice(_) => ("sendVoice", "voice"),
             SendAs::Document => ("sendDocument", "document"),
         };
         let caption = Some(upload.caption.text).filter(|text| !text.is_empty());
+        let seconds = match upload.send_as {
+            SendAs::Voice(seconds) => Some(seconds),
+            _ => None,
+        };
         let fields = [
             place.chat(),
             place.thread(),
+            ("duration", seconds.into()),
             ("caption", caption.into()),
             upload.caption.mode(),
             upload.caption.sound(),

@@ -22,6 +22,8 @@ pub struct Update {
     pub edited_message: Option<Box<Message>>,
     /// A button was pressed.
     pub callback_query: Option<Callback>,
+    /// The button of a draft was pressed.
+    pub stopped_message_generation: Option<Stopped>,
 }
 
 /// A message, of any kind.
@@ -100,6 +102,8 @@ pub struct Message {
     pub dice: Option<Box<Part>>,
     /// A game.
     pub game: Option<Box<Part>>,
+    /// Set when it opens a topic.
+    pub forum_topic_created: Option<TopicCreated>,
     /// A story that was forwarded.
     pub story: Option<Box<Part>>,
     /// A giveaway, and one that is over.
@@ -246,6 +250,24 @@ pub struct Callback {
     pub message: Option<Box<Message>>,
     /// What the button stands for.
     pub data: String,
+}
+
+/// A topic was opened.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct TopicCreated {
+    /// Whether nobody has given it a name: it is for the bot to do.
+    pub is_name_implicit: bool,
+}
+
+/// Somebody wants no more of a draft.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Stopped {
+    /// The private chat.
+    pub chat: Peer,
+    /// The topic.
+    pub message_thread_id: Option<i64>,
 }
 
 /// Decides whether an update, by its number and its JSON, is read.

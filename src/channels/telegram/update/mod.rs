@@ -5,11 +5,14 @@ mod media;
 mod text;
 mod utf16;
 
-use super::api::types::{Callback, Entity, Message, Peer, Update};
+use super::api::types::{Callback, Entity, Message, Peer, Stopped, Update};
 use super::api::{CHANNEL, ChatTarget, Me};
 use crate::base::language::Language;
 use crate::base::message::{self, Address, PressedMessage, Sender};
 use crate::config::schema::GroupPolicy;
+
+/// The data of the button of a draft.
+const STOP: &str = "c:/stop";
 
 /// Whether texts of a person, by their id, are awaited in a chat.
 pub type Awaits<'a> = dyn Fn(&Address, &str) -> bool + 'a;
@@ -30,6 +33,8 @@ pub enum Meaning {
     },
     /// A button was pressed.
     Pressed(Box<Pressed>),
+    /// A topic of a private chat was opened, and has no name.
+    Topic(ChatTarget),
     /// Nothing for us.
     Nothing,
 }
@@ -53,7 +58,8 @@ pub struct Received {
 pub struct Pressed {
     /// The update's number.
     pub number: i64,
-    /// The id of the press, which the confirmation to Telegram has to name.
+    /// The id of the press, which the confirmation to Telegram has to name; empty for the button of a draft, which has
+    /// none.
     pub callback: String,
     /// Where.
     pub chat: Address,
@@ -76,10 +82,25 @@ pub fn read(update: Update, me: &Me, policy: GroupPolicy, awaits: &Awaits) -> Me
     if let Some(pressed) = update.callback_query {
         return reader.pressed(pressed, number);
     }
+    if let Some(stopped) = update.stopped_message_generation {
+        return stop(stopped, number);
+    }
     let is_edit = update.message.is_none();
     let Some(message) = update.message.or(update.edited_message) else {
         return Meaning::Nothing;
     };
+    if is_group(&message.chat) == Some(false)
+        && let Some(topic) = &message.forum_topic_created
+    {
+        let place = ChatTarget {
+            chat: message.chat.id,
+            thread: message.message_thread_id,
+        };
+        return match topic.is_name_implicit {
+            true => Meaning::Topic(place),
+            false => Meaning::Nothing,
+        };
+    }
     let has_text = !text_of(&message).0.is_empty();
     match reader.received(*message, number) {
         // A live location that moves is an edit, too.
@@ -200,6 +221,31 @@ impl Reader<'_> {
             _ => Meaning::Nothing,
         }
     }
+}
+
+/// The button of a draft types `/stop`. It is in private chats only, which have the id of their person.
+fn stop(stopped: Stopped, number: i64) -> Meaning {
+    let Stopped {
+        chat,
+        message_thread_id: thread,
+    } = stopped;
+    if is_group(&chat) != Some(false) {
+        return Meaning::Nothing;
+    }
+    let place = ChatTarget {
+        chat: chat.id,
+        thread,
+    };
+    Meaning::Pressed(Box::new(Pressed {
+        number,
+        callback: String::new(),
+        chat: place.address(),
+        is_group: false,
+        sender: sender(&chat),
+        username: chat.username,
+        message: PressedMessage::default(),
+        data: STOP.to_owned(),
+    }))
 }
 
 /// Whether others can write in a chat; `None` for broadcast channels.

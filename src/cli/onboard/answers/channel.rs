@@ -23,11 +23,18 @@ impl<'i> Interview<'i> {
             return Err(Error::Usage(texts::channel_needs_a_terminal(service)));
         }
         let mut bot = self.found.loaded.config.channels.of(service.name);
-        for (number, need) in service.needs.iter().enumerate() {
-            let is_last = number + 1 == service.needs.len();
-            self.need(service, need, &mut bot, is_last)?;
-            self.settled = self.wanted.len();
-        }
+        let needs = service.needs;
+        // The settings before each question, for those who go back to it.
+        let mut before = vec![bot.clone(); needs.len()];
+        self.steps(needs.len(), &mut |this, place| {
+            let is_last = place + 1 == needs.len();
+            bot.clone_from(&before[place]);
+            this.need(service, &needs[place], &mut bot, is_last)?;
+            if let Some(next) = before.get_mut(place + 1) {
+                next.clone_from(&bot);
+            }
+            Ok(true)
+        })?;
         if !self.found.loaded.config.channels.of(service.name).enabled {
             let path = format!("channels.{}.enabled", service.name);
             self.wanted.push((path, true.into()));
@@ -53,7 +60,7 @@ impl<'i> Interview<'i> {
         // What is wrong already is not this answer's fault.
         let before = bot.clone();
         let wrong_before = (service.check)(&before);
-        let mut question = texts::ask_need(need, bot.has(need.key), is_switch);
+        let mut question = texts::ask_need(need, bot.has(need.key), key);
         if key.is_secret() {
             question = question.hidden();
         }

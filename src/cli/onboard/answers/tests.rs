@@ -364,11 +364,73 @@ fn what_cannot_be_tried_is_accepted_with_a_warning() {
 #[test]
 fn a_stop_keeps_what_was_settled_before() {
     assert_eq!(answered(&[]).0, "stopped");
+    assert_eq!(answered(&["openai"]).0, "stopped");
     assert_eq!(answered(&["openai", "k-wrong"]).0, "stopped");
+    // The key was tried.
+    assert_eq!(
+        answered(&["openai", KEY]).0,
+        "agents.defaults.provider=openai providers.openai.apiKey=k-right stopped"
+    );
     assert_eq!(
         answered(&["openai", KEY, ""]).0,
         "agents.defaults.provider=openai providers.openai.apiKey=k-right stopped"
     );
+}
+
+#[test]
+fn each_answer_can_be_taken_back() {
+    let (settled, said) = answered(&[
+        "back",
+        "openai",
+        KEY,
+        "back",
+        "back",
+        "anthropic",
+        KEY,
+        "m-large",
+        "Back",
+        "m-small",
+        "",
+        "",
+    ]);
+    assert_eq!(
+        settled,
+        "agents.defaults.provider=anthropic providers.anthropic.apiKey=k-right agents.defaults.model=m-small"
+    );
+    assert!(said.contains(texts::FIRST_QUESTION), "{said}");
+    // Within a step: the address of a server, behind which its key is asked for.
+    let (settled, _) = answered(&[
+        "mine",
+        "http://host1/v1",
+        "back",
+        "http://host2/v1",
+        "",
+        "m-small",
+        "",
+        "",
+    ]);
+    assert!(
+        settled.contains("providers.mine.apiBase=http://host2/v1"),
+        "{settled}"
+    );
+    assert!(!settled.contains("host1"), "{settled}");
+}
+
+#[test]
+fn of_a_channel_each_answer_can_be_taken_back() {
+    let flags = Arguments {
+        channel: Some("slack".to_owned()),
+        ..Arguments::default()
+    };
+    let scene = Scene::with_person(&["xoxb-1", "back", "xoxb-2", "xapp-1", ""]);
+    let (settled, scene) = settle("{}", &[], &flags, scene);
+    assert_eq!(
+        settled.unwrap(),
+        "channels.slack.botToken=xoxb-2 channels.slack.appToken=xapp-1 channels.slack.enabled=true"
+    );
+    for words in ["Bot token (hidden)", "App token (hidden)"] {
+        assert!(scene.said.contains(words), "{}", scene.said);
+    }
 }
 
 #[test]
@@ -412,7 +474,7 @@ fn any_channel_can_be_set_up_alone() {
     let wanted = "channels.discord.token=a.b.c channels.discord.enabled=true";
     assert_eq!(settled.unwrap(), wanted, "{}", scene.said);
     for said in [
-        "copy the token from its page \"Bot\".\ntoken? [needed]",
+        "copy the token from its page \"Bot\".\nToken (hidden) [needed]",
         "Discord cannot be used without it.",
         "does not look like a bot token.",
         "Refused.",
@@ -459,8 +521,8 @@ fn an_answer_that_cannot_be_right_is_asked_for_again_at_once() {
         ("must be a host name alone", 1),
         ("IRC cannot be used without it.", 1),
         ("must not begin with a digit", 1),
-        ("server? ", 3),
-        ("nick? ", 3),
+        ("Server [", 3),
+        ("Nick [", 3),
     ] {
         assert_eq!(
             scene.said.matches(said).count(),
@@ -474,5 +536,5 @@ fn an_answer_that_cannot_be_right_is_asked_for_again_at_once() {
     let scene = Scene::with_person(&["not a host", ""]);
     let (settled, scene) = settle(file, &[], &flags, scene);
     assert_eq!(settled.unwrap(), "stopped", "{}", scene.said);
-    assert_eq!(scene.said.matches("nick? ").count(), 1, "{}", scene.said);
+    assert_eq!(scene.said.matches("Nick [").count(), 1, "{}", scene.said);
 }

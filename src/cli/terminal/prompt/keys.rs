@@ -76,6 +76,8 @@ pub enum Key {
     Suspend,
     /// The terminal is gone, or nobody waits for a key any more.
     Gone,
+    /// The terminal has another size.
+    Resized,
     /// Anything else.
     Other,
 }
@@ -90,12 +92,22 @@ pub struct Keyboard {
     behind_return: Option<usize>,
     /// What ends the waiting for a key when it can be read.
     woken: Option<OwnedFd>,
+    /// What can be read once the terminal has another size.
+    resized: Option<OwnedFd>,
+    /// Whether a key begins with the next byte.
+    is_between_keys: bool,
+    is_resized: bool,
 }
 
 impl Keyboard {
     /// Ends the waiting for a key with [`Key::Gone`] as soon as a descriptor can be read.
     pub fn ends_with(&mut self, woken: Option<OwnedFd>) {
         self.woken = woken;
+    }
+
+    /// Tells of another size of the terminal, while it waits for a key, as soon as a descriptor can be read.
+    pub fn is_resized_by(&mut self, resized: Option<OwnedFd>) {
+        self.resized = resized;
     }
 
     /// Takes what was typed before anyone read it. The last return key in it ends a text, although more
@@ -127,8 +139,14 @@ impl Keyboard {
 
     /// Waits for a key. `ends_here` says whether a return key ends the text even when more follows.
     pub fn read(&mut self, ends_here: impl Fn() -> bool) -> io::Result<Key> {
-        let Some(byte) = self.next(None)? else {
-            return Ok(Key::Gone);
+        self.is_between_keys = true;
+        let first = self.next(None);
+        self.is_between_keys = false;
+        let Some(byte) = first? else {
+            return Ok(match std::mem::take(&mut self.is_resized) {
+                true => Key::Resized,
+                false => Key::Gone,
+            });
         };
         Ok(match byte {
             0x01 => Key::Home,
@@ -272,10 +290,19 @@ impl Keyboard {
         if within.is_some() && !readable([stdin], within)?[0] {
             return Ok(());
         }
-        if let (None, Some(woken)) = (within, &self.woken)
-            && readable([stdin, woken.as_fd()], None)?[1]
-        {
-            return Ok(());
+        if within.is_none() {
+            // In place of those that there are not.
+            let resized = self.resized.as_ref().filter(|_| self.is_between_keys);
+            let [woken, resized] =
+                [self.woken.as_ref(), resized].map(|one| one.map_or(stdin, AsFd::as_fd));
+            let [is_typed, is_woken, is_resized] = readable([stdin, woken, resized], None)?;
+            if is_woken && self.woken.is_some() {
+                return Ok(());
+            }
+            if is_resized && !is_typed {
+                self.is_resized = rustix::io::read(resized, &mut [0; 64])? > 0;
+                return Ok(());
+            }
         }
         let mut block = [0; 1024];
         let count = match rustix::io::read(stdin, &mut block) {

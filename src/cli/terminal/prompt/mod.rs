@@ -35,7 +35,9 @@ const HISTORY_BYTES: usize = 1024 * 1024;
 pub enum Typed {
     /// A text, of one or several lines.
     Line(String),
-    /// Ctrl-C, as a key or as a signal, or another signal that asks the program to stop.
+    /// Ctrl-C at a text, which is given up.
+    Cleared,
+    /// Ctrl-C where there is no text, as a key or as a signal, or another signal that asks the program to stop.
     Interrupt,
     /// Ctrl-D, or the terminal is gone.
     End,
@@ -72,12 +74,16 @@ impl Prompt {
         let file = keep(&history, lines)
             .inspect_err(|error| tracing::warn!("failed to keep the prompt's history: {error}"))
             .ok();
-        Self {
+        let mut prompt = Self {
             sign: if print::is_ascii() { "> " } else { "› " }.to_owned(),
             history: lines.iter().map(|line| unfolded(line)).collect(),
             file,
             ..Self::for_questions()
+        };
+        if prompt.is_screen {
+            prompt.keyboard.is_resized_by(mode::watch_size().ok());
         }
+        prompt
     }
 
     /// A prompt for single lines, without a history.
@@ -182,8 +188,13 @@ impl Prompt {
                 }
                 Key::Interrupt => {
                     self.leave();
-                    return Ok(Typed::Interrupt);
+                    let is_text = !is_question && !self.line.take().trim().is_empty();
+                    return Ok(match is_text {
+                        true => Typed::Cleared,
+                        false => Typed::Interrupt,
+                    });
                 }
+                Key::Resized => self.painter.resized(),
                 Key::EndOfText if self.line.text().is_empty() => {
                     self.leave();
                     return Ok(Typed::End);
@@ -295,6 +306,7 @@ impl Prompt {
                     before = self.history.len();
                 }
                 Key::Search => before = found.unwrap_or(before),
+                Key::Resized => self.painter.resized(),
                 Key::Interrupt => {
                     self.line.set(&draft);
                     return Ok(());

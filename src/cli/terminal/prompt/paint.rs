@@ -13,10 +13,17 @@ struct Layout {
     cursor: (usize, usize),
 }
 
-/// Puts the text behind the prompt. Lines that are continued begin below the text, not below the prompt.
+/// Puts the text behind the prompt. Lines that are continued begin below the text, not below the prompt. A text that does not
+/// fit behind a question begins on the next line.
 fn lay_out(prompt: &str, text: &str, cursor: usize, columns: usize) -> Layout {
-    let indent: usize = prompt.chars().map(width).sum();
-    let mut rows = vec![prompt.to_owned()];
+    let columns_of = |text: &str| text.chars().map(width).sum::<usize>();
+    let mut rows = prompt_rows(prompt, columns);
+    let mut indent = rows.last().map_or(0, |row| columns_of(row));
+    let is_question = indent > columns / QUESTION_PART;
+    if is_question && indent + columns_of(text) >= columns {
+        rows.push(String::new());
+        indent = 0;
+    }
     let mut column = indent;
     let mut place = None;
     let begin_row = |rows: &mut Vec<String>| {
@@ -47,6 +54,27 @@ fn lay_out(prompt: &str, text: &str, cursor: usize, columns: usize) -> Layout {
     Layout { rows, cursor }
 }
 
+/// A prompt that takes more than this part of a line is a question: below it, an answer would have too little room.
+const QUESTION_PART: usize = 4;
+
+/// The rows of a prompt, which is wrapped between words.
+fn prompt_rows(prompt: &str, columns: usize) -> Vec<String> {
+    let mut rows = vec![String::new()];
+    let mut column = 0;
+    for word in prompt.split_inclusive(' ') {
+        let word_columns: usize = word.trim_end().chars().map(width).sum();
+        if column > 0 && column + word_columns > columns {
+            rows.push(String::new());
+            column = 0;
+        }
+        if let Some(row) = rows.last_mut() {
+            row.push_str(word);
+        }
+        column += word.chars().map(width).sum::<usize>();
+    }
+    rows
+}
+
 impl Layout {
     /// The rows around the cursor that fit on a screen.
     fn visible(&self, height: usize) -> Range<usize> {
@@ -60,6 +88,8 @@ impl Layout {
 pub struct Painter {
     /// The row of the cursor below the first painted one.
     row: usize,
+    /// Columns of the painted rows above the cursor's, and of its own up to the cursor.
+    above: Vec<usize>,
 }
 
 impl Painter {
@@ -81,6 +111,14 @@ impl Painter {
         };
         print::control(&format!("{}\r\x1b[J{painted}{back}\r{right}", up(self.row)));
         self.row = row;
+        let above = layout.rows[visible].iter().take(row);
+        self.above = above.map(|row| row.chars().map(width).sum()).collect();
+        self.above.push(column);
+    }
+
+    /// The terminal has another size, and has wrapped its lines again.
+    pub fn resized(&mut self) {
+        self.row = rewrapped(&self.above, mode::size().0);
     }
 
     /// Leaves the text on the screen as it is; what comes next begins below it.
@@ -94,6 +132,14 @@ impl Painter {
         print::control("\x1b[H\x1b[2J");
         self.row = 0;
     }
+}
+
+/// The row of the cursor on a terminal of so many columns, which wraps long rows.
+fn rewrapped(above: &[usize], columns: usize) -> usize {
+    let rows = above
+        .iter()
+        .map(|width| width.saturating_sub(1) / columns.max(1));
+    rows.sum::<usize>() + above.len().saturating_sub(1)
 }
 
 #[cfg(test)]
@@ -116,6 +162,34 @@ mod tests {
             ("› 中文字节|  好".into(), (0, 2))
         );
         assert_eq!(rows("a中文字节", 13, 10), ("› a中文字|  节".into(), (1, 4)));
+    }
+
+    #[test]
+    fn an_answer_that_does_not_fit_behind_its_question_begins_below_it() {
+        let rows = |prompt: &str, text: &str| {
+            let layout = lay_out(prompt, text, text.len(), 20);
+            (layout.rows.join("|"), layout.cursor)
+        };
+        assert_eq!(
+            rows("API key? [skip]: ", "ab"),
+            ("API key? [skip]: ab".into(), (0, 19))
+        );
+        assert_eq!(
+            rows("API key? [skip]: ", "abc"),
+            ("API key? [skip]: |abc".into(), (1, 3))
+        );
+        assert_eq!(
+            rows("The model that answers [gpt]: ", "abcdefgh"),
+            ("The model that |answers [gpt]: |abcdefgh".into(), (2, 8))
+        );
+    }
+
+    #[test]
+    fn a_terminal_that_wraps_its_lines_again_moves_the_cursor() {
+        assert_eq!(rewrapped(&[], 40), 0);
+        assert_eq!(rewrapped(&[12], 40), 0);
+        assert_eq!(rewrapped(&[80, 12], 80), 1);
+        assert_eq!(rewrapped(&[80, 80, 50], 40), 5);
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! The terminal's modes: raw at the prompt, quiet while a turn runs, and in the end as they were.
 
 use std::io::{self, IsTerminal, Read};
+use std::os::fd::OwnedFd;
 use std::time::Duration;
+
+use rustix::pipe::{PipeFlags, pipe_with};
 
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush,
@@ -41,6 +44,24 @@ pub fn size() -> (usize, usize) {
     match tcgetwinsize(io::stdout()) {
         Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col.into(), size.ws_row.into()),
         _ => (80, 24),
+    }
+}
+
+/// What a changed size is written to; `None` while no prompt waits for it.
+static RESIZED: Mutex<Option<OwnedFd>> = Mutex::new(None);
+
+/// A descriptor that can be read once the size has changed.
+pub fn watch_size() -> io::Result<OwnedFd> {
+    let (changed, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+    *RESIZED.lock() = Some(writer);
+    Ok(changed)
+}
+
+/// The size has changed (SIGWINCH).
+pub fn resized() {
+    if let Some(writer) = &*RESIZED.lock() {
+        // A full pipe says it already.
+        let _ = rustix::io::write(writer, b"!");
     }
 }
 

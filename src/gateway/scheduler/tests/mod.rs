@@ -1,5 +1,6 @@
 mod random;
 
+use super::refusals::{REFUSED_NAMES_ALL_MAX, REFUSED_NAMES_MAX};
 use super::*;
 use crate::base::access::Role;
 use crate::base::limits::gateway::COMMANDS_WAITING_MAX;
@@ -108,6 +109,93 @@ fn a_session_has_one_turn_at_a_time_and_all_share_the_slots() {
     assert_eq!(scene.receive("c", "4"), NOTHING);
     assert_eq!(scene.finish(1), ["turn 3 4"], "c came before a's second");
     assert_eq!(scene.finish(2), ["turn 4 2"]);
+}
+
+/// A message of someone who is no owner.
+fn by(role: Role, id: &str, name: &str, text: &str) -> Envelope {
+    let mut message = message(name, text);
+    message.role = role;
+    message.origin = Origin::Person(Sender {
+        id: id.to_owned(),
+        ..Sender::default()
+    });
+    message
+}
+
+#[test]
+fn nobody_keeps_an_owner_waiting_by_writing_in_many_chats() {
+    for role in [Role::Guest, Role::User] {
+        let mut scene = Scene::new(2);
+        let mut write = |chat: &str| scene.handle(arrived(by(role, "3", chat, chat)));
+        assert_eq!(write("g1"), ["turn 1 g1"]);
+        for chat in ["g2", "g3", "g4"] {
+            assert_eq!(write(chat), NOTHING, "one slot is left to others");
+        }
+        assert_eq!(scene.receive("o", "hello"), ["turn 2 hello"]);
+        assert_eq!(scene.receive("p", "and here"), NOTHING);
+        assert_eq!(scene.finish(1), ["turn 3 and here"], "an owner is first");
+        assert_eq!(scene.finish(2), ["turn 4 g2"]);
+        assert_eq!(scene.finish(3), NOTHING);
+    }
+    // Two users have a slot each, guests one together.
+    let mut scene = Scene::new(2);
+    let ana = by(Role::User, "1", "a", "ana");
+    let bob = by(Role::User, "2", "b", "bob");
+    assert_eq!(scene.handle(arrived(ana)), ["turn 1 ana"]);
+    assert_eq!(scene.handle(arrived(bob)), ["turn 2 bob"]);
+    let mut scene = Scene::new(2);
+    let (first, second) = (
+        by(Role::Guest, "1", "a", "ana"),
+        by(Role::Guest, "2", "b", "bob"),
+    );
+    assert_eq!(scene.handle(arrived(first)), ["turn 1 ana"]);
+    assert_eq!(scene.handle(arrived(second)), NOTHING);
+    assert_eq!(scene.finish(1), ["turn 2 bob"]);
+    // Where there is one slot, everybody has it in turn, owners first.
+    let mut scene = Scene::new(1);
+    let guest = by(Role::Guest, "1", "a", "ana");
+    assert_eq!(scene.handle(arrived(guest)), ["turn 1 ana"]);
+    let user = by(Role::User, "2", "b", "bob");
+    assert_eq!(scene.handle(arrived(user)), NOTHING);
+    assert_eq!(scene.receive("o", "hello"), NOTHING);
+    assert_eq!(scene.finish(1), ["turn 2 hello"]);
+    assert_eq!(scene.finish(2), ["turn 3 bob"]);
+}
+
+#[test]
+fn what_waits_of_one_person_and_of_all_who_are_no_owners_is_bounded_over_all_chats() {
+    let mut scene = Scene::new(1);
+    scene.receive("o", "1");
+    let mut taken = 0;
+    for person in 0..100 {
+        let mut of_person = 0;
+        for chat in 0..10 {
+            for _ in 0..WAITING_MAX {
+                let name = format!("{person}-{chat}");
+                let message = by(Role::User, &person.to_string(), &name, "x");
+                of_person += usize::from(scene.handle(arrived(message)).is_empty());
+            }
+        }
+        let waiting = scene
+            .0
+            .sessions
+            .values()
+            .map(|it| it.queue.len())
+            .sum::<usize>();
+        assert!(waiting - taken <= 3 * WAITING_MAX, "{of_person}");
+        taken = waiting;
+    }
+    let named = scene
+        .0
+        .refused
+        .values()
+        .map(|it| it.named.len())
+        .sum::<usize>();
+    assert!(named <= REFUSED_NAMES_ALL_MAX, "{named}");
+    assert_eq!(taken, crate::base::limits::inbox::MESSAGES / 2);
+    assert_eq!(scene.receive("p", "2"), NOTHING, "an owner's waits");
+    let ended = scene.finish(1);
+    assert!(ended.contains(&"turn 2 2".to_owned()), "{ended:?}");
 }
 
 #[test]
@@ -219,6 +307,7 @@ fn task(parent: &str, name: &str) -> Envelope {
             agent: "main".to_owned(),
             parent_agent: "main".to_owned(),
             label: name.to_owned(),
+            author: None,
         },
         ..Envelope::typed(&SessionKey::parse(&format!("subagent:{name}")), name)
     }

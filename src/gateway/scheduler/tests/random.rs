@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::super::refusals::REFUSED_NAMES_MAX;
 use super::super::*;
 use super::arrived;
 use super::{key, message, with_file};

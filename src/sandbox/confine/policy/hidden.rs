@@ -7,6 +7,7 @@ use rustix::fs::CWD;
 
 use crate::base::error::{Error, Result};
 use crate::sys::at::{self, Inode};
+use crate::sys::beneath::canonical;
 use crate::sys::mounts::Mounts;
 
 /// The home folder, held from the start on.
@@ -21,7 +22,7 @@ pub struct Home {
 impl Home {
     /// Opens the home; `None` when there is no such folder yet.
     pub fn hold(path: &Path) -> Result<Option<Self>> {
-        let Ok(path) = path.canonicalize() else {
+        let Ok(path) = canonical(path) else {
             return Ok(None);
         };
         let held = at::open_root(&path).and_then(|handle| Ok((at::status(&handle)?.inode, handle)));

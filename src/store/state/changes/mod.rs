@@ -440,7 +440,7 @@ impl Scan<'_> {
         let walked = workspace.walk(Path::new(folder), &mut visit);
         // A folder that is not there has nothing in it; of one that cannot be listed a file may still be opened.
         walked.map_or_else(
-            |_| workspace.kind(Path::new(folder)).is_ok(),
+            |error| !error.is_not_found() && workspace.kind(Path::new(folder)).is_ok(),
             |walked| walked.cut || walked.unreadable > 0,
         )
     }

@@ -1,6 +1,7 @@
 //! Days of usage: counted, ended, written late, and come back.
 
 use super::*;
+use crate::base::access::Role;
 use crate::base::clock::BUILD_EPOCH;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -18,16 +19,47 @@ fn a_day_is_counted_by_model_and_later_as_a_sum() {
         cached: 4,
         ..Usage::default()
     };
-    tokens.add("a", usage);
-    tokens.add("b", usage);
-    tokens.add("a", usage);
+    tokens.add("a", usage, Role::Owner);
+    tokens.add("b", usage, Role::Owner);
+    tokens.add("a", usage, Role::Owner);
     assert_eq!(tokens.counts().models["a"].input, 20);
     assert_eq!(tokens.counts().today().output, 6);
     millis.fetch_add(DAY_MILLIS, Ordering::Relaxed);
-    tokens.add("a", usage);
+    tokens.add("a", usage, Role::Owner);
     assert_eq!(tokens.counts().today(), usage);
     assert_eq!(tokens.days()[1].usage().input, 30);
     assert_eq!(tokens.days()[1].models["a"].input, 20);
+}
+
+#[test]
+fn what_is_for_others_is_counted_apart_for_the_day_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let now = (BUILD_EPOCH + 10 * 86_400) * 1000;
+    let millis = Arc::new(AtomicI64::new(now));
+    let usage = Usage {
+        input: 10,
+        cost: 3,
+        ..Usage::default()
+    };
+    // As an earlier version has left it.
+    let day = Clock::Hand(millis.clone()).now().format("%Y-%m-%d");
+    let old = format!(r#"{{"day":"{day}","models":{{"a":{{"input":5}}}}}}"#);
+    std::fs::write(folder.path().join("usage.json"), old).unwrap();
+    for known in [0, 20] {
+        // A start of its own.
+        let tokens = TokenUsage::new(folder.path(), Clock::Hand(millis.clone()));
+        assert_eq!(tokens.counts().others.input, known);
+        tokens.add("a", usage, Role::Owner);
+        tokens.add("a", usage, Role::User);
+        tokens.add("b", usage, Role::Guest);
+        tokens.sync();
+    }
+    let tokens = TokenUsage::new(folder.path(), Clock::Hand(millis.clone()));
+    let counts = tokens.counts();
+    assert_eq!((counts.others.input, counts.others.cost), (40, 12));
+    assert_eq!(counts.today().input, 65);
+    millis.fetch_add(DAY_MILLIS, Ordering::Relaxed);
+    assert_eq!(tokens.counts().others, Usage::default());
 }
 
 #[test]
@@ -44,7 +76,7 @@ fn a_day_that_comes_again_has_what_was_used_of_it() {
             input,
             ..Usage::default()
         };
-        tokens.add("a", usage);
+        tokens.add("a", usage, Role::Owner);
         assert_eq!(tokens.counts().today().input, before + input);
         tokens.sync();
         assert_eq!(tokens.counts().today().input, before + input);
@@ -76,7 +108,7 @@ fn turns_that_end_at_the_same_time_are_all_counted() {
     };
     std::thread::scope(|scope| {
         for _ in 0..8 {
-            scope.spawn(|| (0..10).for_each(|_| tokens.add("a", usage)));
+            scope.spawn(|| (0..10).for_each(|_| tokens.add("a", usage, Role::Owner)));
         }
     });
     let counts = tokens.counts();
@@ -101,7 +133,7 @@ fn the_file_stays_small_and_a_broken_one_counts_as_empty() {
     };
     for day in 0..3 * USAGE_DAYS {
         for model in 0..3 * USAGE_MODELS {
-            tokens.add(&format!("vendor/model-{model}-{day}"), usage);
+            tokens.add(&format!("vendor/model-{model}-{day}"), usage, Role::Owner);
         }
         tokens.note_turn(LastTurn {
             session: format!("telegram:{day}"),
@@ -136,22 +168,22 @@ fn what_cannot_be_written_is_counted_and_written_later() {
         cached: 4,
         ..Usage::default()
     };
-    tokens.add("a", usage);
+    tokens.add("a", usage, Role::Owner);
     tokens.sync();
     let kept = folder.path().join("kept");
     std::fs::rename(&state, &kept).unwrap();
     std::fs::write(&state, "no folder").unwrap();
-    tokens.add("a", usage);
-    tokens.add("b", usage);
+    tokens.add("a", usage, Role::Owner);
+    tokens.add("b", usage, Role::Owner);
     tokens.sync();
     assert_eq!(tokens.counts().today().input, 20, "all but what is hidden");
 
     millis.fetch_add(DAY_MILLIS, Ordering::Relaxed);
-    tokens.add("a", usage);
+    tokens.add("a", usage, Role::Owner);
     std::fs::remove_file(&state).unwrap();
     std::fs::rename(&kept, &state).unwrap();
     assert_eq!(tokens.days()[1].usage().input, 30);
-    tokens.add("a", usage);
+    tokens.add("a", usage, Role::Owner);
     tokens.sync();
     let written = TokenUsage::new(&state, Clock::Hand(millis));
     assert_eq!(written.counts(), tokens.counts());
@@ -171,10 +203,10 @@ fn a_kill_between_the_two_files_counts_no_day_twice() {
         ..Usage::default()
     };
     let tokens = TokenUsage::new(folder.path(), Clock::Hand(millis.clone()));
-    tokens.add("a", usage);
+    tokens.add("a", usage, Role::Owner);
     tokens.sync();
     millis.fetch_add(DAY_MILLIS, Ordering::Relaxed);
-    tokens.add("a", usage);
+    tokens.add("a", usage, Role::Owner);
     // The day that has ended is in the first file, then in both, then in the second one.
     let before = std::fs::read(folder.path().join("usage.json")).unwrap();
     tokens.sync();
@@ -182,7 +214,7 @@ fn a_kill_between_the_two_files_counts_no_day_twice() {
     assert_eq!(expected.len(), 2);
     std::fs::write(folder.path().join("usage.json"), before).unwrap();
     let again = TokenUsage::new(folder.path(), Clock::Hand(millis));
-    again.add("a", usage);
+    again.add("a", usage, Role::Owner);
     assert_eq!(again.days(), expected);
     again.sync();
     assert_eq!(again.days(), expected);
@@ -196,7 +228,7 @@ fn the_sums_of_an_earlier_version_are_kept() {
         "past":[{"day":"2020-01-01","input":5,"output":2,"cached":1}]}"#;
     std::fs::write(folder.path().join("usage.json"), old).unwrap();
     let tokens = TokenUsage::new(folder.path(), Clock::System);
-    tokens.add("m", Usage::default());
+    tokens.add("m", Usage::default(), Role::Owner);
     tokens.sync();
     let days = tokens.days();
     let inputs: Vec<u64> = days.iter().map(|day| day.usage().input).collect();

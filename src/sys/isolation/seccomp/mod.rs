@@ -8,6 +8,7 @@
 #![expect(unsafe_code, reason = "prctl(2) gets a pointer to the filter")]
 
 pub mod caller;
+pub mod few;
 pub mod notify;
 mod table;
 
@@ -56,6 +57,13 @@ struct Architecture {
     /// Whether its programs run on the kernel that this build is for. A 64-bit ARM kernel runs
     /// 32-bit programs: a board can have the one kind of system and the other kind of Peacrab.
     here: bool,
+}
+
+impl Architecture {
+    /// Whether this build is for it; of ARM there are two.
+    fn is_of_this_build(&self) -> bool {
+        self.here && (self.numbers == Numbers::Arm) == cfg!(target_arch = "arm")
+    }
 }
 
 const ARCHITECTURES: [Architecture; 4] = [
@@ -135,34 +143,35 @@ pub fn available() -> bool {
 /// Puts the filter before this thread and all its children, for good. Needs `no_new_privs`. If it
 /// asks, the listener comes back: whoever has it has to answer.
 pub fn install(filter: &Filter) -> io::Result<Option<OwnedFd>> {
-    const SET_FILTER: libc::c_uint = 1;
     const NEW_LISTENER: libc::c_uint = 8;
     const WAIT_KILLABLE: libc::c_uint = 32;
     let mut code = program(filter, |architecture| architecture.here);
+    let asks = filter.asks();
+    let mut done = match asks {
+        true => set(&mut code, NEW_LISTENER | WAIT_KILLABLE),
+        false => set(&mut code, 0),
+    };
+    if asks && done.is_err() {
+        // Kernels before 5.19 do not know the second flag: there a signal breaks off a question.
+        done = set(&mut code, NEW_LISTENER);
+    }
+    let number = done?;
+    // SAFETY: the kernel has just made this descriptor (close-on-exec) and nobody else has it.
+    Ok(asks.then(|| unsafe { OwnedFd::from_raw_fd(number) }))
+}
+
+/// Puts a program before this thread. Returns the number that the kernel gives.
+fn set(code: &mut [sock_filter], flags: libc::c_uint) -> io::Result<i32> {
+    const SET_FILTER: libc::c_uint = 1;
     let program = sock_fprog {
         len: u16::try_from(code.len()).map_err(|_| io::ErrorKind::InvalidInput)?,
         filter: code.as_mut_ptr(),
     };
-    let asks = filter.asks();
-    let set = |flags: libc::c_uint| {
-        // SAFETY: the kernel copies `len` instructions from `filter`, which `code` holds until here.
-        unsafe { libc::syscall(libc::SYS_seccomp, SET_FILTER, flags, &raw const program) }
-    };
-    let mut done = set(if asks {
-        NEW_LISTENER | WAIT_KILLABLE
-    } else {
-        0
-    });
-    if asks && done < 0 {
-        // Kernels before 5.19 do not know the second flag: there a signal breaks off a question.
-        done = set(NEW_LISTENER);
-    }
-    let number = i32::try_from(done).map_err(|_| io::ErrorKind::InvalidData)?;
-    match (number, asks) {
-        (..0, _) => Err(io::Error::last_os_error()),
-        (_, false) => Ok(None),
-        // SAFETY: the kernel has just made this descriptor (close-on-exec) and nobody else has it.
-        (descriptor, true) => Ok(Some(unsafe { OwnedFd::from_raw_fd(descriptor) })),
+    // SAFETY: the kernel copies `len` instructions from `filter`, which `code` holds until here.
+    let done = unsafe { libc::syscall(libc::SYS_seccomp, SET_FILTER, flags, &raw const program) };
+    match i32::try_from(done) {
+        Ok(..0) => Err(io::Error::last_os_error()),
+        number => Ok(number.map_err(|_| io::ErrorKind::InvalidData)?),
     }
 }
 

@@ -55,6 +55,22 @@ impl Charset {
     }
 }
 
+/// All characters of a text in a character set.
+pub fn decode_all(charset: Charset, bytes: &[u8]) -> String {
+    let mut text = String::new();
+    let mut take = |char| {
+        text.push(char);
+        true
+    };
+    let source = Source {
+        reader: io::empty(),
+        bytes: bytes.to_vec(),
+    };
+    // Nothing that is in memory fails to be read.
+    let _ = source.decode(charset, &mut take);
+    text
+}
+
 /// A page's bytes, of which the first are known before the rest is decoded.
 pub struct Source<R> {
     reader: R,

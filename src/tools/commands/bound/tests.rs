@@ -678,7 +678,8 @@ fn what_keeps_the_places_of_prompt_files_does_not_count_and_what_is_put_there_do
         "ls skills memory",
     ] {
         let before = found(line);
-        let kept = PromptPlaces::hold(&bench.workspace, &|_| false).unwrap();
+        let kept =
+            PromptPlaces::hold(&bench.workspace, &|_| false, std::sync::Arc::new(|| true)).unwrap();
         assert!(
             bench.workspace.join("SOUL.md").exists() && bench.workspace.join("skills").exists()
         );
@@ -692,7 +693,8 @@ fn what_keeps_the_places_of_prompt_files_does_not_count_and_what_is_put_there_do
         assert_eq!(found(line), before, "{line}");
         // One that is not the program's counts, also while it is empty.
         bench.put("SOUL.md", "");
-        let kept = PromptPlaces::hold(&bench.workspace, &|_| false).unwrap();
+        let kept =
+            PromptPlaces::hold(&bench.workspace, &|_| false, std::sync::Arc::new(|| true)).unwrap();
         assert_ne!(found("true; ls"), before, "{line}");
         drop(kept);
         std::fs::remove_file(bench.workspace.join("SOUL.md")).unwrap();

@@ -294,3 +294,63 @@ fn a_message_is_deleted_once_and_again_after_a_failure() {
     }
     assert_eq!(count, REMOVALS);
 }
+
+#[test]
+fn a_preview_is_renewed_before_it_goes_and_costs_nothing_of_the_pace() {
+    let mut plan = empty();
+    let (turn, to) = (DraftKey::turn(&chat("1").session()), chat("1"));
+    plan.working(&turn, &to, SECOND);
+    plan.draft(&turn, &to, text("one".to_owned(), ""), SECOND);
+    let ticket = take(&mut plan, 2 * SECOND);
+    let number = |ticket: &Ticket| match &ticket.job {
+        Job::Show {
+            preview: Some(number),
+            message: None,
+            text,
+            ..
+        } => (*number, text.text.clone()),
+        job => panic!("{job:?}"),
+    };
+    let (first, shown) = number(&ticket);
+    assert_eq!(shown, "one");
+    finish(&mut plan, ticket, Outcome::Previewed, 2 * SECOND);
+    // Shown as often as it changes, however long it takes.
+    for second in 3..40 {
+        let news = second.to_string();
+        plan.draft(&turn, &to, text(news.clone(), ""), second * SECOND);
+        let ticket = take(&mut plan, second * SECOND);
+        assert_eq!(number(&ticket), (first, news));
+        finish(&mut plan, ticket, Outcome::Previewed, second * SECOND);
+    }
+    // It says "typing" meanwhile, which is looked at elsewhere.
+    plan.works
+        .values_mut()
+        .for_each(|work| work.typing_at = None);
+    assert_eq!(waits_until(&plan, 40 * SECOND), 59 * SECOND);
+    let ticket = take(&mut plan, 59 * SECOND);
+    assert_eq!(number(&ticket), (first, "39".to_owned()));
+    finish(&mut plan, ticket, Outcome::Previewed, 59 * SECOND);
+    // The answer waits for no preview.
+    plan.set_backlog(backlog([head(1, "1", None)]));
+    plan.resting(&turn);
+    let ticket = take(&mut plan, 59 * SECOND);
+    assert!(
+        matches!(&ticket.job, Job::Deliver { edits: None, .. }),
+        "{ticket:?}"
+    );
+    finish(&mut plan, ticket, done("8"), 59 * SECOND);
+    plan.set_backlog(backlog([]));
+    assert!(matches!(plan.look(600 * SECOND), Next::Nothing));
+    // The next turn has another number, and buttons need a message.
+    plan.working(&turn, &to, 700 * SECOND);
+    plan.draft(&turn, &to, text("again".to_owned(), ""), 700 * SECOND);
+    let ticket = take(&mut plan, 701 * SECOND);
+    assert_ne!(number(&ticket).0, first);
+    finish(&mut plan, ticket, done("9"), 701 * SECOND);
+    plan.draft(&turn, &to, text("more".to_owned(), ""), 701 * SECOND);
+    let ticket = take(&mut plan, 703 * SECOND);
+    assert!(
+        matches!(&ticket.job, Job::Show { preview: None, message: Some(message), .. } if message == "9"),
+        "where there are none, it is a message: {ticket:?}"
+    );
+}

@@ -86,7 +86,7 @@ fn a_question_is_answered_in_words_and_closed_quietly() {
     scene.delivery.settle(4711, Answer::Deny, "Ana");
     ask(4712);
     scene.delivery.settle(4712, Answer::TimedOut, "");
-    scene.wait_for("1: send **✗ Denied: no answer in time** to 51");
+    scene.wait_for("1: send **✗ Denied: no answer in time**: `ls` to 51");
     let calls = scene.calls();
     assert_eq!(calls.len(), 3, "{calls:?}");
     assert!(

@@ -97,7 +97,7 @@ fn a_question_is_shown_whole_and_settled_and_a_text_is_told_without_the_outbox()
         "{calls:?}"
     );
     scene.delivery.settle(554_137, Answer::Deny, "");
-    scene.wait_for(&format!("1: edit 50 {text}\n\n**✗ Denied**"));
+    scene.wait_for("1: edit 50 **✗ Denied**: `reboot`");
     assert!(scene.delivery.tell(&chat("1"), "The disk is full."));
     scene.wait_for("1: send The disk is full.");
     assert_eq!(scene.outbox.count(), 0);
@@ -162,7 +162,7 @@ fn a_command_that_is_too_long_comes_whole_as_a_file_before_its_question() {
         scene
             .calls()
             .iter()
-            .any(|call| call.starts_with("1: edit 50 Run this"))
+            .any(|call| call.starts_with("1: edit 50 **✗ Denied**: `first x x"))
     });
     assert_eq!(scene.calls().len(), 3);
 }

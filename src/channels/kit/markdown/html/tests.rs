@@ -219,3 +219,23 @@ fn code_in_a_line_holds_whatever_it_holds() {
     let shown = &render(&format!("x {}", inline_code("a`<b>``*c*")))[0];
     assert_eq!(shown.html, "x <code>a`&lt;b&gt;``*c*</code>");
 }
+
+#[test]
+fn a_table_is_as_narrow_as_a_phone_or_becomes_records() {
+    let plain = |markdown: &str| render(markdown).remove(0).plain;
+    let narrow = "| Name | What it does |\n|---|---|\n| sensor | measures the temperature of the room every minute |\n";
+    let shown = plain(narrow);
+    assert!(shown.lines().count() > 3, "{shown}");
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 36),
+        "{shown}"
+    );
+    assert!(render(narrow).remove(0).html.contains("<pre>"), "{shown}");
+    let wide = "| Host | Address | Kernel | Uptime | Load |\n|---|---|---|---|---|\n\
+                | nas.local | 192.168.1.20 | 6.12.47 | 41 days | 0.12 |\n";
+    let records =
+        "• nas.local\n  Address: 192.168.1.20\n  Kernel: 6.12.47\n  Uptime: 41 days\n  Load: 0.12";
+    assert_eq!(plain(wide), records);
+    let small = "| a | b |\n|---|---|\n| 1 | 2 |\n";
+    assert_eq!(plain(small), "a | b\n--+--\n1 | 2");
+}

@@ -2,14 +2,17 @@
 
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::PathBuf;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use crate::base::cancel::Cancel;
 use crate::base::error::Result;
 use crate::config::resolve::{Folder, Folders, expanded};
 use crate::config::schema::{McpServer, Tools};
 use crate::sandbox::confine::{Exec, Served, Service};
-use crate::sandbox::files::PromptPlaces;
+use crate::sandbox::files::{End, PromptPlaces};
+use crate::sys::process;
 
 /// Starts the programs of servers.
 pub trait Launcher: Send + Sync {
@@ -64,9 +67,11 @@ impl Launcher for Sandboxed {
         };
         let write = real(folders.write);
         // It works for everyone.
-        let kept = PromptPlaces::hold(&self.workspace, &|path| {
+        let can_write = |path: &Path| {
             self.exec.is_writable(path) || write.iter().any(|folder| path.starts_with(folder))
-        })?;
+        };
+        let supervisor = Arc::new(OnceLock::new());
+        let kept = PromptPlaces::hold(&self.workspace, &can_write, ending(&supervisor))?;
         let protect = [folders.protect, kept.paths()].concat();
         let environment = server.env.iter();
         let environment =
@@ -83,6 +88,7 @@ impl Launcher for Sandboxed {
             },
             cancel,
         )?;
+        let _ = supervisor.set(served.handle());
         Ok((served, Some(kept)))
     }
 
@@ -92,6 +98,17 @@ impl Launcher for Sandboxed {
         (&self.user_home, &self.allowed_paths, &self.read_only_paths).hash(&mut hasher);
         hasher.finish()
     }
+}
+
+/// Ends a program, whose supervisor is known once it has started. `None` where the kernel gives no handle to it: it is
+/// ended once the change is noticed.
+fn ending(supervisor: &Arc<OnceLock<Option<OwnedFd>>>) -> End {
+    let supervisor = Arc::clone(supervisor);
+    Arc::new(move || match supervisor.get() {
+        Some(Some(supervisor)) => process::end(supervisor.as_fd()),
+        Some(None) => true,
+        None => false,
+    })
 }
 
 /// The line for a shell that runs a program with these arguments, which it does not interpret.

@@ -1,0 +1,20 @@
+//! The HTTP server of a program without the feature `http`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::host::Slot;
+use crate::base::error::{Error, Result};
+use crate::channels::kit::adapter::Adapter;
+use crate::config::schema::Http;
+use crate::store::state::Pairing;
+
+/// Refuses an HTTP server that is enabled.
+pub fn open(config: &Http, _: &Arc<Pairing>, _: &Path) -> Result<Option<(Arc<dyn Adapter>, Slot)>> {
+    match config.enabled {
+        true => Err(Error::Config(
+            "http.enabled is true, but this program was built without HTTP".to_owned(),
+        )),
+        false => Ok(None),
+    }
+}

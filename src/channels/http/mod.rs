@@ -1,0 +1,41 @@
+//! The HTTP server for programs and browsers: a small HTTP server, off until `http.enabled`.
+//!
+//! A client is a person of the channel `http`, whose name is that of its token; what it asks goes through the same intake,
+//! inbox, journal and turn as a message in a chat. `wire` is PURE, `server` has the connections, all on one thread,
+//! `guard` decides who may connect and how often, `routes` answers.
+//!
+//! Without the feature `http` nothing of it is compiled but [`Slot`], and `http.enabled` is refused at the start.
+
+#[cfg(not(feature = "http"))]
+mod disabled;
+#[cfg(feature = "http")]
+mod enabled;
+#[cfg(feature = "http")]
+pub mod guard;
+pub mod hook;
+mod host;
+#[cfg(feature = "http")]
+mod hub;
+#[cfg(feature = "http")]
+mod routes;
+#[cfg(feature = "http")]
+mod server;
+#[cfg(feature = "http")]
+pub mod wire;
+
+#[cfg(not(feature = "http"))]
+pub use disabled::open;
+#[cfg(feature = "http")]
+pub use enabled::open;
+pub use host::{Figure, FigureKind, Host, Slot};
+
+/// The channel's name in addresses.
+pub use crate::store::state::pairing::tokens::CHANNEL as NAME;
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_name_of_the_channel_is_no_other_channels() {
+        assert!(crate::channels::table::find(super::NAME).is_none());
+    }
+}

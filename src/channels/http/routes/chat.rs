@@ -1,0 +1,284 @@
+//! OpenAI's chat completions (<https://platform.openai.com/docs/api-reference/chat>), answered by the agent.
+//!
+//! A client sends the whole conversation each time; the agent has its own, so that only what is new in it counts: the
+//! person's messages behind the last answer. Instructions and tools of a client are not taken over: the agent has its
+//! own. A slash at the beginning is no command, because programs pass on what others have written.
+
+use ring::digest::{SHA256, digest};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::exchange::Form;
+use super::files::{self, Sent64, read_data};
+use super::{Exchange, Outcome, Place, page_headers};
+use crate::base::clock::Clock;
+use crate::base::json::Members;
+use crate::base::language::Language;
+use crate::base::limits::channels::MESSAGE_FILES;
+use crate::base::message::{Address, Envelope, Media, Sender};
+use crate::channels::http::NAME;
+use crate::channels::http::host::Host;
+use crate::channels::http::wire::reply::Reply;
+use crate::channels::http::wire::request::Head;
+use crate::channels::kit::sink::Incoming;
+use crate::config::schema::HttpApprovals;
+use crate::sys::random;
+
+/// Characters of the name of a conversation.
+const SESSION_CHARS: usize = 64;
+/// Characters of a question, which is as long as a message that is pasted into a chat.
+const TEXT_CHARS: usize = 64 * 1024;
+
+/// The agents as models.
+pub fn models(host: &dyn Host) -> Value {
+    let model =
+        |id: String| json!({"id": id, "object": "model", "created": 0, "owned_by": "peacrab"});
+    let data: Vec<Value> = host.agents().into_iter().map(model).collect();
+    json!({"object": "list", "data": data})
+}
+
+/// What a client asks.
+struct Question {
+    text: String,
+    files: Vec<Sent64>,
+    model: String,
+    is_stream: bool,
+    session: String,
+}
+
+/// Accepts a question: it is on the disk when this returns.
+pub fn ask(place: &Place<'_>, head: &Head, token: &str, body: &[u8]) -> Result<Outcome, Reply> {
+    let refuse = |why: &str| Reply::error(400, why);
+    let text = std::str::from_utf8(body).map_err(|_| refuse("the body is not UTF-8"))?;
+    let mut question = read(text).map_err(refuse)?;
+    if let Some(name) = head.header("x-peacrab-session") {
+        name.clone_into(&mut question.session);
+    }
+    let address = Address {
+        thread: session_name(&question.session),
+        ..Address::new(NAME, token)
+    };
+    let failed = |error: crate::base::error::Error| {
+        tracing::warn!(chat = %address, "failed to accept a question of HTTP: {error}");
+        Reply::error(503, "it cannot be stored now: ask again later").with("Retry-After", "10")
+    };
+    let random = random::bytes().map(u64::from_ne_bytes).map_err(failed)?;
+    let reference = match head.header("idempotency-key") {
+        // The same key of another token, or in another conversation, is another one.
+        Some(key) => format!("k{}", short_hash(&format!("{address} {key}"))),
+        None => format!("r{random:016x}"),
+    };
+    let mut envelope = Envelope::written(&address, sender(head, token), &question.text);
+    envelope.id = format!("{NAME}:{reference}");
+    envelope.reference.clone_from(&reference);
+    envelope.is_relayed = true;
+    envelope.attended = place.channel.config.approvals == HttpApprovals::Owner;
+    if !question.files.is_empty() {
+        files::clear_files(&place.channel.files);
+    }
+    for (index, file) in question.files.iter().enumerate() {
+        let name = format!("{reference}-{index}");
+        let stored = files::store(&place.channel.files, &name, file).map_err(failed)?;
+        envelope.remote_files.push(stored);
+    }
+    let hub = &place.channel.hub;
+    let ticket = hub.wait(&address.within_channel(), &reference);
+    let incoming = Incoming::Message {
+        envelope,
+        username: String::new(),
+    };
+    if let Err(error) = place.intake.take(vec![incoming], place.heartbeat) {
+        hub.forget(ticket);
+        return Err(failed(error));
+    }
+    Ok(Outcome::Wait(Exchange::new(
+        ticket,
+        Form {
+            id: format!("chatcmpl-{reference}"),
+            model: question.model,
+            created: Clock::System.now_ms() / 1000,
+            is_stream: question.is_stream,
+            keeps: head.keep,
+            headers: page_headers(place, head),
+        },
+    )))
+}
+
+fn sender(head: &Head, token: &str) -> Sender {
+    let wanted = head.header("accept-language").unwrap_or_default();
+    Sender {
+        id: token.to_owned(),
+        name: token.to_owned(),
+        language: Language::from_tag(wanted),
+        thread_of: None,
+    }
+}
+
+fn short_hash(text: &str) -> String {
+    let hash = digest(&SHA256, text.as_bytes());
+    let bytes = hash.as_ref().iter().take(16);
+    bytes.map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The name of a conversation as a part of an address; `None` for the token's own.
+fn session_name(name: &str) -> Option<String> {
+    let mut safe = String::new();
+    for byte in name.bytes().take(SESSION_CHARS) {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
+                safe.push(char::from(byte));
+            }
+            byte => safe.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    if name.len() > SESSION_CHARS {
+        // Two long names that begin alike are two conversations.
+        safe = format!("{safe}~{}", short_hash(name));
+    }
+    (!safe.is_empty()).then_some(safe)
+}
+
+fn read(text: &str) -> Result<Question, &'static str> {
+    let body = Members::read(text).ok_or("the body is not a JSON object")?;
+    let messages = body.list("messages").ok_or("messages has to be a list")?;
+    let mut question = Question {
+        text: String::new(),
+        files: Vec::new(),
+        model: body.text_or_empty("model"),
+        is_stream: body.is_true("stream"),
+        session: body.text_or_empty("user"),
+    };
+    if body.number("n").is_some_and(|count| count != 1) {
+        return Err("there is one answer to a question: n has to be 1");
+    }
+    let members: Vec<Members<'_>> = messages
+        .iter()
+        .filter_map(|message| Members::read(message.get()))
+        .collect();
+    let is_answer = |message: &Members<'_>| {
+        matches!(
+            message.text_or_empty("role").as_str(),
+            "assistant" | "tool" | "function"
+        )
+    };
+    let first = members
+        .iter()
+        .rposition(is_answer)
+        .map_or(0, |last| last + 1);
+    for message in members.iter().skip(first) {
+        if message.text_or_empty("role") == "user" {
+            add(&mut question, message)?;
+        }
+    }
+    if question.text.trim().is_empty() && question.files.is_empty() {
+        return Err("messages has to end with a message whose role is user");
+    }
+    match question.text.chars().count() > TEXT_CHARS {
+        true => Err("the question is too long"),
+        false => Ok(question),
+    }
+}
+
+/// Adds the text and the files of a message.
+fn add(question: &mut Question, message: &Members<'_>) -> Result<(), &'static str> {
+    if let Some(text) = message.text("content") {
+        add_text(question, &text);
+        return Ok(());
+    }
+    let parts: Vec<&RawValue> = message
+        .list("content")
+        .ok_or("content has to be a string or a list")?;
+    for part in parts {
+        let part = Members::read(part.get()).ok_or("a part of content has to be an object")?;
+        let file = match part.text_or_empty("type").as_str() {
+            "text" | "input_text" => {
+                add_text(question, &part.text_or_empty("text"));
+                continue;
+            }
+            "image_url" => {
+                let url = part.members("image_url").text_or_empty("url");
+                read_data(&url, "", Media::Photo)?
+            }
+            "input_audio" => {
+                let audio = part.members("input_audio");
+                let name = format!("audio.{}", audio.text_or_empty("format"));
+                read_data(&audio.text_or_empty("data"), &name, Media::Audio)?
+            }
+            "file" => {
+                let file = part.members("file");
+                let name = file.text_or_empty("filename");
+                read_data(&file.text_or_empty("file_data"), &name, Media::Document)?
+            }
+            _ => return Err("content may have text, image_url, input_audio and file"),
+        };
+        question.files.push(file);
+        if question.files.len() > MESSAGE_FILES {
+            return Err("there are too many files");
+        }
+    }
+    Ok(())
+}
+
+fn add_text(question: &mut Question, text: &str) {
+    if !question.text.is_empty() {
+        question.text.push_str("\n\n");
+    }
+    question.text.push_str(text.trim());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_value(value: Value) -> Result<Question, &'static str> {
+        read(&value.to_string())
+    }
+
+    #[test]
+    fn only_what_is_new_in_a_conversation_is_asked() {
+        let question = read_value(
+            json!({"model": "main", "stream": true, "user": "ana", "messages": [
+                {"role": "system", "content": "be a pirate"},
+                {"role": "user", "content": "one"},
+                {"role": "assistant", "content": "1"},
+                {"role": "user", "content": " two "},
+                {"role": "user", "content": [{"type": "text", "text": "three"},
+                    {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}]},
+            ]}),
+        )
+        .unwrap();
+        assert_eq!(question.text, "two\n\nthree");
+        assert_eq!(question.files[0].name, "image.png");
+        assert!(question.is_stream && question.session == "ana" && question.model == "main");
+    }
+
+    #[test]
+    fn what_is_no_question_is_refused() {
+        let message = json!({"role": "user", "content": "hi"});
+        assert!(read_value(json!({"messages": [message]})).is_ok());
+        for body in [
+            json!([]),
+            json!({}),
+            json!({"messages": "hi"}),
+            json!({"messages": []}),
+            json!({"messages": [{"role": "user", "content": " "}]}),
+            json!({"messages": [message, {"role": "assistant", "content": "x"}]}),
+            json!({"messages": [{"role": "user", "content": [{"type": "video"}]}]}),
+            json!({"messages": [{"role": "user", "content": [7]}]}),
+            json!({"messages": [message], "n": 2}),
+            json!({"messages": [{"role": "user", "content": "x".repeat(TEXT_CHARS + 1)}]}),
+        ] {
+            assert!(read_value(body.clone()).is_err(), "{body}");
+        }
+    }
+
+    #[test]
+    fn names_of_conversations_are_parts_of_addresses() {
+        assert_eq!(session_name(""), None);
+        assert_eq!(session_name("ana@x:1").as_deref(), Some("ana%40x%3A1"));
+        let long =
+            |end: &str| session_name(&format!("{}{end}", "a".repeat(SESSION_CHARS))).unwrap();
+        assert_ne!(long("b"), long("c"));
+        assert!(long("b").len() < 3 * SESSION_CHARS + 40);
+    }
+}

@@ -1,0 +1,301 @@
+//! Answers in words: what a person types under the only open question of a chat.
+
+use super::{Approvals, Open};
+use crate::base::approval::{AlwaysOption, Answer, Question};
+use crate::base::language::Language;
+use crate::base::message::{Address, Envelope, OutgoingMessage};
+use crate::channels::kit::texts::answers::label;
+use crate::channels::kit::texts::approve as texts;
+use crate::gateway::Gateway;
+use crate::gateway::commands::{ParsedMessage, least_role};
+
+/// Words that allow a command once, and words that refuse it, beside the labels of the buttons.
+const WORDS: [(&str, Answer); 8] = [
+    ("yes", Answer::Once),
+    ("是", Answer::Once),
+    ("好", Answer::Once),
+    ("可以", Answer::Once),
+    ("no", Answer::Deny),
+    ("否", Answer::Deny),
+    ("不", Answer::Deny),
+    ("不行", Answer::Deny),
+];
+
+/// Chats in which nothing was said since a person wrote; of more those that were quiet longest are forgotten, and a word
+/// allows nothing there.
+const HEARD_CHATS: usize = 256;
+
+/// How the name of what is told once about a waiting question begins.
+const WAITS: &str = "waits:";
+
+/// What a message is to the open questions of its chat.
+#[derive(Debug, PartialEq, Eq)]
+enum Typed {
+    /// Nothing, or what was said about it already.
+    Nothing,
+    /// An answer, as the slash command that gives it.
+    Answer(&'static str),
+    /// No answer: the question with this number waits for one, about this command.
+    Waits(u64, String),
+}
+
+/// The labels of a question's buttons in both languages, in lower case.
+pub(super) fn labels(question: &Question) -> Vec<(String, Answer)> {
+    let is_offered = |answer: &Answer| match answer {
+        Answer::Always => question.always == AlwaysOption::Offered,
+        Answer::Everything => question.can_allow_all,
+        _ => true,
+    };
+    let answers = [
+        Answer::Once,
+        Answer::Always,
+        Answer::Everything,
+        Answer::Deny,
+    ];
+    let answers = answers.into_iter().filter(is_offered);
+    let of = |answer| {
+        [Language::English, Language::Chinese].map(|language| {
+            (
+                label(language, answer, &question.cause).to_lowercase(),
+                answer,
+            )
+        })
+    };
+    answers.flat_map(of).collect()
+}
+
+impl Approvals {
+    /// What the words of a message are to the open questions of its chat; `message` was sent in it.
+    fn read(&self, chat: &Address, message: &Envelope) -> Typed {
+        let mut questions = self.questions.lock();
+        let mut open = questions.open.iter_mut().filter(|(_, question)| {
+            question.chat == *chat && question.answer.is_none() && question.shown.is_some()
+        });
+        let Some((number, first)) = open.next() else {
+            return Typed::Nothing;
+        };
+        match first.read(message).filter(|_| open.next().is_none()) {
+            Some(command) => Typed::Answer(command),
+            None if std::mem::replace(&mut first.is_reminded, true) => Typed::Nothing,
+            None => Typed::Waits(*number, first.command.clone()),
+        }
+    }
+
+    /// A person writes in a chat: what is asked there next, by the work that they begin, is all that waits for a word.
+    pub(in crate::gateway) fn heard(&self, chat: &Address) {
+        let mut questions = self.questions.lock();
+        questions.heard.retain(|other| other != chat);
+        if questions.heard.len() >= HEARD_CHATS {
+            questions.heard.pop_front();
+        }
+        questions.heard.push_back(chat.clone());
+    }
+
+    /// Something is said in a chat: a word that a person types there may answer that, now and until they have written
+    /// once more.
+    pub(in crate::gateway) fn said(&self, message: &OutgoingMessage) {
+        if message.once.starts_with(WAITS) {
+            return;
+        }
+        let mut questions = self.questions.lock();
+        questions.heard.retain(|chat| *chat != message.to);
+        let open = questions.open.values_mut();
+        open.filter(|question| question.chat == message.to)
+            .for_each(|question| question.is_ambiguous = true);
+    }
+
+    /// Something is shown below what was said in a chat. What stands above a question is not taken for one.
+    pub(in crate::gateway) fn showed(&self, chat: &Address) {
+        let mut questions = self.questions.lock();
+        let open = questions.open.values_mut();
+        open.filter(|question| question.chat == *chat)
+            .for_each(|question| question.is_ambiguous |= question.shown.is_some());
+    }
+}
+
+impl Open {
+    fn read(&self, message: &Envelope) -> Option<&'static str> {
+        let target = message.replies_to.as_str();
+        let shown = self.shown.as_ref()?;
+        let is_quoted = !target.is_empty() && shown.message == target;
+        if !is_quoted && (!target.is_empty() || message.is_group) {
+            return None;
+        }
+        let words = message
+            .typed_text()
+            .trim_matches(|c: char| " .!。！✓✗\n".contains(c));
+        let words = words.to_lowercase();
+        let label = self.labels.iter().find(|(label, _)| *label == words);
+        let word = WORDS.iter().find(|(word, _)| *word == words);
+        let answer = label
+            .map(|(_, answer)| *answer)
+            .or(word.map(|(_, answer)| *answer))?;
+        // Without the time at which it was written, it may be older than the question.
+        let is_meant = is_quoted || !self.is_ambiguous;
+        if answer.allows() && (message.sent_at.is_none() || !is_meant) {
+            return None;
+        }
+        Some(match answer {
+            Answer::Once => "/approve",
+            Answer::Always => "/approve always",
+            Answer::Everything => "/approve all",
+            _ => "/deny",
+        })
+    }
+}
+
+impl Gateway {
+    /// The message as the slash command that it stands for, where someone who may decide has typed an answer to the only
+    /// open question of the chat. Other words are for the model, and the first of them are answered with what waits.
+    pub(in crate::gateway) fn with_typed_answer(
+        self: &std::sync::Arc<Self>,
+        mut message: ParsedMessage,
+    ) -> ParsedMessage {
+        let has_files = !message.remote_files.is_empty() || !message.attachments.is_empty();
+        let is_typed = message.command().is_none() && !message.is_relayed && !has_files;
+        let may_decide = message.role >= least_role("approve", message.is_group);
+        if !is_typed
+            || !may_decide
+            || message.sender().is_none()
+            || self.questions.is_open_for(&message)
+        {
+            return message;
+        }
+        let to = message.address();
+        match self.approvals.read(&to, &message) {
+            Typed::Nothing => {}
+            Typed::Answer(command) => message.change(|message| {
+                command.clone_into(&mut message.text);
+            }),
+            Typed::Waits(number, command) => self.tell_later(OutgoingMessage {
+                once: format!("{WAITS}{number}"),
+                ..OutgoingMessage::text(&to, texts::waits(message.language(), &command))
+            }),
+        }
+        message
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::message::{Sender, SessionKey};
+
+    #[test]
+    fn a_word_or_a_label_answers_the_only_question_and_others_are_told_once() {
+        let approvals = Approvals::default();
+        let chat = Address::new("telegram", "1");
+        let message = |text: &str, sent_at| Envelope {
+            sent_at,
+            ..Envelope::written(&chat, Sender::default(), text)
+        };
+        let read = |text| approvals.read(&chat, &message(text, Some(6_000)));
+        assert_eq!(read("yes"), Typed::Nothing, "no question");
+        approvals.heard(&chat);
+        let open = |question: &Question| approvals.open(&chat.session(), &chat, question);
+        let question = Question {
+            command: "make\nit".to_owned(),
+            always: AlwaysOption::Offered,
+            ..Question::default()
+        };
+        let first = open(&question);
+        assert_eq!(read("yes"), Typed::Nothing, "not shown");
+        approvals.asked(first, "17", 5_000_500);
+        for (text, command) in [
+            ("Yes!", "/approve"),
+            ("run ONCE", "/approve"),
+            ("✗ Deny", "/deny"),
+            ("No.", "/deny"),
+            ("否", "/deny"),
+            ("始终允许此命令", "/approve always"),
+        ] {
+            assert_eq!(read(text), Typed::Answer(command), "{text}");
+        }
+        let late = approvals.read(&chat, &message("no", None));
+        assert_eq!(late, Typed::Answer("/deny"), "a refusal always counts");
+        let undated = approvals.read(&chat, &message("yes", None));
+        assert_eq!(undated, Typed::Waits(first, "`make it`".to_owned()));
+        let everything = read("Allow everything for 10 minutes");
+        assert_eq!(
+            everything,
+            Typed::Nothing,
+            "it is not offered, and was told"
+        );
+        let elsewhere = Envelope {
+            replies_to: "16".to_owned(),
+            ..message("yes", Some(6_000))
+        };
+        assert_eq!(approvals.read(&chat, &elsewhere), Typed::Nothing);
+        let in_group = Envelope {
+            is_group: true,
+            ..message("yes", Some(6_000))
+        };
+        assert_eq!(approvals.read(&chat, &in_group), Typed::Nothing);
+        let quoting = |message| Envelope {
+            replies_to: "17".to_owned(),
+            ..message
+        };
+        let approved = Typed::Answer("/approve");
+        assert_eq!(approvals.read(&chat, &quoting(in_group)), approved);
+        let told = |once: &str| OutgoingMessage {
+            once: once.to_owned(),
+            ..OutgoingMessage::text(&chat, "Shall I water the plants?")
+        };
+        approvals.said(&told("waits:17"));
+        assert_eq!(read("yes"), approved, "it was about the question");
+        approvals.said(&told(""));
+        assert_eq!(read("yes"), Typed::Nothing, "it may answer what was said");
+        assert_eq!(read("no"), Typed::Answer("/deny"));
+        let quoted = approvals.read(&chat, &quoting(message("yes", Some(6_000))));
+        assert_eq!(quoted, approved);
+        let second = open(&question);
+        approvals.asked(second, "18", 5_000_500);
+        assert!(!matches!(read("yes"), Typed::Answer(_)), "two are open");
+    }
+
+    #[test]
+    fn a_word_allows_only_what_the_writer_s_own_work_asks_first() {
+        let chat = Address::new("telegram", "1");
+        let other = Address::new("telegram", "2").session();
+        let message = OutgoingMessage::text(&chat, "Shall I water the plants?");
+        let for_another = Question {
+            asked_for: "Bob".to_owned(),
+            ..Question::default()
+        };
+        let answers = |question: &Question, session: &SessionKey, story: &dyn Fn(&Approvals)| {
+            let approvals = Approvals::default();
+            story(&approvals);
+            let number = approvals.open(session, &chat, question);
+            approvals.asked(number, "17", 5_000_500);
+            let yes = Envelope {
+                sent_at: Some(6_000),
+                ..Envelope::written(&chat, Sender::default(), "yes")
+            };
+            approvals.read(&chat, &yes) == Typed::Answer("/approve")
+        };
+        let (own, question) = (chat.session(), Question::default());
+        assert!(answers(&question, &own, &|it| it.heard(&chat)));
+        assert!(
+            !answers(&question, &own, &|_| ()),
+            "nobody has written since the start"
+        );
+        assert!(!answers(&question, &own, &|it| {
+            it.heard(&chat);
+            it.said(&message);
+        }));
+        assert!(answers(&question, &own, &|it| {
+            it.said(&message);
+            it.heard(&chat);
+        }));
+        assert!(answers(&question, &own, &|it| {
+            it.heard(&chat);
+            it.showed(&chat);
+        }));
+        assert!(!answers(&question, &other, &|it| it.heard(&chat)));
+        assert!(!answers(&for_another, &own, &|it| it.heard(&chat)));
+        assert!(!answers(&question, &own, &|it| {
+            it.heard(&chat);
+            (0..HEARD_CHATS).for_each(|n| it.heard(&Address::new("telegram", &format!("x{n}"))));
+        }));
+    }
+}

@@ -1,0 +1,122 @@
+//! The groups of `/help`, and the order of the channels' menus.
+
+use super::help as texts;
+use super::parse::{Reader, list_commands, unknown_command};
+use super::table::Row;
+use crate::agent::commands::Surface;
+use crate::base::language::Language;
+
+/// A group: its heading, and its commands, those that are used most first.
+type Group = (fn(Language) -> &'static str, &'static str);
+
+/// The groups. A command that is in none is in no menu either.
+const GROUPS: [Group; 6] = [
+    (
+        texts::of_conversation,
+        "new stop status model think voice compact context usage",
+    ),
+    (texts::of_plans, "remind cron watch heartbeat plot"),
+    (texts::of_shell, "sh term key in bg history get put ls"),
+    (texts::of_board, "top logs svc ip wol reboot shutdown"),
+    (texts::of_people, "approve deny approvals answer pair id"),
+    (
+        texts::of_agent,
+        "help memory skills tools mcp tasks agents diff undo retry restart update",
+    ),
+];
+/// The commands at the top of menus.
+const FIRST: &str = "new stop status remind sh model help";
+/// What lists all commands with what they do.
+pub const ALL: &str = "all";
+
+/// The commands of a chat in the order in which menus have them.
+pub fn in_menu_order() -> impl Iterator<Item = &'static Row> {
+    let names = GROUPS.iter().flat_map(|(_, names)| names.split(' '));
+    let others = names.filter(|name| !FIRST.split(' ').any(|first| first == *name));
+    FIRST.split(' ').chain(others).filter_map(find)
+}
+
+fn find(name: &str) -> Option<&'static Row> {
+    list_commands(Surface::Chat).find(|row| row.name() == name)
+}
+
+/// The commands that a reader can use: in a chat their names by groups, at the terminal and for `all` with what they do;
+/// or one command, by its name.
+pub fn format_help(reader: Reader, argument: &str, language: Language) -> String {
+    let name = argument.trim_start_matches('/');
+    let is_allowed = |row: &&Row| (row.access)("", reader.is_group) <= reader.role;
+    let line = |row: &Row| Some(format!("- `/{}` {}", row.name(), row.help?(language)));
+    if !name.is_empty() && name != ALL {
+        let mut rows = list_commands(reader.surface);
+        let found = rows.find(|row| row.has_name(name) && row.help.is_some());
+        let line = found
+            .and_then(|row| Some([&row.names.join(", /"), ": ", row.help?(language)].concat()));
+        return line.map_or_else(
+            || unknown_command(name, reader.surface, language),
+            |line| format!("/{line}"),
+        );
+    }
+    if reader.surface == Surface::Terminal {
+        let lines = list_commands(reader.surface)
+            .filter(is_allowed)
+            .filter_map(line);
+        return lines.collect::<Vec<_>>().join("\n");
+    }
+    let mut parts = Vec::new();
+    for (heading, names) in GROUPS {
+        let rows = names.split(' ').filter_map(find).filter(is_allowed);
+        let (lines, between): (Vec<String>, _) = match name {
+            "" => (rows.map(|row| format!("/{}", row.name())).collect(), " "),
+            _ => (rows.filter_map(line).collect(), "\n"),
+        };
+        if !lines.is_empty() {
+            parts.push(format!(
+                "**{}**\n{}",
+                heading(language),
+                lines.join(between)
+            ));
+        }
+    }
+    if name.is_empty() {
+        parts.push(texts::more_help(language).to_owned());
+    }
+    parts.join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_command_of_a_chat_is_in_one_group_and_once_in_menus() {
+        let named: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, names)| names.split(' '))
+            .collect();
+        let shown = list_commands(Surface::Chat).filter(|row| row.help.is_some());
+        let mut shown: Vec<&str> = shown.map(Row::name).collect();
+        let mut menu: Vec<&str> = in_menu_order().map(Row::name).collect();
+        assert_eq!(menu[..3], ["new", "stop", "status"]);
+        let mut named = named;
+        for list in [&mut named, &mut shown, &mut menu] {
+            list.sort_unstable();
+        }
+        assert_eq!(named, shown);
+        assert_eq!(menu, shown);
+    }
+
+    #[test]
+    fn help_has_six_groups_and_explains_a_command_by_any_of_its_names() {
+        let reader = Reader::owner(Surface::Chat);
+        let help = |argument| format_help(reader, argument, Language::English);
+        assert_eq!(help("").matches("**").count(), 12, "{}", help(""));
+        assert!(help("").contains("**Board**\n/top /logs"), "{}", help(""));
+        let update = "/update, /upgrade: Look for a new version and install it";
+        assert_eq!([help("update"), help("/UPGRADE")], [update, update]);
+        assert_eq!(
+            help("sttaus"),
+            "Unknown command /sttaus. Did you mean /status?"
+        );
+        assert!(help("all").contains("- `/ip` The board's addresses"));
+    }
+}

@@ -1,0 +1,87 @@
+//! The text of documents: for read_file, and for the message that a document came with.
+
+use std::fs::File;
+use std::io::Cursor;
+use std::path::Path;
+
+use super::read::{Lines, Part};
+use crate::base::cancel::Cancel;
+use crate::base::chat::ToolResult;
+use crate::base::error::{Error, Result};
+use crate::base::secret::Eraser;
+use crate::sandbox::documents;
+use crate::sandbox::files::Workspace;
+use crate::sys::file::read_beginning;
+use crate::text::documents::{Kind, Text};
+use crate::text::truncate_chars;
+
+/// Bytes at a file's beginning by which a document is recognised.
+const SNIFF_BYTES: u64 = 8 * 1024;
+
+/// The tool that reads on in a document.
+const READER: &str = "read_file";
+
+/// A document as the message with it shows it.
+pub struct Excerpt {
+    /// The kind and size in words, or why it has no text.
+    pub about: String,
+    /// The beginning of the text, or all of it.
+    pub text: String,
+    /// Whether there is more.
+    pub is_cut: bool,
+    /// The line that says how to read on.
+    pub reader: &'static str,
+}
+
+/// A part of a document's text.
+pub(super) fn read(
+    (path, kind, page): (&str, Kind, usize),
+    file: File,
+    part: &Part<'_>,
+    cancel: &Cancel,
+) -> Result<ToolResult> {
+    let document = documents::read(file, path, (kind, page), cancel)?;
+    let text = whole(&document);
+    let lines = Lines::new(Cursor::new(text.as_bytes()), Path::new(path), cancel);
+    let about = part.eraser.clean(&document.about);
+    Ok(ToolResult::new(format!("[{about}]\n{}", part.read(lines)?)))
+}
+
+/// The text, with a line at its end where pages follow.
+fn whole(document: &Text) -> String {
+    match document.next {
+        None => document.text.clone(),
+        Some(next) => format!("{}\n[go on with page {next}]\n", document.text),
+    }
+}
+
+/// The first characters of a document in the workspace; `None` for other files.
+pub(in crate::tools) fn excerpt(
+    (workspace, path): (&Workspace, &str),
+    chars: usize,
+    eraser: &Eraser,
+    cancel: &Cancel,
+) -> Option<Excerpt> {
+    let file = workspace.open_read(Path::new(path)).ok()?;
+    let head = read_beginning(&file, SNIFF_BYTES).ok()?;
+    let kind = Kind::detect(path, &head)?;
+    Some(match documents::read(file, path, (kind, 1), cancel) {
+        Ok(document) => {
+            let whole = eraser.clean(&document.text);
+            let text = truncate_chars(&whole, chars);
+            Excerpt {
+                is_cut: text.len() < whole.len() || document.next.is_some(),
+                text: text.to_owned(),
+                about: eraser.clean(&document.about).into_owned(),
+                reader: READER,
+            }
+        }
+        Err(Error::Stopped) => return None,
+        Err(error) => Excerpt {
+            about: error.to_string(),
+            text: String::new(),
+            is_cut: false,
+            reader: READER,
+        },
+    })
+}

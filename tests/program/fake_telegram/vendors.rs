@@ -1,0 +1,69 @@
+//! What the program and the fake say to each other, for tests/telegram/check.py, which reads it with a library that works
+//! with the real Telegram.
+
+use serde_json::json;
+
+use crate::gateway::scene::Scene;
+use crate::harness::model::{Gate, call, say};
+use crate::harness::telegram::{Media, Upload};
+
+/// The beginning of a PNG.
+const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\nnothing more";
+
+#[test]
+#[ignore = "make fakes reads what it prints"]
+fn print() {
+    let gate = Gate::default();
+    let question = json!({
+        "content": "Which one, **A** or `B`?",
+        "buttons": [["A", "B"]],
+    });
+    let wish = json!({"command": "echo hi", "escalate": true, "reason": "to see"});
+    let scene = Scene::playing([
+        say("Once upon a time there was a [crab](https://example.org).").pausing_at(&gate),
+        call("message", question),
+        say("You chose."),
+        call(
+            "message",
+            json!({"content": "Here.", "media": ["crab.png", "crab.txt"]}),
+        ),
+        call("exec", wish),
+        say("| a | b |\n|---|---|\n| 1 | 2 |\n\n> quoted\n\n1. one\n2. two"),
+        say("Seen."),
+        say("In a topic."),
+        say("In a group."),
+    ]);
+    std::fs::write(scene.home.workspace("crab.png"), PICTURE).unwrap();
+    std::fs::write(scene.home.workspace("crab.txt"), "crab").unwrap();
+    let home = scene.telegram.group(-900, "Home");
+    let forum = scene.telegram.topic(home, "Plants");
+    let gateway = scene.start();
+    scene.ana.says("tell me a story");
+    scene.telegram.wait_for_draft(scene.ana.chat(), "Once");
+    gate.open();
+    scene.wait_for("a crab.");
+    scene.ana.says("ask me");
+    scene.ana.presses("A");
+    scene.wait_for("You chose.");
+    let said = scene.ana.says("send me all of it");
+    scene.ana.edits(&said, "send me all of it, please");
+    scene.ana.presses("Run once");
+    scene.wait_for("quoted");
+    let picture = Upload::new(Media::Photo, "a.jpg", PICTURE).caption("what is it?");
+    scene.ana.sends(picture);
+    scene.wait_for("Seen.");
+    let topic = scene.ana.opens_topic(None);
+    scene.ana.says_in(topic, "and here?");
+    scene.wait_in(topic, "In a topic.");
+    scene.ana.says_in(forum, "@peacrab_bot and there?");
+    scene.wait_in(forum, "In a group.");
+    scene.ana.says("/sh echo begun");
+    scene.wait_for("begun");
+    gateway.stop().ends_with(0);
+    for (method, parameters, result) in scene.telegram.exchanges() {
+        println!(
+            "exchange {}",
+            json!({"method": method, "parameters": parameters, "result": result})
+        );
+    }
+}
