@@ -11,7 +11,9 @@ use rustix::event::{EventfdFlags, eventfd};
 use crate::base::error::{Error, Result};
 use crate::base::sync::Mutex;
 
-/// Answers that nobody waited for and that are kept for a client that asks again with the same key.
+/// The first letter of the reference of a request that has a key: it can be asked again.
+pub const KEYED: char = 'k';
+/// Answers that are kept for clients that ask again with the same key.
 const KEPT: usize = 8;
 /// Bytes of an answer that is kept for that, and of what is said beside one; of a longer one nothing is kept.
 const KEPT_BYTES: usize = 64 * 1024;
@@ -40,7 +42,8 @@ pub struct Hub {
 struct Inner {
     waiting: VecDeque<Waiting>,
     news: Vec<(u64, News)>,
-    kept: VecDeque<(String, String)>,
+    /// Answers by the references of their requests, the newest last.
+    kept: VecDeque<(String, News)>,
     last: u64,
 }
 
@@ -78,11 +81,9 @@ impl Hub {
         let mut inner = self.inner.lock();
         inner.last += 1;
         let ticket = inner.last;
-        if let Some(place) = inner.kept.iter().position(|(of, _)| of == reference)
-            && let Some((_, text)) = inner.kept.remove(place)
-        {
-            let beside = String::new();
-            inner.news.push((ticket, News::Done { beside, text }));
+        if let Some((_, done)) = inner.kept.iter().find(|(of, _)| of == reference) {
+            let done = done.clone();
+            inner.news.push((ticket, done));
             drop(inner);
             self.wake();
             return ticket;
@@ -113,14 +114,8 @@ impl Hub {
     /// The answer to a message in a chat. Requests before it were part of the same turn, and get it too.
     pub fn answer(&self, chat: &str, reference: &str, text: &str) {
         let mut inner = self.inner.lock();
-        if inner.end(chat, reference, text) == 0 && text.len() <= KEPT_BYTES {
-            if inner.kept.len() >= KEPT {
-                inner.kept.pop_front();
-            }
-            inner
-                .kept
-                .push_back((reference.to_owned(), text.to_owned()));
-        }
+        inner.end(chat, reference, text);
+        inner.keep(reference, "", text);
         drop(inner);
         self.wake();
     }
@@ -157,16 +152,16 @@ impl Hub {
     /// is not known any more.
     pub fn ended(&self, chat: &str, reference: &str) {
         let mut inner = self.inner.lock();
-        if inner.end(chat, reference, "") > 0 {
-            drop(inner);
-            self.wake();
-        }
+        inner.end(chat, reference, "");
+        inner.keep(reference, "", "");
+        drop(inner);
+        self.wake();
     }
 }
 
 impl Inner {
-    /// Ends the requests of a chat up to that for a message; of an unknown message all. Returns how many.
-    fn end(&mut self, chat: &str, reference: &str, text: &str) -> usize {
+    /// Ends the requests of a chat up to that for a message; of an unknown message all.
+    fn end(&mut self, chat: &str, reference: &str, text: &str) {
         let of_chat = |one: &Waiting| one.chat == chat;
         let last = match reference {
             "" => Some(u64::MAX),
@@ -178,18 +173,32 @@ impl Inner {
             }
         };
         let Some(last) = last else {
-            return 0;
+            return;
         };
         let (ended, waiting): (Vec<Waiting>, Vec<Waiting>) = std::mem::take(&mut self.waiting)
             .into_iter()
             .partition(|one| of_chat(one) && one.ticket <= last);
         self.waiting = waiting.into();
-        let count = ended.len();
         for one in ended {
+            self.keep(&one.reference, &one.beside, text);
             let (beside, text) = (one.beside, text.to_owned());
             self.news.push((one.ticket, News::Done { beside, text }));
         }
-        count
+    }
+
+    /// Keeps the answer to a request that can be asked again. The first one counts: what comes later for the same request
+    /// is the end of its turn.
+    fn keep(&mut self, reference: &str, beside: &str, text: &str) {
+        let is_known = || self.kept.iter().any(|(of, _)| of == reference);
+        if !reference.starts_with(KEYED) || beside.len() + text.len() > KEPT_BYTES || is_known() {
+            return;
+        }
+        if self.kept.len() >= KEPT {
+            self.kept.pop_front();
+        }
+        let (beside, text) = (beside.to_owned(), text.to_owned());
+        let done = News::Done { beside, text };
+        self.kept.push_back((reference.to_owned(), done));
     }
 }
 
@@ -233,19 +242,42 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_nobody_waited_for_is_kept_for_the_same_key() {
+    fn the_same_key_gets_the_same_answer_whether_or_not_it_was_waited_for() {
         let hub = Hub::new().unwrap();
-        let gone = hub.wait("a", "1");
+        let gone = hub.wait("a", "k1");
         hub.forget(gone);
-        hub.answer("a", "1", "late");
+        hub.answer("a", "k1", "late");
+        hub.ended("a", "k1");
         assert_eq!(hub.take_news(), []);
-        let again = hub.wait("a", "1");
-        assert_eq!(hub.take_news(), [(again, done("", "late"))]);
-        for number in 0..2 * KEPT {
-            hub.answer("a", &number.to_string(), "x");
+        for _ in 0..2 {
+            let again = hub.wait("a", "k1");
+            assert_eq!(hub.take_news(), [(again, done("", "late"))]);
         }
-        hub.answer("a", "long", &"x".repeat(KEPT_BYTES + 1));
-        assert_eq!(hub.inner.lock().kept.len(), KEPT);
-        assert_eq!(hub.inner.lock().waiting.len(), 0);
+        let heard = hub.wait("a", "k2");
+        hub.say("a", "beside");
+        hub.answer("a", "k2", "now");
+        assert_eq!(hub.take_news(), [(heard, done("beside", "now"))]);
+        let again = hub.wait("a", "k2");
+        assert_eq!(hub.take_news(), [(again, done("beside", "now"))]);
+        hub.ended("a", "k3");
+        let empty = hub.wait("a", "k3");
+        assert_eq!(hub.take_news(), [(empty, done("", ""))]);
+    }
+
+    #[test]
+    fn few_and_short_answers_are_kept_and_only_those_that_have_a_key() {
+        let hub = Hub::new().unwrap();
+        for number in 0..2 * KEPT {
+            hub.answer("a", &format!("k{number}"), "x");
+            hub.answer("a", &format!("r{number}"), "x");
+        }
+        hub.answer("a", "klong", &"x".repeat(KEPT_BYTES + 1));
+        let inner = hub.inner.lock();
+        let kept: Vec<&str> = inner.kept.iter().map(|(of, _)| of.as_str()).collect();
+        let newest: Vec<String> = (KEPT..2 * KEPT)
+            .map(|number| format!("k{number}"))
+            .collect();
+        assert_eq!(kept, newest);
+        assert_eq!(inner.waiting.len(), 0);
     }
 }

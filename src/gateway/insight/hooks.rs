@@ -59,6 +59,10 @@ impl Gateway {
             let why = "cron.enabled is false, and hooks with ask or run are jobs";
             return Err(Error::Failed(why.to_owned()));
         }
+        if !self.clock().is_set() {
+            let why = "the clock is not set, and hooks with ask or run are jobs";
+            return Err(Error::Failed(why.to_owned()));
+        }
         let made_from = match call.delivery.as_str() {
             "" => None,
             id => edit::mark(&format!("hook:{}:{id}", call.name), ""),

@@ -211,11 +211,13 @@ fn without_the_time_a_call_that_needs_it_is_to_come_again() {
     let mut home = home(&model, &telegram.0);
     let pay = json!({"to": "telegram:1001", "text": "Paid", "secret": "s3cret-s3cret", "signature": "stripe"});
     home.set("/http/hooks/pay", pay);
-    home.turn(&Turned::unsynchronized("1970-01-01T00:00:10Z"));
+    let clock = Turned::unsynchronized("1970-01-01T00:00:10Z");
+    home.turn(&clock);
     let forge = token(&home, "forge", "owner");
     let door = Door::start(&home);
     let status = |path: &str, token: &str, headers: &str| {
-        door.raw(&request("POST", path, token, headers, BODY)).status
+        door.raw(&request("POST", path, token, headers, BODY))
+            .status
     };
     // The program signs with the right time, and would not try again after a 401.
     let old = "Stripe-Signature: t=1795900000,v1=00\r\n";

@@ -18,6 +18,7 @@ use crate::base::limits::channels::MESSAGE_FILES;
 use crate::base::message::{Address, Envelope, Media, Sender};
 use crate::channels::http::NAME;
 use crate::channels::http::host::Host;
+use crate::channels::http::hub::KEYED;
 use crate::channels::http::wire::reply::Reply;
 use crate::channels::http::wire::request::Head;
 use crate::channels::kit::sink::Incoming;
@@ -65,7 +66,7 @@ pub fn ask(place: &Place<'_>, head: &Head, token: &str, body: &[u8]) -> Result<O
     let random = random::bytes().map(u64::from_ne_bytes).map_err(failed)?;
     let reference = match head.header("idempotency-key") {
         // The same key of another token, or in another conversation, is another one.
-        Some(key) => format!("k{}", short_hash(&format!("{address} {key}"))),
+        Some(key) => format!("{KEYED}{}", short_hash(&format!("{address} {key}"))),
         None => format!("r{random:016x}"),
     };
     let mut envelope = Envelope::written(&address, sender(head, token), &question.text);

@@ -24,6 +24,13 @@ pub fn is_meant(place: &Place<'_>, head: &Head, name: &str, body: &[u8]) -> bool
     hook.is_some_and(|hook| hook.secret.is_empty() || is_signed(hook, head, body, now))
 }
 
+/// Whether the signature of a call has a time, and this machine does not know the time: neither right nor wrong.
+pub fn needs_time(place: &Place<'_>, name: &str) -> bool {
+    let hook = place.channel.config.hooks.get(name);
+    let is_timed = |hook: &Hook| !hook.secret.is_empty() && hook.signature != HookSignature::GitHub;
+    hook.is_some_and(is_timed) && !Clock::System.is_set()
+}
+
 /// Takes a call of a hook: it is on the disk when this returns.
 pub fn take(place: &Place<'_>, host: &dyn Host, head: &Head, (name, body): (&str, &[u8])) -> Reply {
     let Some(hook) = place.channel.config.hooks.get(name) else {
@@ -37,10 +44,14 @@ pub fn take(place: &Place<'_>, host: &dyn Host, head: &Head, (name, body): (&str
         Ok(()) => Reply::json(202, &json!({"accepted": true})),
         Err(error) => {
             tracing::warn!(hook = name, "failed to accept a call of a hook: {error}");
-            let reply = Reply::error(503, "the call cannot be accepted now: send it again later");
-            reply.with("Retry-After", "60")
+            later("the call cannot be accepted now: send it again later")
         }
     }
+}
+
+/// Asks for the same call again, later.
+pub fn later(why: &str) -> Reply {
+    Reply::error(503, why).with("Retry-After", "60")
 }
 
 /// Whether the program that knows the secret has signed this body. The comparisons take constant time.

@@ -267,6 +267,9 @@ pub fn answer(
         Route::Chat(token) => {
             return chat::ask(place, head, token, body).unwrap_or_else(Outcome::Reply);
         }
+        Route::Hook(name) if hooks::needs_time(place, name) => {
+            hooks::later("this machine does not know the time yet, and the signature has one")
+        }
         Route::Hook(name) => {
             if !hooks::is_meant(place, head, name, body) {
                 return Outcome::Guess(Reply::error(401, "the signature is wrong, or too old"));
