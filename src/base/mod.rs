@@ -8,6 +8,7 @@ pub mod chat;
 pub mod checksum;
 pub mod clock;
 pub mod error;
+pub mod hex;
 pub mod json;
 pub mod language;
 pub mod limits;

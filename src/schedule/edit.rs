@@ -11,6 +11,7 @@ use super::{show, texts, when};
 use crate::base::access::Role;
 use crate::base::clock::BUILD_EPOCH;
 use crate::base::error::{Error, Result};
+use crate::base::hex::hex;
 use crate::base::language::Language;
 use crate::base::limits::schedule::WHEN_BYTES;
 use crate::base::limits::schedule::{JOBS_MAX, NAME_CHARS_MAX};
@@ -67,8 +68,7 @@ pub fn said(text: &str, rest: &str) -> Option<String> {
 /// requests of that message; `None` without such an id. The same request has the same mark.
 pub fn mark(message: &str, request: &str) -> Option<String> {
     let hash = digest(&SHA256, format!("{message}\n{request}").as_bytes());
-    let bytes = hash.as_ref().iter().take(8);
-    let mark = bytes.map(|byte| format!("{byte:02x}")).collect();
+    let mark = hex(hash.as_ref().iter().take(8));
     Some(mark).filter(|_| !message.is_empty())
 }
 

@@ -13,6 +13,7 @@ pub mod port;
 pub mod process;
 pub mod pty;
 pub mod random;
+pub mod socket;
 pub mod time;
 pub mod watch;
 

@@ -2,6 +2,7 @@
 
 use super::version::Version;
 use super::{ARCHITECTURES, texts};
+use crate::base::hex::unhex;
 
 /// Files in that list.
 const FILES_MAX: usize = 100;
@@ -85,19 +86,8 @@ fn read_line(line: &str) -> Option<(Checksum, &str)> {
     let is_name = (1..=NAME_BYTES).contains(&name.len())
         && !name.starts_with('.')
         && name.bytes().all(is_plain);
-    let mut checksum = Checksum::default();
-    let digits = digits.as_bytes();
-    if !is_name || digits.len() != 2 * checksum.len() {
-        return None;
-    }
-    for (byte, pair) in checksum.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = 16 * digit(pair[0])? + digit(pair[1])?;
-    }
-    Some((checksum, name))
-}
-
-fn digit(char: u8) -> Option<u8> {
-    char::from(char).to_digit(16).map(|digit| digit as u8)
+    let checksum = Checksum::try_from(unhex(digits)?).ok()?;
+    is_name.then_some((checksum, name))
 }
 
 /// The version and the architecture in the name of a program; `None` for other files.

@@ -97,6 +97,15 @@ impl Hub {
         ticket
     }
 
+    /// The number of requests of a token that wait, in all of its conversations.
+    pub fn waiting_of(&self, token: &str) -> usize {
+        let is_of = |one: &&Waiting| {
+            let rest = one.chat.strip_prefix(token);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+        };
+        self.inner.lock().waiting.iter().filter(is_of).count()
+    }
+
     /// A request waits no longer.
     pub fn forget(&self, ticket: u64) {
         let mut inner = self.inner.lock();
@@ -139,7 +148,7 @@ impl Hub {
             return;
         };
         let ticket = first.ticket;
-        // Of several that nobody has looked at, the newest counts.
+        // Of several that were not taken yet, the newest counts.
         inner
             .news
             .retain(|(of, news)| *of != ticket || !matches!(news, News::Growth(_)));
@@ -224,6 +233,9 @@ mod tests {
         let hub = Hub::new().unwrap();
         let (first, other) = (hub.wait("a", "1"), hub.wait("b", "2"));
         let (second, later) = (hub.wait("a", "3"), hub.wait("a", "4"));
+        hub.forget(hub.wait("a:x", "5"));
+        let _ = (hub.wait("ab", "6"), hub.wait("a:y", "7"));
+        assert_eq!((hub.waiting_of("a"), hub.waiting_of("b")), (4, 1));
         hub.grow("a", "ye");
         hub.grow("a", "yes");
         assert!(hub.say("a", "beside") && !hub.say("c", "x"));

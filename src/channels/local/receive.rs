@@ -1,12 +1,12 @@
 //! The thread that listens: it accepts programs, and passes on what they say.
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
@@ -23,8 +23,7 @@ use crate::base::limits::channels::PATIENCE;
 use crate::channels::kit::health::Task;
 use crate::channels::kit::sink::{Incoming, SharedSink};
 use crate::channels::kit::stream::backoff::Backoff;
-use crate::sys::memory;
-use std::time::Duration;
+use crate::sys::{memory, socket};
 
 /// Bytes of a line from a program: a message as long as one that is pasted into a chat.
 const LINE_BYTES: usize = 64 * 1024;
@@ -55,7 +54,7 @@ pub(super) fn run(parts: &Parts<'_>) {
     let name = "listen for local programs";
     let mut backoff = Backoff::new(Task::Receive, name, parts.clock.clone(), health);
     while !parts.cancel.is_cancelled() {
-        let error = match listen(parts.socket) {
+        let error = match socket::listen(parts.socket, 0o600) {
             Ok(listener) => {
                 backoff.succeeded();
                 match serve(parts, &listener) {
@@ -71,20 +70,6 @@ pub(super) fn run(parts: &Parts<'_>) {
         parts.cancel.wait(wait);
     }
     let _ = fs::remove_file(parts.socket);
-}
-
-fn listen(path: &Path) -> io::Result<UnixListener> {
-    // A gateway that was killed has left it. Anything else is not ours to delete.
-    if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
-        if UnixStream::connect(path).is_ok() {
-            return Err(io::Error::other("another program listens there"));
-        }
-        fs::remove_file(path)?;
-    }
-    let listener = UnixListener::bind(path)?;
-    fs::set_permissions(path, Permissions::from_mode(0o600))?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
 }
 
 /// Serves programs until the token is raised.

@@ -16,6 +16,7 @@ use super::Gateway;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
+use crate::base::hex::hex;
 use crate::base::language::Language;
 use crate::base::message::{DraftKey, Envelope, OutgoingMessage};
 use crate::channels::kit::names::clean_file_name;
@@ -331,9 +332,7 @@ fn digest(file: &mut dyn Read, cancel: &Cancel) -> Result<(u64, String)> {
 }
 
 fn format_digest(context: Context) -> String {
-    let digest = context.finish();
-    let bytes = digest.as_ref().iter();
-    bytes.map(|byte| format!("{byte:02x}")).collect()
+    hex(context.finish().as_ref())
 }
 
 /// The name that people see for a file or a folder.

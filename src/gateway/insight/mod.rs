@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 
 use super::Gateway;
 use crate::base::access::Rules;
+use crate::base::chat::Usage;
 use crate::base::error::{Error, Result};
 use crate::board::reading::Reading;
 use crate::channels::http::hook::HookCall;
@@ -58,22 +59,15 @@ impl Host for Insight {
 struct Figures(Vec<Figure>);
 
 impl Figures {
-    fn add(&mut self, kind: FigureKind, (name, help): (&'static str, &'static str), value: f64) {
-        let labels = Vec::new();
-        self.0.push(Figure {
-            name,
-            help,
-            kind,
-            labels,
-            value,
-        });
+    /// Adds numbers that need no label, without those that are not known.
+    fn gauges(&mut self, gauges: &[(&'static str, &'static str, Option<f64>)]) {
+        for (name, help, value) in gauges {
+            let values = value.iter().map(|value| (String::new(), *value));
+            self.each(FigureKind::Gauge, (name, help), "", values);
+        }
     }
 
-    fn gauge(&mut self, name: &'static str, help: &'static str, value: f64) {
-        self.add(FigureKind::Gauge, (name, help), value);
-    }
-
-    /// Adds a number of each thing that has one.
+    /// Adds a number of each thing that has one. Without a `label` there is one thing.
     fn each(
         &mut self,
         kind: FigureKind,
@@ -82,11 +76,15 @@ impl Figures {
         values: impl Iterator<Item = (String, f64)>,
     ) {
         for (of, value) in values {
+            let labels = match label {
+                "" => Vec::new(),
+                label => vec![(label, of)],
+            };
             self.0.push(Figure {
                 name,
                 help,
                 kind,
-                labels: vec![(label, of)],
+                labels,
                 value,
             });
         }
@@ -95,47 +93,43 @@ impl Figures {
     fn board(&mut self, reading: &Reading) {
         let sensors = reading.temperatures.iter();
         let sensors = sensors.map(|one| (one.sensor.clone(), f64::from(one.millidegrees) / 1000.0));
+        let name = "board_temperature_celsius";
         let help = "Temperature of a sensor of the board.";
-        self.each(
-            FigureKind::Gauge,
-            ("board_temperature_celsius", help),
-            "sensor",
-            sensors,
-        );
-        if let Some(load) = &reading.load {
-            let [minute, ..] = load.averages;
-            let help = "Processes that run or wait for it, on average over a minute.";
-            self.gauge("board_load1", help, f64::from(minute) / 100.0);
-        }
-        if let Some(memory) = &reading.memory {
-            let help = "Memory that programs could get without swapping.";
-            self.gauge(
+        self.each(FigureKind::Gauge, (name, help), "sensor", sensors);
+        let load = reading.load.as_ref();
+        let (memory, disk) = (reading.memory.as_ref(), reading.disk.as_ref());
+        self.gauges(&[
+            (
+                "board_load1",
+                "Processes that run or wait for it, on average over a minute.",
+                load.map(|load| f64::from(load.averages[0]) / 100.0),
+            ),
+            (
                 "board_memory_available_bytes",
-                help,
-                memory.available as f64,
-            );
-            self.gauge(
+                "Memory that programs could get without swapping.",
+                memory.map(|memory| memory.available as f64),
+            ),
+            (
                 "board_memory_total_bytes",
                 "All memory of the board.",
-                memory.total as f64,
-            );
-        }
-        if let Some(disk) = &reading.disk {
-            let help = "What can still be written to the disk of the home folder.";
-            self.gauge("board_disk_free_bytes", help, disk.free as f64);
-            self.gauge(
+                memory.map(|memory| memory.total as f64),
+            ),
+            (
+                "board_disk_free_bytes",
+                "What can still be written to the disk of the home folder.",
+                disk.map(|disk| disk.free as f64),
+            ),
+            (
                 "board_disk_total_bytes",
                 "Size of that disk.",
-                disk.total as f64,
-            );
-        }
-        if let Some(uptime) = reading.uptime {
-            self.gauge(
+                disk.map(|disk| disk.total as f64),
+            ),
+            (
                 "board_uptime_seconds",
                 "Time since the board was started.",
-                uptime as f64,
-            );
-        }
+                reading.uptime.map(|uptime| uptime as f64),
+            ),
+        ]);
     }
 }
 
@@ -165,49 +159,50 @@ impl Gateway {
     fn figures(&self) -> Vec<Figure> {
         let mut all = Figures::default();
         let load = *self.load.lock();
-        let uptime = self.since.elapsed().as_secs() as f64;
-        all.gauge(
-            "uptime_seconds",
-            "Time since the gateway was started.",
-            uptime,
-        );
-        all.gauge(
-            "turns_running",
-            "Turns and commands that run.",
-            load.running as f64,
-        );
-        all.gauge(
-            "turns_waiting",
-            "Messages that wait for a turn.",
-            load.waiting as f64,
-        );
-        let unsent = self.parts.outbox.count() as f64;
-        all.gauge(
-            "messages_unsent",
-            "Messages that wait for delivery.",
-            unsent,
-        );
-        let aside = self.parts.outbox.count_aside() as f64;
-        all.gauge(
-            "messages_set_aside",
-            "Messages that could not be sent.",
-            aside,
-        );
-        if let Some(bytes) = resident() {
-            all.gauge("resident_bytes", "Memory of the gateway.", bytes as f64);
-        }
+        let outbox = &self.parts.outbox;
+        all.gauges(&[
+            (
+                "uptime_seconds",
+                "Time since the gateway was started.",
+                Some(self.since.elapsed().as_secs() as f64),
+            ),
+            (
+                "turns_running",
+                "Turns and commands that run.",
+                Some(load.running as f64),
+            ),
+            (
+                "turns_waiting",
+                "Messages that wait for a turn.",
+                Some(load.waiting as f64),
+            ),
+            (
+                "messages_unsent",
+                "Messages that wait for delivery.",
+                Some(outbox.count() as f64),
+            ),
+            (
+                "messages_set_aside",
+                "Messages that could not be sent.",
+                Some(outbox.count_aside() as f64),
+            ),
+            (
+                "resident_bytes",
+                "Memory of the gateway.",
+                resident().map(|bytes| bytes as f64),
+            ),
+        ]);
         self.spent(&mut all);
-        let is_reached =
-            |(name, delivery): (&&'static str, &crate::channels::delivery::Delivery)| {
-                let is_well = delivery.health().outages().is_empty();
-                ((*name).to_owned(), f64::from(u8::from(is_well)))
-            };
+        let as_figure = |is_so: bool| f64::from(u8::from(is_so));
+        let reached = self.deliveries.iter().map(|(name, delivery)| {
+            let is_well = delivery.health().outages().is_empty();
+            ((*name).to_owned(), as_figure(is_well))
+        });
         let help = "Whether nothing fails on a channel.";
-        let reached = self.deliveries.iter().map(is_reached);
         all.each(FigureKind::Gauge, ("channel_up", help), "channel", reached);
-        let help = "Whether a watch has an alarm.";
         let alarms = self.parts.watches.alarms().into_iter();
-        let alarms = alarms.map(|(key, is_alarm)| (key, f64::from(u8::from(is_alarm))));
+        let alarms = alarms.map(|(key, is_alarm)| (key, as_figure(is_alarm)));
+        let help = "Whether a watch has an alarm.";
         all.each(FigureKind::Gauge, ("watch_alarm", help), "watch", alarms);
         all.board(&self.parts.board.reading());
         all.0
@@ -215,36 +210,34 @@ impl Gateway {
 
     /// The tokens and the cost of this day.
     fn spent(&self, all: &mut Figures) {
+        type Count = fn(&Usage) -> u64;
+        const COUNTS: [(&str, &str, Count); 3] = [
+            (
+                "today_tokens_in",
+                "Tokens that went to a model since midnight.",
+                |usage| usage.input,
+            ),
+            (
+                "today_tokens_out",
+                "Tokens that came from a model since midnight.",
+                |usage| usage.output,
+            ),
+            (
+                "today_requests",
+                "Requests to a model since midnight.",
+                |usage| usage.requests,
+            ),
+        ];
         let models = self.live().agents.default_agent().usage_today();
-        let of = |value: fn(&crate::base::chat::Usage) -> u64| {
+        for (name, help, count) in COUNTS {
             let each = models.iter();
-            each.map(move |(model, usage)| (model.clone(), value(usage) as f64))
-        };
-        let counter = FigureKind::Counter;
-        let help = "Tokens that went to a model since midnight.";
-        all.each(
-            counter,
-            ("today_tokens_in", help),
-            "model",
-            of(|usage| usage.input),
-        );
-        let help = "Tokens that came from a model since midnight.";
-        all.each(
-            counter,
-            ("today_tokens_out", help),
-            "model",
-            of(|usage| usage.output),
-        );
-        let help = "Requests to a model since midnight.";
-        all.each(
-            counter,
-            ("today_requests", help),
-            "model",
-            of(|usage| usage.requests),
-        );
+            let each = each.map(|(model, usage)| (model.clone(), count(usage) as f64));
+            all.each(FigureKind::Counter, (name, help), "model", each);
+        }
         let cost = sum(&models).cost as f64 / 1e9;
         let help = "Cost since midnight in US dollars, as far as prices are known.";
-        all.add(counter, ("today_cost_usd", help), cost);
+        let cost = std::iter::once((String::new(), cost));
+        all.each(FigureKind::Counter, ("today_cost_usd", help), "", cost);
     }
 }
 

@@ -10,6 +10,7 @@ use super::texts;
 use crate::agent::Agent;
 use crate::base::access::Role;
 use crate::base::error::{Error, Result};
+use crate::base::hex::hex;
 use crate::base::language::Language;
 use crate::base::limits::schedule::{JOBS_MAX, MESSAGE_BYTES_MAX};
 use crate::base::message::{Address, Envelope, OutgoingMessage, PressedMessage};
@@ -228,9 +229,7 @@ fn settle(
 /// The id of the job that repeats the reminder of a message: the same for each press of its buttons.
 fn follow_up_id(to: &Address, message: &str) -> String {
     let hash = digest(&SHA256, format!("{to}/{message}").as_bytes());
-    let bytes = hash.as_ref().iter().take(5);
-    let hex: String = bytes.map(|byte| format!("{byte:02x}")).collect();
-    format!("again-{hex}")
+    format!("again-{}", hex(hash.as_ref().iter().take(5)))
 }
 
 /// The text of a reminder's message without what an earlier press has added to it.

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
+use crate::base::hex::hex;
 use crate::base::limits::memory::{FACTS_BYTES, UPDATE_BYTES_MAX};
 use crate::sandbox::files::Workspace;
 use crate::text::truncate_bytes;
@@ -97,11 +98,7 @@ impl Digest {
 }
 
 fn hash(content: &[u8]) -> String {
-    let hash = digest(&SHA256, content);
-    hash.as_ref()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(digest(&SHA256, content).as_ref())
 }
 
 impl<'a> Memory<'a> {

@@ -11,6 +11,7 @@ use ring::digest::{SHA256, digest};
 
 use crate::base::chat::EntryKind;
 use crate::base::error::{Error, Result};
+use crate::base::hex::hex;
 use crate::base::limits::append_log::LINE_BYTES;
 use crate::base::message::SessionKey;
 use crate::store::append_log::{Lines, Tail};
@@ -370,8 +371,7 @@ pub fn cache_key(path: &Path) -> Option<String> {
     let mut first = Vec::new();
     let begin = BufReader::new(file.take(LINE_BYTES as u64)).read_until(b'\n', &mut first);
     let hash = digest(&SHA256, &first);
-    let bytes = hash.as_ref().iter().take(CACHE_KEY_BYTES);
-    let key = bytes.map(|byte| format!("{byte:02x}")).collect();
+    let key = hex(hash.as_ref().iter().take(CACHE_KEY_BYTES));
     begin.is_ok_and(|length| length > 0).then_some(key)
 }
 

@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
+use crate::base::hex::hex;
 use crate::base::sync::Mutex;
 use crate::sys;
 use crate::text::truncate_bytes;
@@ -105,10 +106,7 @@ impl Audit {
     /// Records that a command is about to run. When this returns the record is on the disk; after an
     /// error the command must not run.
     pub fn start(&self, record: Record<'_>) -> Result<Entry> {
-        let id: String = sys::random::bytes::<8>()?
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let id = hex(&sys::random::bytes::<8>()?);
         self.write("start", &id, record.cut(), true)?;
         Ok(Entry {
             audit: self.clone(),

@@ -10,6 +10,7 @@ use super::bound::{Located, Uses};
 use super::risk;
 use crate::base::approval::{AlwaysOption, Cause, Mark, Question, Script};
 use crate::base::error::{Error, Result};
+use crate::base::hex::hex;
 use crate::base::language::Language;
 use crate::sandbox::confine::Held;
 use crate::sys::port::user_name;
@@ -72,9 +73,7 @@ pub(super) fn hash(parts: &[&[u8]]) -> String {
         context.update(&(part.len() as u64).to_le_bytes());
         context.update(part);
     }
-    let hash = context.finish();
-    let bytes = hash.as_ref().iter();
-    bytes.map(|byte| format!("{byte:02x}")).collect()
+    hex(context.finish().as_ref())
 }
 
 impl Request {

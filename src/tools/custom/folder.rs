@@ -16,6 +16,7 @@ use super::{FILE, FOLDER};
 use crate::base::approval::Script;
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
+use crate::base::hex::hex;
 use crate::base::limits::tools::SCRIPT_HEAD_BYTES;
 use crate::sandbox::files::{Found, Next, Workspace};
 use crate::sys;
@@ -77,7 +78,7 @@ pub fn read(workspace: &Workspace, name: &str, copy: Option<&Path>) -> Result<Co
         mut contents,
         ..
     } = reading;
-    contents.hash = hexadecimal(context.finish().as_ref());
+    contents.hash = hex(context.finish().as_ref());
     Ok(contents)
 }
 
@@ -199,10 +200,6 @@ fn create(path: &Path, is_executable: bool) -> Result<File> {
     file.map_err(Error::io("make", path))
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// A folder with copies of tools, where no command can write.
 #[derive(Clone, Debug)]
 pub struct Copies(pub PathBuf);
@@ -222,7 +219,7 @@ impl Copies {
             return Ok(Some(copy));
         }
         self.remove_old(kept);
-        let new = self.0.join(hexadecimal(&sys::random::bytes::<8>()?));
+        let new = self.0.join(hex(&sys::random::bytes::<8>()?));
         sys::file::private_folder(&new)?;
         let is_same = read(workspace, name, Some(&new)).map(|contents| contents.hash == hash);
         if let Ok(true) = is_same {
@@ -271,6 +268,6 @@ fn sync(folder: &Path) {
 /// A word that stands between what a run of this tool writes to its output and its errors.
 pub fn mark(name: &str, hash: &str) -> String {
     let hash = digest(&SHA256, hash.as_bytes());
-    let word = hexadecimal(hash.as_ref().get(..8).unwrap_or_default());
+    let word = hex(hash.as_ref().get(..8).unwrap_or_default());
     format!("--- standard error of {name} ({word}) ---")
 }

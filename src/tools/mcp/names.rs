@@ -5,6 +5,7 @@
 
 use ring::digest::{SHA256, digest};
 
+use crate::base::hex::hex;
 use crate::base::limits::tools::TOOL_NAME_BYTES_MAX;
 
 /// How all of them begin.
@@ -30,9 +31,7 @@ pub fn hashed(server: &str, tool: &str) -> String {
     name.truncate(TOOL_NAME_BYTES_MAX - HASH_DIGITS - 1);
     let hash = digest(&SHA256, format!("{server}/{tool}").as_bytes());
     name.push('_');
-    for byte in hash.as_ref().iter().take(HASH_DIGITS / 2) {
-        name.push_str(&format!("{byte:02x}"));
-    }
+    name.push_str(&hex(hash.as_ref().iter().take(HASH_DIGITS / 2)));
     name
 }
 

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::base::chat::{Image, ToolResult};
 use crate::base::error::Result;
+use crate::base::hex::hex;
 use crate::base::json::{self, Members};
 use crate::base::limits::chat::IMAGE_BYTES;
 use crate::text::one_line;
@@ -181,8 +182,7 @@ impl Reader<'_> {
 
     fn store(&self, bytes: &[u8], extension: &str) -> Result<PathBuf> {
         let hash = digest(&SHA256, bytes);
-        let hash = hash.as_ref().iter().take(HASH_BYTES);
-        let name: String = hash.map(|byte| format!("{byte:02x}")).collect();
+        let name = hex(hash.as_ref().iter().take(HASH_BYTES));
         let name = format!("{name}.{extension}");
         let Context {
             results, workspace, ..

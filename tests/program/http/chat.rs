@@ -164,6 +164,38 @@ fn a_client_that_goes_away_loses_nothing() {
 }
 
 #[test]
+fn one_token_does_not_take_all_connections_from_the_others() {
+    let gate = Gate::default();
+    let model = Model::playing([say("first").after(&gate), say("the others")]);
+    let home = home(&model);
+    let (busy, other) = (token(&home, "busy", "user"), token(&home, "other", "user"));
+    let door = Door::start(&home);
+    let asked = request("POST", CHAT, &busy, "", &question("hello").to_string());
+    let streams: Vec<_> = (0..16)
+        .map(|_| {
+            let mut stream = door.connect();
+            stream.write_all(asked.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    let inbox = home.path().join("inbox.jsonl");
+    wait_until("all to be accepted", || {
+        std::fs::read_to_string(&inbox).is_ok_and(|text| text.matches("hello").count() >= 16)
+    });
+    assert_eq!(door.raw(&asked).status, 429);
+    assert_eq!(door.get("/v1/models", &busy).status, 200);
+    assert_eq!(door.get("/v1/models", &other).status, 200);
+    gate.open();
+    for mut stream in streams {
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).unwrap();
+        let is_answered = reply.contains("first") || reply.contains("the others");
+        assert!(is_answered, "{reply}");
+    }
+    door.gateway.stop().ends_with(0);
+}
+
+#[test]
 fn an_accepted_question_survives_a_kill() {
     let gate = Gate::default();
     let model = Model::playing([say("never").after(&gate), say("After all.")]);

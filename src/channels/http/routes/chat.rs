@@ -12,6 +12,7 @@ use super::exchange::Form;
 use super::files::{self, Sent64, read_data};
 use super::{Exchange, Outcome, Place, page_headers};
 use crate::base::clock::Clock;
+use crate::base::hex::hex;
 use crate::base::json::Members;
 use crate::base::language::Language;
 use crate::base::limits::channels::MESSAGE_FILES;
@@ -25,6 +26,8 @@ use crate::channels::kit::sink::Incoming;
 use crate::config::schema::HttpApprovals;
 use crate::sys::random;
 
+/// Questions of one token that wait for their answers: a token cannot take all connections from the others.
+const WAITING: usize = 16;
 /// Characters of the name of a conversation.
 const SESSION_CHARS: usize = 64;
 /// Characters of a question, which is as long as a message that is pasted into a chat.
@@ -50,6 +53,13 @@ struct Question {
 /// Accepts a question: it is on the disk when this returns.
 pub fn ask(place: &Place<'_>, head: &Head, token: &str, body: &[u8]) -> Result<Outcome, Reply> {
     let refuse = |why: &str| Reply::error(400, why);
+    if place.channel.hub.waiting_of(token) >= WAITING {
+        let reply = Reply::error(
+            429,
+            "too many questions of this token wait for their answers",
+        );
+        return Err(reply.with("Retry-After", "10"));
+    }
     let text = std::str::from_utf8(body).map_err(|_| refuse("the body is not UTF-8"))?;
     let mut question = read(text).map_err(refuse)?;
     if let Some(name) = head.header("x-peacrab-session") {
@@ -117,8 +127,7 @@ fn sender(head: &Head, token: &str) -> Sender {
 
 fn short_hash(text: &str) -> String {
     let hash = digest(&SHA256, text.as_bytes());
-    let bytes = hash.as_ref().iter().take(16);
-    bytes.map(|byte| format!("{byte:02x}")).collect()
+    hex(hash.as_ref().iter().take(16))
 }
 
 /// The name of a conversation as a part of an address; `None` for the token's own.

@@ -30,7 +30,7 @@ pub struct Sent64 {
     pub bytes: Vec<u8>,
 }
 
-/// Reads a file that stands in a question: `data:image/png;base64,…`, or only what comes behind the comma.
+/// Reads a file in a question: `data:image/png;base64,…`, or only what comes behind the comma.
 pub fn read_data(url: &str, name: &str, media: Media) -> Result<Sent64, &'static str> {
     let (kind, data) = match url.strip_prefix("data:") {
         Some(rest) => rest

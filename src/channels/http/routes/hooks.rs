@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::Place;
 use crate::base::clock::Clock;
+use crate::base::hex::unhex;
 use crate::base::json::Members;
 use crate::channels::http::hook;
 use crate::channels::http::host::Host;
@@ -100,13 +101,6 @@ fn is_signed(hook: &Hook, head: &Head, body: &[u8], now: u64) -> bool {
             is_recent(time) && parts().any(|(name, hex)| name == "v1" && is_right(time, ".", hex))
         }
     }
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digits = text.as_bytes();
-    let is_hex = digits.len() == 64 && digits.iter().all(u8::is_ascii_hexdigit);
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    is_hex.then(|| digits.chunks(2).filter_map(byte).collect())
 }
 
 /// The program's id for a delivery; empty where it has none, and each call is another one.

@@ -192,7 +192,7 @@ impl Client {
         self.enter(phase, now);
     }
 
-    /// The gateway stops: whoever waits is told so.
+    /// The gateway stops: those that wait are told so.
     pub(super) fn stop(&mut self, _: &Place<'_>) {
         if let Phase::Waiting(exchange) = &mut self.phase {
             let bytes = exchange.fail(
@@ -353,7 +353,7 @@ impl Client {
         self.write(now);
     }
 
-    /// Refuses what cannot be read, and ends: nobody knows where the next request begins.
+    /// Refuses what cannot be read, and ends: where the next request begins is unknown.
     fn refuse(&mut self, status: u16, why: &str, now: Duration) {
         self.out
             .extend(Reply::error(status, why).bytes(false, false));

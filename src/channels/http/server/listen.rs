@@ -1,12 +1,11 @@
 //! Where the HTTP server listens.
 
 use std::fmt;
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -144,7 +143,12 @@ impl Listen {
                 tracing::info!("HTTP: listening on {address}");
                 Socket::Tcp(listener)
             }
-            At::Path(path) => Socket::Unix(bind_path(path)?),
+            At::Path(path) => {
+                // Users who may enter its folder may connect, such as a proxy's; a token opens the HTTP server.
+                let listener = sys::socket::listen(path, 0o666)?;
+                tracing::info!("HTTP: listening on {UNIX}{}", path.display());
+                Socket::Unix(listener)
+            }
         };
         Ok(Listener {
             socket,
@@ -158,22 +162,6 @@ impl Listen {
             let _ = fs::remove_file(path);
         }
     }
-}
-
-fn bind_path(path: &Path) -> io::Result<UnixListener> {
-    // A gateway that was killed has left it. Anything else is not ours to delete.
-    if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
-        if UnixStream::connect(path).is_ok() {
-            return Err(io::Error::other("another program listens there"));
-        }
-        fs::remove_file(path)?;
-    }
-    let listener = UnixListener::bind(path)?;
-    // Whoever may go into its folder may connect, such as a proxy; what opens the HTTP server is a token.
-    fs::set_permissions(path, Permissions::from_mode(0o666))?;
-    listener.set_nonblocking(true)?;
-    tracing::info!("HTTP: listening on {UNIX}{}", path.display());
-    Ok(listener)
 }
 
 impl AsFd for Listener {

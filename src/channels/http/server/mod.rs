@@ -1,4 +1,4 @@
-//! The thread of the connections: one loop over all of them, each a small state, so that a slow one holds up nobody.
+//! The thread of the connections: one loop over all of them, each a small state, so that a slow one holds up no other.
 
 mod connection;
 mod link;

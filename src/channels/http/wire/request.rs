@@ -8,10 +8,10 @@
 pub const HEAD_BYTES: usize = 8 * 1024;
 /// Headers of a request; a browser behind two proxies sends about 30.
 pub const HEADERS: usize = 64;
-/// Bytes of the line that begins a chunk, with its extensions, which nobody uses.
+/// Bytes of the line that begins a chunk, with its extensions, which no client of ours has.
 const CHUNK_LINE_BYTES: usize = 64;
 
-/// Why a request is refused: its status, and a text for whoever has written the client.
+/// Why a request is refused: its status, and a text for the author of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The status of the reply.

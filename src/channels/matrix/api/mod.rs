@@ -17,6 +17,7 @@ use super::sync;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
+use crate::base::hex::hex;
 use crate::base::json::Members;
 use crate::base::limits::channels::matrix::REPLY_BYTES;
 use crate::base::limits::channels::{IDLE, LONGEST_WAIT};
@@ -364,9 +365,7 @@ impl Api {
 /// A transaction that has not been before.
 pub fn new_transaction() -> String {
     let bytes: [u8; 12] = random::bytes().unwrap_or_default();
-    bytes
-        .iter()
-        .fold("n".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+    format!("n{}", hex(&bytes))
 }
 
 /// The bytes of a file.

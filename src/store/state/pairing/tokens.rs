@@ -42,7 +42,7 @@ fn hash(token: &str) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, token.as_bytes()))
 }
 
-/// Whether a name can be one of a token, which stands in addresses and in the log.
+/// Whether a name can be one of a token, which is in addresses and in the log.
 pub fn is_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=NAME_CHARS).contains(&name.len()) && name.bytes().all(fits)
