@@ -88,6 +88,12 @@ impl Clock {
     }
 }
 
+/// Seconds since 1970 of a date in the form of RFC 3339.
+pub fn seconds_of(date: &str) -> Option<i64> {
+    let date = DateTime::parse_from_rfc3339(date).ok()?;
+    Some(date.timestamp())
+}
+
 /// The name of a zone with one offset that a rule such as `<UTC+0200>-2` gives it; anything else is itself.
 pub fn zone_label(rule: &str) -> &str {
     let name = rule

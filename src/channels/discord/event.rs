@@ -2,6 +2,7 @@
 
 use super::NAME;
 use super::types::{Attachment, Interaction, Member, Message, User, VOICE, is_thread, snowflake};
+use crate::base::clock::seconds_of;
 use crate::base::json::{self, Members};
 use crate::base::language::Language;
 use crate::base::limits::channels::{JSON_LEVELS_MAX, QUOTE_CHARS};
@@ -119,6 +120,7 @@ impl Reader<'_> {
             is_relayed: message.is_forward(),
             quote: self.quote(message),
             reference: message.id.clone(),
+            sent_at: seconds_of(&message.timestamp),
             replies_to: message
                 .referenced_message
                 .as_deref()

@@ -28,6 +28,9 @@ pub struct Message {
     /// The text.
     #[serde(deserialize_with = "or_default")]
     pub content: String,
+    /// When it was written (ISO 8601).
+    #[serde(deserialize_with = "or_default")]
+    pub timestamp: String,
     /// When it was edited by its author.
     pub edited_timestamp: Option<IgnoredAny>,
     /// Its kind: 0 for a usual one, 19 for a reply.

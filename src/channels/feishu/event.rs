@@ -156,6 +156,7 @@ impl Reader<'_> {
                 is_group,
                 is_relayed: content.is_forwarded,
                 reference: id.to_owned(),
+                sent_at: json::to_number(&message["create_time"]).and_then(json::to_seconds),
                 replies_to: parent.unwrap_or_default().to_owned(),
                 remote_files: content.files,
                 ..Envelope::written(&address, sender, &text)

@@ -96,6 +96,7 @@ impl Reader<'_> {
                 is_group,
                 is_relayed,
                 reference: id.to_owned(),
+                sent_at: time(&message["createdAt"]).map(|millis| millis.div_euclid(1000)),
                 ..Envelope::written(&address, sender, &text)
             },
             username: String::new(),
@@ -186,8 +187,10 @@ mod tests {
 
     #[test]
     fn a_session_is_private_and_a_panel_is_a_group() {
-        let message = json!({"messageId": "m1", "author": "ana", "content": " hi ", "authorInfo": {"nickname": "Ana"}});
+        let message = json!({"messageId": "m1", "author": "ana", "content": " hi ", "authorInfo": {"nickname": "Ana"},
+            "createdAt": "2024-11-23T19:26:40.5Z"});
         let it = read("session_1", &message).unwrap();
+        assert_eq!(it.sent_at, Some(1_732_390_000));
         assert_eq!(
             (it.id.as_str(), it.text.as_str(), it.is_group),
             ("mochat:session_1/m1", "hi", false)

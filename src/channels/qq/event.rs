@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::ID_BYTES;
 use super::NAME;
 use super::place::{Place, is_id};
+use crate::base::clock::seconds_of;
 use crate::base::json;
 use crate::base::language::Language;
 use crate::base::limits::channels::{JSON_LEVELS_MAX, MESSAGE_FILES};
@@ -136,6 +137,7 @@ fn message(kind: &str, data: &Value, me: &str, policy: GroupPolicy) -> Option<Me
                 is_group: place.is_group(),
                 is_relayed,
                 reference: message.to_owned(),
+                sent_at: data["timestamp"].as_str().and_then(seconds_of),
                 replies_to: data["message_reference"]["message_id"]
                     .as_str()
                     .filter(|id| id.len() <= ID_BYTES)
@@ -278,9 +280,10 @@ mod tests {
 
     #[test]
     fn a_message_of_each_kind_of_chat_is_read() {
-        let private =
-            json!({"id": "ROBOT1.0_a!", "content": " hi ", "author": {"user_openid": "ANA"}});
+        let private = json!({"id": "ROBOT1.0_a!", "content": " hi ", "author": {"user_openid": "ANA"},
+            "timestamp": "2024-11-24T03:26:40+08:00"});
         let it = envelope("C2C_MESSAGE_CREATE", &private).unwrap();
+        assert_eq!(it.sent_at, Some(1_732_390_000));
         assert_eq!(it.id, "qq:ROBOT1.0_a!");
         assert_eq!(
             (it.address().to_string().as_str(), it.text.as_str()),

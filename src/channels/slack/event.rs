@@ -203,6 +203,7 @@ impl Reader<'_> {
             id: format!("{NAME}:{number}.{chat}"),
             is_group,
             is_relayed: !forwarded.is_empty(),
+            sent_at: ts.split('.').next().and_then(|secs| secs.parse().ok()),
             reference: ts,
             remote_files,
             ..Envelope::written(&address, sender, (text + &forwarded).trim())

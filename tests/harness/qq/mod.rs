@@ -343,7 +343,7 @@ impl Person {
                 .map(|(name, kind, bytes)| state.add_file(name, kind, bytes))
                 .collect();
             let mut event =
-                json!({"id": id, "content": text, "timestamp": "2026-01-01T00:00:00+08:00"});
+                json!({"id": id, "content": text, "timestamp": chrono::Utc::now().to_rfc3339()});
             if let Some(elements) = &elements {
                 event["message_type"] = json!(102);
                 event["msg_elements"] = elements.clone();

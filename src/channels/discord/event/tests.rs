@@ -13,6 +13,7 @@ fn me() -> Me {
 fn message(changes: Value) -> Value {
     let mut message = json!({
         "id": "1001", "channel_id": "55", "type": 0, "content": "hello", "edited_timestamp": null,
+        "timestamp": "2024-11-23T19:26:40.123000+00:00",
         "author": {"id": "12", "username": "ann", "global_name": "Ann B."},
         "mentions": [], "attachments": [], "flags": 0, "referenced_message": null,
     });
@@ -65,6 +66,7 @@ fn a_private_message_is_for_us() {
     };
     assert_eq!(username, "ann");
     assert_eq!(envelope.id, "discord:1001");
+    assert_eq!(envelope.sent_at, Some(1_732_390_000));
     assert_eq!(envelope.session.as_str(), "discord:55");
     assert_eq!(envelope.reference, "1001");
     assert_eq!(envelope.sender().unwrap().name, "Ann B.");

@@ -24,7 +24,7 @@ fn event(changes: &Value) -> Vec<u8> {
             "sender": {"sender_id": {"open_id": "ou_ana"}, "sender_type": "user"},
             "message": {
                 "message_id": "om_1", "chat_id": "oc_1", "chat_type": "p2p",
-                "message_type": "text", "content": "{\"text\":\"hello\"}",
+                "create_time": "1732390000123", "message_type": "text", "content": "{\"text\":\"hello\"}",
             },
         },
     });
@@ -57,6 +57,7 @@ fn mentioning(id: &str) -> Value {
 fn a_private_message_is_addressed_by_its_person() {
     let envelope = envelope(&json!({}));
     assert_eq!(envelope.id, "feishu:om_1");
+    assert_eq!(envelope.sent_at, Some(1_732_390_000));
     assert_eq!(envelope.session.as_str(), "feishu:ou_ana");
     assert_eq!(envelope.address().to_string(), "feishu:ou_ana");
     assert_eq!(

@@ -62,6 +62,7 @@ fn message(channel: &str, text: &str) -> Value {
 fn a_private_message_is_for_us() {
     let envelope = envelope(mentions(message("D1", "a &amp; <@U1>")));
     assert_eq!(envelope.id, "slack:1355517523000005.D1");
+    assert_eq!(envelope.sent_at, Some(1_355_517_523));
     assert_eq!(envelope.text, "a & @Ana (x)");
     assert_eq!(envelope.session.as_str(), "slack:D1");
     assert_eq!(envelope.reference, "1355517523.000005");
