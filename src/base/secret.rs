@@ -77,8 +77,8 @@ impl Eraser {
     }
 }
 
-/// The forms in which servers quote a secret: percent-encoded, and in base64, where it begins at any of three places
-/// in a group of letters, as behind the name in `name:password`.
+/// The forms in which servers quote a secret: percent-encoded, in JSON, also where that is a string in JSON again, and in
+/// base64, where it begins at any of three places in a group of letters, as behind the name in `name:password`.
 fn encoded(value: &str) -> impl Iterator<Item = Secret> {
     let mut percent = String::with_capacity(value.len());
     for byte in value.bytes() {
@@ -98,7 +98,20 @@ fn encoded(value: &str) -> impl Iterator<Item = Secret> {
         let for_url = Some(for_url).filter(|one| *one != standard);
         [Some(standard), for_url].into_iter().flatten()
     });
-    percent.into_iter().chain(base64).map(Secret)
+    // Some programs escape the slash too.
+    let quoted = |text: &str| [escape(text), escape(text).replace('/', "\\/")];
+    let once = quoted(value);
+    let twice = once.clone().into_iter().flat_map(move |text| quoted(&text));
+    let in_json = once.into_iter().chain(twice);
+    let in_json = in_json.filter(move |text| text != value);
+    percent.into_iter().chain(in_json).chain(base64).map(Secret)
+}
+
+/// A text within the quotes of a string in JSON.
+fn escape(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    let inner = quoted.get(1..quoted.len() - 1);
+    inner.unwrap_or_default().to_owned()
 }
 
 fn hex(digit: u8) -> char {
@@ -388,6 +401,23 @@ mod tests {
                     assert!(shown.len() <= before.len() * 2 + 10, "{plain}: {cleaned}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_secret_is_erased_in_json_and_where_that_is_a_string_again() {
+        let secret = r#"s3cr/t"ca\nary"#;
+        let eraser = Eraser::new([Secret::new(secret)]);
+        let inner = serde_json::json!({"error": secret}).to_string();
+        let outer = serde_json::json!({"body": inner, "more": [inner]}).to_string();
+        let slashes = |text: &str| text.replace('/', "\\/");
+        let again = serde_json::json!({"body": slashes(&inner)}).to_string();
+        for text in [&inner, &outer, &slashes(&inner), &slashes(&outer), &again] {
+            let cleaned = eraser.clean(text);
+            assert!(
+                !cleaned.contains("s3cr") && !cleaned.contains("nary"),
+                "{cleaned}"
+            );
         }
     }
 
