@@ -111,8 +111,13 @@ impl<'a> Run<'a> {
         let address = message.and_then(|message| message.reply.as_ref());
         let mut facts = agent.runtime_facts(session.chat(), address);
         facts.push_str(&options.facts);
-        if role == Role::User && message.is_some_and(|message| message.sender().is_some()) {
-            facts.push_str(texts::FACT_USER);
+        if role == Role::User
+            && let Some(message) = message.filter(|message| message.sender().is_some())
+        {
+            facts.push_str(match message.attended {
+                true => texts::FACT_USER,
+                false => texts::FACT_UNATTENDED,
+            });
         }
         let (without, steps_max, tokens_max): (&[&str], _, _) = if is_subagent {
             (&NOT_FOR_SUBAGENTS, subagent::STEPS, subagent::TOKENS)

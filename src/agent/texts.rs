@@ -10,6 +10,10 @@ pub(super) const FIRST_TOO_LONG: &str =
 pub(super) const FACT_USER: &str =
     "\nThe person is a user, not an owner: what needs an approval is asked of an owner elsewhere.";
 
+/// What the model is told where no one can be asked for an approval.
+pub(super) const FACT_UNATTENDED: &str =
+    "\nNo one can be asked for an approval now: what needs one is refused.";
+
 /// What a built-in tool does; `None` for any other.
 pub fn describe_tool(name: &str, language: Language) -> Option<&'static str> {
     Some(match name {

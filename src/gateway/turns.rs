@@ -35,6 +35,7 @@ impl Gateway {
         let (to, draft) = (host.reply().clone(), DraftKey::turn(session));
         if let Some(delivery) = self.delivery(&to) {
             delivery.working(&draft, &to);
+            delivery.turn_begins(&to, host.reference());
         }
         let result = self.try_turn(&mut host, work, session, message);
         if message.is_none() {

@@ -1,4 +1,4 @@
-//! The ends of turns, for channels on which something waits for them.
+//! The beginnings and ends of turns, for channels on which something waits for them.
 
 use std::time::Duration;
 
@@ -12,6 +12,16 @@ use crate::base::message::Address;
 const ENDED_TIME: Duration = Duration::from_secs(5);
 
 impl Delivery {
+    /// A turn begins; with an empty `reference` it is about no message.
+    pub fn turn_begins(&self, to: &Address, reference: &str) {
+        self.0.parts.adapter.turn_begins(to, reference);
+    }
+
+    /// A message gets no turn. Returns whether that needs no message of its own.
+    pub fn refused(&self, to: &Address, reference: &str, why: &str) -> bool {
+        self.0.parts.adapter.refused(to, reference, why)
+    }
+
     /// A turn has ended, and with it the work on a message. What waits for delivery goes out before the channel hears of
     /// it, which blocks for a moment on channels that want to hear.
     pub fn turn_ended(&self, to: &Address, reference: &str) {

@@ -116,6 +116,14 @@ impl Adapter for HttpChannel {
         true
     }
 
+    fn turn_begins(&self, to: &Address, reference: &str) {
+        self.hub.begins(&to.within_channel(), reference);
+    }
+
+    fn refused(&self, to: &Address, reference: &str, why: &str) -> bool {
+        self.hub.refuse(&to.within_channel(), reference, why)
+    }
+
     fn turn_ended(&self, to: &Address, reference: &str) {
         self.hub.ended(&to.within_channel(), reference);
     }

@@ -13,6 +13,8 @@ use crate::base::sync::Mutex;
 
 /// The first letter of the reference of a request that has a key: it can be asked again.
 pub const KEYED: char = 'k';
+/// Requests that are remembered: those that wait, and those whose client has gone while their turn goes on.
+const REQUESTS: usize = 256;
 /// Answers that are kept for clients that ask again with the same key.
 const KEPT: usize = 8;
 /// Bytes of an answer that is kept for that, and of what is said beside one; of a longer one nothing is kept.
@@ -30,9 +32,11 @@ pub enum News {
         /// The answer; may be empty.
         text: String,
     },
+    /// The request was refused after all, for this reason.
+    Refused(String),
 }
 
-/// The requests that wait.
+/// The requests that wait, in the order in which their messages were accepted.
 pub struct Hub {
     inner: Mutex<Inner>,
     wake: Arc<OwnedFd>,
@@ -40,15 +44,19 @@ pub struct Hub {
 
 #[derive(Default)]
 struct Inner {
-    waiting: VecDeque<Waiting>,
+    requests: VecDeque<Request>,
     news: Vec<(u64, News)>,
     /// Answers by the references of their requests, the newest last.
     kept: VecDeque<(String, News)>,
+    /// Chats in which a turn runs that no request began, such as about the report of a subagent.
+    foreign: Vec<String>,
     last: u64,
 }
 
-struct Waiting {
-    ticket: u64,
+/// A request whose turn has not ended.
+struct Request {
+    /// `None` once its client has gone.
+    ticket: Option<u64>,
     chat: String,
     reference: String,
     /// What was said beside the answer.
@@ -88,8 +96,13 @@ impl Hub {
             self.wake();
             return ticket;
         }
-        inner.waiting.push_back(Waiting {
-            ticket,
+        if inner.requests.len() >= REQUESTS
+            && let Some(place) = inner.requests.iter().position(|one| one.ticket.is_none())
+        {
+            inner.requests.remove(place);
+        }
+        inner.requests.push_back(Request {
+            ticket: Some(ticket),
             chat: chat.to_owned(),
             reference: reference.to_owned(),
             beside: String::new(),
@@ -97,19 +110,39 @@ impl Hub {
         ticket
     }
 
-    /// The number of requests of a token that wait, in all of its conversations.
-    pub fn waiting_of(&self, token: &str) -> usize {
-        let is_of = |one: &&Waiting| {
+    /// Whether the answer to a message is here, or on its way.
+    pub fn knows(&self, chat: &str, reference: &str) -> bool {
+        let inner = self.inner.lock();
+        let mut requests = inner.requests.iter();
+        requests.any(|one| one.chat == chat && one.reference == reference)
+            || inner.kept.iter().any(|(of, _)| of == reference)
+    }
+
+    /// The numbers of requests that wait: of a token, in all of its conversations, and of all.
+    pub fn waiting(&self, token: &str) -> (usize, usize) {
+        let is_of = |one: &&Request| {
             let rest = one.chat.strip_prefix(token);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
         };
-        self.inner.lock().waiting.iter().filter(is_of).count()
+        let inner = self.inner.lock();
+        let waiting = || inner.requests.iter().filter(|one| one.ticket.is_some());
+        (waiting().filter(is_of).count(), waiting().count())
     }
 
-    /// A request waits no longer.
+    /// The client of a request has gone, and its turn goes on.
     pub fn forget(&self, ticket: u64) {
         let mut inner = self.inner.lock();
-        inner.waiting.retain(|one| one.ticket != ticket);
+        let mut requests = inner.requests.iter_mut();
+        if let Some(request) = requests.find(|one| one.ticket == Some(ticket)) {
+            request.ticket = None;
+        }
+        inner.news.retain(|(of, _)| *of != ticket);
+    }
+
+    /// A request whose message was not accepted.
+    pub fn withdraw(&self, ticket: u64) {
+        let mut inner = self.inner.lock();
+        inner.requests.retain(|one| one.ticket != Some(ticket));
         inner.news.retain(|(of, _)| *of != ticket);
     }
 
@@ -129,10 +162,27 @@ impl Hub {
         self.wake();
     }
 
-    /// Something that is said in a chat beside the answer. Returns whether anyone waits there.
+    /// A message was refused after it had been accepted. Returns whether its client, if any, knows it now.
+    pub fn refuse(&self, chat: &str, reference: &str, why: &str) -> bool {
+        let mut inner = self.inner.lock();
+        let mut requests = inner.requests.iter();
+        let is_it = |one: &Request| one.chat == chat && one.reference == reference;
+        let Some(place) = requests.position(is_it) else {
+            return false;
+        };
+        let request = inner.requests.remove(place);
+        if let Some(ticket) = request.and_then(|request| request.ticket) {
+            inner.news.push((ticket, News::Refused(why.to_owned())));
+        }
+        drop(inner);
+        self.wake();
+        true
+    }
+
+    /// Something that is said in a chat beside the answer. Returns whether a request is to hear it.
     pub fn say(&self, chat: &str, text: &str) -> bool {
         let mut inner = self.inner.lock();
-        let Some(first) = inner.waiting.iter_mut().find(|one| one.chat == chat) else {
+        let Some(first) = inner.running(chat).filter(|one| one.is_heard()) else {
             return false;
         };
         if first.beside.len() + text.len() <= KEPT_BYTES {
@@ -144,10 +194,9 @@ impl Hub {
     /// The answer in a chat as far as it is written.
     pub fn grow(&self, chat: &str, text: &str) {
         let mut inner = self.inner.lock();
-        let Some(first) = inner.waiting.iter().find(|one| one.chat == chat) else {
+        let Some(ticket) = inner.running(chat).and_then(|first| first.ticket) else {
             return;
         };
-        let ticket = first.ticket;
         // Of several that were not taken yet, the newest counts.
         inner
             .news
@@ -157,10 +206,18 @@ impl Hub {
         self.wake();
     }
 
-    /// The turn that a message began has ended, and no answer to it is on its way. `reference` is empty where the message
-    /// is not known any more.
+    /// A turn in a chat begins; no request began it where `reference` is empty.
+    pub fn begins(&self, chat: &str, reference: &str) {
+        if reference.is_empty() {
+            self.inner.lock().foreign.push(chat.to_owned());
+        }
+    }
+
+    /// A turn in a chat has ended, and no answer of it is on its way. `reference` is the last message that it was about;
+    /// empty for none.
     pub fn ended(&self, chat: &str, reference: &str) {
         let mut inner = self.inner.lock();
+        inner.foreign.retain(|one| one != chat);
         inner.end(chat, reference, "");
         inner.keep(reference, "", "");
         drop(inner);
@@ -168,30 +225,48 @@ impl Hub {
     }
 }
 
+impl Request {
+    /// Whether a client waits for it, or can ask for it again.
+    fn is_heard(&self) -> bool {
+        self.ticket.is_some() || self.reference.starts_with(KEYED)
+    }
+}
+
 impl Inner {
-    /// Ends the requests of a chat up to that for a message; of an unknown message all.
+    /// The request that the running turn of a chat is about: turns take the messages of a chat in their order.
+    fn running(&mut self, chat: &str) -> Option<&mut Request> {
+        if self.foreign.iter().any(|one| one == chat) {
+            return None;
+        }
+        self.requests.iter_mut().find(|one| one.chat == chat)
+    }
+
+    /// Ends the requests of a chat up to that for a message.
     fn end(&mut self, chat: &str, reference: &str, text: &str) {
-        let of_chat = |one: &Waiting| one.chat == chat;
-        let last = match reference {
-            "" => Some(u64::MAX),
-            _ => {
-                let mut waiting = self.waiting.iter().rev();
-                waiting
-                    .find(|one| of_chat(one) && one.reference == reference)
-                    .map(|one| one.ticket)
-            }
-        };
-        let Some(last) = last else {
+        let is_of_chat = |one: &Request| one.chat == chat;
+        let is_last = |one: &Request| is_of_chat(one) && one.reference == reference;
+        let Some(last) = self.requests.iter().rposition(is_last) else {
             return;
         };
-        let (ended, waiting): (Vec<Waiting>, Vec<Waiting>) = std::mem::take(&mut self.waiting)
-            .into_iter()
-            .partition(|one| of_chat(one) && one.ticket <= last);
-        self.waiting = waiting.into();
-        for one in ended {
-            self.keep(&one.reference, &one.beside, text);
-            let (beside, text) = (one.beside, text.to_owned());
-            self.news.push((one.ticket, News::Done { beside, text }));
+        let mut place = 0;
+        let mut ended = Vec::new();
+        self.requests.retain_mut(|one| {
+            place += 1;
+            let stays = place > last + 1 || !is_of_chat(one);
+            if !stays {
+                ended.push((
+                    one.ticket,
+                    std::mem::take(&mut one.reference),
+                    std::mem::take(&mut one.beside),
+                ));
+            }
+            stays
+        });
+        for (ticket, reference, beside) in ended {
+            self.keep(&reference, &beside, text);
+            let text = text.to_owned();
+            self.news
+                .extend(ticket.map(|ticket| (ticket, News::Done { beside, text })));
         }
     }
 
@@ -233,9 +308,9 @@ mod tests {
         let hub = Hub::new().unwrap();
         let (first, other) = (hub.wait("a", "1"), hub.wait("b", "2"));
         let (second, later) = (hub.wait("a", "3"), hub.wait("a", "4"));
-        hub.forget(hub.wait("a:x", "5"));
+        hub.withdraw(hub.wait("a:x", "5"));
         let _ = (hub.wait("ab", "6"), hub.wait("a:y", "7"));
-        assert_eq!((hub.waiting_of("a"), hub.waiting_of("b")), (4, 1));
+        assert_eq!((hub.waiting("a"), hub.waiting("b")), ((4, 6), (1, 6)));
         hub.grow("a", "ye");
         hub.grow("a", "yes");
         assert!(hub.say("a", "beside") && !hub.say("c", "x"));
@@ -249,8 +324,56 @@ mod tests {
         hub.forget(later);
         hub.ended("a", "4");
         assert_eq!(hub.take_news(), []);
-        hub.ended("b", "");
+        hub.ended("b", "2");
         assert_eq!(hub.take_news(), [(other, done("", ""))]);
+    }
+
+    #[test]
+    fn a_client_that_goes_away_takes_no_answer_from_those_before_it() {
+        let hub = Hub::new().unwrap();
+        let (first, gone, later) = (hub.wait("a", "1"), hub.wait("a", "2"), hub.wait("a", "3"));
+        hub.forget(gone);
+        hub.answer("a", "2", "both");
+        assert_eq!(hub.take_news(), [(first, done("", "both"))]);
+        hub.forget(later);
+        let newest = hub.wait("a", "4");
+        hub.grow("a", "of the one that has gone");
+        assert!(!hub.say("a", "beside"));
+        assert_eq!(hub.take_news(), []);
+        hub.answer("a", "3", "of the one that has gone");
+        hub.answer("a", "4", "new");
+        assert_eq!(hub.take_news(), [(newest, done("", "new"))]);
+        for number in 0..2 * REQUESTS {
+            hub.forget(hub.wait("a", &format!("r{number}")));
+        }
+        assert_eq!(hub.inner.lock().requests.len(), REQUESTS);
+    }
+
+    #[test]
+    fn a_turn_that_no_request_began_answers_none() {
+        let hub = Hub::new().unwrap();
+        hub.begins("a", "");
+        let asked = hub.wait("a", "1");
+        hub.grow("a", "a report");
+        assert!(!hub.say("a", "a report"));
+        hub.ended("a", "");
+        assert_eq!(hub.take_news(), []);
+        hub.begins("a", "1");
+        assert!(hub.say("a", "beside"));
+        hub.answer("a", "1", "yes");
+        assert_eq!(hub.take_news(), [(asked, done("beside", "yes"))]);
+    }
+
+    #[test]
+    fn what_is_refused_later_is_told_and_its_key_is_free() {
+        let hub = Hub::new().unwrap();
+        let asked = hub.wait("a", "k1");
+        assert!(hub.knows("a", "k1") && !hub.knows("b", "k1"));
+        assert!(!hub.refuse("a", "k2", "full") && hub.refuse("a", "k1", "full"));
+        assert_eq!(hub.take_news(), [(asked, News::Refused("full".into()))]);
+        assert!(!hub.knows("a", "k1"));
+        hub.answer("a", "k3", "late");
+        assert!(hub.knows("b", "k3"), "a key is of one conversation");
     }
 
     #[test]
@@ -290,6 +413,6 @@ mod tests {
             .map(|number| format!("k{number}"))
             .collect();
         assert_eq!(kept, newest);
-        assert_eq!(inner.waiting.len(), 0);
+        assert_eq!(inner.requests.len(), 0);
     }
 }

@@ -144,7 +144,7 @@ enum Step {
 }
 
 impl Sink for Intake {
-    fn take(&self, batch: Vec<Incoming>, heartbeat: &Heartbeat) -> Result<()> {
+    fn take(&self, batch: Vec<Incoming>, heartbeat: &Heartbeat) -> Result<usize> {
         let steps: Vec<Step> = batch
             .into_iter()
             .filter_map(|incoming| self.admit(incoming))
@@ -155,6 +155,7 @@ impl Sink for Intake {
         } else {
             self.0.parts.inbox.accept(messages)?
         };
+        let new = accepted.len();
         let mut accepted = accepted.into_iter().peekable();
         for step in steps {
             let event = match step {
@@ -194,7 +195,11 @@ impl Sink for Intake {
                 break;
             }
         }
-        Ok(())
+        Ok(new)
+    }
+
+    fn holds(&self, id: &str) -> bool {
+        self.0.parts.inbox.holds(id)
     }
 
     fn is_awaited(&self, chat: &Address, person: &str) -> bool {

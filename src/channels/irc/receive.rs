@@ -472,7 +472,7 @@ impl Receiver<'_> {
                 .intake
                 .take(vec![incoming], &self.parts.heartbeat);
             match stored {
-                Ok(()) => {
+                Ok(_) => {
                     self.full.succeeded();
                     self.store_at = Duration::ZERO;
                     let ids = self.unstored.pop_front().map(|whole| whole.ids);

@@ -239,8 +239,17 @@ pub trait Adapter: Send + Sync {
     /// its own.
     fn receive(&self, intake: SharedSink, heartbeat: Heartbeat, cancel: Cancel);
 
-    /// Whether something waits for the ends of turns, which [`Adapter::turn_ended`] tells then.
+    /// Whether something waits for the ends of turns, which [`Adapter::turn_begins`] and [`Adapter::turn_ended`] tell then.
     fn awaits_turns(&self) -> bool {
+        false
+    }
+
+    /// A turn in a chat begins. `reference` is the message that it is about; empty where it is about none.
+    fn turn_begins(&self, _to: &Address, _reference: &str) {}
+
+    /// A message that was accepted gets no turn, because of `why`. Returns whether that needs no message of its own: what
+    /// waits for the turn knows it now.
+    fn refused(&self, _to: &Address, _reference: &str, _why: &str) -> bool {
         false
     }
 

@@ -63,8 +63,11 @@ pub trait Sink: Send + Sync {
     ///
     /// Fails, before the batch has had any effect, when the inbox cannot store the messages: then the
     /// receiver must not confirm them, and tries again later. While the gateway's queue is full it waits
-    /// and beats `heartbeat`.
-    fn take(&self, batch: Vec<Incoming>, heartbeat: &Heartbeat) -> Result<()>;
+    /// and beats `heartbeat`. Returns how many messages of it are new: not accepted before, and of someone who has access.
+    fn take(&self, batch: Vec<Incoming>, heartbeat: &Heartbeat) -> Result<usize>;
+
+    /// Whether the message with this id was accepted and is not in its conversation yet.
+    fn holds(&self, id: &str) -> bool;
 
     /// Whether a text of a person in a group is for us although it does not say so.
     fn is_awaited(&self, chat: &Address, person: &str) -> bool;

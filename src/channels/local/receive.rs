@@ -216,7 +216,7 @@ impl Reading {
         }
         let (ids, batch): (Vec<String>, Vec<Incoming>) = batch.into_iter().unzip();
         match parts.intake.take(batch, &parts.heartbeat) {
-            Ok(()) => {
+            Ok(_) => {
                 let ack = |id: &String| json!({"type": "ack", "id": id});
                 ids.iter().all(|id| self.program.write(&ack(id)).is_ok())
             }

@@ -198,9 +198,20 @@ impl Gateway {
         let to = first.address();
         tracing::warn!(chat = %to, count = messages.len() + more, "messages refused: {reason:?}");
         let text = describe_refusal(messages, more, reason, first.language());
-        self.tell(&to, &text);
-        for message in messages {
+        let delivery = self.delivery(&to);
+        let is_told = |message: &Envelope| {
+            let delivery = delivery.as_ref();
+            delivery.is_some_and(|one| one.refused(&to, &message.reference, &text))
+        };
+        let told: Vec<bool> = messages.iter().map(is_told).collect();
+        if told.contains(&false) {
+            self.tell(&to, &text);
+        }
+        for (message, is_told) in messages.iter().zip(told) {
             self.parts.inbox.taken(&message.id);
+            if is_told {
+                self.parts.inbox.forget(&message.id);
+            }
         }
     }
 

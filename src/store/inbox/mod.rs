@@ -160,6 +160,11 @@ impl Inbox {
         inner.state.apply(record, 0);
     }
 
+    /// Forgets that a message was accepted, until the next start: it is new when it arrives again.
+    pub fn forget(&self, id: &str) {
+        self.lock().state.forget(id);
+    }
+
     /// Records, on the disk, that work on a message begins that must not be done twice.
     pub fn begin(&self, id: &str) -> Result<()> {
         self.note(id, Record::Begun { begun: id.into() })

@@ -197,6 +197,11 @@ impl State {
         }
     }
 
+    /// Forgets that a message was accepted.
+    pub fn forget(&mut self, id: &str) {
+        self.seen.retain(|seen| seen != id);
+    }
+
     /// The messages that have not been accepted before, each once.
     pub fn new_ones(&self, messages: Vec<Envelope>) -> Vec<Envelope> {
         let mut new: Vec<Envelope> = Vec::new();

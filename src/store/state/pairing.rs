@@ -136,6 +136,9 @@ pub struct Pairings {
     /// Tokens of programs, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tokens: Vec<tokens::Token>,
+    /// Names of tokens that were revoked, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub revoked: Vec<tokens::Revoked>,
 }
 
 /// Why a code pairs nobody.

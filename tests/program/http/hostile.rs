@@ -161,7 +161,9 @@ fn anonymous(process: u32) -> u64 {
 #[test]
 fn a_thousand_idle_connections_and_slow_ones_hold_up_nobody() {
     let model = Model::playing([]);
-    let home = home(&model);
+    let mut home = home(&model);
+    let hook = json!({"to": "telegram:1", "text": "x", "secret": "s3cret-s3cret"});
+    home.set("/http/hooks", json!({"signed": hook}));
     let door = Door::start(&home);
     assert_eq!(door.get("/health", "").status, 200);
     let before = anonymous(door.gateway.id());
@@ -177,6 +179,20 @@ fn a_thousand_idle_connections_and_slow_ones_hold_up_nobody() {
     let grown = anonymous(door.gateway.id()).saturating_sub(before);
     assert!(grown < 1024 * 1024, "{grown} bytes for idle connections");
     drop((idle, slow));
+    // Bodies of clients that are not known yet are no more at work than heads.
+    let unknown: Vec<TcpStream> = (0..100)
+        .map(|_| {
+            let mut stream = door.connect();
+            let _ = stream.write_all(
+                b"POST /hooks/signed HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000\r\n\r\n{",
+            );
+            stream
+        })
+        .collect();
+    assert_eq!(door.get("/health", "").status, 200);
+    drop(unknown);
+    let with_body = request("GET", "/health", "", "", "x");
+    assert_eq!(door.raw(&with_body).status, 413);
     // One that sends a byte now and then is ended all the same.
     let mut stream = door.connect();
     stream

@@ -4,6 +4,7 @@ mod chat;
 mod hooks;
 mod hostile;
 mod tls;
+mod waiting;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

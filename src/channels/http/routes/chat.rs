@@ -28,6 +28,8 @@ use crate::sys::random;
 
 /// Questions of one token that wait for their answers: a token cannot take all connections from the others.
 const WAITING: usize = 16;
+/// Questions of all tokens that wait: some connections are left for everything else.
+const WAITING_ALL: usize = 48;
 /// Characters of the name of a conversation.
 const SESSION_CHARS: usize = 64;
 /// Characters of a question, which is as long as a message that is pasted into a chat.
@@ -53,11 +55,9 @@ struct Question {
 /// Accepts a question: it is on the disk when this returns.
 pub fn ask(place: &Place<'_>, head: &Head, token: &str, body: &[u8]) -> Result<Outcome, Reply> {
     let refuse = |why: &str| Reply::error(400, why);
-    if place.channel.hub.waiting_of(token) >= WAITING {
-        let reply = Reply::error(
-            429,
-            "too many questions of this token wait for their answers",
-        );
+    let (own, all) = place.channel.hub.waiting(token);
+    if own >= WAITING || all >= WAITING_ALL {
+        let reply = Reply::error(429, "too many questions wait for their answers");
         return Err(reply.with("Retry-After", "10"));
     }
     let text = std::str::from_utf8(body).map_err(|_| refuse("the body is not UTF-8"))?;
@@ -92,16 +92,28 @@ pub fn ask(place: &Place<'_>, head: &Head, token: &str, body: &[u8]) -> Result<O
         let stored = files::store(&place.channel.files, &name, file).map_err(failed)?;
         envelope.remote_files.push(stored);
     }
-    let hub = &place.channel.hub;
-    let ticket = hub.wait(&address.within_channel(), &reference);
+    let (hub, chat) = (&place.channel.hub, address.within_channel());
+    let (id, is_known) = (envelope.id.clone(), hub.knows(&chat, &reference));
+    let ticket = hub.wait(&chat, &reference);
     let incoming = Incoming::Message {
         envelope,
         username: String::new(),
     };
-    if let Err(error) = place.intake.take(vec![incoming], place.heartbeat) {
-        hub.forget(ticket);
-        return Err(failed(error));
-    }
+    let taken = place.intake.take(vec![incoming], place.heartbeat);
+    let is_coming = |new: usize| new > 0 || is_known || place.intake.holds(&id);
+    match taken {
+        Ok(new) if is_coming(new) => place.accepting.borrow_mut().succeeded(),
+        Ok(_) => {
+            hub.withdraw(ticket);
+            let why = "this key was asked before, and its answer is not kept any more: it is in the conversation";
+            return Err(Reply::error(409, why));
+        }
+        Err(error) => {
+            hub.withdraw(ticket);
+            place.accepting.borrow_mut().failed(&error, None);
+            return Err(failed(error));
+        }
+    };
     Ok(Outcome::Wait(Exchange::new(
         ticket,
         Form {

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::Place;
 use crate::base::clock::Clock;
+use crate::base::error::Error;
 use crate::base::hex::unhex;
 use crate::base::json::Members;
 use crate::channels::http::hook;
@@ -42,8 +43,14 @@ pub fn take(place: &Place<'_>, host: &dyn Host, head: &Head, (name, body): (&str
     };
     let delivery = delivery_of(hook, head, text);
     match host.hook(hook::call(name, hook, text, &delivery)) {
-        Ok(()) => Reply::json(202, &json!({"accepted": true})),
+        Ok(()) => {
+            place.accepting.borrow_mut().succeeded();
+            Reply::json(202, &json!({"accepted": true}))
+        }
         Err(error) => {
+            if let Error::Io { .. } = error {
+                place.accepting.borrow_mut().failed(&error, None);
+            }
             tracing::warn!(hook = name, "failed to accept a call of a hook: {error}");
             later("the call cannot be accepted now: send it again later")
         }
@@ -105,20 +112,20 @@ fn is_signed(hook: &Hook, head: &Head, body: &[u8], now: u64) -> bool {
 
 /// The program's id for a delivery; empty where it has none, and each call is another one.
 fn delivery_of(hook: &Hook, head: &Head, body: &str) -> String {
+    // What is signed counts more than a header, which is not.
+    let signed = (hook.signature == HookSignature::Stripe && !hook.secret.is_empty())
+        .then(|| Members::read(body).map_or_else(String::new, |body| body.text_or_empty("id")));
     let names = [
         "x-github-delivery",
         "x-gitlab-event-uuid",
         "webhook-id",
         "idempotency-key",
     ];
-    let given = names.iter().find_map(|name| head.header(name));
-    let id = match given {
-        Some(id) => id.to_owned(),
-        None if hook.signature == HookSignature::Stripe => {
-            Members::read(body).map_or_else(String::new, |body| body.text_or_empty("id"))
-        }
-        None => String::new(),
-    };
+    let given = || names.iter().find_map(|name| head.header(name));
+    let id = signed
+        .filter(|id| !id.is_empty())
+        .or_else(|| given().map(str::to_owned))
+        .unwrap_or_default();
     if id.len() <= DELIVERY_BYTES {
         id
     } else {

@@ -6,6 +6,7 @@ mod figures;
 mod files;
 mod hooks;
 
+use std::cell::RefCell;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -17,7 +18,10 @@ use super::wire::reply::Reply;
 use super::wire::request::Head;
 use crate::base::access::Role;
 use crate::base::bus::Heartbeat;
+use crate::base::clock::Clock;
+use crate::channels::kit::health::Task;
 use crate::channels::kit::sink::SharedSink;
+use crate::channels::kit::stream::backoff::Backoff;
 use crate::store::state::pairing::tokens::Token;
 use crate::sys::host;
 
@@ -41,6 +45,8 @@ pub struct Place<'a> {
     pub intake: &'a SharedSink,
     /// Shows that the thread is alive.
     pub heartbeat: &'a Heartbeat,
+    /// Whether what comes can be stored.
+    pub accepting: RefCell<Backoff>,
     /// The name of this machine.
     hostname: String,
 }
@@ -52,6 +58,12 @@ impl<'a> Place<'a> {
             channel,
             intake,
             heartbeat,
+            accepting: RefCell::new(Backoff::new(
+                Task::Accept,
+                "store requests of HTTP",
+                Clock::System,
+                intake.health(),
+            )),
             hostname: host::name(),
         }
     }
@@ -131,7 +143,7 @@ pub fn gate(
     }
     if head.path == "/health" {
         return match head.method.as_str() {
-            "GET" | "HEAD" => Gate::Body(NO_BODY_BYTES, Route::Health),
+            "GET" | "HEAD" => Gate::Body(0, Route::Health),
             _ => refuse(405, "the method has to be GET"),
         };
     }
@@ -188,6 +200,12 @@ fn known_token(place: &Place<'_>, head: &Head) -> Result<Option<(Token, Role)>, 
             tracing::error!("failed to read the tokens: {error}");
             Reply::error(503, "the tokens cannot be read now")
         })
+}
+
+/// Whether the token of a request is one of ours, and still the one of this name.
+fn is_still(place: &Place<'_>, head: &Head, name: &str) -> bool {
+    let known = known_token(place, head);
+    known.is_ok_and(|known| known.is_some_and(|(token, _)| token.name == name))
 }
 
 /// Refuses a request without a token of ours. One that has another may be a guess, and waits.
@@ -264,6 +282,10 @@ pub fn answer(
         },
         Route::Status => Reply::json(200, &figures::as_json(host)),
         Route::Models => Reply::json(200, &chat::models(host)),
+        // The token may have been revoked since its request began.
+        Route::Chat(token) if !is_still(place, head, token) => {
+            Reply::error(401, "the token has been revoked")
+        }
         Route::Chat(token) => {
             return chat::ask(place, head, token, body).unwrap_or_else(Outcome::Reply);
         }

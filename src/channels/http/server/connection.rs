@@ -122,12 +122,14 @@ impl Client {
         self.reader.held()
     }
 
-    /// Whether it may end for another one: it has no request at work.
+    /// Whether it may end for another one: it has no request at work, or one whose sender is not known yet.
     pub(super) fn may_be_dropped(&self) -> bool {
-        matches!(
-            self.phase,
-            Phase::Reading | Phase::Late(..) | Phase::Lingering
-        ) && self.out.is_empty()
+        let is_idle = match &self.phase {
+            Phase::Reading | Phase::Late(..) | Phase::Lingering => true,
+            Phase::Body(head, _) => head.header("authorization").is_none(),
+            Phase::Waiting(_) | Phase::Ending | Phase::Over => false,
+        };
+        is_idle && self.out.is_empty()
     }
 
     /// When it has to be looked at although nothing comes.
@@ -181,6 +183,10 @@ impl Client {
                 self.out.extend(exchange.finish(beside, text));
                 let keeps = exchange.keeps();
                 self.end_exchange(keeps, now);
+            }
+            News::Refused(why) => {
+                self.out.extend(exchange.fail(429, why));
+                self.end_exchange(false, now);
             }
         }
     }

@@ -19,6 +19,8 @@ use crate::sys::random;
 pub const CHANNEL: &str = "http";
 /// Tokens of one home: more than programs that a board serves.
 const TOKENS: usize = 64;
+/// Names of revoked tokens that are remembered.
+const REVOKED: usize = 256;
 /// How a token begins, so that scanners for secrets recognise it.
 const PREFIX: &str = "pcb_";
 /// Characters of a token's name.
@@ -38,6 +40,13 @@ pub struct Token {
     pub hooks: Vec<String>,
 }
 
+/// A name whose token was revoked. Its conversations, and what was allowed there always, are still the name's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Revoked {
+    name: String,
+    role: Role,
+}
+
 fn hash(token: &str) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, token.as_bytes()))
 }
@@ -51,7 +60,7 @@ pub fn is_name(name: &str) -> bool {
 impl Pairing {
     /// Makes a token, which is told only now.
     ///
-    /// Fails when the name is taken or none, or when there are too many.
+    /// Fails when the name is taken or none, when a token of another role had it, or when there are too many.
     pub fn add_token(&self, name: &str, role: Role, hooks: Vec<String>) -> Result<Secret> {
         if !is_name(name) {
             return Err(Error::Usage(format!(
@@ -70,6 +79,13 @@ impl Pairing {
             if known.tokens.len() >= TOKENS {
                 return Err(Error::Failed(format!(
                     "There are {TOKENS} tokens already. Revoke one first."
+                )));
+            }
+            let before = known.revoked.iter().find(|one| one.name == name);
+            if let Some(before) = before.filter(|before| before.role != role) {
+                return Err(Error::Failed(format!(
+                    "{name} was a token with the role {}, whose conversations a new one would have. Choose another name.",
+                    before.role
                 )));
             }
             known.check_capacity()?;
@@ -103,6 +119,15 @@ impl Pairing {
         self.file.update(|known| {
             let before = known.tokens.len();
             known.tokens.retain(|one| one.name != name);
+            if known.tokens.len() < before
+                && let Some(role) = known.find(CHANNEL, name)
+            {
+                known.revoked.retain(|one| one.name != name);
+                let over = (known.revoked.len() + 1).saturating_sub(REVOKED);
+                known.revoked.drain(..over);
+                let name = name.to_owned();
+                known.revoked.push(Revoked { name, role });
+            }
             known
                 .paired
                 .retain(|one| one.channel != CHANNEL || one.sender.id != name);
@@ -158,6 +183,24 @@ mod tests {
         assert!(!pairing.remove_token("kuma").unwrap());
         assert_eq!(pairing.find_token(token.expose()).unwrap(), None);
         assert_eq!(pairing.role_of(CHANNEL, "kuma"), None);
+    }
+
+    #[test]
+    fn a_name_with_another_role_does_not_inherit_conversations() {
+        let folder = tempfile::tempdir().unwrap();
+        let pairing = Pairing::new(folder.path(), Clock::System);
+        let add = |role| pairing.add_token("kuma", role, Vec::new());
+        let first = add(Role::Owner).unwrap();
+        assert!(pairing.remove_token("kuma").unwrap());
+        assert!(add(Role::Guest).is_err() && add(Role::User).is_err());
+        let second = add(Role::Owner).unwrap();
+        assert!(first.expose() != second.expose());
+        for number in 0..2 * REVOKED {
+            let name = format!("t{number}");
+            pairing.add_token(&name, Role::Guest, Vec::new()).unwrap();
+            assert!(pairing.remove_token(&name).unwrap());
+        }
+        assert_eq!(pairing.file.read().unwrap().revoked.len(), REVOKED);
     }
 
     #[test]
