@@ -277,6 +277,8 @@ fn a_restore_that_is_killed_leaves_the_old_home_or_is_completed() {
         };
         let model = peacrab(&home, &["config", "get", "agents.defaults.model"]).ends_with(0);
         assert!(model.stdout.contains(expected), "{step}: {model:?}");
+        // There are keys in it.
+        assert!(!home.path().join(".restore").exists(), "{step}");
         let notes = fs::read_to_string(home.workspace("notes")).unwrap();
         assert_eq!(notes.replace(' ', "-"), expected, "{step}");
         let is_aside = home.path().join("before-restore/workspace/notes").exists();

@@ -115,9 +115,17 @@ pub fn exchange(home: &Path) -> Result<Option<PathBuf>> {
     Ok((!old.is_empty()).then(|| home.join(aside)))
 }
 
-/// Completes a restore that was interrupted, if there is one. Fails while it is still running.
+/// Completes a restore that was interrupted, if there is one; of one that had not changed anything yet it removes what is
+/// left, which has keys in it. Fails while one is changing the home.
 pub fn complete(home: &Home) -> Result<()> {
     if !is_begun(home.path()) {
+        if home.path().join(FOLDER).exists()
+            && let Ok(Some(lock)) = home.try_lock()
+        {
+            let discarded = discard(home.path());
+            let _ = unlock(&lock);
+            return discarded;
+        }
         return Ok(());
     }
     let Some(lock) = home.try_lock()? else {

@@ -1,13 +1,18 @@
 //! Documents that people send: their text is in the question that the model gets, or the reason why not.
 
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
 use serde_json::json;
 
 use super::scene::Scene;
 use crate::harness::executable;
 use crate::harness::gateway::Gateway;
 use crate::harness::model::{call, say};
-use crate::harness::program::Program;
+use crate::harness::program::{PEACRAB, Program};
 use crate::harness::telegram::{Media, Upload};
+use crate::harness::wait_until;
 
 /// An input of the fuzz targets.
 macro_rules! input {
@@ -171,4 +176,45 @@ fn what_our_reader_cannot_read_is_read_by_pdftotext_where_it_is_there() {
     ] {
         assert!(asked.contains(part), "{part} is not in {asked}");
     }
+}
+
+#[test]
+fn a_reader_of_documents_is_confined_before_it_reads() {
+    let mut reader = Command::new(PEACRAB)
+        .args(["__document", "table", "1"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let process = format!("/proc/{}", reader.id());
+    let read = |name: &str| fs::read_to_string(format!("{process}/{name}")).unwrap_or_default();
+    // It has read nothing yet, and waits for its input.
+    wait_until("the system call filter", || {
+        read("status").contains("\nSeccomp:\t2")
+    });
+    let (status, limits) = (read("status"), read("limits"));
+    for line in ["NoNewPrivs:\t1", "CapEff:\t0000000000000000"] {
+        assert!(status.contains(line), "{line}: {status}");
+    }
+    for (name, soft) in [
+        ("Max cpu time", "50"),
+        ("Max data size", "201326592"),
+        ("Max file size", "0"),
+        ("Max open files", "0"),
+        ("Max processes", "0"),
+        ("Max core file size", "0"),
+    ] {
+        let line = limits.lines().find(|line| line.starts_with(name)).unwrap();
+        let value = line.trim_start_matches(name).split_whitespace().next();
+        assert_eq!(value, Some(soft), "{line}");
+    }
+    reader
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(b"a,b\n1,2\n")
+        .unwrap();
+    let output = reader.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains('1'), "{text}");
 }
