@@ -9,26 +9,34 @@ pub fn format_error(error: &Error, language: Language) -> String {
         Error::Model(error) => error.describe(language),
         _ => error.to_string(),
     };
-    let written = Language::of_text(&text);
+    let written = written_in(error, &text, language);
     // The name of a provider or a model is spelt as it is configured.
     let is_name_first = match error {
         Error::Model(error) => text.starts_with(&error.provider),
-        _ => written == Language::Chinese || begins_with_name(&text),
+        _ => written.has_wide_marks() || begins_with_name(&text),
     };
     let mut sentence = match is_name_first {
         true => text,
         false => capitalize(&text),
     };
     if !sentence.ends_with(['.', '!', '?', '…', '。', '！', '？']) {
-        sentence.push(match written {
-            Language::Chinese => '。',
-            Language::English => '.',
-        });
+        sentence += written.full_stop();
     }
     if written == language {
         sentence
     } else {
         failed(language, &sentence)
+    }
+}
+
+/// The language of an error's text, for a reader of `language`. The rooms word refusals in it, and other errors in
+/// English; letters do not tell European languages apart.
+fn written_in(error: &Error, text: &str, language: Language) -> Language {
+    let is_worded = matches!(error, Error::Model(_) | Error::Usage(_) | Error::Failed(_));
+    match Language::of_text(text) {
+        Language::English if is_worded && !language.has_wide_marks() => language,
+        Language::Chinese if language == Language::Japanese => language,
+        written => written,
     }
 }
 

@@ -47,7 +47,7 @@ fn answer_to(entries: &[Entry], names: &[&'static str]) -> Reply {
         stream: false,
         cache_key: None,
     };
-    reply(&request, 7)
+    reply(&request, 7, Language::English)
 }
 
 fn say(text: &str) -> Reply {
