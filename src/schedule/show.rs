@@ -191,6 +191,19 @@ mod tests {
             assert_eq!(span(ms, Language::English), text);
         }
         assert_eq!(ago(NOW - 2 * HOUR, NOW, Language::Chinese), "2 小时前");
+        for (hours, english, german) in [
+            (47, "47 h ago", "vor 47 h"),
+            (48, "2 days ago", "vor 2 Tagen"),
+            (72, "3 days ago", "vor 3 Tagen"),
+        ] {
+            let ago = |language| ago(NOW - hours * HOUR, NOW, language);
+            assert_eq!(ago(Language::English), english);
+            assert_eq!(ago(Language::German), german);
+            assert_eq!(
+                left(hours * HOUR, Language::English),
+                english.replace(" ago", "").replacen("", "in ", 1)
+            );
+        }
     }
 
     #[test]

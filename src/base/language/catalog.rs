@@ -1,5 +1,5 @@
-//! The translations that are compiled in: a block of bytes for each language, which [`po`](super::po) packs when the
-//! program is built. Nothing is read of them until a text is looked up, and nothing is allocated for that.
+//! The translations that are compiled in: a block of bytes for each language, which `po` packs when the program is
+//! built. Nothing is read of them until a text is looked up, and nothing is allocated for that.
 
 use std::fmt::Display;
 

@@ -227,6 +227,12 @@ pub fn check_table(table: &[(&str, &str, &str)]) {
             !is_said || Language::of_text(chinese) == Language::Chinese,
             "{name} is not translated: {chinese}"
         );
+        for language in Language::ALL {
+            if let Some(text) = catalog::find(language, template::key(english)) {
+                let values = (po::values(english), po::values(text));
+                assert!(!text.is_empty() && values.0 == values.1, "{name}: {text}");
+            }
+        }
     }
 }
 

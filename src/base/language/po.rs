@@ -1,5 +1,5 @@
-//! Reads translations as gettext writes them (`.po`), and packs them for [`catalog`](super::catalog). Only the build
-//! script and tests use it.
+//! Reads translations as gettext writes them (`.po`), and packs them for `catalog`. Only the build script and tests use
+//! it.
 //!
 //! The format: <https://www.gnu.org/software/gettext/manual/html_node/PO-Files.html>
 

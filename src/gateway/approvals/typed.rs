@@ -204,6 +204,9 @@ mod tests {
             ("No.", "/deny"),
             ("否", "/deny"),
             ("始终允许此命令", "/approve always"),
+            ("Einmal ausführen", "/approve"),
+            ("Sí.", "/approve"),
+            ("いいえ。", "/deny"),
         ] {
             assert_eq!(read(text), Typed::Answer(command), "{text}");
         }

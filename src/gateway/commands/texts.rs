@@ -358,6 +358,17 @@ mod tests {
         assert_eq!(told("Why?", Language::English), "Why?");
         assert_eq!(told("it failed", Language::Chinese), "出错了：It failed.");
         assert_eq!(told("磁盘已满。", Language::Chinese), "磁盘已满。");
+        for (language, sentence) in [
+            (Language::German, "Fehler: Cannot read /a: gone."),
+            (Language::Japanese, "エラー: Cannot read /a: gone."),
+        ] {
+            let io = std::io::Error::other("gone");
+            let error = Error::io("read", "/a")(io);
+            assert_eq!(format_error(&error, language), sentence);
+        }
+        let german = Error::Usage("das geht nicht".to_owned());
+        assert_eq!(format_error(&german, Language::German), "Das geht nicht.");
+        assert_eq!(told("不可能", Language::Japanese), "不可能。");
         let unknown = "mine 没有名为 `x` 的模型";
         assert_eq!(told(unknown, Language::Chinese), format!("{unknown}。"));
     }
