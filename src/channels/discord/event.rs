@@ -119,6 +119,7 @@ impl Reader<'_> {
             is_relayed: message.is_forward(),
             quote: self.quote(message),
             reference: message.id.clone(),
+            is_language_guessed: true,
             replies_to: message
                 .referenced_message
                 .as_deref()

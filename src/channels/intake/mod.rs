@@ -332,6 +332,8 @@ impl Intake {
                 let place = envelope.address();
                 let group = envelope.is_group.then_some(&place);
                 if let Some(role) = self.role(&sender, &username, group) {
+                    let language = self.said_language(&envelope, &sender);
+                    let sender = Sender { language, ..sender };
                     self.note_language(&envelope, &sender);
                     let mut envelope = envelope;
                     if let Origin::Person(writer) = &mut envelope.origin {
@@ -473,6 +475,17 @@ impl Intake {
         kept.text = SECRET.to_owned();
         kept.unmarked.clear();
         Step::Secret { kept, text }
+    }
+
+    /// The language of a sender's app. Letters alone do not tell which one it is: then it is what the app has said before.
+    fn said_language(&self, envelope: &Envelope, sender: &Sender) -> Language {
+        let noted = || self.0.parts.languages.said(&envelope.address());
+        match sender.language {
+            Language::English if envelope.is_language_guessed => noted()
+                .filter(|noted| !noted.has_wide_marks())
+                .unwrap_or_default(),
+            said => said,
+        }
     }
 
     /// The language in which a person reads the program's texts in a chat.

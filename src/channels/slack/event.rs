@@ -203,6 +203,7 @@ impl Reader<'_> {
             id: format!("{NAME}:{number}.{chat}"),
             is_group,
             is_relayed: !forwarded.is_empty(),
+            is_language_guessed: known.locale.is_empty(),
             reference: ts,
             remote_files,
             ..Envelope::written(&address, sender, (text + &forwarded).trim())

@@ -54,6 +54,11 @@ impl Languages {
         language.copied().unwrap_or_default()
     }
 
+    /// The language that the app of the person in a private chat has said, unless it is the default.
+    pub fn said(&self, chat: &Address) -> Option<Language> {
+        self.known.lock().get(&chat.to_string()).copied()
+    }
+
     /// The language that was chosen for a chat, with all of its threads.
     pub fn chosen(&self, chat: &Address) -> Option<Language> {
         self.known.lock().get(&key_of_choice(chat)).copied()
