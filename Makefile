@@ -1,6 +1,6 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
-.PHONY: help run test documents screens fakes mail croniter html5lib pdftotext mailboxes conformance units fuzz footprint sizes soak boards boards-test deploy install-test boards-today reproducible
+.PHONY: help run test documents languages screens fakes mail croniter html5lib pdftotext mailboxes conformance units fuzz footprint sizes soak boards boards-test deploy install-test boards-today reproducible
 .PHONY: harness layout irc voice matrix mcp-servers packages packages-test release deny clean day
 
 CARGO ?= cargo
@@ -46,10 +46,14 @@ test: ## Check formatting, lints, tests and documentation
 	RUST_TEST_THREADS=4 $(CARGO) test --locked --test program
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps
 	python3 scripts/documents --check
+	python3 scripts/languages --check
 	python3 scripts/screens --check "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
 documents: ## Write the maps of the rooms from their documentation, and check the links of the documents
 	python3 scripts/documents
+
+languages: ## Bring the translations of the bot's texts up to date with the source (docs/languages.md)
+	python3 scripts/languages
 
 screens: ## Run the program and write what it shows into README.md and docs
 	@scripts/setup test

@@ -325,6 +325,9 @@ pub struct Envelope {
     /// once it is stored.
     #[serde(skip)]
     pub sent_at: Option<i64>,
+    /// Whether the sender's language was guessed from the text, because the app says it at other times only.
+    #[serde(skip)]
+    pub is_language_guessed: bool,
 }
 
 /// A message of ours, one of whose buttons a person has pressed.
@@ -360,6 +363,7 @@ impl Envelope {
             replies_to: String::new(),
             pressed: None,
             sent_at: None,
+            is_language_guessed: false,
         }
     }
 

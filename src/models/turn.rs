@@ -214,7 +214,7 @@ impl<'a> Turn<'a> {
             listener(Progress::Blind(OFFLINE));
         }
         Ok(Answer {
-            reply: offline::reply(request, random() as u32),
+            reply: offline::reply(request, random() as u32, self.language),
             provider: OFFLINE.to_owned(),
             model: String::new(),
             counted: 0,

@@ -32,12 +32,8 @@ pub fn list(job: &Job, now_ms: i64, zone: &Zone, language: Language) -> Listed {
         _ if !job.enabled => texts::disabled(language).to_owned(),
         Some(at_ms) if at_ms <= now_ms => texts::due_now(language).to_owned(),
         Some(at_ms) => {
-            let comma = match language {
-                Language::English => ", ",
-                Language::Chinese => "，",
-            };
-            let left = texts::in_time(language, &span(at_ms - now_ms, language));
-            time(at_ms, now_ms, zone, language) + comma + &left
+            let left = left(at_ms - now_ms, language);
+            time(at_ms, now_ms, zone, language) + texts::comma(language) + &left
         }
         None if job.state.last_planned_ms.is_some() => texts::done(language).to_owned(),
         None => texts::never(language).to_owned(),
@@ -107,19 +103,8 @@ pub fn time(at_ms: i64, now_ms: i64, zone: &Zone, language: Language) -> String 
         0 => texts::today(language, &clock),
         1 => texts::tomorrow(language, &clock),
         -1 => texts::yesterday(language, &clock),
-        2..7 => texts::weekday_and_time(language, &weekday(at, language), &clock),
+        2..7 => texts::weekday_and_time(language, &texts::weekday(at.weekday(), language), &clock),
         _ => at.format(&format!("%Y-%m-%d {form}")).to_string(),
-    }
-}
-
-fn weekday(at: DateTime<FixedOffset>, language: Language) -> String {
-    let chinese = ["一", "二", "三", "四", "五", "六", "日"];
-    match language {
-        Language::English => at.format("%a").to_string(),
-        Language::Chinese => {
-            let index = at.weekday().num_days_from_monday() as usize;
-            chinese.get(index).copied().unwrap_or_default().to_owned()
-        }
     }
 }
 
@@ -134,13 +119,31 @@ pub fn span(ms: i64, language: Language) -> String {
         0..90 => texts::seconds(language, &seconds),
         90..5400 => texts::minutes(language, &((seconds + 30) / 60)),
         5400..172_800 => texts::hours(language, &((seconds + 1800) / 3600)),
-        _ => texts::days(language, &((seconds + 43_200) / 86_400)),
+        _ => texts::days(language, &whole_days(ms)),
+    }
+}
+
+/// The shortest span that is told in days, in milliseconds.
+const DAYS_FROM_MS: i64 = 172_799_500;
+
+fn whole_days(ms: i64) -> i64 {
+    (ms.saturating_add(500) / 1000 + 43_200) / 86_400
+}
+
+/// How long until then, such as `in 9 h`. Days have texts of their own, for words that change behind "in" and "ago".
+fn left(ms: i64, language: Language) -> String {
+    match ms {
+        DAYS_FROM_MS.. => texts::in_days(language, &whole_days(ms)),
+        _ => texts::in_time(language, &span(ms, language)),
     }
 }
 
 /// How long ago a time was, such as `2 h ago`.
 pub fn ago(at_ms: i64, now_ms: i64, language: Language) -> String {
-    texts::ago(language, &span(now_ms.saturating_sub(at_ms), language))
+    match now_ms.saturating_sub(at_ms) {
+        ms @ DAYS_FROM_MS.. => texts::days_ago(language, &whole_days(ms)),
+        ms => texts::ago(language, &span(ms, language)),
+    }
 }
 
 #[cfg(test)]
@@ -188,6 +191,19 @@ mod tests {
             assert_eq!(span(ms, Language::English), text);
         }
         assert_eq!(ago(NOW - 2 * HOUR, NOW, Language::Chinese), "2 小时前");
+        for (hours, english, german) in [
+            (47, "47 h ago", "vor 47 h"),
+            (48, "2 days ago", "vor 2 Tagen"),
+            (72, "3 days ago", "vor 3 Tagen"),
+        ] {
+            let ago = |language| ago(NOW - hours * HOUR, NOW, language);
+            assert_eq!(ago(Language::English), english);
+            assert_eq!(ago(Language::German), german);
+            assert_eq!(
+                left(hours * HOUR, Language::English),
+                english.replace(" ago", "").replacen("", "in ", 1)
+            );
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What is said about jobs, in each language.
 
-use crate::base::language::texts;
+use chrono::Weekday;
+
+use crate::base::language::{Language, texts};
 
 texts! {
     pub fn no_such_job(name) { "There is no job \"{name}\".", "没有名为“{name}”的任务。" }
@@ -58,12 +60,37 @@ texts! {
     pub fn tomorrow(time) { "tomorrow {time}", "明天 {time}" }
     pub fn yesterday(time) { "yesterday {time}", "昨天 {time}" }
     pub fn in_time(span) { "in {span}", "{span}后" }
+    pub fn in_days(count) { "in {count} days", "{count} 天后" }
     pub fn ago(span) { "{span} ago", "{span}前" }
+    pub fn days_ago(count) { "{count} days ago", "{count} 天前" }
     pub fn seconds(count) { "{count} s", "{count} 秒" }
     pub fn minutes(count) { "{count} min", "{count} 分钟" }
     pub fn hours(count) { "{count} h", "{count} 小时" }
     pub fn days(count) { "{count} days", "{count} 天" }
     pub fn weekday_and_time(day, time) { "{day} {time}", "周{day} {time}" }
+    /// Between a time and how long until then.
+    pub fn comma() { ", ", "，" }
+    fn monday() { "Mon", "一" }
+    fn tuesday() { "Tue", "二" }
+    fn wednesday() { "Wed", "三" }
+    fn thursday() { "Thu", "四" }
+    fn friday() { "Fri", "五" }
+    fn saturday() { "Sat", "六" }
+    fn sunday() { "Sun", "日" }
+}
+
+/// The short name of a weekday.
+pub fn weekday(day: Weekday, language: Language) -> &'static str {
+    let text = match day {
+        Weekday::Mon => monday,
+        Weekday::Tue => tuesday,
+        Weekday::Wed => wednesday,
+        Weekday::Thu => thursday,
+        Weekday::Fri => friday,
+        Weekday::Sat => saturday,
+        Weekday::Sun => sunday,
+    };
+    text(language)
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! What people and the model read about schedules. Errors are English; the words of a schedule come in each
 //! language.
 
+use std::fmt::Display;
+
 use crate::base::language::{Language, texts};
 
 texts! {
-    pub fn every(interval) { "every {interval}", "每{interval}" }
+    fn every(interval) { "every {interval}", "每{interval}" }
     pub fn every_day(time) { "every day at {time}", "每天 {time}" }
     pub fn weekdays(time) { "weekdays at {time}", "工作日 {time}" }
     pub fn weekends(time) { "weekends at {time}", "周末 {time}" }
@@ -15,48 +17,68 @@ texts! {
     pub fn unusable() { "an invalid schedule", "无效的时间设置" }
     /// Between two weekdays.
     pub fn and() { " and ", "和" }
+
+    fn sunday() { "Sunday", "星期日" }
+    fn monday() { "Monday", "星期一" }
+    fn tuesday() { "Tuesday", "星期二" }
+    fn wednesday() { "Wednesday", "星期三" }
+    fn thursday() { "Thursday", "星期四" }
+    fn friday() { "Friday", "星期五" }
+    fn saturday() { "Saturday", "星期六" }
+
+    /// An interval of one unit.
+    fn each_day() { "every day", "每1 天" }
+    fn each_hour() { "every hour", "每1 小时" }
+    fn each_minute() { "every minute", "每1 分钟" }
+    fn each_second() { "every second", "每1 秒" }
+    /// An interval of several of one unit.
+    fn days(count) { "{count} days", "{count} 天" }
+    fn hours(count) { "{count} hours", "{count} 小时" }
+    fn minutes(count) { "{count} minutes", "{count} 分钟" }
+    fn seconds(count) { "{count} seconds", "{count} 秒" }
+    /// A part of an interval of several units.
+    fn short_days(count) { "{count} d", "{count} 天" }
+    fn short_hours(count) { "{count} h", "{count} 小时" }
+    fn short_minutes(count) { "{count} min", "{count} 分钟" }
+    fn short_seconds(count) { "{count} s", "{count} 秒" }
 }
 
 /// A weekday from Sunday.
 pub fn weekday(day: u32, language: Language) -> &'static str {
-    let (english, chinese) = match day {
-        0 => ("Sunday", "星期日"),
-        1 => ("Monday", "星期一"),
-        2 => ("Tuesday", "星期二"),
-        3 => ("Wednesday", "星期三"),
-        4 => ("Thursday", "星期四"),
-        5 => ("Friday", "星期五"),
-        _ => ("Saturday", "星期六"),
+    let text = match day {
+        0 => sunday,
+        1 => monday,
+        2 => tuesday,
+        3 => wednesday,
+        4 => thursday,
+        5 => friday,
+        _ => saturday,
     };
-    match language {
-        Language::English => english,
-        Language::Chinese => chinese,
-    }
+    text(language)
 }
 
-/// An interval, to be read after "every": `hour`, `2 hours`, `1 h 30 min`.
-pub fn interval(ms: i64, language: Language) -> String {
-    let units = [
-        (86_400_000, "day", "d", "天"),
-        (3_600_000, "hour", "h", "小时"),
-        (60_000, "minute", "min", "分钟"),
-        (1000, "second", "s", "秒"),
+/// An interval: `every hour`, `every 2 hours`, `every 1 h 30 min`.
+pub fn every_interval(ms: i64, language: Language) -> String {
+    type Counted = fn(Language, &dyn Display) -> String;
+    let units: [(i64, fn(Language) -> &'static str, Counted, Counted); 4] = [
+        (86_400_000, each_day, days, short_days),
+        (3_600_000, each_hour, hours, short_hours),
+        (60_000, each_minute, minutes, short_minutes),
+        (1000, each_second, seconds, short_seconds),
     ];
     let mut parts = Vec::new();
     let mut rest = ms;
-    for (unit_ms, name, short, chinese) in units {
+    for (unit_ms, each, written_out, short) in units {
         let count = rest / unit_ms;
         rest %= unit_ms;
-        match language {
-            _ if count == 0 => {}
-            Language::Chinese => parts.push(format!("{count} {chinese}")),
-            // The only unit is written out.
-            Language::English if count * unit_ms != ms => parts.push(format!("{count} {short}")),
-            Language::English if count == 1 => parts.push(name.to_owned()),
-            Language::English => parts.push(format!("{count} {name}s")),
+        match count {
+            0 => {}
+            1 if unit_ms == ms => return each(language).to_owned(),
+            _ if count * unit_ms == ms => parts.push(written_out(language, &count)),
+            _ => parts.push(short(language, &count)),
         }
     }
-    parts.join(" ")
+    every(language, &parts.join(" "))
 }
 
 /// A text that is not a time.

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::base::chat::{Choice, Field, FieldKind, InputAnswer, InputKind, InputRequest, TextForm};
+use crate::base::language::{NO, YES};
 use crate::tools::mcp::client::fits;
 
 /// The way through what a server wants to know.
@@ -61,9 +62,9 @@ pub enum Wanted {
     Button,
 }
 
-/// The words of people for yes and for no.
-const YES: [&str; 6] = ["yes", "y", "true", "1", "是", "好"];
-const NO: [&str; 6] = ["no", "n", "false", "0", "否", "不"];
+/// More words of people for yes and for no.
+const MORE_YES: [&str; 4] = ["y", "true", "1", "好"];
+const MORE_NO: [&str; 4] = ["n", "false", "0", "不"];
 
 impl<'a> Interview<'a> {
     /// Nothing has been asked yet.
@@ -228,7 +229,11 @@ fn choice<'c>(of: &'c [Choice], word: &str) -> Option<&'c str> {
 
 fn flag(text: &str) -> Option<bool> {
     let word = text.trim().to_lowercase();
-    match (YES.contains(&word.as_str()), NO.contains(&word.as_str())) {
+    let is_in = |list: &[&str]| list.contains(&word.as_str());
+    match (
+        is_in(&YES) || is_in(&MORE_YES),
+        is_in(&NO) || is_in(&MORE_NO),
+    ) {
         (true, _) => Some(true),
         (_, true) => Some(false),
         _ => None,

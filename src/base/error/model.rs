@@ -134,10 +134,8 @@ impl ModelError {
     /// own words.
     pub fn describe(&self, language: Language) -> String {
         let summary = self.summary(language);
-        let (colon, stop) = match language {
-            Language::English => (": ", ". "),
-            Language::Chinese => ("：", "。"),
-        };
+        let colon = texts::colon(language);
+        let stop = [language.full_stop(), language.sentence_space()].concat();
         if let Some(suggestion) = &self.suggestion {
             return format!("{summary}{stop}{suggestion}");
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::DISCORD_UPLOAD_BYTES;
 use super::api::Api;
@@ -196,16 +196,32 @@ impl Connection for Api {
     }
 }
 
+/// The locales of Discord whose language the bot speaks, without English, which all others get.
+/// <https://discord.com/developers/docs/reference#locales>
+const LOCALES: [(&str, Language); 8] = [
+    ("zh-CN", Language::Chinese),
+    ("zh-TW", Language::Chinese),
+    ("de", Language::German),
+    ("fr", Language::French),
+    ("es-ES", Language::Spanish),
+    ("es-419", Language::Spanish),
+    ("pt-BR", Language::Portuguese),
+    ("ja", Language::Japanese),
+];
+
 /// The slash commands as Discord takes them. Each has one argument, the rest of the line.
 fn menu(commands: &[MenuEntry]) -> Value {
     let command = |entry: &MenuEntry| {
         let describe =
             |language| ellipsize_chars(entry.help(language), DISCORD_DESCRIPTION_CHARS - 1);
-        let chinese = describe(Language::Chinese);
+        let localized: Map<String, Value> = LOCALES
+            .map(|(locale, language)| (locale.to_owned(), describe(language).into()))
+            .into_iter()
+            .collect();
         json!({
             "name": entry.name,
             "description": describe(Language::English),
-            "description_localizations": {"zh-CN": chinese, "zh-TW": chinese},
+            "description_localizations": localized,
             "options": [{
                 "type": 3, "name": "text", "description": "The command's arguments",
             }],
@@ -258,12 +274,16 @@ mod tests {
     #[test]
     fn commands_take_the_rest_of_the_line() {
         let menu = menu(&[MenuEntry::built_in("sh", |language| match language {
-            Language::English => "Run a command",
             Language::Chinese => "运行命令",
+            Language::Spanish => "Ejecutar un comando",
+            _ => "Run a command",
         })]);
         assert_eq!(menu[0]["name"], "sh");
         assert_eq!(menu[0]["description"], "Run a command");
-        assert_eq!(menu[0]["description_localizations"]["zh-CN"], "运行命令");
+        let localized = &menu[0]["description_localizations"];
+        assert_eq!(localized["zh-CN"], "运行命令");
+        assert_eq!(localized["es-419"], "Ejecutar un comando");
+        assert_eq!(localized["ja"], "Run a command");
         assert_eq!(menu[0]["options"][0]["type"], 3);
     }
 }

@@ -121,6 +121,7 @@ impl Reader<'_> {
             quote: self.quote(message),
             reference: message.id.clone(),
             sent_at: seconds_of(&message.timestamp),
+            is_language_guessed: true,
             replies_to: message
                 .referenced_message
                 .as_deref()

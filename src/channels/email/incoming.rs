@@ -285,7 +285,7 @@ pub fn envelope(fetched: &Fetched<'_>, from: &Mailbox, text: &str, chars: usize)
         .first("content-language")
         .or_else(|| headers.first("accept-language"));
     let language = match tag {
-        Some(tag) => Language::from_tag(tag),
+        Some(tags) => Language::pick(tags),
         None => Language::of_text(&text),
     };
     let sender = Sender {

@@ -25,7 +25,9 @@ use crate::base::clock::Clock;
 use crate::base::error::Result;
 use crate::base::language::Language;
 use crate::base::limits::channels::{MESSAGE_FILES, PATIENCE};
-use crate::base::message::{Address, Envelope, OutgoingMessage, Sender, SessionKey, Writer};
+use crate::base::message::{
+    Address, Envelope, Origin, OutgoingMessage, Sender, SessionKey, Writer,
+};
 use crate::channels::kit::adapter::Adapter;
 use crate::channels::kit::buttons::{self, Press};
 use crate::channels::kit::choices::{Choices, Chosen, Reply};
@@ -241,7 +243,9 @@ impl Sink for Intake {
         group: Option<&Address>,
         data: &str,
     ) -> Option<&'static str> {
-        let language = sender.language;
+        let private = || Address::new(self.0.parts.channel, &sender.id);
+        let chat = group.cloned().unwrap_or_else(private);
+        let language = self.language_in(&chat, sender);
         match (self.role(sender, username, group), buttons::read(data)) {
             (None, _) => Some(no_access(language)),
             (Some(_), None) => Some(unknown_button(language)),
@@ -333,7 +337,13 @@ impl Intake {
                 let place = envelope.address();
                 let group = envelope.is_group.then_some(&place);
                 if let Some(role) = self.role(&sender, &username, group) {
+                    let language = self.said_language(&envelope, &sender);
+                    let sender = Sender { language, ..sender };
                     self.note_language(&envelope, &sender);
+                    let mut envelope = envelope;
+                    if let Origin::Person(writer) = &mut envelope.origin {
+                        writer.language = self.language_in(&place, &sender);
+                    }
                     let envelope = Envelope {
                         role,
                         username,
@@ -372,6 +382,8 @@ impl Intake {
                     (self.0.parts.lost_access)(&address, &sender.id);
                     return None;
                 };
+                let language = self.language_in(&address, &sender);
+                let sender = Sender { language, ..sender };
                 Some(match buttons::read(&data)? {
                     // What it would allow is not theirs to allow.
                     Press::Answer { .. } if role < Role::Owner => return None,
@@ -468,6 +480,23 @@ impl Intake {
         kept.text = SECRET.to_owned();
         kept.unmarked.clear();
         Step::Secret { kept, text }
+    }
+
+    /// The language of a sender's app. Letters alone do not tell which one it is: then it is what the app has said before.
+    fn said_language(&self, envelope: &Envelope, sender: &Sender) -> Language {
+        let noted = || self.0.parts.languages.said(&envelope.address());
+        match sender.language {
+            Language::English if envelope.is_language_guessed => noted()
+                .filter(|noted| !noted.has_wide_marks())
+                .unwrap_or_default(),
+            said => said,
+        }
+    }
+
+    /// The language in which a person reads the program's texts in a chat.
+    fn language_in(&self, chat: &Address, sender: &Sender) -> Language {
+        let chosen = self.0.parts.languages.chosen(chat);
+        chosen.unwrap_or(sender.language)
     }
 
     /// Notes the language of a private chat.

@@ -46,10 +46,10 @@ pub fn for_question(number: u64, question: &Question, language: Language) -> Vec
     rows
 }
 
-/// The label that a button of a question has in the other language.
-pub fn in_other_words(data: &str, written: &str) -> Option<String> {
-    let Press::Answer { answer, .. } = read(data)? else {
-        return None;
+/// The labels that the button of a question with this label and these data has in the other languages.
+pub fn in_other_words(data: &str, written: &str) -> Vec<&'static str> {
+    let Some(Press::Answer { answer, .. }) = read(data) else {
+        return Vec::new();
     };
     let tool = Cause::Tool {
         name: String::new(),
@@ -60,15 +60,10 @@ pub fn in_other_words(data: &str, written: &str) -> Option<String> {
         session: 0,
         command: String::new(),
     };
-    let causes = [Cause::Unsandboxed, tool, input];
-    let languages = [
-        (Language::English, Language::Chinese),
-        (Language::Chinese, Language::English),
-    ];
-    let mut all = causes.iter().flat_map(|cause| {
-        languages.map(|(one, other)| (label(one, answer, cause), label(other, answer, cause)))
-    });
-    all.find_map(|(one, other)| (one == written).then(|| other.to_owned()))
+    let labels_for = |cause: &Cause| Language::ALL.map(|language| label(language, answer, cause));
+    let mut all = [Cause::Unsandboxed, tool, input].into_iter();
+    let found = all.find_map(|cause| Some(labels_for(&cause)).filter(|it| it.contains(&written)));
+    found.map_or_else(Vec::new, |labels| labels.into())
 }
 
 /// Buttons whose press comes back as their label, or as much of it as fits into `data_bytes`.

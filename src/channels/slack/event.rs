@@ -204,6 +204,7 @@ impl Reader<'_> {
             is_group,
             is_relayed: !forwarded.is_empty(),
             sent_at: ts.split('.').next().and_then(|secs| secs.parse().ok()),
+            is_language_guessed: known.locale.is_empty(),
             reference: ts,
             remote_files,
             ..Envelope::written(&address, sender, (text + &forwarded).trim())

@@ -219,8 +219,10 @@ impl Connection for Api {
     }
 
     fn set_menu(&mut self, commands: &[MenuEntry]) -> Sent {
-        self.set_my_commands(commands, Language::English)?;
-        Ok(self.set_my_commands(commands, Language::Chinese)?)
+        for language in Language::ALL {
+            self.set_my_commands(commands, language)?;
+        }
+        Ok(())
     }
 }
 

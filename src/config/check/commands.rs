@@ -29,6 +29,8 @@ pub const TAKEN: &[&str] = &[
     "jobs",
     "key",
     "keys",
+    "lang",
+    "language",
     "log",
     "logs",
     "ls",

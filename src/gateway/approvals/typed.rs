@@ -2,24 +2,17 @@
 
 use super::{Approvals, Open};
 use crate::base::approval::{AlwaysOption, Answer, Question};
-use crate::base::language::Language;
+use crate::base::language::{Language, NO, YES};
 use crate::base::message::{Address, Envelope, OutgoingMessage};
 use crate::channels::kit::texts::answers::label;
 use crate::channels::kit::texts::approve as texts;
 use crate::gateway::Gateway;
 use crate::gateway::commands::{ParsedMessage, least_role};
 
-/// Words that allow a command once, and words that refuse it, beside the labels of the buttons.
-const WORDS: [(&str, Answer); 8] = [
-    ("yes", Answer::Once),
-    ("是", Answer::Once),
-    ("好", Answer::Once),
-    ("可以", Answer::Once),
-    ("no", Answer::Deny),
-    ("否", Answer::Deny),
-    ("不", Answer::Deny),
-    ("不行", Answer::Deny),
-];
+/// Words that allow a command once, beside [`YES`] and the labels of the buttons.
+const ALLOWING: [&str; 2] = ["好", "可以"];
+/// Words that refuse it, beside [`NO`].
+const REFUSING: [&str; 2] = ["不", "不行"];
 
 /// Chats in which nothing was said since a person wrote; of more those that were quiet longest are forgotten, and a word
 /// allows nothing there.
@@ -39,7 +32,7 @@ enum Typed {
     Waits(u64, String),
 }
 
-/// The labels of a question's buttons in both languages, in lower case.
+/// The labels of a question's buttons in all languages, in lower case.
 pub(super) fn labels(question: &Question) -> Vec<(String, Answer)> {
     let is_offered = |answer: &Answer| match answer {
         Answer::Always => question.always == AlwaysOption::Offered,
@@ -54,7 +47,7 @@ pub(super) fn labels(question: &Question) -> Vec<(String, Answer)> {
     ];
     let answers = answers.into_iter().filter(is_offered);
     let of = |answer| {
-        [Language::English, Language::Chinese].map(|language| {
+        Language::ALL.map(|language| {
             (
                 label(language, answer, &question.cause).to_lowercase(),
                 answer,
@@ -126,10 +119,13 @@ impl Open {
             .trim_matches(|c: char| " .!。！✓✗\n".contains(c));
         let words = words.to_lowercase();
         let label = self.labels.iter().find(|(label, _)| *label == words);
-        let word = WORDS.iter().find(|(word, _)| *word == words);
-        let answer = label
-            .map(|(_, answer)| *answer)
-            .or(word.map(|(_, answer)| *answer))?;
+        let is_in = |list: &[&str]| list.contains(&words.as_str());
+        let answer = match label {
+            Some((_, answer)) => *answer,
+            None if is_in(&YES) || is_in(&ALLOWING) => Answer::Once,
+            None if is_in(&NO) || is_in(&REFUSING) => Answer::Deny,
+            None => return None,
+        };
         // Without the time at which it was written, it may be older than the question.
         let is_meant = is_quoted || !self.is_ambiguous;
         if answer.allows() && (message.sent_at.is_none() || !is_meant) {
@@ -208,6 +204,9 @@ mod tests {
             ("No.", "/deny"),
             ("否", "/deny"),
             ("始终允许此命令", "/approve always"),
+            ("Einmal ausführen", "/approve"),
+            ("Sí.", "/approve"),
+            ("いいえ。", "/deny"),
         ] {
             assert_eq!(read(text), Typed::Answer(command), "{text}");
         }

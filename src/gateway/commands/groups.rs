@@ -13,7 +13,7 @@ type Group = (fn(Language) -> &'static str, &'static str);
 const GROUPS: [Group; 6] = [
     (
         texts::of_conversation,
-        "new stop status model think voice compact context usage",
+        "new stop status model think voice lang compact context usage",
     ),
     (texts::of_plans, "remind cron watch heartbeat plot"),
     (texts::of_shell, "sh term key in bg history get put ls"),

@@ -48,6 +48,10 @@ texts! {
         "Voice messages: /voice on has answers spoken, /voice quiet hides what was heard",
         "语音消息：/voice on 朗读回答，/voice quiet 隐藏听到的内容",
     }
+    pub fn lang() {
+        "Choose the language I speak here: /lang NAME, or /lang auto",
+        "选择我在这里使用的语言：/lang 名称，或 /lang auto",
+    }
     pub fn mcp() {
         "List the servers of tools (MCP); /mcp login NAME signs in to one",
         "列出工具服务器（MCP）；/mcp login 名称 用于登录",

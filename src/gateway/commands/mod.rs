@@ -3,6 +3,7 @@
 mod agents;
 mod groups;
 mod help;
+mod lang;
 mod pair;
 mod parse;
 mod table;

@@ -36,6 +36,7 @@ pub const COMMANDS: &[Row] = &[
     row(&["model", "models"], USER, MODEL, help::model, Run::Agent(Agent::answer_model)),
     row(&["think", "thinking"], USER, IN_ORDER_WITH_ARGUMENT, help::think, Run::Agent(Agent::answer_think)),
     row(&["voice"], USER, IN_ORDER_WITH_ARGUMENT, help::voice, Run::Agent(Agent::answer_voice)),
+    row(&["lang", "language"], GUEST_OR_OWNER_IN_GROUP, AT_ONCE, help::lang, Run::Answer(Gateway::answer_lang)),
     row(&["tools"], USER, AT_ONCE, help::tools, Run::Agent(Agent::answer_tools)),
     row(&["memory"], USER, QUEUED_WITH_ARGUMENT, help::memory, Run::Agent(Agent::answer_memory)),
     row(&["diff"], OWNER, QUEUED, help::diff, Run::Agent(Agent::show_change)),
@@ -203,6 +204,11 @@ const OWNER: Access = |_, _| Role::Owner;
 /// In a group it changes what others do there.
 const GUEST_OR_USER_IN_GROUP: Access =
     |_, is_group| if is_group { Role::User } else { Role::Guest };
+/// In a group it is for all of them.
+const GUEST_OR_OWNER_IN_GROUP: Access = |argument, is_group| match (argument, is_group) {
+    ("", _) | (_, false) => Role::Guest,
+    (_, true) => Role::Owner,
+};
 /// A login gives the agent an account elsewhere.
 const OWNER_WITH_ARGUMENT: Access = |argument, _| match argument {
     "" => Role::User,

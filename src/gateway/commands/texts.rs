@@ -9,26 +9,34 @@ pub fn format_error(error: &Error, language: Language) -> String {
         Error::Model(error) => error.describe(language),
         _ => error.to_string(),
     };
-    let written = Language::of_text(&text);
+    let written = written_in(error, &text, language);
     // The name of a provider or a model is spelt as it is configured.
     let is_name_first = match error {
         Error::Model(error) => text.starts_with(&error.provider),
-        _ => written == Language::Chinese || begins_with_name(&text),
+        _ => written.has_wide_marks() || begins_with_name(&text),
     };
     let mut sentence = match is_name_first {
         true => text,
         false => capitalize(&text),
     };
     if !sentence.ends_with(['.', '!', '?', '…', '。', '！', '？']) {
-        sentence.push(match written {
-            Language::Chinese => '。',
-            Language::English => '.',
-        });
+        sentence += written.full_stop();
     }
     if written == language {
         sentence
     } else {
         failed(language, &sentence)
+    }
+}
+
+/// The language of an error's text, for a reader of `language`. The rooms word refusals in it, and other errors in
+/// English; letters do not tell European languages apart.
+fn written_in(error: &Error, text: &str, language: Language) -> Language {
+    let is_worded = matches!(error, Error::Model(_) | Error::Usage(_) | Error::Failed(_));
+    match Language::of_text(text) {
+        Language::English if is_worded && !language.has_wide_marks() => language,
+        Language::Chinese if language == Language::Japanese => language,
+        written => written,
     }
 }
 
@@ -350,6 +358,17 @@ mod tests {
         assert_eq!(told("Why?", Language::English), "Why?");
         assert_eq!(told("it failed", Language::Chinese), "出错了：It failed.");
         assert_eq!(told("磁盘已满。", Language::Chinese), "磁盘已满。");
+        for (language, sentence) in [
+            (Language::German, "Fehler: Cannot read /a: gone."),
+            (Language::Japanese, "エラー: Cannot read /a: gone."),
+        ] {
+            let io = std::io::Error::other("gone");
+            let error = Error::io("read", "/a")(io);
+            assert_eq!(format_error(&error, language), sentence);
+        }
+        let german = Error::Usage("das geht nicht".to_owned());
+        assert_eq!(format_error(&german, Language::German), "Das geht nicht.");
+        assert_eq!(told("不可能", Language::Japanese), "不可能。");
         let unknown = "mine 没有名为 `x` 的模型";
         assert_eq!(told(unknown, Language::Chinese), format!("{unknown}。"));
     }

@@ -234,29 +234,45 @@ fn follow_up_id(to: &Address, message: &str) -> String {
 
 /// The text of a reminder's message without what an earlier press has added to it.
 pub(super) fn without_outcome(message: &str) -> &str {
-    let begins = ["✓ Done ", "✓ 已完成 ", "💤 "];
+    let begins = |last: &str| {
+        let outcomes = |language| [texts::done(language, &GAP), texts::again(language, &GAP)];
+        Language::ALL.into_iter().flat_map(outcomes).any(|outcome| {
+            let begin = outcome.split(GAP).next().unwrap_or_default();
+            !begin.is_empty() && last.starts_with(begin)
+        })
+    };
     match message.trim_end().rsplit_once("\n\n") {
-        Some((text, last))
-            if !last.contains('\n') && begins.iter().any(|begin| last.starts_with(begin)) =>
-        {
-            text.trim_end()
-        }
+        Some((text, last)) if !last.contains('\n') && begins(last) => text.trim_end(),
         _ => message,
     }
+}
+
+/// The value with which texts are filled, to find the words around it.
+const GAP: char = '\0';
+
+/// What is around the values behind the text of a late reminder, in every language.
+fn late_endings() -> impl Iterator<Item = (String, String)> {
+    let late = |language| {
+        [
+            texts::late_reminder(language, &GAP, &GAP, &GAP),
+            texts::after_full_disk(language, &GAP, &GAP),
+            texts::after_failures(language, &GAP, &GAP),
+        ]
+    };
+    Language::ALL.into_iter().flat_map(late).filter_map(|text| {
+        let (_, behind) = text.split_once(GAP)?;
+        let (begin, rest) = behind.split_once(GAP)?;
+        let (_, end) = rest.rsplit_once(GAP).unwrap_or(("", rest));
+        Some((begin.to_owned(), end.to_owned()))
+    })
 }
 
 /// What a reminder was about, from the text of its message.
 pub(super) fn text_of(message: &str) -> &str {
     let text = without_outcome(message.trim());
     let text = text.strip_prefix('⏰').unwrap_or(text).trim_start();
-    let endings = [
-        (" (planned for ", " late)"),
-        (" (planned for ", ", late because the disk was full)"),
-        (" (planned for ", ", late because it could not be stored)"),
-        ("（原定 ", "）"),
-    ];
-    let without = endings.iter().find_map(|(begin, end)| {
-        let (text, _) = text.strip_suffix(end)?.rsplit_once(begin)?;
+    let without = late_endings().find_map(|(begin, end)| {
+        let (text, _) = text.strip_suffix(&*end)?.rsplit_once(&*begin)?;
         Some(text)
     });
     without.unwrap_or(text).trim_end()

@@ -132,7 +132,7 @@ fn it_comes_again_in_ten_minutes_or_at_the_same_time_tomorrow() {
 #[test]
 fn the_text_comes_back_from_the_message() {
     for text in ["take the bread out", "buy (two) eggs", "x late)", "a\nb"] {
-        for language in [Language::English, Language::Chinese] {
+        for language in Language::ALL {
             for now in [PLANNED, "2026-11-23T20:20:00+01:00"] {
                 let said = reminder(text, PLANNED, now).describe(language);
                 let shown = said.replace('\\', "");

@@ -20,17 +20,18 @@ use crate::base::language::Language;
 
 /// Answers a request: with a call of one of its tools, with what the tools found, or with help.
 ///
-/// `nonce` makes the calls' ids different from those of other answers.
-pub fn reply(request: &Request<'_>, nonce: u32) -> Reply {
+/// `nonce` makes the calls' ids different from those of other answers; `language` is the person's.
+pub fn reply(request: &Request<'_>, nonce: u32, language: Language) -> Reply {
     let spoken = last_words(request.entries);
+    let language = match Language::of_text(spoken) {
+        // English is read whatever the person's language is.
+        Language::English => language,
+        written => written,
+    };
     match results(request.entries).as_slice() {
-        [] => answer(request, spoken, nonce),
+        [] => answer(request, spoken, (nonce, language)),
         results => Reply {
-            text: say::show_results(
-                results,
-                understand(spoken).map(|(kind, _)| kind),
-                Language::of_text(spoken),
-            ),
+            text: say::show_results(results, understand(spoken).map(|(kind, _)| kind), language),
             ..Reply::default()
         },
     }
@@ -60,8 +61,7 @@ fn find_time<'a>(entries: &[&'a Entry]) -> Option<&'a str> {
     lines.find_map(|line| line.strip_prefix("Time: "))
 }
 
-fn answer(request: &Request<'_>, spoken: &str, nonce: u32) -> Reply {
-    let language = Language::of_text(spoken);
+fn answer(request: &Request<'_>, spoken: &str, (nonce, language): (u32, Language)) -> Reply {
     let has = |name: &str| request.tools.iter().any(|tool| tool.name == name);
     let text = |text: String| Reply {
         text,

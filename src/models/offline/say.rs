@@ -12,28 +12,43 @@ const OFFLINE_RESULT_CHARS: usize = 4000;
 /// A text of [`texts`].
 type Text = fn(Language) -> &'static str;
 
-/// What can be asked for: the tool that is needed, and an example.
-const EXAMPLES: [(&str, Text); 10] = [
-    ("device", texts::example_status),
-    ("device", texts::example_temperature),
-    ("cron", texts::example_remind),
-    ("list_dir", texts::example_list),
-    ("read_file", texts::example_read),
-    ("write_file", texts::example_write),
-    ("append_file", texts::example_append),
-    ("find_files", texts::example_find),
-    ("grep", texts::example_search),
-    ("exec", texts::example_run),
+/// What can be asked for: the tool that is needed, and an example in English and in Chinese, which are read.
+const EXAMPLES: [(&str, &str, &str); 10] = [
+    ("device", "status", "设备状态"),
+    ("device", "how hot is it?", "温度多少？"),
+    (
+        "cron",
+        "remind me in 20 minutes to take the bread out",
+        "20分钟后提醒我取面包",
+    ),
+    ("list_dir", "list files in docs", "列出 docs 里的文件"),
+    ("read_file", "read notes.txt", "读取 notes.txt"),
+    (
+        "write_file",
+        "write milk and eggs to shopping.txt",
+        "把牛奶和鸡蛋写入 shopping.txt",
+    ),
+    (
+        "append_file",
+        "append bread to shopping.txt",
+        "把面包追加到 shopping.txt",
+    ),
+    ("find_files", "find files named *.log", "查找文件 *.log"),
+    ("grep", "search for error in logs", "在 logs 中搜索 error"),
+    ("exec", "run uname -a", "运行 uname -a"),
 ];
 
 /// Who speaks, what can be asked for with the tools there are, and how to connect a model; after
 /// `opening`.
 pub fn introduce(opening: &str, has_tool: &dyn Fn(&str) -> bool, language: Language) -> String {
     let mut text = opening.to_owned() + texts::introduction(language);
-    for (tool, example) in EXAMPLES {
+    for (tool, english, chinese) in EXAMPLES {
         if has_tool(tool) {
             text += "- `";
-            text += example(language);
+            text += match language {
+                Language::Chinese => chinese,
+                _ => english,
+            };
             text += "`\n";
         }
     }
@@ -102,31 +117,28 @@ fn show_board(content: &str, kind: Option<Kind>, language: Language) -> String {
     } else {
         part.join("\n")
     };
-    match language {
-        Language::English => shown,
-        Language::Chinese => in_chinese(&shown),
-    }
+    in_language(&shown, language)
 }
 
-/// The names of what is measured in Chinese: the tool speaks English, as models do.
-fn in_chinese(text: &str) -> String {
-    const NAMES: [(&str, &str); 12] = [
-        ("- Temperature: ", "- 温度："),
-        ("- Throttling: ", "- 降频："),
-        ("- Load: ", "- 负载："),
-        ("- Memory: ", "- 内存："),
-        ("- Disk: ", "- 磁盘："),
-        ("- Network ", "- 网络 "),
-        (", up ", "，已运行 "),
-        (": up, ", "：已连接，"),
-        (": down", "：未连接"),
-        (" free of ", " 可用，共 "),
-        ("% used", "% 已用"),
-        (" not available", " 未知"),
+/// The names of what is measured in a language: the tool speaks English, as models do.
+fn in_language(text: &str, language: Language) -> String {
+    const NAMES: [Text; 12] = [
+        texts::label_temperature,
+        texts::label_throttling,
+        texts::label_load,
+        texts::label_memory,
+        texts::label_disk,
+        texts::label_network,
+        texts::label_uptime,
+        texts::label_up,
+        texts::label_down,
+        texts::label_free,
+        texts::label_used,
+        texts::label_unknown,
     ];
-    let replace = |text: String, (english, chinese): &(&str, &str)| text.replace(english, chinese);
-    let text = NAMES.iter().fold(text.to_owned(), replace);
-    text.replace("：not available", "：未知")
+    NAMES.iter().fold(text.to_owned(), |text, name| {
+        text.replace(name(Language::English), name(language))
+    })
 }
 
 /// What is planned, or that it is planned now: the tool writes a list.

@@ -35,6 +35,10 @@ fn schema(tool: &str) -> &'static str {
 }
 
 fn answer_to(entries: &[Entry], names: &[&'static str]) -> Reply {
+    answer_in(Language::English, entries, names)
+}
+
+fn answer_in(language: Language, entries: &[Entry], names: &[&'static str]) -> Reply {
     let request = Request {
         system: "",
         entries: &entries.iter().collect::<Vec<_>>(),
@@ -47,7 +51,7 @@ fn answer_to(entries: &[Entry], names: &[&'static str]) -> Reply {
         stream: false,
         cache_key: None,
     };
-    reply(&request, 7)
+    reply(&request, 7, language)
 }
 
 fn say(text: &str) -> Reply {
@@ -410,4 +414,15 @@ fn results_are_shown_readably() {
     assert!(shown(&["x", "y"]).starts_with("**read_file**\n\nx\n\n**read_file**\n\ny"));
     let chinese = answer_to(&after("读取 a", &["内容"]), &NAMES).text;
     assert!(chinese.ends_with("）"), "{chinese}");
+}
+
+#[test]
+fn a_person_reads_their_own_language_and_types_english() {
+    let person = Entry::new(EntryKind::Person, "was kannst du?");
+    let text = answer_in(Language::German, &[person], &NAMES).text;
+    assert!(text.starts_with("Das verstehe ich nicht."), "{text}");
+    assert!(text.contains("- `how hot is it?`"), "{text}");
+    let chinese = Entry::new(EntryKind::Person, "你好");
+    let text = answer_in(Language::German, &[chinese], &NAMES).text;
+    assert!(text.starts_with("你好"), "{text}");
 }

@@ -53,22 +53,21 @@ texts! {
     pub fn planned(job) { "Planned: {job}", "已设置提醒：{job}" }
     pub fn nothing_planned() { "No reminders are planned.", "没有提醒。" }
 
-    pub fn example_temperature() { "how hot is it?", "温度多少？" }
-    pub fn example_remind() {
-        "remind me in 20 minutes to take the bread out",
-        "20分钟后提醒我取面包",
-    }
-    pub fn example_list() { "list files in docs", "列出 docs 里的文件" }
-    pub fn example_read() { "read notes.txt", "读取 notes.txt" }
-    pub fn example_write() {
-        "write milk and eggs to shopping.txt",
-        "把牛奶和鸡蛋写入 shopping.txt",
-    }
-    pub fn example_append() { "append bread to shopping.txt", "把面包追加到 shopping.txt" }
-    pub fn example_find() { "find files named *.log", "查找文件 *.log" }
-    pub fn example_search() { "search for error in logs", "在 logs 中搜索 error" }
-    pub fn example_status() { "status", "设备状态" }
-    pub fn example_run() { "run uname -a", "运行 uname -a" }
+    /// What the tool for the board says, as a reader finds it: its names of what is measured, and words around values.
+    pub fn label_temperature() { "- Temperature: ", "- 温度：" }
+    pub fn label_throttling() { "- Throttling: ", "- 降频：" }
+    pub fn label_load() { "- Load: ", "- 负载：" }
+    pub fn label_memory() { "- Memory: ", "- 内存：" }
+    pub fn label_disk() { "- Disk: ", "- 磁盘：" }
+    pub fn label_network() { "- Network ", "- 网络 " }
+    pub fn label_uptime() { ", up ", "，已运行 " }
+    /// A network that is connected; its addresses follow.
+    pub fn label_up() { ": up, ", "：已连接，" }
+    pub fn label_down() { ": down", "：未连接" }
+    /// Between two amounts.
+    pub fn label_free() { " free of ", " 可用，共 " }
+    pub fn label_used() { "% used", "% 已用" }
+    pub fn label_unknown() { "not available", "未知" }
 }
 
 #[cfg(test)]

@@ -23,9 +23,7 @@ pub fn describe(schedule: &Schedule, zone: &Zone, language: Language) -> String 
                 time.format(&format!("%Y-%m-%d %H:%M{seconds}"))
             )
         }
-        Schedule::Every { every_ms } => {
-            texts::every(language, &texts::interval(*every_ms, language))
-        }
+        Schedule::Every { every_ms } => texts::every_interval(*every_ms, language),
         Schedule::Cron { expr, tz } => {
             let words = match Line::parse(expr, "") {
                 // Its time depends on the job.

@@ -190,6 +190,16 @@ texts! {
          its folder.",
         "此聊天的 shell 中还有命令在运行。这条命令在旁边运行，因此 shell 仍留在原来的文件夹。",
     }
+    /// How a command ended: this and the following, as clauses.
+    fn exit_status(status) { "exit status {status}", "退出状态 {status}" }
+    fn was_killed(number) { "killed by signal {number}", "被信号 {number} 终止" }
+    fn ran_too_long(seconds) { "timed out after {seconds} s", "超时（{seconds} 秒）" }
+    fn was_stopped() { "stopped", "已停止" }
+    fn was_stopped_because(why) { "stopped: {why}", "已停止：{why}" }
+    fn was_lost() {
+        "ended for an unknown reason (out of memory?)",
+        "因未知原因结束（内存不足？）",
+    }
     /// A typed command was not run; `why` is a clause without a full stop.
     pub fn not_run(why) { "Not run: {why}.", "未运行：{why}。" }
     /// How to run it all the same; `command` is what to type, as inline code.
@@ -201,14 +211,15 @@ texts! {
 
 /// How a command ended.
 pub fn describe_end(language: Language, end: &End) -> String {
-    match (language, end) {
-        (Language::English, end) => end.to_string(),
-        (_, End::Exit(status)) => format!("退出状态 {status}"),
-        (_, End::Signal(number)) => format!("被信号 {number} 终止"),
-        (_, End::TimedOut(time)) => format!("超时（{} 秒）", time.as_secs()),
-        (_, End::Cancelled) => "已停止".to_owned(),
-        (_, End::Stopped(why)) => format!("已停止：{why}"),
-        (_, End::Lost) => "因未知原因结束（内存不足？）".to_owned(),
+    match end {
+        // With the name of the signal.
+        end if language == Language::English => end.to_string(),
+        End::Exit(status) => exit_status(language, status),
+        End::Signal(number) => was_killed(language, number),
+        End::TimedOut(time) => ran_too_long(language, &time.as_secs()),
+        End::Cancelled => was_stopped(language).to_owned(),
+        End::Stopped(why) => was_stopped_because(language, why),
+        End::Lost => was_lost(language).to_owned(),
     }
 }
 

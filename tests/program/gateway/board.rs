@@ -530,7 +530,7 @@ fn commands_of_the_configuration_are_in_the_menu_and_run() {
     let gateway = board.start();
     let help = board.asks("/help", "/backup Back up the notes");
     assert!(help.text.contains("/lights echo"), "{}", help.text);
-    let menu = board.scene.telegram.wait_for_calls("setMyCommands", 2);
+    let menu = board.scene.telegram.wait_for_calls("setMyCommands", 7);
     assert!(
         menu[0].to_string().contains("Back up the notes"),
         "{menu:?}"
@@ -565,8 +565,8 @@ fn commands_of_the_configuration_are_in_the_menu_and_run() {
         .home
         .set("/commands", json!({"water": {"run": "echo wet"}}));
     board.peacrab().arg("reload").run().ends_with(0);
-    let menu = board.scene.telegram.wait_for_calls("setMyCommands", 6);
-    assert!(menu[4].to_string().contains("echo wet"), "{menu:?}");
+    let menu = board.scene.telegram.wait_for_calls("setMyCommands", 21);
+    assert!(menu[14].to_string().contains("echo wet"), "{menu:?}");
     board.asks("/water", "wet");
     board.asks("/backup", "Unknown command /backup.");
     gateway.stop().ends_with(0);

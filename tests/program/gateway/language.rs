@@ -1,7 +1,14 @@
-//! The bot speaks the language that a person has chosen in Telegram.
+//! The bot speaks the language that a person has chosen in Telegram, or with `/lang`.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::json;
 
 use super::scene::Scene;
-use crate::harness::model::say;
+use crate::harness::clock::Turned;
+use crate::harness::model::{call, say};
+use crate::harness::telegram::{BOT_NAME, Person};
 
 #[test]
 fn a_person_whose_telegram_is_chinese_reads_chinese() {
@@ -67,21 +74,171 @@ fn everybody_is_answered_in_a_language_of_their_own() {
     gateway.stop().ends_with(0);
 }
 
+/// Sends each message and waits for its answer.
+fn converse(scene: &Scene, person: &Person, talk: &[(&str, &str)]) {
+    for (typed, expected) in talk {
+        person.says(typed);
+        scene.wait_in(person.chat(), expected);
+    }
+}
+
 #[test]
-fn the_menu_of_commands_comes_in_both_languages() {
+fn a_person_whose_telegram_is_german_reads_german_also_after_a_restart() {
+    let outside = tempfile::tempdir().unwrap();
+    let log = outside.path().join("log");
+    let line = format!("echo x >> {}", log.display());
+    let wish = json!({"command": line, "escalate": true, "reason": "für das Protokoll"});
+    let script = [
+        call("exec", wish.clone()),
+        say("Notiert."),
+        call("exec", wish),
+        say("Noch einmal."),
+    ];
+    let mut scene = Scene::playing(script);
+    let clock = Turned::at("2026-11-23T07:00:00Z");
+    scene.home.turn(&clock);
+    let eva = scene.telegram.person(1001, "Eva", None).speaking("de-CH");
+    let gateway = scene.start();
+    converse(
+        &scene,
+        &eva,
+        &[
+            ("/start", "Ich bin Peacrab"),
+            ("/help", "Unterhaltung\n"),
+            (
+                "/help status",
+                "/status: Modell, Unterhaltung und Board anzeigen",
+            ),
+            (
+                "/sh reboot",
+                "Nicht ausgeführt: er würde das Board herunterfahren",
+            ),
+            ("/sh exit 3", "Exit-Status 3"),
+            ("/stats", "Unbekannter Befehl /stats."),
+            (
+                "/remind 20m Brot holen",
+                "⏰ Brot holen: heute 07:20, in 20 min",
+            ),
+            ("/remind Brot", "20m"),
+        ],
+    );
+
+    // Approvals: a button, and a word.
+    eva.says("schreib es auf");
+    let question = scene.wait_for_question("außerhalb der Sandbox");
+    assert!(
+        question.text.contains("/approve"),
+        "what is typed stays: {}",
+        question.text
+    );
+    eva.presses("Einmal ausführen");
+    scene.wait_for("✓ Einmal erlaubt");
+    scene.wait_for("Notiert.");
+    eva.says("und noch einmal");
+    let second = scene.telegram.wait_for_message(eva.chat(), |message| {
+        message.id > question.id && message.markup.is_some() && message.text.contains("echo x")
+    });
+    eva.replies(eva.chat(), second.id, "Nein");
+    scene.wait_for("✗ Abgelehnt");
+    scene.wait_for("Noch einmal.");
+    assert_eq!(fs::read_to_string(&log).unwrap(), "x\n");
+    gateway.stop().ends_with(0);
+
+    clock.forward(Duration::from_secs(50 * 60));
+    let gateway = scene.start();
+    let reminder = scene.telegram.wait_for_message(eva.chat(), |message| {
+        message.text.starts_with("⏰ Brot holen") && message.markup.is_some()
+    });
+    assert!(
+        reminder.text.ends_with("30 min verspätet)"),
+        "{}",
+        reminder.text
+    );
+    eva.presses("✓ Erledigt");
+    scene.wait_for("✓ Erledigt 07:50");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_chosen_language_stays_until_the_app_is_followed_again() {
+    let scene = Scene::playing([]);
+    let eva = scene.telegram.person(1001, "Eva", None).speaking("de");
+    let gateway = scene.start();
+    converse(
+        &scene,
+        &eva,
+        &[
+            ("/id", "Dieser Chat: telegram:1001"),
+            (
+                "/lang klingon",
+                "Ich spreche klingon nicht. /lang zeigt die Sprachen.",
+            ),
+            ("/lang", "Ich spreche hier Deutsch, wie deine App."),
+        ],
+    );
+    eva.presses("日本語");
+    scene.wait_for("これからここでは日本語を使います。");
+    let japanese = [
+        ("/id", "このチャット: telegram:1001"),
+        ("/new", "新しい会話を始めました。"),
+        ("/stats", "不明なコマンドです: /stats"),
+        ("/help", "会話\n"),
+        ("/lang", "ここでは日本語を使っています。"),
+    ];
+    converse(&scene, &eva, &japanese);
+    gateway.stop().ends_with(0);
+
+    let gateway = scene.start();
+    converse(
+        &scene,
+        &eva,
+        &[
+            ("/stop", "ここでは何も実行されていません。"),
+            ("/lang Français", "Français"),
+            ("/lang AUTO", "Im Moment ist das Deutsch."),
+            ("/stop", "Hier läuft nichts."),
+        ],
+    );
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn the_language_of_a_group_is_an_owners_to_choose() {
+    let scene = Scene::playing([]).set("roles", json!({"2002": "user"}));
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let group = scene.telegram.group(-100, "Family");
+    let gateway = scene.start();
+    bob.says_in(group, &format!("/lang@{BOT_NAME} ja"));
+    scene.wait_in(group, "needs the role owner");
+    bob.says_in(group, &format!("/lang@{BOT_NAME}"));
+    scene.wait_in(group, "I speak English here");
+    scene.ana.says_in(group, &format!("/lang@{BOT_NAME} ja"));
+    scene.wait_in(group, "これからここでは日本語を使います。");
+    bob.says_in(group, &format!("/id@{BOT_NAME}"));
+    scene.wait_in(group, "このチャット: ");
+    bob.says("/id");
+    scene.wait_in(bob.chat(), "This chat: telegram:2002");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn the_menu_of_commands_comes_in_every_language() {
     let scene = Scene::playing([]);
     let gateway = scene.start();
-    let menus = scene.telegram.wait_for_calls("setMyCommands", 2);
+    let menus = scene.telegram.wait_for_calls("setMyCommands", 7);
     let described = |code: &str| {
         let menu = menus.iter().find(|menu| menu["language_code"] == code);
         let commands = menu.unwrap()["commands"].as_array().unwrap();
         let help = commands.iter().find(|entry| entry["command"] == "help");
         help.unwrap()["description"].clone()
     };
-    assert_eq!(
-        described(""),
-        "List the commands, or explain one: /help NAME"
-    );
-    assert_eq!(described("zh"), "列出命令，或说明一个：/help 名称");
+    for (code, description) in [
+        ("", "List the commands, or explain one: /help NAME"),
+        ("zh", "列出命令，或说明一个：/help 名称"),
+        ("de", "Befehle auflisten oder einen erklären: /help NAME"),
+        ("ja", "コマンドの一覧、または1つの説明: /help NAME"),
+    ] {
+        assert_eq!(described(code), description);
+    }
     gateway.stop().ends_with(0);
 }

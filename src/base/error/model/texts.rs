@@ -3,6 +3,8 @@
 use crate::base::language::texts;
 
 texts! {
+    /// Between what happened and what the other side said.
+    pub(super) fn colon() { ": ", "：" }
     pub(super) fn no_key(provider) { "{provider} has no API key", "{provider} 没有 API 密钥" }
     pub(super) fn key_rejected(provider) { "{provider} rejected the API key", "{provider} 拒绝了 API 密钥" }
     pub(super) fn not_signed_in(provider) { "Not signed in to {provider}", "尚未登录 {provider}" }

@@ -230,8 +230,13 @@ fn the_language_is_that_of_the_program_or_the_text() {
     );
     assert_eq!(
         language("Content-Language: de\r\n", "你好"),
-        Language::English
+        Language::German
     );
+    assert_eq!(
+        language("Accept-Language: it, pt-BR;q=0.8, en;q=0.5\r\n", "oi"),
+        Language::Portuguese
+    );
+    assert_eq!(language("", "こんにちは"), Language::Japanese);
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn sender(head: &Head, token: &str) -> Sender {
     Sender {
         id: token.to_owned(),
         name: token.to_owned(),
-        language: Language::from_tag(wanted),
+        language: Language::pick(wanted),
         thread_of: None,
     }
 }

@@ -354,6 +354,50 @@ fn a_press_that_does_not_count_is_answered_at_once() {
 }
 
 #[test]
+fn the_language_is_what_was_chosen_or_what_the_app_said_last() {
+    let mut scene = Scene::new();
+    let (place, mut number) = (Address::new("fake", "1"), 0);
+    let mut language_of = |scene: &mut Scene, text: &str, said: Option<Language>| {
+        number += 1;
+        let sender = Sender {
+            language: said.unwrap_or_else(|| Language::of_text(text)),
+            ..sender("1")
+        };
+        scene.take(vec![Incoming::Message {
+            envelope: Envelope {
+                id: format!("fake:{number}"),
+                is_language_guessed: said.is_none(),
+                ..Envelope::written(&place, sender, text)
+            },
+            username: String::new(),
+        }]);
+        scene.arrived().language()
+    };
+    let german = Some(Language::German);
+    assert_eq!(language_of(&mut scene, "hi", None), Language::English);
+    assert_eq!(language_of(&mut scene, "/id", german), Language::German);
+    assert_eq!(language_of(&mut scene, "hi", None), Language::German);
+    assert_eq!(language_of(&mut scene, "你好", None), Language::Chinese);
+    assert_eq!(
+        language_of(&mut scene, "hi", None),
+        Language::English,
+        "it was a guess"
+    );
+
+    let languages = Arc::clone(&scene.intake.0.parts.languages);
+    languages.choose(&place, Some(Language::Japanese)).unwrap();
+    for said in [None, german] {
+        assert_eq!(language_of(&mut scene, "hi", said), Language::Japanese);
+    }
+    let press = scene
+        .intake
+        .press_notice(&sender("1"), "", None, "nonsense");
+    assert_eq!(press, Some(unknown_button(Language::Japanese)));
+    languages.choose(&place, None).unwrap();
+    assert_eq!(languages.get(&place), Language::German);
+}
+
+#[test]
 fn each_message_has_the_role_of_its_sender_and_only_owners_answer_questions() {
     let mut scene = Scene::new();
     let place = Address::new("fake", "g");

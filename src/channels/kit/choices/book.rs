@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CHOICES_TIME, CHOICES_USED, OFFERS, OFFERS_IN_CHAT, READ_TIME};
 use crate::base::approval::Answer;
+use crate::base::language::{NO, YES};
 use crate::base::message::{Address, PressedMessage};
 use crate::channels::kit::buttons::{self, Press};
 use crate::text::truncate_bytes;
@@ -25,9 +26,6 @@ const CHOICE_REPLY_CHARS: usize = 80;
 pub struct Choice {
     /// What people read.
     pub label: String,
-    /// The label in the other language, which counts too; may be empty.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub other: String,
     /// What the button would carry.
     pub data: String,
 }
@@ -135,8 +133,8 @@ impl Offer {
 
     fn by_label(&self, label: &str) -> Option<&Choice> {
         let answer = match label {
-            "yes" | "是" => Some(Answer::Once),
-            "no" | "否" => Some(Answer::Deny),
+            yes if YES.contains(&yes) => Some(Answer::Once),
+            no if NO.contains(&no) => Some(Answer::Deny),
             _ => None,
         };
         if let Some(meant) = answer.filter(|_| self.is_approval()) {
@@ -144,9 +142,9 @@ impl Offer {
             return self.choices.iter().find(is_meant);
         }
         let is_meant = |choice: &&Choice| {
-            [&choice.label, &choice.other]
-                .map(|it| bare(it))
-                .contains(&label.to_owned())
+            let others = buttons::in_other_words(&choice.data, &choice.label);
+            let mut all = others.into_iter().chain([choice.label.as_str()]);
+            all.any(|one| bare(one) == label)
         };
         self.choices.iter().find(is_meant)
     }

@@ -209,10 +209,8 @@ impl Choices {
 }
 
 fn choice(button: &Button) -> Choice {
-    let other = buttons::in_other_words(&button.data, &button.label);
     Choice {
         label: button.label.clone(),
-        other: other.unwrap_or_default(),
         data: button.data.clone(),
     }
 }

@@ -2,8 +2,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::book::Book;
 use super::*;
-use crate::base::approval::{AlwaysOption, Question};
+use crate::base::approval::{AlwaysOption, Answer, Cause, Question};
 use crate::base::clock::BUILD_EPOCH;
+use crate::channels::kit::texts::answers;
 
 fn chat(name: &str) -> Address {
     Address::new("fake", name)
@@ -405,7 +406,7 @@ fn a_reply_to_a_message_means_that_message() {
 }
 
 #[test]
-fn a_label_counts_in_the_other_language_too() {
+fn a_label_counts_in_the_other_languages_too() {
     let (mut scene, here) = (Scene::new(), chat("1"));
     let clock = Arc::new(AtomicI64::new(BUILD_EPOCH * 1000));
     scene.choices.clock = Clock::Hand(Arc::clone(&clock));
@@ -417,6 +418,18 @@ fn a_label_counts_in_the_other_language_too() {
         scene.chosen(&here, "always this command").as_deref(),
         Some("q:7:always")
     );
+    for (word, data) in [
+        ("Ja", "q:7:once"),
+        ("いいえ。", "q:7:deny"),
+        ("Sim!", "q:7:once"),
+    ] {
+        assert_eq!(scene.chosen(&here, word).as_deref(), Some(data), "{word}");
+    }
+    for language in Language::ALL {
+        let cause = Cause::Unsandboxed;
+        let label = answers::label(language, Answer::Always, &cause);
+        assert_eq!(scene.chosen(&here, label).as_deref(), Some("q:7:always"));
+    }
 }
 
 #[test]
@@ -487,7 +500,6 @@ fn there_is_a_bound_for_everything() {
         for part in 0..2 {
             let choice = Choice {
                 label: format!("{number}.{part}"),
-                other: String::new(),
                 data: format!("c:/do {number}.{part}"),
             };
             book.add(

@@ -149,7 +149,7 @@ impl Api {
         let commands: Vec<Value> = commands.iter().map(entry).collect();
         let code = match language {
             Language::English => "",
-            Language::Chinese => "zh",
+            other => other.code(),
         };
         self.act(
             "setMyCommands",

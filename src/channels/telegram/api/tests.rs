@@ -90,7 +90,7 @@ fn updates_are_asked_for_from_an_offset_on_and_waited_for() {
 
 #[test]
 fn each_method_sends_what_telegram_wants_and_leaves_out_what_is_not_set() {
-    let server = Server::plain((0..10).map(|_| done(json!({"message_id": 44}))));
+    let server = Server::plain((0..11).map(|_| done(json!({"message_id": 44}))));
     let api = api(&server);
     let buttons = [vec![Button {
         text: "Yes".to_owned(),
@@ -150,12 +150,14 @@ fn each_method_sends_what_telegram_wants_and_leaves_out_what_is_not_set() {
     api.answer_callback_query("q1", "").unwrap();
     expect("answerCallbackQuery", json!({"callback_query_id": "q1"}));
     let menu = [MenuEntry::built_in("new", |language| match language {
-        Language::English => "Start over",
         Language::Chinese => "重新开始",
+        Language::Japanese => "最初から",
+        _ => "Start over",
     })];
     for (language, code, description) in [
         (Language::English, "", "Start over"),
         (Language::Chinese, "zh", "重新开始"),
+        (Language::Japanese, "ja", "最初から"),
     ] {
         api.set_my_commands(&menu, language).unwrap();
         expect(
