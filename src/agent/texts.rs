@@ -238,6 +238,8 @@ texts! {
     pub fn status_no_memory() { "Long-term memory: empty", "长期记忆：空" }
 
     /// The amount of thinking: [`think_default`], a level, or a level that is the default.
+    /// A line about a setting, and a sentence about it.
+    pub fn with_note(line, note) { "{line}. {note}", "{line}。{note}" }
     pub fn thinking(level) { "Thinking: {level}", "思考：{level}" }
     pub fn think_default() { "the model's own default", "模型的默认设置" }
     pub fn think_configured(level) { "{level} (default)", "{level}（默认）" }

@@ -410,6 +410,14 @@ impl Envelope {
         })
     }
 
+    /// The owner, by their id, who alone is to see the program's answer in a group; empty for everyone.
+    pub fn only_for(&self) -> &str {
+        let owner = self
+            .sender()
+            .filter(|_| self.is_group && self.role == Role::Owner);
+        owner.map_or("", |owner| &owner.id)
+    }
+
     /// The language to answer in where the program itself answers.
     pub fn language(&self) -> Language {
         self.sender()
@@ -469,6 +477,9 @@ pub struct OutgoingMessage {
     /// [`ONCE_IDS_MAX`](crate::base::limits::outbox::ONCE_IDS_MAX).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub once: String,
+    /// The person, by their id, who alone is to see it in a group whose channel can do that; empty for everyone.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub only_for: String,
     /// Whether it comes without a sound, because chats are to be left alone now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub silent: bool,
@@ -528,6 +539,7 @@ impl OutgoingMessage {
             replaces: None,
             edits: String::new(),
             once: String::new(),
+            only_for: String::new(),
             silent: false,
             urgent: false,
             run: None,

@@ -296,11 +296,14 @@ impl<'a> ChatHost<'a> {
     }
 
     fn asker<'b>(&'b self, to: &'b Address, language: Language) -> Asker<'b> {
+        let is_own = self.role == Role::Owner && *to == self.reply;
+        let person = self.person.as_deref().filter(|_| is_own);
         Asker {
             hosted: self.hosted,
             session: &self.session,
             to,
             language,
+            only_for: person.unwrap_or_default(),
         }
     }
 

@@ -319,6 +319,8 @@ fn a_conversation_chooses_how_much_the_model_thinks() {
     let gateway = Gateway::start(&home);
     ana.says("/think hard");
     wait("Unknown level hard. Use /think off, low,");
+    ana.says("/think");
+    wait("Thinking: the model's own default. Change it with /think off");
     ana.says("/think high");
     wait("Thinking: high");
     ana.says("one");

@@ -16,7 +16,8 @@ from pydantic import BaseModel, ValidationError
 
 # What a story has to contain: else the check shows little.
 WANTED = {"getUpdates", "getMe", "setMyCommands", "sendMessage", "sendMessageDraft", "sendPhoto", "sendDocument",
-          "editMessageText", "sendChatAction", "setMessageReaction", "answerCallbackQuery", "editForumTopic"}
+          "sendMediaGroup", "sendRichMessage", "editMessageText", "editMessageCaption", "editEphemeralMessageText",
+          "sendChatAction", "setMessageReaction", "answerCallbackQuery", "editForumTopic"}
 
 
 def unknown(value, path):
@@ -38,9 +39,11 @@ def check(exchange):
     if kind is None or not issubclass(kind, TelegramMethod):
         yield f"there is no method {method}"
         return
-    # A file that comes in the same form is named there.
-    parameters = {name: "attach://" + value["name"] if isinstance(value, dict) and set(value) == {"name", "size"} else value
-                  for name, value in exchange["parameters"].items()}
+    # A file that comes in the same form is named there: by its parameter, or by a part of an album.
+    is_file = lambda value: isinstance(value, dict) and set(value) == {"name", "size"}
+    attached = {part["media"].removeprefix("attach://") for part in exchange["parameters"].get("media", [])}
+    parameters = {name: "attach://" + value["name"] if is_file(value) else value
+                  for name, value in exchange["parameters"].items() if name not in attached}
     try:
         call = kind.model_validate(parameters)
         yield from unknown(call, method)

@@ -48,13 +48,15 @@ pub struct CommandAnswer {
     pub text: String,
     /// Rows of buttons, for chats.
     pub buttons: Vec<Vec<CommandButton>>,
+    /// Whether an owner alone is to see it in a group.
+    pub is_private: bool,
 }
 
 impl From<String> for CommandAnswer {
     fn from(text: String) -> Self {
         Self {
             text,
-            buttons: Vec::new(),
+            ..Self::default()
         }
     }
 }

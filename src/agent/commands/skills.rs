@@ -57,6 +57,7 @@ impl Agent {
         CommandAnswer {
             text,
             buttons: buttons.chunks(2).map(<[_]>::to_vec).collect(),
+            is_private: false,
         }
     }
 

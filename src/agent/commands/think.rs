@@ -40,7 +40,7 @@ impl Agent {
         }
         let line = self.thinking_line(key, language);
         Ok(match self.thinking_note(key, language) {
-            Some(note) => format!("{line}\n\n{note}").into(),
+            Some(note) => texts::with_note(language, &line, &note).into(),
             None => line.into(),
         })
     }
@@ -56,8 +56,9 @@ impl Agent {
         };
         let buttons: Vec<_> = words.into_iter().chain([DEFAULT]).map(button).collect();
         CommandAnswer {
-            text: format!("{line}\n\n{note}"),
+            text: texts::with_note(language, &line, &note),
             buttons: buttons.chunks(BUTTONS_PER_ROW).map(<[_]>::to_vec).collect(),
+            is_private: false,
         }
     }
 

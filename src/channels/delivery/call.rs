@@ -4,6 +4,7 @@ mod files;
 mod offer;
 mod over;
 mod put;
+mod whole;
 
 use std::borrow::Cow;
 
@@ -11,8 +12,8 @@ use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::error::Error;
 use crate::base::limits::channels::CALL_TIME;
-use crate::base::message::{Address, DraftKey, OutgoingMessage};
-use crate::channels::kit::adapter::{Capabilities, Connection, Failure, Piece, Post, Sent, Upload};
+use crate::base::message::{Address, DraftKey};
+use crate::channels::kit::adapter::{Capabilities, Connection, Failure, Piece, Post, Sent};
 use crate::channels::kit::buttons;
 use crate::channels::kit::choices::Offer;
 use crate::channels::kit::texts::message_not_deleted;
@@ -30,15 +31,6 @@ use put::{Refused, is_refusal, put};
 /// The name of the file with a command that is too long for its question.
 const COMMAND_FILE: &str = "command.sh";
 
-/// The endings of pictures, which chats show with the words below them.
-const PICTURE_ENDINGS: [&str; 5] = ["jpg", "jpeg", "png", "webp", "gif"];
-
-fn is_picture(path: &str) -> bool {
-    let ending = path.rsplit('.').next().unwrap_or_default();
-    let mut known = PICTURE_ENDINGS.iter();
-    known.any(|known| ending.eq_ignore_ascii_case(known))
-}
-
 /// One worker's connection to the channel.
 pub(super) struct Caller<'a> {
     parts: &'a DeliveryParts,
@@ -47,6 +39,8 @@ pub(super) struct Caller<'a> {
     connection: Option<Box<dyn Connection>>,
     /// The pieces of the message that was sent from last, by its number: a long one is rendered once.
     rendered: Option<(u64, RenderedMessage)>,
+    /// The message whose files go one by one, because the channel has refused them as an album.
+    singly: Option<u64>,
 }
 
 impl<'a> Caller<'a> {
@@ -60,6 +54,7 @@ impl<'a> Caller<'a> {
             heartbeat,
             connection: None,
             rendered: None,
+            singly: None,
         }
     }
 
@@ -163,93 +158,51 @@ impl<'a> Caller<'a> {
             Some((of, rendered)) if of == id => rendered,
             _ => self.render_message(&pending.message),
         };
-        match self.send_with_file(connection, &pending, &rendered, edits) {
-            Some(Ok(())) => {
-                self.confirm(id, None);
-                self.remove_made(&pending.message);
-                return done(None, true);
-            }
-            Some(Err(failure)) => return self.undelivered(&pending, failure),
-            None => {}
-        }
-        let RenderedMessage { pieces, offer } = &rendered;
-        let total = pieces.len() + pending.message.files.len();
-        let sent = match pieces.get(pending.pieces) {
-            Some(piece) => {
-                let is_last = pending.pieces + 1 == pieces.len();
-                let offer = offer.as_ref().filter(|_| is_last);
-                self.send_piece(connection, &pending, (piece, is_last), (edits, offer))
-            }
-            None => {
-                let index = pending.pieces.saturating_sub(pieces.len());
-                match pending.message.files.get(index) {
-                    Some(file) => self.send_file(connection, &pending, file),
-                    None => Ok(()),
-                }
-            }
-        };
-        let is_last = pending.pieces + 1 >= total;
-        if !is_last {
-            self.rendered = Some((id, rendered));
-        }
+        let total = rendered.pieces.len() + pending.message.files.len();
+        let as_one = self.send_with_file(connection, &pending, &rendered, edits);
+        let sent = as_one
+            .map(|sent| sent.map(|()| total))
+            .or_else(|| self.send_album(connection, &pending, &rendered, edits))
+            .or_else(|| self.send_rich(connection, &pending, &rendered, edits))
+            .unwrap_or_else(|| {
+                let sent = self.send_next(connection, &pending, &rendered, edits);
+                sent.map(|()| pending.pieces + 1)
+            });
         match sent {
-            Ok(()) => {
-                self.confirm(id, (!is_last).then_some(pending.pieces + 1));
+            Ok(pieces) => {
+                let is_last = pieces >= total;
+                self.confirm(id, (!is_last).then_some(pieces));
                 if is_last {
                     self.remove_made(&pending.message);
+                } else {
+                    self.rendered = Some((id, rendered));
                 }
                 done(None, is_last)
             }
-            Err(failure) => self.undelivered(&pending, failure),
+            Err(failure) => {
+                self.rendered = Some((id, rendered));
+                self.undelivered(&pending, failure)
+            }
         }
     }
 
-    /// Sends a picture, or a file that is not one of the workspace, together with its text; `None` where they go apart.
-    fn send_with_file(
+    /// Sends the next piece of the text, or the next file.
+    fn send_next(
         &self,
         connection: &mut dyn Connection,
         pending: &Pending,
-        rendered: &RenderedMessage,
+        RenderedMessage { pieces, offer }: &RenderedMessage,
         edits: Option<&str>,
-    ) -> Option<Sent> {
-        let message = &pending.message;
-        let ([piece], None, None, 0) = (
-            rendered.pieces.as_slice(),
-            &rendered.offer,
-            edits,
-            pending.pieces,
-        ) else {
-            return None;
-        };
-        let [path] = message.files.as_slice() else {
-            return None;
-        };
-        if message.made_files.is_empty() && !is_picture(path) {
-            return None;
+    ) -> Sent {
+        if let Some(piece) = pieces.get(pending.pieces) {
+            let is_last = pending.pieces + 1 == pieces.len();
+            let offer = offer.as_ref().filter(|_| is_last);
+            return self.send_piece(connection, pending, (piece, is_last), (edits, offer));
         }
-        let rows = buttons_of(message, self.parts.adapter.capabilities().button_data_bytes);
-        let (key, silent) = (Some(key(pending)), is_silent(pending));
-        let text = Post {
-            text: &piece.written,
-            is_marked: true,
-            buttons: self.posted(&rows),
-            reply_to: self.reply_to(&message.reply_to),
-            key,
-            silent,
-        };
-        let name = OutgoingMessage::name_of(path);
-        let file = self.open(path, name).ok()?;
-        let upload = Upload {
-            file: &file,
-            name,
-            key,
-            silent,
-            voice: message.voice,
-        };
-        match connection.upload_with_text(&message.to, &upload, &text)? {
-            Err(failure) if is_refusal(&failure) => None,
-            Err(Failure::Local(_)) => None,
-            sent => Some(sent),
+        let index = pending.pieces.saturating_sub(pieces.len());
+        match pending.message.files.get(index) {
+            Some(file) => self.send_file(connection, pending, file),
+            None => Ok(()),
         }
     }
 
@@ -276,6 +229,7 @@ impl<'a> Caller<'a> {
             reply_to: self.reply_to(&message.reply_to).filter(|_| is_first),
             key: Some(key(pending)),
             silent,
+            only_for: only(&message.only_for),
         };
         let edits = edits.filter(|_| is_first);
         let to = &message.to;
@@ -286,6 +240,7 @@ impl<'a> Caller<'a> {
                     plain: &piece.plain,
                     edits,
                     silent,
+                    only_for: post.only_for,
                     failure,
                 };
                 self.rescue(connection, to, refused)?;
@@ -374,6 +329,7 @@ impl<'a> Caller<'a> {
             reply_to: self.reply_to(&text.reply_to),
             // What it comes to rings.
             silent: true,
+            only_for: only(&text.only_for),
             ..Post::default()
         };
         let sent = self.put_offer(connection, to, (&post, &piece.plain), (message, offer))?;
@@ -442,7 +398,8 @@ impl<'a> Caller<'a> {
                 let choices = choices.unwrap_or_default();
                 let rendered = question::render_question(asked, None, &choices, &render);
                 if rendered.is_cut && index == 0 {
-                    self.show_whole(connection, to, &asked.question.command)?;
+                    let command = (asked.question.command.as_str(), only(&asked.only_for));
+                    self.show_whole(connection, to, command)?;
                     return Ok(done(None, false));
                 }
                 (rendered.piece, rows, true)
@@ -460,6 +417,10 @@ impl<'a> Caller<'a> {
             text: &piece.written,
             is_marked: true,
             buttons: self.posted(&buttons),
+            only_for: match content {
+                Content::Question(asked) => only(&asked.only_for),
+                Content::Text(_) => None,
+            },
             ..Post::default()
         };
         match self.put_offer(connection, to, (&post, &piece.plain), (None, offer)) {
@@ -468,6 +429,7 @@ impl<'a> Caller<'a> {
                     plain: &piece.plain,
                     edits: None,
                     silent: false,
+                    only_for: None,
                     failure,
                 };
                 self.rescue(connection, to, refused)?;
@@ -533,6 +495,11 @@ impl<'a> Caller<'a> {
             (edited, _) => edited,
         }
     }
+}
+
+/// See [`Post::only_for`].
+fn only(person: &str) -> Option<&str> {
+    (!person.is_empty()).then_some(person)
 }
 
 /// Whether the next piece makes no sound: of a message with several only the first one does.

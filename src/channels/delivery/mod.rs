@@ -29,7 +29,6 @@ use crate::base::bus::Heartbeats;
 use crate::base::cancel::Cancel;
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::Error;
-use crate::base::language::Language;
 use crate::base::limits::channels::{LONGEST_BACKOFF, STACK_BYTES};
 use crate::base::message::{Address, CommandButton, DraftKey};
 use crate::base::sync::{Condvar, Mutex, MutexGuard};
@@ -50,7 +49,7 @@ pub use plan::Wait;
 use plan::{DELIVERY_WORKERS, Plan};
 use work::DraftText;
 
-use question::{ChatQuestion, Settled};
+use question::{Asked, ChatQuestion, Settled};
 pub use question::{describe_hidden, describe_rest, reveal_influence};
 
 /// How long a delivering thread without work lives on: as long, the next message needs no new
@@ -219,9 +218,21 @@ impl Delivery {
     /// Shows the progress of work, as Markdown; of several texts the newest counts. It may be called more
     /// often than the channel can show it.
     pub fn draft(&self, work: &DraftKey, to: &Address, text: String, reply_to: &str) {
+        self.draft_for(work, to, text, (reply_to, ""));
+    }
+
+    /// The same for what one person alone is to see in a group, by their id; empty for everyone.
+    pub fn draft_for(
+        &self,
+        work: &DraftKey,
+        to: &Address,
+        text: String,
+        (reply_to, only_for): (&str, &str),
+    ) {
         let text = DraftText {
             text,
             reply_to: reply_to.to_owned(),
+            only_for: only_for.to_owned(),
             ..DraftText::default()
         };
         self.change(|inner, now| inner.plan.draft(work, to, text, now));
@@ -280,11 +291,12 @@ impl Delivery {
 
     /// Asks for an approval, in the language of the person who is asked. It is tried until the question
     /// is shown or settled. False when too many questions are open.
-    pub fn ask(&self, to: &Address, number: u64, question: Question, language: Language) -> bool {
+    pub fn ask(&self, to: &Address, number: u64, question: Question, asked: Asked<'_>) -> bool {
         let question = ChatQuestion {
             number,
             question,
-            language,
+            language: asked.language,
+            only_for: asked.only_for.to_owned(),
         };
         self.notify(to, Content::Question(Box::new(question)))
     }

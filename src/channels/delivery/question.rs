@@ -39,6 +39,15 @@ const SCRIPT_LINES: usize = 8;
 /// Characters below which the beginning of a script says nothing.
 const SCRIPT_CHARS_MIN: usize = 40;
 
+/// The person who is asked for an approval.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    /// Their language.
+    pub language: Language,
+    /// Their id, where they alone are to see the question in a group; may be empty.
+    pub only_for: &'a str,
+}
+
 /// A question to the people of a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ChatQuestion {
@@ -48,6 +57,8 @@ pub(super) struct ChatQuestion {
     pub question: Question,
     /// The language of the person who is asked.
     pub language: Language,
+    /// Who alone is to see it in a group; may be empty.
+    pub only_for: String,
 }
 
 /// What became of a question.

@@ -26,6 +26,8 @@ pub(super) struct DraftText {
     pub text: String,
     /// The message that it is about, by its id within the chat; may be empty.
     pub reply_to: String,
+    /// The person who alone is to see it in a group; may be empty.
+    pub only_for: String,
     /// Rows of buttons below it.
     pub buttons: Buttons,
     /// Whether it is a live view, such as a terminal's screen: it is shown at once, and as often as the channel

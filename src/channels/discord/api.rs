@@ -234,6 +234,7 @@ impl Api {
             key,
             silent,
             voice,
+            ..
         } = *upload;
         let length = file.metadata().map_err(Error::io("read", name));
         let length = length.map_err(Failure::Local)?.len();

@@ -72,6 +72,9 @@ pub struct Post<'a> {
     pub key: Option<u64>,
     /// Whether people's devices make no sound for it.
     pub silent: bool,
+    /// The person, by their id, who alone is to see it in a group; `None` for everyone. Channels that cannot do that show
+    /// it to all.
+    pub only_for: Option<&'a str>,
 }
 
 /// A file as it is sent.
@@ -85,6 +88,8 @@ pub struct Upload<'a> {
     pub key: Option<u64>,
     /// See [`Post::silent`].
     pub silent: bool,
+    /// See [`Post::only_for`].
+    pub only_for: Option<&'a str>,
     /// The seconds of a voice message; `None` for other files. Channels without voice messages send a file.
     pub voice: Option<u64>,
 }
@@ -263,6 +268,19 @@ pub trait Connection: Send {
     /// Sends a message; returns its id within the chat.
     fn send(&mut self, to: &Address, post: &Post<'_>) -> Sent<String>;
 
+    /// Sends a whole text laid out by the channel, with its tables and lists, or puts it in the place of the message
+    /// `edits`; returns the message. `post` has no text. `None` where the channel does not, or the text needs no such
+    /// thing: then nothing was sent.
+    fn send_rich(
+        &mut self,
+        _to: &Address,
+        _markdown: &str,
+        _post: &Post<'_>,
+        _edits: Option<&str>,
+    ) -> Option<Sent<String>> {
+        None
+    }
+
     /// Shows the text of unfinished work, which is no message and goes when the next one comes: the text of a later
     /// call with the same `id` takes its place. `None` where the channel has no such thing, or not there.
     fn preview(&mut self, _to: &Address, _id: u32, _post: &Post<'_>) -> Option<Sent> {
@@ -286,6 +304,17 @@ pub trait Connection: Send {
         _upload: &Upload<'_>,
         _text: &Post<'_>,
     ) -> Option<Sent> {
+        None
+    }
+
+    /// Sends the first of several files and the text to them as one message: how many files it took. `None` where the
+    /// channel does not, or not these: then nothing was sent.
+    fn upload_album(
+        &mut self,
+        _to: &Address,
+        _uploads: &[Upload<'_>],
+        _text: Option<&Post<'_>>,
+    ) -> Option<Sent<usize>> {
         None
     }
 

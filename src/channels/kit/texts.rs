@@ -227,6 +227,8 @@ texts! {
     pub fn only_owners() { "Only an owner can answer this.", "只有所有者可以答复。" }
     /// To a person who presses a button of an earlier version.
     pub fn unknown_button() { "This button no longer works.", "此按钮已失效。" }
+    /// To a person who presses a button of the model's just after another press.
+    pub fn already_chosen() { "Already answered.", "已有人选择。" }
     /// To a person whose button belongs to a question of an earlier run.
     pub fn question_closed() {
         "That question is no longer open, so nothing was done. If it is still needed, ask me again.",

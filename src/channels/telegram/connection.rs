@@ -4,11 +4,13 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::api::{Api, ApiError, Button, ChatTarget, MessageBody, SendAs, Upload};
-use super::receive;
+use super::api::{
+    Album, Api, ApiError, Button, ChatTarget, Extra, Extras, MessageBody, MessageRef, SendAs,
+    Upload,
+};
+use super::{receive, rich};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
@@ -45,6 +47,13 @@ const CAPTION_UNITS: usize = 1024;
 /// The endings of pictures that Telegram shows as such.
 const PHOTO_ENDINGS: [&str; 4] = ["jpg", "jpeg", "png", "webp"];
 
+/// The endings of videos that Telegram shows as such in an album.
+const VIDEO_ENDINGS: [&str; 2] = ["mp4", "mov"];
+/// Files of an album. <https://core.telegram.org/bots/api#sendmediagroup>
+const ALBUM_FILES: usize = 10;
+/// Bytes of an album: all of it goes again when the line breaks.
+const ALBUM_BYTES: u64 = UPLOAD_BYTES;
+
 /// Telegram, as the configuration describes it.
 pub struct Telegram {
     config: schema::Bot,
@@ -52,8 +61,8 @@ pub struct Telegram {
     clock: Clock,
     capabilities: Capabilities,
     state: Option<PathBuf>,
-    /// Whether drafts are wanted and no server has refused one.
-    has_drafts: Arc<AtomicBool>,
+    /// What is wanted and no server has refused.
+    extras: Arc<Extras>,
 }
 
 impl Telegram {
@@ -74,7 +83,11 @@ impl Telegram {
             edit_interval: Some(Duration::from_millis(config.stream_edit_interval_ms)),
         };
         Self {
-            has_drafts: Arc::new(AtomicBool::new(config.flag("drafts"))),
+            extras: Arc::new(Extras::of([
+                (Extra::Drafts, config.flag("drafts")),
+                (Extra::Ephemeral, config.flag("ephemeral")),
+                (Extra::Rich, config.text("richMessages") != "off"),
+            ])),
             config,
             tls,
             clock,
@@ -125,7 +138,9 @@ impl Adapter for Telegram {
         let api = Api::new(&self.tls, &self.config, PATIENCE, cancel)?;
         let heartbeat = heartbeat.clone();
         let api = api.with_progress(move || heartbeat.beat(CALL_TIME));
-        Ok(Box::new(api.with_drafts(&self.has_drafts)))
+        let mut api = api.with_extras(&self.extras);
+        api.is_always_rich = self.config.text("richMessages") == "on";
+        Ok(Box::new(api))
     }
 
     fn receive(&self, intake: SharedSink, heartbeat: Heartbeat, cancel: Cancel) {
@@ -145,19 +160,54 @@ impl Connection for Api {
     fn send(&mut self, to: &Address, post: &Post<'_>) -> Sent<String> {
         let buttons = keyboard(post);
         let reply_to = post.reply_to.and_then(|message| message.parse().ok());
-        let sent = self.send_message(place(to)?, &body(post, &buttons), reply_to)?;
-        Ok(sent.to_string())
+        let place = place(to)?;
+        let send = |body: &MessageBody<'_>| self.send_message(place, body, reply_to);
+        Ok(to_receiver(self, place, body(post, &buttons), send)?.to_string())
+    }
+
+    fn send_rich(
+        &mut self,
+        to: &Address,
+        markdown: &str,
+        post: &Post<'_>,
+        edits: Option<&str>,
+    ) -> Option<Sent<String>> {
+        if !self.extras.has(Extra::Rich) {
+            return None;
+        }
+        let blocks = rich::blocks(markdown, self.is_always_rich && post.buttons.is_empty())?;
+        let (place, edits) = (ChatTarget::parse(to)?, edits.and_then(MessageRef::parse));
+        let buttons = keyboard(post);
+        let reply_to = post.reply_to.and_then(|message| message.parse().ok());
+        let body = body(post, &buttons);
+        let sent = match edits {
+            Some(message) => {
+                let edited = self.edit_rich_message(place, message, &blocks, &body);
+                edited.map(|()| message)
+            }
+            None => to_receiver(self, place, body, |body| {
+                self.send_rich_message(place, &blocks, body, reply_to)
+            }),
+        };
+        match sent {
+            Err(ApiError::Refused(said)) => {
+                self.extras.forget(Extra::Rich, &said);
+                None
+            }
+            // The usual message shows what can be done about it.
+            Err(error) if error.is_final() && !matches!(error, ApiError::Gone { .. }) => None,
+            sent => Some(sent.map(|sent| sent.to_string()).map_err(Failure::from)),
+        }
     }
 
     fn preview(&mut self, to: &Address, id: u32, post: &Post<'_>) -> Option<Sent> {
         let place = ChatTarget::parse(to).filter(|place| place.chat > 0)?;
-        if !self.has_drafts() {
+        if !self.extras.has(Extra::Drafts) {
             return None;
         }
         let shown = match self.send_message_draft(place, id, &body(post, &[])) {
             Err(ApiError::Refused(said)) => {
-                tracing::info!("answers are shown as messages while they are written: {said}");
-                self.forget_drafts();
+                self.extras.forget(Extra::Drafts, &said);
                 return None;
             }
             shown => shown,
@@ -178,6 +228,7 @@ impl Connection for Api {
     fn upload(&mut self, to: &Address, upload: &adapter::Upload<'_>) -> Sent {
         let caption = MessageBody {
             silent: upload.silent,
+            only_for: receiver(upload.only_for),
             ..MessageBody::default()
         };
         send_as_it_is(self, place(to)?, upload, (caption, None))
@@ -199,8 +250,28 @@ impl Connection for Api {
         Some(place(to).and_then(|place| send_as_it_is(self, place, upload, caption)))
     }
 
+    fn upload_album(
+        &mut self,
+        to: &Address,
+        uploads: &[adapter::Upload<'_>],
+        text: Option<&Post<'_>>,
+    ) -> Option<Sent<usize>> {
+        let text = text.copied().unwrap_or_default();
+        if text.text.encode_utf16().count() > CAPTION_UNITS {
+            return None;
+        }
+        let caption = MessageBody {
+            silent: uploads.first()?.silent,
+            ..body(&text, &[])
+        };
+        let album = album(uploads, caption)?;
+        let reply_to = text.reply_to.and_then(|message| message.parse().ok());
+        let sent = place(to).and_then(|place| Ok(self.send_media_group(place, &album, reply_to)?));
+        Some(sent.map(|()| album.files.len()))
+    }
+
     fn react(&mut self, to: &Address, message: &str, emoji: &str) -> Sent {
-        Ok(self.set_message_reaction(place(to)?, id(message)?, emoji)?)
+        Ok(self.set_message_reaction(place(to)?, id(message)?.id, emoji)?)
     }
 
     fn typing(&mut self, to: &Address) -> Sent {
@@ -226,6 +297,38 @@ impl Connection for Api {
     }
 }
 
+/// The first of these files, as far as they go together; `None` for fewer than two.
+fn album<'a>(uploads: &[adapter::Upload<'a>], caption: MessageBody<'a>) -> Option<Album<'a>> {
+    let mut album = Album {
+        files: Vec::new(),
+        kinds: Vec::new(),
+        caption,
+    };
+    let mut bytes = 0;
+    for adapter::Upload { file, name, .. } in uploads.iter().take(ALBUM_FILES) {
+        let Ok(length) = file.metadata().map(|status| status.len()) else {
+            break;
+        };
+        let kind = match () {
+            () if has_ending(name, &PHOTO_ENDINGS) && length <= PHOTO_BYTES => "photo",
+            () if has_ending(name, &VIDEO_ENDINGS) => "video",
+            () => "document",
+        };
+        bytes += length;
+        let is_document = |kind: &str| kind == "document";
+        let mixes = album
+            .kinds
+            .first()
+            .is_none_or(|first| is_document(first) == is_document(kind));
+        if !mixes || bytes > ALBUM_BYTES {
+            break;
+        }
+        album.files.push((*file, *name, length));
+        album.kinds.push(kind);
+    }
+    (album.files.len() > 1).then_some(album)
+}
+
 /// Sends a file with its caption: as a voice message, as a picture where Telegram takes it for one, else as a document.
 fn send_as_it_is(
     api: &Api,
@@ -239,30 +342,62 @@ fn send_as_it_is(
         voice,
         ..
     } = *upload;
-    let as_what = |send_as| Upload {
-        file,
-        name,
-        send_as,
-        caption,
-    };
     let length = file.metadata().map_err(Error::io("read", name));
     let length = length.map_err(Failure::Local)?.len();
+    let mut send = |send_as| {
+        to_receiver(api, place, caption, |caption| {
+            let rewound = file.seek(SeekFrom::Start(0));
+            rewound.map_err(|error| ApiError::Local(Error::io("read", name)(error)))?;
+            let upload = Upload {
+                file,
+                name,
+                send_as,
+                caption: *caption,
+            };
+            api.send_file(place, &upload, reply_to)
+        })
+    };
     let send_as = match voice {
         Some(seconds) => Some(SendAs::Voice(seconds)),
-        None => (is_photo(name) && length <= PHOTO_BYTES).then_some(SendAs::Photo),
+        None => {
+            let is_photo = has_ending(name, &PHOTO_ENDINGS) && length <= PHOTO_BYTES;
+            is_photo.then_some(SendAs::Photo)
+        }
     };
     if let Some(send_as) = send_as {
-        match api.send_file(place, &as_what(send_as), reply_to) {
+        match send(send_as) {
             // Too wide, too high, or not a picture after all; or the person takes no voice messages.
             Err(ApiError::Refused(_)) => {}
             sent => return Ok(sent.map(drop)?),
         }
-        let rewound = file.seek(SeekFrom::Start(0));
-        rewound.map_err(|error| Failure::Local(Error::io("read", name)(error)))?;
     }
-    Ok(api
-        .send_file(place, &as_what(SendAs::Document), reply_to)
-        .map(drop)?)
+    Ok(send(SendAs::Document).map(drop)?)
+}
+
+/// Sends something that one person alone is to see in a group; to everyone where the server refuses that.
+fn to_receiver<T>(
+    api: &Api,
+    place: ChatTarget,
+    body: MessageBody<'_>,
+    mut send: impl FnMut(&MessageBody<'_>) -> std::result::Result<T, ApiError>,
+) -> std::result::Result<T, ApiError> {
+    let to_all = MessageBody {
+        only_for: None,
+        ..body
+    };
+    if body.only_for.is_none() || place.chat > 0 || !api.extras.has(Extra::Ephemeral) {
+        return send(&to_all);
+    }
+    match send(&body) {
+        Err(ApiError::Refused(said)) => {
+            let sent = send(&to_all);
+            if sent.is_ok() {
+                api.extras.forget(Extra::Ephemeral, &said);
+            }
+            sent
+        }
+        sent => sent,
+    }
 }
 
 impl From<ApiError> for Failure {
@@ -292,8 +427,12 @@ fn place(to: &Address) -> Sent<ChatTarget> {
 }
 
 /// The number of a message. A draft of another version of the program may have any text.
-fn id(message: &str) -> Sent<i64> {
-    message.parse().map_err(|_| Failure::MessageGone)
+fn id(message: &str) -> Sent<MessageRef> {
+    MessageRef::parse(message).ok_or(Failure::MessageGone)
+}
+
+fn receiver(person: Option<&str>) -> Option<i64> {
+    person.and_then(|person| person.parse().ok())
 }
 
 fn keyboard(post: &Post<'_>) -> Vec<Vec<Button>> {
@@ -311,227 +450,14 @@ fn body<'a>(post: &Post<'a>, buttons: &'a [Vec<Button>]) -> MessageBody<'a> {
         html: post.is_marked,
         buttons,
         silent: post.silent,
+        only_for: receiver(post.only_for),
     }
 }
 
-fn is_photo(name: &str) -> bool {
+fn has_ending(name: &str, known: &[&str]) -> bool {
     let ending = name.rsplit('.').next().unwrap_or_default();
-    PHOTO_ENDINGS
-        .iter()
-        .any(|known| ending.eq_ignore_ascii_case(known))
+    known.iter().any(|known| ending.eq_ignore_ascii_case(known))
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::Write;
-
-    use serde_json::{Value, json};
-
-    use super::*;
-    use crate::base::bus::Heartbeats;
-    use crate::net::http::server::{Answer, Server, answer};
-
-    fn telegram(server: &Server) -> Telegram {
-        let mut config = schema::Bot::of("telegram");
-        config.api_base = format!("http://{}", server.address);
-        Telegram::new(config, Tls::new(None).unwrap(), Clock::System)
-    }
-
-    fn connect(server: &Server) -> Box<dyn Connection> {
-        let heartbeat = Heartbeats::default().register("test");
-        let telegram = telegram(server);
-        telegram.connect(&Cancel::new(), &heartbeat).unwrap()
-    }
-
-    fn replies(status: &str, body: &Value) -> Answer {
-        answer(status, "", body.to_string().as_bytes())
-    }
-
-    fn sent(message: i64) -> Answer {
-        replies(
-            "200 OK",
-            &json!({"ok": true, "result": {"message_id": message}}),
-        )
-    }
-
-    fn refused(description: &str, more: Value) -> Answer {
-        let body = json!({
-            "ok": false,
-            "error_code": 400,
-            "description": description,
-            "parameters": more,
-        });
-        replies("400 Bad Request", &body)
-    }
-
-    #[test]
-    fn a_post_goes_to_its_topic_with_markup_buttons_and_what_it_quotes() {
-        let server = Server::plain([sent(45), sent(45)]);
-        let mut connection = connect(&server);
-        let to = Address::parse("telegram:-100:7");
-        let buttons = [vec![adapter::Button {
-            label: "Yes".to_owned(),
-            data: "w:Yes".to_owned(),
-        }]];
-        let post = Post {
-            text: "<b>hi</b>",
-            is_marked: true,
-            buttons: &buttons,
-            reply_to: Some("3"),
-            key: Some(9),
-            silent: true,
-        };
-        assert_eq!(connection.send(&to, &post).unwrap(), "45");
-        let (_, body) = server.request_with_body();
-        let body: Value = serde_json::from_slice(&body).unwrap();
-        let expected = json!({
-            "chat_id": -100,
-            "message_thread_id": 7,
-            "text": "<b>hi</b>",
-            "link_preview_options": {"is_disabled": true},
-            "parse_mode": "HTML",
-            "disable_notification": true,
-            "reply_parameters": {"message_id": 3, "allow_sending_without_reply": true},
-            "reply_markup": {"inline_keyboard": [[{"text": "Yes", "callback_data": "w:Yes"}]]},
-        });
-        assert_eq!(body, expected);
-        let plain = Post {
-            text: "hi",
-            ..Post::default()
-        };
-        connection.edit(&to, "45", &plain).unwrap();
-        let (head, body) = server.request_with_body();
-        let body: Value = serde_json::from_slice(&body).unwrap();
-        assert!(head.contains("/editmessagetext"), "{head}");
-        assert_eq!(
-            body,
-            json!({"chat_id": -100, "message_id": 45, "text": "hi", "link_preview_options": {"is_disabled": true}})
-        );
-    }
-
-    #[test]
-    fn a_picture_that_telegram_refuses_goes_whole_as_a_file() {
-        let server = Server::plain([
-            refused("Bad Request: PHOTO_INVALID_DIMENSIONS", json!({})),
-            sent(46),
-        ]);
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(b"not a picture").unwrap();
-        file.rewind().unwrap();
-        let upload = adapter::Upload {
-            file: &file,
-            name: "a.PNG",
-            key: None,
-            silent: false,
-            voice: None,
-        };
-        let to = Address::parse("telegram:5");
-        connect(&server).upload(&to, &upload).unwrap();
-        for method in ["/sendphoto", "/senddocument"] {
-            let (head, body) = server.request_with_body();
-            let body = String::from_utf8(body).unwrap();
-            assert!(
-                head.contains(method) && body.contains("not a picture"),
-                "{head} {body}"
-            );
-        }
-    }
-
-    #[test]
-    fn each_failure_says_what_can_be_done_about_it() {
-        let moved = json!({"migrate_to_chat_id": -1001});
-        let server = Server::plain([
-            refused(
-                "Bad Request: group chat was upgraded to a supergroup chat",
-                moved,
-            ),
-            refused("Bad Request: message to delete not found", json!({})),
-            replies("502 Bad Gateway", &json!("a proxy's page")),
-            replies(
-                "401 Unauthorized",
-                &json!({"ok": false, "description": "Unauthorized"}),
-            ),
-        ]);
-        let mut connection = connect(&server);
-        let to = Address::parse("telegram:-7");
-        let post = Post {
-            text: "hi",
-            ..Post::default()
-        };
-        let error = connection.send(&to, &post).unwrap_err();
-        assert!(
-            matches!(&error, Failure::Gone { moved_to: Some(to), .. }
-                if to.to_string() == "telegram:-1001"),
-            "{error:?}"
-        );
-        let error = connection.delete(&to, "5").unwrap_err();
-        assert!(matches!(error, Failure::MessageGone), "{error:?}");
-        let error = connection.typing(&to).unwrap_err();
-        assert!(matches!(error, Failure::Trouble(_)), "{error:?}");
-        let error = connection.send(&to, &post).unwrap_err();
-        assert!(matches!(error, Failure::Down(_)), "{error:?}");
-        let strange = Address::parse("telegram:x");
-        let error = connection.send(&strange, &post).unwrap_err();
-        assert!(matches!(error, Failure::Refused(_)), "{error:?}");
-    }
-
-    /// The watchdog is fed while its bytes move, and only then: a call that falls silent is noticed.
-    #[test]
-    fn a_transfer_keeps_the_heartbeat_and_other_calls_do_not() {
-        let found = json!({"ok": true, "result": {"file_id": "a", "file_path": "documents/a"}});
-        let server = Server::plain([
-            sent(7),
-            replies("200 OK", &found),
-            answer("200 OK", "", b"some bytes"),
-            replies("200 OK", &json!({"ok": true, "result": true})),
-        ]);
-        let heartbeats = Heartbeats::default();
-        let heartbeat = heartbeats.register("delivery");
-        let telegram = telegram(&server);
-        let mut connection = telegram.connect(&Cancel::new(), &heartbeat).unwrap();
-        let break_promise = || {
-            heartbeat.beat(Duration::ZERO);
-            Cancel::new().wait(Duration::from_millis(2));
-            assert_eq!(heartbeats.late(), Some("delivery"));
-        };
-        let to = Address::parse("telegram:5");
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(b"some bytes").unwrap();
-        file.rewind().unwrap();
-        let upload = adapter::Upload {
-            file: &file,
-            name: "a.txt",
-            key: None,
-            silent: false,
-            voice: None,
-        };
-
-        break_promise();
-        connection.upload(&to, &upload).unwrap();
-        assert_eq!(heartbeats.late(), None);
-        break_promise();
-        connection.fetch("a", &mut file, 100).unwrap();
-        assert_eq!(heartbeats.late(), None);
-        break_promise();
-        connection.typing(&to).unwrap();
-        assert_eq!(heartbeats.late(), Some("delivery"));
-    }
-
-    #[test]
-    fn groups_are_known_by_their_ids_and_other_channels_are_none() {
-        let server = Server::plain([]);
-        let telegram = telegram(&server);
-        for (address, expected) in [
-            ("telegram:5", Some(false)),
-            ("telegram:-5:7", Some(true)),
-            ("telegram:x", None),
-            ("discord:5", None),
-        ] {
-            assert_eq!(
-                telegram.is_group(&Address::parse(address)),
-                expected,
-                "{address}"
-            );
-        }
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@ pub mod api;
 mod connection;
 mod press;
 mod receive;
+mod rich;
 mod topics;
 mod trial;
 pub mod update;

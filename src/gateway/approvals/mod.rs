@@ -30,7 +30,7 @@ use crate::base::message::{
     Address, Envelope, OutgoingMessage, PressedMessage, Sender, SessionKey,
 };
 use crate::base::sync::{Condvar, Mutex};
-use crate::channels::delivery::question::name_command;
+use crate::channels::delivery::question::{Asked, name_command};
 use crate::channels::kit::texts::answers::outcome;
 use crate::channels::kit::texts::{approve as texts, question_closed};
 use crate::text::markup::{inline_code, plain};
@@ -269,6 +269,8 @@ pub(super) struct Asker<'a> {
     pub to: &'a Address,
     /// The language of the person who is asked.
     pub language: Language,
+    /// Their id, where they alone are to see the question in a group; may be empty.
+    pub only_for: &'a str,
 }
 
 impl Gateway {
@@ -283,12 +285,14 @@ impl Gateway {
             session,
             to,
             language,
+            only_for,
             ..
         } = *asker;
+        let asked = Asked { language, only_for };
         let number = self.approvals.open(session, to, question);
         let is_asked = self
             .delivery(to)
-            .is_some_and(|delivery| delivery.ask(to, number, question.clone(), language));
+            .is_some_and(|delivery| delivery.ask(to, number, question.clone(), asked));
         if !is_asked {
             tracing::error!(chat = %to, "failed to ask for approval: too many questions are open");
             let given = Given {
@@ -344,6 +348,7 @@ impl Gateway {
             session: &message.session,
             to: &message.address(),
             language: message.language(),
+            only_for: message.only_for(),
         };
         let answer = self.ask(&asker, question, cancel);
         if answer.allows() {

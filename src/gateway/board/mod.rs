@@ -161,7 +161,7 @@ impl Asking<'_> {
         };
         let said = markup::plain(&reveal_but(pressed.text.trim(), &["\n"]));
         let text = match is_fresh {
-            true => format!("{said}\n\n✓ {label}"),
+            true => format!("{said}\n✓ {label}"),
             false => said,
         };
         self.gateway.tell_with(OutgoingMessage {

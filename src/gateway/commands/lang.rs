@@ -89,6 +89,7 @@ fn offer(mut text: String, may_choose: bool, language: Language) -> CommandAnswe
     buttons.push(button(auto_button(language), AUTO));
     CommandAnswer {
         text,
+        is_private: false,
         buttons: buttons.chunks(BUTTONS_IN_ROW).map(<[_]>::to_vec).collect(),
     }
 }

@@ -270,6 +270,10 @@ impl Gateway {
             urgent,
             reply_to: message.reference.clone(),
             command_buttons: answer.buttons,
+            only_for: match answer.is_private {
+                true => message.only_for().to_owned(),
+                false => String::new(),
+            },
             ..OutgoingMessage::text(&to, answer.text.as_str())
         };
         if let Err(error) = self.enqueue(reply, None) {
@@ -344,6 +348,7 @@ impl Gateway {
         Ok(CommandAnswer {
             text,
             buttons: plot_buttons(language),
+            is_private: true,
         })
     }
 

@@ -127,6 +127,7 @@ impl Gateway {
             command,
         };
         Ok(CommandAnswer {
+            is_private: false,
             text: format!("{available}{space}{question}"),
             buttons: vec![vec![
                 button(

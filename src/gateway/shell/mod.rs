@@ -57,6 +57,7 @@ impl Gateway {
             reply_to: message.reference.clone(),
             // An edit would make no sound.
             replaces: Some(draft.clone()).filter(|_| watch.elapsed() < long_turn()),
+            only_for: message.only_for().to_owned(),
             ..outcome
         };
         let text = outcome.text.clone();
@@ -105,7 +106,7 @@ impl Gateway {
         running.set_line(&line);
         let mut watch = |watched: crate::tools::commands::Watched<'_>| {
             if let Some(text) = running.watch(watched, self.display_settings(&to).interval) {
-                self.show(running, &to, &text, &message.reference);
+                self.show(running, message, &text);
             }
         };
         let input = &running.input;
@@ -142,12 +143,14 @@ impl Gateway {
     }
 
     /// Shows what a command has written so far.
-    fn show(&self, running: &Running, to: &Address, text: &str, reply_to: &str) {
+    fn show(&self, running: &Running, message: &Envelope, text: &str) {
+        let to = &message.address();
         let live = self.live();
         let text = live.agents.default_agent().toolbox().cleaned(text);
         if let Some(delivery) = self.delivery(to) {
             let text = markup::code_block(&text, "");
-            delivery.draft(&running.draft, to, text, reply_to);
+            let about = (message.reference.as_str(), message.only_for());
+            delivery.draft_for(&running.draft, to, text, about);
         }
     }
 
@@ -237,9 +240,8 @@ impl Gateway {
             let Some(running) = found else {
                 return Err(Error::Usage(texts::bg_unknown(language).to_owned()));
             };
-            let to = message.address();
             let text = running.shown();
-            self.show(running, &to, &text, &message.reference);
+            self.show(running, message, &text);
             let line = inline_code(running.line());
             return Ok(texts::following(language, &running.number, &line).into());
         }

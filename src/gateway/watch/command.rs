@@ -323,6 +323,7 @@ impl Gateway {
         Ok(CommandAnswer {
             text,
             buttons: vec![vec![remove]],
+            ..CommandAnswer::default()
         })
     }
 

@@ -1,66 +1,88 @@
-//! A form with one file (RFC 7578), of which only the file's frame is in memory.
+//! A form with files (RFC 7578), of which only the files' frames are in memory.
 
+use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read};
 
 use serde_json::Value;
 
-/// The bytes before and after the file's.
+/// The bytes before, between and after those of the files.
 pub struct Form {
     /// The media type of the whole, which names the boundary.
     pub content_type: String,
-    head: Vec<u8>,
+    /// The bytes before each file.
+    heads: Vec<Vec<u8>>,
     tail: Vec<u8>,
 }
 
 impl Form {
     /// A form of fields and a file; `name` is the file's field, `file_name` a clean name.
     pub fn new(fields: &[(&str, Value)], name: &str, file_name: &str) -> Self {
+        Self::of_files(fields, &[(name.to_owned(), file_name.to_owned())])
+    }
+
+    /// A form of fields and files, each with its field and a clean name.
+    pub fn of_files(fields: &[(&str, Value)], files: &[(String, String)]) -> Self {
         let boundary = boundary();
+        let begin: String = [
+            "--",
+            &boundary,
+            "\r\nContent-Disposition: form-data; name=\"",
+        ]
+        .concat();
         let mut head = String::new();
-        let mut part = |text: &str| {
-            for piece in [
-                "--",
-                &boundary,
-                "\r\nContent-Disposition: form-data; name=\"",
-                text,
-            ] {
-                head.push_str(piece);
-            }
-        };
         for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
             // What is not a string is taken as JSON.
             let json = value.to_string();
-            part(&[name, "\"\r\n\r\n", value.as_str().unwrap_or(&json), "\r\n"].concat());
+            let value = value.as_str().unwrap_or(&json);
+            head += &[begin.as_str(), name, "\"\r\n\r\n", value, "\r\n"].concat();
         }
-        part(&[name, "\"; filename=\"", file_name, "\"\r\n\r\n"].concat());
+        let mut heads = Vec::new();
+        for (name, file_name) in files {
+            head += &[&begin, name, "\"; filename=\"", file_name, "\"\r\n\r\n"].concat();
+            heads.push(std::mem::replace(&mut head, "\r\n".to_owned()).into_bytes());
+        }
         Self {
             content_type: ["multipart/form-data; boundary=", &boundary].concat(),
-            head: head.into_bytes(),
+            heads,
             tail: ["\r\n--", &boundary, "--\r\n"].concat().into_bytes(),
         }
     }
 
-    /// The same, with the media type of the file.
+    /// The same, with the media type of the last file.
     #[must_use]
     pub fn of_type(mut self, media_type: &str) -> Self {
-        // Behind the head's last line, before the blank one.
-        self.head.truncate(self.head.len() - 2);
         let line = ["Content-Type: ", media_type, "\r\n\r\n"].concat();
-        self.head.extend_from_slice(line.as_bytes());
+        if let Some(head) = self.heads.last_mut() {
+            // Behind the head's last line, before the blank one.
+            head.truncate(head.len() - 2);
+            head.extend_from_slice(line.as_bytes());
+        }
         self
     }
 
-    /// The bytes of the whole, with a file of that many bytes.
-    pub fn length(&self, file: u64) -> u64 {
-        file + (self.head.len() + self.tail.len()) as u64
+    /// The bytes of the whole, with that many bytes of files.
+    pub fn length(&self, files: u64) -> u64 {
+        let heads: usize = self.heads.iter().map(Vec::len).sum();
+        files + (heads + self.tail.len()) as u64
     }
 
-    /// The whole, with that many bytes of a file.
+    /// The whole of a form with one file, with that many bytes of it.
     pub fn reader(&self, file: impl Read, length: u64) -> impl Read {
-        Cursor::new(&self.head)
+        let head = self.heads.first().map_or(&[][..], Vec::as_slice);
+        Cursor::new(head)
             .chain(file.take(length))
             .chain(Cursor::new(&self.tail))
+    }
+
+    /// The whole of a form with several files, with so many bytes of each.
+    pub fn reader_of<'a>(&'a self, files: &[(&'a File, u64)]) -> Box<dyn Read + 'a> {
+        let mut whole: Box<dyn Read> = Box::new(io::empty());
+        for (head, (file, length)) in self.heads.iter().zip(files) {
+            let framed = Cursor::new(head).chain(file.take(*length));
+            whole = Box::new(whole.chain(framed));
+        }
+        Box::new(whole.chain(Cursor::new(&self.tail)))
     }
 }
 
@@ -72,6 +94,8 @@ fn boundary() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Seek, Write};
+
     use super::*;
 
     #[test]
@@ -108,6 +132,31 @@ mod tests {
         assert_eq!(whole.len() as u64, form.length(1));
         let part = "name=\"file\"; filename=\"a.ogg\"\r\nContent-Type: audio/ogg\r\n\r\nx\r\n--";
         assert!(whole.contains(part), "{whole}");
+    }
+
+    #[test]
+    fn a_form_may_have_several_files() {
+        let mut files = Vec::new();
+        for bytes in ["one", "second"] {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(bytes.as_bytes()).unwrap();
+            file.rewind().unwrap();
+            files.push(file);
+        }
+        let names = ["a", "b"].map(|name| (name.to_owned(), format!("{name}.txt")));
+        let form = Form::of_files(&[("chat_id", Value::from(7))], &names);
+        let mut whole = String::new();
+        let mut reader = form.reader_of(&[(&files[0], 3), (&files[1], 6)]);
+        reader.read_to_string(&mut whole).unwrap();
+        assert_eq!(whole.len() as u64, form.length(9));
+        let (_, boundary) = form.content_type.split_once("boundary=").unwrap();
+        let expected = [
+            "--B\r\nContent-Disposition: form-data; name=\"chat_id\"\r\n\r\n7\r\n",
+            "--B\r\nContent-Disposition: form-data; name=\"a\"; filename=\"a.txt\"\r\n\r\none\r\n",
+            "--B\r\nContent-Disposition: form-data; name=\"b\"; filename=\"b.txt\"\r\n\r\nsecond\r\n",
+            "--B--\r\n",
+        ];
+        assert_eq!(whole.replace(boundary, "B"), expected.concat());
     }
 
     #[test]

@@ -7,7 +7,7 @@ const MARKDOWN_MARKS: usize = 32 * 1024;
 const MARKDOWN_DEPTH: usize = 32;
 
 /// Whether a text is little but syntax.
-pub(super) fn is_dense(markdown: &str) -> bool {
+pub fn is_dense(markdown: &str) -> bool {
     let is_mark = |byte: &u8| b"*_~`[]<>|&\\!\n\r".contains(byte);
     let marks = markdown.bytes().filter(|byte| is_mark(byte)).count();
     marks > MARKDOWN_MARKS || markdown.split(['\n', '\r']).any(is_deep)

@@ -18,7 +18,7 @@ pub mod width;
 
 use std::ops::Range;
 
-pub use self::density::is_deep;
+pub use self::density::{is_deep, is_dense};
 pub use self::document::{Document, Level, Style, is_blank};
 pub use self::parse::{Growing, RULE, parse, parse_growing, parse_grown, parse_within};
 use self::split::{Limit, Pieces};

@@ -124,6 +124,7 @@ fn parameters(method: &str) -> Option<&'static [&'static str]> {
         "deleteWebhook" => &["drop_pending_updates"],
         "setMyCommands" => &["commands", "scope", "language_code"],
         "sendMessage" => &[
+            "ephemeral_message_parameters",
             "chat_id",
             "message_thread_id",
             "text",
@@ -143,6 +144,7 @@ fn parameters(method: &str) -> Option<&'static [&'static str]> {
             "keep_on_stop",
         ],
         "sendPhoto" => &[
+            "ephemeral_message_parameters",
             "chat_id",
             "message_thread_id",
             "photo",
@@ -153,6 +155,7 @@ fn parameters(method: &str) -> Option<&'static [&'static str]> {
             "reply_markup",
         ],
         "sendVoice" => &[
+            "ephemeral_message_parameters",
             "chat_id",
             "message_thread_id",
             "voice",
@@ -164,6 +167,7 @@ fn parameters(method: &str) -> Option<&'static [&'static str]> {
             "reply_markup",
         ],
         "sendDocument" => &[
+            "ephemeral_message_parameters",
             "chat_id",
             "message_thread_id",
             "document",
@@ -174,14 +178,50 @@ fn parameters(method: &str) -> Option<&'static [&'static str]> {
             "reply_parameters",
             "reply_markup",
         ],
+        "sendRichMessage" => &[
+            "chat_id",
+            "message_thread_id",
+            "rich_message",
+            "disable_notification",
+            "reply_parameters",
+            "reply_markup",
+            "ephemeral_message_parameters",
+        ],
+        "sendMediaGroup" => &[
+            "chat_id",
+            "message_thread_id",
+            "media",
+            "disable_notification",
+            "reply_parameters",
+        ],
+        "editMessageCaption" => &[
+            "chat_id",
+            "message_id",
+            "caption",
+            "caption_entities",
+            "reply_markup",
+        ],
         "editMessageText" => &[
             "chat_id",
             "message_id",
+            "rich_message",
+            "text",
+            "entities",
+            "parse_mode",
+            "link_preview_options",
+            "reply_markup",
+        ],
+        "editEphemeralMessageText" => &[
+            "chat_id",
+            "rich_message",
+            "receiver_user_id",
+            "ephemeral_message_id",
             "text",
             "parse_mode",
             "link_preview_options",
             "reply_markup",
         ],
+        "deleteEphemeralMessage" => &["chat_id", "receiver_user_id", "ephemeral_message_id"],
         "editMessageReplyMarkup" => &["chat_id", "message_id", "reply_markup"],
         "editForumTopic" => &["chat_id", "message_thread_id", "name"],
         "deleteMessage" => &["chat_id", "message_id"],
@@ -201,7 +241,8 @@ pub(super) fn call(call: &Call) -> Result<(), Refusal> {
     };
     let given = call.parameters.as_object().into_iter().flatten();
     for (name, _) in given {
-        if !known.contains(&name.as_str()) {
+        let is_attached = call.method == "sendMediaGroup" && call.attaches(name);
+        if !known.contains(&name.as_str()) && !is_attached {
             let unknown = format!("{} has no parameter {name}", call.method);
             return Err(Refusal::never(unknown));
         }
@@ -212,6 +253,8 @@ pub(super) fn call(call: &Call) -> Result<(), Refusal> {
 /// The visible text: without tags, and without spaces around it.
 pub(super) struct Shown {
     pub text: String,
+    /// Its formatted parts.
+    pub entities: Vec<Value>,
     /// What the server accepts although its documentation forbids it.
     pub breaches: Vec<String>,
 }
@@ -253,12 +296,36 @@ pub(super) fn caption(call: &Call) -> Result<Shown, Refusal> {
     Ok(shown)
 }
 
+/// Reads the caption of a part of an album.
+pub(super) fn caption_of(media: &Value) -> Result<Shown, Refusal> {
+    let text = |name: &str| media[name].as_str().unwrap_or_default();
+    let shown = format(text("caption"), text("parse_mode"))?;
+    if utf16_length(&shown.text) > CAPTION {
+        return Err(Refusal::bad("message caption is too long"));
+    }
+    Ok(shown)
+}
+
 fn formatted(call: &Call, name: &str) -> Result<Shown, Refusal> {
-    let raw = call.text(name);
-    let rendered = match call.text("parse_mode") {
+    let shown = format(call.text(name), call.text("parse_mode"))?;
+    let given = match name {
+        "text" => &call.parameters["entities"],
+        _ => &call.parameters["caption_entities"],
+    };
+    Ok(match given.as_array() {
+        Some(entities) => Shown {
+            entities: entities.clone(),
+            ..shown
+        },
+        None => shown,
+    })
+}
+
+fn format(raw: &str, mode: &str) -> Result<Shown, Refusal> {
+    let rendered = match mode {
         "" => html::Rendered {
             text: raw.to_owned(),
-            breaches: Vec::new(),
+            ..html::Rendered::default()
         },
         "HTML" => html::render(raw)
             .map_err(|error| Refusal::bad(&format!("can't parse entities: {error}")))?,
@@ -271,6 +338,7 @@ fn formatted(call: &Call, name: &str) -> Result<Shown, Refusal> {
         .to_owned();
     Ok(Shown {
         text,
+        entities: rendered.entities,
         breaches: rendered.breaches,
     })
 }

@@ -7,6 +7,7 @@ use crate::harness::form::Part;
 use super::check::{self, Refusal, Shown};
 use super::person::{Media, Place};
 use super::request::Call;
+use super::rich;
 use super::server::State;
 use super::store::{self, Draft, Gone, Message, Version};
 
@@ -16,6 +17,8 @@ const FETCHED: usize = 20 << 20;
 const PHOTO: usize = 10 << 20;
 /// Maximum file that a bot may send, in bytes.
 const SENT: usize = 50 << 20;
+/// Files of an album.
+const ALBUM: std::ops::RangeInclusive<usize> = 2..=10;
 /// Maximum name of a topic, in characters.
 const TOPIC_NAME: usize = 128;
 /// Maximum text in answer to a press of a button, in characters.
@@ -37,7 +40,15 @@ impl State {
             "sendPhoto" => self.send_file(call, Media::Photo),
             "sendDocument" => self.send_file(call, Media::Document),
             "sendVoice" => self.send_file(call, Media::Voice),
+            "sendMediaGroup" => self.send_album(call),
+            "sendRichMessage" => match rich::read(&call.parameters["rich_message"])? {
+                Some((shown, _)) => self.send(call, shown, None),
+                None => Err(Refusal::bad("RICH_MESSAGE_EMPTY")),
+            },
             "editMessageText" => self.edit_text(call),
+            "editEphemeralMessageText" => self.edit_text(call).map(|_| json!(true)),
+            "deleteEphemeralMessage" => self.delete(call),
+            "editMessageCaption" => self.edit_caption(call),
             "editMessageReplyMarkup" => self.edit_markup(call),
             "editForumTopic" => self.name_topic(call),
             "deleteMessage" => self.delete(call),
@@ -69,6 +80,7 @@ impl State {
         let markup = check::markup(call)?;
         let place = self.place(call)?;
         let reply_to = self.replied(call, place)?;
+        let only_for = self.receiver(call, place)?;
         let file = file.map(|(media, part)| {
             let name = part.file_name.unwrap_or_default();
             self.store.keep(media, &name, &part.mime, part.bytes)
@@ -78,7 +90,9 @@ impl State {
         let mut message = Message::new(chat.next_id(), place, None);
         message.markup = markup;
         message.reply_to = reply_to;
+        message.only_for = only_for;
         message.file = file;
+        message.rich = rich::read(&call.parameters["rich_message"])?.map(|(_, rich)| rich);
         message.show(call, shown);
         chat.messages.insert(message.id, message.clone());
         let drafts = chat.drafts.iter_mut();
@@ -107,7 +121,13 @@ impl State {
     }
 
     fn send_file(&mut self, call: &Call, media: Media) -> Result<Value, Refusal> {
-        let name = media.name();
+        let part = self.uploaded(call, media, media.name())?;
+        let shown = check::caption(call)?;
+        self.send(call, shown, Some((media, part)))
+    }
+
+    /// A file of a form, which Telegram would take.
+    fn uploaded(&mut self, call: &Call, media: Media, name: &str) -> Result<Part, Refusal> {
         let Some(part) = call.files.iter().find(|part| part.name == name) else {
             return Err(Refusal::bad(&format!("there is no {name} in the request")));
         };
@@ -129,17 +149,81 @@ impl State {
         if media == Media::Voice && !part.bytes.starts_with(b"OggS") {
             self.complain("sendVoice: the file is no Ogg, and would come as a file".to_owned());
         }
-        let shown = check::caption(call)?;
-        self.send(call, shown, Some((media, part.clone())))
+        Ok(part.clone())
+    }
+
+    fn send_album(&mut self, call: &Call) -> Result<Value, Refusal> {
+        let album = call.parameters["media"].as_array();
+        let album = album.ok_or_else(|| Refusal::bad("can't parse media JSON object"))?;
+        if !ALBUM.contains(&album.len()) {
+            return Err(Refusal::bad("media group must include 2-10 items"));
+        }
+        let mut parts = Vec::new();
+        for media in album {
+            let kind = match media["type"].as_str() {
+                Some("photo") => Media::Photo,
+                Some("video") => Media::Video,
+                Some("document") => Media::Document,
+                _ => return Err(Refusal::bad("can't parse InputMedia")),
+            };
+            let field = media["media"].as_str().unwrap_or_default();
+            let field = field.strip_prefix("attach://").unwrap_or_default();
+            let part = self.uploaded(call, kind, field)?;
+            parts.push((kind, part, check::caption_of(media)?, media));
+        }
+        let documents = parts.iter().filter(|part| part.0 == Media::Document);
+        if ![0, parts.len()].contains(&documents.count()) {
+            return Err(Refusal::bad(
+                "document can't be mixed with other media types",
+            ));
+        }
+        let place = self.place(call)?;
+        let reply_to = self.replied(call, place)?;
+        let group = format!("album-{}", call.number);
+        let mut sent = Vec::new();
+        for (kind, part, shown, media) in parts {
+            let name = part.file_name.unwrap_or_default();
+            let file = self.store.keep(kind, &name, &part.mime, part.bytes);
+            self.note(call, &shown);
+            let chat = self.store.chat(place.chat);
+            let mut message = Message::new(chat.next_id(), place, None);
+            message.reply_to = reply_to;
+            message.file = Some(file);
+            message.album = Some(group.clone());
+            message.show_as(call, (&media["caption"], &media["parse_mode"]), shown);
+            chat.messages.insert(message.id, message.clone());
+            chat.drafts
+                .iter_mut()
+                .for_each(|draft| draft.is_shown = false);
+            sent.push(self.store.json(&message));
+        }
+        Ok(json!(sent))
     }
 
     fn edit_text(&mut self, call: &Call) -> Result<Value, Refusal> {
-        let shown = check::text(call)?;
+        let (shown, rich) = match rich::read(&call.parameters["rich_message"])? {
+            Some((shown, rich)) => (shown, Some(rich)),
+            None => (check::text(call)?, None),
+        };
         let markup = check::markup(call)?;
         self.note(call, &shown);
         self.edit(call, |message| {
+            message.rich = rich;
             if message.file.is_some() {
                 return Err(Refusal::bad("there is no text in the message to edit"));
+            }
+            message.markup = markup;
+            message.show(call, shown);
+            Ok(())
+        })
+    }
+
+    fn edit_caption(&mut self, call: &Call) -> Result<Value, Refusal> {
+        let shown = check::caption(call)?;
+        let markup = check::markup(call)?;
+        self.edit(call, |message| {
+            if message.file.is_none() {
+                return Err(Refusal::bad("there is no caption in the message to edit"));
             }
             message.markup = markup;
             message.show(call, shown);
@@ -267,12 +351,30 @@ impl State {
         }
     }
 
+    /// The person who alone sees a new message.
+    fn receiver(&mut self, call: &Call, place: Place) -> Result<Option<i64>, Refusal> {
+        let parameters = &call.parameters["ephemeral_message_parameters"];
+        if parameters.is_null() {
+            return Ok(None);
+        }
+        let person = parameters["receiver_user_id"].as_i64();
+        let known = person.filter(|person| self.store.people.contains_key(person));
+        match known {
+            Some(person) if place.chat < 0 => Ok(Some(person)),
+            _ => Err(Refusal::bad("EPHEMERAL_RECEIVER_INVALID")),
+        }
+    }
+
     /// The message that a call changes.
     fn named(&mut self, call: &Call, deed: &str) -> Result<&mut Message, Refusal> {
         let place = self.place(call)?;
         let refusal = Refusal::bad(&format!("message to {deed} not found"));
-        let id = call.integer("message_id").unwrap_or_default();
-        let message = self.store.chat(place.chat).messages.get_mut(&id);
+        let ephemeral = call.integer("ephemeral_message_id");
+        let id = ephemeral.or_else(|| call.integer("message_id"));
+        let receiver = call.integer("receiver_user_id");
+        let messages = &mut self.store.chat(place.chat).messages;
+        let message = messages.get_mut(&id.unwrap_or_default());
+        let message = message.filter(|message| message.only_for == ephemeral.and(receiver));
         match message.map(|message| (message.gone, message)) {
             Some((None, message)) => Ok(message),
             Some((Some(Gone::ByPerson), _)) => Err(refusal.innocent()),
@@ -300,19 +402,27 @@ impl Message {
         } else {
             "text"
         };
-        call.text(name).clone_into(&mut self.html);
-        let mode = call.text("parse_mode");
-        self.parse_mode = (!mode.is_empty()).then(|| mode.to_owned());
+        let written = (&call.parameters[name], &call.parameters["parse_mode"]);
+        self.show_as(call, written, shown);
+    }
+
+    fn show_as(&mut self, call: &Call, (text, mode): (&Value, &Value), shown: Shown) {
+        text.as_str().unwrap_or_default().clone_into(&mut self.html);
+        self.parse_mode = mode.as_str().map(str::to_owned);
         self.versions.push(Version {
             call: call.number,
             text: shown.text.clone(),
         });
         self.text = shown.text;
+        self.entities = shown.entities;
     }
 
     /// Whether a person would see no difference.
     fn looks_like(&self, other: &Self) -> bool {
-        self.markup == other.markup && self.as_html() == other.as_html()
+        self.markup == other.markup
+            && self.entities == other.entities
+            && self.rich == other.rich
+            && self.as_html() == other.as_html()
     }
 
     fn as_html(&self) -> String {

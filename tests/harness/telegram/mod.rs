@@ -7,6 +7,7 @@ mod methods;
 mod person;
 mod poll;
 mod request;
+mod rich;
 mod server;
 mod store;
 mod text;
@@ -343,7 +344,13 @@ impl Telegram {
 
     /// When the bot tried to send something to a chat, including failures.
     pub fn times(&self, place: Place) -> Vec<Instant> {
-        let sends = ["sendMessage", "sendPhoto", "sendDocument", "sendVoice"];
+        let sends = [
+            "sendMessage",
+            "sendPhoto",
+            "sendDocument",
+            "sendVoice",
+            "sendMediaGroup",
+        ];
         self.server.state().times(place, &sends)
     }
 

@@ -265,9 +265,17 @@ impl Person {
         self.server.change(|state| {
             let id = format!("query-{}", state.queries.len());
             state.queries.insert(id.clone(), false);
+            let mut shown = state.store.json(message);
+            let entities = match message.file {
+                Some(_) => "caption_entities",
+                None => "entities",
+            };
+            if !message.entities.is_empty() {
+                shown[entities] = json!(message.entities);
+            }
             let json = json!({
                 "id": id, "from": state.store.people[&self.id], "data": data,
-                "message": state.store.json(message), "chat_instance": "1",
+                "message": shown, "chat_instance": "1",
             });
             state.queue.push("callback_query", json)
         })

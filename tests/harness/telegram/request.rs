@@ -89,6 +89,13 @@ impl Call {
         self.parameters[name].as_str().unwrap_or_default()
     }
 
+    /// Whether a part of an album is in this field of the form.
+    pub(super) fn attaches(&self, name: &str) -> bool {
+        let media = self.parameters["media"].as_array();
+        let attached = format!("attach://{name}");
+        media.is_some_and(|media| media.iter().any(|part| part["media"] == *attached))
+    }
+
     /// The call in one line.
     pub(super) fn line(&self) -> String {
         format!("{} {} {}", self.number, self.method, self.parameters)
@@ -140,12 +147,15 @@ impl Call {
 
     /// Stores a parameter; an object or a list may be JSON in a string.
     fn take(&mut self, name: &str, value: Value) {
-        const STRUCTURED: [&str; 5] = [
+        const STRUCTURED: [&str; 8] = [
             "allowed_updates",
             "commands",
+            "ephemeral_message_parameters",
+            "media",
             "reaction",
             "reply_markup",
             "reply_parameters",
+            "rich_message",
         ];
         let inner = value.as_str().filter(|_| STRUCTURED.contains(&name));
         let inner = inner.and_then(|text| serde_json::from_str(text).ok());

@@ -23,6 +23,8 @@ pub struct Message {
     pub place: Place,
     /// The visible text: the text, or a file's caption, without tags.
     pub text: String,
+    /// The formatted parts of the text, as `MessageEntity`.
+    pub entities: Vec<Value>,
     /// The text as it was sent.
     pub html: String,
     /// Its parse mode; `None` for plain text.
@@ -35,6 +37,10 @@ pub struct Message {
     pub versions: Vec<Version>,
     /// A photo, a document or the like.
     pub file: Option<File>,
+    /// The blocks of a rich message, in the format of updates.
+    pub rich: Option<Value>,
+    /// Who alone sees it.
+    pub only_for: Option<i64>,
     /// The bot's reactions to it.
     pub reactions: Vec<String>,
     /// Its author; `None` for the bot.
@@ -42,7 +48,8 @@ pub struct Message {
     pub(super) location: Option<(f64, f64)>,
     /// Whether somebody else has written it.
     pub(super) is_forwarded: bool,
-    pub(super) album: Option<String>,
+    /// The same for all messages of an album.
+    pub album: Option<String>,
     /// A service message that opened a topic of this name.
     pub(super) opened_topic: Option<String>,
     pub(super) gone: Option<Gone>,
@@ -185,6 +192,11 @@ impl Store {
             "message_id": message.id, "date": unix_time(), "chat": chat.json,
             "from": message.from.map_or_else(bot, |person| self.people[&person].clone()),
         });
+        if let Some(person) = message.only_for {
+            json["message_id"] = json!(0);
+            json["ephemeral_message_id"] = json!(message.id);
+            json["receiver_user"] = self.people[&person].clone();
+        }
         if let Some(thread) = message.place.thread {
             json["message_thread_id"] = json!(thread);
             json["is_topic_message"] = json!(true);
@@ -201,7 +213,9 @@ impl Store {
         if let Some(file) = &message.file {
             json[file.media.name()] = file.json();
         }
-        if !message.text.is_empty() {
+        if let Some(rich) = &message.rich {
+            json["rich_message"] = rich.clone();
+        } else if !message.text.is_empty() {
             let (text, entities) = match message.file {
                 Some(_) => ("caption", "caption_entities"),
                 None => ("text", "entities"),
@@ -238,12 +252,15 @@ impl Message {
             id,
             place,
             text: String::new(),
+            entities: Vec::new(),
             html: String::new(),
             parse_mode: None,
             markup: None,
             reply_to: None,
             versions: Vec::new(),
             file: None,
+            rich: None,
+            only_for: None,
             reactions: Vec::new(),
             from,
             is_forwarded: false,

@@ -245,7 +245,7 @@ fn a_service_is_looked_at_and_restarted_with_a_button() {
     let last = board.newest();
     board.scene.ana.presses("Restart");
     board.waits_after(last, "nginx.service is now:");
-    let settled = board.scene.wait_for("Restart nginx.service?\n\n✓ Restart");
+    let settled = board.scene.wait_for("Restart nginx.service?\n✓ Restart");
     assert!(settled.markup.is_none(), "its button is still there");
     let asked = fs::read_to_string(&log).unwrap();
     assert!(

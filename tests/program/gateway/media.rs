@@ -274,6 +274,7 @@ fn the_model_hears_what_cannot_be_sent() {
 fn a_file_that_has_vanished_or_became_a_link_is_told_to_the_person() {
     let gate = Gate::default();
     let scene = Scene::playing([
+        call("message", json!({"content": "Wait."})),
         call(
             "message",
             json!({"content": "Here.", "media": ["a.txt", "b.txt"]}),
@@ -283,13 +284,13 @@ fn a_file_that_has_vanished_or_became_a_link_is_told_to_the_person() {
     let (first, second) = (scene.home.workspace("a.txt"), scene.home.workspace("b.txt"));
     fs::write(&first, "a").unwrap();
     fs::write(&second, "b").unwrap();
-    let holds = |call: &Call| call.method == "sendMessage" && call.parameters["text"] == "Here.";
+    let holds = |call: &Call| call.method == "sendMessage" && call.parameters["text"] == "Wait.";
     scene
         .telegram
         .fail_when(1, Fault::HoldUntil(gate.clone()), holds);
     let gateway = scene.start();
     scene.ana.says("send them");
-    scene.model.wait_for_requests(2);
+    scene.model.wait_for_requests(3);
     fs::remove_file(&first).unwrap();
     fs::remove_file(&second).unwrap();
     symlink(scene.home.path().join("config.json"), &second).unwrap();

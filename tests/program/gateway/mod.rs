@@ -1,9 +1,11 @@
 //! `peacrab gateway`: people on Telegram, and what they are promised.
 
 mod agents;
+mod albums;
 mod allowance;
 mod approvals;
 mod board;
+mod choices;
 mod clock;
 mod conversation;
 mod crowd;
@@ -12,6 +14,7 @@ mod discord;
 mod documents;
 mod drafts;
 mod email;
+mod ephemeral;
 mod faults;
 mod feishu;
 mod files;
@@ -36,6 +39,7 @@ mod qq;
 mod recovery;
 mod reload;
 mod remind;
+mod rich;
 mod rings;
 mod roles;
 pub mod scene;

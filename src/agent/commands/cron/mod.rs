@@ -170,6 +170,7 @@ impl Jobs<'_> {
                 Surface::Terminal => Vec::new(),
                 _ => vec![vec![cancel]],
             },
+            is_private: false,
         }
     }
 

@@ -68,7 +68,11 @@ impl Agent {
         if has_facts {
             let _ = write!(text, "\n\n{}", texts::offers_legend(language));
         }
-        Ok(CommandAnswer { text, buttons })
+        Ok(CommandAnswer {
+            text,
+            buttons,
+            is_private: false,
+        })
     }
 }
 

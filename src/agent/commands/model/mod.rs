@@ -62,7 +62,7 @@ impl Agent {
             false => self.model_line(key, language),
         };
         let text = match warning {
-            Some(warning) => format!("{line}\n\n{warning}"),
+            Some(warning) => texts::with_note(language, &line, &warning),
             None => line,
         };
         Ok(text.into())
@@ -218,5 +218,6 @@ fn ask_which(typed: &str, names: &[String], language: Language) -> CommandAnswer
     CommandAnswer {
         text,
         buttons: names.iter().map(button).collect(),
+        is_private: false,
     }
 }

@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::path::Path;
 
+use super::offer::{RenderedMessage, buttons_of};
 use super::put::{is_refusal, put};
-use super::{COMMAND_FILE, Caller, is_silent, key};
+use super::{COMMAND_FILE, Caller, is_silent, key, only};
 use crate::base::error::Error;
 use crate::base::limits::channels::CALL_TIME;
 use crate::base::message::{Address, OutgoingMessage};
@@ -15,7 +16,65 @@ use crate::store::outbox::Pending;
 use crate::sys::file::open_to_read;
 use crate::text::markup::inline_code;
 
+/// Files of an album, on every channel that has albums.
+const ALBUM_FILES: usize = 10;
+
 impl Caller<'_> {
+    /// Sends the files that come next as an album, and the text with them if it comes next and is the only one: how many
+    /// pieces have been sent then. `None` where they go one by one.
+    pub(super) fn send_album(
+        &mut self,
+        connection: &mut dyn Connection,
+        pending: &Pending,
+        rendered: &RenderedMessage,
+        edits: Option<&str>,
+    ) -> Option<Sent<usize>> {
+        let Pending { id, message, .. } = pending;
+        // No album can be for one person alone.
+        if message.voice.is_some() || !message.only_for.is_empty() || self.singly == Some(*id) {
+            return None;
+        }
+        let (piece, first) = match (rendered.pieces.as_slice(), pending.pieces) {
+            (pieces, sent) if sent >= pieces.len() => (None, sent - pieces.len()),
+            ([piece], 0) if edits.is_none() && rendered.offer.is_none() => (Some(piece), 0),
+            _ => return None,
+        };
+        if piece.is_some() && !buttons_of(message, usize::MAX).is_empty() {
+            return None;
+        }
+        let paths = message.files.get(first..).filter(|files| files.len() > 1)?;
+        let names = paths.iter().map(|path| OutgoingMessage::name_of(path));
+        let opened = paths.iter().zip(names).take(ALBUM_FILES);
+        let opened = opened.map_while(|(path, name)| Some((self.open(path, name).ok()?, name)));
+        let files: Vec<(File, &str)> = opened.collect();
+        let (key, silent) = (Some(key(pending)), is_silent(pending));
+        let uploads = files.iter().map(|(file, name)| Upload {
+            file,
+            name,
+            key,
+            silent,
+            only_for: None,
+            voice: None,
+        });
+        let uploads: Vec<Upload<'_>> = uploads.collect();
+        let text = piece.map(|piece| Post {
+            text: &piece.written,
+            is_marked: true,
+            reply_to: self.reply_to(&message.reply_to),
+            key,
+            silent,
+            ..Post::default()
+        });
+        match connection.upload_album(&message.to, &uploads, text.as_ref())? {
+            Err(failure) if is_lasting(&failure) => {
+                tracing::info!(chat = %message.to, "files go one by one: {failure}");
+                self.singly = Some(*id);
+                None
+            }
+            sent => Some(sent.map(|files| pending.pieces + usize::from(piece.is_some()) + files)),
+        }
+    }
+
     /// Sends a file of the workspace; if that fails, the person is told why instead.
     pub(super) fn send_file(
         &self,
@@ -23,35 +82,22 @@ impl Caller<'_> {
         pending: &Pending,
         path: &str,
     ) -> Sent {
-        let name = OutgoingMessage::name_of(path);
-        let file = self.open(path, name);
+        let (to, name) = (&pending.message.to, OutgoingMessage::name_of(path));
         let first = pending.message.files.first();
         let voice = pending
             .message
             .voice
             .filter(|_| first.is_some_and(|first| first == path));
-        self.upload(
-            connection,
-            &pending.message.to,
-            (file, name),
-            (Some(key(pending)), is_silent(pending), voice),
-        )
-    }
-
-    /// Sends a file; if that fails permanently, the person is told why instead.
-    fn upload(
-        &self,
-        connection: &mut dyn Connection,
-        to: &Address,
-        (file, name): (crate::base::error::Result<File>, &str),
-        (key, silent, voice): (Option<u64>, bool, Option<u64>),
-    ) -> Sent {
-        let sent = file.map_err(Failure::Local).and_then(|file| {
+        let (key, silent) = (Some(key(pending)), is_silent(pending));
+        let only_for = only(&pending.message.only_for);
+        let file = self.open(path, name).map_err(Failure::Local);
+        let sent = file.and_then(|file| {
             let upload = Upload {
                 file: &file,
                 name,
                 key,
                 silent,
+                only_for,
                 voice,
             };
             connection.upload(to, &upload)
@@ -72,6 +118,7 @@ impl Caller<'_> {
             is_marked: true,
             key,
             silent,
+            only_for,
             ..Post::default()
         };
         put(connection, to, &post, &piece.plain, None).map(drop)
@@ -83,7 +130,7 @@ impl Caller<'_> {
         &self,
         connection: &mut dyn Connection,
         to: &Address,
-        command: &str,
+        (command, only_for): (&str, Option<&str>),
     ) -> Sent {
         let file = question::as_file(command).map_err(Failure::Local);
         let sent = file.and_then(|file| {
@@ -92,6 +139,7 @@ impl Caller<'_> {
                 name: COMMAND_FILE,
                 key: None,
                 silent: false,
+                only_for,
                 voice: None,
             };
             connection.upload(to, &upload)
@@ -108,6 +156,7 @@ impl Caller<'_> {
                 text: &piece.written,
                 is_marked: true,
                 silent: true,
+                only_for,
                 ..Post::default()
             };
             put(connection, to, &post, &piece.plain, None)?;

@@ -24,6 +24,8 @@ pub(super) struct Refused<'a> {
     pub edits: Option<&'a str>,
     /// See [`Post::silent`].
     pub silent: bool,
+    /// See [`Post::only_for`].
+    pub only_for: Option<&'a str>,
     /// What the channel says.
     pub failure: Failure,
 }
@@ -49,6 +51,7 @@ impl Caller<'_> {
             plain,
             edits,
             silent,
+            only_for,
             failure,
         } = refused;
         tracing::warn!(chat = %to, "the channel refuses a message, which goes in another form: {failure}");
@@ -59,6 +62,7 @@ impl Caller<'_> {
         let post = |text, silent| Post {
             text,
             silent,
+            only_for,
             ..Post::default()
         };
         let smaller = parts(plain);
@@ -80,6 +84,7 @@ impl Caller<'_> {
                 name: TEXT_FILE,
                 key: None,
                 silent,
+                only_for,
                 voice: None,
             };
             connection.upload(to, &upload)

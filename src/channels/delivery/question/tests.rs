@@ -23,6 +23,7 @@ fn asked(question: &Question, language: Language) -> ChatQuestion {
         number: 554_137,
         question: question.clone(),
         language,
+        only_for: String::new(),
     }
 }
 

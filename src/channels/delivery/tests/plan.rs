@@ -121,6 +121,7 @@ fn question(number: u64) -> Content {
         number,
         question: Question::default(),
         language: Language::English,
+        only_for: String::new(),
     }))
 }
 

@@ -1,17 +1,18 @@
 //! The methods of the Bot API that are used, over one connection.
 
 mod answer;
+mod extras;
 mod fault;
 mod place;
 mod transfer;
 pub mod types;
 
+pub use extras::{Extra, Extras};
 pub use fault::ApiError;
-pub use place::{Button, CHANNEL, ChatTarget, MessageBody};
-pub use transfer::{SendAs, Upload};
+pub use place::{Button, CHANNEL, ChatTarget, MessageBody, MessageRef};
+pub use transfer::{Album, SendAs, Upload};
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -52,8 +53,10 @@ pub struct Api {
     eraser: Eraser,
     /// Called while the bytes of a file are moving.
     progress: Box<dyn Fn() + Send>,
-    /// Whether the server takes drafts, as far as is known; all connections share it.
-    drafts: Arc<AtomicBool>,
+    /// What the server takes besides; all connections share it.
+    pub extras: Arc<Extras>,
+    /// Whether all answers are messages of blocks.
+    pub is_always_rich: bool,
 }
 
 impl Api {
@@ -74,27 +77,18 @@ impl Api {
             eraser: Eraser::new([token.clone(), Secret::new(secret_part)]),
             token,
             progress: Box::new(|| ()),
-            drafts: Arc::default(),
+            extras: Arc::default(),
+            is_always_rich: false,
         })
     }
 
-    /// Shows drafts as long as this is true.
+    /// Tries these.
     #[must_use]
-    pub fn with_drafts(self, drafts: &Arc<AtomicBool>) -> Self {
+    pub fn with_extras(self, extras: &Arc<Extras>) -> Self {
         Self {
-            drafts: Arc::clone(drafts),
+            extras: Arc::clone(extras),
             ..self
         }
-    }
-
-    /// Whether drafts are shown.
-    pub fn has_drafts(&self) -> bool {
-        self.drafts.load(Ordering::Relaxed)
-    }
-
-    /// The server takes no drafts.
-    pub fn forget_drafts(&self) {
-        self.drafts.store(false, Ordering::Relaxed);
     }
 
     /// Calls `progress` whenever bytes of a file have moved.
@@ -160,13 +154,13 @@ impl Api {
         )
     }
 
-    /// Sends a message, as a reply if the message replied to still exists. Returns the new message's id.
+    /// Sends a message, as a reply if the message replied to still exists. Returns the new message.
     pub fn send_message(
         &self,
         place: ChatTarget,
         body: &MessageBody<'_>,
         reply_to: Option<i64>,
-    ) -> Result<i64, ApiError> {
+    ) -> Result<MessageRef, ApiError> {
         let sent: Message = self.call(
             "sendMessage",
             &[
@@ -177,10 +171,46 @@ impl Api {
                 body.mode(),
                 body.sound(),
                 body.markup(),
+                body.receiver(),
                 place::reply(reply_to),
             ],
         )?;
-        Ok(sent.message_id)
+        Ok(MessageRef::of(&sent, body.only_for))
+    }
+
+    /// Sends a message of blocks, as a reply if the message replied to still exists. `body` has no text.
+    pub fn send_rich_message(
+        &self,
+        place: ChatTarget,
+        blocks: &Value,
+        body: &MessageBody<'_>,
+        reply_to: Option<i64>,
+    ) -> Result<MessageRef, ApiError> {
+        let fields = [
+            place.chat(),
+            place.thread(),
+            ("rich_message", json!({"blocks": blocks})),
+            body.sound(),
+            body.markup(),
+            body.receiver(),
+            place::reply(reply_to),
+        ];
+        let sent: Message = self.call("sendRichMessage", &fields)?;
+        Ok(MessageRef::of(&sent, body.only_for))
+    }
+
+    /// Puts blocks and buttons in the place of one of the bot's messages.
+    pub fn edit_rich_message(
+        &self,
+        place: ChatTarget,
+        message: MessageRef,
+        blocks: &Value,
+        body: &MessageBody<'_>,
+    ) -> Result<(), ApiError> {
+        let [id, receiver] = message.names();
+        let rich = ("rich_message", json!({"blocks": blocks}));
+        let method = message.method("editMessageText", "editEphemeralMessageText");
+        self.act(method, &[place.chat(), id, receiver, rich, body.markup()])
     }
 
     /// Shows a text that is not finished in a private chat, for 30 s or until the next message, with a button that stops
@@ -206,18 +236,48 @@ impl Api {
     pub fn edit_message_text(
         &self,
         place: ChatTarget,
-        message: i64,
+        message: MessageRef,
         body: &MessageBody<'_>,
     ) -> Result<(), ApiError> {
+        let [id, receiver] = message.names();
         let fields = [
             place.chat(),
-            ("message_id", message.into()),
+            id,
+            receiver,
             ("text", body.text.into()),
             no_preview(),
             body.mode(),
             body.markup(),
         ];
-        self.act("editMessageText", &fields)
+        let method = message.method("editMessageText", "editEphemeralMessageText");
+        self.act(method, &fields)
+    }
+
+    /// Replaces the text or the caption of one of the bot's messages, with its formatted parts, and removes its buttons.
+    pub fn edit_formatted(
+        &self,
+        place: ChatTarget,
+        message: i64,
+        (text, entities): (&str, &[Value]),
+        is_caption: bool,
+    ) -> Result<(), ApiError> {
+        let (method, names, preview) = match is_caption {
+            true => (
+                "editMessageCaption",
+                ["caption", "caption_entities"],
+                ("link_preview_options", Value::Null),
+            ),
+            false => ("editMessageText", ["text", "entities"], no_preview()),
+        };
+        let entities = (!entities.is_empty()).then_some(entities);
+        let fields = [
+            place.chat(),
+            ("message_id", message.into()),
+            (names[0], text.into()),
+            (names[1], entities.into()),
+            preview,
+        ];
+        self.act(method, &fields)
     }
 
     /// Replaces or removes the buttons of one of the bot's messages.
@@ -242,9 +302,10 @@ impl Api {
     }
 
     /// Deletes a message.
-    pub fn delete_message(&self, place: ChatTarget, message: i64) -> Result<(), ApiError> {
-        let fields = [place.chat(), ("message_id", message.into())];
-        self.act("deleteMessage", &fields)
+    pub fn delete_message(&self, place: ChatTarget, message: MessageRef) -> Result<(), ApiError> {
+        let [id, receiver] = message.names();
+        let method = message.method("deleteMessage", "deleteEphemeralMessage");
+        self.act(method, &[place.chat(), id, receiver])
     }
 
     /// Shows an action such as `typing` for 5 s.

@@ -1,7 +1,10 @@
 //! Where a message goes, and its text with its buttons.
 
+use std::fmt;
+
 use serde_json::{Value, json};
 
+use super::types::Message;
 use crate::base::message::Address;
 
 /// The channel's name in an [`Address`].
@@ -46,6 +49,68 @@ impl ChatTarget {
     }
 }
 
+/// A message of the bot's. As text it is `45`, or `45@1001` when only the person 1001 sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageRef {
+    /// Its number: in the chat, or among those that only one person sees.
+    pub id: i64,
+    /// Who alone sees it.
+    pub only_for: Option<i64>,
+}
+
+impl MessageRef {
+    /// Reads the text form.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (id, person) = text.split_once('@').unzip();
+        Some(Self {
+            id: id.unwrap_or(text).parse().ok()?,
+            only_for: person.map(str::parse).transpose().ok()?,
+        })
+    }
+
+    /// The message that Telegram shows; `receiver` is the person who sees it, if only one does.
+    pub fn of(message: &Message, receiver: Option<i64>) -> Self {
+        match message.ephemeral_message_id.zip(receiver) {
+            Some((id, receiver)) => Self {
+                id,
+                only_for: Some(receiver),
+            },
+            None => Self::from(message.message_id),
+        }
+    }
+
+    /// What names it in a call.
+    pub(super) fn names(self) -> [(&'static str, Value); 2] {
+        let id = match self.only_for {
+            Some(_) => "ephemeral_message_id",
+            None => "message_id",
+        };
+        [
+            (id, self.id.into()),
+            ("receiver_user_id", self.only_for.into()),
+        ]
+    }
+
+    /// The method for such a message.
+    pub(super) fn method(self, usual: &'static str, ephemeral: &'static str) -> &'static str {
+        self.only_for.map_or(usual, |_| ephemeral)
+    }
+}
+
+impl From<i64> for MessageRef {
+    fn from(id: i64) -> Self {
+        Self { id, only_for: None }
+    }
+}
+
+impl fmt::Display for MessageRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.id.fmt(f)?;
+        self.only_for
+            .map_or(Ok(()), |person| write!(f, "@{person}"))
+    }
+}
+
 /// A button below a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Button {
@@ -66,6 +131,8 @@ pub struct MessageBody<'a> {
     pub buttons: &'a [Vec<Button>],
     /// Whether people get it without a sound.
     pub silent: bool,
+    /// Who alone sees it, in a group.
+    pub only_for: Option<i64>,
 }
 
 impl MessageBody<'_> {
@@ -75,6 +142,13 @@ impl MessageBody<'_> {
 
     pub(super) fn sound(&self) -> (&'static str, Value) {
         ("disable_notification", self.silent.then_some(true).into())
+    }
+
+    pub(super) fn receiver(&self) -> (&'static str, Value) {
+        let receiver = self
+            .only_for
+            .map(|person| json!({"receiver_user_id": person}));
+        ("ephemeral_message_parameters", receiver.into())
     }
 
     pub(super) fn markup(&self) -> (&'static str, Value) {
@@ -100,6 +174,16 @@ pub fn reply(to: Option<i64>) -> (&'static str, Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_and_its_name_are_the_same() {
+        for name in ["45", "45@1001"] {
+            assert_eq!(MessageRef::parse(name).unwrap().to_string(), name);
+        }
+        for name in ["", "x", "45@", "@1", "45@x", "1@2@3"] {
+            assert_eq!(MessageRef::parse(name), None, "{name}");
+        }
+    }
 
     #[test]
     fn a_chat_and_its_address_are_the_same() {

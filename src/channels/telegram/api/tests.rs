@@ -101,6 +101,7 @@ fn each_method_sends_what_telegram_wants_and_leaves_out_what_is_not_set() {
         html: true,
         buttons: &buttons,
         silent: false,
+        only_for: None,
     };
     let plain = MessageBody {
         text: "hi",
@@ -115,17 +116,17 @@ fn each_method_sends_what_telegram_wants_and_leaves_out_what_is_not_set() {
     let off = json!({"is_disabled": true});
     let expect = |method: &str, body: Value| assert_eq!(asked(&server), (path_of(method), body));
 
-    assert_eq!(api.send_message(HERE, &rich, Some(3)).unwrap(), 44);
+    assert_eq!(api.send_message(HERE, &rich, Some(3)).unwrap().id, 44);
     expect(
         "sendMessage",
         json!({"chat_id": -100, "message_thread_id": 7, "text": "<b>hi</b>", "link_preview_options": off, "parse_mode": "HTML", "reply_markup": keyboard, "reply_parameters": reply}),
     );
-    assert_eq!(api.send_message(here, &plain, None).unwrap(), 44);
+    assert_eq!(api.send_message(here, &plain, None).unwrap().id, 44);
     expect(
         "sendMessage",
         json!({"chat_id": 8, "text": "hi", "link_preview_options": off}),
     );
-    api.edit_message_text(HERE, 4, &rich).unwrap();
+    api.edit_message_text(HERE, 4.into(), &rich).unwrap();
     expect(
         "editMessageText",
         json!({"chat_id": -100, "message_id": 4, "text": "<b>hi</b>", "link_preview_options": off, "parse_mode": "HTML", "reply_markup": keyboard}),
@@ -135,7 +136,7 @@ fn each_method_sends_what_telegram_wants_and_leaves_out_what_is_not_set() {
         "editMessageReplyMarkup",
         json!({"chat_id": -100, "message_id": 4, "reply_markup": {"inline_keyboard": []}}),
     );
-    api.delete_message(HERE, 4).unwrap();
+    api.delete_message(HERE, 4.into()).unwrap();
     expect("deleteMessage", json!({"chat_id": -100, "message_id": 4}));
     api.send_chat_action(HERE, "typing").unwrap();
     expect(

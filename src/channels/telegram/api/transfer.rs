@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use super::types::Message;
 use super::{Api, ApiError, ChatTarget, MessageBody, answer, place};
 use crate::base::error::{Error, Result};
@@ -39,7 +41,70 @@ pub struct Upload<'a> {
     pub caption: MessageBody<'a>,
 }
 
+/// Files that are shown as one message.
+pub struct Album<'a> {
+    /// 2 to 10 files at their beginning, each with its name and its bytes.
+    pub files: Vec<(&'a File, &'a str, u64)>,
+    /// The kind of each, as `type` of an `InputMedia`. Documents are only among themselves.
+    pub kinds: Vec<&'static str>,
+    /// The caption of the first.
+    pub caption: MessageBody<'a>,
+}
+
 impl Api {
+    /// Sends an album, as a reply if the message replied to still exists.
+    pub fn send_media_group(
+        &self,
+        place: ChatTarget,
+        album: &Album<'_>,
+        reply_to: Option<i64>,
+    ) -> Result<(), ApiError> {
+        let field = |index: usize| format!("file{index}");
+        let media = album.kinds.iter().enumerate().map(|(index, kind)| {
+            let mut media = json!({"type": kind, "media": format!("attach://{}", field(index))});
+            if index == 0 && !album.caption.text.is_empty() {
+                let (mode, html) = album.caption.mode();
+                media["caption"] = album.caption.text.into();
+                media[mode] = html;
+            }
+            media
+        });
+        let fields = [
+            place.chat(),
+            place.thread(),
+            ("media", media.collect::<Vec<Value>>().into()),
+            album.caption.sound(),
+            place::reply(reply_to),
+        ];
+        let names = album.files.iter().enumerate();
+        let names = names.map(|(index, (_, name, _))| (field(index), names::clean_file_name(name)));
+        let form = Form::of_files(&fields, &names.collect::<Vec<_>>());
+        let files = album.files.iter().map(|(file, _, length)| (*file, *length));
+        let files: Vec<(&File, u64)> = files.collect();
+        let length = files.iter().map(|(_, length)| length).sum();
+        let mut body = form.reader_of(&files);
+        let answer = self.post_form("sendMediaGroup", &form, (&mut body, length))?;
+        answer::result(&answer).map(drop)
+    }
+
+    /// Sends a form, with so many bytes of files.
+    fn post_form(
+        &self,
+        method: &str,
+        form: &Form,
+        (body, files): (&mut dyn Read, u64),
+    ) -> Result<Vec<u8>, ApiError> {
+        let headers = [("content-type", form.content_type.as_str())];
+        let progress = |_| (self.progress)();
+        let upload = http::Upload::new(body, form.length(files)).with_progress(&progress);
+        let answer = self
+            .client
+            .post_reader(&self.url("", method), &headers, upload);
+        answer
+            .and_then(|answer| answer.read_to_end(BODY_BYTES))
+            .map_err(|error| self.explain(error))
+    }
+
     /// Sends a file, as a reply if the message replied to still exists. Returns the new message's id.
     pub fn send_file(
         &self,
@@ -73,22 +138,12 @@ impl Api {
             upload.caption.mode(),
             upload.caption.sound(),
             upload.caption.markup(),
+            upload.caption.receiver(),
             place::reply(reply_to),
         ];
         let form = Form::new(&fields, field, &names::clean_file_name(upload.name));
-        let headers = [("content-type", form.content_type.as_str())];
         let mut body = form.reader(upload.file, length);
-        let url = self.url("", method);
-        let answer = self
-            .client
-            .post_reader(
-                &url,
-                &headers,
-                http::Upload::new(&mut body, form.length(length))
-                    .with_progress(&|_| (self.progress)()),
-            )
-            .and_then(|answer| answer.read_to_end(BODY_BYTES))
-            .map_err(|error| self.explain(error))?;
+        let answer = self.post_form(method, &form, (&mut body, length))?;
         let sent: Message = answer::read(answer::result(&answer)?)?;
         Ok(sent.message_id)
     }

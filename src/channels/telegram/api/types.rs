@@ -32,6 +32,8 @@ pub struct Update {
 pub struct Message {
     /// Its number within the chat.
     pub message_id: i64,
+    /// Its number when only one person sees it: then the other one is 0.
+    pub ephemeral_message_id: Option<i64>,
     /// The topic or thread that it belongs to.
     pub message_thread_id: Option<i64>,
     /// Whether the thread is a forum's topic.
@@ -74,6 +76,8 @@ pub struct Message {
     pub caption_entities: Vec<Entity>,
     /// A picture, the smallest size first.
     pub photo: Vec<File>,
+    /// The buttons below it.
+    pub reply_markup: Keyboard,
     /// Something spoken.
     pub voice: Option<File>,
     /// Music.
@@ -176,6 +180,24 @@ pub struct Entity {
     pub url: String,
     /// The language of a `pre`.
     pub language: String,
+}
+
+/// The buttons below a message.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Keyboard {
+    /// Rows of buttons.
+    pub inline_keyboard: Vec<Vec<ShownButton>>,
+}
+
+/// A button as it is shown.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct ShownButton {
+    /// Its label.
+    pub text: String,
+    /// Its data; empty for a link.
+    pub callback_data: String,
 }
 
 /// A file of any kind, or one size of a picture.

@@ -1,15 +1,18 @@
 //! What an update means. Pure; the intake decides who has access.
 
+mod choice;
 mod markdown;
 mod media;
 mod text;
 mod utf16;
 
 use super::api::types::{Callback, Entity, Message, Peer, Stopped, Update};
-use super::api::{CHANNEL, ChatTarget, Me};
+use super::api::{CHANNEL, ChatTarget, Me, MessageRef};
 use crate::base::language::Language;
 use crate::base::message::{self, Address, PressedMessage, Sender};
 use crate::config::schema::GroupPolicy;
+
+pub use choice::Chosen;
 
 /// The data of the button of a draft.
 const STOP: &str = "c:/stop";
@@ -73,6 +76,8 @@ pub struct Pressed {
     pub message: PressedMessage,
     /// The button's data.
     pub data: String,
+    /// The choice, where the button was the model's.
+    pub chosen: Option<Chosen>,
 }
 
 /// What an update means to the bot that `me` is. `awaits` says whether texts of a person are awaited in a group.
@@ -213,9 +218,10 @@ impl Reader<'_> {
                 sender: sender(&pressed.from),
                 username: pressed.from.username,
                 message: PressedMessage {
-                    id: message.message_id.to_string(),
+                    id: MessageRef::of(&message, Some(pressed.from.id)).to_string(),
                     text: text_of(&message).0.to_owned(),
                 },
+                chosen: Chosen::read(&message, &pressed.data),
                 data: pressed.data,
             })),
             _ => Meaning::Nothing,
@@ -245,6 +251,7 @@ fn stop(stopped: Stopped, number: i64) -> Meaning {
         username: chat.username,
         message: PressedMessage::default(),
         data: STOP.to_owned(),
+        chosen: None,
     }))
 }
 

@@ -691,6 +691,7 @@ fn a_pressed_button_says_who_where_and_which() {
             text: String::new(),
         },
         data: "3:once".to_owned(),
+        chosen: None,
     };
     assert_eq!(
         pressed(old.clone(), "3:once"),
@@ -702,6 +703,38 @@ fn a_pressed_button_says_who_where_and_which() {
         pressed(topic, "x"),
         Meaning::Pressed(pressed) if pressed.chat.to_string() == "telegram:-5:7" && pressed.is_group
     ));
+}
+
+#[test]
+fn a_choice_has_its_whole_label_and_the_format_of_its_message() {
+    let bold = json!({"type": "bold", "offset": 0, "length": 5});
+    let mention = json!({"type": "mention", "offset": 6, "length": 4});
+    let button = json!({"text": "The first of them", "callback_data": "w:The first"});
+    let keyboard = json!({"inline_keyboard": [[button]]});
+    let from = json!({"id": 11, "first_name": "Ann"});
+    let chosen = |members: Value, data: &str| {
+        let mut message = json!({"message_id": 42, "chat": {"id": 11, "type": "private"}});
+        message["reply_markup"] = keyboard.clone();
+        for (name, value) in members.as_object().unwrap() {
+            message[name] = value.clone();
+        }
+        let callback = json!({"id": "77", "from": from, "message": message, "data": data});
+        match read_json(json!({"update_id": 9, "callback_query": callback})) {
+            Meaning::Pressed(pressed) => pressed.chosen,
+            other => panic!("{other:?}"),
+        }
+    };
+    let text = json!({"text": "Which @one?", "entities": [bold, mention]});
+    let expected = Chosen {
+        label: "The first of them".to_owned(),
+        text: "Which @one?".to_owned(),
+        entities: vec![bold.clone()],
+        is_caption: false,
+    };
+    assert_eq!(chosen(text.clone(), "w:The first"), Some(expected));
+    assert_eq!(chosen(text, "c:/status"), None);
+    let caption = chosen(json!({"caption": "Which?"}), "w:Another").unwrap();
+    assert!(caption.is_caption && caption.label == "Another");
 }
 
 #[test]

@@ -1,11 +1,17 @@
 //! Telegram's HTML: what the server refuses, and what its documentation forbids though the server
 //! lets it pass. <https://core.telegram.org/bots/api#html-style>
 
+use serde_json::{Value, json};
+
+use super::utf16_length;
+
 /// The visible part of a text in HTML.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Rendered {
     /// The text without its tags.
     pub text: String,
+    /// Its formatted parts, as `MessageEntity`.
+    pub entities: Vec<Value>,
     /// What the documentation forbids.
     pub breaches: Vec<String>,
 }
@@ -40,6 +46,10 @@ struct Renderer<'a> {
 struct Tag {
     name: String,
     kind: Kind,
+    /// Where it begins, in UTF-16 units.
+    begins: usize,
+    /// The address of a link, or the language of code.
+    value: String,
 }
 
 /// Which tags may contain which.
@@ -123,7 +133,13 @@ impl<'a> Renderer<'a> {
             self.breach(format!("<{name}> within <{}>", outer.name));
         }
         self.at += "<>".len() + inside.len();
-        self.open.push(Tag { name, kind });
+        let value = attribute.split('"').nth(1).unwrap_or_default();
+        self.open.push(Tag {
+            name,
+            kind,
+            begins: utf16_length(&self.rendered.text),
+            value: value.replace("&amp;", "&"),
+        });
         Ok(())
     }
 
@@ -142,6 +158,10 @@ impl<'a> Renderer<'a> {
             ));
         }
         self.at += "</>".len() + inside.len();
+        let length = utf16_length(&self.rendered.text) - tag.begins;
+        if length > 0 && !(tag.name == "code" && !tag.value.is_empty()) {
+            self.rendered.entities.push(tag.entity(length));
+        }
         Ok(())
     }
 
@@ -172,6 +192,28 @@ impl<'a> Renderer<'a> {
 
     fn breach(&mut self, breach: String) {
         self.rendered.breaches.push(breach);
+    }
+}
+
+impl Tag {
+    /// The part of the text that it formats.
+    fn entity(&self, length: usize) -> Value {
+        let kind = match (self.kind, self.name.as_str()) {
+            (Kind::Link, _) => "text_link",
+            (Kind::Code, _) => "code",
+            (Kind::Pre, _) => "pre",
+            (Kind::Quote, _) => "blockquote",
+            (Kind::Style, "b" | "strong") => "bold",
+            (Kind::Style, "i" | "em") => "italic",
+            (Kind::Style, "u" | "ins") => "underline",
+            (Kind::Style, "s" | "strike" | "del") => "strikethrough",
+            (Kind::Style, _) => "spoiler",
+        };
+        let mut entity = json!({"type": kind, "offset": self.begins, "length": length});
+        if self.kind == Kind::Link {
+            entity["url"] = json!(self.value);
+        }
+        entity
     }
 }
 

@@ -1,0 +1,107 @@
+//! Messages in groups that only the owner sees who caused them.
+
+use serde_json::json;
+
+use super::scene::Scene;
+use crate::harness::model::{call, say};
+use crate::harness::telegram::{Call, Fault};
+
+fn is_ephemeral(call: &Call) -> bool {
+    !call.parameters["ephemeral_message_parameters"].is_null()
+}
+
+#[test]
+fn an_owner_alone_sees_status_and_the_output_of_commands_and_all_see_the_answers() {
+    let scene = Scene::playing([say("Hello.")]).set("roles", json!({"2002": "user"}));
+    let home = scene.telegram.group(-900, "Home");
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let gateway = scene.start();
+    scene.ana.says_in(home, "/sh echo begun");
+    let output = scene.wait_in(home, "begun");
+    scene.ana.says_in(home, "/status");
+    let status = scene.wait_in(home, "Model");
+    scene.ana.says_in(home, "@peacrab_bot hello");
+    let answer = scene.wait_in(home, "Hello.");
+    bob.says_in(home, "/status");
+    let theirs = scene
+        .telegram
+        .wait_for_message(home, |it| it.id > answer.id && it.text.contains("Model"));
+    scene.ana.says("/status");
+    let private = scene.wait_for("Model");
+    gateway.stop().ends_with(0);
+    let seen_by = [output, status, answer, theirs, private].map(|message| message.only_for);
+    assert_eq!(seen_by, [Some(1001), Some(1001), None, None, None]);
+}
+
+#[test]
+fn an_owner_alone_sees_the_question_and_what_became_of_it() {
+    let wish = json!({"command": "echo hi", "escalate": true, "reason": "to see"});
+    let scene = Scene::playing([call("exec", wish), say("It said hi.")]);
+    let home = scene.telegram.group(-900, "Home");
+    let gateway = scene.start();
+    scene.ana.says_in(home, "@peacrab_bot say hi");
+    let question = scene
+        .telegram
+        .wait_for_message(home, |message| message.button("Run once").is_some());
+    scene.ana.presses_on(&question, "Run once");
+    let settled = scene.wait_in(home, "Allowed once");
+    scene.wait_in(home, "It said hi.");
+    gateway.stop().ends_with(0);
+    assert_eq!(question.only_for, Some(1001));
+    assert_eq!(
+        (settled.id, settled.only_for, settled.markup),
+        (question.id, Some(1001), None)
+    );
+}
+
+#[test]
+fn the_output_so_far_is_replaced_and_after_a_kill_it_is_found_again() {
+    let scene = Scene::playing([]).set("streamEditIntervalMs", json!(1000));
+    let home = scene.telegram.group(-900, "Home");
+    let gateway = scene.start();
+    scene.ana.says_in(home, "/sh echo begun; sleep 600");
+    let shown = scene.wait_in(home, "begun");
+    assert_eq!(shown.only_for, Some(1001));
+    gateway.kill();
+    let gateway = scene.start();
+    scene.telegram.wait_for_message(home, |it| it.id > shown.id);
+    gateway.stop().ends_with(0);
+    let calls = scene.telegram.calls("deleteMessage");
+    assert!(calls.is_empty(), "it is no message of the group: {calls:?}");
+}
+
+#[test]
+fn a_server_that_refuses_them_is_asked_once_and_all_see_them_then() {
+    for fault in [Fault::BadRequest("EPHEMERAL_DISABLED"), Fault::NoMethod] {
+        let scene = Scene::playing([]);
+        let home = scene.telegram.group(-900, "Home");
+        scene.telegram.fail_when(1, fault, is_ephemeral);
+        let gateway = scene.start();
+        for words in ["one", "two"] {
+            scene.ana.says_in(home, &format!("/sh echo {words}"));
+            assert_eq!(scene.wait_in(home, words).only_for, None);
+        }
+        gateway.stop().ends_with(0);
+        let calls = scene.telegram.record(home);
+        assert_eq!(calls.iter().filter(|call| is_ephemeral(call)).count(), 1);
+    }
+}
+
+#[test]
+fn a_rate_limit_is_waited_for_and_the_setting_turns_them_off() {
+    let scene = Scene::playing([]);
+    let home = scene.telegram.group(-900, "Home");
+    let slow = Fault::TooManyRequests { retry_after: 1 };
+    scene.telegram.fail_when(1, slow, is_ephemeral);
+    let gateway = scene.start();
+    scene.ana.says_in(home, "/sh echo one");
+    assert_eq!(scene.wait_in(home, "one").only_for, Some(1001));
+    gateway.stop().ends_with(0);
+
+    let scene = Scene::playing([]).set("ephemeral", json!(false));
+    let home = scene.telegram.group(-900, "Home");
+    let gateway = scene.start();
+    scene.ana.says_in(home, "/sh echo two");
+    assert_eq!(scene.wait_in(home, "two").only_for, None);
+    gateway.stop().ends_with(0);
+}
