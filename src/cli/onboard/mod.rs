@@ -1,7 +1,6 @@
 //! `peacrab onboard`: creates the home folder, connects a model and a channel, and says what it did.
 
 mod answers;
-mod files;
 mod forms;
 mod outside;
 mod terminal;
@@ -13,7 +12,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::Context;
-use super::compose::{models_of, who_answers};
+use super::compose::{files, models_of, who_answers};
 use super::config::texts::no_price;
 use super::terminal::print;
 use crate::base::error::{Exit, Result};

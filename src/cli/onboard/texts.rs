@@ -21,12 +21,6 @@ pub fn introduction(home: &Path) -> String {
     )
 }
 
-/// A warning: the home folder existed with these permissions.
-pub fn open_to_others(home: &Path) -> String {
-    let home = home.display();
-    format!("warning: other users can read {home}; to prevent that, run: chmod 700 {home}")
-}
-
 /// A warning in a script's log.
 pub fn script_warning(text: &str) -> String {
     format!("warning: {text}")

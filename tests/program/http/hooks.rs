@@ -215,7 +215,8 @@ fn without_the_time_a_call_that_needs_it_is_to_come_again() {
     let forge = token(&home, "forge", "owner");
     let door = Door::start(&home);
     let status = |path: &str, token: &str, headers: &str| {
-        door.raw(&request("POST", path, token, headers, BODY)).status
+        door.raw(&request("POST", path, token, headers, BODY))
+            .status
     };
     // The program signs with the right time, and would not try again after a 401.
     let old = "Stripe-Signature: t=1795900000,v1=00\r\n";
