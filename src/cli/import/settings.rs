@@ -121,6 +121,19 @@ impl Reading<'_> {
         if is_empty || self.seen >= SETTINGS || path.len() > LEVELS {
             return;
         }
+        if let [.., section, name] = path.as_slice()
+            && ["channels", "channelList", "channel_list", "channels_config"].contains(&&**section)
+            && value
+                .get("enabled")
+                .is_some_and(|is_on| is_on == false || is_on == "false")
+        {
+            let name = name.clone();
+            self.unknown
+                .entry(texts::OFF.to_owned())
+                .or_default()
+                .insert(name);
+            return;
+        }
         let found = self.find(path);
         let is_whole = matches!(&found, Some((Some((key, _)), _)) if matches!(key.kind, Kind::Secrets | Kind::Object));
         if let Value::Object(members) = value
@@ -139,11 +152,7 @@ impl Reading<'_> {
         let theirs = path.join(".");
         match found {
             Some((_, How::Silent)) => {}
-            Some((_, How::Never(why))) => {
-                if *value != json!(false) {
-                    self.report.add(Mark::Left, &theirs, why);
-                }
-            }
+            Some((_, How::Never(why))) => self.report.add(Mark::Left, &theirs, why),
             Some((Some((key, ours)), how)) => self.take(theirs, key, ours, value, how),
             _ => {
                 let (section, name) = theirs.rsplit_once('.').unwrap_or(("", &theirs));

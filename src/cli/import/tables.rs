@@ -243,7 +243,7 @@ const ZEROCLAW: &[Row] = &[
     same("providers.models.*.*.apiKey", "providers.*.apiKey"),
     same("providers.models.*.*.uri", "providers.*.apiBase"),
     same("providers.models.*.*.baseUrl", "providers.*.apiBase"),
-    same("providers.models.*.*.model", "agents.defaults.model"),
+    silent("providers.models.*.*.model"),
     same("channelsConfig.slack.botToken", "channels.slack.botToken"),
     same("channelsConfig.*.botToken", "channels.*.token"),
     same("channelsConfig.*.allowedUsers", "channels.*.allowFrom"),
@@ -290,26 +290,38 @@ pub fn rows(program: Program) -> &'static [Row] {
 
 /// Brings what is not a name and its value into that form.
 pub fn prepare(program: Program, settings: &mut Value) {
-    let Value::Object(root) = settings else {
-        return;
-    };
-    match program {
-        Program::Nanobot => prepare_nanobot(root),
-        Program::PicoClaw => prepare_picoclaw(root),
-        Program::ZeroClaw => prepare_zeroclaw(root),
-        Program::OpenClaw | Program::Hermes => {}
+    match (program, settings) {
+        (Program::Nanobot, settings) => prepare_nanobot(settings),
+        (Program::PicoClaw, Value::Object(root)) => prepare_picoclaw(root),
+        (Program::ZeroClaw, Value::Object(root)) => prepare_zeroclaw(root),
+        _ => {}
     }
 }
 
-/// Its time zone is UTC where none was chosen.
-fn prepare_nanobot(root: &mut Map<String, Value>) {
-    let defaults = root
-        .get_mut("agents")
-        .and_then(|agents| agents.get_mut("defaults"));
-    if let Some(defaults) = defaults.and_then(Value::as_object_mut)
-        && defaults.get("timezone").is_some_and(|zone| zone == "UTC")
-    {
-        defaults.remove("timezone");
+/// Defaults of one of its versions, which all are written to the file: they were not chosen.
+const NANOBOT_DEFAULTS: [(&str, &[&str]); 10] = [
+    ("/agents/defaults/timezone", &["\"UTC\""]),
+    ("/agents/defaults/contextWindowTokens", &["65536", "200000"]),
+    ("/agents/defaults/maxToolIterations", &["20", "40", "200"]),
+    ("/agents/defaults/memoryWindow", &["50", "100"]),
+    ("/agents/defaults/temperature", &["0.7", "0.1"]),
+    ("/channels/sendMaxRetries", &["3"]),
+    ("/channels/sendToolHints", &["false"]),
+    ("/gateway/heartbeat/intervalS", &["1800"]),
+    (
+        "/tools/web/search/provider",
+        &["\"brave\"", "\"duckduckgo\""],
+    ),
+    ("/transcription/provider", &["\"groq\""]),
+];
+
+fn prepare_nanobot(settings: &mut Value) {
+    for (path, defaults) in NANOBOT_DEFAULTS {
+        if let Some(value) = settings.pointer_mut(path)
+            && defaults.contains(&value.to_string().as_str())
+        {
+            *value = Value::Null;
+        }
     }
 }
 
@@ -393,6 +405,12 @@ fn prepare_zeroclaw(root: &mut Map<String, Value>) {
         let entry = json!({ provider: {"api_key": key, "api_base": base} });
         root.insert("provider".to_owned(), entry);
     }
+    if !root.contains_key("default_model")
+        && let Some((provider, model)) = first_model(root)
+    {
+        root.insert("default_provider".to_owned(), provider.into());
+        root.insert("default_model".to_owned(), model.into());
+    }
     let groups = root.remove("peer_groups");
     for group in groups
         .iter()
@@ -406,4 +424,14 @@ fn prepare_zeroclaw(root: &mut Map<String, Value>) {
             found.insert("allow_from".to_owned(), group["external_peers"].clone());
         }
     }
+}
+
+/// The provider and the name of the first model of the newer form.
+fn first_model(root: &Map<String, Value>) -> Option<(String, String)> {
+    let providers = root.get("providers")?.get("models")?.as_object()?;
+    providers.iter().find_map(|(provider, models)| {
+        let mut models = models.as_object()?.values();
+        let model = models.find_map(|model| model.get("model")?.as_str())?;
+        Some((provider.clone(), model.to_owned()))
+    })
 }

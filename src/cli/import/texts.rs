@@ -34,6 +34,8 @@ pub const OTHER_VALUE: &str = "this value does not exist here";
 pub const EVERYONE: &str = "* would give everyone access; add people one by one";
 /// A group is ours already.
 pub const CONFIGURED: &str = "it is configured here already";
+/// Channels that are off.
+pub const OFF: &str = "channels that are off there";
 /// A channel is off.
 pub const OFF_THERE: &str = "off there";
 /// A channel without a token.
@@ -80,7 +82,7 @@ pub fn never(name: &str) -> String {
 
 /// How many more there are.
 pub fn more(count: usize) -> String {
-    format!("{count} more than the limit")
+    format!("at least {count} more than are taken")
 }
 
 /// A job that runs a command is off.
@@ -159,8 +161,8 @@ pub fn outcome(source: &Source, report: &Report, writes: bool) -> String {
         (false, _) => format!("Nothing was written. Without --dry-run, {count} would be taken."),
         (true, _) => format!(
             "Took {count}. Nothing was changed in that home.\nStop {name} before you start this bot: two programs with the \
-             same token take each other's messages. People in allowFrom are owners here; `peacrab channels access` and \
-             channels.NAME.roles change that. `peacrab doctor` checks the rest."
+             same token take each other's messages. People in allowFrom are owners here: see \
+             `peacrab channels list`; channels.NAME.roles changes that. `peacrab doctor` checks the rest."
         ),
     }
 }

@@ -21,6 +21,19 @@ pub fn introduction(home: &Path) -> String {
     )
 }
 
+/// The home of another program was found.
+pub fn can_import(program: &str, command: &str) -> String {
+    format!("Found a home of {program}. To take it over: {command}")
+}
+
+/// A question.
+pub fn ask_to_import(program: &str, folder: &Path) -> String {
+    format!(
+        "\nFound a home of {program}: {}\nTake over its settings, memory, skills, jobs and conversations? (y/n) [n]: ",
+        folder.display()
+    )
+}
+
 /// A warning in a script's log.
 pub fn script_warning(text: &str) -> String {
     format!("warning: {text}")
