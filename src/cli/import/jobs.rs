@@ -188,7 +188,7 @@ fn of_hermes(job: &Map<String, Value>) -> Value {
     // A script is a program of that home.
     let message = match get("script").is_null() {
         true => get("prompt"),
-        false => Value::Null,
+        false => "".into(),
     };
     json!({
         "id": get("id"), "name": get("name"), "enabled": get("enabled") != false,

@@ -51,12 +51,22 @@ struct Wish {
     value: Value,
 }
 
+/// The row that fits a setting.
+struct Found {
+    /// Our setting.
+    ours: Option<(&'static Key, String)>,
+    how: How,
+    /// How many names of the path a report has.
+    depth: usize,
+}
+
 /// What was found so far, by our paths.
 struct Reading<'a> {
     source: &'a Source,
     report: &'a mut Report,
     wishes: BTreeMap<String, Wish>,
     unknown: BTreeMap<String, BTreeSet<String>>,
+    never: BTreeSet<String>,
     seen: usize,
 }
 
@@ -69,6 +79,7 @@ pub fn plan(source: &Source, target: &Target<'_>, report: &mut Report) -> Result
         report,
         wishes: BTreeMap::new(),
         unknown: BTreeMap::new(),
+        never: BTreeSet::new(),
         seen: 0,
     };
     reading.value(&mut Vec::new(), &settings);
@@ -135,7 +146,15 @@ impl Reading<'_> {
             return;
         }
         let found = self.find(path);
-        let is_whole = matches!(&found, Some((Some((key, _)), _)) if matches!(key.kind, Kind::Secrets | Kind::Object));
+        let is_whole = found.as_ref().is_some_and(|found| {
+            let kind = found.ours.as_ref().map(|(key, _)| key.kind);
+            kind.is_some_and(|kind| {
+                matches!(
+                    kind,
+                    Kind::Secrets | Kind::Object | Kind::Roles | Kind::NamedRoles
+                )
+            })
+        });
         if let Value::Object(members) = value
             && !is_whole
         {
@@ -151,9 +170,24 @@ impl Reading<'_> {
         self.seen += 1;
         let theirs = path.join(".");
         match found {
-            Some((_, How::Silent)) => {}
-            Some((_, How::Never(why))) => self.report.add(Mark::Left, &theirs, why),
-            Some((Some((key, ours)), how)) => self.take(theirs, key, ours, value, how),
+            Some(Found {
+                how: How::Silent, ..
+            }) => {}
+            Some(Found {
+                how: How::Never(why),
+                depth,
+                ..
+            }) => {
+                let section = path.get(..depth).unwrap_or(path).join(".");
+                if self.never.insert(section.clone()) {
+                    self.report.add(Mark::Left, &section, why);
+                }
+            }
+            Some(Found {
+                ours: Some((key, ours)),
+                how,
+                ..
+            }) => self.take(theirs, key, ours, value, how),
             _ => {
                 let (section, name) = theirs.rsplit_once('.').unwrap_or(("", &theirs));
                 let names = self.unknown.entry(section.to_owned()).or_default();
@@ -163,22 +197,30 @@ impl Reading<'_> {
     }
 
     /// The row that fits a path, and our setting where it leads to one.
-    fn find(&self, path: &[String]) -> Option<(Option<(&'static Key, String)>, How)> {
-        if let [.., section, name] = path
-            && (section == "env" || section == "vars")
+    fn find(&self, path: &[String]) -> Option<Found> {
+        if let [first, .., name] = path
+            && first == "env"
             && let Some(row) = PROVIDERS
                 .iter()
                 .find(|row| row.variables.contains(&&**name))
         {
-            let ours = table::find_spelt(&format!("providers.{}.apiKey", row.name));
-            return Some((ours, How::Same));
+            return Some(Found {
+                ours: table::find_spelt(&format!("providers.{}.apiKey", row.name)),
+                how: How::Same,
+                depth: path.len(),
+            });
         }
         rows(self.source.program).iter().find_map(|row| {
             let filled = fill(row.theirs, row.ours, path)?;
             let ours = table::find_spelt(&filled).map(|(key, path)| (key, known_provider(path)));
             // The next row may know it.
             let is_settled = ours.is_some() || !matches!(row.how, How::Same);
-            is_settled.then_some((ours, row.how))
+            let depth = match row.theirs.strip_suffix(".**") {
+                Some(section) => section.split('.').count(),
+                None => path.len(),
+            };
+            let how = row.how;
+            is_settled.then_some(Found { ours, how, depth })
         })
     }
 
@@ -420,6 +462,15 @@ impl Taking<'_> {
             report.add(mark, group, why);
             return Ok(());
         }
+        let program = format!("{group}.command");
+        let switch = format!("{group}.enabled");
+        let starts_program = group.starts_with("tools.mcpServers.")
+            && wishes.iter().any(|(path, _)| *path == program);
+        if starts_program && let Some(key) = table::find(&switch) {
+            wishes.retain(|(path, _)| *path != switch);
+            let (theirs, value) = (switch.clone(), json!(false));
+            wishes.push((switch.clone(), Wish { theirs, key, value }));
+        }
         let mut text = self.text.clone();
         for (path, wish) in &wishes {
             text = edit::set(&text, wish.key, path, &wish.value);
@@ -446,6 +497,10 @@ impl Taking<'_> {
             let theirs = super::texts::plain_path(&wish.theirs);
             let is_same = camel_case_path(&theirs) == path;
             let shown = wish.key.masked(wish.value).to_string();
+            if starts_program && path == switch {
+                report.add(Mark::Changed, &path, &texts::switched_off(&path));
+                continue;
+            }
             let (mark, what) = match is_same {
                 true => (Mark::Taken, path),
                 false => (Mark::Changed, format!("{theirs} -> {path}")),

@@ -54,8 +54,7 @@ const fn silent(theirs: &'static str) -> Row {
 const SANDBOX: &str = "what commands may do is decided here";
 const EVERYONE: &str = "it would give everyone access";
 const REACH: &str = "what the tools can reach is decided here";
-/// Values of `groupPolicy`, by whether only mentions count.
-const MENTIONS: How = How::Words("open", "mention");
+const MENTIONS: &str = "the bot answers mentions in groups; channels.NAME.groupPolicy changes that";
 
 /// Our settings that are never taken from another home, wherever a row leads.
 pub const NEVER: [&str; 12] = [
@@ -133,21 +132,13 @@ const PICOCLAW: &[Row] = &[
     ),
     same("channelList.irc.settings.user", "channels.irc.username"),
     same("channelList.irc.settings.realName", "channels.irc.realname"),
-    row(
-        "channelList.*.groupTrigger.mentionOnly",
-        "channels.*.groupPolicy",
-        MENTIONS,
-    ),
+    never("channelList.*.groupTrigger.mentionOnly", MENTIONS),
     same("channelList.*.settings.*", "channels.*.*"),
     same("channelList.*.*", "channels.*.*"),
     same("channels.qq.appSecret", "channels.qq.secret"),
     row("channels.irc.server", "channels.irc.server", How::Host),
-    row(
-        "channels.*.groupTrigger.mentionOnly",
-        "channels.*.groupPolicy",
-        MENTIONS,
-    ),
-    row("channels.*.mentionOnly", "channels.*.groupPolicy", MENTIONS),
+    never("channels.*.groupTrigger.mentionOnly", MENTIONS),
+    never("channels.*.mentionOnly", MENTIONS),
     same("channels.*.baseUrl", "channels.*.apiBase"),
     same("channels.*.*", "channels.*.*"),
     same("webSearch.*", "tools.web.search.*"),
@@ -181,11 +172,7 @@ const OPENCLAW: &[Row] = &[
     same("channels.telegram.botToken", "channels.telegram.token"),
     same("channels.matrix.homeserver", "channels.matrix.homeserver"),
     same("channels.*.dm.allowFrom", "channels.*.allowFrom"),
-    row(
-        "channels.*.groups.*.requireMention",
-        "channels.*.groupPolicy",
-        MENTIONS,
-    ),
+    never("channels.*.groups.*.requireMention", MENTIONS),
     same("channels.*.*", "channels.*.*"),
     same("telegram.botToken", "channels.telegram.token"),
     same("tools.web.search.provider", "tools.web.search.provider"),
@@ -248,11 +235,7 @@ const ZEROCLAW: &[Row] = &[
     same("channelsConfig.*.botToken", "channels.*.token"),
     same("channelsConfig.*.allowedUsers", "channels.*.allowFrom"),
     same("channelsConfig.*.allowedSenders", "channels.*.allowFrom"),
-    row(
-        "channelsConfig.*.mentionOnly",
-        "channels.*.groupPolicy",
-        MENTIONS,
-    ),
+    never("channelsConfig.*.mentionOnly", MENTIONS),
     row(
         "channelsConfig.*.draftUpdateIntervalMs",
         "channels.*.streamEditIntervalMs",
@@ -264,11 +247,7 @@ const ZEROCLAW: &[Row] = &[
     same("channels.slack.*.appToken", "channels.slack.appToken"),
     same("channels.*.*.botToken", "channels.*.token"),
     same("channels.*.*.enabled", "channels.*.enabled"),
-    row(
-        "channels.*.*.mentionOnly",
-        "channels.*.groupPolicy",
-        MENTIONS,
-    ),
+    never("channels.*.*.mentionOnly", MENTIONS),
     same("heartbeat.enabled", "heartbeat.enabled"),
     same("heartbeat.intervalMinutes", "heartbeat.interval"),
     never("autonomy.**", SANDBOX),
@@ -344,10 +323,11 @@ fn prepare_picoclaw(root: &mut Map<String, Value>) {
             let base = found.get("base_url").cloned().unwrap_or_default();
             let search = json!({"provider": engine, "api_key": key, "base_url": base});
             root.insert("web_search".to_owned(), search);
+            let web = root.get_mut("tools").and_then(|tools| tools.get_mut("web"));
+            if let Some(web) = web.and_then(Value::as_object_mut) {
+                web.remove(engine);
+            }
             break;
-        }
-        if let Some(tools) = root.get_mut("tools").and_then(Value::as_object_mut) {
-            tools.remove("web");
         }
     }
     let Some(Value::Array(mut models)) = root.remove("model_list") else {

@@ -90,6 +90,11 @@ pub fn disabled(id: &str) -> String {
     format!("it runs a command, so it is disabled until you run `peacrab cron enable {id}`")
 }
 
+/// An MCP server that is a program is off.
+pub fn switched_off(path: &str) -> String {
+    format!("it starts a program, so it is off until you run `peacrab config set {path} true`")
+}
+
 /// A folder that is not a home.
 pub fn unknown_home(path: &Path) -> String {
     format!(

@@ -103,9 +103,10 @@ impl Package {
         Self::new(vec![skill], folder, name)
     }
 
-    /// A skill of files that were read already. `folder` is the name of the folder that they are from.
+    /// A skill of files that were read already. `folder` is the name of the folder that they are from, and the skill's
+    /// where it can be.
     pub fn from_files(files: Vec<File>, folder: &str) -> Result<Self> {
-        Self::new(files, folder, None)
+        Self::new(files, folder, is_proper_name(folder).then_some(folder))
     }
 
     fn new(mut files: Vec<File>, folder: &str, name: Option<&str>) -> Result<Self> {
