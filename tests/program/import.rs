@@ -160,30 +160,11 @@ fn nanobot(model: &Model, telegram: &Telegram) -> Other {
     other
 }
 
-#[test]
-fn a_nanobot_moves_in_and_goes_on_where_it_was() {
-    let clock = Turned::at("2026-11-29T10:00:00Z");
-    let model = Model::playing([say("Frieda."), say("It rains.")]);
-    let telegram = Telegram::start();
-    let other = nanobot(&model, &telegram);
-    let mut home = Home::new();
-    home.turn(&clock);
-
-    let looked = other.import(&home, &["--dry-run"]).ends_with(0);
+/// Everything of that nanobot is in a home, and was said.
+#[track_caller]
+fn assert_nanobot_is_here(home: &Home, output: &Output) {
     assert_has(
-        &looked,
-        &[
-            "Nothing was written.",
-            "taken agents.defaults.maxTokens: 4096",
-        ],
-    );
-    let there: Vec<_> = fs::read_dir(home.path()).unwrap().collect();
-    assert_eq!(there.len(), 1, "only the empty workspace: {there:?}");
-    assert_eq!(fs::read_dir(home.workspace("")).unwrap().count(), 0);
-
-    let output = other.import(&home, &[]).ends_with(0);
-    assert_has(
-        &output,
+        output,
         &[
             "From nanobot",
             "taken agents.defaults.maxTokens: 4096",
@@ -206,11 +187,11 @@ fn a_nanobot_moves_in_and_goes_on_where_it_was() {
         ],
     );
     assert_eq!(
-        setting(&home, "/channels/telegram/allowFrom"),
+        setting(home, "/channels/telegram/allowFrom"),
         json!(["1001", "1002"])
     );
-    assert_eq!(setting(&home, "/providers/openai"), Value::Null);
-    assert_eq!(setting(&home, "/tools"), Value::Null);
+    assert_eq!(setting(home, "/providers/openai"), Value::Null);
+    assert_eq!(setting(home, "/tools"), Value::Null);
     let read = |name: &str| fs::read_to_string(home.workspace(name)).unwrap();
     assert_eq!(read("SOUL.md"), "You speak of boats.\n");
     assert_eq!(
@@ -219,6 +200,31 @@ fn a_nanobot_moves_in_and_goes_on_where_it_was() {
     );
     assert!(read("skills/boiler/SKILL.md").contains("Ask the boiler."));
     assert!(read("TOOLS.md").len() > 10, "what was missing there");
+}
+
+#[test]
+fn a_nanobot_moves_in_and_goes_on_where_it_was() {
+    let clock = Turned::at("2026-11-29T10:00:00Z");
+    let model = Model::playing([say("Frieda."), say("It rains.")]);
+    let telegram = Telegram::start();
+    let other = nanobot(&model, &telegram);
+    let mut home = Home::new();
+    home.turn(&clock);
+
+    let looked = other.import(&home, &["--dry-run"]).ends_with(0);
+    assert_has(
+        &looked,
+        &[
+            "Nothing was written.",
+            "taken agents.defaults.maxTokens: 4096",
+        ],
+    );
+    let there: Vec<_> = fs::read_dir(home.path()).unwrap().collect();
+    assert_eq!(there.len(), 1, "only the empty workspace: {there:?}");
+    assert_eq!(fs::read_dir(home.workspace("")).unwrap().count(), 0);
+
+    let output = other.import(&home, &[]).ends_with(0);
+    assert_nanobot_is_here(&home, &output);
 
     let journal = home.path().join("sessions/telegram_1001.jsonl");
     let before = (
@@ -266,7 +272,7 @@ fn a_nanobot_moves_in_and_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_picoclaw_of_each_age_moves_in() {
+fn an_older_picoclaw_moves_in() {
     let old = Other::new(".picoclaw");
     let config = json!({
         "agents": {"defaults": {"restrict_to_workspace": false, "model": "glm-4.7", "provider": "zhipu", "max_tokens": 2048}},
@@ -301,7 +307,12 @@ fn a_picoclaw_of_each_age_moves_in() {
     );
     let journal = fs::read_to_string(home.path().join("sessions/telegram_1001.jsonl")).unwrap();
     assert!(journal.contains("They greeted."), "{journal}");
+}
 
+#[test]
+fn a_newer_picoclaw_moves_in() {
+    let messages =
+        json!([{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}]);
     let new = Other::new(".picoclaw");
     let config = json!({
         "version": 3,
@@ -525,8 +536,8 @@ fn a_zeroclaw_of_each_age_moves_in() {
     assert_eq!(setting(&home, "/channels/telegram/token"), TOKEN);
 }
 
-#[test]
-fn a_hostile_home_reaches_and_breaks_nothing() {
+/// A home that someone has made to reach out of it, to get rights here, or to fill the board.
+fn hostile() -> Other {
     let other = Other::new(".nanobot");
     let outside = other.folder.path().join("outside");
     fs::create_dir_all(outside.join("sessions")).unwrap();
@@ -593,6 +604,12 @@ fn a_hostile_home_reaches_and_breaks_nothing() {
         format!("{{\"version\": 1, \"jobs\": {deep}"),
     );
     other.write("pairing.json", &deep);
+    other
+}
+
+#[test]
+fn a_hostile_home_reaches_and_breaks_nothing() {
+    let other = hostile();
     let home = Home::new();
     let output = other.import(&home, &[]).ends_with(0);
     assert!(!output.stdout.contains('\u{1b}'), "{}", output.stdout);
@@ -645,7 +662,10 @@ fn a_hostile_home_reaches_and_breaks_nothing() {
         .collect();
     assert_eq!(names.len(), 1, "the journal, with a safe name: {names:?}");
     assert_eq!(names[0].parent().unwrap(), home.path().join("sessions"));
+}
 
+#[test]
+fn what_is_no_home_is_refused() {
     let broken = Other::new(".nanobot");
     broken.write("config.json", "[".repeat(100_000));
     broken

@@ -16,13 +16,14 @@ use clap::Args;
 
 use super::Context;
 use super::compose::files::{fill_workspace, make_home};
-use super::compose::{check_workspace, open_workspace};
+use super::compose::open_workspace;
 use super::terminal::interrupt::Foreground;
 use super::terminal::print;
 use crate::base::error::{Error, Exit, Result};
 use crate::config::home::command_for;
 use crate::config::load::{load, save};
 use crate::config::{Home, Loaded};
+use crate::sandbox::files::Workspace;
 use crate::sys::file::{private_folder, read_at_most, unlock};
 use report::Report;
 use settings::Target;
@@ -98,99 +99,100 @@ pub fn import(
     };
     let source = Source::open(from, workspace).map_err(|error| texts::explain(error, from))?;
     let (context, foreground) = (context.clone(), Foreground::new()?);
-    let report = foreground.run(move |_| match writes {
-        true => take_all(&context, &home, &loaded, &source).map(|report| (report, source)),
-        false => look(&context, &home, &loaded, &source).map(|report| (report, source)),
+    let (report, source) = foreground.run(move |_| {
+        let taking = Taking {
+            context: &context,
+            home: &home,
+            loaded: &loaded,
+            source: &source,
+        };
+        let report = if writes { taking.take() } else { taking.look() };
+        report.map(|report| (report, source))
     })??;
-    let (report, source) = report;
     print::line(&texts::heading(&source, writes))?;
     print::out(&report.text())?;
     print::line(&texts::outcome(&source, &report, writes))
 }
 
-fn plan(
-    context: &Context,
-    loaded: &Loaded,
-    source: &Source,
-    report: &mut Report,
-) -> Result<Option<String>> {
-    let file = context.config_file()?;
-    let text = match file.exists() {
-        true => {
-            let text = read_at_most(&file, CONFIG_BYTES)?;
-            String::from_utf8_lossy(&text)
-                .trim_start_matches('\u{feff}')
-                .to_owned()
+/// What is taken, and into what.
+struct Taking<'a> {
+    context: &'a Context,
+    home: &'a Home,
+    loaded: &'a Loaded,
+    source: &'a Source,
+}
+
+impl Taking<'_> {
+    /// The text of the configuration with what is taken.
+    fn plan(&self, report: &mut Report) -> Result<Option<String>> {
+        let file = self.context.config_file()?;
+        let mut text = "{}\n".to_owned();
+        if file.exists() {
+            let bytes = read_at_most(&file, CONFIG_BYTES)?;
+            let there = String::from_utf8_lossy(&bytes);
+            if !there.trim().is_empty() {
+                text = there.trim_start_matches('\u{feff}').to_owned();
+            }
         }
-        false => String::new(),
-    };
-    let is_empty = text.trim().is_empty();
-    let target = Target {
-        file: &file,
-        text: if is_empty { "{}\n".to_owned() } else { text },
-        loaded,
-        environment: context.environment(),
-    };
-    report.part(texts::SETTINGS);
-    settings::plan(source, &target, report)
-}
-
-/// Says what would be taken.
-fn look(context: &Context, home: &Home, loaded: &Loaded, source: &Source) -> Result<Report> {
-    let mut report = Report::default();
-    plan(context, loaded, source, &mut report)?;
-    let folder = home.workspace(&loaded.config.agents.defaults.workspace);
-    let workspace = match folder.is_dir() {
-        true => Some(open_workspace(context, home, loaded)?),
-        false => None,
-    };
-    let place = files::Place {
-        workspace: workspace.as_ref(),
-        writes: false,
-    };
-    take_rest(source, home, &place, &mut report)?;
-    Ok(report)
-}
-
-/// Takes everything, the configuration last: until then the program starts as before.
-fn take_all(context: &Context, home: &Home, loaded: &Loaded, source: &Source) -> Result<Report> {
-    let folder = home.workspace(&loaded.config.agents.defaults.workspace);
-    private_folder(home.path())?;
-    let Some(lock) = home.try_lock()? else {
-        return Err(Error::Failed(texts::gateway_runs(home.path())));
-    };
-    let mut report = Report::default();
-    let taken = (|| {
-        let text = plan(context, loaded, source, &mut report)?;
-        make_home(home)?;
-        private_folder(&folder)?;
-        check_workspace(context, loaded, &folder)?;
-        let workspace = open_workspace(context, home, loaded)?;
-        let place = files::Place {
-            workspace: Some(&workspace),
-            writes: true,
+        let target = Target {
+            file: &file,
+            text,
+            loaded: self.loaded,
+            environment: self.context.environment(),
         };
-        take_rest(source, home, &place, &mut report)?;
-        fill_workspace(&folder)?;
-        if let Some(text) = text {
-            save(&context.config_file()?, &text)?;
-        }
-        Ok(())
-    })();
-    let _ = unlock(&lock);
-    taken.map(|()| report)
-}
+        report.part(texts::SETTINGS);
+        settings::plan(self.source, &target, report)
+    }
 
-fn take_rest(
-    source: &Source,
-    home: &Home,
-    place: &files::Place<'_>,
-    report: &mut Report,
-) -> Result<()> {
-    files::take(source, place, report)?;
-    files::take_skills(source, place, report)?;
-    jobs::take(source, home, place.writes, report)?;
-    sessions::take(source, home, place.writes, report)
+    /// Says what would be taken.
+    fn look(&self) -> Result<Report> {
+        let mut report = Report::default();
+        self.plan(&mut report)?;
+        let workspace = self.folder().is_dir().then(|| self.workspace());
+        self.rest(workspace.transpose()?.as_ref(), false, &mut report)?;
+        Ok(report)
+    }
+
+    /// Takes everything, the configuration last: until then the program starts as before.
+    fn take(&self) -> Result<Report> {
+        private_folder(self.home.path())?;
+        let Some(lock) = self.home.try_lock()? else {
+            return Err(Error::Failed(texts::gateway_runs(self.home.path())));
+        };
+        let mut report = Report::default();
+        let taken = self.take_all(&mut report);
+        let _ = unlock(&lock);
+        taken.map(|()| report)
+    }
+
+    fn take_all(&self, report: &mut Report) -> Result<()> {
+        let text = self.plan(report)?;
+        make_home(self.home)?;
+        self.rest(Some(&self.workspace()?), true, report)?;
+        fill_workspace(&self.folder())?;
+        match text {
+            Some(text) => save(&self.context.config_file()?, &text),
+            None => Ok(()),
+        }
+    }
+
+    fn rest(&self, workspace: Option<&Workspace>, writes: bool, report: &mut Report) -> Result<()> {
+        let place = files::Place { workspace, writes };
+        files::take(self.source, &place, report)?;
+        files::take_skills(self.source, &place, report)?;
+        jobs::take(self.source, self.home, writes, report)?;
+        sessions::take(self.source, self.home, writes, report)
+    }
+
+    /// The folder of our workspace.
+    fn folder(&self) -> PathBuf {
+        let named = &self.loaded.config.agents.defaults.workspace;
+        self.home.workspace(named)
+    }
+
+    fn workspace(&self) -> Result<Workspace> {
+        open_workspace(self.context, self.home, self.loaded)
+    }
 }
 
 /// The command that imports a home, for people to type.

@@ -83,17 +83,10 @@ pub fn plan(source: &Source, target: &Target<'_>, report: &mut Report) -> Result
         seen: 0,
     };
     reading.value(&mut Vec::new(), &settings);
-    reading.pairings();
     for (section, names) in std::mem::take(&mut reading.unknown) {
         let names: Vec<_> = names.into_iter().collect();
-        let section = if section.is_empty() {
-            "(top)"
-        } else {
-            &section
-        };
-        reading
-            .report
-            .add(Mark::Unknown, section, &names.join(", "));
+        let names = names.join(", ");
+        reading.report.add(Mark::Unknown, &section, &names);
     }
     let mut groups: BTreeMap<String, Vec<(String, Wish)>> = BTreeMap::new();
     for (path, wish) in reading.wishes {
@@ -184,12 +177,12 @@ impl Reading<'_> {
                 }
             }
             Some(Found {
-                ours: Some((key, ours)),
+                ours: Some(ours),
                 how,
                 ..
-            }) => self.take(theirs, key, ours, value, how),
+            }) => self.take(theirs, ours, value, how),
             _ => {
-                let (section, name) = theirs.rsplit_once('.').unwrap_or(("", &theirs));
+                let (section, name) = theirs.rsplit_once('.').unwrap_or(("(top)", &theirs));
                 let names = self.unknown.entry(section.to_owned()).or_default();
                 names.insert(name.to_owned());
             }
@@ -224,7 +217,8 @@ impl Reading<'_> {
         })
     }
 
-    fn take(&mut self, theirs: String, key: &'static Key, ours: String, value: &Value, how: How) {
+    fn take(&mut self, theirs: String, ours: (&'static Key, String), value: &Value, how: How) {
+        let (key, ours) = ours;
         let names = key.split(&ours).unwrap_or_default();
         if let Some(name) = names.last().filter(|name| NEVER.contains(name)) {
             self.report.add(Mark::Left, &theirs, &texts::never(name));
@@ -368,32 +362,6 @@ impl Reading<'_> {
         }
         (!people.is_empty()).then(|| people.into())
     }
-
-    /// People whom nanobot and Hermes have paired count as those of the allow-list.
-    fn pairings(&mut self) {
-        let file = match self.source.program {
-            Program::Nanobot => "pairing.json",
-            _ => return,
-        };
-        let text = self.source.home.read_text(file, VALUE_CHARS * 16);
-        let Some(pairing) = text
-            .ok()
-            .flatten()
-            .and_then(|text| super::formats::read_json(&text))
-        else {
-            return;
-        };
-        for (channel, people) in pairing["approved"].as_object().into_iter().flatten() {
-            let theirs = format!("{file}: {channel}");
-            match table::find(&format!("channels.{channel}.allowFrom")) {
-                Some(key) => {
-                    let ours = format!("channels.{channel}.allowFrom");
-                    self.take(theirs, key, ours, people, How::Same);
-                }
-                None => self.report.add(Mark::Left, &theirs, texts::NO_CHANNEL),
-            }
-        }
-    }
 }
 
 /// Settings that belong together: taken all or not at all, because a key must not meet another one's address.
@@ -531,7 +499,8 @@ impl Taking<'_> {
             .strip_prefix("channels.")
             .is_some_and(|name| channels::NAMES.contains(&name))
         {
-            let has_token = wishes.iter().any(|(_, wish)| wish.key.kind == Kind::Secret);
+            let is_token = |key: &Key| key.kind == Kind::Secret && !key.path.ends_with(".proxy");
+            let has_token = wishes.iter().any(|(_, wish)| is_token(wish.key));
             let enabled = wishes.iter().find(|wish| is("enabled")(wish));
             let is_on = match enabled {
                 Some((_, wish)) => wish.value == true,
@@ -540,8 +509,7 @@ impl Taking<'_> {
             if !is_on {
                 return Some(texts::OFF_THERE);
             }
-            let secret = |key: &&Key| key.kind == Kind::Secret && !key.path.ends_with(".proxy");
-            let needs_token = table::within(group).any(|key| secret(&key));
+            let needs_token = table::within(group).any(is_token);
             let is_tokenless =
                 ["channels.irc", "channels.local", "channels.whatsapp"].contains(&group);
             if needs_token && !has_token && !is_tokenless {

@@ -135,9 +135,10 @@ impl Folder {
         found
     }
 
-    /// Whether it has something of this name.
+    /// Whether it has something of this name, even if it cannot be read.
     pub fn has(&self, path: &str) -> bool {
-        self.opened.kind(&self.below.join(path)).is_ok()
+        let kind = self.opened.kind(&self.below.join(path));
+        !kind.is_err_and(|error| error.is_not_found())
     }
 }
 
@@ -179,6 +180,12 @@ impl Source {
                 .map(|(name, value)| (name.clone(), value.as_str().into()))
                 .collect();
             merge(env, Value::Object(extra), 0);
+        }
+        if program == Program::Nanobot
+            && let Ok(Some(text)) = home.read_text("pairing.json", SETTINGS_BYTES)
+            && let Some(mut pairing) = read_json(&text)
+        {
+            settings["pairing"] = pairing["approved"].take();
         }
         let workspace = match workspace {
             Some(path) => Some(Folder::open(path)?),

@@ -72,16 +72,14 @@ pub const NEVER: [&str; 12] = [
     "allowHosts",
 ];
 
+#[rustfmt::skip]
 const NANOBOT: &[Row] = &[
     silent("agents.defaults.workspace"),
     silent("agents.defaults.timezoneMode"),
     same("agents.defaults.*", "agents.defaults.*"),
+    same("pairing.*", "channels.*.allowFrom"),
     same("providers.*.*", "providers.*.*"),
-    row(
-        "channels.*.streamEditInterval",
-        "channels.*.streamEditIntervalMs",
-        How::Milliseconds,
-    ),
+    row("channels.*.streamEditInterval", "channels.*.streamEditIntervalMs", How::Milliseconds),
     same("channels.*.dm.allowFrom", "channels.*.allowFrom"),
     same("channels.*.*", "channels.*.*"),
     same("channels.*", "channels.*"),
@@ -93,43 +91,26 @@ const NANOBOT: &[Row] = &[
     same("tools.mcpServers.*.*", "tools.mcpServers.*.*"),
     same("transcription.provider", "transcription.provider"),
     same("gateway.heartbeat.enabled", "heartbeat.enabled"),
-    row(
-        "gateway.heartbeat.intervalS",
-        "heartbeat.interval",
-        How::Minutes,
-    ),
+    row("gateway.heartbeat.intervalS", "heartbeat.interval", How::Minutes),
 ];
 
+#[rustfmt::skip]
 const PICOCLAW: &[Row] = &[
     silent("version"),
     silent("agents.defaults.workspace"),
     never("agents.defaults.restrictToWorkspace", SANDBOX),
     never("agents.defaults.allowReadOutsideWorkspace", SANDBOX),
-    same(
-        "agents.defaults.contextWindow",
-        "agents.defaults.contextWindowTokens",
-    ),
+    same("agents.defaults.contextWindow", "agents.defaults.contextWindowTokens"),
     silent("agents.defaults.modelName"),
     same("agents.defaults.*", "agents.defaults.*"),
     same("modelList.*.*", "providers.*.*"),
     same("providers.*.*", "providers.*.*"),
     silent("channelList.*.type"),
     same("channelList.qq.settings.appSecret", "channels.qq.secret"),
-    row(
-        "channelList.feishu.settings.isLark",
-        "channels.feishu.domain",
-        How::Words("feishu", "lark"),
-    ),
+    row("channelList.feishu.settings.isLark", "channels.feishu.domain", How::Words("feishu", "lark")),
     same("channelList.*.settings.baseUrl", "channels.*.apiBase"),
-    same(
-        "channelList.*.settings.streaming.enabled",
-        "channels.*.streaming",
-    ),
-    row(
-        "channelList.irc.settings.server",
-        "channels.irc.server",
-        How::Host,
-    ),
+    same("channelList.*.settings.streaming.enabled", "channels.*.streaming"),
+    row("channelList.irc.settings.server", "channels.irc.server", How::Host),
     same("channelList.irc.settings.user", "channels.irc.username"),
     same("channelList.irc.settings.realName", "channels.irc.realname"),
     never("channelList.*.groupTrigger.mentionOnly", MENTIONS),
@@ -150,21 +131,16 @@ const PICOCLAW: &[Row] = &[
     same("heartbeat.interval", "heartbeat.interval"),
 ];
 
+#[rustfmt::skip]
 const OPENCLAW: &[Row] = &[
     silent("meta.**"),
     silent("wizard.**"),
     silent("agents.defaults.workspace"),
     same("agents.defaults.model.primary", "agents.defaults.model"),
-    same(
-        "agents.defaults.model.fallbacks",
-        "agents.defaults.fallbackModels",
-    ),
+    same("agents.defaults.model.fallbacks", "agents.defaults.fallbackModels"),
     same("agents.defaults.model", "agents.defaults.model"),
     same("agents.defaults.userTimezone", "agents.defaults.timezone"),
-    same(
-        "agents.defaults.contextTokens",
-        "agents.defaults.contextWindowTokens",
-    ),
+    same("agents.defaults.contextTokens", "agents.defaults.contextWindowTokens"),
     same("agent.model", "agents.defaults.model"),
     never("agents.defaults.sandbox.**", SANDBOX),
     same("models.providers.*.apiKey", "providers.*.apiKey"),
@@ -183,6 +159,7 @@ const OPENCLAW: &[Row] = &[
     same("mcp.servers.*.*", "tools.mcpServers.*.*"),
 ];
 
+#[rustfmt::skip]
 const HERMES: &[Row] = &[
     same("model", "agents.defaults.model"),
     same("model.default", "agents.defaults.model"),
@@ -215,15 +192,13 @@ const HERMES: &[Row] = &[
     never("env.TELEGRAM_ALLOW_ALL_USERS", EVERYONE),
 ];
 
+#[rustfmt::skip]
 const ZEROCLAW: &[Row] = &[
     silent("schemaVersion"),
     same("defaultModel", "agents.defaults.model"),
     same("defaultTemperature", "agents.defaults.temperature"),
     same("defaultProvider", "agents.defaults.provider"),
-    same(
-        "agent.maxToolIterations",
-        "agents.defaults.maxToolIterations",
-    ),
+    same("agent.maxToolIterations", "agents.defaults.maxToolIterations"),
     same("provider.*.*", "providers.*.*"),
     same("providers.models.*.apiKey", "providers.*.apiKey"),
     same("providers.models.*.baseUrl", "providers.*.apiBase"),
@@ -236,11 +211,7 @@ const ZEROCLAW: &[Row] = &[
     same("channelsConfig.*.allowedUsers", "channels.*.allowFrom"),
     same("channelsConfig.*.allowedSenders", "channels.*.allowFrom"),
     never("channelsConfig.*.mentionOnly", MENTIONS),
-    row(
-        "channelsConfig.*.draftUpdateIntervalMs",
-        "channels.*.streamEditIntervalMs",
-        How::Same,
-    ),
+    row("channelsConfig.*.draftUpdateIntervalMs", "channels.*.streamEditIntervalMs", How::Same),
     same("channelsConfig.*.*", "channels.*.*"),
     same("channels.*.allowFrom", "channels.*.allowFrom"),
     same("channels.slack.*.botToken", "channels.slack.botToken"),
