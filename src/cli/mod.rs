@@ -12,6 +12,7 @@ pub mod cron;
 pub mod doctor;
 pub mod gateway;
 pub mod http;
+pub mod import;
 pub mod login;
 pub mod mcp;
 pub mod memory;
@@ -126,6 +127,9 @@ enum Command {
     /// Set up Peacrab: create its folder and connect a model
     #[command(aliases = ["setup", "init"])]
     Onboard(Deferred<onboard::Arguments>),
+    /// Take over the home of nanobot, PicoClaw, OpenClaw, Hermes or zeroclaw
+    #[command(alias = "migrate")]
+    Import(Deferred<import::Arguments>),
     /// Sign in with a subscription (may stop working any day, the provider decides)
     #[command(alias = "signin")]
     Login(Deferred<login::Arguments>),
@@ -224,6 +228,7 @@ impl Command {
             Self::Approvals(arguments) => channels::approvals::run(context, &arguments),
             Self::Send(arguments) => send::run(context, &arguments),
             Self::Onboard(arguments) => onboard::run(context, &arguments),
+            Self::Import(arguments) => import::run(context, arguments.0),
             Self::Login(arguments) => login::run(context, &arguments),
             Self::Logout(arguments) => login::log_out(context, &arguments),
             Self::Config(arguments) => config::run(context, arguments.0),

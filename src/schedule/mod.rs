@@ -15,5 +15,5 @@ mod times_texts;
 pub mod when;
 
 pub use job::{Deliver, Job, Payload, PayloadKind, Run, RunOutcome, State, Status};
-pub use store::{Fault, Jobs, Store};
+pub use store::{Fault, Jobs, Store, read_foreign};
 pub use times::{Phase, Schedule};

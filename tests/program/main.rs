@@ -42,6 +42,7 @@ mod faults;
 mod first_conversation;
 mod gateway;
 mod http;
+mod import;
 mod kill;
 mod layout;
 mod make;

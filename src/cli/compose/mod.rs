@@ -2,6 +2,7 @@
 
 mod agents;
 mod commands;
+pub mod files;
 mod jobs;
 mod mcp;
 use agents::workspaces_of_others;

@@ -1,7 +1,6 @@
 //! `peacrab onboard`: creates the home folder, connects a model and a channel, and says what it did.
 
 mod answers;
-mod files;
 mod forms;
 mod outside;
 mod terminal;
@@ -12,10 +11,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::Value;
 
-use super::Context;
-use super::compose::{models_of, who_answers};
+use super::compose::{files, models_of, who_answers};
 use super::config::texts::no_price;
 use super::terminal::print;
+use super::{Context, import};
 use crate::base::error::{Exit, Result};
 use crate::channels::telegram;
 use crate::config::home::command_for;
@@ -62,12 +61,16 @@ pub struct Arguments {
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let home = context.home()?;
     let file = context.config_file()?;
-    let loaded = match file.exists() {
+    let can_ask = print::can_ask() && !arguments.non_interactive;
+    let is_new = !file.exists();
+    if is_new && arguments.channel.is_none() {
+        offer_import(context, can_ask)?;
+    }
+    let loaded = match !is_new {
         true => context.start()?,
         // The file that --config names may be created here.
         false => load::load(&file, false, context.environment())?,
     };
-    let can_ask = print::can_ask() && !arguments.non_interactive;
     if can_ask {
         print::line(&texts::introduction(home.path()))?;
     }
@@ -95,6 +98,22 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     }
     apply(context, &home, &loaded, &file, &answers)?;
     Ok(Exit::Done)
+}
+
+/// Offers to take over the homes of other programs.
+fn offer_import(context: &Context, can_ask: bool) -> Result<()> {
+    for (program, folder) in import::homes(context) {
+        if !can_ask {
+            let command = import::command(context, &folder)?;
+            print::notice(&texts::can_import(program, &command));
+            continue;
+        }
+        let answer = print::ask(&texts::ask_to_import(program, &folder))?;
+        if matches!(&*answer.trim().to_ascii_lowercase(), "y" | "yes") {
+            import::import(context, &folder, None, true)?;
+        }
+    }
+    Ok(())
 }
 
 /// Creates what is missing, writes the settings, and reports both.

@@ -21,10 +21,17 @@ pub fn introduction(home: &Path) -> String {
     )
 }
 
-/// A warning: the home folder existed with these permissions.
-pub fn open_to_others(home: &Path) -> String {
-    let home = home.display();
-    format!("warning: other users can read {home}; to prevent that, run: chmod 700 {home}")
+/// The home of another program was found.
+pub fn can_import(program: &str, command: &str) -> String {
+    format!("Found a home of {program}. To take it over: {command}")
+}
+
+/// A question.
+pub fn ask_to_import(program: &str, folder: &Path) -> String {
+    format!(
+        "\nFound a home of {program}: {}\nTake over its settings, memory, skills, jobs and conversations? (y/n) [n]: ",
+        folder.display()
+    )
 }
 
 /// A warning in a script's log.

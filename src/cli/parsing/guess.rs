@@ -9,7 +9,7 @@ use crate::config::check::looks_secret;
 use crate::config::home::quote_for_shell;
 
 /// Words that people try, and what to type instead.
-const TRIED: [(&[&str], &str); 6] = [
+const TRIED: [(&[&str], &str); 5] = [
     (
         &["logs", "log", "journal"],
         "The service's log is in the system's journal:\n  journalctl -u peacrab -n 100 -f\n\
@@ -24,11 +24,6 @@ const TRIED: [(&[&str], &str); 6] = [
         &["uninstall", "remove", "purge"],
         "To remove Peacrab:\n  peacrab service uninstall\nThen delete the program and the home folder, which `peacrab \
          status` names. It has your settings, conversations and files.",
-    ),
-    (
-        &["import", "migrate"],
-        "There is no import. Copy what you want to keep (AGENTS.md, SOUL.md, USER.md, memory/, skills/) into the \
-         workspace, which `peacrab status` names, and connect a model with `peacrab onboard`.",
     ),
     (
         &["stop", "restart", "enable", "disable"],

@@ -68,6 +68,23 @@ impl Jobs {
     }
 }
 
+/// Reads the list of jobs of another program, as if they had never run and belonged to no conversation and agent. Fails
+/// when it is not such a list.
+pub fn read_foreign(text: &[u8]) -> Result<Jobs, String> {
+    let Contents {
+        mut jobs, faults, ..
+    } = file::parse(text)?;
+    for job in &mut jobs {
+        job.bound_times();
+        job.state = super::job::State::default();
+        (job.planned_by, job.made_from, job.raw) = (None, None, None);
+        job.payload.agent = None;
+        job.payload.model = None;
+        job.payload.session = None;
+    }
+    Ok(Jobs { jobs, faults })
+}
+
 impl Store {
     /// The jobs below a home folder, in `cron/`.
     pub fn open(home_folder: &Path) -> Self {

@@ -13,6 +13,7 @@ pub mod conversation;
 pub mod line;
 mod pending;
 pub mod store;
+pub mod taken;
 mod window;
 
 use std::borrow::Cow;

@@ -103,6 +103,12 @@ impl Package {
         Self::new(vec![skill], folder, name)
     }
 
+    /// A skill of files that were read already. `folder` is the name of the folder that they are from, and the skill's
+    /// where it can be.
+    pub fn from_files(files: Vec<File>, folder: &str) -> Result<Self> {
+        Self::new(files, folder, is_proper_name(folder).then_some(folder))
+    }
+
     fn new(mut files: Vec<File>, folder: &str, name: Option<&str>) -> Result<Self> {
         // Some publish it in lower case.
         if !files.iter().any(|file| file.path == FILE)

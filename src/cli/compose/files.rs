@@ -3,7 +3,6 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::texts;
 use crate::agent::introduction;
 use crate::base::error::Result;
 use crate::cli::terminal::print;
@@ -37,9 +36,20 @@ pub fn make_home(home: &Home) -> Result<()> {
     let mode = std::fs::metadata(home.path()).map_or(0, |found| found.permissions().mode());
     if mode & 0o077 != 0 {
         // It existed before and may be used for other things too, so its owner decides.
-        print::complain(&texts::open_to_others(home.path()));
+        print::complain(&open_to_others(home.path()));
     }
     Ok(())
+}
+
+fn open_to_others(home: &Path) -> String {
+    let home = home.display();
+    format!("warning: other users can read {home}; to prevent that, run: chmod 700 {home}")
+}
+
+/// Whether a file of the workspace is one that a new workspace gets, as it was made.
+pub fn is_untouched(name: &str, content: &[u8]) -> bool {
+    let mut files = WORKSPACE.iter();
+    files.any(|(file, text)| *file == name && text.as_bytes() == content)
 }
 
 /// Creates the workspace and the files that it lacks. Returns the names of the new files.

@@ -1,0 +1,599 @@
+//! Which settings are taken: each is looked up in the table of its program, brought into our form, and checked as one of
+//! a file that was edited by hand.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::report::{Mark, Report};
+use super::source::{Program, Source};
+use super::tables::{How, NEVER, prepare, rows};
+use super::texts;
+use crate::base::error::Result;
+use crate::config::Loaded;
+use crate::config::channels;
+use crate::config::check;
+use crate::config::key::{Key, Kind, camel_case};
+use crate::config::load::load_text;
+use crate::config::resolve::refers;
+use crate::config::settings::Source as SetBy;
+use crate::config::table;
+use crate::config::text::edit;
+use crate::models::table::{PROVIDERS, find, known};
+use crate::sys::environment::Environment;
+
+/// Settings of a home that are looked at; the longest defaults have 900.
+const SETTINGS: usize = 5_000;
+/// Levels of them.
+const LEVELS: usize = 12;
+/// People that are taken from an allow-list.
+const PEOPLE: usize = 200;
+/// Characters of a value.
+const VALUE_CHARS: usize = 8 * 1024;
+
+/// Our configuration, into which settings are taken.
+pub struct Target<'a> {
+    /// Its file.
+    pub file: &'a Path,
+    /// The text of the file; `{}` where there is none.
+    pub text: String,
+    /// What it says now.
+    pub loaded: &'a Loaded,
+    /// The variables of the environment.
+    pub environment: &'a Environment,
+}
+
+/// A setting that may be taken.
+struct Wish {
+    theirs: String,
+    key: &'static Key,
+    value: Value,
+}
+
+/// The row that fits a setting.
+struct Found {
+    /// Our setting.
+    ours: Option<(&'static Key, String)>,
+    how: How,
+    /// How many names of the path a report has.
+    depth: usize,
+}
+
+/// What was found so far, by our paths.
+struct Reading<'a> {
+    source: &'a Source,
+    report: &'a mut Report,
+    wishes: BTreeMap<String, Wish>,
+    unknown: BTreeMap<String, BTreeSet<String>>,
+    never: BTreeSet<String>,
+    seen: usize,
+}
+
+/// The text of our configuration with what is taken; `None` when nothing is.
+pub fn plan(source: &Source, target: &Target<'_>, report: &mut Report) -> Result<Option<String>> {
+    let mut settings = source.settings.clone();
+    prepare(source.program, &mut settings);
+    let mut reading = Reading {
+        source,
+        report,
+        wishes: BTreeMap::new(),
+        unknown: BTreeMap::new(),
+        never: BTreeSet::new(),
+        seen: 0,
+    };
+    reading.value(&mut Vec::new(), &settings);
+    for (section, names) in std::mem::take(&mut reading.unknown) {
+        let names: Vec<_> = names.into_iter().collect();
+        let names = names.join(", ");
+        reading.report.add(Mark::Unknown, &section, &names);
+    }
+    let mut groups: BTreeMap<String, Vec<(String, Wish)>> = BTreeMap::new();
+    for (path, wish) in reading.wishes {
+        let group = group_of(wish.key, &path).unwrap_or_else(|| path.clone());
+        groups.entry(group).or_default().push((path, wish));
+    }
+    let mut taking = Taking {
+        program: source.program,
+        target,
+        text: target.text.clone(),
+        has_model: target
+            .loaded
+            .settings
+            .keys()
+            .any(|path| path.starts_with("providers.")),
+    };
+    // A model is of use only with its provider.
+    let (providers, rest): (Vec<_>, Vec<_>) = groups
+        .into_iter()
+        .partition(|(group, _)| group.starts_with("providers."));
+    for (group, wishes) in providers.into_iter().chain(rest) {
+        taking.group(&group, wishes, report)?;
+    }
+    Ok((taking.text != target.text).then_some(taking.text))
+}
+
+impl Reading<'_> {
+    fn value(&mut self, path: &mut Vec<String>, value: &Value) {
+        let is_empty = match value {
+            Value::Null => true,
+            Value::String(text) => text.is_empty(),
+            Value::Array(values) => values.is_empty(),
+            Value::Object(members) => members.is_empty(),
+            _ => false,
+        };
+        if is_empty || self.seen >= SETTINGS || path.len() > LEVELS {
+            return;
+        }
+        if let [.., section, name] = path.as_slice()
+            && ["channels", "channelList", "channel_list", "channels_config"].contains(&&**section)
+            && value
+                .get("enabled")
+                .is_some_and(|is_on| is_on == false || is_on == "false")
+        {
+            let name = name.clone();
+            self.unknown
+                .entry(texts::OFF.to_owned())
+                .or_default()
+                .insert(name);
+            return;
+        }
+        let found = self.find(path);
+        let is_whole = found.as_ref().is_some_and(|found| {
+            let kind = found.ours.as_ref().map(|(key, _)| key.kind);
+            kind.is_some_and(|kind| {
+                matches!(
+                    kind,
+                    Kind::Secrets | Kind::Object | Kind::Roles | Kind::NamedRoles
+                )
+            })
+        });
+        if let Value::Object(members) = value
+            && !is_whole
+        {
+            for (name, value) in members {
+                if !name.starts_with(['_', '$']) {
+                    path.push(name.clone());
+                    self.value(path, value);
+                    path.pop();
+                }
+            }
+            return;
+        }
+        self.seen += 1;
+        let theirs = path.join(".");
+        match found {
+            Some(Found {
+                how: How::Silent, ..
+            }) => {}
+            Some(Found {
+                how: How::Never(why),
+                depth,
+                ..
+            }) => {
+                let section = path.get(..depth).unwrap_or(path).join(".");
+                if self.never.insert(section.clone()) {
+                    self.report.add(Mark::Left, &section, why);
+                }
+            }
+            Some(Found {
+                ours: Some(ours),
+                how,
+                ..
+            }) => self.take(theirs, ours, value, how),
+            _ => {
+                let (section, name) = theirs.rsplit_once('.').unwrap_or(("(top)", &theirs));
+                let names = self.unknown.entry(section.to_owned()).or_default();
+                names.insert(name.to_owned());
+            }
+        }
+    }
+
+    /// The row that fits a path, and our setting where it leads to one.
+    fn find(&self, path: &[String]) -> Option<Found> {
+        if let [first, .., name] = path
+            && first == "env"
+            && let Some(row) = PROVIDERS
+                .iter()
+                .find(|row| row.variables.contains(&&**name))
+        {
+            return Some(Found {
+                ours: table::find_spelt(&format!("providers.{}.apiKey", row.name)),
+                how: How::Same,
+                depth: path.len(),
+            });
+        }
+        rows(self.source.program).iter().find_map(|row| {
+            let filled = fill(row.theirs, row.ours, path)?;
+            let ours = table::find_spelt(&filled).map(|(key, path)| (key, known_provider(path)));
+            // The next row may know it.
+            let is_settled = ours.is_some() || !matches!(row.how, How::Same);
+            let depth = match row.theirs.strip_suffix(".**") {
+                Some(section) => section.split('.').count(),
+                None => path.len(),
+            };
+            let how = row.how;
+            is_settled.then_some(Found { ours, how, depth })
+        })
+    }
+
+    fn take(&mut self, theirs: String, ours: (&'static Key, String), value: &Value, how: How) {
+        let (key, ours) = ours;
+        let names = key.split(&ours).unwrap_or_default();
+        if let Some(name) = names.last().filter(|name| NEVER.contains(name)) {
+            self.report.add(Mark::Left, &theirs, &texts::never(name));
+            return;
+        }
+        let converted = self.convert(&theirs, key, value, how);
+        let Some(value) = converted.filter(|value| *value != key.default_value()) else {
+            return;
+        };
+        let problem = if has_unfit(&value) || ours.chars().any(char::is_control) {
+            Some(texts::UNFIT.to_owned())
+        } else if has_text(&value, &|text| refers(text)) {
+            Some(texts::REFERS.to_owned())
+        } else if has_text(&value, &|text| {
+            text.starts_with("enc:") || text.starts_with("enc2:")
+        }) {
+            Some(texts::ENCRYPTED.to_owned())
+        } else if key.is_secret() && has_text(&value, &is_example) {
+            Some(texts::EXAMPLE.to_owned())
+        } else {
+            check::problem(key, &ours, &value, false).map(|_| texts::OTHER_VALUE.to_owned())
+        };
+        if let Some(why) = problem {
+            self.report.add(Mark::Left, &theirs, &why);
+            return;
+        }
+        match self.wishes.get_mut(&ours) {
+            // The same list may be in several places.
+            Some(wish) => {
+                if let (Value::Array(all), Value::Array(more)) = (&mut wish.value, value) {
+                    let new: Vec<_> = more.into_iter().filter(|one| !all.contains(one)).collect();
+                    all.extend(new);
+                }
+            }
+            None => drop(self.wishes.insert(ours, Wish { theirs, key, value })),
+        }
+    }
+
+    /// A value in our form; `None` when nothing is left of it.
+    fn convert(&mut self, theirs: &str, key: &Key, value: &Value, how: How) -> Option<Value> {
+        let number = |value: &Value| {
+            value
+                .as_f64()
+                .or_else(|| value.as_str()?.parse().ok())
+                .filter(|it: &f64| it.is_finite())
+        };
+        let scaled = |by: f64| number(value).map(|it| json!((it * by).round().max(0.0) as u64));
+        let mut value = match how {
+            How::Milliseconds => scaled(1000.0)?,
+            How::Minutes => scaled(1.0 / 60.0)?,
+            How::Words(off, on) => match value {
+                Value::Bool(true) => on.into(),
+                Value::Bool(false) => off.into(),
+                Value::String(word) => if word == "true" { on } else { off }.into(),
+                _ => return None,
+            },
+            How::Host => value.as_str()?.split(':').next()?.into(),
+            _ => value.clone(),
+        };
+        self.resolve(&mut value);
+        Some(match key.kind {
+            Kind::Ids | Kind::Names => return self.people(theirs, key.kind, &value),
+            Kind::Secret => match value {
+                Value::Array(keys) => keys.into_iter().next()?,
+                value => value,
+            },
+            Kind::Text if key.path == "agents.defaults.provider" => {
+                let name = value.as_str()?;
+                find(name).map_or(value.clone(), |row| row.name.into())
+            }
+            // YAML has strings only.
+            Kind::Text | Kind::Choice(_) | Kind::Url => value,
+            _ => match value.as_str() {
+                Some(text) => key.parse(text),
+                None => value,
+            },
+        })
+    }
+
+    /// Fills in the variables of the home's `.env`, where a string consists of one.
+    fn resolve(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                let name = text
+                    .strip_prefix("${")
+                    .and_then(|rest| rest.strip_suffix('}'));
+                if let Some(found) = name.and_then(|name| self.source.variables.get(name)) {
+                    text.clone_from(found);
+                }
+            }
+            Value::Array(values) => values.iter_mut().for_each(|value| self.resolve(value)),
+            Value::Object(members) => members.values_mut().for_each(|value| self.resolve(value)),
+            _ => {}
+        }
+    }
+
+    /// The people of an allow-list, as ours names them. Everyone is not taken.
+    fn people(&mut self, theirs: &str, kind: Kind, value: &Value) -> Option<Value> {
+        let listed: Vec<String> = match value {
+            Value::Array(values) => values
+                .iter()
+                .filter_map(|one| match one {
+                    Value::String(text) => Some(text.clone()),
+                    Value::Number(number) => Some(number.to_string()),
+                    _ => None,
+                })
+                .collect(),
+            Value::String(text) => text.split(',').map(str::to_owned).collect(),
+            Value::Number(number) => vec![number.to_string()],
+            _ => return None,
+        };
+        let mut people: Vec<String> = Vec::new();
+        for one in listed.iter().map(|one| one.trim()).take(PEOPLE) {
+            let channel = theirs
+                .split('.')
+                .find(|part| channels::NAMES.contains(part));
+            let one = channel
+                .and_then(|channel| one.strip_prefix(channel)?.strip_prefix(':'))
+                .unwrap_or(one);
+            let one = one.strip_prefix("tg:").unwrap_or(one);
+            if one == "*" || is_example(one) || one.is_empty() {
+                let why = if one == "*" {
+                    texts::EVERYONE
+                } else {
+                    texts::EXAMPLE
+                };
+                self.report.add(Mark::Left, theirs, why);
+                continue;
+            }
+            // nanobot writes `id|name`.
+            let id = one.split('|').next().unwrap_or(one);
+            let digits = id.trim_start_matches('-');
+            let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+            let named = match kind {
+                Kind::Ids if !is_number && !id.starts_with('@') => format!("@{id}"),
+                _ => id.to_owned(),
+            };
+            if !people.contains(&named) {
+                people.push(named);
+            }
+        }
+        (!people.is_empty()).then(|| people.into())
+    }
+}
+
+/// Settings that belong together: taken all or not at all, because a key must not meet another one's address.
+fn group_of(key: &Key, path: &str) -> Option<String> {
+    let names = key.split(path)?;
+    match names.as_slice() {
+        ["providers", name, ..] => Some(format!("providers.{name}")),
+        ["channels", name, _, ..] => Some(format!("channels.{name}")),
+        ["tools", "mcpServers", name, ..] => Some(format!("tools.mcpServers.{name}")),
+        ["tools", "web", "search", ..] => Some("tools.web.search".to_owned()),
+        _ => None,
+    }
+}
+
+/// The path with a provider's usual name.
+fn known_provider(path: String) -> String {
+    let Some((name, rest)) = path
+        .strip_prefix("providers.")
+        .and_then(|rest| rest.rsplit_once('.'))
+    else {
+        return path;
+    };
+    match find(name) {
+        Some(row) => format!("providers.{}.{rest}", row.name),
+        None => path,
+    }
+}
+
+struct Taking<'a> {
+    program: Program,
+    target: &'a Target<'a>,
+    text: String,
+    has_model: bool,
+}
+
+impl Taking<'_> {
+    fn group(
+        &mut self,
+        group: &str,
+        mut wishes: Vec<(String, Wish)>,
+        report: &mut Report,
+    ) -> Result<()> {
+        let settings = &self.target.loaded.settings;
+        let prefix = format!("{group}.");
+        let has_ours = settings.iter().any(|(path, setting)| {
+            (path == group || path.starts_with(&prefix))
+                && (matches!(setting.source, SetBy::File(_)) || setting.key.is_secret())
+        });
+        if has_ours {
+            let is_so = |(path, wish): &(String, Wish)| {
+                settings
+                    .get(path)
+                    .is_some_and(|setting| setting.value == wish.value)
+            };
+            if !wishes.iter().all(is_so) {
+                report.add(Mark::Kept, group, texts::CONFIGURED);
+            }
+            return Ok(());
+        }
+        if let Some(why) = self.why_not(group, &mut wishes) {
+            let mark = if why == texts::OFF_THERE {
+                Mark::Unknown
+            } else {
+                Mark::Left
+            };
+            report.add(mark, group, why);
+            return Ok(());
+        }
+        let program = format!("{group}.command");
+        let switch = format!("{group}.enabled");
+        let starts_program = group.starts_with("tools.mcpServers.")
+            && wishes.iter().any(|(path, _)| *path == program);
+        if starts_program && let Some(key) = table::find(&switch) {
+            wishes.retain(|(path, _)| *path != switch);
+            let (theirs, value) = (switch.clone(), json!(false));
+            wishes.push((switch.clone(), Wish { theirs, key, value }));
+        }
+        let mut text = self.text.clone();
+        for (path, wish) in &wishes {
+            text = edit::set(&text, wish.key, path, &wish.value);
+        }
+        let (file, environment) = (self.target.file, self.target.environment);
+        let before = load_text(Some(&self.text), file, environment)?
+            .ignored
+            .len();
+        match load_text(Some(&text), file, environment) {
+            Ok(loaded) if loaded.ignored.len() <= before => {}
+            Ok(loaded) => {
+                let why = loaded.ignored.last().map_or("", String::as_str);
+                report.add(Mark::Left, group, why);
+                return Ok(());
+            }
+            Err(_) => {
+                report.add(Mark::Left, group, texts::OTHER_VALUE);
+                return Ok(());
+            }
+        }
+        self.text = text;
+        self.has_model |= group.starts_with("providers.");
+        for (path, wish) in wishes {
+            let theirs = super::texts::plain_path(&wish.theirs);
+            let is_same = camel_case_path(&theirs) == path;
+            let shown = wish.key.masked(wish.value).to_string();
+            if starts_program && path == switch {
+                report.add(Mark::Changed, &path, &texts::switched_off(&path));
+                continue;
+            }
+            let (mark, what) = match is_same {
+                true => (Mark::Taken, path),
+                false => (Mark::Changed, format!("{theirs} -> {path}")),
+            };
+            report.add(mark, &what, &shown);
+        }
+        Ok(())
+    }
+
+    /// Why a group is not taken. Adds what it lacks.
+    fn why_not(&self, group: &str, wishes: &mut Vec<(String, Wish)>) -> Option<&'static str> {
+        let is = |name: &str| {
+            let path = format!("{group}.{name}");
+            move |(wish, _): &(String, Wish)| *wish == path
+        };
+        if let Some(provider) = group.strip_prefix("providers.") {
+            let row = known(provider);
+            let has_key = wishes.iter().any(is("apiKey"));
+            let has_base = wishes.iter().any(is("apiBase"));
+            return match row {
+                Some(row) if row.is_at_home() && has_base => None,
+                None if !has_base => Some(texts::NO_PROVIDER),
+                _ if !has_key => Some(texts::NO_KEY),
+                _ => None,
+            };
+        }
+        if group
+            .strip_prefix("channels.")
+            .is_some_and(|name| channels::NAMES.contains(&name))
+        {
+            let is_token = |key: &Key| key.kind == Kind::Secret && !key.path.ends_with(".proxy");
+            let has_token = wishes.iter().any(|(_, wish)| is_token(wish.key));
+            let enabled = wishes.iter().find(|wish| is("enabled")(wish));
+            let is_on = match enabled {
+                Some((_, wish)) => wish.value == true,
+                None => self.program.enables_by_token() && has_token,
+            };
+            if !is_on {
+                return Some(texts::OFF_THERE);
+            }
+            let needs_token = table::within(group).any(is_token);
+            let is_tokenless =
+                ["channels.irc", "channels.local", "channels.whatsapp"].contains(&group);
+            if needs_token && !has_token && !is_tokenless {
+                return Some(texts::NO_TOKEN);
+            }
+            let path = format!("{group}.enabled");
+            if enabled.is_none()
+                && let Some(key) = table::find(&path)
+            {
+                let theirs = path.clone();
+                wishes.push((
+                    path,
+                    Wish {
+                        theirs,
+                        key,
+                        value: json!(true),
+                    },
+                ));
+            }
+            return None;
+        }
+        let is_model = [
+            "agents.defaults.model",
+            "agents.defaults.provider",
+            "agents.defaults.fallbackModels",
+        ];
+        (is_model.contains(&group) && !self.has_model).then_some(texts::NO_MODEL)
+    }
+}
+
+/// A path of theirs as one of ours, where its row is the same.
+fn camel_case_path(path: &str) -> String {
+    let names: Vec<_> = path.split('.').map(camel_case).collect();
+    names.join(".")
+}
+
+/// Our path for one of theirs that fits the pattern.
+fn fill(theirs: &str, ours: &str, path: &[String]) -> Option<String> {
+    let mut chosen = Vec::new();
+    let pattern: Vec<_> = theirs.split('.').collect();
+    let is_open = pattern.last() == Some(&"**");
+    if path.len() != pattern.len() && !(is_open && path.len() >= pattern.len()) {
+        return None;
+    }
+    for (one, name) in pattern.iter().zip(path) {
+        match *one {
+            "*" => chosen.push(name.as_str()),
+            "**" => {}
+            one if one == name || one == camel_case(name) => {}
+            _ => return None,
+        }
+    }
+    let mut chosen = chosen.into_iter();
+    let names = ours.split('.').map(|name| match name {
+        "*" => chosen.next().unwrap_or_default(),
+        name => name,
+    });
+    Some(names.collect::<Vec<_>>().join("."))
+}
+
+fn has_text(value: &Value, is_meant: &dyn Fn(&str) -> bool) -> bool {
+    match value {
+        Value::String(text) => is_meant(text),
+        Value::Array(values) => values.iter().any(|value| has_text(value, is_meant)),
+        Value::Object(members) => members
+            .iter()
+            .any(|(name, value)| is_meant(name) || has_text(value, is_meant)),
+        _ => false,
+    }
+}
+
+/// Whether a value has a string that no setting has: a newline in a key, or one that is too long.
+fn has_unfit(value: &Value) -> bool {
+    has_text(value, &|text| {
+        text.len() > VALUE_CHARS || text.chars().any(char::is_control)
+    })
+}
+
+/// Whether a key is that of an example, as their templates have it.
+fn is_example(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    lower.starts_with("your")
+        || ["-your-", "xxx", "replace_me", "your_"]
+            .iter()
+            .any(|part| lower.contains(part))
+        || lower.ends_with("sk-...")
+}
