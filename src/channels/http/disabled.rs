@@ -10,7 +10,11 @@ use crate::config::schema::Http;
 use crate::store::state::Pairing;
 
 /// Refuses an HTTP server that is enabled.
-pub fn open(config: &Http, _: &Arc<Pairing>, _: &Path) -> Result<Option<(Arc<dyn Adapter>, Slot)>> {
+pub fn open(
+    config: &Http,
+    _: &Arc<Pairing>,
+    _: &Path,
+) -> Result<Option<(Vec<Arc<dyn Adapter>>, Slot)>> {
     match config.enabled {
         true => Err(Error::Config(
             "http.enabled is true, but this program was built without HTTP".to_owned(),

@@ -75,6 +75,7 @@ pub const TAKEN: &[&str] = &[
     "voice",
     "watch",
     "watches",
+    "web",
     "wol",
 ];
 

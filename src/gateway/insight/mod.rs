@@ -1,16 +1,19 @@
 //! The HTTP server for programs and browsers, as the gateway's other side: its health, and its figures.
 
 mod hooks;
+mod page;
 
 use std::sync::{Arc, Weak};
 
 use super::Gateway;
-use crate::base::access::Rules;
+use crate::base::access::{Role, Rules};
 use crate::base::error::{Error, Result};
+use crate::base::message::SessionKey;
 use crate::board::reading::Reading;
 use crate::channels::http::hook::HookCall;
-use crate::channels::http::{self, Figure, FigureKind, Host};
+use crate::channels::http::{self, Figure, FigureKind, Host, Said};
 use crate::channels::kit::health::Task;
+use crate::store::state::pairing::pages::Visitor;
 use crate::store::state::usage::sum;
 use crate::sys::memory::page_bytes;
 
@@ -50,6 +53,20 @@ impl Host for Insight {
         let gateway = self.0.upgrade().filter(|gateway| !gateway.is_stopping());
         let gateway = gateway.ok_or_else(|| Error::Failed("the gateway stops".to_owned()))?;
         gateway.take_hook(call)
+    }
+
+    fn role_of(&self, visitor: &Visitor) -> Option<Role> {
+        self.0.upgrade()?.role_of_visitor(visitor)
+    }
+
+    fn said(&self, session: &SessionKey, most: usize) -> Vec<Said> {
+        let gateway = self.0.upgrade();
+        gateway.map_or_else(Vec::new, |gateway| gateway.said_in(session, most))
+    }
+
+    fn conversations(&self, visitor: &Visitor) -> Vec<String> {
+        let gateway = self.0.upgrade();
+        gateway.map_or_else(Vec::new, |gateway| gateway.conversations_of(visitor))
     }
 }
 
@@ -144,8 +161,8 @@ impl Gateway {
     pub(super) fn rules_of(&self, channel: &str) -> Option<Arc<Rules>> {
         match self.live().channels.named(channel) {
             Some(bot) => Some(bot.rules().into()),
-            // The configuration names none of its clients: they have tokens.
-            None => (channel == http::NAME).then(Arc::default),
+            // The configuration names none of its clients: they have tokens, or are known on another channel.
+            None => http::is_client(channel).then(Arc::default),
         }
     }
 

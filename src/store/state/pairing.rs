@@ -8,6 +8,7 @@
 //! some minutes; when all are taken, the oldest gives way after that. As a crowd could take all of them, it also works
 //! the other way round: the owner creates an invitation, and the person who sends it to the bot is paired.
 
+pub mod pages;
 pub mod tokens;
 
 use std::path::Path;
@@ -136,6 +137,12 @@ pub struct Pairings {
     /// Tokens of programs, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tokens: Vec<tokens::Token>,
+    /// Links that sign browsers in to the web page, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<pages::Pass>,
+    /// Browsers that are signed in, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub browsers: Vec<pages::Pass>,
 }
 
 /// Why a code pairs nobody.

@@ -3,6 +3,7 @@
 mod chat;
 mod hooks;
 mod hostile;
+mod page;
 mod tls;
 
 use std::io::{Read, Write};
