@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use serde_json::Value;
+
 use super::hook::HookCall;
 use super::site::Site;
 use crate::base::access::Role;
@@ -55,6 +57,31 @@ pub trait Host: Send + Sync {
 
     /// The names of the conversations that a person has had on the page.
     fn conversations(&self, visitor: &Visitor) -> Vec<String>;
+
+    /// A part of the page for a person with a role, as JSON. The caller has looked at the role.
+    fn show(&self, part: &Part, visitor: &Visitor, role: Role) -> Result<Value>;
+
+    /// A file of the workspace, of at most so many bytes. The caller has looked at the role.
+    fn load(&self, visitor: &Visitor, path: &str, most: u64) -> Result<Vec<u8>>;
+
+    /// Stores a file in the workspace: its path, and whether it may take the place of one. The caller has looked at the
+    /// role.
+    fn store(&self, visitor: &Visitor, place: (&str, bool), bytes: &[u8]) -> Result<()>;
+}
+
+/// Something that the page shows besides the chat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The answer to a command without an argument, as Markdown in `text`; `wait` asks to try again soon.
+    Report(String),
+    /// The board now, and its history of so many seconds.
+    Board(u64),
+    /// The newest entries of the audit log.
+    Audit,
+    /// The settings with what they are for.
+    Settings,
+    /// What is in a folder of the workspace.
+    Folder(String),
 }
 
 /// Something that was said in a conversation.

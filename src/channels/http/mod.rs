@@ -30,7 +30,7 @@ pub mod wire;
 pub use disabled::open;
 #[cfg(feature = "http")]
 pub use enabled::open;
-pub use host::{Figure, FigureKind, Host, Said, Slot};
+pub use host::{Figure, FigureKind, Host, Part, Said, Slot};
 
 /// The channel's name in addresses.
 pub use crate::store::state::pairing::tokens::CHANNEL as NAME;

@@ -340,6 +340,7 @@ impl Pairing {
                 .paired
                 .retain(|paired| paired.channel != channel || paired.sender.id != sender_id);
             known.offers.retain(|offer| !is(offer, channel, sender_id));
+            known.forget_visitor(channel, sender_id);
             Ok(known.paired.len() + known.offers.len() < before)
         })
     }

@@ -4,6 +4,7 @@ mod chat;
 mod hooks;
 mod hostile;
 mod page;
+mod stage;
 mod tls;
 
 use std::io::{Read, Write};

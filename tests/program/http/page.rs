@@ -16,14 +16,14 @@ use crate::harness::wait_until;
 const OWN: &str = "X-Peacrab-Page: 1\r\nContent-Type: application/json\r\n";
 
 /// A home with Telegram and the page; Ana (1001) is the owner.
-fn home(model: &Model, telegram: &Telegram) -> Home {
+pub(super) fn home(model: &Model, telegram: &Telegram) -> Home {
     let mut home = Home::with_telegram(model, telegram);
     home.set("/http", json!({"enabled": true, "listen": "127.0.0.1:0"}));
     home
 }
 
 /// Asks the bot for a link, and returns its secret.
-fn link(telegram: &Telegram, person: &Person) -> String {
+pub(super) fn link(telegram: &Telegram, person: &Person) -> String {
     let before = telegram.messages(person.chat()).len();
     person.says("/web");
     wait_until("the link", || {
@@ -435,5 +435,110 @@ fn a_file_comes_along_and_one_of_the_agents_can_be_loaded() {
     assert_eq!(browser.get(&path("other")).status, 404);
     let said = model.requests()[0].body["messages"].to_string();
     assert!(said.contains("milk.txt"), "{said}");
+    door.gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_guest_sees_nothing_of_the_board_and_files_are_the_owners() {
+    let model = Model::playing([]);
+    let telegram = Telegram::start();
+    let people = [(1001, "owner"), (1002, "user"), (1003, "guest")];
+    let mut home = home(&model, &telegram);
+    let roles = json!({"1002": "user", "1003": "guest"});
+    home.set("/channels/telegram/roles", roles);
+    fs::write(home.workspace("notes.txt"), "the notes").unwrap();
+    let door = Door::start(&home);
+    for (id, role) in people {
+        let person = telegram.person(id, role, None);
+        let browser = Browser::sign_in(&door, &link(&telegram, &person));
+        assert_eq!(browser.get("/page/me").json()["role"], role);
+        let may = |least: &str| match role {
+            "guest" => false,
+            "user" => least == "user",
+            _ => true,
+        };
+        for (path, least) in [
+            ("board/600", "user"),
+            ("reports/usage", "user"),
+            ("reports/watch", "owner"),
+            ("audit", "owner"),
+            ("settings", "owner"),
+            ("folders/", "owner"),
+            ("files/notes.txt", "owner"),
+        ] {
+            let reply = browser.get(&format!("/page/{path}"));
+            assert_eq!(
+                reply.status == 200,
+                may(least),
+                "{role}: {path}: {}",
+                reply.body
+            );
+        }
+        let file = json!({"path": format!("{role}.txt"), "data": "aGk="});
+        assert_eq!(
+            browser.post("/page/files", &file).status == 200,
+            may("owner"),
+            "{role}"
+        );
+        // No other command is a report.
+        assert_eq!(browser.get("/page/reports/restart").status == 200, false);
+    }
+    door.gateway.stop().ends_with(0);
+}
+
+#[test]
+fn the_board_the_work_and_the_files_are_shown() {
+    let model = Model::playing([]);
+    let telegram = Telegram::start();
+    let ana = telegram.person(1001, "Ana", None);
+    let home = home(&model, &telegram);
+    fs::create_dir(home.workspace("folder")).unwrap();
+    let secret = home.path().join("config.json");
+    std::os::unix::fs::symlink(&secret, home.workspace("leak.json")).unwrap();
+    let door = Door::start(&home);
+    let browser = Browser::sign_in(&door, &link(&telegram, &ana));
+    let board = browser.get("/page/board/3600").json();
+    let curves = board["curves"].as_array().unwrap();
+    assert!(
+        curves.iter().any(|curve| curve["name"] == "memory"),
+        "{board}"
+    );
+    assert!(
+        board["status"].as_str().unwrap().contains("Memory"),
+        "{board}"
+    );
+    wait_until("the agent", || {
+        browser.get("/page/reports/status").json()["text"].is_string()
+    });
+    for (name, words) in [
+        ("status", "Gateway"),
+        ("usage", "Today"),
+        ("cron", "job"),
+        ("watch", ""),
+    ] {
+        let report = browser.get(&format!("/page/reports/{name}")).json();
+        let text = report["text"].as_str().unwrap();
+        assert!(!text.is_empty() && text.contains(words), "{name}: {text}");
+    }
+    let settings = browser.get("/page/settings").body;
+    assert!(settings.contains("http.enabled") && settings.contains("meaning"));
+    let file = |overwrite: bool, data: &str| {
+        let body = json!({"path": "folder/a b.txt", "data": data, "overwrite": overwrite});
+        browser.post("/page/files", &body).status
+    };
+    assert_eq!(file(false, "aGk="), 200);
+    assert_eq!(file(false, "aG8="), 409, "it is there");
+    assert_eq!(file(true, "aG8="), 200);
+    let listed = browser.get("/page/folders/folder").json();
+    assert_eq!(listed["names"][0]["name"], "a b.txt");
+    assert_eq!(browser.get("/page/files/folder%2Fa%20b.txt").body, "ho");
+    // The sandbox of the file tools decides what a path may reach.
+    for path in ["..%2Fconfig.json", "%2Fetc%2Fpasswd", "leak.json"] {
+        let reply = browser.get(&format!("/page/files/{path}"));
+        assert!(reply.status != 200, "{path}: {}", reply.body);
+    }
+    let bad = json!({"path": "../evil.txt", "data": "aGk="});
+    assert!(browser.post("/page/files", &bad).status != 200);
+    assert!(!home.path().join("evil.txt").exists());
     door.gateway.stop().ends_with(0);
 }

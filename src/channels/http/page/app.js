@@ -1,14 +1,24 @@
 // The beginning: signing in, and which part of the page is shown.
 
+import { board } from "./board.js";
 import { chat } from "./chat.js";
 import { el, get, post, say, setTexts, t } from "./dom.js";
+import { files } from "./files.js";
+import { audit, settings, work } from "./work.js";
 
 const main = document.getElementById("main");
 const header = document.getElementById("header");
 let leave = () => {};
 
 // The parts of the page: a path behind the #, what it is called, and what shows it.
-const PARTS = [{ path: "chat", name: "chat", show: chat }];
+const PARTS = [
+  { path: "chat", name: "chat", show: chat },
+  { path: "board", name: "board", show: board, needs: ["user", "owner"] },
+  { path: "work", name: "work", show: work, needs: ["user", "owner"] },
+  { path: "files", name: "files", show: files, needs: ["owner"] },
+  { path: "audit", name: "audit", show: audit, needs: ["owner"] },
+  { path: "settings", name: "settings", show: settings, needs: ["owner"] },
+];
 
 function signIn(code) {
   const button = el("button", { type: "button", onclick: press }, t("sign_in"));

@@ -1,6 +1,6 @@
 // A conversation: its messages as they come, approvals and choices with buttons, and what is being written.
 
-import { el, get, post, say, t } from "./dom.js";
+import { base64, el, get, post, say, t } from "./dom.js";
 import { markdown } from "./markdown.js";
 
 // The program takes 8 MiB of a message, in which files are a third longer.
@@ -258,13 +258,4 @@ function picking(me, name) {
   };
   return el("div", { class: "picking" }, el("label", { for: "conversation" }, t("conversation")), " ", select, " ",
     el("button", { type: "button", class: "quiet", onclick: fresh }, t("new_conversation")));
-}
-
-function base64(file) {
-  return new Promise((done, failed) => {
-    const reader = new FileReader();
-    reader.onload = () => done(reader.result.slice(reader.result.indexOf(",") + 1));
-    reader.onerror = () => failed(reader.error);
-    reader.readAsDataURL(file);
-  });
 }

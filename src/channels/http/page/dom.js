@@ -59,3 +59,13 @@ export async function post(path, body) {
     body: JSON.stringify(body),
   }));
 }
+
+// A file as base64.
+export function base64(file) {
+  return new Promise((done, failed) => {
+    const reader = new FileReader();
+    reader.onload = () => done(reader.result.slice(reader.result.indexOf(",") + 1));
+    reader.onerror = () => failed(reader.error);
+    reader.readAsDataURL(file);
+  });
+}

@@ -91,6 +91,13 @@ impl Pairings {
         self.browsers
             .retain(|one| is_within(one.at, SIGNED_IN_SECS, now));
     }
+
+    /// Signs all browsers out of a person who loses their access, and takes their links back.
+    pub(super) fn forget_visitor(&mut self, channel: &str, id: &str) {
+        let is_other = |one: &Pass| one.visitor.chat.channel != channel || one.visitor.id != id;
+        self.links.retain(is_other);
+        self.browsers.retain(is_other);
+    }
 }
 
 impl Pairing {
@@ -266,6 +273,9 @@ mod tests {
         assert_eq!(place.pairing.sign_out_all(&key).unwrap(), 1);
         assert!(!place.is_in(&second) && place.is_in(&other));
         assert_eq!(place.pairing.visitor(&key), None);
+        let lost = place.sign_in("9");
+        place.pairing.remove("telegram", "9").unwrap();
+        assert!(!place.is_in(&lost) && place.is_in(&other));
         place.pass(SIGNED_IN_SECS);
         assert!(!place.is_in(&other));
         assert_eq!(place.pairing.visitor(&visitor("8").key()), None);

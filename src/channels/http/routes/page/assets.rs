@@ -41,6 +41,9 @@ const ASSETS: &[Asset] = &[
     asset!("dom.js", "text/javascript; charset=utf-8"),
     asset!("chat.js", "text/javascript; charset=utf-8"),
     asset!("markdown.js", "text/javascript; charset=utf-8"),
+    asset!("board.js", "text/javascript; charset=utf-8"),
+    asset!("work.js", "text/javascript; charset=utf-8"),
+    asset!("files.js", "text/javascript; charset=utf-8"),
 ];
 
 /// The file at a path.

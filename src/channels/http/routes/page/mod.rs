@@ -5,6 +5,7 @@
 //! other site can send without asking first, which is never allowed here.
 
 mod assets;
+mod parts;
 mod stream;
 mod texts;
 
@@ -36,6 +37,7 @@ use crate::store::state::pairing::pages::{SIGNED_IN_SECS, Visitor};
 use crate::store::state::pairing::tokens::is_name;
 use crate::sys::{file, random};
 
+use parts::Action;
 pub use stream::Stream;
 
 /// The conversation that everyone has.
@@ -79,6 +81,8 @@ pub enum Act {
     Load(String, String),
     /// Signs this browser out.
     SignOut,
+    /// Does something besides talking.
+    Besides(Action),
 }
 
 /// Whether a path is the page's.
@@ -110,6 +114,12 @@ pub fn gate(
     let secret = cookie(place, head);
     let session = secret.as_ref().and_then(|secret| known(place, secret));
     if is("GET", "/page/me") {
+        if let (Some(_), None, Some(host)) = (&secret, &session, place.channel.slot.host()) {
+            // It may be a guess. A browser whose time is over forgets its cookie, and guesses no more.
+            let reply = describe(place, host, head, None);
+            let reply = reply.with("Set-Cookie", &set_cookie(place, "", 0));
+            return Gate::Denied(reply, note_guess(guard, (peer, now)));
+        }
         return Gate::Body(NO_BODY_BYTES, Route::Page(Asked::Me(session)));
     }
     let Some(session) = session else {
@@ -124,7 +134,7 @@ pub fn gate(
         return Gate::Reply(too_often("too many requests within a minute"));
     }
     let (most, act) = match act_of(head) {
-        Some(Act::Say(chat)) => (CHAT_BYTES, Act::Say(chat)),
+        Some(act @ (Act::Say(_) | Act::Besides(Action::Store))) => (CHAT_BYTES, act),
         Some(act) => (NO_BODY_BYTES, act),
         None => return refuse(404, "there is nothing at this path"),
     };
@@ -165,7 +175,10 @@ fn act_of(head: &Head) -> Option<Act> {
                 _ => return None,
             }
         }
-        _ => return None,
+        _ => {
+            let words: Vec<&str> = rest.split('/').collect();
+            return parts::find(is_post, &words).map(Act::Besides);
+        }
     })
 }
 
@@ -243,6 +256,7 @@ fn act_for(
     let chat = match act {
         Act::Look(chat) | Act::Say(chat) | Act::Press(chat) | Act::Load(chat, _) => chat,
         Act::SignOut => return sign_out(place, session),
+        Act::Besides(action) => return action.answer(host, session, body),
     };
     let chat = Chat {
         place,
@@ -257,7 +271,7 @@ fn act_for(
         Act::Say(_) => chat.say(host, body),
         Act::Press(_) => chat.press(body),
         Act::Load(_, id) => chat.load(id),
-        Act::SignOut => sign_out(place, session),
+        Act::SignOut | Act::Besides(_) => Ok(done()),
     }
 }
 
@@ -303,7 +317,8 @@ fn describe(place: &Place<'_>, host: &dyn Host, head: &Head, session: Option<&Se
     let Some(Session { visitor, role, .. }) = session else {
         let wanted = head.header("accept-language").unwrap_or_default();
         let language = Language::from_tag(wanted);
-        let body = json!({"signed": false, "language": language, "texts": texts::all(language)});
+        let body =
+            json!({"signed": false, "language": language, "texts": texts::by_name(language)});
         return Reply::json(200, &body);
     };
     let mut chats = host.conversations(visitor);
@@ -316,7 +331,7 @@ fn describe(place: &Place<'_>, host: &dyn Host, head: &Head, session: Option<&Se
         200,
         &json!({
             "signed": true, "name": visitor.name, "role": role, "language": visitor.language, "chats": chats,
-            "texts": texts::all(visitor.language),
+            "texts": texts::by_name(visitor.language),
         }),
     )
 }

@@ -48,6 +48,36 @@ texts! {
     fn user() { "user", "用户" }
     fn owner() { "owner", "所有者" }
     fn failed() { "It failed: {0}", "出错了：{0}" }
+    fn board() { "Board", "板子" }
+    fn work() { "Work", "工作" }
+    fn files() { "Files", "文件" }
+    fn audit() { "Audit log", "审计日志" }
+    fn settings() { "Settings", "设置" }
+    fn now() { "Now", "现在" }
+    fn span() { "Span", "时间范围" }
+    fn all() { "Show all", "显示全部" }
+    fn status() { "Status", "状态" }
+    fn usage() { "Tokens and cost", "token 与费用" }
+    fn watch() { "Watches", "监视" }
+    fn cron() { "Jobs", "定时任务" }
+    fn remind() { "Reminders", "提醒" }
+    fn tasks() { "Subagents", "子代理" }
+    fn memory() { "Memory", "记忆" }
+    fn time() { "Time", "时间" }
+    fn what() { "What", "内容" }
+    fn details() { "Details", "详情" }
+    fn none() { "Nothing here.", "这里没有内容。" }
+    fn settings_hint() { "To change one, run peacrab config set PATH VALUE on the board.", "要更改设置，请在板子上运行 peacrab config set 路径 值。" }
+    fn search() { "Search", "搜索" }
+    fn default() { "default", "默认" }
+    fn folder() { "Folder", "文件夹" }
+    fn workspace() { "Workspace", "工作区" }
+    fn upload() { "Upload files", "上传文件" }
+    fn name() { "Name", "名称" }
+    fn size() { "Size", "大小" }
+    fn more() { "{0} more", "还有 {0} 项" }
+    fn overwrite() { "{0} exists. Replace it?", "{0} 已存在。要替换吗？" }
+    fn stored() { "Stored {0}", "已保存 {0}" }
 }
 
 /// A text in a language.
@@ -86,10 +116,40 @@ const ALL: &[(&str, Text)] = &[
     ("user", user),
     ("owner", owner),
     ("failed", failed),
+    ("board", board),
+    ("work", work),
+    ("files", files),
+    ("audit", audit),
+    ("settings", settings),
+    ("now", now),
+    ("span", span),
+    ("all", all),
+    ("status", status),
+    ("usage", usage),
+    ("watch", watch),
+    ("cron", cron),
+    ("remind", remind),
+    ("tasks", tasks),
+    ("memory", memory),
+    ("time", time),
+    ("what", what),
+    ("details", details),
+    ("none", none),
+    ("settings_hint", settings_hint),
+    ("search", search),
+    ("default", default),
+    ("folder", folder),
+    ("workspace", workspace),
+    ("upload", upload),
+    ("name", name),
+    ("size", size),
+    ("more", more),
+    ("overwrite", overwrite),
+    ("stored", stored),
 ];
 
 /// All texts in a language, by their names.
-pub fn all(language: Language) -> Value {
+pub fn by_name(language: Language) -> Value {
     let texts = ALL.iter();
     let texts = texts.map(|(name, text)| ((*name).to_owned(), Value::from(text(language))));
     Value::Object(texts.collect::<Map<_, _>>())
@@ -106,8 +166,8 @@ mod tests {
         let sent: Vec<&str> = ALL.iter().map(|(name, _)| *name).collect();
         assert_eq!(declared, sent);
         for (name, english, chinese) in TABLE {
-            assert_eq!(all(Language::English)[*name], *english);
-            assert_eq!(all(Language::Chinese)[*name], *chinese);
+            assert_eq!(by_name(Language::English)[*name], *english);
+            assert_eq!(by_name(Language::Chinese)[*name], *chinese);
         }
     }
 }
