@@ -32,7 +32,8 @@ pub fn compress() {
 fn strip(path: &Path, text: &str) -> String {
     let is_script = path.extension().is_some_and(|it| it == "js");
     let lines = text.lines().map(str::trim);
-    let kept = lines.filter(|line| !line.is_empty() && !(is_script && line.starts_with("//")));
+    let is_comment = |line: &str| is_script && line.starts_with("//");
+    let kept = lines.filter(|line| !line.is_empty() && !is_comment(line));
     kept.collect::<Vec<_>>().join("\n")
 }
 

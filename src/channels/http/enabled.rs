@@ -12,7 +12,7 @@ use super::server::{self, Listen};
 use super::site::Site;
 use super::web::view::View;
 use super::web::{Web, WebChannel};
-use super::{NAME, PAGE};
+use super::{NAME, Opened, PAGE};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::error::Result;
@@ -46,11 +46,7 @@ pub struct HttpChannel {
 }
 
 /// Prepares the HTTP server when it is enabled; nothing listens yet. Fails when it never could, such as without a certificate.
-pub fn open(
-    config: &Http,
-    pairing: &Arc<Pairing>,
-    state: &Path,
-) -> Result<Option<(Vec<Arc<dyn Adapter>>, Slot)>> {
+pub fn open(config: &Http, pairing: &Arc<Pairing>, state: &Path) -> Result<Option<Opened>> {
     if !config.enabled {
         return Ok(None);
     }

@@ -37,6 +37,12 @@ pub use crate::store::state::pairing::tokens::CHANNEL as NAME;
 /// The channel of the web page.
 pub const PAGE: &str = "web";
 
+/// The channels of a server, and the place of the gateway that they belong to.
+pub type Opened = (
+    Vec<std::sync::Arc<dyn crate::channels::kit::adapter::Adapter>>,
+    Slot,
+);
+
 /// Whether the clients of a channel hear of something only while they ask: alarms do not go there.
 pub fn is_client(channel: &str) -> bool {
     channel == NAME || channel == PAGE

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Door, Reply, request};
 use crate::harness::gate::Gate;
+use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
 use crate::harness::model::{Model, call, say};
 use crate::harness::telegram::{Person, Telegram};
@@ -481,7 +482,7 @@ fn a_guest_sees_nothing_of_the_board_and_files_are_the_owners() {
             "{role}"
         );
         // No other command is a report.
-        assert_eq!(browser.get("/page/reports/restart").status == 200, false);
+        assert!(browser.get("/page/reports/restart").status != 200);
     }
     door.gateway.stop().ends_with(0);
 }
@@ -541,4 +542,23 @@ fn the_board_the_work_and_the_files_are_shown() {
     assert!(browser.post("/page/files", &bad).status != 200);
     assert!(!home.path().join("evil.txt").exists());
     door.gateway.stop().ends_with(0);
+}
+
+#[test]
+fn where_there_is_no_address_the_bot_says_what_to_set() {
+    let model = Model::playing([]);
+    let telegram = Telegram::start();
+    let ana = telegram.person(1001, "Ana", None);
+    let mut home = Home::with_telegram(&model, &telegram);
+    let socket = format!("unix:{}", home.path().join("http.sock").display());
+    for (http, setting) in [
+        (json!({}), "http.enabled"),
+        (json!({"enabled": true, "listen": socket}), "http.hosts"),
+    ] {
+        home.set("/http", http);
+        let gateway = Gateway::start(&home);
+        ana.says("/web");
+        telegram.wait_for_message(ana.chat(), |message| message.text.contains(setting));
+        gateway.stop().ends_with(0);
+    }
 }

@@ -8,6 +8,8 @@ import { audit, settings, work } from "./work.js";
 
 const main = document.getElementById("main");
 const header = document.getElementById("header");
+// As it is called in every language.
+const NAME = "Peacrab";
 let leave = () => {};
 
 // The parts of the page: a path behind the #, what it is called, and what shows it.
@@ -38,7 +40,7 @@ function signIn(code) {
 }
 
 function card(text, ...more) {
-  return el("section", { class: "card" }, el("h1", {}, t("title")), el("p", { role: "alert" }, text), ...more);
+  return el("section", { class: "card" }, el("h1", {}, NAME), el("p", { role: "alert" }, text), ...more);
 }
 
 function nav(me) {
@@ -46,7 +48,7 @@ function nav(me) {
   const list = links.map((part) => el("li", {}, el("a", { href: "#" + part.path }, t(part.name))));
   const out = el("button", { type: "button", class: "quiet", onclick: signOut }, t("sign_out"));
   header.replaceChildren(
-    el("nav", { "aria-label": t("title") }, el("ul", {}, ...list)),
+    el("nav", { "aria-label": NAME }, el("ul", {}, ...list)),
     el("span", { class: "who" }, `${me.name} (${t(me.role)})`),
     out,
   );
@@ -67,8 +69,9 @@ function route(me) {
     if (isHere) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  document.title = `${t(part.name)} · ${t("title")}`;
+  document.title = `${t(part.name)} · ${NAME}`;
   main.replaceChildren();
+  main.focus();
   leave = part.show(main, me, rest) ?? (() => {});
 }
 
@@ -77,7 +80,7 @@ async function start() {
   setTexts(me.texts);
   document.documentElement.lang = me.language;
   document.getElementById("skip").textContent = t("skip");
-  document.title = t("title");
+  document.title = NAME;
   const code = location.pathname === "/sign-in" ? location.hash.slice(1) : "";
   if (code && !me.signed) return signIn(code);
   if (!me.signed) return main.replaceChildren(card(t("signed_out")));

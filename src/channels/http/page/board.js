@@ -1,6 +1,6 @@
 // The board: how it is now, and the plots of its history, with zoom and values under the pointer.
 
-import { el, get, say, t } from "./dom.js";
+import { el, get, say, scrolling, t } from "./dom.js";
 import { markdown } from "./markdown.js";
 
 const SPANS = [["6h", 6 * 3600], ["24h", 24 * 3600], ["7d", 7 * 24 * 3600]];
@@ -15,7 +15,7 @@ export function board(main, me, [wanted]) {
   const spans = SPANS.map((one) => el("button", {
     type: "button", class: "quiet", "aria-pressed": String(one === span), onclick: () => { location.hash = "board/" + one[0]; },
   }, one[0]));
-  main.append(el("div", { class: "scroll" }, el("h1", {}, t("board")), status,
+  main.append(scrolling(t("board"), status,
     el("div", { class: "buttons", role: "group", "aria-label": t("span") }, ...spans), plots));
   let timer = 0;
 
@@ -159,7 +159,7 @@ function plot(curve) {
     else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
       const next = (mark ?? known.length) + (event.key === "ArrowLeft" ? -1 : 1);
       const text = known[next] && point(known[next][0]);
-      if (text) say(text);
+      if (text) say(text, false);
     } else return;
     event.preventDefault();
   });

@@ -31,7 +31,7 @@ export function chat(main, me, [wanted]) {
     chosen,
     el("label", { for: "text", class: "hidden" }, t("message")), text,
     picker,
-    el("label", { for: "picker", class: "button quiet", title: t("attach") }, el("span", { class: "hidden" }, t("attach")), "📎"),
+    el("label", { for: "picker", class: "button quiet", title: t("attach") }, el("span", { class: "hidden" }, t("attach")), el("span", { "aria-hidden": "true" }, "+")),
     stop,
     el("button", { type: "submit" }, t("send")));
   main.append(el("h1", { class: "hidden" }, t("chat")), picking(me, name), log, form);
@@ -131,7 +131,7 @@ export function chat(main, me, [wanted]) {
     else body.append(el("p", { class: "plain" }, message.text));
     for (const pre of body.querySelectorAll("pre")) addCopy(pre);
     const when = new Date(message.at);
-    const head = el("p", { class: "head" }, el("span", {}, t(who)));
+    const head = el("p", { class: "head" }, el("span", {}, message.own ? t("you") : "Peacrab"));
     if (message.at) {
       head.append(" ", el("time", { datetime: when.toISOString(), title: when.toLocaleString() },
         when.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })));
@@ -141,7 +141,7 @@ export function chat(main, me, [wanted]) {
     if (message.buttons?.length) {
       const row = el("div", { class: "buttons" });
       for (const button of message.buttons.flat()) {
-        row.append(el("button", { type: "button", onclick: () => press(message, button, row) }, button.label));
+        row.append(el("button", { type: "button", class: row.children.length ? "quiet" : null, onclick: () => press(message, button, row) }, button.label));
       }
       article.append(row);
     }
@@ -151,7 +151,7 @@ export function chat(main, me, [wanted]) {
   function fileOf(file) {
     const path = `/page/${base}files/${file.id}`;
     const link = el("a", { href: path, download: file.name }, file.name);
-    if (!/\.(png|jpe?g|webp|gif)$/i.test(file.name)) return el("p", {}, "📎 ", link);
+    if (!/\.(png|jpe?g|webp|gif)$/i.test(file.name)) return el("p", {}, link);
     return el("figure", {}, el("img", { src: path, alt: file.name, loading: "lazy" }), el("figcaption", {}, link));
   }
 

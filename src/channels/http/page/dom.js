@@ -23,11 +23,16 @@ export function el(name, attributes = {}, ...children) {
   return element;
 }
 
-// Says something to people who do not see the page, and shows it for a moment.
-export function say(text) {
+// A part that scrolls by itself, also by keyboard.
+export function scrolling(name, ...children) {
+  return el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": name }, el("h1", {}, name), ...children);
+}
+
+// Says something to people who do not see the page, and shows it to the others for a moment.
+export function say(text, isShown = true) {
   const status = document.getElementById("status");
   status.textContent = text;
-  status.className = text ? "shown" : "";
+  status.className = text && isShown ? "shown" : "";
   clearTimeout(say.timer);
   say.timer = setTimeout(() => {
     status.className = "";

@@ -1,6 +1,6 @@
 // The files of the workspace: folders to open, files to load, and a place to put new ones.
 
-import { base64, el, get, post, say, t } from "./dom.js";
+import { base64, el, get, post, say, scrolling, t } from "./dom.js";
 
 // The program takes 8 MiB of a request, in which a file is a third longer.
 const FILE_BYTES = 6 * 1024 * 1024;
@@ -11,7 +11,7 @@ export function files(main, me, [folder = ""]) {
   const picker = el("input", { type: "file", multiple: true, id: "upload", class: "hidden", onchange: upload });
   const parts = folder ? folder.split("/") : [];
   const crumbs = parts.map((part, index) => el("li", {}, link(part, parts.slice(0, index + 1).join("/"))));
-  main.append(el("div", { class: "scroll" }, el("h1", {}, t("files")),
+  main.append(scrolling(t("files"),
     el("nav", { "aria-label": t("folder") }, el("ol", { class: "crumbs" }, el("li", {}, link(t("workspace"), "")), ...crumbs)),
     el("p", {}, picker, el("label", { for: "upload", class: "button quiet" }, t("upload"))),
     el("div", { class: "wide", tabindex: "0" }, el("table", {},

@@ -1,6 +1,6 @@
 // What the agent does: reports as the bot gives them, the audit log, and the settings with what they are for.
 
-import { el, get, say, t } from "./dom.js";
+import { el, get, say, scrolling, t } from "./dom.js";
 import { markdown } from "./markdown.js";
 
 // How often a report is asked for again while the agent is being prepared.
@@ -16,7 +16,7 @@ export function work(main, me) {
     load(name, body);
     return el("section", { class: "panel", "aria-labelledby": "head-" + name }, el("h2", { id: "head-" + name }, t(name)), body);
   });
-  main.append(el("div", { class: "scroll" }, el("h1", {}, t("work")), ...panels));
+  main.append(scrolling(t("work"), ...panels));
 }
 
 async function load(name, body) {
@@ -31,7 +31,7 @@ async function load(name, body) {
 
 export function audit(main) {
   const rows = el("tbody", {});
-  main.append(el("div", { class: "scroll" }, el("h1", {}, t("audit")),
+  main.append(scrolling(t("audit"),
     el("div", { class: "wide", tabindex: "0" }, el("table", {},
       el("thead", {}, el("tr", {}, ...["time", "what", "details"].map((name) => el("th", { scope: "col" }, t(name))))), rows))));
   get("audit").then((entries) => {
@@ -47,7 +47,7 @@ export function audit(main) {
 export function settings(main) {
   const list = el("dl", {});
   const search = el("input", { id: "search", type: "search", oninput: filter });
-  main.append(el("div", { class: "scroll" }, el("h1", {}, t("settings")), el("p", {}, t("settings_hint")),
+  main.append(scrolling(t("settings"), el("p", {}, t("settings_hint")),
     el("p", {}, el("label", { for: "search" }, t("search")), " ", search), list));
   let all = [];
 

@@ -75,7 +75,7 @@ pub enum Route {
     /// A call of the hook of this name.
     Hook(String),
     /// Something of the web page.
-    Page(page::Asked),
+    Page(Box<page::Asked>),
 }
 
 /// What becomes of a request whose head is known.

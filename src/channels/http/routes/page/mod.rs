@@ -102,14 +102,17 @@ pub fn gate(
         return refuse(405, "the method has to be GET or POST");
     }
     if !is_post && assets::find(&head.path).is_some() {
-        return Gate::Body(NO_BODY_BYTES, Route::Page(Asked::Asset(head.path.clone())));
+        return Gate::Body(
+            NO_BODY_BYTES,
+            Route::Page(Box::new(Asked::Asset(head.path.clone()))),
+        );
     }
     if !is_own(head, is_post) {
         return refuse(403, "only the page itself may ask for this");
     }
     let is = |method: &str, path: &str| head.method == method && head.path == path;
     if is("POST", "/page/sign-in") {
-        return Gate::Body(NO_BODY_BYTES, Route::Page(Asked::SignIn));
+        return Gate::Body(NO_BODY_BYTES, Route::Page(Box::new(Asked::SignIn)));
     }
     let secret = cookie(place, head);
     let session = secret.as_ref().and_then(|secret| known(place, secret));
@@ -120,7 +123,7 @@ pub fn gate(
             let reply = reply.with("Set-Cookie", &set_cookie(place, "", 0));
             return Gate::Denied(reply, note_guess(guard, (peer, now)));
         }
-        return Gate::Body(NO_BODY_BYTES, Route::Page(Asked::Me(session)));
+        return Gate::Body(NO_BODY_BYTES, Route::Page(Box::new(Asked::Me(session))));
     }
     let Some(session) = session else {
         let reply = Reply::error(401, "sign in first");
@@ -138,7 +141,7 @@ pub fn gate(
         Some(act) => (NO_BODY_BYTES, act),
         None => return refuse(404, "there is nothing at this path"),
     };
-    Gate::Body(most, Route::Page(Asked::Do(session, act)))
+    Gate::Body(most, Route::Page(Box::new(Asked::Do(session, act))))
 }
 
 /// Whether a request comes from the page. `is_change`: it changes something.
@@ -428,7 +431,7 @@ impl Chat<'_> {
             let name = one.text_or_empty("name");
             let file = read_data(&one.text_or_empty("data"), &name, media_of(&name));
             let file = file.map_err(refuse)?;
-            shown.push_str(&format!("\n📎 {}", file.name));
+            shown.push_str(&format!("\n[{}]", file.name));
             let stored = files::store(folder, &format!("{reference}-{index}"), &file);
             envelope.remote_files.push(stored.map_err(failed)?);
         }

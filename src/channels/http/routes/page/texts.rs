@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 use crate::base::language::{Language, texts};
 
 texts! {
-    fn title() { "Peacrab", "Peacrab" }
     fn skip() { "Skip to the content", "跳到内容" }
     fn chat() { "Chat", "聊天" }
     fn conversation() { "Conversation", "会话" }
@@ -16,14 +15,13 @@ texts! {
         "会话名称（小写字母、数字、短横线）",
     }
     fn message() { "Message", "消息" }
-    fn placeholder() { "Write a message, or / for a command", "输入消息，或输入 / 使用命令" }
+    fn placeholder() { "Message, or / for a command", "输入消息，或输入 / 使用命令" }
     fn send() { "Send", "发送" }
     fn stop() { "Stop", "停止" }
     fn attach() { "Attach files", "添加文件" }
     fn remove() { "Remove", "移除" }
     fn working() { "Working…", "处理中…" }
     fn you() { "You", "你" }
-    fn bot() { "Peacrab", "Peacrab" }
     fn empty() { "Nothing has been said here yet.", "这里还没有消息。" }
     fn offline() { "The connection is lost. Trying again…", "连接已断开，正在重试…" }
     fn not_sent() { "Not sent: {0}", "未发送：{0}" }
@@ -85,7 +83,6 @@ type Text = fn(Language) -> &'static str;
 
 /// The texts above by their names, as the page asks for them.
 const ALL: &[(&str, Text)] = &[
-    ("title", title),
     ("skip", skip),
     ("chat", chat),
     ("conversation", conversation),
@@ -100,7 +97,6 @@ const ALL: &[(&str, Text)] = &[
     ("remove", remove),
     ("working", working),
     ("you", you),
-    ("bot", bot),
     ("empty", empty),
     ("offline", offline),
     ("not_sent", not_sent),
