@@ -6,7 +6,7 @@ import { markdown } from "./markdown.js";
 const SPANS = [["6h", 6 * 3600], ["24h", 24 * 3600], ["7d", 7 * 24 * 3600]];
 // As often as the values change.
 const REFRESH_MS = 15000;
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [600, 180, 46, 22, 8];
+const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [600, 190, 62, 26, 18];
 
 export function board(main, me, [wanted]) {
   let span = SPANS.find(([name]) => name === wanted) ?? SPANS[1];
