@@ -1,7 +1,7 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
 .PHONY: help run test documents languages screens fakes mail croniter html5lib pdftotext mailboxes conformance units fuzz footprint sizes soak boards boards-test deploy install-test boards-today reproducible
-.PHONY: harness layout irc voice matrix mcp-servers packages packages-test release deny clean day
+.PHONY: harness layout irc voice matrix mcp-servers web packages packages-test release deny clean day
 
 CARGO ?= cargo
 PEACRAB = $(CARGO) run --release --locked --quiet --
@@ -148,6 +148,13 @@ conformance: ## Run the MCP conformance suites against the client (WORDS: only s
 	$(CARGO) build --locked --example conformance
 	scripts/conformance/run.py "$${CARGO_TARGET_DIR:-target}/debug/examples/conformance" \
 		"$${CARGO_TARGET_DIR:-target}/conformance" $(WORDS)
+
+web: ## Use the web page in a real Chromium; looks for barriers, and writes the screenshots of the documents
+	@scripts/setup web
+	node --test tests/page/markdown.test.mjs
+	$(CARGO) test --locked --test program --no-run
+	node tests/page/browser.mjs "$${CARGO_TARGET_DIR:-target}/page" docs/page \
+		$(CARGO) test --locked --quiet --test program -- --ignored --exact http::stage::serve --nocapture
 
 day: ## Talk for 300 turns, and remember for two months, with a scripted model; print what came of it
 	DAY_TURNS=300 $(CARGO) test --locked --test program -- day:: --nocapture

@@ -239,6 +239,9 @@ impl Gateway {
         if to.channel == http::NAME {
             return DisplaySettings::of_programs();
         }
+        if to.channel == http::PAGE {
+            return DisplaySettings::of_pages();
+        }
         let settings = DisplaySettings::new(&self.live().channels, &to.channel);
         DisplaySettings {
             // The beginning of an answer that never changes would stay beside the answer.

@@ -41,6 +41,15 @@ impl DisplaySettings {
         }
     }
 
+    /// For the web page: all of it, as it comes.
+    pub fn of_pages() -> Self {
+        Self {
+            progress: true,
+            hints: true,
+            ..Self::of_programs()
+        }
+    }
+
     /// As the configuration says for a channel.
     pub fn new(config: &Channels, channel: &str) -> Self {
         let bot = config.of(channel);

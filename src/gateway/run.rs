@@ -373,8 +373,8 @@ impl Loop {
     fn note(&self, message: &Envelope) {
         let to = message.address();
         let parts = &self.gateway.parts;
-        // A client of HTTP cannot be told anything by itself.
-        let is_person = to.channel != http::NAME;
+        // A client of HTTP hears of nothing by itself, and a page only while it is open.
+        let is_person = !http::is_client(&to.channel);
         let is_owner = message.role == Role::Owner && !message.is_group && is_person;
         let owner = message.author().filter(|_| is_owner);
         if owner.is_some_and(|owner| parts.owner_chat.note(&to, owner)) {

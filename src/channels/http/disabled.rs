@@ -3,14 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::host::Slot;
+use super::Opened;
 use crate::base::error::{Error, Result};
-use crate::channels::kit::adapter::Adapter;
 use crate::config::schema::Http;
 use crate::store::state::Pairing;
 
 /// Refuses an HTTP server that is enabled.
-pub fn open(config: &Http, _: &Arc<Pairing>, _: &Path) -> Result<Option<(Arc<dyn Adapter>, Slot)>> {
+pub fn open(config: &Http, _: &Arc<Pairing>, _: &Path) -> Result<Option<Opened>> {
     match config.enabled {
         true => Err(Error::Config(
             "http.enabled is true, but this program was built without HTTP".to_owned(),

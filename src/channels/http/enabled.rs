@@ -2,14 +2,17 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use super::NAME;
 use super::hook;
 use super::host::Slot;
 use super::hub::Hub;
 use super::server::{self, Listen};
+use super::site::Site;
+use super::web::view::View;
+use super::web::{Web, WebChannel};
+use super::{NAME, Opened, PAGE};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::error::Result;
@@ -38,19 +41,26 @@ pub struct HttpChannel {
     pub(super) hub: Arc<Hub>,
     /// Where files are until the message that has them is in its workspace.
     pub(super) files: PathBuf,
+    /// The web page.
+    pub(super) web: Arc<Web>,
 }
 
 /// Prepares the HTTP server when it is enabled; nothing listens yet. Fails when it never could, such as without a certificate.
-pub fn open(
-    config: &Http,
-    pairing: &Arc<Pairing>,
-    state: &Path,
-) -> Result<Option<(Arc<dyn Adapter>, Slot)>> {
+pub fn open(config: &Http, pairing: &Arc<Pairing>, state: &Path) -> Result<Option<Opened>> {
     if !config.enabled {
         return Ok(None);
     }
     hook::check(&config.hooks)?;
-    let slot = Slot::default();
+    let listen = server::prepare(config)?;
+    let slot = Slot::new(Site::new(config, listen.address(), listen.has_tls()));
+    let hub = Arc::new(Hub::new()?);
+    let web = Arc::new(Web {
+        view: View::new(Arc::clone(hub.wake_fd())),
+        intake: OnceLock::new(),
+        received: state.join(PAGE),
+        files: state.join("web-files"),
+    });
+    let page = Arc::new(WebChannel::new(&web));
     let channel = HttpChannel {
         capabilities: Capabilities {
             buttons: true,
@@ -66,14 +76,15 @@ pub fn open(
             quotes: true,
             edit_interval: Some(GROWTH_INTERVAL),
         },
-        listen: server::prepare(config)?,
+        listen,
         config: config.clone(),
         pairing: Arc::clone(pairing),
         slot: slot.clone(),
-        hub: Arc::new(Hub::new()?),
+        hub,
         files: state.join(NAME),
+        web,
     };
-    Ok(Some((Arc::new(channel), slot)))
+    Ok(Some((vec![Arc::new(channel), page], slot)))
 }
 
 impl Adapter for HttpChannel {

@@ -2,8 +2,14 @@
 
 use std::sync::{Arc, OnceLock};
 
+use serde_json::Value;
+
 use super::hook::HookCall;
+use super::site::Site;
+use crate::base::access::Role;
 use crate::base::error::Result;
+use crate::base::message::SessionKey;
+use crate::store::state::pairing::pages::Visitor;
 
 /// Whether a figure only grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,20 +48,97 @@ pub trait Host: Send + Sync {
 
     /// Takes a call of a hook: what it comes to is on the disk when this returns. The same delivery is taken once.
     fn hook(&self, call: HookCall) -> Result<()>;
+
+    /// What a person who uses the page may do now; `None` without access.
+    fn role_of(&self, visitor: &Visitor) -> Option<Role>;
+
+    /// What was said in a conversation, the newest last, at most so many.
+    fn said(&self, session: &SessionKey, most: usize) -> Vec<Said>;
+
+    /// The names of the conversations that a person has had on the page.
+    fn conversations(&self, visitor: &Visitor) -> Vec<String>;
+
+    /// A part of the page for a person with a role, as JSON. The caller has looked at the role.
+    fn show(&self, part: &Part, visitor: &Visitor, role: Role) -> Result<Value>;
+
+    /// A file of the workspace, of at most so many bytes. The caller has looked at the role.
+    fn load(&self, visitor: &Visitor, path: &str, most: u64) -> Result<Vec<u8>>;
+
+    /// Stores a file in the workspace: its path, and whether it may take the place of one. The caller has looked at the
+    /// role.
+    fn store(&self, visitor: &Visitor, place: (&str, bool), bytes: &[u8]) -> Result<()>;
+}
+
+/// Something that the page shows besides the chat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The answer to a command without an argument, as Markdown in `text`; `wait` asks to try again soon.
+    Report(String),
+    /// The board now, and its history of so many seconds.
+    Board(u64),
+    /// The newest entries of the audit log.
+    Audit,
+    /// The settings with what they are for.
+    Settings,
+    /// What is in a folder of the workspace.
+    Folder(String),
+}
+
+/// Something that was said in a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// Whether it was a person; else the agent.
+    pub is_person: bool,
+    /// What it was, as Markdown where the agent has said it.
+    pub text: String,
+    /// When, in milliseconds since 1970; 0 where that is unknown.
+    pub at_ms: i64,
 }
 
 /// The place of the gateway, which is made after its channels.
-#[derive(Clone, Default)]
-pub struct Slot(Arc<OnceLock<Arc<dyn Host>>>);
+#[derive(Clone)]
+pub struct Slot(Arc<Inside>);
+
+struct Inside {
+    host: OnceLock<Arc<dyn Host>>,
+    port: OnceLock<u16>,
+    site: Site,
+}
 
 impl Slot {
+    /// A place for the gateway, with where its page is.
+    pub fn new(site: Site) -> Self {
+        Self(Arc::new(Inside {
+            host: OnceLock::new(),
+            port: OnceLock::new(),
+            site,
+        }))
+    }
+
+    /// Notes the port that the system gave.
+    pub fn listens(&self, port: Option<u16>) {
+        if let Some(port) = port {
+            let _ = self.0.port.set(port);
+        }
+    }
+
+    /// The address of the page; `None` where only the owner of a proxy knows it.
+    pub fn address(&self) -> Option<String> {
+        self.0.site.address(self.0.port.get().copied())
+    }
+
+    /// Whether browsers elsewhere cannot reach the page.
+    pub fn is_local(&self) -> bool {
+        self.0.site.is_local()
+    }
+
     /// Names the gateway, once.
     pub fn fill(&self, host: Arc<dyn Host>) {
-        let _ = self.0.set(host);
+        let _ = self.0.host.set(host);
     }
 
     /// The gateway; `None` before it is complete.
     pub fn host(&self) -> Option<&dyn Host> {
-        self.0.get().map(AsRef::as_ref)
+        self.0.host.get().map(AsRef::as_ref)
     }
 }

@@ -20,6 +20,9 @@ mod hub;
 mod routes;
 #[cfg(feature = "http")]
 mod server;
+pub mod site;
+#[cfg(feature = "http")]
+mod web;
 #[cfg(feature = "http")]
 pub mod wire;
 
@@ -27,15 +30,30 @@ pub mod wire;
 pub use disabled::open;
 #[cfg(feature = "http")]
 pub use enabled::open;
-pub use host::{Figure, FigureKind, Host, Slot};
+pub use host::{Figure, FigureKind, Host, Part, Said, Slot};
 
 /// The channel's name in addresses.
 pub use crate::store::state::pairing::tokens::CHANNEL as NAME;
+/// The channel of the web page.
+pub const PAGE: &str = "web";
+
+/// The channels of a server, and the place of the gateway that they belong to.
+pub type Opened = (
+    Vec<std::sync::Arc<dyn crate::channels::kit::adapter::Adapter>>,
+    Slot,
+);
+
+/// Whether the clients of a channel hear of something only while they ask: alarms do not go there.
+pub fn is_client(channel: &str) -> bool {
+    channel == NAME || channel == PAGE
+}
 
 #[cfg(test)]
 mod tests {
     #[test]
     fn the_name_of_the_channel_is_no_other_channels() {
-        assert!(crate::channels::table::find(super::NAME).is_none());
+        for name in [super::NAME, super::PAGE] {
+            assert!(crate::channels::table::find(name).is_none());
+        }
     }
 }

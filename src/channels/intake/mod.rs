@@ -54,6 +54,8 @@ const QUEUE_LOOK: Duration = Duration::from_millis(50);
 pub type AwaitedBy = Box<dyn Fn(&Address, &str) -> bool + Send + Sync>;
 /// Takes note that a person (by their id) has no access any more, in a chat.
 pub type LostAccess = Box<dyn Fn(&Address, &str) + Send + Sync>;
+/// Finds the role of a person whom another channel knows.
+pub type RoleElsewhere = Box<dyn Fn(&str) -> Option<Role> + Send + Sync>;
 /// Finds the workspace for the files of a message.
 pub type WorkspaceFor = Box<dyn Fn(&Envelope) -> Result<Arc<Workspace>> + Send + Sync>;
 
@@ -67,6 +69,8 @@ pub struct IntakeParts {
     pub pairing: Arc<Pairing>,
     /// Who has access by the configuration, and the roles.
     pub access: AccessList,
+    /// The role of a person by their id, where another channel decides it; `None` where this one does.
+    pub role_elsewhere: Option<RoleElsewhere>,
     /// Where pairing codes are stored for delivery.
     pub outbox: Arc<Outbox>,
     /// Finds the workspace in which the files of a message are stored.
@@ -226,6 +230,9 @@ impl Sink for Intake {
 
     fn role(&self, sender: &Sender, username: &str, group: Option<&Address>) -> Option<Role> {
         let parts = &self.0.parts;
+        if let Some(role_of) = &parts.role_elsewhere {
+            return role_of(&sender.id);
+        }
         let person = Person {
             id: &sender.id,
             username,

@@ -91,8 +91,9 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     let reloader = Arc::new(Reloader::new(context, home, &loaded, &board, &tls));
     let (to_check, checker) = (context.clone(), Arc::clone(&reloader));
     let mut channels = channels(&config.channels, &tls, &state, &reloader);
-    let (server, http) = http::open(&config.http, &pairing, &state)?.unzip();
-    channels.extend(server.map(|adapter| Channel {
+    let (servers, http) = http::open(&config.http, &pairing, &state)?.unzip();
+    let servers = servers.into_iter().flatten();
+    channels.extend(servers.map(|adapter| Channel {
         adapter,
         access: AccessList::default(),
     }));

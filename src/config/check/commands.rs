@@ -77,6 +77,7 @@ pub const TAKEN: &[&str] = &[
     "voice",
     "watch",
     "watches",
+    "web",
     "wol",
 ];
 

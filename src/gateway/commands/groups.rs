@@ -18,7 +18,10 @@ const GROUPS: [Group; 6] = [
     (texts::of_plans, "remind cron watch heartbeat plot"),
     (texts::of_shell, "sh term key in bg history get put ls"),
     (texts::of_board, "top logs svc ip wol reboot shutdown"),
-    (texts::of_people, "approve deny approvals answer pair id"),
+    (
+        texts::of_people,
+        "approve deny approvals answer pair web id",
+    ),
     (
         texts::of_agent,
         "help memory skills tools mcp tasks agents diff undo retry restart update",

@@ -101,6 +101,7 @@ texts! {
         "此处始终允许的命令：/approvals [remove 编号]",
     }
     pub fn pair() { "Give someone access: /pair CODE, or invite them: /pair invite [ROLE]", "授予他人访问权限：/pair 配对码；或邀请对方：/pair invite [角色]" }
+    pub fn web() { "A link to the web page; off signs your browsers out", "获取网页链接；off 让你的浏览器退出登录" }
     pub fn id() { "Show the ids of this chat and of you", "显示此聊天和你的 ID" }
     pub fn heartbeat() {
         "Show the heartbeat, or turn it on or off; now looks at HEARTBEAT.md",

@@ -278,7 +278,7 @@ mod tests {
     /// Each command with the roles that may use it, in private and in a group: the table of the roles.
     #[test]
     fn each_command_has_the_roles_that_may_use_it() {
-        let everyone = "start help id lang answer exit";
+        let everyone = "start help id lang web answer exit";
         let users = "new compact status model think voice tools memory skills mcp remind cron usage context tasks agents plot ip";
         let owners = "sh in bg history term key get put ls logs svc top wol reboot shutdown own watch approve deny \
                       approvals pair heartbeat diff undo retry restart update";

@@ -63,6 +63,7 @@ pub const COMMANDS: &[Row] = &[
     row(&["answer"], GUEST, ANSWER, help::answer, Run::Work(Gateway::answer_question)),
     row(&["approvals"], OWNER, AT_ONCE, help::approvals, Run::Answer(Gateway::answer_approvals)).at_terminal(Terminal::Agent(Agent::answer_approvals)),
     row(&["pair"], OWNER, AT_ONCE, help::pair, Run::Answer(Gateway::answer_pair)),
+    row(&["web"], GUEST, AT_ONCE, help::web, Run::Answer(Gateway::answer_web)),
     row(&["id"], GUEST, AT_ONCE, help::id, Run::Answer(answer_id)),
     row(&["heartbeat"], OWNER, AT_ONCE, help::heartbeat, Run::Answer(Gateway::answer_heartbeat)),
     row(&["watch", "watches"], OWNER, QUEUED, help::watch, Run::Work(Gateway::watch_command)),

@@ -1,17 +1,23 @@
 //! The HTTP server for programs and browsers, as the gateway's other side: its health, and its figures.
 
 mod hooks;
+mod page;
+mod parts;
 
 use std::sync::{Arc, Weak};
 
+use serde_json::Value;
+
 use super::Gateway;
-use crate::base::access::Rules;
+use crate::base::access::{Role, Rules};
 use crate::base::chat::Usage;
 use crate::base::error::{Error, Result};
+use crate::base::message::SessionKey;
 use crate::board::reading::Reading;
 use crate::channels::http::hook::HookCall;
-use crate::channels::http::{self, Figure, FigureKind, Host};
+use crate::channels::http::{self, Figure, FigureKind, Host, Part, Said};
 use crate::channels::kit::health::Task;
+use crate::store::state::pairing::pages::Visitor;
 use crate::store::state::usage::sum;
 use crate::sys::memory::page_bytes;
 
@@ -22,6 +28,12 @@ impl Insight {
     /// For a gateway whose threads are being started.
     pub fn new(gateway: &Arc<Gateway>) -> Self {
         Self(Arc::downgrade(gateway))
+    }
+
+    /// The gateway, unless it ends.
+    fn gateway(&self) -> Result<Arc<Gateway>> {
+        let gateway = self.0.upgrade().filter(|gateway| !gateway.is_stopping());
+        gateway.ok_or_else(|| Error::Failed("the gateway stops".to_owned()))
     }
 }
 
@@ -48,9 +60,33 @@ impl Host for Insight {
     }
 
     fn hook(&self, call: HookCall) -> Result<()> {
-        let gateway = self.0.upgrade().filter(|gateway| !gateway.is_stopping());
-        let gateway = gateway.ok_or_else(|| Error::Failed("the gateway stops".to_owned()))?;
-        gateway.take_hook(call)
+        self.gateway()?.take_hook(call)
+    }
+
+    fn role_of(&self, visitor: &Visitor) -> Option<Role> {
+        self.0.upgrade()?.role_of_visitor(visitor)
+    }
+
+    fn said(&self, session: &SessionKey, most: usize) -> Vec<Said> {
+        let gateway = self.0.upgrade();
+        gateway.map_or_else(Vec::new, |gateway| gateway.said_in(session, most))
+    }
+
+    fn conversations(&self, visitor: &Visitor) -> Vec<String> {
+        let gateway = self.0.upgrade();
+        gateway.map_or_else(Vec::new, |gateway| gateway.conversations_of(visitor))
+    }
+
+    fn show(&self, part: &Part, visitor: &Visitor, role: Role) -> Result<Value> {
+        self.gateway()?.show_part(part, visitor, role)
+    }
+
+    fn load(&self, visitor: &Visitor, path: &str, most: u64) -> Result<Vec<u8>> {
+        self.gateway()?.load_file(visitor, path, most)
+    }
+
+    fn store(&self, visitor: &Visitor, place: (&str, bool), bytes: &[u8]) -> Result<()> {
+        self.gateway()?.store_file(visitor, place, bytes)
     }
 }
 
@@ -138,8 +174,8 @@ impl Gateway {
     pub(super) fn rules_of(&self, channel: &str) -> Option<Arc<Rules>> {
         match self.live().channels.named(channel) {
             Some(bot) => Some(bot.rules().into()),
-            // The configuration names none of its clients: they have tokens.
-            None => (channel == http::NAME).then(Arc::default),
+            // The configuration names none of its clients: they have tokens, or are known on another channel.
+            None => http::is_client(channel).then(Arc::default),
         }
     }
 

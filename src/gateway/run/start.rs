@@ -12,7 +12,8 @@ use crate::base::clock::Clock;
 use crate::base::error::{Error, Exit, Result};
 use crate::base::limits::channels::STACK_BYTES;
 use crate::channels::delivery::{Delivery, DeliveryParts, Observer};
-use crate::channels::intake::{Intake, IntakeParts};
+use crate::channels::http;
+use crate::channels::intake::{Intake, IntakeParts, RoleElsewhere};
 use crate::channels::kit::choices::Choices;
 use crate::gateway::board::own_menu;
 use crate::gateway::insight::Insight;
@@ -72,13 +73,15 @@ pub(super) fn start_receiving(
             continue;
         };
         let (to_wake, to_tell) = (delivery.clone(), delivery.clone());
-        let [to_ask, to_type, to_await, to_close, to_note] = [gateway; 5].map(Arc::clone);
+        let [to_ask, to_type, to_await, to_close, to_note, to_know] = [gateway; 6].map(Arc::clone);
         let (parts, live) = (&gateway.parts, Arc::clone(&gateway.parts.live));
         let intake = Intake::new(IntakeParts {
             channel: name,
             inbox: Arc::clone(&parts.inbox),
             pairing: Arc::clone(&parts.pairing),
             access,
+            role_elsewhere: (name == http::PAGE)
+                .then(|| -> RoleElsewhere { Box::new(move |id| to_know.role_of_key(id)) }),
             outbox: Arc::clone(&parts.outbox),
             workspace_for: Box::new(move |message| {
                 let live = Arc::clone(&live.lock());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Asking, Closing, Open, is_text, keys, may_be_secret, texts};
 use crate::base::access::{Person, Role};
 use crate::base::message::{Address, Envelope};
+use crate::channels::http::PAGE;
 use crate::gateway::Gateway;
 use crate::gateway::commands::typed_command;
 
@@ -90,13 +91,17 @@ impl Gateway {
                 continue;
             };
             let rules = access.rules();
-            let role = rules.role(&Person {
-                id: &open.person,
-                username: "",
-                group: open.is_group.then_some(open.to.chat.as_str()),
-                thread_of: None,
-                paired: self.parts.pairing.role_of(channel, &open.person),
-            });
+            let role = if channel == PAGE {
+                self.role_of_key(&open.person)
+            } else {
+                rules.role(&Person {
+                    id: &open.person,
+                    username: "",
+                    group: open.is_group.then_some(open.to.chat.as_str()),
+                    thread_of: None,
+                    paired: self.parts.pairing.role_of(channel, &open.person),
+                })
+            };
             let has_names = rules.named().any(|entry| entry.trim().starts_with('@'));
             if role != Some(Role::Owner) && !has_names {
                 open.close(Closing::NotOwner);

@@ -88,6 +88,22 @@ impl Gateway {
         drop(held);
     }
 
+    /// The list of watches for the person of a call.
+    pub(in crate::gateway) fn report_watches(
+        self: &Arc<Self>,
+        call: &Call<'_>,
+    ) -> Result<CommandAnswer> {
+        let (chat, author) = (call.message.address(), call.message.author());
+        let asker = Asker {
+            chat: Some(&chat),
+            language: call.language,
+            role: call.message.role,
+            author: author.as_ref(),
+            is_group: false,
+        };
+        self.answer_watch(asker, "")
+    }
+
     /// Answers what the command line asks, in plain text.
     pub(in crate::gateway) fn watch_control(self: &Arc<Self>, argument: &str) -> Result<String> {
         let asker = Asker {

@@ -28,6 +28,7 @@ use crate::base::message::{Address, Author};
 use crate::base::sync::{Condvar, Mutex};
 use crate::board::watch::rule::summary;
 use crate::board::watch::{Blind, Entry, Moment, Rule, Store, Subject, Watch, What};
+use crate::channels::http;
 use crate::config::schema;
 use crate::sys;
 use crate::sys::watch::events::Wake;
@@ -469,6 +470,10 @@ impl Gateway {
         author: Option<&Author>,
         before: Role,
     ) -> Option<Role> {
+        if chat.channel == http::PAGE {
+            let is_own = author.is_none_or(|author| author.id == chat.chat);
+            return is_own.then(|| self.role_of_key(&chat.chat)).flatten();
+        }
         let rules = self.rules_of(&chat.channel)?;
         let role = |author: &Author| {
             let person = Person {

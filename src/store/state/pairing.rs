@@ -8,6 +8,7 @@
 //! some minutes; when all are taken, the oldest gives way after that. As a crowd could take all of them, it also works
 //! the other way round: the owner creates an invitation, and the person who sends it to the bot is paired.
 
+pub mod pages;
 pub mod tokens;
 
 use std::path::Path;
@@ -139,6 +140,12 @@ pub struct Pairings {
     /// Names of tokens that were revoked, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub revoked: Vec<tokens::Revoked>,
+    /// Links that sign browsers in to the web page, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<pages::Pass>,
+    /// Browsers that are signed in, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub browsers: Vec<pages::Pass>,
 }
 
 /// Why a code pairs nobody.
@@ -336,6 +343,7 @@ impl Pairing {
                 .paired
                 .retain(|paired| paired.channel != channel || paired.sender.id != sender_id);
             known.offers.retain(|offer| !is(offer, channel, sender_id));
+            known.forget_visitor(channel, sender_id);
             Ok(known.paired.len() + known.offers.len() < before)
         })
     }

@@ -3,6 +3,8 @@
 mod chat;
 mod hooks;
 mod hostile;
+mod page;
+mod stage;
 mod tls;
 mod waiting;
 

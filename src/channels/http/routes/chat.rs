@@ -85,7 +85,7 @@ pub fn ask(place: &Place<'_>, head: &Head, token: &str, body: &[u8]) -> Result<O
     envelope.is_relayed = true;
     envelope.attended = place.channel.config.approvals == HttpApprovals::Owner;
     if !question.files.is_empty() {
-        files::clear_files(&place.channel.files);
+        files::clear_files(&place.channel.files, files::KEPT_FILES);
     }
     for (index, file) in question.files.iter().enumerate() {
         let name = format!("{reference}-{index}");
@@ -137,7 +137,7 @@ fn sender(head: &Head, token: &str) -> Sender {
     }
 }
 
-fn short_hash(text: &str) -> String {
+pub(super) fn short_hash(text: &str) -> String {
     let hash = digest(&SHA256, text.as_bytes());
     hex(hash.as_ref().iter().take(16))
 }

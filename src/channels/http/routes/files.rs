@@ -18,7 +18,7 @@ use crate::sys::file::private_folder;
 /// How long a file is kept for a message that waits for room in its workspace.
 const KEPT_TIME: Duration = Duration::from_hours(24);
 /// Files that are kept, the newest: some messages with as many as there may be.
-const KEPT_FILES: usize = 64;
+pub const KEPT_FILES: usize = 64;
 
 /// A file of a question.
 pub struct Sent64 {
@@ -103,8 +103,8 @@ pub fn fetch_file(folder: &Path, id: &str, into: &mut File, limit: usize) -> Sen
         .map_err(|error| Failure::Local(Error::io("copy", &path)(error)))
 }
 
-/// Removes files that no message needs any more: old ones, and the oldest of too many.
-pub fn clear_files(folder: &Path) {
+/// Removes files that no message needs any more: old ones, and the oldest of more than `most`.
+pub fn clear_files(folder: &Path, most: usize) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
@@ -117,7 +117,7 @@ pub fn clear_files(folder: &Path) {
         .collect();
     known.sort();
     for (index, (age, path)) in known.iter().enumerate() {
-        if index >= KEPT_FILES || *age >= KEPT_TIME {
+        if index >= most || *age >= KEPT_TIME {
             let _ = fs::remove_file(path);
         }
     }
@@ -148,7 +148,7 @@ mod tests {
             assert!(matches!(fetched, Err(Failure::MessageGone)), "{id}");
         }
         (0..2 * KEPT_FILES).for_each(|one| drop(store(folder.path(), &one.to_string(), &file)));
-        clear_files(folder.path());
+        clear_files(folder.path(), KEPT_FILES);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), KEPT_FILES);
     }
 

@@ -5,6 +5,7 @@ mod exchange;
 mod figures;
 mod files;
 mod hooks;
+mod page;
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -26,7 +27,8 @@ use crate::store::state::pairing::tokens::Token;
 use crate::sys::host;
 
 pub use exchange::Exchange;
-pub use files::{clear_files, fetch_file};
+pub use files::{KEPT_FILES, clear_files, fetch_file};
+pub use page::Stream;
 
 /// Bytes of the body of a question: a conversation with a photo, as base64.
 const CHAT_BYTES: usize = 8 * 1024 * 1024;
@@ -84,6 +86,8 @@ pub enum Route {
     Chat(String),
     /// A call of the hook of this name.
     Hook(String),
+    /// Something of the web page.
+    Page(Box<page::Asked>),
 }
 
 /// What becomes of a request whose head is known.
@@ -104,6 +108,8 @@ pub enum Outcome {
     Guess(Reply),
     /// Its answer is being made.
     Wait(Exchange),
+    /// A page looks at a chat from now on.
+    Look(Box<Stream>),
 }
 
 fn refuse(status: u16, why: &str) -> Gate {
@@ -154,6 +160,9 @@ pub fn gate(
             .is_some_and(|hook| !hook.secret.is_empty())
     {
         return hook(head, name);
+    }
+    if page::is_of_page(&head.path) {
+        return page::gate(place, head, guard, (peer, now));
     }
     let (token, role) = match known_token(place, head) {
         Ok(Some(known)) => known,
@@ -289,6 +298,7 @@ pub fn answer(
         Route::Chat(token) => {
             return chat::ask(place, head, token, body).unwrap_or_else(Outcome::Reply);
         }
+        Route::Page(asked) => return page::answer(place, host, (head, asked), body),
         Route::Hook(name) if hooks::needs_time(place, name) => {
             hooks::later("this machine does not know the time yet, and the signature has one")
         }
@@ -307,13 +317,16 @@ pub fn answer(
 }
 
 /// A reply with what the page of another origin needs to read it, if that origin was listed.
-pub fn for_page(place: &Place<'_>, head: &Head, mut reply: Reply) -> Reply {
+pub fn for_origin(place: &Place<'_>, head: &Head, mut reply: Reply) -> Reply {
+    if page::is_of_page(&head.path) {
+        return reply;
+    }
     reply.headers.extend(page_headers(place, head));
     reply
 }
 
-/// The headers for a page of another origin (<https://fetch.spec.whatwg.org/#cors-protocol>). There are no cookies, so
-/// that a page has only what it was given a token for.
+/// The headers for a page of another origin (<https://fetch.spec.whatwg.org/#cors-protocol>). Cookies open nothing there,
+/// so that it has only what it was given a token for.
 fn page_headers(place: &Place<'_>, head: &Head) -> Vec<(&'static str, String)> {
     let origin = head.header("origin").unwrap_or_default();
     if !is_listed_origin(origin, &place.channel.config.origins) {

@@ -9,7 +9,7 @@ use rustix::event::PollFlags;
 use super::link::Link;
 use crate::channels::http::guard::Guard;
 use crate::channels::http::hub::News;
-use crate::channels::http::routes::{self, Exchange, Gate, Outcome, Place, Route};
+use crate::channels::http::routes::{self, Exchange, Gate, Outcome, Place, Route, Stream};
 use crate::channels::http::wire::reply::Reply;
 use crate::channels::http::wire::request::{Head, Reader, Refusal, Step};
 
@@ -47,6 +47,8 @@ pub enum Phase {
     Late(Duration, Head, Reply),
     /// An answer is being made.
     Waiting(Exchange),
+    /// A page looks at a chat.
+    Looking(Box<Stream>),
     /// A reply is written, and the connection ends with it.
     Ending,
     /// The reply is written, and what still comes is thrown away.
@@ -107,7 +109,7 @@ impl Client {
             Phase::Lingering => true,
             Phase::Reading | Phase::Body(..) => self.out.is_empty() && self.reader.wants_more(),
             // The end of the connection; more of the client is not read meanwhile.
-            Phase::Waiting(_) | Phase::Late(..) => self.reader.is_idle(),
+            Phase::Waiting(_) | Phase::Looking(_) | Phase::Late(..) => self.reader.is_idle(),
             Phase::Ending | Phase::Over => false,
         }
     }
@@ -126,8 +128,10 @@ impl Client {
     pub(super) fn may_be_dropped(&self) -> bool {
         let is_idle = match &self.phase {
             Phase::Reading | Phase::Late(..) | Phase::Lingering => true,
-            Phase::Body(head, _) => head.header("authorization").is_none(),
-            Phase::Waiting(_) | Phase::Ending | Phase::Over => false,
+            // Only the signature behind the body says who calls a hook without a token.
+            Phase::Body(head, Route::Hook(_)) => head.header("authorization").is_none(),
+            Phase::Body(..) | Phase::Waiting(_) | Phase::Looking(_) => false,
+            Phase::Ending | Phase::Over => false,
         };
         is_idle && self.out.is_empty()
     }
@@ -151,6 +155,7 @@ impl Client {
                 Some((self.spoke + PING_TIME).min(self.since + ANSWER_TIME))
             }
             Phase::Waiting(_) => Some(self.since + ANSWER_TIME),
+            Phase::Looking(_) => Some(self.spoke + PING_TIME),
             Phase::Lingering => Some(self.since + LINGER_TIME),
             Phase::Ending | Phase::Over => None,
         };
@@ -231,7 +236,8 @@ impl Client {
         if is_ready && self.reads() {
             self.read(place, guard, (now, left));
         }
-        self.pass_time(now);
+        self.look(place, now);
+        self.pass_time(place, now);
         self.write(now);
         if matches!(self.phase, Phase::Ending) && !self.is_writing() {
             self.link.end();
@@ -320,7 +326,7 @@ impl Client {
                 self.reader.allow(most);
                 self.enter(Phase::Body(head, route), now);
             }
-            Gate::Reply(reply) => self.reply(place, (&head, &reply), (false, now)),
+            Gate::Reply(reply) => self.reply(place, (&head, reply), (false, now)),
             Gate::Denied(reply, wait) => self.enter(Phase::Late(now + wait, head, reply), now),
         }
     }
@@ -333,10 +339,16 @@ impl Client {
         now: Duration,
     ) {
         match outcome {
-            Outcome::Reply(reply) => self.reply(place, (&head, &reply), (head.keep, now)),
+            Outcome::Reply(reply) => self.reply(place, (&head, reply), (head.keep, now)),
             Outcome::Guess(reply) => {
                 let wait = routes::note_guess(guard, (self.link.peer, now));
                 self.enter(Phase::Late(now + wait, head, reply), now);
+            }
+            Outcome::Look(stream) => {
+                self.out.extend(stream.begin());
+                self.spoke = now;
+                self.enter(Phase::Looking(stream), now);
+                self.look(place, now);
             }
             Outcome::Wait(mut exchange) => {
                 self.out.extend(exchange.begin());
@@ -350,10 +362,10 @@ impl Client {
     fn reply(
         &mut self,
         place: &Place<'_>,
-        (head, reply): (&Head, &Reply),
+        (head, reply): (&Head, Reply),
         (keeps, now): (bool, Duration),
     ) {
-        let reply = routes::for_page(place, head, reply.clone());
+        let reply = routes::for_origin(place, head, reply);
         self.out.extend(reply.bytes(keeps, head.method == "HEAD"));
         self.end_exchange(keeps, now);
         self.write(now);
@@ -366,8 +378,26 @@ impl Client {
         self.enter(Phase::Ending, now);
     }
 
+    /// Shows a page what is new in its chat, as far as it has taken the news before.
+    fn look(&mut self, place: &Place<'_>, now: Duration) {
+        let Phase::Looking(stream) = &mut self.phase else {
+            return;
+        };
+        if self.out.len() > OUT_BYTES {
+            return;
+        }
+        match stream.news(place, now) {
+            Some(bytes) if bytes.is_empty() => {}
+            Some(bytes) => {
+                self.out.extend(bytes);
+                self.spoke = now;
+            }
+            None => self.enter(Phase::Ending, now),
+        }
+    }
+
     /// Does what is due.
-    fn pass_time(&mut self, now: Duration) {
+    fn pass_time(&mut self, place: &Place<'_>, now: Duration) {
         if self.due().is_none_or(|due| now < due) {
             return;
         }
@@ -397,6 +427,13 @@ impl Client {
                 self.out.extend(exchange.ping());
                 self.spoke = now;
             }
+            Phase::Looking(stream) => match stream.may_look(place, now) {
+                true => {
+                    self.out.extend(b": ping\n\n");
+                    self.spoke = now;
+                }
+                false => self.enter(Phase::Ending, now),
+            },
             Phase::Lingering => self.phase = Phase::Over,
             Phase::Ending | Phase::Over => {}
         }

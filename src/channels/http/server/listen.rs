@@ -36,6 +36,21 @@ enum At {
     Path(PathBuf),
 }
 
+impl Listen {
+    /// The address; `None` for a socket's path.
+    pub fn address(&self) -> Option<SocketAddr> {
+        match &self.at {
+            At::Address(address) => Some(*address),
+            At::Path(_) => None,
+        }
+    }
+
+    /// Whether it has a certificate.
+    pub fn has_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+}
+
 impl fmt::Display for Listen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.at, &self.tls) {
@@ -174,6 +189,14 @@ impl AsFd for Listener {
 }
 
 impl Listener {
+    /// The port; `None` for a socket's path.
+    pub fn port(&self) -> Option<u16> {
+        match &self.socket {
+            Socket::Tcp(listener) => listener.local_addr().ok().map(|address| address.port()),
+            Socket::Unix(_) => None,
+        }
+    }
+
     /// The next connection.
     pub fn accept(&self) -> io::Result<Link> {
         match &self.socket {

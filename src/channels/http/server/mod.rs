@@ -57,7 +57,9 @@ pub(super) fn run(
     let mut backoff = Backoff::new(Task::Receive, name, Clock::System, intake.health());
     let hub = std::sync::Arc::clone(&channel.hub);
     let _hook = cancel.on_cancel(move || hub.wake());
-    routes::clear_files(&channel.files);
+    for folder in [&channel.files, &channel.web.received, &channel.web.files] {
+        routes::clear_files(folder, routes::KEPT_FILES);
+    }
     while !cancel.is_cancelled() {
         let mut server = Server {
             place: Place::new(channel, intake, heartbeat),
@@ -68,6 +70,7 @@ pub(super) fn run(
         };
         let served = channel.listen.bind().and_then(|listener| {
             backoff.succeeded();
+            channel.slot.listens(listener.port());
             server.serve(&listener, cancel)
         });
         let Err(error) = served else {

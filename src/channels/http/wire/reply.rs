@@ -15,9 +15,17 @@ pub struct Reply {
     pub headers: Vec<(&'static str, String)>,
 }
 
-/// What every reply says to a browser: it may show nothing of it as a page, and keep nothing.
-const FOR_BROWSERS: &str = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n\
-    Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\nReferrer-Policy: no-referrer\r\n";
+/// What every reply says to a browser, unless it says something else: the browser may show nothing of it as a page, and
+/// keep nothing.
+const FOR_BROWSERS: [(&str, &str); 4] = [
+    ("Cache-Control", "no-store"),
+    ("X-Content-Type-Options", "nosniff"),
+    (
+        "Content-Security-Policy",
+        "default-src 'none'; frame-ancestors 'none'",
+    ),
+    ("Referrer-Policy", "no-referrer"),
+];
 
 impl Reply {
     /// A plain text.
@@ -63,7 +71,7 @@ impl Reply {
     /// The whole reply as bytes. `keep`: the connection may have another request.
     pub fn bytes(&self, keep: bool, is_head: bool) -> Vec<u8> {
         let mut head = begin(self.status, self.kind, &self.headers, keep);
-        if self.status != 204 {
+        if has_body(self.status) {
             head += &format!("Content-Length: {}\r\n", self.body.len());
         }
         let mut bytes = (head + "\r\n").into_bytes();
@@ -82,8 +90,13 @@ pub fn begin_events(headers: &[(&'static str, String)]) -> Vec<u8> {
 }
 
 fn begin(status: u16, kind: &str, headers: &[(&'static str, String)], keep: bool) -> String {
-    let mut head = format!("HTTP/1.1 {status} {}\r\n{FOR_BROWSERS}", reason(status));
-    if status != 204 {
+    let mut head = format!("HTTP/1.1 {status} {}\r\n", reason(status));
+    for (name, value) in FOR_BROWSERS {
+        if !headers.iter().any(|(other, _)| *other == name) {
+            head += &format!("{name}: {value}\r\n");
+        }
+    }
+    if has_body(status) {
         head += &format!("Content-Type: {kind}\r\n");
     }
     for (name, value) in headers {
@@ -97,11 +110,17 @@ fn begin(status: u16, kind: &str, headers: &[(&'static str, String)], keep: bool
     }
 }
 
+/// Whether replies with a status have a body (RFC 9110, 15).
+fn has_body(status: u16) -> bool {
+    !matches!(status, 204 | 304)
+}
+
 fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
         202 => "Accepted",
         204 => "No Content",
+        304 => "Not Modified",
         400 => "Bad Request",
         401 => "Unauthorized",
         403 => "Forbidden",

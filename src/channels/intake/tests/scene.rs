@@ -254,6 +254,7 @@ impl Scene {
             channel: name,
             inbox: Arc::clone(&inbox),
             pairing: Arc::clone(&pairing),
+            role_elsewhere: None,
             access: AccessList::new(Rules {
                 allow_from: vec!["1".to_owned()],
                 roles: [

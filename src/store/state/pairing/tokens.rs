@@ -47,7 +47,8 @@ pub struct Revoked {
     role: Role,
 }
 
-fn hash(token: &str) -> String {
+/// The SHA-256 of a secret, base64.
+pub(super) fn hash(token: &str) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, token.as_bytes()))
 }
 
