@@ -1,11 +1,6 @@
 //! Packs the translations of the bot's texts when the program is built: `src/base/language/*.po` becomes a file of bytes
 //! for each language, which `base/language/catalog` has in it.
 
-#![expect(
-    clippy::print_stdout,
-    reason = "this is how a build script talks to cargo"
-)]
-
 #[path = "../../src/base/language/po.rs"]
 mod po;
 #[path = "../../src/base/language/template.rs"]
