@@ -3,7 +3,7 @@
 an empty translation, and loses what is gone. The texts are those in `texts!`; their English words are the msgid.
 
     python3 scripts/languages            writes the files
-    python3 scripts/languages --check    fails where they lack a text or have one too many, or where a translation
+    python3 scripts/languages --check    fails where they lack an entry or have one too many, or where a translation
                                          cannot be used; says how much is translated, and what is missing
     python3 scripts/languages --missing  lists all that is not translated, with file and line
 """

@@ -57,10 +57,14 @@ pub fn weekday(day: u32, language: Language) -> &'static str {
     text(language)
 }
 
+/// The text of one unit.
+type Each = fn(Language) -> &'static str;
+/// A text about a number of units.
+type Counted = fn(Language, &dyn Display) -> String;
+
 /// An interval: `every hour`, `every 2 hours`, `every 1 h 30 min`.
 pub fn every_interval(ms: i64, language: Language) -> String {
-    type Counted = fn(Language, &dyn Display) -> String;
-    let units: [(i64, fn(Language) -> &'static str, Counted, Counted); 4] = [
+    let units: [(i64, Each, Counted, Counted); 4] = [
         (86_400_000, each_day, days, short_days),
         (3_600_000, each_hour, hours, short_hours),
         (60_000, each_minute, minutes, short_minutes),

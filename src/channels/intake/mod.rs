@@ -344,17 +344,10 @@ impl Intake {
                 let place = envelope.address();
                 let group = envelope.is_group.then_some(&place);
                 if let Some(role) = self.role(&sender, &username, group) {
-                    let language = self.said_language(&envelope, &sender);
-                    let sender = Sender { language, ..sender };
-                    self.note_language(&envelope, &sender);
-                    let mut envelope = envelope;
-                    if let Origin::Person(writer) = &mut envelope.origin {
-                        writer.language = self.language_in(&place, &sender);
-                    }
                     let envelope = Envelope {
                         role,
                         username,
-                        ..envelope
+                        ..self.in_language(envelope)
                     };
                     return match self.choose(&envelope) {
                         Chose::Nothing => Some(self.accept(within_bounds(envelope))),
@@ -489,36 +482,30 @@ impl Intake {
         Step::Secret { kept, text }
     }
 
-    /// The language of a sender's app. Letters alone do not tell which one it is: then it is what the app has said before.
-    fn said_language(&self, envelope: &Envelope, sender: &Sender) -> Language {
-        let noted = || self.0.parts.languages.said(&envelope.address());
-        match sender.language {
-            Language::English if envelope.is_language_guessed => noted()
-                .filter(|noted| !noted.has_wide_marks())
-                .unwrap_or_default(),
-            said => said,
+    /// The message with the language in which its sender reads the program's texts. That of their app is noted. Letters
+    /// alone do not tell which one it is: then it is what the app has said before.
+    fn in_language(&self, mut envelope: Envelope) -> Envelope {
+        let (place, languages) = (envelope.address(), &self.0.parts.languages);
+        let Origin::Person(sender) = &mut envelope.origin else {
+            return envelope;
+        };
+        if envelope.is_language_guessed && sender.language.is_default() {
+            let said = languages.said(&place);
+            sender.language = said.filter(|it| !it.has_wide_marks()).unwrap_or_default();
         }
+        if !envelope.is_group
+            && let Err(error) = languages.note(&place, sender.language)
+        {
+            tracing::warn!("failed to save the language of a chat: {error}");
+        }
+        sender.language = self.language_in(&place, sender);
+        envelope
     }
 
     /// The language in which a person reads the program's texts in a chat.
     fn language_in(&self, chat: &Address, sender: &Sender) -> Language {
         let chosen = self.0.parts.languages.chosen(chat);
         chosen.unwrap_or(sender.language)
-    }
-
-    /// Notes the language of a private chat.
-    fn note_language(&self, envelope: &Envelope, sender: &Sender) {
-        if envelope.is_group {
-            return;
-        }
-        let noted = &self
-            .0
-            .parts
-            .languages
-            .note(&envelope.address(), sender.language);
-        if let Err(error) = noted {
-            tracing::warn!("failed to save the language of a chat: {error}");
-        }
     }
 
     /// An edit counts only while the message waits.

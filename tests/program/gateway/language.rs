@@ -147,10 +147,10 @@ fn a_person_whose_telegram_is_german_reads_german_also_after_a_restart() {
     clock.forward(Duration::from_secs(50 * 60));
     let gateway = scene.start();
     let reminder = scene.telegram.wait_for_message(eva.chat(), |message| {
-        message.text.starts_with("⏰ Brot holen") && message.markup.is_some()
+        message.text.ends_with("30 min verspätet)") && message.markup.is_some()
     });
     assert!(
-        reminder.text.ends_with("30 min verspätet)"),
+        reminder.text.starts_with("⏰ Brot holen (geplant für "),
         "{}",
         reminder.text
     );
