@@ -165,3 +165,35 @@ fn is_closed(text: &str) -> bool {
         outside.any(|part| part.contains(']'))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_such_files_have_is_read() {
+        let toml = "a = 1 # one\nlist = [\n  \"x\", # a ] in a comment\n  'y',\n]\n[t.\"a.b\"]\ns = \"it's # fine\"\nno = false\nin = {x = 1}\n";
+        let expected = serde_json::json!({"a": 1, "list": ["x", "y"], "t": {"a.b": {"s": "it's # fine", "no": false}}});
+        assert_eq!(read_toml(toml), expected);
+        let env = read_env("# x\nexport A='one two' # c\nB=three # c\nC=\"\"\nnot a line\n");
+        let read = |name: &str| env.get(name).map(String::as_str);
+        assert_eq!(
+            [read("A"), read("B"), read("C"), read("not a line")],
+            [Some("one two"), Some("three"), Some(""), None]
+        );
+        let json = read_json("{a: 'b', // c\n \"d\": [1, 2,],}");
+        assert_eq!(json, Some(serde_json::json!({"a": "b", "d": [1, 2]})));
+        let yaml = read_yaml("a:\n  b: c # d\n  e:\n    - f\n");
+        assert_eq!(yaml, Some(serde_json::json!({"a": {"b": "c", "e": ["f"]}})));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_without_a_panic(text in "[\\[\\]{}\"'=#.:\\-\n a-c0-9é]{0,60}") {
+            read_toml(&text);
+            read_env(&text);
+            let _ = (read_json(&text), read_yaml(&text));
+        }
+    }
+}

@@ -94,3 +94,51 @@ impl Taken {
         text
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::store::session::{Session, Settings};
+
+    #[test]
+    fn a_taken_conversation_has_ended_and_is_remembered_as_far_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let chat = SessionKey::parse("telegram:1001");
+        let mut taken = Taken {
+            remembered: 2,
+            ..Taken::default()
+        };
+        for (role, content) in [
+            ("user", "one"),
+            ("assistant", "two"),
+            ("user", "three"),
+            ("assistant", "four"),
+            ("user", "five"),
+        ] {
+            let line =
+                format!(r#"{{"role":"{role}","content":"{content}","origin":"telegram:1:2"}}"#);
+            assert!(taken.push(line.as_bytes()));
+        }
+        assert!(!taken.push(br#"{"_type":"metadata","key":"x:y"}"#));
+        assert!(!taken.push(b"not JSON"));
+        let write = || taken.write(folder.path(), &chat, &Clock::System).unwrap();
+        assert!(write());
+        assert!(!write(), "a journal that is there is kept");
+        let settings = Settings::new(&Config::default(), Clock::System);
+        let session = Session::open(folder.path(), &chat, settings).unwrap();
+        assert!(!session.is_unfinished(), "nothing is answered again");
+        assert!(session.repairs().is_empty(), "{:?}", session.repairs());
+        let texts: Vec<_> = session
+            .conversation()
+            .entries()
+            .map(|held| held.entry.content.clone())
+            .collect();
+        assert_eq!(texts, ["one", "two", "three", "four", "five"]);
+        assert!(!session.holds("telegram:1:2"));
+        let left = folder.path().join("telegram_1001.jsonl");
+        let text = std::fs::read_to_string(left).unwrap();
+        let place = text.find(r#"{"role":"user","content":"three""#).unwrap();
+        assert_eq!(session.pending().from, place as u64);
+    }
+}
