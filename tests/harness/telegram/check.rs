@@ -117,6 +117,7 @@ impl Refusal {
 }
 
 /// The names of a method's parameters that are used here; `None` if there is no such method.
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn parameters(method: &str) -> Option<&'static [&'static str]> {
     Some(match method {
         "getMe" => &[],

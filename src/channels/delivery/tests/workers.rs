@@ -19,6 +19,7 @@ use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::Result;
 use crate::base::language::Language;
 use crate::base::message::{Address, DraftKey, OutgoingMessage, SessionKey};
+use crate::channels::delivery::question::Asked;
 use crate::channels::delivery::{Delivery, DeliveryParts, Observer};
 use crate::channels::kit::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
@@ -34,6 +35,11 @@ use crate::sys::beneath::Resolver;
 
 /// Longest wait for something that has to happen.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// A person who is asked.
+const ENGLISH: Asked<'_> = Asked {
+    language: Language::English,
+    only_for: "",
+};
 
 type Script = dyn Fn(&str) -> Option<Failure> + Send + Sync;
 

@@ -198,6 +198,7 @@ fn a_file_goes_out_as_a_form_with_its_length() {
             html: true,
             buttons: &[],
             silent: false,
+            only_for: None,
         },
     };
     assert_eq!(api(&server).send_file(HERE, &upload, Some(3)).unwrap(), 45);

@@ -159,7 +159,7 @@ impl<'a> Renderer<'a> {
         }
         self.at += "</>".len() + inside.len();
         let length = utf16_length(&self.rendered.text) - tag.begins;
-        if length > 0 && !(tag.name == "code" && !tag.value.is_empty()) {
+        if length > 0 && (tag.name != "code" || tag.value.is_empty()) {
             self.rendered.entities.push(tag.entity(length));
         }
         Ok(())

@@ -62,11 +62,7 @@ fn a_question_is_answered_in_words_and_closed_quietly() {
             command: "ls".to_owned(),
             ..Question::default()
         };
-        assert!(
-            scene
-                .delivery
-                .ask(&chat("1"), number, question, Language::English)
-        );
+        assert!(scene.delivery.ask(&chat("1"), number, question, ENGLISH));
         let shown = || {
             scene
                 .calls()

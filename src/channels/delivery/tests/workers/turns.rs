@@ -79,11 +79,7 @@ fn a_question_is_shown_whole_and_settled_and_a_text_is_told_without_the_outbox()
         cause: Cause::Configured,
         ..Question::default()
     };
-    assert!(
-        scene
-            .delivery
-            .ask(&chat("1"), 554_137, question, Language::English)
-    );
+    assert!(scene.delivery.ask(&chat("1"), 554_137, question, ENGLISH));
     let text = "Run this in the sandbox?\n```sh\nreboot\n```\n\nFolder: `/w`\n\
                 Why I'm asking: tools.exec.approval is \"always\".";
     let asked = format!(
@@ -115,11 +111,7 @@ fn where_the_file_with_a_long_command_is_refused_all_of_it_comes_as_text_before_
         ..Question::default()
     };
     let command = question.command.clone();
-    assert!(
-        scene
-            .delivery
-            .ask(&chat("1"), 554_137, question, Language::English)
-    );
+    assert!(scene.delivery.ask(&chat("1"), 554_137, question, ENGLISH));
     let is_asked = |call: &String| call.ends_with("[Run once,Deny,Always this command]");
     scene.wait_until("it is not asked", || scene.calls().iter().any(is_asked));
     let calls = scene.calls();
@@ -143,11 +135,7 @@ fn a_command_that_is_too_long_comes_whole_as_a_file_before_its_question() {
         ..Question::default()
     };
     let file = format!("1: upload command.sh {}", question.command);
-    assert!(
-        scene
-            .delivery
-            .ask(&chat("1"), 554_137, question, Language::English)
-    );
+    assert!(scene.delivery.ask(&chat("1"), 554_137, question, ENGLISH));
     scene.wait_until("it is not asked", || scene.calls().len() >= 2);
     let calls = scene.calls();
     assert_eq!(calls[0], file);
