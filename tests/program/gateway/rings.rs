@@ -66,6 +66,7 @@ fn an_answer_under_which_somebody_wrote_is_a_message_of_its_own() {
 fn only_the_first_part_of_a_long_answer_makes_a_sound() {
     let long = "A sentence of the answer. ".repeat(400);
     let scene = Scene::playing([say(&long)]).set("streaming", json!(false));
+    let scene = scene.set("richMessages", json!("off"));
     let program = Program::new(&scene.home).arg("gateway");
     let gateway = Gateway::of(program.env("PEACRAB_TEST_EVERY_TURN_IS_LONG", "1"));
     scene.ana.says("tell me everything");

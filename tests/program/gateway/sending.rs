@@ -43,6 +43,7 @@ fn a_long_answer_comes_in_order_in_messages_that_fit_one_a_second() {
         code.join("\n")
     );
     let scene = Scene::playing([say(&answer)]).set("streaming", json!(false));
+    let scene = scene.set("richMessages", json!("off"));
     let gateway = scene.start();
     scene.ana.says("write it down");
     scene.wait_for("That is all.");
@@ -74,6 +75,7 @@ fn a_long_answer_comes_in_order_in_messages_that_fit_one_a_second() {
 fn what_telegram_cannot_parse_is_sent_as_plain_text_and_only_that() {
     let answer = format!("*one* {}\n\n*two* {}", "a".repeat(3000), "b".repeat(3000));
     let scene = Scene::playing([say(&answer)]).set("streaming", json!(false));
+    let scene = scene.set("richMessages", json!("off"));
     scene.telegram.fail_next("sendMessage", Fault::ParseError);
     let gateway = scene.start();
     scene.ana.says("say it");
