@@ -3,10 +3,12 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use super::{Door, Reply, request};
+use crate::harness::PATIENCE;
 use crate::harness::gate::Gate;
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
@@ -105,7 +107,10 @@ impl Look {
     /// Reads events until one is as it should be; returns it.
     fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         let mut buffer = [0; 4096];
+        let begun = Instant::now();
         loop {
+            // Signs of life come all the time.
+            assert!(begun.elapsed() < PATIENCE, "{}", self.got);
             while let Some((event, rest)) = self.got.split_once("\n\n") {
                 let data = event.split("data: ").nth(1).map(str::to_owned);
                 self.got = rest.to_owned();
@@ -211,9 +216,9 @@ fn an_answer_grows_on_the_page_and_is_there_when_it_is_opened_again() {
     wait_until("the end of the turn", || {
         door.gateway.log().contains("turn answered")
     });
+    browser.look("main").message("nine ten");
     let mut look = browser.look("main");
-    let all =
-        look.until(|event| event["reset"] == true && event["messages"].to_string().contains("ten"));
+    let all = look.until(|event| event["reset"] == true);
     assert_eq!(all["messages"].as_array().unwrap().len(), 2, "{all}");
     // The same message again, for want of an answer to it, is not another one.
     browser.says("count");
