@@ -1,5 +1,7 @@
 //! What the agent says to people, in each language.
 
+use std::fmt::Display;
+
 use crate::base::language::{Language, texts};
 
 /// What to do about a first message that is too long for a model.
@@ -37,6 +39,12 @@ pub fn describe_tool(name: &str, language: Language) -> Option<&'static str> {
         "find_tools" => tool_find_tools(language),
         _ => return None,
     })
+}
+
+/// A line about a setting, and a sentence about it.
+pub fn with_note(language: Language, line: &dyn Display, note: &dyn Display) -> String {
+    let (stop, space) = (language.full_stop(), language.sentence_space());
+    format!("{line}{stop}{space}{note}")
 }
 
 texts! {
@@ -238,8 +246,6 @@ texts! {
     pub fn status_no_memory() { "Long-term memory: empty", "长期记忆：空" }
 
     /// The amount of thinking: [`think_default`], a level, or a level that is the default.
-    /// A line about a setting, and a sentence about it.
-    pub fn with_note(line, note) { "{line}. {note}", "{line}。{note}" }
     pub fn thinking(level) { "Thinking: {level}", "思考：{level}" }
     pub fn think_default() { "the model's own default", "模型的默认设置" }
     pub fn think_configured(level) { "{level} (default)", "{level}（默认）" }
