@@ -46,7 +46,8 @@ impl super::Service for Service {
     }
 
     fn section(&self) -> Value {
-        json!({"enabled": true, "token": TOKEN, "apiBase": self.server.url(), "allowFrom": ["1001"], "drafts": false})
+        json!({"enabled": true, "token": TOKEN, "apiBase": self.server.url(), "allowFrom": ["1001"],
+            "drafts": false, "richMessages": "off"})
     }
 
     fn connecting(&self) -> Box<dyn FnOnce() + '_> {

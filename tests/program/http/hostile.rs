@@ -189,8 +189,18 @@ fn a_thousand_idle_connections_and_slow_ones_hold_up_nobody() {
             stream
         })
         .collect();
+    let signing_in: Vec<TcpStream> = (0..100)
+        .map(|_| {
+            let mut stream = door.connect();
+            let _ = stream.write_all(
+                b"POST /page/sign-in HTTP/1.1\r\nHost: localhost\r\nX-Peacrab-Page: 1\r\n\
+                  Content-Type: application/json\r\nContent-Length: 4000\r\n\r\n{",
+            );
+            stream
+        })
+        .collect();
     assert_eq!(door.get("/health", "").status, 200);
-    drop(unknown);
+    drop((unknown, signing_in));
     let with_body = request("GET", "/health", "", "", "x");
     assert_eq!(door.raw(&with_body).status, 413);
     // One that sends a byte now and then is ended all the same.

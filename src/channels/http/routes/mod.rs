@@ -90,6 +90,19 @@ pub enum Route {
     Page(Box<page::Asked>),
 }
 
+impl Route {
+    /// Whether the head has said whose request it is. Only the signature behind the body says who calls a hook without a
+    /// token.
+    pub fn is_of_known(&self, head: &Head) -> bool {
+        match self {
+            Self::Health => false,
+            Self::Hook(_) => head.header("authorization").is_some(),
+            Self::Page(asked) => asked.is_of_known(),
+            Self::Metrics | Self::Status | Self::Models | Self::Chat(_) => true,
+        }
+    }
+}
+
 /// What becomes of a request whose head is known.
 pub enum Gate {
     /// Its body may come, up to a number of bytes.

@@ -128,10 +128,8 @@ impl Client {
     pub(super) fn may_be_dropped(&self) -> bool {
         let is_idle = match &self.phase {
             Phase::Reading | Phase::Late(..) | Phase::Lingering => true,
-            // Only the signature behind the body says who calls a hook without a token.
-            Phase::Body(head, Route::Hook(_)) => head.header("authorization").is_none(),
-            Phase::Body(..) | Phase::Waiting(_) | Phase::Looking(_) => false,
-            Phase::Ending | Phase::Over => false,
+            Phase::Body(head, route) => !route.is_of_known(head),
+            Phase::Waiting(_) | Phase::Looking(_) | Phase::Ending | Phase::Over => false,
         };
         is_idle && self.out.is_empty()
     }

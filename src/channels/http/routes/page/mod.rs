@@ -68,6 +68,13 @@ pub enum Asked {
     Do(Session, Act),
 }
 
+impl Asked {
+    /// Whether it comes from a browser that is signed in.
+    pub fn is_of_known(&self) -> bool {
+        matches!(self, Self::Me(Some(_)) | Self::Do(..))
+    }
+}
+
 /// What a person does on the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
@@ -319,7 +326,7 @@ fn sign_out(place: &Place<'_>, session: &Session) -> Result<Outcome, Reply> {
 fn describe(place: &Place<'_>, host: &dyn Host, head: &Head, session: Option<&Session>) -> Reply {
     let Some(Session { visitor, role, .. }) = session else {
         let wanted = head.header("accept-language").unwrap_or_default();
-        let language = Language::from_tag(wanted);
+        let language = Language::pick(wanted);
         let body =
             json!({"signed": false, "language": language, "texts": texts::by_name(language)});
         return Reply::json(200, &body);
