@@ -9,11 +9,16 @@ use crate::config::schema::Http;
 use crate::store::state::Pairing;
 
 /// Refuses an HTTP server that is enabled.
-pub fn open(config: &Http, _: &Arc<Pairing>, _: &Path) -> Result<Option<Opened>> {
+pub fn check(config: &Http) -> Result<()> {
     match config.enabled {
         true => Err(Error::Config(
             "http.enabled is true, but this program was built without HTTP".to_owned(),
         )),
-        false => Ok(None),
+        false => Ok(()),
     }
+}
+
+/// The same at the start.
+pub fn open(config: &Http, _: &Arc<Pairing>, _: &Path) -> Result<Option<Opened>> {
+    check(config).map(|()| None)
 }

@@ -45,6 +45,15 @@ pub struct HttpChannel {
     pub(super) web: Arc<Web>,
 }
 
+/// Fails as [`open`] would fail.
+pub fn check(config: &Http) -> Result<()> {
+    if config.enabled {
+        hook::check(&config.hooks)?;
+        server::prepare(config)?;
+    }
+    Ok(())
+}
+
 /// Prepares the HTTP server when it is enabled; nothing listens yet. Fails when it never could, such as without a certificate.
 pub fn open(config: &Http, pairing: &Arc<Pairing>, state: &Path) -> Result<Option<Opened>> {
     if !config.enabled {

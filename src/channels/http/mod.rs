@@ -27,9 +27,9 @@ mod web;
 pub mod wire;
 
 #[cfg(not(feature = "http"))]
-pub use disabled::open;
+pub use disabled::{check, open};
 #[cfg(feature = "http")]
-pub use enabled::open;
+pub use enabled::{check, open};
 pub use host::{Figure, FigureKind, Host, Part, Said, Slot};
 
 /// The channel's name in addresses.

@@ -78,8 +78,8 @@ pub mod approve {
         pub(crate) fn nothing_open() { "Nothing is waiting for approval here.", "这里没有等待批准的命令。" }
         /// `command` is inline code.
         pub(crate) fn waits(command) {
-            "First I need your answer: {command}. Press a button, or type yes or no. Then I read your message.",
-            "请先答复：{command}。按按钮，或输入“是”或“否”。之后我会读你的消息。",
+            "I still need your answer: {command}. Press a button, or reply to the question with yes or no.",
+            "仍需要你的答复：{command}。按按钮，或回复该询问“是”或“否”。",
         }
         /// `list` has a line for each command.
         pub(crate) fn which(list) { "Waiting for approval:\n{list}", "等待批准：\n{list}" }

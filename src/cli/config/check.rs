@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::texts;
 use crate::base::error::Result;
+use crate::channels::http;
 use crate::cli::compose::{check_agents, models_of, open_workspace, tls};
 use crate::cli::{Context, gateway};
 use crate::config::Loaded;
@@ -15,6 +16,7 @@ use crate::tools::commands::risk::Patterns;
 pub fn check_start(context: &Context, loaded: &Loaded) -> Result<Vec<String>> {
     let config = &loaded.config;
     gateway::check_channels(&config.channels)?;
+    http::check(&config.http)?;
     tls(&config.tls)?;
     let exec = &config.tools.exec;
     Patterns::new(&exec.deny_patterns, &exec.allow_patterns)?;

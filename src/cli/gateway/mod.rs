@@ -214,6 +214,7 @@ pub fn check_service(service: &Context) -> Result<()> {
 /// Whether there is something to do, and each channel can be used; says what is missing.
 fn check(home: &Home, loaded: &Loaded) -> Result<()> {
     let channels = &loaded.config.channels;
+    http::check(&loaded.config.http)?;
     if channels.enabled().next().is_some() || loaded.config.http.enabled {
         return check_channels(channels);
     }

@@ -24,6 +24,7 @@ use crate::gateway::agents::Hosted;
 use crate::gateway::commands::Call;
 use crate::gateway::commands::texts::format_error;
 use crate::gateway::host::long_turn;
+use crate::sandbox::confine::Hold;
 use crate::sandbox::files::{Next, Workspace};
 use crate::sys::at::Kind;
 use crate::text::markup::{code_block, inline_code};
@@ -276,6 +277,7 @@ impl Job<'_> {
         if !overwrites && self.workspace.kind(target).is_ok() {
             return Err(Error::Usage(texts::put_exists(language, &shown)));
         }
+        let _change = Hold::of_process().change()?;
         self.workspace.rename(file, target)?;
         let mut stored = self.workspace.open_read(target)?;
         let (bytes, hash) = digest(&mut stored, self.cancel)?;

@@ -13,6 +13,7 @@ use crate::channels::http::hook::{Action, HookCall};
 use crate::channels::intake::new_received_file;
 use crate::gateway::Gateway;
 use crate::gateway::cron::{CHANNEL, zone_of};
+use crate::sandbox::confine::Hold;
 use crate::schedule::edit::{self, Asker, NewJob};
 use crate::schedule::job::{Deliver, PayloadKind};
 use crate::schedule::times::Schedule;
@@ -115,6 +116,7 @@ impl Gateway {
         let hosted = self.agent_for(&self.live(), &to.session(), None);
         let name = format!("hook-{}.json", call.name);
         let workspace = hosted.workspace()?;
+        let _change = Hold::of_process().try_change()?;
         let (path, mut file) = new_received_file(&workspace, &name, Clock::System.now())?;
         file.write_all(call.body.as_bytes())
             .and_then(|()| file.sync_all())

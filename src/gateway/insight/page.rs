@@ -37,8 +37,8 @@ texts! {
         "请在 {minutes} 分钟内打开以登录。此链接只能使用一次。\n{address}",
     }
     fn local_only() {
-        "\n\nThe address works on the board itself only. To reach the page from elsewhere, set `http.listen`.",
-        "\n\n该地址只能在板子本机使用。要从其他设备访问，请设置 `http.listen`。",
+        "\n\nThe address works on the board itself only. To reach the page from your network, run this on the board and restart the gateway: `peacrab config set http.listen 0.0.0.0:8420`",
+        "\n\n该地址只能在板子本机使用。要从你的网络访问，请在板子上运行以下命令并重启网关：`peacrab config set http.listen 0.0.0.0:8420`",
     }
     fn signed_out(count) { "Signed out of the web page everywhere (browsers: {count}).", "已在所有浏览器中退出网页登录（浏览器数：{count}）。" }
 }

@@ -18,6 +18,7 @@ use crate::config::Home;
 use crate::config::table::keys;
 use crate::gateway::Gateway;
 use crate::gateway::commands::{Call, Run, Terminal, list_commands};
+use crate::sandbox::confine::Hold;
 use crate::sandbox::files::{Next, Workspace};
 use crate::store::state::pairing::pages::Visitor;
 use crate::sys::at::Kind;
@@ -80,6 +81,8 @@ impl Gateway {
         if !overwrites && workspace.kind(path).is_ok() {
             return Err(Error::Usage(format!("{} exists", path.display())));
         }
+        // The server waits for nothing: the page says that it has to be tried again.
+        let _change = Hold::of_process().try_change()?;
         workspace.write(path, bytes)
     }
 

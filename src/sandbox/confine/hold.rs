@@ -76,10 +76,19 @@ impl Hold {
 
     /// Begins a change. Waits a little while a command outside the sandbox needs the files unchanged.
     pub fn change(self: &Arc<Self>) -> Result<Change> {
+        self.change_within(CHANGE_WAIT)
+    }
+
+    /// The same without a wait, for threads on which others wait.
+    pub fn try_change(self: &Arc<Self>) -> Result<Change> {
+        self.change_within(Duration::ZERO)
+    }
+
+    fn change_within(self: &Arc<Self>, most: Duration) -> Result<Change> {
         let watch = Stopwatch::start();
         let mut state = self.state.lock();
         while state.holders > 0 {
-            let left = CHANGE_WAIT.saturating_sub(watch.elapsed());
+            let left = most.saturating_sub(watch.elapsed());
             if left.is_zero() {
                 return Err(Error::Failed(
                     "not done: a command is running outside the sandbox, and until it ends nothing may change what it \

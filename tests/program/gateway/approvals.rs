@@ -635,7 +635,7 @@ fn a_word_under_the_only_question_answers_it_and_others_are_told_what_waits() {
     scene.ana.says("log it");
     let asked = question(&scene);
     scene.ana.says("what is this?");
-    scene.wait_for("First I need your answer: echo x");
+    scene.wait_for("I still need your answer: echo x");
     scene.ana.says("hm");
     // Nobody can have read it yet.
     scene.ana.says("yes");
@@ -649,7 +649,7 @@ fn a_word_under_the_only_question_answers_it_and_others_are_told_what_waits() {
     let texts = scene.texts();
     let told = texts
         .iter()
-        .filter(|text| text.contains("First I need"))
+        .filter(|text| text.contains("I still need"))
         .count();
     assert_eq!(told, 1, "{texts:?}");
     let raw = scene.model.requests()[1].raw.clone();
@@ -686,7 +686,7 @@ fn a_word_answers_what_is_shown_last_however_late_it_comes() {
         shown.elapsed() > READ_TIME
     });
     scene.ana.says("yes");
-    scene.wait_for("First I need your answer");
+    scene.wait_for("I still need your answer");
     scene.ana.replies(scene.ana.chat(), last.id, "/approve");
     scene.wait_for(&format!("/approve {}", number(&asked)));
     assert_eq!(lines(&file), 0);

@@ -853,7 +853,7 @@ fn without_a_sandbox_a_users_command_is_asked_of_an_owner() {
             message.id > asked.id && message.text.contains(&number)
         });
     scene.ana.says("yes");
-    scene.wait_for("First I need your answer");
+    scene.wait_for("I still need your answer");
     assert!(!scene.home.workspace("made").exists());
     scene.ana.presses("Deny");
     scene.wait_in(bob.chat(), "done");

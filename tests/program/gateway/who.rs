@@ -143,7 +143,10 @@ fn strangers_in_groups_and_presses_of_strangers_come_to_nothing() {
     scene.wait_in(home, "Blue it is.");
     gateway.stop().ends_with(0);
     let texts = scene.texts_in(home);
-    assert_eq!(texts, ["Which one?", "I have asked.", "Blue it is."]);
+    assert_eq!(
+        texts,
+        ["Which one?\n✓ Blue (Ana)", "I have asked.", "Blue it is."]
+    );
     assert!(
         scene.asked(2).contains("[Ana] [button] Blue"),
         "{}",

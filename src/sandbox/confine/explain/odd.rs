@@ -68,7 +68,7 @@ fn of_program(own_view: bool, program: &str, arguments: &[&str], output: &str) -
         if is_one_of(&SERVICES) && NO_SERVICE.iter().any(|words| says(words)) {
             Some(NO_SERVICES)
         } else if is_one_of(&CHANGES)
-            && (is_refused(output) || says("are you root") || says("ead-only file system"))
+            && (is_refused(output) || HAS_NOT_CHANGED.iter().any(|words| says(words)))
         {
             own_view.then_some(NO_CHANGES)
         } else if is_one_of(&RIGHTS) && complains() {
@@ -78,6 +78,14 @@ fn of_program(own_view: bool, program: &str, arguments: &[&str], output: &str) -
         }
     })
 }
+
+/// What package managers say where their folders are missing or cannot be written.
+const HAS_NOT_CHANGED: [&str; 4] = [
+    "are you root",
+    "ead-only file system",
+    "directory /var/cache/apt/archives/partial is missing",
+    "Unable to read /etc/apt/",
+];
 
 /// Whether the options of `ps` ask for processes that are not the shell's own. A word without a dash is in the style of
 /// BSD, and a number is a process.
@@ -158,6 +166,12 @@ mod tests {
             (
                 "apt-get install jq | tail",
                 "E: Could not open lock file - open (13: Permission denied)",
+                "read-only",
+            ),
+            (
+                "apt-get install -y bc",
+                "W: Unable to read /etc/apt/apt.conf.d/ - DirectoryExists (2: No such file or directory)\n\
+                 E: Archives directory /var/cache/apt/archives/partial is missing.",
                 "read-only",
             ),
             (
