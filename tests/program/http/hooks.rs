@@ -226,3 +226,32 @@ fn without_the_time_a_call_that_needs_it_is_to_come_again() {
     assert_eq!(status("/hooks/deploy", "", &signed(BODY)), 202);
     door.gateway.stop().ends_with(0);
 }
+
+#[test]
+fn what_a_hook_brings_waits_for_a_command_outside_the_sandbox() {
+    let (model, telegram) = (Model::playing([say("Looked.")]), start());
+    let mut home = home(&model, &telegram.0);
+    let (begun, go) = (home.workspace("begun"), home.workspace("go"));
+    let wait = format!(
+        "touch '{}'; while [ ! -e '{}' ]; do sleep 0.05; done; cat notes",
+        begun.display(),
+        go.display()
+    );
+    home.set(
+        "/commands",
+        json!({"deploy": {"run": wait, "where": "host"}}),
+    );
+    let forge = token(&home, "forge", "owner");
+    let door = Door::start(&home);
+    let called = || {
+        door.raw(&request("POST", "/hooks/look", &forge, "", BODY))
+            .status
+    };
+    telegram.1.says("/deploy");
+    wait_until("the command", || begun.exists());
+    assert_eq!(called(), 503, "nothing new is in the workspace meanwhile");
+    std::fs::write(&go, "").unwrap();
+    wait_until("the call to be accepted", || called() == 202);
+    wait_for_text(&telegram, "Looked.");
+    door.gateway.stop().ends_with(0);
+}
