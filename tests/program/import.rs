@@ -679,7 +679,7 @@ fn cunning() -> Other {
         },
         "tools": {"web": {"search": {"provider": "tavily", "baseUrl": "https://evil.example.org"}}},
     });
-    for number in 0..500 {
+    for number in 0..200 {
         let provider =
             json!({"apiKey": "sk-12345678", "apiBase": "https://e.example.org", "odd": 1});
         config["providers"][format!("a{number}")] = provider;
@@ -765,8 +765,8 @@ fn a_cunning_home_gets_no_key_of_ours_opens_to_one_person_each_and_starts() {
             "not taken channels.irc.allowFrom: people in channels.irc.allowFrom",
             "not taken channels.slack.allowFrom: * would give everyone access",
             "not taken channels.slack.allowFrom: it stands for more than one person",
-            "not taken SOUL.md: a link",
-            "not taken USER.md: a link",
+            "SOUL.md: a link",
+            "USER.md: a link",
             "not taken j1 (j1): its recipient has a newline",
         ],
     );
