@@ -764,7 +764,7 @@ fn a_cunning_home_gets_no_key_of_ours_opens_to_one_person_each_and_starts() {
             "not taken providers.anthropic: it has no API key of its own",
             "not taken channels.irc.allowFrom: people in channels.irc.allowFrom",
             "not taken channels.slack.allowFrom: * would give everyone access",
-            "not taken channels.slack.allowFrom: it stands for more than one person",
+            "not taken channels.slack.allowFrom: it matches more than one person",
             "SOUL.md: a link",
             "USER.md: a link",
             "not taken j1 (j1): its recipient has a newline",

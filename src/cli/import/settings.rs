@@ -191,7 +191,7 @@ impl Reading<'_> {
             return;
         }
         self.report.part(texts::part_of(&ours));
-        // A key of spaces is none: the one of the environment would be sent.
+        // With a key of spaces, that of the environment would be sent.
         let says_something = |value: &Value| {
             let is_blank = value.as_str().is_some_and(|text| text.trim().is_empty());
             !is_blank && *value != key.default_value()
@@ -356,7 +356,7 @@ fn group_of(key: &Key, path: &str) -> Option<String> {
     }
 }
 
-/// A text of the configuration with its faults, or why it is not wanted.
+/// A text of the configuration with its faults, or why it is refused.
 type Tried = std::result::Result<(String, Faults), String>;
 
 /// What a start finds wrong in a configuration.

@@ -9,7 +9,7 @@ use crate::base::error::Error;
 use crate::config::home::quote_for_shell;
 use crate::text::{count_of, reveal};
 
-/// The parts of a report, in the order in which they are shown: the first of them say who and what gets a say here.
+/// The parts of a report, in the order in which they are shown: first who has access and what acts here.
 pub const PARTS: [&str; 6] = [CHANNELS, SKILLS, JOBS, SETTINGS, FILES, SESSIONS];
 /// A part of the report.
 pub const CHANNELS: &str = "Channels and people";
@@ -37,7 +37,7 @@ pub const OTHER_VALUE: &str = "this value does not exist here";
 /// A wildcard.
 pub const EVERYONE: &str = "* would give everyone access; add people one by one";
 /// An entry that is a pattern.
-pub const PATTERN: &str = "it stands for more than one person; add people one by one";
+pub const PATTERN: &str = "it matches more than one person; add people one by one";
 /// A group is ours already.
 pub const CONFIGURED: &str = "it is configured here already";
 /// Channels that are off.
@@ -80,7 +80,7 @@ pub const PAST: &str = "its time has passed";
 pub const NO_PLACE: &str =
     "its recipient has a newline or another control character, or is too long";
 /// A link out of the home, a hard link or a device.
-pub const LINK: &str = "a link, a file with a second name, or a device, none of which is taken";
+pub const LINK: &str = "a link, a file with a second name, or a device; only plain files are taken";
 /// A database.
 pub const DATABASE: &str = "a database, which is not read";
 
