@@ -330,6 +330,21 @@ fn write_new(
     Ok(file)
 }
 
+/// Removes the temporary files in a folder whose writers have ended, such as killed ones. What fails stays.
+pub fn remove_unfinished(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let middle = name
+            .to_str()
+            .and_then(|name| name.strip_prefix('.')?.strip_suffix(".tmp"));
+        let writer = middle.and_then(|name| name.rsplit_once('.')?.1.parse::<u32>().ok());
+        // Threads have a folder there, too (proc(5)).
+        if writer.is_some_and(|writer| !Path::new("/proc").join(writer.to_string()).exists()) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// A name beside the file, with something of its own, at most as long as a file name may be.
 fn temporary_name(name: &OsStr, own: &str) -> OsString {
     let mut temporary = OsString::from(".");
@@ -376,6 +391,27 @@ mod tests {
         write_atomic(&folder.path().join("a"), b"new", 0o600).unwrap();
         assert_eq!(std::fs::read(folder.path().join("a")).unwrap(), b"new");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn what_an_ended_writer_left_is_removed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = format!(".a.jsonl.{}.tmp", rustix::thread::gettid().as_raw_nonzero());
+        let kept = [
+            own.as_str(),
+            ".a.jsonl.x.tmp",
+            "a.4294967295.tmp",
+            ".a.jsonl",
+        ];
+        for name in kept.iter().chain(&[".a.jsonl.4294967295.tmp"]) {
+            std::fs::write(folder.path().join(name), "x").unwrap();
+        }
+        remove_unfinished(folder.path());
+        assert_eq!(
+            std::fs::read_dir(folder.path()).unwrap().count(),
+            kept.len()
+        );
+        assert!(kept.iter().all(|name| folder.path().join(name).exists()));
     }
 
     #[test]

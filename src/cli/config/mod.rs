@@ -1,7 +1,7 @@
 //! `peacrab config`: shows, explains, changes and checks the configuration.
 
 pub(super) mod change;
-mod check;
+pub mod check;
 pub(super) mod texts;
 
 use std::collections::BTreeMap;

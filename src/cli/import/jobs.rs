@@ -20,6 +20,8 @@ use crate::schedule::{Store, read_foreign};
 const JOBS_BYTES: usize = 4 * 1024 * 1024;
 /// Levels of a list of jobs.
 const LEVELS: usize = 32;
+/// Bytes of the recipient of a job, which is a chat.
+const PLACE_BYTES: usize = 200;
 /// Milliseconds of a minute.
 const MINUTE_MS: i64 = 60_000;
 
@@ -110,6 +112,9 @@ fn fit(job: &mut Job, now: i64) -> std::result::Result<(), &'static str> {
         return Err(texts::NO_CHANNEL);
     }
     if let Some(to) = job.payload.to.take() {
+        if to.len() > PLACE_BYTES || to.chars().any(char::is_control) {
+            return Err(texts::NO_PLACE);
+        }
         job.payload.to = Some(to.replace(":topic:", ":"));
     }
     job.state.note_planned(now);

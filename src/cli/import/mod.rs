@@ -24,7 +24,7 @@ use crate::config::home::command_for;
 use crate::config::load::{load, save};
 use crate::config::{Home, Loaded};
 use crate::sandbox::files::Workspace;
-use crate::sys::file::{private_folder, read_at_most, unlock};
+use crate::sys::file::{private_folder, read_at_most, remove_unfinished, unlock};
 use report::Report;
 use settings::Target;
 use source::Source;
@@ -138,7 +138,7 @@ impl Taking<'_> {
             file: &file,
             text,
             loaded: self.loaded,
-            environment: self.context.environment(),
+            context: self.context,
         };
         report.part(texts::SETTINGS);
         settings::plan(self.source, &target, report)
@@ -168,6 +168,9 @@ impl Taking<'_> {
     fn take_all(&self, report: &mut Report) -> Result<()> {
         let text = self.plan(report)?;
         make_home(self.home)?;
+        for folder in [self.home.path(), &self.home.sessions()] {
+            remove_unfinished(folder);
+        }
         self.rest(Some(&self.workspace()?), true, report)?;
         fill_workspace(&self.folder())?;
         match text {

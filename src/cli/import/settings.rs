@@ -8,20 +8,22 @@ use serde_json::{Value, json};
 
 use super::report::{Mark, Report};
 use super::source::{Program, Source};
-use super::tables::{How, NEVER, prepare, rows};
+use super::tables::{Found, How, NEVER, camel_case_path, find_row, prepare};
 use super::texts;
 use crate::base::error::Result;
+use crate::cli::Context;
+use crate::cli::config::check::check_start;
 use crate::config::Loaded;
 use crate::config::channels;
 use crate::config::check;
-use crate::config::key::{Key, Kind, camel_case};
+use crate::config::key::{Key, Kind};
 use crate::config::load::load_text;
 use crate::config::resolve::refers;
+use crate::config::schema::SearchProvider;
 use crate::config::settings::Source as SetBy;
 use crate::config::table;
 use crate::config::text::edit;
-use crate::models::table::{PROVIDERS, find, known};
-use crate::sys::environment::Environment;
+use crate::models::table::{find, known};
 
 /// Settings of a home that are looked at; the longest defaults have 900.
 const SETTINGS: usize = 5_000;
@@ -40,8 +42,8 @@ pub struct Target<'a> {
     pub text: String,
     /// What it says now.
     pub loaded: &'a Loaded,
-    /// The variables of the environment.
-    pub environment: &'a Environment,
+    /// The home and the environment with which it starts.
+    pub context: &'a Context,
 }
 
 /// A setting that may be taken.
@@ -49,15 +51,6 @@ struct Wish {
     theirs: String,
     key: &'static Key,
     value: Value,
-}
-
-/// The row that fits a setting.
-struct Found {
-    /// Our setting.
-    ours: Option<(&'static Key, String)>,
-    how: How,
-    /// How many names of the path a report has.
-    depth: usize,
 }
 
 /// What was found so far, by our paths.
@@ -97,6 +90,7 @@ pub fn plan(source: &Source, target: &Target<'_>, report: &mut Report) -> Result
         program: source.program,
         target,
         text: target.text.clone(),
+        found: Faults::of(target.context, target.loaded),
         has_model: target
             .loaded
             .settings
@@ -117,7 +111,7 @@ impl Reading<'_> {
     fn value(&mut self, path: &mut Vec<String>, value: &Value) {
         let is_empty = match value {
             Value::Null => true,
-            Value::String(text) => text.is_empty(),
+            Value::String(text) => text.trim().is_empty(),
             Value::Array(values) => values.is_empty(),
             Value::Object(members) => members.is_empty(),
             _ => false,
@@ -138,7 +132,7 @@ impl Reading<'_> {
                 .insert(name);
             return;
         }
-        let found = self.find(path);
+        let found = find_row(self.source.program, path);
         let is_whole = found.as_ref().is_some_and(|found| {
             let kind = found.ours.as_ref().map(|(key, _)| key.kind);
             kind.is_some_and(|kind| {
@@ -189,34 +183,6 @@ impl Reading<'_> {
         }
     }
 
-    /// The row that fits a path, and our setting where it leads to one.
-    fn find(&self, path: &[String]) -> Option<Found> {
-        if let [first, .., name] = path
-            && first == "env"
-            && let Some(row) = PROVIDERS
-                .iter()
-                .find(|row| row.variables.contains(&&**name))
-        {
-            return Some(Found {
-                ours: table::find_spelt(&format!("providers.{}.apiKey", row.name)),
-                how: How::Same,
-                depth: path.len(),
-            });
-        }
-        rows(self.source.program).iter().find_map(|row| {
-            let filled = fill(row.theirs, row.ours, path)?;
-            let ours = table::find_spelt(&filled).map(|(key, path)| (key, known_provider(path)));
-            // The next row may know it.
-            let is_settled = ours.is_some() || !matches!(row.how, How::Same);
-            let depth = match row.theirs.strip_suffix(".**") {
-                Some(section) => section.split('.').count(),
-                None => path.len(),
-            };
-            let how = row.how;
-            is_settled.then_some(Found { ours, how, depth })
-        })
-    }
-
     fn take(&mut self, theirs: String, ours: (&'static Key, String), value: &Value, how: How) {
         let (key, ours) = ours;
         let names = key.split(&ours).unwrap_or_default();
@@ -224,8 +190,14 @@ impl Reading<'_> {
             self.report.add(Mark::Left, &theirs, &texts::never(name));
             return;
         }
+        self.report.part(texts::part_of(&ours));
+        // With a key of spaces, that of the environment would be sent.
+        let says_something = |value: &Value| {
+            let is_blank = value.as_str().is_some_and(|text| text.trim().is_empty());
+            !is_blank && *value != key.default_value()
+        };
         let converted = self.convert(&theirs, key, value, how);
-        let Some(value) = converted.filter(|value| *value != key.default_value()) else {
+        let Some(value) = converted.filter(says_something) else {
             return;
         };
         let problem = if has_unfit(&value) || ours.chars().any(char::is_control) {
@@ -339,28 +311,36 @@ impl Reading<'_> {
                 .and_then(|channel| one.strip_prefix(channel)?.strip_prefix(':'))
                 .unwrap_or(one);
             let one = one.strip_prefix("tg:").unwrap_or(one);
-            if one == "*" || is_example(one) || one.is_empty() {
-                let why = if one == "*" {
-                    texts::EVERYONE
-                } else {
-                    texts::EXAMPLE
-                };
-                self.report.add(Mark::Left, theirs, why);
-                continue;
-            }
             // nanobot writes `id|name`.
-            let id = one.split('|').next().unwrap_or(one);
+            let id = one.split('|').next().unwrap_or(one).trim();
             let digits = id.trim_start_matches('-');
             let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
             let named = match kind {
                 Kind::Ids if !is_number && !id.starts_with('@') => format!("@{id}"),
                 _ => id.to_owned(),
             };
+            if let Some(why) = not_one_person(&named) {
+                self.report.add(Mark::Left, theirs, why);
+                continue;
+            }
             if !people.contains(&named) {
                 people.push(named);
             }
         }
         (!people.is_empty()).then(|| people.into())
+    }
+}
+
+/// Why an entry of an allow-list, as it would be written, is not the name of a person.
+fn not_one_person(entry: &str) -> Option<&'static str> {
+    // A mask of IRC has a star for what people choose themselves, and the host is checked as at a start.
+    let is_pattern = entry.contains(['*', '?']) && !entry.contains('!');
+    match entry {
+        _ if is_example(entry) => Some(texts::EXAMPLE),
+        _ if entry.contains('*') && !entry.contains(char::is_alphanumeric) => Some(texts::EVERYONE),
+        _ if is_pattern => Some(texts::PATTERN),
+        _ if !entry.contains(char::is_alphanumeric) => Some(texts::EXAMPLE),
+        _ => None,
     }
 }
 
@@ -376,17 +356,25 @@ fn group_of(key: &Key, path: &str) -> Option<String> {
     }
 }
 
-/// The path with a provider's usual name.
-fn known_provider(path: String) -> String {
-    let Some((name, rest)) = path
-        .strip_prefix("providers.")
-        .and_then(|rest| rest.rsplit_once('.'))
-    else {
-        return path;
-    };
-    match find(name) {
-        Some(row) => format!("providers.{}.{rest}", row.name),
-        None => path,
+/// A text of the configuration with its faults, or why it is refused.
+type Tried = std::result::Result<(String, Faults), String>;
+
+/// What a start finds wrong in a configuration.
+#[derive(Default)]
+struct Faults {
+    /// How many settings it ignores.
+    ignored: usize,
+    /// Why it fails.
+    start: Option<String>,
+}
+
+impl Faults {
+    fn of(context: &Context, loaded: &Loaded) -> Self {
+        let start = check_start(context, loaded).err();
+        Self {
+            ignored: loaded.ignored.len(),
+            start: start.map(|error| error.to_string()),
+        }
     }
 }
 
@@ -394,6 +382,7 @@ struct Taking<'a> {
     program: Program,
     target: &'a Target<'a>,
     text: String,
+    found: Faults,
     has_model: bool,
 }
 
@@ -404,6 +393,7 @@ impl Taking<'_> {
         mut wishes: Vec<(String, Wish)>,
         report: &mut Report,
     ) -> Result<()> {
+        report.part(texts::part_of(&format!("{group}.")));
         let settings = &self.target.loaded.settings;
         let prefix = format!("{group}.");
         let has_ours = settings.iter().any(|(path, setting)| {
@@ -439,27 +429,23 @@ impl Taking<'_> {
             let (theirs, value) = (switch.clone(), json!(false));
             wishes.push((switch.clone(), Wish { theirs, key, value }));
         }
-        let mut text = self.text.clone();
-        for (path, wish) in &wishes {
-            text = edit::set(&text, wish.key, path, &wish.value);
+        let mut tried = self.with(&wishes);
+        let people = wishes
+            .iter()
+            .position(|(path, _)| path.ends_with(".allowFrom"));
+        if let (Err(why), Some(people)) = (&tried, people) {
+            // Without its people a channel answers fewer.
+            let (path, _) = wishes.remove(people);
+            report.add(Mark::Left, &path, why);
+            tried = self.with(&wishes);
         }
-        let (file, environment) = (self.target.file, self.target.environment);
-        let before = load_text(Some(&self.text), file, environment)?
-            .ignored
-            .len();
-        match load_text(Some(&text), file, environment) {
-            Ok(loaded) if loaded.ignored.len() <= before => {}
-            Ok(loaded) => {
-                let why = loaded.ignored.last().map_or("", String::as_str);
-                report.add(Mark::Left, group, why);
-                return Ok(());
-            }
-            Err(_) => {
-                report.add(Mark::Left, group, texts::OTHER_VALUE);
+        match tried {
+            Ok((text, found)) => (self.text, self.found) = (text, found),
+            Err(why) => {
+                report.add(Mark::Left, group, &why);
                 return Ok(());
             }
         }
-        self.text = text;
         self.has_model |= group.starts_with("providers.");
         for (path, wish) in wishes {
             let theirs = super::texts::plain_path(&wish.theirs);
@@ -476,6 +462,34 @@ impl Taking<'_> {
             report.add(mark, &what, &shown);
         }
         Ok(())
+    }
+
+    /// The text with wishes and what a start finds in it, or why they are not taken.
+    fn with(&self, wishes: &[(String, Wish)]) -> Tried {
+        let mut text = self.text.clone();
+        for (path, wish) in wishes {
+            text = edit::set(&text, wish.key, path, &wish.value);
+        }
+        let (file, context) = (self.target.file, self.target.context);
+        let Ok(loaded) = load_text(Some(&text), file, context.environment()) else {
+            return Err(texts::OTHER_VALUE.to_owned());
+        };
+        let search = &loaded.config.tools.web.search;
+        let takes_key = !matches!(
+            search.provider,
+            SearchProvider::Auto | SearchProvider::Searxng
+        );
+        let found = Faults::of(context, &loaded);
+        match &found.start {
+            _ if found.ignored > self.found.ignored => {
+                Err(loaded.ignored.last().cloned().unwrap_or_default())
+            }
+            Some(why) if found.start != self.found.start => Err(why.clone()),
+            _ if takes_key && search.api_key.is_empty() && !search.base_url.is_empty() => {
+                Err(texts::NO_OWN_KEY.to_owned())
+            }
+            _ => Ok((text, found)),
+        }
     }
 
     /// Why a group is not taken. Adds what it lacks.
@@ -538,36 +552,6 @@ impl Taking<'_> {
         ];
         (is_model.contains(&group) && !self.has_model).then_some(texts::NO_MODEL)
     }
-}
-
-/// A path of theirs as one of ours, where its row is the same.
-fn camel_case_path(path: &str) -> String {
-    let names: Vec<_> = path.split('.').map(camel_case).collect();
-    names.join(".")
-}
-
-/// Our path for one of theirs that fits the pattern.
-fn fill(theirs: &str, ours: &str, path: &[String]) -> Option<String> {
-    let mut chosen = Vec::new();
-    let pattern: Vec<_> = theirs.split('.').collect();
-    let is_open = pattern.last() == Some(&"**");
-    if path.len() != pattern.len() && !(is_open && path.len() >= pattern.len()) {
-        return None;
-    }
-    for (one, name) in pattern.iter().zip(path) {
-        match *one {
-            "*" => chosen.push(name.as_str()),
-            "**" => {}
-            one if one == name || one == camel_case(name) => {}
-            _ => return None,
-        }
-    }
-    let mut chosen = chosen.into_iter();
-    let names = ours.split('.').map(|name| match name {
-        "*" => chosen.next().unwrap_or_default(),
-        name => name,
-    });
-    Some(names.collect::<Vec<_>>().join("."))
 }
 
 fn has_text(value: &Value, is_meant: &dyn Fn(&str) -> bool) -> bool {

@@ -92,6 +92,11 @@ impl Folder {
         let file = match self.opened.open_read(&path) {
             Ok(file) => file,
             Err(error) if error.is_not_found() => return Ok(None),
+            // The advice for tools would widen what they reach.
+            Err(Error::Refused { path, .. }) => {
+                let why = texts::LINK.to_owned();
+                return Err(Error::Refused { path, why });
+            }
             Err(error) => return Err(error),
         };
         let bytes = read_beginning(&file, limit as u64 + 1).map_err(Error::io("read", &path))?;

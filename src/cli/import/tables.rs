@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::source::Program;
-use crate::models::table::find;
+use crate::config::key::{Key, camel_case};
+use crate::config::table::find_spelt;
+use crate::models::table::{PROVIDERS, find};
 
 /// How a value is brought into our form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,13 +27,13 @@ pub enum How {
 }
 
 /// A setting of another program, and ours. `*` is one name, `**` at the end all that follows.
-pub struct Row {
+struct Row {
     /// Its path.
-    pub theirs: &'static str,
+    theirs: &'static str,
     /// Our path, with the same names filled in.
-    pub ours: &'static str,
+    ours: &'static str,
     /// What happens to its value.
-    pub how: How,
+    how: How,
 }
 
 const fn row(theirs: &'static str, ours: &'static str, how: How) -> Row {
@@ -228,7 +230,7 @@ const ZEROCLAW: &[Row] = &[
 ];
 
 /// The rows of a program; the first that fits counts.
-pub fn rows(program: Program) -> &'static [Row] {
+fn rows(program: Program) -> &'static [Row] {
     match program {
         Program::Nanobot => NANOBOT,
         Program::PicoClaw => PICOCLAW,
@@ -236,6 +238,88 @@ pub fn rows(program: Program) -> &'static [Row] {
         Program::Hermes => HERMES,
         Program::ZeroClaw => ZEROCLAW,
     }
+}
+
+/// The row that fits a setting.
+pub struct Found {
+    /// Our setting.
+    pub ours: Option<(&'static Key, String)>,
+    /// What happens to its value.
+    pub how: How,
+    /// How many names of the path a report has.
+    pub depth: usize,
+}
+
+/// The row that fits a path, and our setting where it leads to one.
+pub fn find_row(program: Program, path: &[String]) -> Option<Found> {
+    if let [first, .., name] = path
+        && first == "env"
+        && let Some(row) = PROVIDERS
+            .iter()
+            .find(|row| row.variables.contains(&&**name))
+    {
+        return Some(Found {
+            ours: find_spelt(&format!("providers.{}.apiKey", row.name)),
+            how: How::Same,
+            depth: path.len(),
+        });
+    }
+    rows(program).iter().find_map(|row| {
+        let filled = fill(row.theirs, row.ours, path)?;
+        let ours = find_spelt(&filled).map(|(key, path)| (key, known_provider(path)));
+        // The next row may know it.
+        let is_settled = ours.is_some() || !matches!(row.how, How::Same);
+        let depth = match row.theirs.strip_suffix(".**") {
+            Some(section) => section.split('.').count(),
+            None => path.len(),
+        };
+        let how = row.how;
+        is_settled.then_some(Found { ours, how, depth })
+    })
+}
+
+/// The path with a provider's usual name.
+fn known_provider(path: String) -> String {
+    let Some((name, rest)) = path
+        .strip_prefix("providers.")
+        .and_then(|rest| rest.rsplit_once('.'))
+    else {
+        return path;
+    };
+    match find(name) {
+        Some(row) => format!("providers.{}.{rest}", row.name),
+        None => path,
+    }
+}
+
+/// Our path for one of theirs that fits the pattern.
+fn fill(theirs: &str, ours: &str, path: &[String]) -> Option<String> {
+    let mut chosen = Vec::new();
+    let pattern: Vec<_> = theirs.split('.').collect();
+    let is_open = pattern.last() == Some(&"**");
+    if path.len() != pattern.len() && !(is_open && path.len() >= pattern.len()) {
+        return None;
+    }
+    for (one, name) in pattern.iter().zip(path) {
+        match *one {
+            "*" => chosen.push(name.as_str()),
+            "**" => {}
+            one if one == name || one == camel_case(name) => {}
+            _ => return None,
+        }
+    }
+    let mut chosen = chosen.into_iter();
+    let names = ours.split('.').map(|name| match name {
+        "*" => chosen.next().unwrap_or_default(),
+        name => name,
+    });
+    Some(names.collect::<Vec<_>>().join("."))
+}
+
+/// A path of theirs as one of ours, where its row is the same.
+pub fn camel_case_path(path: &str) -> String {
+    let names: Vec<_> = path.split('.').map(camel_case).collect();
+    names.join(".")
 }
 
 /// Brings what is not a name and its value into that form.

@@ -9,6 +9,10 @@ use crate::base::error::Error;
 use crate::config::home::quote_for_shell;
 use crate::text::{count_of, reveal};
 
+/// The parts of a report, in the order in which they are shown: first who has access and what acts here.
+pub const PARTS: [&str; 6] = [CHANNELS, SKILLS, JOBS, SETTINGS, FILES, SESSIONS];
+/// A part of the report.
+pub const CHANNELS: &str = "Channels and people";
 /// A part of the report.
 pub const SETTINGS: &str = "Settings";
 /// A part of the report.
@@ -32,6 +36,8 @@ pub const EXAMPLE: &str = "an example, not a real value";
 pub const OTHER_VALUE: &str = "this value does not exist here";
 /// A wildcard.
 pub const EVERYONE: &str = "* would give everyone access; add people one by one";
+/// An entry that is a pattern.
+pub const PATTERN: &str = "it matches more than one person; add people one by one";
 /// A group is ours already.
 pub const CONFIGURED: &str = "it is configured here already";
 /// Channels that are off.
@@ -44,6 +50,8 @@ pub const NO_TOKEN: &str = "it has no token";
 pub const NO_KEY: &str = "it has no API key of its own";
 /// A provider that is unknown.
 pub const NO_PROVIDER: &str = "unknown provider without an address";
+/// An address that would get a key of ours.
+pub const NO_OWN_KEY: &str = "its address has no API key of its own, and would get yours";
 /// A model without a provider.
 pub const NO_MODEL: &str = "its provider was not taken; set a provider with `peacrab onboard`";
 /// A channel that does not exist here.
@@ -68,6 +76,11 @@ pub const UNREADABLE: &str = "it is not a readable list of jobs";
 pub const TOO_MANY_JOBS: &str = "there are too many jobs here";
 /// A job of the past.
 pub const PAST: &str = "its time has passed";
+/// A job for a place that is no chat.
+pub const NO_PLACE: &str =
+    "its recipient has a newline or another control character, or is too long";
+/// A link out of the home, a hard link or a device.
+pub const LINK: &str = "a link, a file with a second name, or a device; only plain files are taken";
 /// A database.
 pub const DATABASE: &str = "a database, which is not read";
 
@@ -169,6 +182,14 @@ pub fn outcome(source: &Source, report: &Report, writes: bool) -> String {
              same token take each other's messages. People in allowFrom are owners here: see \
              `peacrab channels list`; channels.NAME.roles changes that. `peacrab doctor` checks the rest."
         ),
+    }
+}
+
+/// The part of the report in which a setting of ours is.
+pub fn part_of(path: &str) -> &'static str {
+    match path.starts_with("channels.") {
+        true => CHANNELS,
+        false => SETTINGS,
     }
 }
 
