@@ -399,8 +399,14 @@ impl<'a> Caller<'a> {
                 let rendered = question::render_question(asked, None, &choices, &render);
                 if rendered.is_cut && index == 0 {
                     let command = (asked.question.command.as_str(), only(&asked.only_for));
-                    self.show_whole(connection, to, command)?;
-                    return Ok(done(None, false));
+                    return match self.show_whole(connection, to, command) {
+                        Err(failure) if command.1.is_some() && is_refusal(&failure) => {
+                            self.say_not_sent(connection, to, failure)?;
+                            self.parts.observer.asked(asked.number, "");
+                            Ok(done(None, true))
+                        }
+                        shown => shown.map(|()| done(None, false)),
+                    };
                 }
                 (rendered.piece, rows, true)
             }
@@ -436,7 +442,13 @@ impl<'a> Caller<'a> {
                 Ok(done(None, is_last))
             }
             sent => {
-                let message = sent?;
+                let message = match sent {
+                    Err(failure) if post.only_for.is_some() && is_refusal(&failure) => {
+                        self.say_not_sent(connection, to, failure)?;
+                        None
+                    }
+                    sent => sent?,
+                };
                 if let Content::Question(asked) = content {
                     let shown = message.as_deref().unwrap_or_default();
                     self.parts.observer.asked(asked.number, shown);

@@ -54,6 +54,14 @@ const ALBUM_FILES: usize = 10;
 /// Bytes of an album: all of it goes again when the line breaks.
 const ALBUM_BYTES: u64 = UPLOAD_BYTES;
 
+/// Parts of refusals, in lower case, that say that a server has no messages for one person.
+const NO_EPHEMERAL: [&str; 4] = [
+    "method not found",
+    "ephemeral_disabled",
+    "ephemeral_not_supported",
+    "ephemeral messages are not supported",
+];
+
 /// Telegram, as the configuration describes it.
 pub struct Telegram {
     config: schema::Bot,
@@ -161,8 +169,13 @@ impl Connection for Api {
         let buttons = keyboard(post);
         let reply_to = post.reply_to.and_then(|message| message.parse().ok());
         let place = place(to)?;
-        let send = |body: &MessageBody<'_>| self.send_message(place, body, reply_to);
-        Ok(to_receiver(self, place, body(post, &buttons), send)?.to_string())
+        let sent = to_receiver(self, place, body(post, &buttons), |to, body| {
+            let reply_to = reply_to.filter(|_| to == place);
+            let sent = self.send_message(to, body, reply_to)?;
+            let moved_to = (to != place).then_some(to.chat);
+            Ok(MessageRef { moved_to, ..sent })
+        });
+        Ok(sent?.to_string())
     }
 
     fn send_rich(
@@ -179,23 +192,30 @@ impl Connection for Api {
         let (place, edits) = (ChatTarget::parse(to)?, edits.and_then(MessageRef::parse));
         let buttons = keyboard(post);
         let reply_to = post.reply_to.and_then(|message| message.parse().ok());
-        let body = body(post, &buttons);
+        let mut body = body(post, &buttons);
+        let is_for_one = is_for_one(self, place, &body);
+        body.only_for = body.only_for.filter(|_| is_for_one);
         let sent = match edits {
             Some(message) => {
+                let (place, body) = (message.place(place), of_place(body, message));
                 let edited = self.edit_rich_message(place, message, &blocks, &body);
                 edited.map(|()| message)
             }
-            None => to_receiver(self, place, body, |body| {
-                self.send_rich_message(place, &blocks, body, reply_to)
-            }),
+            None => self.send_rich_message(place, &blocks, &body, reply_to),
         };
         match sent {
+            // It may be about the person.
+            Err(ApiError::Refused(_)) if is_for_one => None,
             Err(ApiError::Refused(said)) => {
                 self.extras.forget(Extra::Rich, &said);
                 None
             }
             // The usual message shows what can be done about it.
-            Err(error) if error.is_final() && !matches!(error, ApiError::Gone { .. }) => None,
+            Err(error)
+                if error.is_final() && (is_for_one || !matches!(error, ApiError::Gone { .. })) =>
+            {
+                None
+            }
             sent => Some(sent.map(|sent| sent.to_string()).map_err(Failure::from)),
         }
     }
@@ -217,12 +237,21 @@ impl Connection for Api {
 
     fn edit(&mut self, to: &Address, message: &str, post: &Post<'_>) -> Sent {
         let buttons = keyboard(post);
-        self.edit_message_text(place(to)?, id(message)?, &body(post, &buttons))?;
-        Ok(())
+        let (place, message) = (place(to)?, id(message)?);
+        let body = of_place(body(post, &buttons), message);
+        let edited = self.edit_message_text(message.place(place), message, &body);
+        match (edited, message.only_for.or(message.moved_to)) {
+            // It is sent again, into the person's private chat if need be.
+            (Err(ApiError::Refused(_) | ApiError::Gone { moved_to: None, .. }), Some(_)) => {
+                Err(Failure::MessageGone)
+            }
+            (edited, _) => Ok(edited?),
+        }
     }
 
     fn delete(&mut self, to: &Address, message: &str) -> Sent {
-        Ok(self.delete_message(place(to)?, id(message)?)?)
+        let message = id(message)?;
+        Ok(self.delete_message(message.place(place(to)?), message)?)
     }
 
     fn upload(&mut self, to: &Address, upload: &adapter::Upload<'_>) -> Sent {
@@ -344,8 +373,9 @@ fn send_as_it_is(
     } = *upload;
     let length = file.metadata().map_err(Error::io("read", name));
     let length = length.map_err(Failure::Local)?.len();
-    let mut send = |send_as| {
-        to_receiver(api, place, caption, |caption| {
+    let is_photo = has_ending(name, &PHOTO_ENDINGS) && length <= PHOTO_BYTES;
+    let sent = to_receiver(api, place, caption, |to, caption| {
+        let mut send = |send_as| {
             let rewound = file.seek(SeekFrom::Start(0));
             rewound.map_err(|error| ApiError::Local(Error::io("read", name)(error)))?;
             let upload = Upload {
@@ -354,48 +384,77 @@ fn send_as_it_is(
                 send_as,
                 caption: *caption,
             };
-            api.send_file(place, &upload, reply_to)
-        })
-    };
-    let send_as = match voice {
-        Some(seconds) => Some(SendAs::Voice(seconds)),
-        None => {
-            let is_photo = has_ending(name, &PHOTO_ENDINGS) && length <= PHOTO_BYTES;
-            is_photo.then_some(SendAs::Photo)
-        }
-    };
-    if let Some(send_as) = send_as {
-        match send(send_as) {
+            api.send_file(to, &upload, reply_to.filter(|_| to == place))
+        };
+        let first = match voice {
+            Some(seconds) => send(SendAs::Voice(seconds)),
+            None if is_photo => send(SendAs::Photo),
+            None => return send(SendAs::Document),
+        };
+        match first {
+            Err(ApiError::Refused(said))
+                if caption.only_for.is_some() && has_no_ephemeral(&said) =>
+            {
+                Err(ApiError::Refused(said))
+            }
             // Too wide, too high, or not a picture after all; or the person takes no voice messages.
-            Err(ApiError::Refused(_)) => {}
-            sent => return Ok(sent.map(drop)?),
+            Err(ApiError::Refused(_)) => send(SendAs::Document),
+            sent => sent,
         }
-    }
-    Ok(send(SendAs::Document).map(drop)?)
+    });
+    Ok(sent.map(drop)?)
 }
 
-/// Sends something that one person alone is to see in a group; to everyone where the server refuses that.
+/// Whether one person alone is to see a message in a group, and the server may do that.
+fn is_for_one(api: &Api, place: ChatTarget, body: &MessageBody<'_>) -> bool {
+    body.only_for.is_some() && place.chat < 0 && api.extras.has(Extra::Ephemeral)
+}
+
+/// Whether a refusal says that the server has no messages for one person. It says nothing else about this one.
+fn has_no_ephemeral(said: &str) -> bool {
+    let said = said.to_lowercase();
+    NO_EPHEMERAL.iter().any(|known| said.contains(known))
+}
+
+/// Sends something that one person alone is to see in a group, `send` to a chat. To everyone only where the server has no
+/// such messages; where it refuses this one, into the person's private chat, without buttons, which belong to the group.
 fn to_receiver<T>(
     api: &Api,
     place: ChatTarget,
     body: MessageBody<'_>,
-    mut send: impl FnMut(&MessageBody<'_>) -> std::result::Result<T, ApiError>,
+    mut send: impl FnMut(ChatTarget, &MessageBody<'_>) -> std::result::Result<T, ApiError>,
 ) -> std::result::Result<T, ApiError> {
     let to_all = MessageBody {
         only_for: None,
         ..body
     };
-    if body.only_for.is_none() || place.chat > 0 || !api.extras.has(Extra::Ephemeral) {
-        return send(&to_all);
-    }
-    match send(&body) {
-        Err(ApiError::Refused(said)) => {
-            let sent = send(&to_all);
-            if sent.is_ok() {
-                api.extras.forget(Extra::Ephemeral, &said);
-            }
-            sent
+    let Some(person) = body.only_for.filter(|_| is_for_one(api, place, &body)) else {
+        return send(place, &to_all);
+    };
+    let said = match send(place, &body) {
+        Err(ApiError::Refused(said)) if has_no_ephemeral(&said) => {
+            api.extras.forget(Extra::Ephemeral, &said);
+            return send(place, &to_all);
         }
+        Err(
+            ApiError::Refused(said)
+            | ApiError::Gone {
+                said,
+                moved_to: None,
+            },
+        ) => said,
+        sent => return sent,
+    };
+    tracing::warn!("a message for one person goes into their private chat: {said}");
+    let alone = MessageBody {
+        buttons: &[],
+        ..to_all
+    };
+    match send(ChatTarget::private(person), &alone) {
+        Err(ApiError::Refused(_) | ApiError::Gone { .. }) => Err(ApiError::Refused(format!(
+            "{said}. It is for one person alone, and neither this group nor a private chat can show it. Write to me in \
+             private and ask there."
+        ))),
         sent => sent,
     }
 }
@@ -452,6 +511,14 @@ fn body<'a>(post: &Post<'a>, buttons: &'a [Vec<Button>]) -> MessageBody<'a> {
         silent: post.silent,
         only_for: receiver(post.only_for),
     }
+}
+
+/// The new content of a message: its buttons belong to the chat that it was for.
+fn of_place(mut body: MessageBody<'_>, message: MessageRef) -> MessageBody<'_> {
+    if message.moved_to.is_some() {
+        body.buttons = &[];
+    }
+    body
 }
 
 fn has_ending(name: &str, known: &[&str]) -> bool {

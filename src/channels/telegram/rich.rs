@@ -3,7 +3,7 @@
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use serde_json::{Value, json};
 
-use crate::text::markup;
+use crate::text::{is_invisible, markup};
 
 /// UTF-16 units of one message with plain formatting: what is longer would be several.
 const PLAIN_UNITS: usize = 4096;
@@ -19,11 +19,11 @@ const COLUMNS_MAX: usize = 20;
 /// The blocks of a text; `None` where it does not need them, unless `always`, and where they cannot have it.
 ///
 /// Telegram fetches the first address of a text for its preview. In rich messages that cannot be turned off, so a text
-/// with an address is none.
+/// with an address is none: as people see it, whatever escapes and formats it is written with.
 pub fn blocks(markdown: &str, always: bool) -> Option<Value> {
     let is_long = markdown.encode_utf16().count() > PLAIN_UNITS;
     let may = always || is_long || markdown.contains('|') || markdown.contains("[");
-    if !may || has_address(markdown) || markup::is_dense(markdown) {
+    if !may || markup::is_dense(markdown) {
         return None;
     }
     let mut writer = Writer::default();
@@ -34,22 +34,95 @@ pub fn blocks(markdown: &str, always: bool) -> Option<Value> {
     }
     writer.end_paragraph()?;
     let blocks = writer.blocks.pop()?;
+    if blocks.iter().any(carries_address) {
+        return None;
+    }
     let is_wanted = always || is_long || writer.is_laid_out;
     (is_wanted && !blocks.is_empty() && writer.blocks.is_empty()).then_some(Value::Array(blocks))
 }
 
-/// Whether Telegram could find an address in a text.
+/// Whether Telegram could find an address in the text of a block, whose formats do not interrupt it.
+fn carries_address(block: &Value) -> bool {
+    match block {
+        Value::String(text) => has_address(text),
+        Value::Array(parts) => parts.iter().any(carries_address),
+        Value::Object(fields) => fields.iter().any(|(name, value)| match name.as_str() {
+            "text" => {
+                let mut text = String::new();
+                flatten(value, &mut text);
+                has_address(&text)
+            }
+            _ => carries_address(value),
+        }),
+        _ => false,
+    }
+}
+
+/// Appends words without their formats.
+fn flatten(words: &Value, text: &mut String) {
+    match words {
+        Value::String(word) => text.push_str(word),
+        Value::Array(words) => words.iter().for_each(|word| flatten(word, text)),
+        Value::Object(format) => {
+            if let Some(words) = format.get("text") {
+                flatten(words, text);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a text has something that could be taken for an address: a scheme, a name with dots, an IP address.
 fn has_address(text: &str) -> bool {
-    let is_part = |char: Option<char>| char.is_some_and(char::is_alphanumeric);
-    let mut dots = text.match_indices('.');
-    let has_host = dots.any(|(at, _)| {
-        let next = text[at + 1..]
-            .chars()
-            .next()
-            .filter(|next| next.is_alphabetic());
-        is_part(text[..at].chars().next_back()) && next.is_some()
+    let seen = text.chars().filter(|char| !is_invisible(*char));
+    let chars: Vec<char> = seen.map(half_width).collect();
+    let plain: String = chars.iter().collect();
+    let is_dot = |at: usize| match chars.get(at) {
+        Some('.') => true,
+        // It ends sentences too, before which names in Latin letters are rare.
+        Some('\u{3002}' | '\u{ff61}') => {
+            (chars.get(at + 1)).is_some_and(char::is_ascii_alphanumeric)
+        }
+        _ => false,
+    };
+    let is_part = |char: &char| {
+        let is_foreign = !char.is_ascii() && !char.is_whitespace();
+        char.is_alphanumeric() || matches!(char, '-' | '_') || is_foreign
+    };
+    let has_name = (1..chars.len()).any(|at| {
+        let next = chars.get(at + 1);
+        is_dot(at)
+            && chars.get(at - 1).is_some_and(is_part)
+            && next.is_some_and(|next| next.is_alphabetic())
     });
-    has_host || text.contains("://") || text.contains("](")
+    let mut numbers = plain.split(|char: char| !char.is_numeric() && char != '.');
+    let has_ipv4 = numbers.any(|number| {
+        let parts: Vec<&str> = number.split('.').collect();
+        parts
+            .windows(4)
+            .any(|four| four.iter().all(|part| !part.is_empty()))
+    });
+    let has_ipv6 = plain.split('[').skip(1).any(|rest| {
+        let inner = rest.split_once(']').map_or("", |(inner, _)| inner);
+        inner.matches(':').count() > 1 && inner.chars().all(|char| is_of_ipv6(char))
+    });
+    has_name || has_ipv4 || has_ipv6 || plain.contains("://")
+}
+
+/// The usual form of a character of full width, and of other full stops within a line.
+fn half_width(char: char) -> char {
+    match char {
+        '\u{ff01}'..='\u{ff5e}' => {
+            char::from_u32(u32::from(char) - 0xff01 + u32::from('!')).unwrap_or(char)
+        }
+        '\u{2024}' | '\u{fe52}' => '.',
+        _ => char,
+    }
+}
+
+/// Whether it can be in an IPv6 address, with a zone.
+fn is_of_ipv6(char: char) -> bool {
+    char.is_ascii_alphanumeric() || matches!(char, ':' | '.' | '%')
 }
 
 /// What is being written.
@@ -124,7 +197,8 @@ impl Writer {
 
     fn start(&mut self, tag: Tag<'_>) -> Option<()> {
         match tag {
-            Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Link { .. } => {
+            Tag::Link { .. } | Tag::Image { .. } => return None,
+            Tag::Emphasis | Tag::Strong | Tag::Strikethrough => {
                 self.words.push(Vec::new());
                 return Some(());
             }
@@ -164,11 +238,6 @@ impl Writer {
             TagEnd::Emphasis => self.end_format("italic"),
             TagEnd::Strong => self.end_format("bold"),
             TagEnd::Strikethrough => self.end_format("strikethrough"),
-            TagEnd::Link => {
-                let words = self.words.pop()?;
-                self.words.last_mut()?.extend(words);
-                Some(())
-            }
             TagEnd::TableCell => self.end_cell(),
             TagEnd::TableHead | TagEnd::TableRow => Some(()),
             TagEnd::Heading(level) => {
@@ -378,7 +447,79 @@ mod tests {
         assert_eq!(blocks(&"> ".repeat(30), true), None);
     }
 
+    #[test]
+    fn an_address_in_any_spelling_is_never_rich() {
+        let table = |cell: &str| format!("| a | b |\n|---|---|\n| {cell} | x |");
+        for cell in [
+            "evil\\.example/?q=S",
+            "https&colon;//evil&period;example/?q=S",
+            "ev*il*.**example**/?q=S",
+            "https:\\//10&#46;0&#46;0&#46;1/?q=S",
+            "https://localhost/S",
+            "10.0.0.1/?q=S",
+            "10.`0`.0.1",
+            "[::1]/S",
+            "[fe80::1%eth0]:80",
+            "evil.xn--p1ai",
+            "пример.рф",
+            "cafe\u{301}.fr",
+            "evil\u{ff0e}example",
+            "evil\u{3002}example",
+            "evil\u{ff61}com",
+            "evil\u{2024}example",
+            "\u{ff45}vil.\u{ff45}xample",
+            "evil.\u{200b}example",
+            "evil\u{ad}.example",
+            "t.me/x",
+            "a@b.example",
+            "`evil`.example",
+            "![a](b)",
+            "<tg:b>",
+            "[a](b)",
+        ] {
+            assert_eq!(blocks(&table(cell), true), None, "{cell}");
+            assert_eq!(blocks(cell, true), None, "{cell}");
+        }
+        for cell in [
+            "10.0.0",
+            "12:30",
+            "[a:b:c d]",
+            "你好。世界",
+            "@ana",
+            "wait...",
+            "x. Y",
+        ] {
+            assert!(blocks(&table(cell), false).is_some(), "{cell}");
+        }
+        let apart = "| evil. | example |\n|---|---|\n| evil | .example |\n\nevil.\n\nexample";
+        assert!(blocks(apart, false).is_some());
+    }
+
     proptest! {
+        #[test]
+        fn no_markup_hides_an_address(
+            host in "(https://)?[a-z]{1,4}[.](example|de)/[?]q=[A-Z]{3}",
+            ways in prop::collection::vec(0..6_u8, 40),
+        ) {
+            let mut cell = String::new();
+            let mut is_bold = false;
+            for (char, way) in host.chars().zip(ways) {
+                let was_bold = std::mem::take(&mut is_bold);
+                match way {
+                    1 => cell.push_str(&format!("&#{};", u32::from(char))),
+                    2 if char.is_ascii_punctuation() => cell.push_str(&format!("\\{char}")),
+                    3 if char.is_alphanumeric() && !was_bold => {
+                        is_bold = true;
+                        cell.push_str(&format!("**{char}**"));
+                    }
+                    4 => cell.push_str(&format!("{char}\u{200b}")),
+                    _ => cell.push(char),
+                }
+            }
+            prop_assert_eq!(blocks(&format!("| a |\n|---|\n| {cell} |"), true), None);
+            prop_assert_eq!(blocks(&format!("- [ ] {cell}"), true), None);
+        }
+
         #[test]
         fn any_text_is_rich_or_is_not(text in "[-a\\[\\]x|*`~>#1. \n]{0,200}") {
             blocks(&text, true);

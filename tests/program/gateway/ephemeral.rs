@@ -88,6 +88,44 @@ fn a_server_that_refuses_them_is_asked_once_and_all_see_them_then() {
 }
 
 #[test]
+fn what_the_group_cannot_show_to_one_person_goes_to_their_private_chat_and_later_ones_as_before() {
+    let faults = [
+        Fault::BadRequest("user not found"),
+        Fault::BadRequest("USER_NOT_PARTICIPANT"),
+        Fault::Forbidden,
+    ];
+    for fault in faults {
+        let scene = Scene::playing([]);
+        let home = scene.telegram.group(-900, "Home");
+        let gateway = scene.start();
+        scene.telegram.fail_when(1, fault, is_ephemeral);
+        scene.ana.says_in(home, "/sh expr 48 + 48");
+        scene.wait_for("96");
+        scene.ana.says_in(home, "/sh echo two");
+        assert_eq!(scene.wait_in(home, "two").only_for, Some(1001));
+        gateway.stop().ends_with(0);
+        let texts = scene.texts_in(home);
+        assert!(!texts.iter().any(|text| text.contains("96")), "{texts:?}");
+    }
+}
+
+#[test]
+fn what_nothing_can_show_to_one_person_is_said_in_the_group_without_its_content() {
+    let scene = Scene::playing([]);
+    let home = scene.telegram.group(-900, "Home");
+    let refused = Fault::BadRequest("user not found");
+    (scene.telegram).fail_when(100, refused, is_ephemeral);
+    (scene.telegram).fail_in(scene.ana.chat(), 100, Fault::Forbidden);
+    let gateway = scene.start();
+    scene.ana.says_in(home, "/sh expr 48 + 48");
+    let line = scene.wait_in(home, "in private");
+    gateway.stop().ends_with(0);
+    assert_eq!(line.only_for, None);
+    let texts = scene.texts_in(home);
+    assert!(!texts.iter().any(|text| text.contains("96")), "{texts:?}");
+}
+
+#[test]
 fn a_rate_limit_is_waited_for_and_the_setting_turns_them_off() {
     let scene = Scene::playing([]);
     let home = scene.telegram.group(-900, "Home");

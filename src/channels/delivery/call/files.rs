@@ -121,7 +121,12 @@ impl Caller<'_> {
             only_for,
             ..Post::default()
         };
-        put(connection, to, &post, &piece.plain, None).map(drop)
+        match put(connection, to, &post, &piece.plain, None) {
+            Err(failure) if only_for.is_some() && is_refusal(&failure) => {
+                self.say_not_sent(connection, to, failure)
+            }
+            put => put.map(drop),
+        }
     }
 
     /// Shows all of a command before it is asked about: as a file, or else in messages, which begin again when one of them

@@ -93,8 +93,23 @@ impl Caller<'_> {
             Err(failure) if is_refusal(&failure) || matches!(failure, Failure::Local(_)) => {}
             uploaded => return uploaded,
         }
+        self.say_not_sent(connection, to, failure)
+    }
+
+    /// Says to all who are in the chat that a message could not be sent, and nothing of what it says.
+    pub(super) fn say_not_sent(
+        &self,
+        connection: &mut dyn Connection,
+        to: &Address,
+        failure: Failure,
+    ) -> Sent {
+        self.heartbeat.beat(CALL_TIME);
         let text = message_not_sent(self.parts.languages.get(to), &failure);
-        match connection.send(to, &post(&text, silent)) {
+        let post = Post {
+            text: &text,
+            ..Post::default()
+        };
+        match connection.send(to, &post) {
             Err(other) if is_refusal(&other) => Err(failure),
             sent => sent.map(drop),
         }

@@ -32,6 +32,14 @@ impl ChatTarget {
         })
     }
 
+    /// The private chat with a person, which has the person's id.
+    pub fn private(person: i64) -> Self {
+        Self {
+            chat: person,
+            thread: None,
+        }
+    }
+
     /// The address: `telegram:-100123`, for a topic `telegram:-100123:7`.
     pub fn address(self) -> Address {
         Address {
@@ -49,22 +57,32 @@ impl ChatTarget {
     }
 }
 
-/// A message of the bot's. As text it is `45`, or `45@1001` when only the person 1001 sees it.
+/// A message of the bot's. As text it is `45`, `45@1001` when only the person 1001 sees it, or `45!1001` when it went
+/// into the private chat of that person instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageRef {
     /// Its number: in the chat, or among those that only one person sees.
     pub id: i64,
     /// Who alone sees it.
     pub only_for: Option<i64>,
+    /// The private chat that it is in, where that is not the chat that it was for.
+    pub moved_to: Option<i64>,
 }
 
 impl MessageRef {
     /// Reads the text form.
     pub fn parse(text: &str) -> Option<Self> {
-        let (id, person) = text.split_once('@').unzip();
+        let (id, moved_to) = text.split_once('!').unzip();
+        let (id, person) = match id {
+            Some(id) => (id, None),
+            None => text
+                .split_once('@')
+                .map_or((text, None), |(id, person)| (id, Some(person))),
+        };
         Some(Self {
-            id: id.unwrap_or(text).parse().ok()?,
+            id: id.parse().ok()?,
             only_for: person.map(str::parse).transpose().ok()?,
+            moved_to: moved_to.map(str::parse).transpose().ok()?,
         })
     }
 
@@ -74,9 +92,15 @@ impl MessageRef {
             Some((id, receiver)) => Self {
                 id,
                 only_for: Some(receiver),
+                moved_to: None,
             },
             None => Self::from(message.message_id),
         }
+    }
+
+    /// The chat that it is in. `place` is the one that it was for.
+    pub fn place(self, place: ChatTarget) -> ChatTarget {
+        self.moved_to.map_or(place, ChatTarget::private)
     }
 
     /// What names it in a call.
@@ -99,13 +123,20 @@ impl MessageRef {
 
 impl From<i64> for MessageRef {
     fn from(id: i64) -> Self {
-        Self { id, only_for: None }
+        Self {
+            id,
+            only_for: None,
+            moved_to: None,
+        }
     }
 }
 
 impl fmt::Display for MessageRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.id.fmt(f)?;
+        if let Some(chat) = self.moved_to {
+            write!(f, "!{chat}")?;
+        }
         self.only_for
             .map_or(Ok(()), |person| write!(f, "@{person}"))
     }
@@ -177,10 +208,10 @@ mod tests {
 
     #[test]
     fn a_message_and_its_name_are_the_same() {
-        for name in ["45", "45@1001"] {
+        for name in ["45", "45@1001", "45!1001"] {
             assert_eq!(MessageRef::parse(name).unwrap().to_string(), name);
         }
-        for name in ["", "x", "45@", "@1", "45@x", "1@2@3"] {
+        for name in ["", "x", "45@", "@1", "45@x", "1@2@3", "45!", "1!2@3"] {
             assert_eq!(MessageRef::parse(name), None, "{name}");
         }
     }
