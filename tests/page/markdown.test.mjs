@@ -83,3 +83,19 @@ test("odd and huge texts end, and lose nothing", () => {
   assert.ok(Date.now() - begun < 20000);
   assert.equal(shown(""), "");
 });
+
+test("a hostile line of any construct takes no longer than a long one", () => {
+  const blank = " ".repeat(50_000);
+  const lines = ["# " + blank + "x" + blank + "x", "# " + "#".repeat(100_000) + "x", "- " + blank + "x\u2028" + blank, "|a|\n" + blank + blank + "x-",
+    "|a|\n" + "|-".repeat(50_000) + "x", "- ".repeat(50_000) + "x", "-" + blank + "-" + blank + "x", "` " + "a ".repeat(50_000) + "b`", "``" + "`".repeat(100_000),
+    "`" + blank + blank + "x`", "[a](" + blank + blank, "[a](x" + blank + '"' + blank, "http://" + ")".repeat(100_000) + "x", "mailto:a" + ".".repeat(100_000) + "x", "```" + blank + blank + "\u2028"];
+  for (const part of ["[", "![", "[a](", "[a](b(", "[a](x ", "[\\", "*", "**", "**a", "*a ", "_a ", " __a", "~~a", "`", "` ", "``a`", "<http://", "http://a)", "\\", "|", "> ", "#", "- ", "1. ", "***a* ", "**a*b "]) {
+    lines.push(part.repeat(Math.ceil(100_000 / part.length)), part.repeat(Math.ceil(100_000 / part.length)) + "\nx", "# " + part.repeat(Math.ceil(100_000 / part.length)));
+  }
+  for (const line of lines) {
+    const begun = Date.now();
+    shown(line);
+    assert.ok(Date.now() - begun < 5000, `${line.slice(0, 20)}: ${Date.now() - begun} ms`);
+  }
+  assert.equal(shown("## C# ##\n# #\n# a#"), "(h4|C#)(h3|)(h3|a#)");
+});

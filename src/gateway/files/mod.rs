@@ -250,11 +250,7 @@ impl Job<'_> {
         let is_folder = files.len() > 1
             || path.ends_with('/')
             || self.workspace.kind(Path::new(path)).ok() == Some(Kind::Folder);
-        let is_ours = |part: Component<'_>| part.as_os_str() == pack::FOLDER;
-        if Path::new(path).components().any(is_ours) {
-            let path = short(path);
-            return Err(Error::Usage(texts::put_ours(language, &path)));
-        }
+        check_target(path, language)?;
         let mut lines = Vec::new();
         for file in files {
             let target = match is_folder {
@@ -310,6 +306,15 @@ impl Job<'_> {
 
     fn absolute(&self, path: impl AsRef<Path>) -> String {
         self.hosted.absolute(&path.as_ref().to_string_lossy())
+    }
+}
+
+/// Fails for a path in the folder of what is about to be sent, which people put nothing into.
+pub fn check_target(path: &str, language: Language) -> Result<()> {
+    let is_ours = |part: Component<'_>| part.as_os_str() == pack::FOLDER;
+    match Path::new(path).components().any(is_ours) {
+        true => Err(Error::Usage(texts::put_ours(language, &short(path)))),
+        false => Ok(()),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::board::reading::Reading;
 use crate::channels::http::hook::HookCall;
 use crate::channels::http::{self, Figure, FigureKind, Host, Part, Said};
 use crate::channels::kit::health::Task;
+use crate::gateway::files;
 use crate::store::state::pairing::pages::Visitor;
 use crate::store::state::usage::sum;
 use crate::sys::memory::page_bytes;
@@ -86,6 +87,8 @@ impl Host for Insight {
     }
 
     fn store(&self, visitor: &Visitor, place: (&str, bool), bytes: &[u8]) -> Result<()> {
+        let (path, _) = place;
+        files::check_target(path, visitor.language)?;
         self.gateway()?.store_file(visitor, place, bytes)
     }
 }

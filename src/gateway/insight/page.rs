@@ -23,6 +23,10 @@ texts! {
         "Anyone in this group could use the link. Send `/web` to me in a private chat",
         "群里的任何人都可以使用该链接。请在私聊中向我发送 `/web`",
     }
+    fn elsewhere() {
+        "A link is made only in a chat. Send `/web` to me there",
+        "链接只能在聊天中生成。请在聊天中向我发送 `/web`",
+    }
     fn usage() { "Use `/web` for a link, or `/web off` to sign all your browsers out", "用法：`/web` 获取链接，`/web off` 让你的所有浏览器退出登录" }
     fn server_off() {
         "The web page is off. To turn it on, run this on the board and restart the gateway: `peacrab config set http.enabled true`",
@@ -53,6 +57,10 @@ impl Gateway {
         let visitor = self.visitor_of(call)?;
         let pairing = &self.parts.pairing;
         match call.argument {
+            // A browser in wrong hands would never lose its access by time.
+            "" if message.address().channel == PAGE => {
+                return Err(Error::Usage(elsewhere(language).to_owned()));
+            }
             "" => {}
             "off" => {
                 let count = pairing.sign_out_all(&visitor.key())?;

@@ -2,9 +2,10 @@
 
 const LINK = /^(https?:\/\/|mailto:)/i;
 const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([\w+#.-]*)/;
-const ITEM = /^( *)([-*+]|\d{1,9}[.)])\s+(.*)$/;
+const ITEM = /^( *)([-*+]|\d{1,9}[.)])\s+(.*)$/s;
 const RULE = /^ {0,3}([-*_])( *\1){2,} *$/;
-const CELLS = /^\s*\|?\s*:?-{1,}:?\s*(\|\s*:?-{1,}:?\s*)*\|?\s*$/;
+// Each part has a bound: a text of only beginnings takes no more time than one of as many letters, times that bound.
+const ANCHOR = /^!?\[((?:\\.|[^\]\\]){0,1000})\]\(\s{0,9}<?([^\s()<>]{0,2000}(?:\([^\s()]{0,2000}\)[^\s()<>]{0,2000}){0,9})>?(?:\s{1,9}"[^"]{0,500}")?\s{0,9}\)/;
 // How deep lists and quotes go; what is deeper is text.
 const DEPTH = 8;
 
@@ -33,10 +34,10 @@ function blocks(lines, into, make, depth) {
       at += 1;
       continue;
     }
-    const heading = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/.exec(line);
+    const heading = /^ {0,3}(#{1,6})(?=\s)/.exec(line);
     if (heading) {
       // The page has its own first headings.
-      inline(heading[2], add("h" + Math.min(6, heading[1].length + 2)), make, 0);
+      inline(title(line.slice(heading[0].length)), add("h" + Math.min(6, heading[1].length + 2)), make, 0);
       at += 1;
       continue;
     }
@@ -55,7 +56,7 @@ function blocks(lines, into, make, depth) {
       at = list(lines, at, into, make, depth);
       continue;
     }
-    if (line.includes("|") && CELLS.test(lines[at + 1] ?? "") && lines[at + 1].includes("-")) {
+    if (line.includes("|") && (lines[at + 1] ?? "").includes("-") && cells(lines[at + 1]).every((cell) => /^:?-+:?$/.test(cell))) {
       at = table(lines, at, into, make);
       continue;
     }
@@ -63,6 +64,14 @@ function blocks(lines, into, make, depth) {
     for (at += 1; at < lines.length && !begins(lines[at], depth); at += 1) body.push(lines[at]);
     inline(body.join("\n"), add("p"), make, 0);
   }
+}
+
+// The text of a heading, without the signs that close it.
+function title(text) {
+  const whole = text.trim();
+  let end = whole.length;
+  while (whole[end - 1] === "#") end -= 1;
+  return end === 0 || /\s/.test(whole[end - 1]) ? whole.slice(0, end).trim() : whole;
 }
 
 function begins(line, depth) {
@@ -142,6 +151,8 @@ function inline(text, into, make, depth) {
     flush();
     return into.appendChild(make.createElement(name));
   };
+  // Signs that nothing behind here closes: a text is not looked through for each of them.
+  const open = new Set();
   let at = 0;
   while (at < text.length) {
     const rest = text.slice(at);
@@ -161,12 +172,15 @@ function inline(text, into, make, depth) {
       const end = rest.indexOf(ticks, ticks.length);
       if (end > 0) {
         const code = rest.slice(ticks.length, end);
-        add("code").textContent = /^ .*\S.* $/.test(code) ? code.slice(1, -1) : code;
+        add("code").textContent = code.startsWith(" ") && code.endsWith(" ") && code.trim() ? code.slice(1, -1) : code;
         at += end + ticks.length;
         continue;
       }
+      plain += ticks;
+      at += ticks.length;
+      continue;
     }
-    const link = char === "[" || rest.startsWith("![") ? /^!?\[((?:\\.|[^\]\\])*)\]\(\s*<?([^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)>?(?:\s+"[^"]*")?\s*\)/.exec(rest) : null;
+    const link = char === "[" || rest.startsWith("![") ? ANCHOR.exec(rest) : null;
     if (link && depth < DEPTH) {
       anchor(link[2].replace(/\\(.)/g, "$1"), link[1], add, make, depth);
       at += link[0].length;
@@ -174,13 +188,13 @@ function inline(text, into, make, depth) {
     }
     const bare = (at === 0 || !/\w/.test(text[at - 1])) && /^<?(https?:\/\/[^\s<>"`]+|mailto:[^\s<>"`]+)>?/i.exec(rest);
     if (bare && (char !== "<" || bare[0].endsWith(">"))) {
-      const target = char === "<" ? bare[1] : bare[1].replace(/[.,;:!?'*_~)\]]+$/, "");
+      const target = char === "<" ? bare[1] : withoutEnd(bare[1]);
       anchor(target, null, add, make, depth);
       at += char === "<" ? bare[0].length : target.length;
       continue;
     }
     const mark = depth < DEPTH && MARKS.find(([sign]) => rest.startsWith(sign));
-    const end = mark ? closing(text, at, mark[0]) : -1;
+    const end = mark && !open.has(mark[0]) ? closing(text, at, mark[0], open) : -1;
     if (end > 0) {
       inline(text.slice(at + mark[0].length, end), add(mark[1]), make, depth + 1);
       at = end + mark[0].length;
@@ -192,8 +206,15 @@ function inline(text, into, make, depth) {
   flush();
 }
 
+// An address without the signs of the sentence around it.
+function withoutEnd(target) {
+  let end = target.length;
+  while (end > 0 && ".,;:!?'*_~)]".includes(target[end - 1])) end -= 1;
+  return target.slice(0, end);
+}
+
 // Where a mark ends; -1 when it is only a sign.
-function closing(text, at, sign) {
+function closing(text, at, sign, open) {
   const inWord = (index) => /\w/.test(text[index] ?? "");
   if (/\s/.test(text[at + sign.length] ?? " ")) return -1;
   if (sign[0] === "_" && inWord(at - 1)) return -1;
@@ -206,6 +227,7 @@ function closing(text, at, sign) {
     if (sign[0] === "_" && inWord(end + sign.length)) continue;
     return end;
   }
+  open.add(sign);
   return -1;
 }
 

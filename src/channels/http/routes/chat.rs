@@ -88,7 +88,7 @@ pub fn ask(place: &Place<'_>, head: &Head, token: &str, body: &[u8]) -> Result<O
         files::clear_files(&place.channel.files, files::KEPT_FILES);
     }
     for (index, file) in question.files.iter().enumerate() {
-        let name = format!("{reference}-{index}");
+        let name = files::owned_name(token, &format!("{reference}-{index}"));
         let stored = files::store(&place.channel.files, &name, file).map_err(failed)?;
         envelope.remote_files.push(stored);
     }

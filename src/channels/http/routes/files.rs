@@ -1,14 +1,16 @@
 //! Files of questions, from the request until the message that has them is in its workspace.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
+use super::chat::short_hash;
 use crate::base::error::Error;
 use crate::base::message::{Media, RemoteFile};
 use crate::channels::kit::adapter::{Failure, Sent};
@@ -103,22 +105,43 @@ pub fn fetch_file(folder: &Path, id: &str, into: &mut File, limit: usize) -> Sen
         .map_err(|error| Failure::Local(Error::io("copy", &path)(error)))
 }
 
-/// Removes files that no message needs any more: old ones, and the oldest of more than `most`.
+/// The name of a file of a person, which tells whose it is.
+pub fn owned_name(person: &str, name: &str) -> String {
+    format!("{}.{name}", short_hash(person))
+}
+
+/// Removes files that no message needs any more: old ones, those above half of `most` of a person, and above `most` those of
+/// the person who has most, the oldest first.
 pub fn clear_files(folder: &Path, most: usize) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
-    let mut known: Vec<_> = entries
-        .filter_map(|entry| {
-            let entry = entry.ok()?;
-            let age = entry.metadata().ok()?.modified().ok()?.elapsed();
-            Some((age.unwrap_or_default(), entry.path()))
-        })
-        .collect();
-    known.sort();
-    for (index, (age, path)) in known.iter().enumerate() {
-        if index >= most || *age >= KEPT_TIME {
-            let _ = fs::remove_file(path);
+    // Each person's files, the newest first.
+    let mut known = BTreeMap::<String, Vec<_>>::new();
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let person = name.split_once('.').map_or("", |(person, _)| person);
+        let modified = entry.metadata().and_then(|status| status.modified());
+        let age = modified.map(|at| at.elapsed().unwrap_or_default());
+        if let Ok(age) = age {
+            let own = known.entry(person.to_owned()).or_default();
+            own.push((age, entry.path()));
+        }
+    }
+    known.values_mut().for_each(|own| own.sort());
+    loop {
+        let all: usize = known.values().map(Vec::len).sum();
+        let is_old =
+            |own: &Vec<(Duration, PathBuf)>| own.last().is_some_and(|(age, _)| *age >= KEPT_TIME);
+        let is_excess = |own: &&mut Vec<(Duration, PathBuf)>| {
+            is_old(own) || own.len() > most / 2 || (all > most && !own.is_empty())
+        };
+        let excess = known.values_mut().filter(is_excess);
+        let Some(own) = excess.max_by_key(|own| (is_old(own), own.len())) else {
+            return;
+        };
+        if let Some((_, path)) = own.pop() {
+            let _ = fs::remove_file(&path);
         }
     }
 }
@@ -147,9 +170,26 @@ mod tests {
             let fetched = fetch_file(folder.path(), id, &mut into, 100);
             assert!(matches!(fetched, Err(Failure::MessageGone)), "{id}");
         }
-        (0..2 * KEPT_FILES).for_each(|one| drop(store(folder.path(), &one.to_string(), &file)));
+    }
+
+    #[test]
+    fn a_person_with_many_files_takes_no_place_of_others() {
+        let file = read_data("aGk=", "", Media::Document).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let put = |person: &str, name: usize| {
+            store(folder.path(), &owned_name(person, &name.to_string()), &file).unwrap()
+        };
+        let count = || fs::read_dir(folder.path()).unwrap().count();
+        let first = put("owner", 0);
+        (0..2 * KEPT_FILES).for_each(|one| drop(put("guest", one)));
         clear_files(folder.path(), KEPT_FILES);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), KEPT_FILES);
+        assert_eq!(count(), KEPT_FILES / 2 + 1);
+        for one in 0..4 * KEPT_FILES {
+            put(&format!("guest{}", one % 3), one);
+        }
+        clear_files(folder.path(), KEPT_FILES);
+        assert_eq!(count(), KEPT_FILES);
+        assert!(folder.path().join(first.id).exists());
     }
 
     #[test]

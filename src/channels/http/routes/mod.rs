@@ -27,7 +27,7 @@ use crate::store::state::pairing::tokens::Token;
 use crate::sys::host;
 
 pub use exchange::Exchange;
-pub use files::{KEPT_FILES, clear_files, fetch_file};
+pub use files::{KEPT_FILES, clear_files, fetch_file, owned_name};
 pub use page::Stream;
 
 /// Bytes of the body of a question: a conversation with a photo, as base64.

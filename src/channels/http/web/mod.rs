@@ -26,7 +26,7 @@ use crate::sys::random;
 
 /// Bytes of a file that goes to a page, or comes from one.
 pub const FILE_BYTES: usize = 6 * 1024 * 1024;
-/// Files for pages that are kept; of more the oldest are removed.
+/// Files for pages that are kept, half of them for one person.
 const FILES: usize = 16;
 /// Time between two looks at a growing answer: people read no faster.
 const GROWTH_INTERVAL: Duration = Duration::from_millis(200);
@@ -172,7 +172,7 @@ impl Connection for Pages {
     }
 
     fn upload(&mut self, to: &Address, upload: &Upload<'_>) -> Sent {
-        let id = self.keep(upload).map_err(Failure::Local)?;
+        let id = self.keep(&to.chat, upload).map_err(Failure::Local)?;
         let message = Message {
             file: Some((id, upload.name.to_owned())),
             ..Message::default()
@@ -200,12 +200,13 @@ impl Connection for Pages {
 }
 
 impl Pages {
-    /// Copies a file to where the pages find it; returns its id.
-    fn keep(&self, upload: &Upload<'_>) -> Result<String> {
+    /// Copies a file for a person to where the pages find it; returns its id.
+    fn keep(&self, person: &str, upload: &Upload<'_>) -> Result<String> {
         let folder = &self.0.files;
         private_folder(folder)?;
         super::routes::clear_files(folder, FILES);
         let id = format!("{:032x}", u128::from_ne_bytes(random::bytes()?));
+        let id = super::routes::owned_name(person, &id);
         let path = folder.join(&id);
         let mut source = upload.file;
         let copied = File::create_new(&path)

@@ -3,6 +3,7 @@
 //! The delivering threads change it; the thread of the connections reads what is new. It is memory alone: a chat that is
 //! opened for the first time in a run begins with its journal.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -17,8 +18,12 @@ use crate::channels::kit::adapter::Button;
 pub const MESSAGES: usize = 100;
 /// Bytes of the texts of all chats together.
 const BYTES: usize = 512 * 1024;
-/// Chats that are shown; of more the one that changed first is forgotten.
+/// The same of the chats of one person, so that others have room.
+const BYTES_OF_PERSON: usize = BYTES / 2;
+/// Chats that are shown; of more one of the person with most is forgotten.
 const CHATS: usize = 64;
+/// The same of one person.
+const CHATS_OF_PERSON: usize = CHATS / 4;
 /// Pages of one person that look at a time, each a connection.
 const LOOKS_OF_PERSON: usize = 8;
 /// Pages that look at a time, of all people: half of the connections.
@@ -43,6 +48,8 @@ pub struct Message {
     pub at_ms: i64,
     /// Whether it was removed.
     pub is_gone: bool,
+    /// Whether its buttons are gone because one of them was pressed, or what it asks is over.
+    pub is_answered: bool,
     /// When it changed last, as a version of the view.
     pub version: u64,
 }
@@ -63,10 +70,26 @@ impl Message {
         })
     }
 
+    /// What is to be forgotten first: what waits for no answer, then what is oldest.
+    fn order(&self) -> (bool, i64) {
+        (!self.buttons.is_empty(), self.at_ms)
+    }
+
     fn bytes(&self) -> usize {
         // With its place in memory.
         self.text.len() + 200
     }
+}
+
+/// What pressing a button comes to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Pressable {
+    /// It counts; with the message as it was.
+    Yes(Box<Message>),
+    /// The message was answered before.
+    Answered,
+    /// There is no such button.
+    No,
 }
 
 /// The chats.
@@ -142,14 +165,19 @@ impl View {
         inner.version += 1;
         let version = inner.version;
         if !inner.chats.contains_key(chat) && inner.chats.len() >= CHATS {
-            inner.forget_oldest();
+            inner.forget_chat(None);
+        }
+        let person = person_of(chat);
+        let own = inner.chats.keys().filter(|name| person_of(name) == person);
+        if !inner.chats.contains_key(chat) && own.count() >= CHATS_OF_PERSON {
+            inner.forget_chat(Some(person));
         }
         let Inner { chats, last_id, .. } = &mut *inner;
         let this = chats.entry(chat.to_owned()).or_default();
         let changed = change(this, last_id, version);
         this.version = version;
         while this.messages.len() > MESSAGES {
-            this.messages.pop_front();
+            this.forget_one(1);
         }
         inner.fit(chat);
         drop(inner);
@@ -185,7 +213,9 @@ impl View {
             let mut messages = chat.messages.iter_mut().rev();
             let found = messages.find(|one| one.id == id && !one.is_gone);
             found.is_some_and(|message| {
+                let had_buttons = !message.buttons.is_empty();
                 edit(message);
+                message.is_answered |= had_buttons && message.buttons.is_empty();
                 message.version = version;
                 true
             })
@@ -249,15 +279,40 @@ impl View {
         });
     }
 
-    /// Whether a message has a button with this data; returns the message's text.
-    pub fn button(&self, chat: &str, id: &str, data: &str) -> Option<String> {
-        let inner = self.inner.lock();
-        let mut messages = inner.chats.get(chat)?.messages.iter();
-        let message = messages.find(|one| one.id == id)?;
-        let mut buttons = message.buttons.iter().flatten();
-        buttons
-            .any(|button| button.data == data)
-            .then(|| message.text.clone())
+    /// Presses a button. Only the first press counts: where `shown` gives a line for the button, it takes the place of the
+    /// buttons at once.
+    pub fn press(
+        &self,
+        chat: &str,
+        (id, data): (&str, &str),
+        shown: impl FnOnce(&Button) -> Option<String>,
+    ) -> Pressable {
+        let mut pressed = Pressable::No;
+        self.edit(chat, id, |message| {
+            if message.is_answered && message.buttons.is_empty() {
+                pressed = Pressable::Answered;
+                return;
+            }
+            let mut buttons = message.buttons.iter().flatten();
+            let Some(button) = buttons.find(|button| button.data == data) else {
+                return;
+            };
+            let line = shown(button);
+            pressed = Pressable::Yes(Box::new(message.clone()));
+            if let Some(line) = line {
+                message.text = format!("{}\n\n{line}", message.text);
+                message.buttons.clear();
+            }
+        });
+        pressed
+    }
+
+    /// Shows a message as it was before a press that could not be taken.
+    pub fn unpress(&self, chat: &str, before: &Message) {
+        self.edit(chat, &before.id, |message| {
+            message.text.clone_from(&before.text);
+            message.buttons.clone_from(&before.buttons);
+        });
     }
 
     /// The name of a file that a message of the chat has.
@@ -302,33 +357,78 @@ impl View {
     }
 }
 
-impl Inner {
-    fn bytes(&self) -> usize {
-        let messages = self.chats.values().flat_map(|chat| &chat.messages);
-        messages.map(Message::bytes).sum()
+/// The person whose chat it is, by its name.
+fn person_of(chat: &str) -> &str {
+    chat.split_once(':').map_or(chat, |(person, _)| person)
+}
+
+impl Chat {
+    /// The size of its texts, but for so many of the newest messages.
+    fn bytes(&self, kept: usize) -> usize {
+        let most = self.messages.len().saturating_sub(kept);
+        self.messages.iter().take(most).map(Message::bytes).sum()
     }
 
-    fn forget_oldest(&mut self) {
-        let oldest = self.chats.iter().min_by_key(|(_, chat)| chat.version);
-        if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
-            self.chats.remove(&oldest);
+    fn waits(&self) -> bool {
+        self.messages.iter().any(|one| !one.buttons.is_empty())
+    }
+
+    /// The message to forget first, but for so many of the newest ones.
+    fn first(&self, kept: usize) -> Option<(usize, (bool, i64))> {
+        let most = self.messages.len().saturating_sub(kept);
+        let orders = self.messages.iter().take(most).map(Message::order);
+        orders.enumerate().min_by_key(|(_, order)| *order)
+    }
+
+    fn forget_one(&mut self, kept: usize) {
+        if let Some((index, _)) = self.first(kept) {
+            self.messages.remove(index);
+        }
+    }
+}
+
+impl Inner {
+    /// The people, with how much of something they have.
+    fn sums(&self, of: impl Fn(&String, &Chat) -> usize) -> BTreeMap<&str, usize> {
+        let mut sums = BTreeMap::new();
+        for (name, chat) in &self.chats {
+            *sums.entry(person_of(name)).or_default() += of(name, chat);
+        }
+        sums
+    }
+
+    /// Forgets a chat of a person, else of the one who has most: one that waits for no answer, and changed first.
+    fn forget_chat(&mut self, person: Option<&str>) {
+        let sums = self.sums(|_, _| 1);
+        let all = self.chats.iter().filter_map(|(name, chat)| {
+            let own = person_of(name);
+            let is_asked = person.is_none_or(|person| person == own);
+            is_asked.then_some((Reverse(sums.get(own)), chat.waits(), chat.version, name))
+        });
+        if let Some(first) = all.min().map(|(.., name)| name.clone()) {
+            self.chats.remove(&first);
         }
     }
 
-    /// Forgets other chats, and then the oldest messages of this one, until the texts fit.
+    /// Forgets messages until the texts fit, each of the person who has most. The newest message of this chat stays, and
+    /// does not count.
     fn fit(&mut self, chat: &str) {
-        while self.bytes() > BYTES {
-            if self.chats.len() > 1 {
-                self.forget_oldest();
-                continue;
-            }
-            let Some(this) = self.chats.get_mut(chat) else {
+        let kept = |name: &String| usize::from(name == chat);
+        loop {
+            let sums = self.sums(|name, one| one.bytes(kept(name)));
+            let is_full = sums.values().sum::<usize>() > BYTES;
+            let all = self.chats.iter().filter_map(|(name, one)| {
+                let bytes = sums.get(person_of(name)).copied()?;
+                let is_over = is_full || bytes > BYTES_OF_PERSON;
+                let (_, order) = one.first(kept(name)).filter(|_| is_over)?;
+                Some((Reverse(bytes), order, name))
+            });
+            let Some(name) = all.min().map(|(.., name)| name.clone()) else {
                 return;
             };
-            if this.messages.len() <= 1 {
-                return;
+            if let Some(one) = self.chats.get_mut(&name) {
+                one.forget_one(kept(&name));
             }
-            this.messages.pop_front();
         }
     }
 }
@@ -406,10 +506,22 @@ mod tests {
             view.add(&format!("c{number}"), said("x"));
         }
         assert_eq!(view.inner.lock().chats.len(), CHATS);
+        for number in 0..2 * CHATS {
+            view.add(&format!("p:{number}"), said("x"));
+        }
+        assert_eq!(view.chats_of("p").len(), CHATS_OF_PERSON);
         for _ in 0..30 {
             view.add("a", said(&"x".repeat(BYTES / 20)));
         }
-        assert!(view.inner.lock().bytes() <= BYTES);
+        let all = |view: &View| {
+            view.inner
+                .lock()
+                .chats
+                .values()
+                .map(|one| one.bytes(0))
+                .sum::<usize>()
+        };
+        assert!(all(&view) <= BYTES);
         let looks: Vec<_> = (0..LOOKS_OF_PERSON)
             .filter_map(|_| view.look("p"))
             .collect();
@@ -419,22 +531,58 @@ mod tests {
         assert!(view.look("p").is_some());
     }
 
-    #[test]
-    fn only_a_button_that_is_shown_can_be_pressed() {
-        let view = view();
+    fn asked() -> Message {
         let button = Button {
             label: "Deny".to_owned(),
             data: "q:1:deny".to_owned(),
         };
-        let asked = Message {
+        Message {
             buttons: vec![vec![button]],
             ..said("May I?")
+        }
+    }
+
+    #[test]
+    fn a_person_who_fills_their_page_takes_nothing_from_others() {
+        let view = view();
+        let id = view.add("owner", asked());
+        view.add("owner", said("and more"));
+        for number in 0..3 * CHATS {
+            view.add(&format!("guest:{number}"), said(&"x".repeat(BYTES / 3)));
+            view.add("guest", said(&"x".repeat(BYTES)));
+            view.add(&format!("other{number}"), said(&"x".repeat(BYTES / 3)));
+        }
+        assert_eq!(
+            texts(&view.since("owner", 0).unwrap().0),
+            ["May I?", "and more"]
+        );
+        // Of their own messages too what waits for an answer stays longest.
+        for _ in 0..2 * MESSAGES {
+            view.add("owner", said(&"y".repeat(BYTES / 20)));
+        }
+        let pressed = view.press("owner", (&id, "q:1:deny"), |_| None);
+        assert!(matches!(pressed, Pressable::Yes(_)));
+    }
+
+    #[test]
+    fn only_a_button_that_is_shown_can_be_pressed_and_once() {
+        let view = view();
+        let id = view.add("a", asked());
+        let press =
+            |chat: &str, data: &str| view.press(chat, (&id, data), |_| Some("✓ Deny".to_owned()));
+        assert_eq!(press("b", "q:1:deny"), Pressable::No, "another chat");
+        assert_eq!(press("a", "q:1:once"), Pressable::No, "another button");
+        let Pressable::Yes(before) = press("a", "q:1:deny") else {
+            panic!("not taken");
         };
-        let id = view.add("a", asked);
-        assert_eq!(view.button("a", &id, "q:1:deny").as_deref(), Some("May I?"));
-        assert_eq!(view.button("b", &id, "q:1:deny"), None, "another chat");
-        assert_eq!(view.button("a", &id, "q:1:once"), None, "another button");
+        assert_eq!(press("a", "q:1:deny"), Pressable::Answered);
+        assert_eq!(texts(&view.since("a", 0).unwrap().0), ["May I?\n\n✓ Deny"]);
+        view.unpress("a", &before);
+        assert_eq!(
+            view.press("a", (&id, "q:1:deny"), |_| None),
+            Pressable::Yes(before)
+        );
         view.edit("a", &id, |one| one.buttons.clear());
-        assert_eq!(view.button("a", &id, "q:1:deny"), None, "settled");
+        assert_eq!(press("a", "q:1:deny"), Pressable::Answered, "settled");
     }
 }

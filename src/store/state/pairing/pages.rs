@@ -78,11 +78,18 @@ fn new_secret() -> Result<Secret> {
     Ok(Secret::new(&hex))
 }
 
-/// Adds one, and drops the oldest that are too many.
+/// Adds one. Where that are too many, the oldest of the person who has most is dropped.
 fn add(all: &mut Vec<Pass>, most: usize, pass: Pass) {
-    let excess = (all.len() + 1).saturating_sub(most);
-    all.drain(..excess.min(all.len()));
     all.push(pass);
+    while all.len() > most {
+        let count = |of: &Pass| all.iter().filter(|one| one.is_of(&of.visitor)).count();
+        let counts: Vec<usize> = all.iter().map(count).collect();
+        let greatest = counts.iter().max();
+        let Some(oldest) = counts.iter().position(|count| Some(count) == greatest) else {
+            return;
+        };
+        all.remove(oldest);
+    }
 }
 
 impl Pairings {
@@ -147,6 +154,31 @@ impl Pairing {
             };
             add(&mut known.browsers, BROWSERS, pass);
             Ok(Some(browser))
+        })
+    }
+
+    /// Notes the name that a channel has seen a person with: their links and browsers have it from now on, and those of
+    /// anyone else who had it before no name.
+    pub fn note_name(&self, channel: &str, id: &str, username: &str) -> Result<()> {
+        let is_wrong = |one: &Pass| {
+            let (known, is_own) = (&one.visitor, one.visitor.id == id);
+            let has_it = known.username.eq_ignore_ascii_case(username);
+            known.chat.channel == channel
+                && (is_own && !has_it || !is_own && has_it && !username.is_empty())
+        };
+        let known = self.file.read()?;
+        if !known.links.iter().chain(&known.browsers).any(is_wrong) {
+            return Ok(());
+        }
+        self.file.update(|known| {
+            let all = known.links.iter_mut().chain(&mut known.browsers);
+            for one in all.filter(|one| is_wrong(one)) {
+                match one.visitor.id == id {
+                    true => username.clone_into(&mut one.visitor.username),
+                    false => one.visitor.username.clear(),
+                }
+            }
+            Ok(())
         })
     }
 
@@ -291,6 +323,12 @@ mod tests {
             newest = Some(place.sign_in("7"));
         }
         assert!(!place.is_in(&first) && place.is_in(&other) && place.is_in(&newest.unwrap()));
+        let fair = place.pairing.add_link(&visitor("6")).unwrap();
+        for _ in 0..2 * LINKS {
+            place.pairing.add_link(&visitor("7")).unwrap();
+        }
+        let fair = place.pairing.use_link(fair.expose()).unwrap();
+        assert!(fair.is_some(), "others have taken it");
         for id in 0..BROWSERS {
             place.sign_in(&format!("p{id}"));
         }
@@ -300,6 +338,25 @@ mod tests {
         }
         let known = place.pairing.list().unwrap();
         assert_eq!((known.links.len(), known.browsers.len()), (LINKS, BROWSERS));
+    }
+
+    #[test]
+    fn a_name_is_that_of_the_person_whom_the_channel_saw_last_with_it() {
+        let place = Place::new();
+        let named = Visitor {
+            username: "anaxx".to_owned(),
+            ..visitor("7")
+        };
+        let link = place.pairing.add_link(&named).unwrap();
+        place.pairing.use_link(link.expose()).unwrap().unwrap();
+        let name = || place.pairing.visitor(&named.key()).unwrap().username;
+        place.pairing.note_name("telegram", "8", "other").unwrap();
+        place.pairing.note_name("matrix", "7", "").unwrap();
+        assert_eq!(name(), "anaxx");
+        place.pairing.note_name("telegram", "7", "renamed").unwrap();
+        assert_eq!(name(), "renamed");
+        place.pairing.note_name("telegram", "8", "Renamed").unwrap();
+        assert_eq!(name(), "", "someone else has it now");
     }
 
     #[test]

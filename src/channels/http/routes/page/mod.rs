@@ -29,10 +29,13 @@ use crate::base::secret::Secret;
 use crate::channels::http::PAGE;
 use crate::channels::http::guard::{Guard, REQUESTS, is_fine_origin};
 use crate::channels::http::host::{Host, Said};
-use crate::channels::http::web::view::{MESSAGES, Message};
+use crate::channels::http::web::view::{MESSAGES, Message, Pressable};
 use crate::channels::http::wire::reply::Reply;
 use crate::channels::http::wire::request::Head;
+use crate::channels::kit::adapter::Button;
+use crate::channels::kit::buttons::{self, Press};
 use crate::channels::kit::sink::Incoming;
+use crate::channels::kit::texts::already_chosen;
 use crate::store::state::pairing::pages::{SIGNED_IN_SECS, Visitor};
 use crate::store::state::pairing::tokens::is_name;
 use crate::sys::{file, random};
@@ -399,11 +402,12 @@ impl Chat<'_> {
         Ok(Outcome::Look(Box::new(stream)))
     }
 
-    fn take(&self, incoming: Incoming) -> Result<(), Reply> {
+    /// Hands over what was sent; returns how many messages of it are new.
+    fn take(&self, incoming: Incoming) -> Result<usize, Reply> {
         let intake = self.place.channel.web.intake.get();
         let intake = intake.ok_or_else(|| Reply::error(503, "the gateway is starting"))?;
         let taken = intake.take(vec![incoming], self.place.heartbeat);
-        taken.map(|_| ()).map_err(failed)
+        taken.map_err(failed)
     }
 
     /// Accepts a message: it is on the disk when this returns. The same one again is not another one.
@@ -425,7 +429,8 @@ impl Chat<'_> {
         // The same id in another conversation is another message.
         let reference = format!("p{}", short_hash(&format!("{} {id}", self.address)));
         let mut envelope = Envelope::written(&self.address, self.sender(), &text);
-        envelope.id = format!("{PAGE}:{reference}");
+        let key = format!("{PAGE}:{reference}");
+        envelope.id.clone_from(&key);
         envelope.reference.clone_from(&reference);
         let mut shown = text;
         let folder = &self.place.channel.web.received;
@@ -439,7 +444,9 @@ impl Chat<'_> {
             let file = read_data(&one.text_or_empty("data"), &name, media_of(&name));
             let file = file.map_err(refuse)?;
             shown.push_str(&format!("\n[{}]", file.name));
-            let stored = files::store(folder, &format!("{reference}-{index}"), &file);
+            let stored = format!("{reference}-{index}");
+            let stored = files::owned_name(&self.address.chat, &stored);
+            let stored = files::store(folder, &stored, &file);
             envelope.remote_files.push(stored.map_err(failed)?);
         }
         self.seed(host);
@@ -458,13 +465,14 @@ impl Chat<'_> {
             envelope,
             username: String::new(),
         };
-        if let Err(reply) = self.take(incoming) {
-            if is_new {
-                view.remove(&chat, &reference);
-            }
-            return Err(reply);
+        let taken = self.take(incoming);
+        // Accepted before: where it is no longer on its way, the journal that the chat began with has it.
+        let intake = self.place.channel.web.intake.get();
+        let is_said = matches!(taken, Ok(0)) && !intake.is_some_and(|intake| intake.holds(&key));
+        if is_new && (taken.is_err() || is_said) {
+            view.remove(&chat, &reference);
         }
-        Ok(done())
+        taken.map(|_| done())
     }
 
     /// Presses a button that is shown in this chat.
@@ -472,24 +480,42 @@ impl Chat<'_> {
         let body = read_body(body)?;
         let (message, data) = (body.text_or_empty("message"), body.text_or_empty("data"));
         let view = &self.place.channel.web.view;
-        let Some(text) = view.button(&self.name(), &message, &data) else {
-            return Err(Reply::error(404, "there is no such button here"));
-        };
         let (intake, sender) = (self.place.channel.web.intake.get(), self.sender());
+        let language = sender.language;
+        let tell = |notice: &str| Ok(Outcome::Reply(Reply::json(200, &json!({"notice": notice}))));
         let notice = intake.and_then(|intake| intake.press_notice(&sender, "", None, &data));
         if let Some(notice) = notice {
-            return Ok(Outcome::Reply(Reply::json(200, &json!({"notice": notice}))));
+            return tell(notice);
         }
-        let random = random::bytes().map(u64::from_ne_bytes).map_err(failed)?;
-        self.take(Incoming::Pressed {
-            id: format!("{PAGE}:press-{random:016x}"),
-            address: self.address.clone(),
-            is_group: false,
-            sender,
-            username: String::new(),
-            message: PressedMessage { id: message, text },
-            data,
-        })?;
+        // Of a choice of the model's the message shows which; what else is asked is settled by its own answer.
+        let shown = |button: &Button| match buttons::read(&button.data) {
+            Some(Press::Text(_)) => Some(format!("✓ {}", escape(&button.label))),
+            _ => None,
+        };
+        let before = match view.press(&self.name(), (&message, &data), shown) {
+            Pressable::Yes(before) => before,
+            Pressable::Answered => return tell(already_chosen(language)),
+            Pressable::No => return Err(Reply::error(404, "there is no such button here")),
+        };
+        let random = random::bytes().map(u64::from_ne_bytes).map_err(failed);
+        let taken = random.and_then(|random| {
+            self.take(Incoming::Pressed {
+                id: format!("{PAGE}:press-{random:016x}"),
+                address: self.address.clone(),
+                is_group: false,
+                sender,
+                username: String::new(),
+                message: PressedMessage {
+                    id: message,
+                    text: before.text.clone(),
+                },
+                data,
+            })
+        });
+        if let Err(reply) = taken {
+            view.unpress(&self.name(), &before);
+            return Err(reply);
+        }
         Ok(done())
     }
 
@@ -534,6 +560,18 @@ pub(super) fn file_reply(name: &str, body: Vec<u8>) -> Reply {
         "Content-Disposition",
         &format!("attachment; filename*=UTF-8''{name}"),
     )
+}
+
+/// A label as Markdown that shows it as it is.
+fn escape(label: &str) -> String {
+    let mut escaped = String::new();
+    for char in label.chars() {
+        if char.is_ascii_punctuation() {
+            escaped.push('\\');
+        }
+        escaped.push(char);
+    }
+    escaped
 }
 
 fn media_of(name: &str) -> Media {

@@ -1,5 +1,7 @@
 //! What the page shows besides the chat, and who may see it.
 
+use std::io::ErrorKind;
+
 use serde_json::json;
 
 use super::{Session, done, failed, file_reply, read_body};
@@ -96,6 +98,15 @@ fn store(host: &dyn Host, session: &Session, body: &[u8]) -> Result<Outcome, Rep
 /// An error as a reply: one that the person can do something about says what it is.
 fn refused(error: Error) -> Reply {
     match error {
+        Error::Refused { .. } => Reply::error(400, &error.to_string()),
+        Error::Io { ref source, .. } => match source.kind() {
+            ErrorKind::NotFound => Reply::error(404, &error.to_string()),
+            ErrorKind::InvalidFilename
+            | ErrorKind::NotADirectory
+            | ErrorKind::IsADirectory
+            | ErrorKind::InvalidInput => Reply::error(400, &error.to_string()),
+            _ => failed(error),
+        },
         Error::Usage(why) | Error::Failed(why) => Reply::json(
             409,
             &json!({"error": {"message": why, "type": "invalid_request_error"}}),
