@@ -67,6 +67,14 @@ pub(super) fn refuse(parts: &IntakeParts, envelope: &Envelope, sender: &Sender) 
     }
 }
 
+/// Notes a person's name for the web page, where it decides as the channel saw it last.
+pub(super) fn note_name(parts: &IntakeParts, sender: &Sender, username: &str) {
+    let noted = parts.pairing.note_name(parts.channel, &sender.id, username);
+    if let Err(error) = noted {
+        tracing::warn!("failed to save the name of a person: {error}");
+    }
+}
+
 /// Pairs the sender of a text whose last word is an invitation, and welcomes them. Whether it was one.
 pub(super) fn accept_invitation(
     parts: &IntakeParts,

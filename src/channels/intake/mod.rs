@@ -343,7 +343,7 @@ impl Intake {
                 let sender = envelope.sender().cloned().unwrap_or_default();
                 let place = envelope.address();
                 let group = envelope.is_group.then_some(&place);
-                self.note_name(&sender, &username);
+                access::note_name(&self.0.parts, &sender, &username);
                 if let Some(role) = self.role(&sender, &username, group) {
                     let envelope = Envelope {
                         role,
@@ -379,7 +379,7 @@ impl Intake {
                 data,
             } => {
                 let group = is_group.then_some(&address);
-                self.note_name(&sender, &username);
+                access::note_name(&self.0.parts, &sender, &username);
                 let Some(role) = self.role(&sender, &username, group) else {
                     (self.0.parts.lost_access)(&address, &sender.id);
                     return None;
@@ -462,15 +462,6 @@ impl Intake {
             message: chosen.message,
             data: chosen.data,
         }))
-    }
-
-    /// Notes a person's name for the web page, which knows them by it.
-    fn note_name(&self, sender: &Sender, username: &str) {
-        let parts = &self.0.parts;
-        let noted = parts.pairing.note_name(parts.channel, &sender.id, username);
-        if let Err(error) = noted {
-            tracing::warn!("failed to save the name of a person: {error}");
-        }
     }
 
     fn admit_choice(&self, id: String, pressed: Incoming) -> Option<Step> {

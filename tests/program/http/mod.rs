@@ -1,6 +1,7 @@
 //! The HTTP server for programs and browsers: who may, what it answers, and what hostile clients cannot do.
 
 mod chat;
+mod fair;
 mod hooks;
 mod hostile;
 mod page;

@@ -45,13 +45,13 @@ pub(super) fn link(telegram: &Telegram, person: &Person) -> String {
 }
 
 /// A browser, with the cookie that it was given.
-struct Browser<'a> {
-    door: &'a Door,
-    cookie: String,
+pub(super) struct Browser<'a> {
+    pub door: &'a Door,
+    pub cookie: String,
 }
 
 impl<'a> Browser<'a> {
-    fn sign_in(door: &'a Door, secret: &str) -> Self {
+    pub fn sign_in(door: &'a Door, secret: &str) -> Self {
         let reply = post(door, "/page/sign-in", "", OWN, &json!({"code": secret}));
         assert_eq!(reply.status, 200, "{}", reply.body);
         let set = reply.head.split("Set-Cookie: ").nth(1).unwrap();
@@ -62,22 +62,22 @@ impl<'a> Browser<'a> {
         Self { door, cookie }
     }
 
-    fn get(&self, path: &str) -> Reply {
+    pub fn get(&self, path: &str) -> Reply {
         let cookie = format!("Cookie: {}\r\n", self.cookie);
         self.door.raw(&request("GET", path, "", &cookie, ""))
     }
 
-    fn post(&self, path: &str, body: &Value) -> Reply {
+    pub fn post(&self, path: &str, body: &Value) -> Reply {
         post(self.door, path, &self.cookie, OWN, body)
     }
 
-    fn says(&self, text: &str) {
+    pub fn says(&self, text: &str) {
         let body = json!({"id": format!("{text}-1"), "text": text});
         let reply = self.post("/page/chats/main/messages", &body);
         assert_eq!(reply.status, 200, "{}", reply.body);
     }
 
-    fn look(&self, chat: &str) -> Look {
+    pub fn look(&self, chat: &str) -> Look {
         let mut stream = self.door.connect();
         let cookie = format!("Cookie: {}\r\n", self.cookie);
         let path = format!("/page/chats/{chat}/events");
@@ -98,14 +98,14 @@ fn post(door: &Door, path: &str, cookie: &str, headers: &str, body: &Value) -> R
 }
 
 /// A page that looks at a chat.
-struct Look {
-    stream: TcpStream,
+pub(super) struct Look {
+    pub stream: TcpStream,
     got: String,
 }
 
 impl Look {
     /// Reads events until one is as it should be; returns it.
-    fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+    pub fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         let mut buffer = [0; 4096];
         let begun = Instant::now();
         loop {
@@ -128,7 +128,7 @@ impl Look {
     }
 
     /// Waits for a message with this text; returns it.
-    fn message(&mut self, text: &str) -> Value {
+    pub fn message(&mut self, text: &str) -> Value {
         let find = |event: &Value| {
             let messages = event["messages"].as_array().into_iter().flatten();
             let mut found =
@@ -566,131 +566,4 @@ fn where_there_is_no_address_the_bot_says_what_to_set() {
         telegram.wait_for_message(ana.chat(), |message| message.text.contains(setting));
         gateway.stop().ends_with(0);
     }
-}
-
-#[test]
-fn a_choice_is_made_once_and_shown_in_every_tab() {
-    let asked = json!({"content": "Pick one", "buttons": [["A*", "B"]]});
-    let model = Model::playing([call("message", asked), say("I wait."), say("Fine.")]);
-    let telegram = Telegram::start();
-    let ana = telegram.person(1001, "Ana", None);
-    let home = home(&model, &telegram);
-    let door = Door::start(&home);
-    let browser = Browser::sign_in(&door, &link(&telegram, &ana));
-    let other = Browser::sign_in(&door, &link(&telegram, &ana));
-    let (mut look, mut tab) = (browser.look("main"), other.look("main"));
-    browser.says("ask me");
-    let asked = look.message("Pick one");
-    look.message("I wait.");
-    let press = |browser: &Browser<'_>, at: usize| {
-        let data = &asked["buttons"][0][at]["data"];
-        let body = json!({"message": asked["id"], "data": data});
-        browser.post("/page/chats/main/presses", &body).json()
-    };
-    assert_eq!(press(&browser, 0)["ok"], true);
-    for (browser, at) in [(&browser, 0), (&other, 1)] {
-        assert_eq!(press(browser, at)["notice"], "Already answered.");
-    }
-    for look in [&mut look, &mut tab] {
-        let shown = look.message("✓ A\\*");
-        assert_eq!(
-            (&shown["id"], &shown["buttons"]),
-            (&asked["id"], &json!([]))
-        );
-        look.message("Fine.");
-    }
-    assert_eq!(model.requests().len(), 3);
-    door.gateway.stop().ends_with(0);
-}
-
-#[test]
-fn a_message_that_is_sent_again_after_a_kill_is_shown_once() {
-    let model = Model::playing([say("Hello.")]);
-    let telegram = Telegram::start();
-    let ana = telegram.person(1001, "Ana", None);
-    let home = home(&model, &telegram);
-    let door = Door::start(&home);
-    let browser = Browser::sign_in(&door, &link(&telegram, &ana));
-    let mut look = browser.look("main");
-    browser.says("greet me");
-    look.message("Hello.");
-    wait_until("the end of the turn", || {
-        door.gateway.log().contains("turn answered")
-    });
-    let cookie = browser.cookie;
-    door.gateway.kill();
-    let door = Door::start(&home);
-    let browser = Browser {
-        door: &door,
-        cookie,
-    };
-    browser.says("greet me");
-    let all = browser.look("main").until(|event| event["reset"] == true);
-    assert_eq!(all.to_string().matches("greet me").count(), 1, "{all}");
-    door.gateway.stop().ends_with(0);
-}
-
-#[test]
-fn links_are_made_in_private_chats_alone() {
-    let model = Model::playing([]);
-    let telegram = Telegram::start();
-    let ana = telegram.person(1001, "Ana", None);
-    let group = telegram.group(-900, "Home");
-    let home = home(&model, &telegram);
-    let door = Door::start(&home);
-    let browser = Browser::sign_in(&door, &link(&telegram, &ana));
-    ana.says_in(group, "/web@peacrab_bot");
-    telegram.wait_for_message(group, |message| message.text.contains("private chat"));
-    let mut look = browser.look("main");
-    browser.says("/web");
-    look.message("only in a chat");
-    let all = browser.look("main").until(|event| event["reset"] == true);
-    let said = format!("{all}{:?}", telegram.messages(group));
-    assert!(!said.contains("sign-in#"), "{said}");
-    door.gateway.stop().ends_with(0);
-}
-
-#[test]
-fn a_name_lets_in_only_the_person_who_has_it() {
-    let model = Model::playing([]);
-    let telegram = Telegram::start();
-    let mut home = home(&model, &telegram);
-    home.set("/channels/telegram/allowFrom", json!(["@anaxx"]));
-    let named = telegram.person(5005, "Ana", Some("anaxx"));
-    let door = Door::start(&home);
-    let browser = Browser::sign_in(&door, &link(&telegram, &named));
-    let mut look = browser.look("main");
-    assert_eq!(browser.get("/page/me").json()["role"], "owner");
-    let renamed = telegram.person(5005, "Ana", Some("renamed"));
-    renamed.says("hello");
-    wait_until("the end of the access", || {
-        browser.get("/page/me").json()["signed"] == false
-    });
-    let mut rest = String::new();
-    look.stream.read_to_string(&mut rest).unwrap();
-    door.gateway.stop().ends_with(0);
-}
-
-#[test]
-fn a_file_that_cannot_be_stored_is_refused_with_the_reason() {
-    let model = Model::playing([]);
-    let telegram = Telegram::start();
-    let ana = telegram.person(1001, "Ana", None);
-    let home = home(&model, &telegram);
-    let door = Door::start(&home);
-    let browser = Browser::sign_in(&door, &link(&telegram, &ana));
-    for (path, status) in [
-        (".outgoing/x", 409),
-        ("../evil.txt", 400),
-        ("a/../../../x", 404),
-        (&"n".repeat(300), 400),
-    ] {
-        let file = json!({"path": path, "data": "aGk="});
-        let reply = browser.post("/page/files", &file);
-        assert_eq!(reply.status, status, "{path}: {}", reply.body);
-        assert!(!reply.body.contains("try again later"), "{}", reply.body);
-    }
-    assert!(!home.workspace("a").exists() && !home.workspace(".outgoing/x").exists());
-    assert_eq!(browser.get("/page/files/missing.txt").status, 404);
-    door.gateway.stop().ends_with(0);
 }

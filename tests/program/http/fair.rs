@@ -1,0 +1,138 @@
+//! The web page between several people and tabs: what counts once, and who loses what.
+
+use std::io::Read;
+
+use serde_json::json;
+
+use super::Door;
+use super::page::{Browser, home, link};
+use crate::harness::model::{Model, call, say};
+use crate::harness::telegram::Telegram;
+use crate::harness::wait_until;
+
+#[test]
+fn a_choice_is_made_once_and_shown_in_every_tab() {
+    let asked = json!({"content": "Pick one", "buttons": [["A*", "B"]]});
+    let model = Model::playing([call("message", asked), say("I wait."), say("Fine.")]);
+    let telegram = Telegram::start();
+    let ana = telegram.person(1001, "Ana", None);
+    let home = home(&model, &telegram);
+    let door = Door::start(&home);
+    let browser = Browser::sign_in(&door, &link(&telegram, &ana));
+    let other = Browser::sign_in(&door, &link(&telegram, &ana));
+    let (mut look, mut tab) = (browser.look("main"), other.look("main"));
+    browser.says("ask me");
+    let asked = look.message("Pick one");
+    look.message("I wait.");
+    let press = |browser: &Browser<'_>, at: usize| {
+        let data = &asked["buttons"][0][at]["data"];
+        let body = json!({"message": asked["id"], "data": data});
+        browser.post("/page/chats/main/presses", &body).json()
+    };
+    assert_eq!(press(&browser, 0)["ok"], true);
+    for (browser, at) in [(&browser, 0), (&other, 1)] {
+        assert_eq!(press(browser, at)["notice"], "Already answered.");
+    }
+    for look in [&mut look, &mut tab] {
+        let shown = look.message("✓ A\\*");
+        assert_eq!(
+            (&shown["id"], &shown["buttons"]),
+            (&asked["id"], &json!([]))
+        );
+        look.message("Fine.");
+    }
+    assert_eq!(model.requests().len(), 3);
+    door.gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_message_that_is_sent_again_after_a_kill_is_shown_once() {
+    let model = Model::playing([say("Hello.")]);
+    let telegram = Telegram::start();
+    let ana = telegram.person(1001, "Ana", None);
+    let home = home(&model, &telegram);
+    let door = Door::start(&home);
+    let browser = Browser::sign_in(&door, &link(&telegram, &ana));
+    let mut look = browser.look("main");
+    browser.says("greet me");
+    look.message("Hello.");
+    wait_until("the end of the turn", || {
+        door.gateway.log().contains("turn answered")
+    });
+    let cookie = browser.cookie;
+    door.gateway.kill();
+    let door = Door::start(&home);
+    let browser = Browser {
+        door: &door,
+        cookie,
+    };
+    browser.says("greet me");
+    let all = browser.look("main").until(|event| event["reset"] == true);
+    assert_eq!(all.to_string().matches("greet me").count(), 1, "{all}");
+    door.gateway.stop().ends_with(0);
+}
+
+#[test]
+fn links_are_made_in_private_chats_alone() {
+    let model = Model::playing([]);
+    let telegram = Telegram::start();
+    let ana = telegram.person(1001, "Ana", None);
+    let group = telegram.group(-900, "Home");
+    let home = home(&model, &telegram);
+    let door = Door::start(&home);
+    let browser = Browser::sign_in(&door, &link(&telegram, &ana));
+    ana.says_in(group, "/web@peacrab_bot");
+    telegram.wait_for_message(group, |message| message.text.contains("private chat"));
+    let mut look = browser.look("main");
+    browser.says("/web");
+    look.message("only in a chat");
+    let all = browser.look("main").until(|event| event["reset"] == true);
+    let said = format!("{all}{:?}", telegram.messages(group));
+    assert!(!said.contains("sign-in#"), "{said}");
+    door.gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_name_lets_in_only_the_person_who_has_it() {
+    let model = Model::playing([]);
+    let telegram = Telegram::start();
+    let mut home = home(&model, &telegram);
+    home.set("/channels/telegram/allowFrom", json!(["@anaxx"]));
+    let named = telegram.person(5005, "Ana", Some("anaxx"));
+    let door = Door::start(&home);
+    let browser = Browser::sign_in(&door, &link(&telegram, &named));
+    let mut look = browser.look("main");
+    assert_eq!(browser.get("/page/me").json()["role"], "owner");
+    let renamed = telegram.person(5005, "Ana", Some("renamed"));
+    renamed.says("hello");
+    wait_until("the end of the access", || {
+        browser.get("/page/me").json()["signed"] == false
+    });
+    let mut rest = String::new();
+    look.stream.read_to_string(&mut rest).unwrap();
+    door.gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_file_that_cannot_be_stored_is_refused_with_the_reason() {
+    let model = Model::playing([]);
+    let telegram = Telegram::start();
+    let ana = telegram.person(1001, "Ana", None);
+    let home = home(&model, &telegram);
+    let door = Door::start(&home);
+    let browser = Browser::sign_in(&door, &link(&telegram, &ana));
+    for (path, status) in [
+        (".outgoing/x", 409),
+        ("../evil.txt", 400),
+        ("a/../../../x", 404),
+        (&"n".repeat(300), 400),
+    ] {
+        let file = json!({"path": path, "data": "aGk="});
+        let reply = browser.post("/page/files", &file);
+        assert_eq!(reply.status, status, "{path}: {}", reply.body);
+        assert!(!reply.body.contains("try again later"), "{}", reply.body);
+    }
+    assert!(!home.workspace("a").exists() && !home.workspace(".outgoing/x").exists());
+    assert_eq!(browser.get("/page/files/missing.txt").status, 404);
+    door.gateway.stop().ends_with(0);
+}
