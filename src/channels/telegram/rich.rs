@@ -104,7 +104,7 @@ fn has_address(text: &str) -> bool {
     });
     let has_ipv6 = plain.split('[').skip(1).any(|rest| {
         let inner = rest.split_once(']').map_or("", |(inner, _)| inner);
-        inner.matches(':').count() > 1 && inner.chars().all(|char| is_of_ipv6(char))
+        inner.matches(':').count() > 1 && inner.chars().all(is_of_ipv6)
     });
     has_name || has_ipv4 || has_ipv6 || plain.contains("://")
 }
