@@ -288,6 +288,9 @@ impl Gateway {
             only_for,
             ..
         } = *asker;
+        // A private chat is named after its person, who is alone there.
+        let only_for = Some(only_for).filter(|person| *person != to.chat);
+        let only_for = only_for.unwrap_or_default();
         let asked = Asked { language, only_for };
         let number = self.approvals.open(session, to, question);
         let is_asked = self
