@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::{Bot, Link, Said, fails, messages};
 use crate::harness::discord::{BOT_ID, Discord, Upload};
+use crate::harness::wait_until;
 
 const GUILDS: u64 = 1;
 const GUILD_MESSAGES: u64 = 1 << 9;
@@ -48,6 +49,7 @@ fn what_happens_without_a_connection_comes_once_when_the_session_is_resumed() {
     assert_eq!(discord.sessions(), (1, 2));
     link.closes(1000);
     assert_eq!(link.next(), Said::Closed(1000));
+    wait_until("the goodbye", || discord.closes().contains(&Some(1000)));
     // Those who say goodbye cannot come back.
     let mut link = Link::open(&bot, "/resume");
     let Said::Message(invalid) = link.resume(&session, 2) else {

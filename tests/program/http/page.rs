@@ -427,8 +427,14 @@ fn a_file_comes_along_and_one_of_the_agents_can_be_loaded() {
     let file = json!({"name": "milk.txt", "data": "bWlsaw=="});
     let body = json!({"id": "1", "text": "look", "files": [file]});
     assert_eq!(browser.post("/page/chats/main/messages", &body).status, 200);
-    let event = look.until(|event| event["messages"][0]["file"].is_object());
-    let sent = &event["messages"][0]["file"];
+    // It may come along with the words, or alone.
+    let file_of = |event: &Value| {
+        let messages = event["messages"].as_array()?;
+        let mut files = messages.iter().map(|one| &one["file"]);
+        files.find(|file| file.is_object()).cloned()
+    };
+    let event = look.until(|event| file_of(event).is_some());
+    let sent = file_of(&event).unwrap();
     assert_eq!(sent["name"], "notes.txt");
     let path = |chat: &str| format!("/page/chats/{chat}/files/{}", sent["id"].as_str().unwrap());
     let loaded = browser.get(&path("main"));

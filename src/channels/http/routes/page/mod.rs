@@ -484,7 +484,7 @@ impl Chat<'_> {
         let language = sender.language;
         let tell = |notice: &str| Ok(Outcome::Reply(Reply::json(200, &json!({"notice": notice}))));
         let notice = intake.and_then(|intake| intake.press_notice(&sender, "", None, &data));
-        if let Some(notice) = notice {
+        if let Some(notice) = notice.filter(|_| view.shows(&self.name(), (&message, &data))) {
             return tell(notice);
         }
         // Of a choice of the model's the message shows which; what else is asked is settled by its own answer.
