@@ -279,24 +279,6 @@ impl View {
         });
     }
 
-    /// Whether a message of the chat has a button.
-    pub fn shows(&self, chat: &str, (id, data): (&str, &str)) -> bool {
-        let inner = self.inner.lock();
-        let mut messages = inner
-            .chats
-            .get(chat)
-            .into_iter()
-            .flat_map(|one| &one.messages);
-        messages.any(|one| {
-            one.id == id
-                && one
-                    .buttons
-                    .iter()
-                    .flatten()
-                    .any(|button| button.data == data)
-        })
-    }
-
     /// Presses a button. Only the first press counts: where `shown` gives a line for the button, it takes the place of the
     /// buttons at once.
     pub fn press(

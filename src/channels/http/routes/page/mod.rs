@@ -483,10 +483,6 @@ impl Chat<'_> {
         let (intake, sender) = (self.place.channel.web.intake.get(), self.sender());
         let language = sender.language;
         let tell = |notice: &str| Ok(Outcome::Reply(Reply::json(200, &json!({"notice": notice}))));
-        let notice = intake.and_then(|intake| intake.press_notice(&sender, "", None, &data));
-        if let Some(notice) = notice.filter(|_| view.shows(&self.name(), (&message, &data))) {
-            return tell(notice);
-        }
         // Of a choice of the model's the message shows which; what else is asked is settled by its own answer.
         let shown = |button: &Button| match buttons::read(&button.data) {
             Some(Press::Text(_)) => Some(format!("✓ {}", escape(&button.label))),
@@ -497,6 +493,11 @@ impl Chat<'_> {
             Pressable::Answered => return tell(already_chosen(language)),
             Pressable::No => return Err(Reply::error(404, "there is no such button here")),
         };
+        let notice = intake.and_then(|intake| intake.press_notice(&sender, "", None, &data));
+        if let Some(notice) = notice {
+            view.unpress(&self.name(), &before);
+            return tell(notice);
+        }
         let random = random::bytes().map(u64::from_ne_bytes).map_err(failed);
         let taken = random.and_then(|random| {
             self.take(Incoming::Pressed {
