@@ -29,11 +29,11 @@ QUESTIONS = {"read the note": READING, "run the commands": RUNNING}
 CONFINED_TIMES = 3
 # 3 % above what was measured on arm64; the others in proportion to it since they were measured last.
 PEAK_BYTES = {
-    "armv6": 6.67 * MB,
-    "armhf": 5.04 * MB,
-    "arm64": 6.34 * MB,
-    "arm64-16k": 6.44 * MB,
-    "riscv64": 6.13 * MB,
+    "armv6": 6.92 * MB,
+    "armhf": 5.29 * MB,
+    "arm64": 6.59 * MB,
+    "arm64-16k": 6.69 * MB,
+    "riscv64": 6.38 * MB,
 }
 USER = "setpriv --reuid=board --regid=board --init-groups env HOME=/home/board PEACRAB_HOME=/home/board/"
 

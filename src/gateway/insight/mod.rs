@@ -4,6 +4,7 @@ mod hooks;
 mod page;
 mod parts;
 
+use std::path::{Component, Path};
 use std::sync::{Arc, Weak};
 
 use serde_json::Value;
@@ -89,6 +90,11 @@ impl Host for Insight {
     fn store(&self, visitor: &Visitor, place: (&str, bool), bytes: &[u8]) -> Result<()> {
         let (path, _) = place;
         files::check_target(path, visitor.language)?;
+        // Folders that are missing are made on the way, also on one that leads out in the end.
+        let is_up = |part: Component<'_>| part == Component::ParentDir;
+        if Path::new(path).components().any(is_up) {
+            return Err(Error::Usage(format!("{path}: write it without ..")));
+        }
         self.gateway()?.store_file(visitor, place, bytes)
     }
 }

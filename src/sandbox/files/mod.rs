@@ -23,7 +23,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::error::{Error, Result};
@@ -407,11 +407,7 @@ impl Workspace {
     ) -> Result<Spot<'a>, Failure> {
         self.needs_writable(root)?;
         match self.locate(root, path, Intent::Write, marks) {
-            // What leads back out of a folder that is missing is refused before that is made.
             Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => {
-                if path.components().any(|part| part == Component::ParentDir) {
-                    return Err(Failure::System(error));
-                }
                 self.make_folders(root, path.parent().unwrap_or(Path::new("")), marks)?;
                 self.locate(root, path, Intent::Write, marks)
             }
