@@ -32,8 +32,9 @@ HOME = "/home/board/gateway"
 USER = f"setpriv --reuid=board --regid=board --init-groups env HOME=/home/board PEACRAB_HOME={HOME}"
 SETUP = f"{USER} {AT}/peacrab onboard --non-interactive > /dev/null && cp {AT}/note.txt {HOME}/workspace"
 START = f"{USER} {AT}/peacrab gateway < /dev/null >> {LOG} 2>&1 & process=$!"
-# Limits by board, 3 % above what was measured, and what the program has grown by on x86_64 since (0.27 MB of it on riscv64 are relocated constants, 0.07 the main stack, the rest
-# other stacks and what the allocator keeps). The same program has 0.57 on armmp of Debian 13, and 0.58 to 0.62 on armhf's kernel.
+# Limits by board, 3 % above what was measured, and what the program has grown by on x86_64 since (0.27 MB of it on riscv64
+# are relocated constants, 0.07 the main stack, the rest other stacks and what the allocator keeps). The same program has 0.57
+# on armmp of Debian 13, and 0.58 to 0.62 on armhf's kernel.
 IDLE_ANONYMOUS = {
     "armv6": 0.71 * MB,
     "armhf": 0.72 * MB,
