@@ -138,7 +138,7 @@ fn aac_rate(entry: &[u8]) -> Option<u64> {
     }
 }
 
-/// The same by its descriptors, each of which lies in the one before (ISO/IEC 14496-1, 7.2.6).
+/// The same by its descriptors, each of which is within the one before (ISO/IEC 14496-1, 7.2.6).
 fn descriptor_rate(bytes: &[u8]) -> Option<u64> {
     let stream = descriptor(bytes, 3)?;
     // Those with further fields are not made by recorders.

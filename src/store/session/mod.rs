@@ -192,7 +192,7 @@ impl Session {
         self.conversation.last_role()
     }
 
-    /// The people whose messages a turn is about that goes on; none where it has ended, or the journal does not say it.
+    /// The people whose messages a turn is about that goes on; empty once it has ended, or if the journal does not say it.
     pub fn authors(&self) -> Vec<&Author> {
         if self.unfinished {
             self.conversation.last_authors()
