@@ -113,10 +113,10 @@ impl WhatsApp {
         }
     }
 
-    /// Waits until this many clients, in all, were let in, and one of them is connected.
+    /// Waits until this many clients, in all, were let in, and one of them is connected that does more than send.
     pub fn wait_for_clients(&self, count: usize) {
         self.server.wait_until(&format!("client {count}"), |state| {
-            (state.let_in >= count && !state.clients.is_empty()).then_some(())
+            (state.let_in >= count && state.is_heard()).then_some(())
         });
     }
 

@@ -23,7 +23,7 @@ pub(super) struct State {
     pub token: Option<String>,
     /// Whether it is connected to WhatsApp.
     pub is_connected: bool,
-    pub clients: Vec<Arc<WebSocket>>,
+    pub clients: Vec<Client>,
     /// How many clients were let in.
     pub let_in: usize,
     /// How many messages of people there were.
@@ -36,6 +36,13 @@ pub(super) struct State {
     pub faults: Vec<Fault>,
     pub complaints: Vec<String>,
     pub forgiven: Vec<String>,
+}
+
+/// A client that was let in.
+pub(super) struct Client {
+    socket: Arc<WebSocket>,
+    /// Whether it has sent a message. The bot's connections that send do not read what people write.
+    has_sent: bool,
 }
 
 /// Seconds since 1970.
@@ -96,18 +103,25 @@ impl Server {
         }
         self.change(|state| {
             state.let_in += 1;
-            state.clients.push(Arc::clone(client));
+            state.clients.push(Client {
+                socket: Arc::clone(client),
+                has_sent: false,
+            });
         });
         let end = self.listen_to(connection, client);
-        self.change(|state| state.clients.retain(|other| !Arc::ptr_eq(other, client)));
+        self.change(|state| {
+            state
+                .clients
+                .retain(|other| !Arc::ptr_eq(&other.socket, client));
+        });
         end
     }
 
-    fn listen_to(&self, connection: &mut Connection, client: &WebSocket) -> io::Result<()> {
+    fn listen_to(&self, connection: &mut Connection, client: &Arc<WebSocket>) -> io::Result<()> {
         loop {
             match client.read(connection)? {
                 Received::Text(text) => {
-                    let Some(answer) = self.change(|state| state.command(&text)) else {
+                    let Some(answer) = self.change(|state| state.command(client, &text)) else {
                         client.cut();
                         return Ok(());
                     };
@@ -132,7 +146,7 @@ impl Server {
 
 impl State {
     /// Carries out a command; `None` when the connection breaks instead of an answer.
-    fn command(&mut self, text: &str) -> Option<Value> {
+    fn command(&mut self, client: &Arc<WebSocket>, text: &str) -> Option<Value> {
         let error = |said: &str| Some(json!({"type": "error", "error": said}));
         let Ok(command) = serde_json::from_str::<Value>(text) else {
             self.complain(format!("no JSON: {text}"));
@@ -141,6 +155,10 @@ impl State {
         let kind = command["type"].as_str().unwrap_or_default();
         self.commands.push(kind.to_owned());
         if kind == "send" {
+            let mut clients = self.clients.iter_mut();
+            if let Some(client) = clients.find(|it| Arc::ptr_eq(&it.socket, client)) {
+                client.has_sent = true;
+            }
             let fault = (!self.faults.is_empty()).then(|| self.faults.remove(0));
             match fault {
                 Some(Fault::TooMuch) => return error("Error: rate-overlimit"),
@@ -198,11 +216,20 @@ impl State {
 
     pub(super) fn broadcast(&mut self, frame: &Value) {
         let text = frame.to_string();
-        self.clients.iter().for_each(|client| client.say(&text));
+        self.clients
+            .iter()
+            .for_each(|client| client.socket.say(&text));
+    }
+
+    /// Whether somebody is connected who reads what people write.
+    pub(super) fn is_heard(&self) -> bool {
+        self.clients.iter().any(|client| !client.has_sent)
     }
 
     pub(super) fn cut(&mut self) {
-        self.clients.drain(..).for_each(|client| client.cut());
+        self.clients
+            .drain(..)
+            .for_each(|client| client.socket.cut());
     }
 
     pub(super) fn count(&self, kind: &str) -> usize {
