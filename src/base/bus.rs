@@ -60,6 +60,13 @@ pub enum Event {
     Waits(u64),
     /// A turn has its answer and waits until it may continue.
     GoesOn(u64),
+    /// The command with this message's id begins to wait for a person's answer, or has it.
+    Asks {
+        /// The message.
+        message: String,
+        /// Whether the question is open.
+        is_open: bool,
+    },
     /// A command has run for so long that others need not wait for it.
     Long(u64),
     /// The gateway must end.

@@ -21,7 +21,7 @@ use super::approvals::Approvals;
 use super::board::tell_back;
 use super::clerk::Clerk;
 use super::commands::texts;
-use super::commands::{ParsedMessage, SH};
+use super::commands::{ParsedMessage, SH, shorten_command};
 use super::host::{Reply, Work};
 use super::recover::Accepted;
 use super::scheduler::{Action, Input, Scheduler, WorkId};
@@ -79,6 +79,10 @@ struct Running {
     cancel: Cancel,
     /// Tells when a command is a long one.
     grows_long: Option<AbortHandle>,
+    /// The id of a command's message; may be empty.
+    message: String,
+    /// Its beginning, for who waits for it.
+    command: String,
     replies: replies::Sender<Reply>,
 }
 
@@ -342,6 +346,20 @@ impl Loop {
             Event::Step(work) => Input::Step(work),
             Event::Waits(work) => Input::Waits(work),
             Event::GoesOn(work) => Input::Answered(work),
+            Event::Asks { message, is_open } => {
+                let mut running = self.running.iter_mut();
+                let Some((work, running)) = running.find(|(_, it)| it.message == message) else {
+                    return;
+                };
+                let work = *work;
+                if let Some(timer) = running.grows_long.take() {
+                    timer.abort();
+                }
+                if !is_open {
+                    return self.time(work);
+                }
+                Input::Waits(work)
+            }
             Event::Long(work) => Input::Long(work),
             Event::Finished { work, unread } => {
                 let running = self.running.remove(&work);
@@ -423,6 +441,7 @@ impl Loop {
             }
             Action::StartCommand { work, message } => {
                 let (to, language) = (message.address(), message.language());
+                let (id, command) = (message.id.clone(), shorten_command(&message));
                 if message.command().is_some_and(|command| command.is(SH)) {
                     gateway.commands.expect(&message);
                 }
@@ -436,10 +455,19 @@ impl Loop {
                     let _begun = gateway.begin_work(work, &message, None);
                     gateway.run_command(work, &message);
                 });
+                if let Some(running) = self.running.get_mut(&work) {
+                    (running.message, running.command) = (id, command);
+                }
                 self.time(work);
             }
-            Action::TellWaiting(message) => {
-                gateway.later(move |gateway| gateway.tell_waiting(&message));
+            Action::TellWaiting {
+                message,
+                other,
+                is_asking,
+            } => {
+                let other = self.running.get(&other);
+                let other = other.map_or_else(String::new, |other| other.command.clone());
+                gateway.later(move |gateway| gateway.tell_waiting(&message, &other, is_asking));
             }
             Action::Command(message) => {
                 gateway.answer_command_soon(*message);
@@ -528,6 +556,8 @@ impl Loop {
         let running = Running {
             cancel,
             grows_long: None,
+            message: String::new(),
+            command: String::new(),
             replies: sender,
         };
         self.running.insert(id, running);

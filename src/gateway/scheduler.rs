@@ -60,6 +60,8 @@ struct Session {
     commands: VecDeque<ParsedMessage>,
     /// The command that the first of these waits for.
     command: Option<WorkId>,
+    /// The `/sh` or `/term` that has asked the person something, for which others like it wait.
+    asking: Option<WorkId>,
     /// Whether an interrupted turn is resumed before anything else.
     is_interrupted: bool,
     /// Whether a consolidation's result is noted in its journal before anything else.
@@ -72,6 +74,8 @@ struct Work {
     /// The conversation that it is a task of.
     parent: Option<SessionKey>,
     kind: Kind,
+    /// Whether it is a command of the chat's shell or terminal.
+    is_of_shell: bool,
     /// What the person may do whose message it is about.
     role: Role,
     /// The holder of its slot.
@@ -147,7 +151,7 @@ impl Scheduler {
                 let messages = self.interjections(work);
                 actions.push(Action::Interject { work, messages });
             }
-            Input::Waits(work) => self.release_slot(work),
+            Input::Waits(work) => self.begin_waiting(work, &mut actions),
             Input::Answered(work) => self.want_slot(work, &mut actions),
             Input::Finished { work, unread } => self.finished(work, unread, &mut actions),
             Input::Long(work) => self.grew_long(work, &mut actions),
@@ -294,8 +298,9 @@ impl Scheduler {
         }
         if ended.kind == Kind::Queued {
             let session = self.sessions.get_mut(&ended.session);
-            if let Some(session) = session.filter(|session| session.command == Some(work)) {
-                session.command = None;
+            if let Some(session) = session {
+                session.command.take_if(|command| *command == work);
+                session.asking.take_if(|asking| *asking == work);
             }
             self.forget_if_idle(&ended.session);
         } else if ended.kind != Kind::Beside
@@ -495,6 +500,7 @@ impl Scheduler {
                 && session.running.is_none()
                 && session.commands.is_empty()
                 && session.command.is_none()
+                && session.asking.is_none()
                 && !session.is_interrupted
                 && !session.is_consolidated
         };
@@ -517,6 +523,7 @@ impl Scheduler {
             session,
             parent: None,
             kind,
+            is_of_shell: false,
             role: Role::Owner,
             holder: Holder::default(),
             is_cancelled: false,

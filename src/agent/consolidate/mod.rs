@@ -189,7 +189,7 @@ impl Agent {
     }
 
     /// Whether only the offline helper answers in a chat: it remembers nothing.
-    pub(super) fn is_offline(&self, key: &SessionKey) -> bool {
+    pub fn is_offline(&self, key: &SessionKey) -> bool {
         self.model_names(key).is_ok_and(|names| names == [OFFLINE])
     }
 

@@ -78,6 +78,11 @@ pub enum Cause {
         /// Whether it was allowed as it was before.
         is_changed: bool,
     },
+    /// It is the command that fetches a file from outside the sandbox for the chat, `/get!`.
+    Fetch {
+        /// The file.
+        path: String,
+    },
     /// It is input for a command that runs outside the sandbox.
     Input {
         /// The number of the background session.

@@ -98,6 +98,7 @@ impl Settled {
 pub fn name_command(question: &Question) -> String {
     let what = match &question.cause {
         Cause::Tool { name, .. } => name,
+        Cause::Fetch { path } => path,
         _ => &question.command,
     };
     let what = markup::inline_text(what.trim());
@@ -189,6 +190,9 @@ fn describe(asked: &ChatQuestion, room: Room) -> (String, bool) {
             };
             title(language, &room.short(name))
         }
+        (Cause::Fetch { path }, _) => {
+            texts::title_fetch(language, &room.short(&reveal_name(path)), &account)
+        }
         (_, true) => texts::title_unsandboxed(language, &account),
         (_, false) => texts::title_sandboxed(language).to_owned(),
     };
@@ -213,7 +217,7 @@ fn describe(asked: &ChatQuestion, room: Room) -> (String, bool) {
     let _ = write!(text, "\n{}", texts::folder(language, &folder));
     write_warnings(&mut text, asked, room);
     match &question.cause {
-        Cause::Unsandboxed | Cause::Risk(_) => {}
+        Cause::Unsandboxed | Cause::Risk(_) | Cause::Fetch { .. } => {}
         Cause::Configured => {
             let _ = write!(text, "\n{}", texts::configured(language));
         }

@@ -146,6 +146,11 @@ pub mod question {
             "Run this **outside the sandbox**, as {account}?",
             "要以 {account} 身份在**沙箱外**运行吗？",
         }
+        /// `path` is inline code; the command that copies the file follows.
+        pub(crate) fn title_fetch(path, account) {
+            "Send the board's file {path} to **this chat**? It is fetched **outside the sandbox**, as {account}:",
+            "要把开发板上的文件 {path} 发送到**此聊天**吗？文件以 {account} 身份在**沙箱外**读取：",
+        }
         pub(crate) fn title_sandboxed() { "Run this in the sandbox?", "要在沙箱内运行吗？" }
         /// `name` is inline code.
         pub(crate) fn title_tool(name) {

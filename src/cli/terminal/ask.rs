@@ -118,7 +118,7 @@ fn describe(question: &Question) -> String {
             text += &format!("  ⚠ Careful: {what}.\n");
         }
         Cause::Configured => text += "  Asked because tools.exec.approval is \"always\".\n",
-        Cause::Unsandboxed | Cause::Input { .. } | Cause::Tool { .. } => {}
+        Cause::Unsandboxed | Cause::Input { .. } | Cause::Tool { .. } | Cause::Fetch { .. } => {}
     }
     if !influences.is_empty() {
         let names = influences

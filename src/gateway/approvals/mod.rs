@@ -19,6 +19,7 @@ use super::agents::Hosted;
 use super::commands::Call;
 use crate::agent::commands::CommandAnswer;
 use crate::base::approval::{AlwaysOption, Answer, Question};
+use crate::base::bus::Event;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
@@ -353,7 +354,13 @@ impl Gateway {
             language: message.language(),
             only_for: message.only_for(),
         };
+        let tell = |is_open| {
+            let message = message.id.clone();
+            self.events.send(Event::Asks { message, is_open })
+        };
+        tell(true);
         let answer = self.ask(&asker, question, cancel);
+        tell(false);
         if answer.allows() {
             inbox.begin(&message.id)?;
         }

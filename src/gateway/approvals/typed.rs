@@ -1,13 +1,13 @@
 //! Answers in words: what a person types under the only open question of a chat.
 
 use super::{Approvals, Open};
-use crate::base::approval::{AlwaysOption, Answer, Question};
+use crate::base::approval::{AlwaysOption, Answer, Cause, Question};
 use crate::base::language::{Language, NO, YES};
 use crate::base::message::{Address, Envelope, OutgoingMessage};
 use crate::channels::kit::texts::answers::label;
 use crate::channels::kit::texts::approve as texts;
 use crate::gateway::Gateway;
-use crate::gateway::commands::{ParsedMessage, least_role};
+use crate::gateway::commands::{self, ParsedMessage, least_role, shorten_command};
 
 /// Words that allow a command once, beside [`YES`] and the labels of the buttons.
 const ALLOWING: [&str; 2] = ["好", "可以"];
@@ -169,6 +169,29 @@ impl Gateway {
             }),
         }
         message
+    }
+
+    /// Tells a person that a command waits for another one: for its end, or first for their answer about it.
+    pub(in crate::gateway) fn tell_waiting(
+        &self,
+        message: &Envelope,
+        other: &str,
+        is_asking: bool,
+    ) {
+        let (language, command) = (message.language(), shorten_command(message));
+        let text = if is_asking {
+            let [run, deny] = [Answer::Once, Answer::Deny]
+                .map(|answer| label(language, answer, &Cause::Unsandboxed));
+            commands::texts::waits_for_answer(language, &command, &other, &run, &deny)
+        } else {
+            commands::texts::waits_for_command(language, &command, &other)
+        };
+        let once = is_asking.then(|| format!("{WAITS}{}", message.id));
+        self.tell_with(OutgoingMessage {
+            reply_to: message.reference.clone(),
+            once: once.unwrap_or_default(),
+            ..OutgoingMessage::text(&message.address(), text)
+        });
     }
 }
 

@@ -29,7 +29,7 @@ use crate::base::message::{Address, Envelope, OutgoingMessage};
 use crate::channels::delivery::Delivery;
 use crate::channels::kit::adapter::MenuEntry;
 use crate::text::markup::{inline_code, plain};
-use crate::text::{one_line, truncate_chars};
+use crate::text::{ellipsize_chars, one_line, truncate_chars};
 
 pub use groups::format_help;
 pub use parse::{
@@ -67,6 +67,12 @@ pub struct Call<'a> {
 pub(super) fn with_command(message: &Envelope, text: &str) -> String {
     let command = one_line(message.typed_text(), COMMAND_CHARS);
     format!("{}\n{text}", inline_code(&command))
+}
+
+/// The beginning of a command, as inline code.
+pub(super) fn shorten_command(message: &Envelope) -> String {
+    let first = message.typed_text().lines().next().unwrap_or_default();
+    inline_code(&ellipsize_chars(first, REFUSED_CHARS))
 }
 
 impl Gateway {
@@ -216,19 +222,6 @@ impl Gateway {
         }
     }
 
-    /// Tells a person that a command waits for one that takes long.
-    pub(super) fn tell_waiting(&self, message: &Envelope) {
-        let first = message.text.lines().next().unwrap_or_default();
-        let command = inline_code(truncate_chars(first, REFUSED_CHARS));
-        self.tell_with(OutgoingMessage {
-            reply_to: message.reference.clone(),
-            ..OutgoingMessage::text(
-                &message.address(),
-                texts::waits_for_command(message.language(), &command),
-            )
-        });
-    }
-
     /// Refuses a command that the person may not use.
     pub(super) fn refuse_command(&self, message: &ParsedMessage) {
         let Some(command) = message.command() else {
@@ -285,9 +278,17 @@ impl Gateway {
 
     /// Answers `/start`.
     fn greet(&self, call: &Call<'_>) -> Result<CommandAnswer> {
+        let live = self.live();
+        let agent = live.agents.serving(call.message).agent();
+        let is_offline = agent.is_ok_and(|agent| agent.is_offline(&call.message.session));
         let text = match call.message.role {
             Role::Guest => texts::greeting_for_guest(call.language),
-            Role::User | Role::Owner => texts::greeting(call.language),
+            Role::User | Role::Owner if !is_offline => texts::greeting(call.language),
+            Role::User => texts::greeting_without_model(call.language),
+            Role::Owner => {
+                let greeting = texts::greeting_without_model(call.language);
+                return Ok(format!("{greeting}\n\n{}", texts::connect_model(call.language)).into());
+            }
         };
         Ok(text.to_owned().into())
     }

@@ -146,6 +146,29 @@ texts! {
          - 每周一 8 点列出 notes/ 中改动过的文件\n\n\
          /help 列出所有命令。",
     }
+    /// The same where no model is connected; the lines are what the offline helper and the commands do.
+    pub fn greeting_without_model() {
+        "I'm Peacrab, and I live on this board. No language model is connected yet, so I understand simple requests \
+         only, for example:\n\n\
+         - `remind me in 20 minutes to take the bread out`\n\
+         - `how warm is the board?`\n\
+         - `how much space is left?`\n\
+         - `list my files`\n\
+         - `/watch disk / > 90`\n\n\
+         /help lists the commands.",
+        "我是 Peacrab，住在这块开发板上。目前还没有连接语言模型，所以我只能理解简单的请求，例如：\n\n\
+         - `20分钟后提醒我取面包`\n\
+         - `板子温度`\n\
+         - `还剩多少空间`\n\
+         - `列出文件`\n\
+         - `/watch disk / > 90`\n\n\
+         /help 列出所有命令。",
+    }
+    /// Below that, to an owner.
+    pub fn connect_model() {
+        "To connect a model, run `peacrab onboard` on the board.",
+        "要连接模型，请在板子上运行 `peacrab onboard`。",
+    }
     pub fn greeting_for_guest() {
         "I'm Peacrab, and I live on this board. Write to me. /help lists the commands.",
         "我是 Peacrab，住在这块开发板上。直接给我发消息。/help 列出所有命令。",
@@ -278,9 +301,14 @@ texts! {
         "这里已有 {count} 个命令在排队；/stop 可清空。",
     }
     /// `command`: its beginning, as inline code.
-    pub fn waits_for_command(command) {
-        "{command} waits until the command before it has ended. /stop ends both.",
-        "{command} 正在等待前一个命令结束。/stop 可终止两者。",
+    pub fn waits_for_command(command, other) {
+        "{command} waits until {other} has ended. /stop ends both.",
+        "{command} 正在等待 {other} 结束。/stop 可终止两者。",
+    }
+    /// The same while a question about `other` is open; `run` and `deny` are the labels of its buttons.
+    pub fn waits_for_answer(command, other, run, deny) {
+        "{command} waits for {other}, which needs your answer: **{run}** or **{deny}**.",
+        "{command} 正在等待 {other}，后者需要你的答复：**{run}** 或 **{deny}**。",
     }
     pub fn edited_answer() {
         "An edited message does not answer a question.",

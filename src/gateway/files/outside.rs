@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use super::{Job, format_bytes, name_of, short, texts};
+use crate::base::approval::Cause;
 use crate::base::error::{Error, Result};
 use crate::base::message::OutgoingMessage;
 use crate::config::home::quote_for_shell;
 use crate::text::markup::inline_code;
 use crate::tools::Caller;
-use crate::tools::commands::TypedCommand;
+use crate::tools::commands::{Attempt, TypedCommand};
 
 impl Job<'_> {
     /// Copies a file to where nothing in the sandbox sees it, for as long as it takes to send it.
@@ -59,9 +60,9 @@ impl Job<'_> {
     }
 
     /// Runs the command that copies it, once it is allowed.
-    fn copy(&self, from: &str, to: &str) -> Result<()> {
+    fn copy(&self, path: &str, to: &str) -> Result<()> {
         let (message, language) = (self.message, self.language());
-        let [from, to] = [from, to].map(|path| quote_for_shell(Path::new(path)));
+        let [from, to] = [path, to].map(|path| quote_for_shell(Path::new(path)));
         let line = format!("cp -- {from} {to}");
         let agent = self.hosted.agent()?;
         let toolbox = agent.toolbox();
@@ -71,7 +72,16 @@ impl Job<'_> {
             language,
         };
         self.gateway.parts.inbox.begin(&message.id)?;
-        let run = |caller: &Caller<'_>| toolbox.shell(typed, caller, &mut |_| {});
+        let run = |caller: &Caller<'_>| {
+            let mut attempt = toolbox.shell(typed, caller, &mut |_| {});
+            if let Ok(Attempt::Ask(question)) = &mut attempt
+                && question.cause == Cause::Unsandboxed
+            {
+                let path = path.to_owned();
+                question.cause = Cause::Fetch { path };
+            }
+            attempt
+        };
         let gateway = self.gateway;
         let ran = gateway.run_typed(message, self.hosted, self.cancel, run)?;
         if ran.is_success {

@@ -28,7 +28,7 @@ pub enum Input {
     Consolidated(SessionKey),
     /// A turn is between two steps and takes what has arrived for its session.
     Step(WorkId),
-    /// A turn waits for a person's answer and needs no slot meanwhile.
+    /// A turn or a command waits for a person's answer: a turn needs no slot meanwhile, and other commands need not wait.
     Waits(WorkId),
     /// A turn has its answer and wants to continue.
     Answered(WorkId),
@@ -77,8 +77,15 @@ pub enum Action {
         /// Its session.
         session: SessionKey,
     },
-    /// Tell the person that this command waits for a long one.
-    TellWaiting(Box<Envelope>),
+    /// Tell the person that this command waits for another one.
+    TellWaiting {
+        /// The command that waits.
+        message: Box<Envelope>,
+        /// The one that it waits for.
+        other: WorkId,
+        /// Whether that waits for an answer itself.
+        is_asking: bool,
+    },
     /// Run a slash command on a thread. If it uses a session, no other work has that session open.
     StartCommand {
         /// Its id.

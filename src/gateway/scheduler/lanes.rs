@@ -4,7 +4,7 @@ use super::{Action, Kind, RefusalReason, Scheduler, Work, WorkId};
 use super::{COMMANDS_IN_CHAT_MAX, COMMANDS_MAX};
 use crate::base::limits::gateway::COMMANDS_WAITING_MAX;
 use crate::base::message::{Envelope, Origin, SessionKey};
-use crate::gateway::commands::{ParsedMessage, When};
+use crate::gateway::commands::{ParsedMessage, SH, TERM, When};
 
 pub(super) fn is_ready(message: &Envelope) -> bool {
     message.remote_files.is_empty()
@@ -12,6 +12,12 @@ pub(super) fn is_ready(message: &Envelope) -> bool {
 
 pub(super) fn acts_at_once(message: &ParsedMessage) -> bool {
     message.when().is_some_and(|when| when != When::InOrder)
+}
+
+/// Whether it is a command of the chat's shell or terminal, which depends on those before it.
+fn is_of_shell(message: &ParsedMessage) -> bool {
+    let command = message.command();
+    command.is_some_and(|command| command.is(SH) || command.is(TERM))
 }
 
 /// Whether it starts a turn of its own: a job's.
@@ -47,11 +53,18 @@ impl Scheduler {
                 actions,
             );
         }
+        let asking = session.asking.filter(|_| is_of_shell(&message));
+        let told = asking.map(|other| Action::TellWaiting {
+            message: Box::new(message.clone().into_envelope()),
+            other,
+            is_asking: true,
+        });
         session.commands.push_back(message);
         if !self.lanes.contains(&key) {
             self.lanes.push_back(key);
         }
         self.start_commands(actions);
+        actions.extend(told);
     }
 
     /// Starts the commands that wait for none before them, a session after the other.
@@ -87,10 +100,14 @@ impl Scheduler {
             || self.count(|work| work.kind == Kind::Queued && work.session == *key)
                 >= COMMANDS_IN_CHAT_MAX;
         let session = self.sessions.get_mut(key).filter(|_| !is_full)?;
-        match session.command {
-            None => session.commands.pop_front_if(|message| is_ready(message)),
-            Some(_) => None,
+        if session.command.is_some() {
+            return None;
         }
+        let asking = session.asking;
+        let is_next = |message: &ParsedMessage| asking.is_none() || !is_of_shell(message);
+        let next = session.commands.iter().position(is_next)?;
+        let ready = session.commands.get(next).filter(|next| is_ready(next));
+        ready.is_some().then(|| session.commands.remove(next))?
     }
 
     pub(super) fn start_command(
@@ -100,24 +117,59 @@ impl Scheduler {
         actions: &mut Vec<Action>,
     ) -> WorkId {
         let work = self.add_work(message.session.clone(), kind);
+        if let Some(started) = self.works.get_mut(&work) {
+            started.is_of_shell = is_of_shell(&message);
+        }
         let message = Box::new(message);
         actions.push(Action::StartCommand { work, message });
         work
+    }
+
+    /// A command waits for a person's answer, which may take long: those behind it need not, but for those of the same
+    /// shell, whose person is told. Any other work gives its slot to others.
+    pub(super) fn begin_waiting(&mut self, work: WorkId, actions: &mut Vec<Action>) {
+        let Some(asking) = self.works.get(&work).filter(|it| it.kind == Kind::Queued) else {
+            return self.release_slot(work);
+        };
+        let Some(session) = self.sessions.get_mut(&asking.session) else {
+            return;
+        };
+        session.command.take_if(|command| *command == work);
+        if !asking.is_of_shell {
+            return self.forget_if_idle(&asking.session.clone());
+        }
+        session.asking = Some(work);
+        if let Some(waiting) = session.commands.iter().find(|message| is_of_shell(message)) {
+            actions.push(Action::TellWaiting {
+                message: Box::new(waiting.clone().into_envelope()),
+                other: work,
+                is_asking: true,
+            });
+        }
     }
 
     /// What was sent before a command was seen to be long keeps its order, and the person is told. What is
     /// sent from now on runs beside it: it may be there to look at it.
     pub(super) fn grew_long(&mut self, work: WorkId, actions: &mut Vec<Action>) {
         let key = self.works.get(&work).map(|work| &work.session);
-        let session = key.and_then(|key| self.sessions.get_mut(key));
-        let Some(session) = session.filter(|session| session.command == Some(work)) else {
+        let Some(session) = key.and_then(|key| self.sessions.get_mut(key)) else {
             return;
         };
-        match session.commands.front() {
+        let is_asking = session.asking == Some(work);
+        if !is_asking && session.command != Some(work) {
+            return;
+        }
+        let mut waiting = session.commands.iter();
+        match waiting.find(|message| !is_asking || is_of_shell(message)) {
             Some(waiting) => {
-                let waiting = Box::new(waiting.clone().into_envelope());
-                actions.push(Action::TellWaiting(waiting));
+                let message = Box::new(waiting.clone().into_envelope());
+                actions.push(Action::TellWaiting {
+                    message,
+                    other: work,
+                    is_asking: false,
+                });
             }
+            None if is_asking => session.asking = None,
             None => session.command = None,
         }
     }

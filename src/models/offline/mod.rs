@@ -17,12 +17,20 @@ use self::phrases::{Found, Kind, PHRASES};
 use crate::base::chat::{Entry, EntryKind, Reply, Request, ToolCall, ToolSpec};
 use crate::base::json;
 use crate::base::language::Language;
+use crate::text::markup::inline_code;
 
 /// Answers a request: with a call of one of its tools, with what the tools found, or with help.
 ///
 /// `nonce` makes the calls' ids different from those of other answers; `language` is the person's.
 pub fn reply(request: &Request<'_>, nonce: u32, language: Language) -> Reply {
     let spoken = last_words(request.entries);
+    // As phones write them.
+    let straight = spoken.replace('’', "'");
+    let spoken = if understand(spoken).is_none() {
+        &straight
+    } else {
+        spoken
+    };
     let language = match Language::of_text(spoken) {
         // English is read whatever the person's language is.
         Language::English => language,
@@ -67,6 +75,10 @@ fn answer(request: &Request<'_>, spoken: &str, (nonce, language): (u32, Language
         text,
         ..Reply::default()
     };
+    if let Some(path) = stored_file(spoken) {
+        let stored = texts::stored(language, &inline_code(path));
+        return text(stored + texts::connect(language));
+    }
     match small_talk(spoken) {
         Some(SmallTalk::Greeting) => {
             let opening = texts::greeting(language);
@@ -78,6 +90,7 @@ fn answer(request: &Request<'_>, spoken: &str, (nonce, language): (u32, Language
     let not_understood = || say::introduce(texts::not_understood(language), &has, language);
     let (kind, found) = match understand(spoken) {
         Some((Kind::Help, _)) => return text(say::introduce("", &has, language)),
+        Some((Kind::Power, _)) => return text(texts::how_to_reboot(language).to_owned()),
         Some((Kind::Time, _)) => return text(say::tell_time(find_time(request.entries), language)),
         Some((Kind::Reminder | Kind::Reminders, _)) if !has(CRON) => {
             return text(texts::how_to_remind(language).to_owned());
@@ -107,6 +120,14 @@ fn answer(request: &Request<'_>, spoken: &str, (nonce, language): (u32, Language
         signature: None,
     });
     reply
+}
+
+/// The path of the first file that came with a message, from the mark of the message's text.
+fn stored_file(spoken: &str) -> Option<&str> {
+    const MARKS: [&str; 4] = ["[file: ", "[photo: ", "[audio: ", "[video: "];
+    let mut lines = spoken.lines();
+    let rest = lines.find_map(|line| MARKS.iter().find_map(|mark| line.strip_prefix(mark)));
+    rest?.strip_suffix(']')
 }
 
 /// The tool that plans reminders.
@@ -174,7 +195,7 @@ fn call(kind: Kind, found: Found<'_>) -> Option<(&'static str, Value)> {
         | Kind::Uptime => ("device", json!({ "action": "status" })),
         Kind::Reminders => (CRON, json!({ "action": "list" })),
         Kind::Run => ("exec", json!({ "command": text })),
-        Kind::Help | Kind::Time | Kind::Reminder => return None,
+        Kind::Help | Kind::Time | Kind::Reminder | Kind::Power => return None,
     })
 }
 

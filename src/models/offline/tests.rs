@@ -149,6 +149,42 @@ fn plain_requests_become_the_calls_that_a_model_would_make() {
 }
 
 #[test]
+fn the_phrases_of_the_first_day_are_understood() {
+    for (spoken, expected) in [
+        ("What can you do?", "offline helper. No language model"),
+        ("how much space is left", "device"),
+        ("How much space is left on the SD card?", "device"),
+        ("Is the internet up?", "device"),
+        ("reboot", "/reboot restarts"),
+        ("please restart the pi", "/reboot restarts"),
+        ("who are you?", "offline helper. No language model"),
+        ("list my files", "list_dir"),
+        ("show me notes.txt", "read_file"),
+        ("what’s my IP?", "device"),
+        ("write it’s late to a.txt", "write_file"),
+        ("what time is it?", "I don't know the time."),
+        ("thanks!", "You're welcome."),
+        (
+            "[file: files/1-a.pdf]\n[PDF document, 2 pages]",
+            "Stored as `files/1-a.pdf`.",
+        ),
+        (
+            "what is it?\n[file: files/1-a.pdf]",
+            "Stored as `files/1-a.pdf`.",
+        ),
+    ] {
+        let Reply {
+            text, tool_calls, ..
+        } = say(spoken);
+        let called = tool_calls.first().map_or("", |call| &call.name);
+        let is_met = called == expected || !text.is_empty() && text.contains(expected);
+        assert!(is_met, "{spoken}: {text}{called}");
+    }
+    let written = say("write it’s late to a.txt").tool_calls.remove(0);
+    assert!(written.arguments.contains("it’s late"), "as it was typed");
+}
+
+#[test]
 fn what_it_does_not_understand_it_says_with_what_it_does() {
     for spoken in [
         "",

@@ -29,6 +29,16 @@ texts! {
         "To set a reminder, type /remind and when, for example `/remind 20m take the bread out`.",
         "设置提醒请输入 /remind 和时间，例如 `/remind 20分钟后 取面包`。",
     }
+    /// A request for a restart of the board.
+    pub fn how_to_reboot() {
+        "In a chat, /reboot restarts the board and /shutdown switches it off. I'll ask you first.",
+        "在聊天中，/reboot 重启开发板，/shutdown 关机。我会先向你确认。",
+    }
+    /// A file came; `path` is inline code, and how to connect a model follows.
+    pub fn stored(path) {
+        "Stored as {path}. Questions about what is in it need a language model.\n\n",
+        "已保存为 {path}。要就其内容提问，需要语言模型。\n\n",
+    }
     /// The time.
     pub fn time(time) { "It is {time}", "现在是 {time}" }
     /// Where the runtime has not told the time.

@@ -696,3 +696,30 @@ fn a_word_answers_what_is_shown_last_however_late_it_comes() {
     gateway.stop().ends_with(0);
     assert_eq!(lines(&file), 1);
 }
+
+#[test]
+fn while_a_typed_command_waits_for_its_answer_other_commands_are_answered() {
+    let scene = Scene::playing([]);
+    let gateway = scene.start();
+    scene.ana.says("/sh! echo out >/dev/null");
+    question(&scene);
+    scene.ana.says("/sh echo first");
+    let told = scene.wait_for(
+        "`/sh echo first` waits for `/sh! echo out >/dev/null`"
+            .replace('`', "")
+            .as_str(),
+    );
+    assert!(told.text.contains("Run once or Deny"), "{}", told.text);
+    scene.ana.says("/status");
+    scene.wait_for("Agent");
+    scene.ana.says("/ls");
+    scene.wait_for("workspace");
+    scene.ana.says("/get! /etc/hostname");
+    scene.wait_for_question("Send the board's file /etc/hostname to this chat?");
+    scene.ana.says("/ls skills");
+    scene.wait_for("skills");
+    assert!(!scene.texts().iter().any(|text| text.contains("\nfirst")));
+    scene.ana.presses("Deny");
+    scene.wait_for("✗ Denied");
+    gateway.stop().ends_with(0);
+}

@@ -10,8 +10,9 @@ use crate::harness::gateway::Gateway;
 use crate::harness::home::{Home, MODEL};
 use crate::harness::model::{Gate, Model, error, say};
 use crate::harness::program::{Output, Program};
-use crate::harness::telegram::{BOT_NAME, FOREVER, Fault};
+use crate::harness::telegram::{BOT_NAME, FOREVER, Fault, Media, Upload};
 use crate::harness::terminal::{CTRL_D, RETURN, Terminal};
+use crate::harness::wait_until;
 
 #[test]
 fn each_command_answers_and_none_of_them_asks_the_model() {
@@ -343,13 +344,57 @@ fn a_command_without_a_model_says_how_it_ended() {
     }
 }
 
-#[test]
-fn a_command_runs_where_no_model_is_configured() {
-    let scene = Scene::playing([]);
-    let mut scene = scene;
+fn without_model() -> Scene {
+    let mut scene = Scene::playing([]);
     scene.home.set("/providers", json!({}));
     scene.home.set("/agents/defaults/provider", json!("auto"));
     scene.home.set("/agents/defaults/model", json!(""));
+    scene
+}
+
+#[test]
+fn where_no_model_is_configured_start_shows_what_works_and_a_document_is_kept() {
+    let scene = without_model();
+    let gateway = scene.start();
+    scene.ana.says("/start");
+    let shown = scene.wait_for("No language model is connected yet");
+    assert!(shown.text.contains("peacrab onboard"), "{}", shown.text);
+    let examples = [
+        ("remind me in 20 minutes to take the bread out", "Planned: "),
+        ("how warm is the board?", "Temperature"),
+        ("how much space is left?", "Disk"),
+        ("list my files", "offline helper: type"),
+        ("/watch disk / > 90", "Watching disk / > 90"),
+    ];
+    let shown: Vec<&str> = shown
+        .text
+        .lines()
+        .filter(|line| line.starts_with('•'))
+        .collect();
+    let known = examples.map(|(example, _)| format!("• {example}"));
+    assert_eq!(shown, known, "each example is tried below");
+    for (example, answer) in examples {
+        let before = scene.texts().len();
+        scene.ana.says(example);
+        wait_until(example, || {
+            scene
+                .texts()
+                .iter()
+                .skip(before)
+                .any(|text| text.contains(answer))
+        });
+    }
+    scene
+        .ana
+        .sends(Upload::new(Media::Document, "bill.pdf", "%PDF-1.4"));
+    let kept = scene.wait_for("Stored as ");
+    assert!(kept.text.contains("bill.pdf") && kept.text.contains("peacrab onboard"));
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_command_runs_where_no_model_is_configured() {
+    let scene = without_model();
     let gateway = scene.start();
     scene.ana.says("/sh echo hi");
     scene.wait_for("hi");

@@ -50,7 +50,14 @@ fn describe(action: &Action) -> String {
         Action::AbandonTurn { work, session } => format!("abandon {work} {session}"),
         Action::ApplyConsolidation { work, session } => format!("remember {work} {session}"),
         Action::StartCommand { work, message } => format!("command {work} {}", message.text),
-        Action::TellWaiting(message) => format!("waiting {}", message.text),
+        Action::TellWaiting {
+            message,
+            other,
+            is_asking,
+        } => {
+            let what = if *is_asking { "answer of" } else { "end of" };
+            format!("waiting {} for the {what} {other}", message.text)
+        }
         Action::Command(message) => format!("now {}", message.text),
         Action::Interject { work, messages } => format!("interject {work} {}", texts(messages)),
         Action::Continue(work) => format!("continue {work}"),
@@ -435,9 +442,15 @@ fn a_long_command_keeps_what_waited_for_it_and_not_what_is_sent_later() {
     let mut scene = Scene::new(1);
     scene.receive("a", "/sh make");
     scene.receive("a", "/sh make test");
-    assert_eq!(scene.handle(Input::Long(1)), ["waiting /sh make test"]);
+    assert_eq!(
+        scene.handle(Input::Long(1)),
+        ["waiting /sh make test for the end of 1"]
+    );
     assert_eq!(scene.receive("a", "/sh ls"), NOTHING);
-    assert_eq!(scene.handle(Input::Long(1)), ["waiting /sh make test"]);
+    assert_eq!(
+        scene.handle(Input::Long(1)),
+        ["waiting /sh make test for the end of 1"]
+    );
     assert_eq!(scene.finish(1), ["command 2 /sh make test"]);
     assert_eq!(scene.finish(2), ["command 3 /sh ls"]);
     assert_eq!(scene.handle(Input::Long(2)), NOTHING, "it has ended");
@@ -451,6 +464,34 @@ fn a_long_command_keeps_what_waited_for_it_and_not_what_is_sent_later() {
     assert_eq!(scene.receive("a", "/sh last"), NOTHING, "enough of them");
     assert_eq!(scene.receive("b", "/sh df"), ["command 7 /sh df"]);
     assert_eq!(scene.finish(4), ["command 8 /sh last"]);
+}
+
+#[test]
+fn a_question_about_a_command_holds_up_only_its_shell() {
+    let mut scene = Scene::new(1);
+    scene.receive("a", "/sh !touch /x");
+    assert_eq!(scene.receive("a", "/sh ls"), NOTHING);
+    assert_eq!(scene.receive("a", "/top"), NOTHING);
+    let told = ["waiting /sh ls for the answer of 1", "command 2 /top"];
+    assert_eq!(scene.handle(Input::Waits(1)), told);
+    let told = ["waiting /term for the answer of 1"];
+    assert_eq!(scene.receive("a", "/term"), told);
+    assert_eq!(scene.receive("a", "/get a"), NOTHING, "in order");
+    assert_eq!(scene.finish(2), ["command 3 /get a"]);
+    assert_eq!(scene.finish(3), NOTHING);
+    // It has the answer, and runs for long.
+    let told = ["waiting /sh ls for the end of 1"];
+    assert_eq!(scene.handle(Input::Long(1)), told);
+    assert_eq!(scene.finish(1), ["command 4 /sh ls"]);
+    assert_eq!(scene.finish(4), ["command 5 /term"]);
+    assert_eq!(scene.finish(5), NOTHING);
+    // One of no shell holds up nothing.
+    assert_eq!(scene.receive("a", "/get! /x"), ["command 6 /get! /x"]);
+    assert_eq!(scene.handle(Input::Waits(6)), NOTHING);
+    assert_eq!(scene.receive("a", "/sh ls"), ["command 7 /sh ls"]);
+    assert_eq!(scene.finish(7), NOTHING);
+    assert_eq!(scene.finish(6), NOTHING);
+    assert!(scene.0.sessions.is_empty());
 }
 
 #[test]

@@ -110,6 +110,7 @@ impl World {
                 arrived(sent)
             }
             8 => Input::Step(self.work(|running| running.is_turn && running.holds_slot)?),
+            9 if self.pick(3) == 0 => Input::Waits(self.work(|running| running.is_command)?),
             9 => {
                 let work = self.work(|running| running.is_turn && running.holds_slot)?;
                 self.running.get_mut(&work)?.holds_slot = false;
@@ -262,9 +263,9 @@ impl World {
                 self.done += 1;
                 return is_new(&message);
             }
-            Action::TellWaiting(message) => {
-                let number = message.id.parse().unwrap();
-                assert_eq!(self.commands[&message.session].front(), Some(&number));
+            Action::TellWaiting { message, .. } => {
+                let number: usize = message.id.parse().unwrap();
+                assert!(self.commands[&message.session].contains(&number));
             }
             Action::Command(message) => {
                 self.done += 1;
