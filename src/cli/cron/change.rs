@@ -246,6 +246,9 @@ fn report(planner: &Planner<'_>, what: &str, job: &Job) -> Result<()> {
     if job.delete_after_run {
         row("then", "the job is removed")?;
     }
+    if let Some(unseen) = planner.unseen_by(job) {
+        row("note", &unseen)?;
+    }
     planner.tell_gateway();
     Ok(())
 }

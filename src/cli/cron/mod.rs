@@ -4,6 +4,8 @@ mod change;
 mod list;
 mod texts;
 
+use std::path::{Path, PathBuf};
+
 use clap::{Args, Subcommand};
 
 use super::Context;
@@ -14,11 +16,15 @@ use crate::base::language::Language;
 use crate::base::message::Address;
 use crate::base::zone::Zone;
 use crate::cli::context::owner_chat;
+use crate::config::resolve::expanded;
+use crate::config::schema::SandboxChoice;
 use crate::config::{Home, Loaded};
 use crate::gateway::control::{self, CronRequest, Request};
 use crate::schedule::edit::{self, Asker};
-use crate::schedule::{Job, Jobs, Store};
+use crate::schedule::{Job, Jobs, PayloadKind, Store};
 use crate::store::state::KnownTime;
+use crate::text::markup;
+use crate::tools::commands::describe_unseen;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -149,6 +155,24 @@ impl<'a> Planner<'a> {
     /// Where the result of a job goes, for people.
     fn destination(&self, job: &Job) -> String {
         texts::destination(job, self.owner_chat().as_ref())
+    }
+
+    /// What the command of a job will not see of the board.
+    fn unseen_by(&self, job: &Job) -> Option<String> {
+        let config = &self.loaded.config;
+        let is_sandboxed = config.tools.exec.sandbox != SandboxChoice::Off;
+        if job.payload.kind != PayloadKind::Command || !is_sandboxed {
+            return None;
+        }
+        let workspace = self.home.workspace(&config.agents.defaults.workspace);
+        let listed = config.tools.allowed_paths.iter();
+        let listed = listed.chain(&config.tools.read_only_paths);
+        let user_home = self.context.environment().get("HOME").map(PathBuf::from);
+        let shown = listed.filter_map(|path| expanded(path, &workspace, user_home.as_deref()).ok());
+        let shown: Vec<PathBuf> = shown.chain([workspace.clone()]).collect();
+        let is_shown = |path: &Path| shown.iter().any(|folder| path.starts_with(folder));
+        let unseen = describe_unseen(&job.payload.message, is_shown, Language::English)?;
+        Some(markup::parse(&unseen, &|_| false).text().to_owned())
     }
 
     fn owner_chat(&self) -> Option<Address> {

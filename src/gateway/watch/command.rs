@@ -21,7 +21,7 @@ use crate::board::watch::notice::format_span;
 use crate::board::watch::rule::millis;
 use crate::board::watch::store::Added;
 use crate::board::watch::texts as words;
-use crate::board::watch::{Cause, Entry, Mute, Subject, Watch, What, parse};
+use crate::board::watch::{Cause, Entry, Mute, Subject, Then, Watch, What, parse};
 use crate::gateway::Gateway;
 use crate::gateway::commands::Call;
 use crate::gateway::commands::texts::format_error;
@@ -221,7 +221,8 @@ impl Gateway {
         Ok(match (verb, item.is_built_in) {
             ("test", _) => {
                 let look = self.look_fresh(item);
-                texts::now(language, &rule, &describe_look(item, &look, language))
+                let state = texts::now(language, &rule, &describe_look(item, &look, language));
+                self.with_unseen(state, item, language)
             }
             ("pause", false) => {
                 set_paused(true)?;
@@ -350,7 +351,29 @@ impl Gateway {
             inline_code(&item.rule),
             describe_look(item, &look, language),
         );
-        texts::added(language, &item.key, &rule, &state)
+        let added = texts::added(language, &item.key, &rule, &state);
+        self.with_unseen(added, item, language)
+    }
+
+    /// A text about an item, with a line about what the commands of its rule will not see of the board.
+    fn with_unseen(self: &Arc<Self>, text: String, item: &Item, language: Language) -> String {
+        let watched = item.rule().and_then(|rule| match &rule.what {
+            What::Command { line, .. } => Some(line),
+            _ => None,
+        });
+        let then = item.rule().and_then(|rule| match &rule.then {
+            Then::Run(line) => Some(line),
+            _ => None,
+        });
+        let agent = self.agent_of_watch(item);
+        let unseen = agent.ok().and_then(|agent| {
+            let mut lines = watched.into_iter().chain(then);
+            lines.find_map(|line| agent.toolbox().unseen_by(line, language))
+        });
+        match unseen {
+            Some(unseen) => format!("{text}\n{unseen}"),
+            None => text,
+        }
     }
 
     /// Looks at an item now. What only a series of looks can tell is as it was found last.

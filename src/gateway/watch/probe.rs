@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::journal::Wanted;
 use super::look::{Before, Tick};
 use super::{Item, Look, built_in, journal};
+use crate::agent::Agent;
 use crate::base::access::Role;
 use crate::base::approval::Question;
 use crate::base::cancel::Cancel;
@@ -154,14 +155,18 @@ impl Gateway {
         }
     }
 
-    /// Runs a command of a watch in the sandbox, by the rules for `/sh`. One that a person would be asked about fails.
-    pub(super) fn run_watched(self: &Arc<Self>, item: &Item, line: &str) -> Result<ShellResult> {
+    /// The agent in whose sandbox the commands of a watch run.
+    pub(super) fn agent_of_watch(self: &Arc<Self>, item: &Item) -> Result<Arc<Agent>> {
         let session = match &item.chat {
             Some(chat) => chat.session(),
             None => SessionKey::parse("watch"),
         };
-        let hosted = self.agent_for(&self.live(), &session, None);
-        let agent = hosted.agent()?;
+        self.agent_for(&self.live(), &session, None).agent()
+    }
+
+    /// Runs a command of a watch in the sandbox, by the rules for `/sh`. One that a person would be asked about fails.
+    pub(super) fn run_watched(self: &Arc<Self>, item: &Item, line: &str) -> Result<ShellResult> {
+        let agent = self.agent_of_watch(item)?;
         let cancel = Cancel::new();
         let (stop, late) = (self.parts.watches.cancel.clone(), cancel.clone());
         let _hook = stop.on_cancel(move || late.cancel());

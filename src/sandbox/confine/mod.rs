@@ -194,6 +194,18 @@ impl Exec {
         &self.settings.workspace
     }
 
+    /// Whether commands in the sandbox are shown what is at this path of the board.
+    pub fn is_shown(&self, path: &Path) -> bool {
+        let Settings {
+            workspace,
+            write,
+            read,
+            ..
+        } = &self.settings;
+        let mut shown = write.iter().chain(read).chain([workspace]);
+        shown.any(|folder| path.starts_with(folder))
+    }
+
     /// The environment of commands in the sandbox.
     pub fn environment(&self) -> &[(OsString, OsString)] {
         &self.settings.environment

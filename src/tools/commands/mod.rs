@@ -48,7 +48,7 @@ use lesser::Lesser;
 pub use owner::OwnerAction;
 pub use permission::standing::parse_pattern;
 use request::{Folder, Request, account, first_changed, hash};
-pub use shell::{Attached, Background, Watched};
+pub use shell::{Attached, Background, Watched, describe_unseen};
 pub use terminal::{OpenTerminal, TypedTerminal};
 pub(super) use tool::{ToolRun, quote, with_errors};
 

@@ -16,7 +16,8 @@ use crate::sandbox::confine::{
     ShellOutcome, Taken, short_folder,
 };
 use crate::store::state::chats::shells::{History, LastFolder};
-use crate::text::reveal;
+use crate::text::markup::inline_code;
+use crate::text::{ellipsize_chars, reveal};
 use crate::tools::results::Spool;
 use crate::tools::{Caller, Toolbox};
 
@@ -26,6 +27,8 @@ const EARLIER_LINES: usize = 15;
 const EARLIER_BYTES: usize = 1024;
 /// Paths of a command that are looked for outside when it did not find them inside.
 const PATHS_LOOKED_UP: usize = 8;
+/// Characters of a path that a person is told of.
+const PATH_CHARS: usize = 100;
 
 /// What the person sees while a command runs.
 #[derive(Clone, Copy, Debug)]
@@ -184,6 +187,12 @@ impl Toolbox {
         {
             tracing::warn!("failed to save a command in the history: {error}");
         }
+    }
+
+    /// What a command that nobody watches will not see of the board: see [`describe_unseen`].
+    pub fn unseen_by(&self, line: &str, language: Language) -> Option<String> {
+        let commands = self.commands.as_ref().filter(|it| it.sandboxed)?;
+        describe_unseen(line, |path| commands.exec.is_shown(path), language)
     }
 
     /// What was typed in a chat.
@@ -370,14 +379,44 @@ fn misses_what_is_outside(line: &str, outcome: &ShellOutcome) -> bool {
         return false;
     }
     let output = outcome.output.text();
-    let is_end = |char: char| char.is_whitespace() || "'\"<>|&;()".contains(char);
-    let paths = line
-        .split(is_end)
-        .filter(|word| word.starts_with('/') && word.len() > 1);
     NOT_FOUND.iter().any(|words| output.contains(words))
-        && paths
-            .take(PATHS_LOOKED_UP)
+        && named_paths(line)
             .any(|path| output.contains(path) && std::fs::symlink_metadata(path).is_ok())
+}
+
+/// The paths that a command names as words, from the root.
+fn named_paths(line: &str) -> impl Iterator<Item = &str> {
+    let is_end = |char: char| char.is_whitespace() || "'\"<>|&;()".contains(char);
+    let words = line.split(is_end);
+    let paths = words.filter(|word| word.starts_with('/') && word.len() > 1);
+    paths.take(PATHS_LOOKED_UP)
+}
+
+/// Folders of the board that the sandbox hides, or has one of its own for.
+const HIDDEN: [&str; 8] = [
+    "/tmp", "/var/tmp", "/home", "/root", "/var/log", "/run", "/mnt", "/media",
+];
+
+/// What a person should know of a command that runs in the sandbox when they are not there: that a path in it leads to
+/// nothing of the board, as far as it `is_shown` says.
+pub fn describe_unseen(
+    line: &str,
+    is_shown: impl Fn(&Path) -> bool,
+    language: Language,
+) -> Option<String> {
+    let is_hidden = |path: &&str| {
+        let path = Path::new(path);
+        HIDDEN.iter().any(|folder| path.starts_with(folder)) && !is_shown(path)
+    };
+    let path = named_paths(line).find(is_hidden)?;
+    let folder = HIDDEN
+        .iter()
+        .find(|folder| Path::new(path).starts_with(folder));
+    let path = inline_code(&ellipsize_chars(path, PATH_CHARS));
+    Some(match folder {
+        Some(&"/tmp" | &"/var/tmp") => texts::temporary_of_its_own(language, &path),
+        _ => texts::unseen(language, &path),
+    })
 }
 
 #[cfg(test)]

@@ -190,6 +190,18 @@ texts! {
          its folder.",
         "此聊天的 shell 中还有命令在运行。这条命令在旁边运行，因此 shell 仍留在原来的文件夹。",
     }
+    /// Of a command that runs in the sandbox by itself. `path` is inline code.
+    pub fn temporary_of_its_own(path) {
+        "The command runs in the sandbox, which has a folder of its own there: it does not see {path} of the board. Use a \
+         file in the workspace instead.",
+        "命令在沙箱中运行，沙箱有自己的临时文件夹：它看不到开发板上的 {path}。请改用工作区中的文件。",
+    }
+    /// The same for another folder.
+    pub fn unseen(path) {
+        "The command runs in the sandbox, which does not show {path}: add its folder to tools.readOnlyPaths, or use a file \
+         in the workspace.",
+        "命令在沙箱中运行，沙箱中看不到 {path}：请把其所在文件夹加入 tools.readOnlyPaths，或使用工作区中的文件。",
+    }
     /// How a command ended: this and the following, as clauses.
     fn exit_status(status) { "exit status {status}", "退出状态 {status}" }
     fn was_killed(number) { "killed by signal {number}", "被信号 {number} 终止" }

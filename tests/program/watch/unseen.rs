@@ -73,6 +73,28 @@ fn what_does_not_exist_is_said_at_once_in_the_list_and_in_a_test() {
     gateway.stop().ends_with(0);
 }
 
+/// The person would look for the file in their own `/tmp`.
+#[test]
+fn a_command_that_names_what_the_sandbox_hides_is_confirmed_with_a_word_about_it() {
+    let (scene, _board, _clock) = scene([]);
+    let gateway = scene.start();
+    let own = "it does not see /tmp/done of the board";
+    scene
+        .ana
+        .says("/watch cmd 'test -e /tmp/done' succeeds every 5m");
+    scene.wait_for(own);
+    scene.ana.says("/watch test 1");
+    wait_until("the test says it too", || count(&scene, own) == 2);
+    scene
+        .ana
+        .says("/watch cmd 'grep -q x /var/log/syslog' every 5m");
+    scene.wait_for("does not show /var/log/syslog");
+    scene.ana.says("/watch cmd 'test -e done' every 5m");
+    let seen = scene.wait_for("(number 3)");
+    assert!(!seen.text.contains("sandbox"), "{}", seen.text);
+    gateway.stop().ends_with(0);
+}
+
 #[test]
 fn the_command_line_says_what_the_chat_says() {
     let (scene, board, _clock) = scene([]);
