@@ -98,7 +98,7 @@ impl Duration {
 }
 
 /// The words of each meaning.
-const ENGLISH: [(&str, Word); 52] = {
+const ENGLISH: [(&str, Word); 53] = {
     use Word::{And, At, Daily, Day, Every, Half, Hourly, In, Later, Number, On, Tonight};
     use Word::{Month, Noon, Part as P, Unit as U, Weekday, Weekdays, Weekends};
     [
@@ -117,6 +117,7 @@ const ENGLISH: [(&str, Word); 52] = {
         ("noon", P(Part::Midday)),
         ("afternoon", P(Part::Afternoon)),
         ("evening", P(Part::Evening)),
+        ("o'clock uhr", Word::Hour),
         ("am a.m.", Noon(false)),
         ("pm p.m.", Noon(true)),
         ("weekday weekdays", Weekdays),

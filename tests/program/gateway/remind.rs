@@ -278,6 +278,12 @@ fn each_command_about_jobs_has_an_answer() {
         ("/remind today 6:00 bread", "\"today 6:00\" has passed"),
         ("/remind every mon 9am bins", "⏰ bins: "),
         ("/remind", "Pending reminders:"),
+        ("/remind list", "Pending reminders:"),
+        (
+            "/remind tomorrow 7 call mum",
+            "tomorrow 09:00, in 26 h\nIf you meant 7:00: /remind tomorrow 7:00 call mum",
+        ),
+        ("/remind tomorrow 8 o'clock tea", "⏰ tea: tomorrow 08:00"),
         ("/remind done a 1", "I can't read a time at the beginning."),
     ] {
         scene.ana.says(typed);

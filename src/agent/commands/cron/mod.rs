@@ -44,7 +44,7 @@ impl Agent {
     pub fn answer_remind(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
         let jobs = self.jobs_of(invocation)?;
         match invocation.argument {
-            "" => jobs.list_reminders().map(Into::into),
+            "" | "list" | "ls" => jobs.list_reminders().map(Into::into),
             text => jobs.remind(&self.toolbox.cleaned(text)),
         }
     }
@@ -137,6 +137,7 @@ impl Jobs<'_> {
             role: self.role,
             ..NewJob::default()
         };
+        let hour = self.suggest_hour(text, what);
         let job = self.planner.add(&self.scope, schedule, new, language)?;
         let listed = self.listed(&job);
         let what = plain(&reveal(&listed.title));
@@ -147,7 +148,29 @@ impl Jobs<'_> {
                 texts::reminder_set_repeating(language, &what, &schedule, &listed.next)
             }
         };
+        let text = match hour {
+            Some((hour, command)) => {
+                format!("{text}\n{}", texts::meant_hour(language, &hour, &command))
+            }
+            None => text,
+        };
         Ok(self.added(&job, text))
+    }
+
+    /// What a number between a day and the rest of a reminder may have meant, as in `tomorrow 7 call mum`: the hour, and
+    /// the command that says so, as inline code.
+    fn suggest_hour(&self, text: &str, what: &str) -> Option<(String, String)> {
+        let day = text.strip_suffix(what)?.trim();
+        let (number, rest) = what.split_once(char::is_whitespace)?;
+        let is_hour = number.len() <= 2 && number.parse::<u8>().is_ok_and(|hour| hour < 24);
+        let is_day = !day.contains(|char: char| char.is_ascii_digit());
+        if !is_hour || !is_day {
+            return None;
+        }
+        let (hour, rest) = (format!("{number}:00"), rest.trim());
+        let meant = format!("{day} {hour} {rest}");
+        let (_, read) = self.split(&meant, texts::remind_usage).ok()?;
+        (read == rest).then(|| (hour, inline_code(&format!("/remind {meant}"))))
     }
 
     /// The answer to a job that was planned: with a button that removes it.
@@ -186,7 +209,7 @@ impl Jobs<'_> {
             false => format!("{}\n{}", texts::pending(self.language), self.lines(&jobs)),
         };
         let usage = texts::remind_usage(self.language);
-        Ok(format!("{usage}\n\n{pending}"))
+        Ok(format!("{pending}\n\n{usage}"))
     }
 
     /// The schedule at the beginning of a text, and the rest. The error says how it is meant.
