@@ -296,7 +296,7 @@ pub fn main() -> ExitCode {
                 Err(error) => report(Err(error)),
             }
         }
-        Err(error) => report_usage(&error),
+        Err(mut error) => report_usage(&mut error),
     };
     ExitCode::from(exit as u8)
 }
@@ -329,7 +329,8 @@ fn report_at(ran: Result<Exit>, note: Option<HomeNote>) -> Exit {
 }
 
 /// Prints help or the version, which were asked for, or what is wrong with the command line.
-fn report_usage(error: &clap::Error) -> Exit {
+fn report_usage(error: &mut clap::Error) -> Exit {
+    let advice = parsing::advise(error);
     let text = error.to_string();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
@@ -339,7 +340,7 @@ fn report_usage(error: &clap::Error) -> Exit {
             print::raw_error(&text);
             Exit::Usage
         }
-        kind => {
+        _ => {
             // The argument in the error may be an API key.
             let words = text.split_inclusive([' ', '\'', '\n', '=']);
             let safe = words.map(|word| {
@@ -351,8 +352,8 @@ fn report_usage(error: &clap::Error) -> Exit {
             });
             let safe: String = safe.collect();
             print::complain(safe.trim_start_matches("error: ").trim_end());
-            if kind == ErrorKind::InvalidSubcommand {
-                parsing::advise(error);
+            if let Some(advice) = advice {
+                print::notice(&advice);
             }
             Exit::Usage
         }

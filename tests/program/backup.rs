@@ -532,3 +532,25 @@ fn commands_do_not_see_the_folder_of_backups() {
         assert!(!result.contains("canary-content"), "{result}");
     }
 }
+
+#[test]
+fn a_folder_gets_a_file_with_the_time_in_its_name() {
+    let (home, shelf) = (Home::new(), Shelf::new());
+    home.write_config("{}");
+    let folder = shelf.file("usb");
+    fs::create_dir(&folder).unwrap();
+    let output = peacrab(&home, &["backup", &folder]).ends_with(0);
+    let made: Vec<_> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|it| it.unwrap().path())
+        .collect();
+    let [made] = made.as_slice() else {
+        panic!("{made:?}")
+    };
+    let name = made.file_name().unwrap().to_str().unwrap();
+    assert!(
+        name.starts_with("peacrab-20") && name.ends_with("Z.tar.gz"),
+        "{name}"
+    );
+    assert!(output.stdout.contains(made.to_str().unwrap()), "{output:?}");
+}

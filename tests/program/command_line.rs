@@ -55,6 +55,10 @@ fn a_mistyped_command_is_wrong_usage_and_says_the_right_one() {
     let output = Program::new(&Home::new()).arg("agnet").run().ends_with(2);
     output.complains_of(&["agnet", "agent"]);
     assert_eq!(output.stdout, "");
+    // Where the right place is known, similar words lead astray.
+    let output = Program::new(&Home::new()).arg("logs").run().ends_with(2);
+    output.complains_of(&["journalctl -u peacrab"]);
+    assert!(!output.stderr.contains("similar"), "{output:?}");
     Program::new(&Home::new())
         .args(["agent", "--no-such-flag"])
         .run()

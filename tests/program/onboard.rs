@@ -46,7 +46,13 @@ fn a_person_who_mistypes_each_answer_once_gets_there() {
     model.set_offers(&["gpt-6-sol", "gpt-6-luna", "o9"], KEY);
     let home = home_with(&model, &telegram);
     let mut terminal = Terminal::start(&home, &["onboard"]);
-    answer(&mut terminal, "Which model provider", "OpneAI");
+    answer(&mut terminal, "Which model provider", "help");
+    answer(&mut terminal, "A provider runs the language model", "y");
+    answer(
+        &mut terminal,
+        "Press Enter to go on without a model",
+        "OpneAI",
+    );
     answer(&mut terminal, "Did you mean openai?", "");
     answer(&mut terminal, "openai API key?", "sk-canary-wrong");
     answer(&mut terminal, "openai refused the API key: Incorrect", KEY);

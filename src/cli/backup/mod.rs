@@ -17,7 +17,7 @@ use crate::base::clock::Clock;
 use crate::base::error::{Error, Exit, Result};
 use crate::base::secret::Secret;
 use crate::config::schema;
-use crate::store::backup::series::Series;
+use crate::store::backup::series::{Series, name_at};
 use crate::store::backup::{Manifest, PASSPHRASE_CHARS_MIN, Packed, Saving, write, write_file};
 use crate::sys::file::read_at_most;
 
@@ -40,7 +40,7 @@ workspace and conversations are saved as they are, whatever is in them.";
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// The new file, which must not exist yet; - writes to standard output
+    /// The new file, which must not exist yet, or a folder for one; - writes to standard output
     /// [default: the next automatic backup, see `peacrab config explain backup`]
     file: Option<PathBuf>,
     /// Leave out API keys, tokens and logins
@@ -57,9 +57,13 @@ pub struct Arguments {
 /// Saves the home in a file.
 #[inline(never)]
 pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
-    let Some(file) = arguments.file.clone() else {
+    let Some(mut file) = arguments.file.clone() else {
         return save_next(context);
     };
+    if file.is_dir() {
+        let is_encrypted = arguments.encrypt || arguments.passphrase_file.is_some();
+        file.push(name_at(&Clock::System, is_encrypted));
+    }
     // A configuration that is wrong is worth a backup too.
     if let Err(error) = context.start() {
         print::complain(&texts::warning(&error));
@@ -78,11 +82,14 @@ pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
     };
     let without = arguments.without_secrets;
     let is_plain = passphrase.is_none() && !without;
+    let named = (arguments.file.as_ref() != Some(&file)).then(|| file.clone());
     let (context, foreground) = (context.clone(), Foreground::new()?);
     let (packed, size, manifest) = foreground
         .run(move |cancel| save(&context, (&file, without), passphrase.as_ref(), cancel))??;
     if is_standard {
         print::notice(&texts::saved(&packed, None));
+    } else if let Some(named) = named {
+        print::line(&texts::saved_at(&packed, size, &named))?;
     } else {
         print::line(&texts::saved(&packed, Some(size)))?;
     }

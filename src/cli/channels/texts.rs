@@ -148,13 +148,12 @@ pub(super) fn test_sent(chat: &str) -> String {
 }
 
 /// The gateway's greeting on a terminal: which bots listen, who has access and what to do next.
-/// `bots` are names with their channels, such as `@crabby_bot on Telegram`, or why a bot has none.
+/// `bots` are lines about each channel, such as `Listening as @crabby_bot on Telegram.`, or why it does not.
 pub fn greeting(bots: &[Result<String, String>], people: &[String], lacks_model: bool) -> String {
     let mut lines: Vec<String> = bots
         .iter()
         .map(|bot| match bot {
-            Ok(bot) => format!("Listening as {bot}."),
-            Err(error) => error.clone(),
+            Ok(text) | Err(text) => text.clone(),
         })
         .collect();
     lines.push(match people {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::base::cancel::Cancel;
 use crate::base::limits::channels::STACK_BYTES;
+use crate::channels::http;
 use crate::channels::kit::adapter::Adapter;
 use crate::channels::table::title;
 use crate::cli::Context;
@@ -61,7 +62,9 @@ pub fn print_later(greet: Box<dyn FnOnce() + Send>) {
 fn name(adapter: &dyn Adapter) -> Result<String, String> {
     let channel = title(adapter.name());
     match adapter.identify(&Cancel::new()) {
-        Ok(name) => Ok(format!("{name} on {channel}")),
+        // It has no account of its own.
+        Ok(_) if adapter.name() == http::PAGE => Ok("Serving the web page.".to_owned()),
+        Ok(name) => Ok(format!("Listening as {name} on {channel}.")),
         Err(failure) => Err(format!("{channel}: {failure}")),
     }
 }

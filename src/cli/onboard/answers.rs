@@ -226,6 +226,11 @@ impl<'i> Interview<'i> {
         if is_auto(name) {
             return Verdict::Take("auto".to_owned());
         }
+        // No provider's name, but words of someone who wants to know more.
+        let asks = ["help", "?", "h", "y", "yes", "what", "which"];
+        if flags.provider.is_none() && asks.contains(&&*name.to_lowercase()) {
+            return Verdict::Reject(texts::explain_providers());
+        }
         if let Ok(name) = self.found.sources.resolve(name) {
             return Verdict::Take(name.to_owned());
         }

@@ -44,6 +44,18 @@ pub fn warning(text: &str) -> String {
     format!("Warning: {text}")
 }
 
+/// The answer to someone who asks what to answer to [`ask_provider`].
+pub fn explain_providers() -> String {
+    let names: Vec<_> = PROVIDERS.iter().map(|known| known.name).collect();
+    format!(
+        "A provider runs the language model. Type one of these names:\n{}\n\
+         ollama and the like run on a computer of your own; for another OpenAI-compatible server\n\
+         type any name, and its address is asked next. Each of the others gives you an API key on\n\
+         its website. Press Enter to go on without a model: reminders, commands and files work.",
+        in_lines(&names).trim_end_matches(',')
+    )
+}
+
 /// The question for the provider.
 pub fn ask_provider(default: &str) -> Question {
     let names: Vec<_> = PROVIDERS.iter().map(|known| known.name).collect();

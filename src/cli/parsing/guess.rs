@@ -4,7 +4,6 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue};
 
-use crate::cli::terminal::print;
 use crate::config::check::looks_secret;
 use crate::config::home::quote_for_shell;
 
@@ -36,27 +35,36 @@ const TRIED: [(&[&str], &str); 5] = [
     ),
 ];
 
-/// Says what to type instead of a command that there is not.
-pub fn advise(error: &clap::Error) {
+/// What to type instead of a command that there is not. Where that is known, similar words are no help in the error.
+pub fn advise(error: &mut clap::Error) -> Option<String> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
-        return;
+        return None;
     };
+    let word = &word.clone();
     let line: Vec<String> = std::env::args_os()
         .skip(1)
         .map(|word| word.to_string_lossy().into_owned())
         .skip_while(|one| one != word)
         .collect();
-    if let Some(text) = advice(word, &line) {
-        print::notice(&text);
+    let advice = advice(word, &line)?;
+    if tried(word).is_some() {
+        error.remove(ContextKind::SuggestedSubcommand);
+        error.remove(ContextKind::Suggested);
     }
+    Some(advice)
+}
+
+fn tried(word: &str) -> Option<&'static str> {
+    let lower = word.to_lowercase();
+    let mut rows = TRIED.iter();
+    let (_, text) = rows.find(|(words, _)| words.contains(&&*lower))?;
+    Some(text)
 }
 
 /// `line`: the words from the unknown one on.
 fn advice(word: &str, line: &[String]) -> Option<String> {
-    let lower = word.to_lowercase();
-    let mut rows = TRIED.iter();
-    if let Some((_, text)) = rows.find(|(words, _)| words.contains(&&*lower)) {
-        return Some((*text).to_owned());
+    if let Some(text) = tried(word) {
+        return Some(text.to_owned());
     }
     let is_key = |word: &String| looks_secret(word) && !word.contains('/');
     let is_question = line.len() > 1 || word.contains(char::is_whitespace);

@@ -41,9 +41,10 @@ pub fn set(text: &str, key: &Key, path: &str, value: &Value) -> String {
 }
 
 /// The text without the member at a path, in either spelling; `None` when there is none. The path may be
-/// that of a section or of something unknown.
+/// that of a section or of something unknown. Sections that are empty without a setting go too.
 pub fn remove(text: &str, path: &str) -> Option<String> {
-    let spelt = table::find_spelt(path).map(|(_, path)| path);
+    let known = table::find_spelt(path);
+    let spelt = known.as_ref().map(|(_, path)| path.clone());
     let is_meant = |member: &Member| {
         let names = member
             .path
@@ -56,8 +57,36 @@ pub fn remove(text: &str, path: &str) -> Option<String> {
     // A name may be there twice.
     while let Some(member) = scan::members(&left).into_iter().find(is_meant) {
         left = without(&left, &member);
+        if let Some((key, _)) = &known {
+            left = without_empty(left, member.path, key);
+        }
     }
     (left != text).then_some(left)
+}
+
+/// The text without the sections around a setting of this path that have nothing in them. One that has a name of the
+/// user's, such as an agent, means something without any setting.
+fn without_empty(mut text: String, mut path: Vec<String>, key: &Key) -> String {
+    let names: Vec<&str> = key.path.split('.').collect();
+    while path.pop().is_some()
+        && path
+            .len()
+            .checked_sub(1)
+            .is_some_and(|last| names.get(last) != Some(&"*"))
+    {
+        let is_empty = |member: &Member| {
+            let value = text.get(member.value.clone()).unwrap_or_default();
+            let inner = value
+                .strip_prefix('{')
+                .and_then(|value| value.strip_suffix('}'));
+            member.path == path && inner.is_some_and(|inner| inner.trim().is_empty())
+        };
+        let Some(member) = scan::members(&text).into_iter().find(is_empty) else {
+            break;
+        };
+        text = without(&text, &member);
+    }
+    text
 }
 
 /// The text without a member and without the comma that it no longer needs.
@@ -215,8 +244,15 @@ mod tests {
         assert_eq!(without("modle"), text.replace("  \"modle\": 1,\n", ""));
         assert_eq!(
             without("agents.defaults.maxTokens"),
-            text.replace("\"max_tokens\": 1", "")
+            text.replace(
+                ",\n  \"agents\": {\"defaults\": {\"max_tokens\": 1}}\n",
+                "\n"
+            )
         );
+        let of_user = r#"{"agents": {"list": {"crab": {"model": "x"}}}}"#;
+        if let Some(left) = remove(of_user, "agents.list.crab.model") {
+            assert!(left.contains("crab"), "{left}");
+        }
         assert!(without("agents").ends_with("\"modle\": 1\n}\n"));
         assert_eq!(remove(text, "log.color"), None);
         assert_eq!(remove("{\"a\": 1, \"a\": 2}", "a").unwrap(), "{}");

@@ -44,6 +44,12 @@ pub struct Made {
     pub manifest: Manifest,
 }
 
+/// The name of a backup that is made now, and is encrypted or not.
+pub fn name_at(clock: &Clock, is_encrypted: bool) -> String {
+    let time = clock.now().naive_utc().format(TIME);
+    format!("{PREFIX}{time}{}", ENDINGS[usize::from(is_encrypted)])
+}
+
 impl Series {
     fn folder(&self) -> PathBuf {
         self.home.backups(&self.settings.folder)
@@ -99,8 +105,7 @@ impl Series {
         let folder = self.prepare_folder(&saving)?;
         remove_unfinished(&folder);
         let packing = saving.packing(cancel);
-        let time = clock.now().naive_utc().format(TIME);
-        let path = folder.join(format!("{PREFIX}{time}{}", ENDINGS[usize::from(is_sealed)]));
+        let path = folder.join(name_at(clock, is_sealed));
         let (packed, size) = write_file(&packing, Some(passphrase).filter(|_| is_sealed), &path)?;
         let files = self.files();
         let over = files.len().saturating_sub(self.settings.keep);
