@@ -29,6 +29,54 @@ const GROUPS: [Group; 6] = [
 ];
 /// The commands at the top of menus.
 const FIRST: &str = "new stop status remind sh model help";
+/// Examples of the commands that take an argument: what is typed behind the slash, with ` | ` between.
+const EXAMPLES: &[(&str, &str)] = &[
+    ("model", "model | model list"),
+    ("think", "think high | think off"),
+    ("voice", "voice on | voice off"),
+    ("lang", "lang de | lang auto"),
+    ("memory", "memory | memory printer"),
+    (
+        "remind",
+        "remind 20m take the bread out | remind tomorrow 7:00 call mum | remind every mon 9am bins | remind list",
+    ),
+    (
+        "cron",
+        "cron | cron add every day at 7 tell me the weather | cron remove j7k2",
+    ),
+    (
+        "watch",
+        "watch | watch temperature > 75 for 5m | watch disk / > 90 | watch test 1 | watch remove 1",
+    ),
+    ("heartbeat", "heartbeat | heartbeat now"),
+    ("plot", "plot temperature 24h | plot load memory 7d"),
+    ("sh", "sh df -h | sh! systemctl restart nginx | sh !!"),
+    ("term", "term | term htop"),
+    ("key", "key ctrl-x y | key up up enter"),
+    ("in", "in yes | in ^D"),
+    ("bg", "bg | bg 1"),
+    ("history", "history | history apt"),
+    (
+        "get",
+        "get notes.txt | get logs/*.log | get photos | get! /var/log/syslog",
+    ),
+    ("put", "put | put docs/plan.pdf"),
+    ("ls", "ls | ls docs"),
+    ("logs", "logs | logs nginx 50 | logs nginx follow"),
+    ("svc", "svc | svc nginx | svc nginx restart"),
+    ("wol", "wol aa:bb:cc:dd:ee:ff"),
+    ("approve", "approve | approve 123456 always"),
+    ("deny", "deny | deny 123456"),
+    ("pair", "pair | pair K7QM2XTP user | pair invite"),
+    ("skills", "skills | skills weather"),
+];
+
+fn examples_of(name: &str) -> &'static str {
+    let mut rows = EXAMPLES.iter();
+    rows.find(|(known, _)| *known == name)
+        .map_or("", |(_, examples)| examples)
+}
+
 /// What lists all commands with what they do.
 pub const ALL: &str = "all";
 
@@ -54,9 +102,12 @@ pub fn format_help(reader: Reader, argument: &str, language: Language) -> String
         let found = rows.find(|row| row.has_name(name) && row.help.is_some());
         let line = found
             .and_then(|row| Some([&row.names.join(", /"), ": ", row.help?(language)].concat()));
+        let examples = found.map_or("", |row| examples_of(row.name()));
+        let examples = examples.split(" | ").filter(|example| !example.is_empty());
+        let examples: String = examples.map(|it| format!("\n- `/{it}`")).collect();
         return line.map_or_else(
             || unknown_command(name, reader.surface, language),
-            |line| format!("/{line}"),
+            |line| format!("/{line}{examples}"),
         );
     }
     if reader.surface == Surface::Terminal {
@@ -121,5 +172,21 @@ mod tests {
             "Unknown command /sttaus. Did you mean /status?"
         );
         assert!(help("all").contains("- `/ip` The board's addresses"));
+        assert!(
+            help("ls").ends_with("\n- `/ls`\n- `/ls docs`"),
+            "{}",
+            help("ls")
+        );
+    }
+
+    #[test]
+    fn each_example_is_read_as_its_command() {
+        for (name, examples) in EXAMPLES {
+            for example in examples.split(" | ") {
+                let read = super::super::parse(&format!("/{example}"));
+                let row = read.and_then(|command| command.row).map(Row::name);
+                assert_eq!(row, Some(*name), "{example}");
+            }
+        }
     }
 }
