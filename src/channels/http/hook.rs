@@ -80,10 +80,24 @@ pub fn call(name: &str, hook: &Hook, body: &str, delivery: &str) -> HookCall {
     }
 }
 
+/// The paths in a hook's text that lead to nothing in a body, for who tries it.
+pub fn list_missing(hook: &Hook, body: &str) -> Vec<String> {
+    let value: Value = json::from_str(body).unwrap_or_default();
+    let paths = hook.text.split("{{").skip(1);
+    let paths = paths.filter_map(|rest| Some(rest.split_once("}}")?.0.trim()));
+    let is_missing = |path: &&str| *path != "body" && find(&value, path).is_empty();
+    paths.filter(is_missing).map(str::to_owned).collect()
+}
+
 /// Puts values of the body in place of `{{path}}`, such as `{{alerts.0.labels.alertname}}`; `{{body}}` is all of it.
-/// Nothing in a value is looked at again.
+/// Nothing in a value is looked at again. A body that is no JSON has no values: where the template has nothing else of
+/// it, it stands in its place.
 fn fill(template: &str, body: &str, write: impl Fn(&str) -> String) -> String {
     let value: Option<Value> = json::from_str(body).ok();
+    let is_filled = value.is_none() && template.contains("{{");
+    if is_filled && !template.replace(' ', "").contains("{{body}}") {
+        return write(&ellipsize_chars(body.trim(), VALUE_CHARS));
+    }
     let mut text = String::new();
     let mut rest = template;
     while let Some((before, behind)) = rest.split_once("{{") {
@@ -156,6 +170,15 @@ mod tests {
             panic!("no text");
         };
         assert!(text.chars().count() <= VALUE_CHARS + 1);
+        let bare = call(
+            "h",
+            &hook("{{title}}: {{message}}", "", ""),
+            "disk is full",
+            "",
+        );
+        assert_eq!(bare.action, Action::Text("disk is full".to_owned()));
+        let missing = list_missing(&hook("{{a}} {{ b.c }} {{body}}", "", ""), r#"{"a": 1}"#);
+        assert_eq!(missing, ["b.c"]);
         let plain = call("h", &hook("{{body}}{{a}}", "", ""), "not JSON", "");
         assert_eq!(plain.action, Action::Text("not JSON".to_owned()));
     }

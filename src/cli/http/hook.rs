@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 
 use clap::{Args, Subcommand};
+use serde_json::Value;
 
 use crate::base::error::{Error, Exit, Result};
-use crate::channels::http::hook::{Action, call, check};
+use crate::base::json;
+use crate::channels::http::hook::{Action, call, check, list_missing};
 use crate::cli::Context;
 use crate::cli::terminal::{input, print};
 use crate::config::schema::{Hook, Http};
@@ -76,6 +78,18 @@ fn format_hooks(http: &Http) -> String {
     text
 }
 
+/// Which values of the text the body does not have, and why.
+fn format_missing(hook: &Hook, body: &str) -> String {
+    match list_missing(hook, body).as_slice() {
+        [] => String::new(),
+        _ if json::from_str::<Value>(body).is_err() => {
+            "\nThe body is not JSON, so it has no fields. {{body}} stands for all of it.\n"
+                .to_owned()
+        }
+        missing => format!("\nNot found in the body: {}\n", missing.join(", ")),
+    }
+}
+
 fn format_call(name: &str, hook: &Hook, body: &str) -> String {
     let call = call(name, hook, body, "");
     let to = match call.to.as_str() {
@@ -83,7 +97,7 @@ fn format_call(name: &str, hook: &Hook, body: &str) -> String {
         to => to,
     };
     match call.action {
-        Action::Text(text) => format!("To {to}:\n{text}\n"),
+        Action::Text(text) => format!("To {to}:\n{text}\n{}", format_missing(hook, body)),
         Action::Ask(prompt) => format!("The agent is asked, and answers to {to}:\n{prompt}\n"),
         Action::Run(line) => format!("Runs in the sandbox, and the output goes to {to}:\n{line}\n"),
     }

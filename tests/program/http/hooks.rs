@@ -66,6 +66,9 @@ fn a_signed_call_is_a_message_once_and_survives_a_kill() {
     };
     assert_eq!(call("", BODY), 401);
     assert_eq!(call(&signed("other"), BODY), 401);
+    let unknown = door.get("/v1/models", "no-such-token");
+    assert_eq!(unknown.status, 401);
+    assert!(unknown.body.contains("this token is not known"));
     let once = format!("{}X-GitHub-Delivery: 7\r\n", signed(BODY));
     assert_eq!((call(&once, BODY), call(&once, BODY)), (202, 202));
     wait_for_text(&telegram, "Deployed crab_1");
@@ -188,6 +191,18 @@ fn calls_are_counted_and_a_wrong_hook_is_an_error() {
         shown.contains("To telegram:1001:\nDeployed crab\\_1"),
         "{shown}"
     );
+    let test = |body: &str| {
+        let test = Program::new(&home).args(["hook", "test", "deploy"]);
+        test.stdin(body).run().ends_with(0).stdout
+    };
+    let shown = test("{}");
+    assert!(shown.contains("Not found in the body: "), "{shown}");
+    let shown = test("disk is full");
+    assert!(
+        shown.contains("To telegram:1001:\ndisk is full\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("not JSON"), "{shown}");
     let listed = Program::new(&home)
         .args(["hook", "list"])
         .run()

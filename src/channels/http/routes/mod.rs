@@ -232,7 +232,13 @@ fn is_still(place: &Place<'_>, head: &Head, name: &str) -> bool {
 
 /// Refuses a request without a token of ours. One that has another may be a guess, and waits.
 fn deny(head: &Head, guard: &mut Guard, (peer, now): (Option<IpAddr>, Duration)) -> Gate {
-    let reply = Reply::error(401, "a token is needed: Authorization: Bearer TOKEN");
+    let given = head.header("authorization").unwrap_or_default();
+    let scheme = given.split(' ').next().unwrap_or_default();
+    let why = match scheme.eq_ignore_ascii_case("bearer") {
+        true => "this token is not known",
+        false => "a token is needed: Authorization: Bearer TOKEN",
+    };
+    let reply = Reply::error(401, why);
     let reply = reply.with("WWW-Authenticate", "Bearer");
     if head.header("authorization").is_none() {
         return Gate::Reply(reply);
