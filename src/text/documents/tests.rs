@@ -107,6 +107,32 @@ fn what_is_no_document_or_has_no_such_page_is_an_error() {
 }
 
 #[test]
+fn empty_rows_of_a_sheet_keep_the_places_of_the_others() {
+    let row = |number: u32, text: &str| {
+        let text = format!("<is><t>{text}</t></is>");
+        format!("<row r=\"{number}\"><c r=\"A{number}\" t=\"inlineStr\">{text}</c></row>")
+    };
+    let rows = [
+        row(1, "one"),
+        row(3, "three"),
+        "<row r=\"4\"/>".into(),
+        row(90, "ninety"),
+    ];
+    let rows = format!(
+        "<worksheet><sheetData>{}</sheetData></worksheet>",
+        rows.concat()
+    );
+    let sheets = "<workbook><sheets><sheet name=\"A\" r:id=\"x\"/></sheets></workbook>";
+    let parts = [
+        ("xl/workbook.xml", sheets),
+        ("xl/worksheets/sheet1.xml", &rows),
+    ];
+    let text = text_of(Kind::Office, &archive(&parts));
+    let table = "| one |\n| --- |\n|  |\n| three |\n| [rows 4 to 89 are empty] |\n| ninety |\n";
+    assert!(text.contains(table), "{text}");
+}
+
+#[test]
 fn a_long_text_ends_and_says_so() {
     let row = "a,b\n".repeat(TEXT_BYTES / 8);
     let text = text_of(Kind::Table, row.as_bytes());

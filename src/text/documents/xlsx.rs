@@ -14,6 +14,8 @@ use number::Format;
 const SHEETS: usize = 256;
 /// Bytes of the texts that cells share.
 const SHARED_BYTES: usize = 16 * 1024 * 1024;
+/// Rows without values one after another that are shown as such.
+const EMPTY_ROWS: usize = 3;
 /// Names of sheets that the description of a workbook shows.
 const SHOWN_SHEETS: usize = 20;
 
@@ -209,7 +211,7 @@ impl Part for Styles {
     fn text(&mut self, _char: char) {}
 }
 
-/// The rows of a sheet that have values.
+/// The rows of a sheet up to the last one that has values.
 #[derive(Default)]
 struct Sheet<'a> {
     shared: &'a [String],
@@ -217,6 +219,9 @@ struct Sheet<'a> {
     is_1904: bool,
     rows: Vec<Vec<String>>,
     row: Vec<String>,
+    /// The number of the current row, from 1, and of the last one that had values.
+    number: usize,
+    last: usize,
     /// The column of the current cell, from 0, and of the first one that has a value.
     column: usize,
     bytes: usize,
@@ -258,6 +263,21 @@ impl Sheet<'_> {
         (self.value, self.formula) = (String::new(), String::new());
     }
 
+    /// Adds the rows without values before the current one, so that rows keep their numbers: many as a note.
+    fn add_empty(&mut self) {
+        let first = self.last + 1;
+        match self.number.saturating_sub(first) {
+            count @ 0..=EMPTY_ROWS => {
+                (0..count).for_each(|_| self.rows.push(vec![String::new()]));
+            }
+            _ => {
+                let note = format!("[rows {first} to {} are empty]", self.number - 1);
+                self.rows.push(vec![note]);
+            }
+        }
+        self.last = self.number.max(first);
+    }
+
     fn end_cell(&mut self) {
         let value = std::mem::take(&mut self.value);
         let formula = std::mem::take(&mut self.formula);
@@ -291,7 +311,11 @@ impl Part for Sheet<'_> {
             "c" => self.start_cell(tag),
             "v" | "t" => self.within = Within::Value,
             "f" => self.within = Within::Formula,
-            "row" => self.row.clear(),
+            "row" => {
+                self.row.clear();
+                let named = tag.attribute("r").and_then(|number| number.parse().ok());
+                self.number = named.unwrap_or(self.number + 1);
+            }
             _ => {}
         }
     }
@@ -301,6 +325,7 @@ impl Part for Sheet<'_> {
             "v" | "t" | "f" => self.within = Within::Nothing,
             "c" => self.end_cell(),
             "row" if !self.row.is_empty() => {
+                self.add_empty();
                 self.bytes += self.row.len() * 2;
                 self.rows.push(std::mem::take(&mut self.row));
             }
