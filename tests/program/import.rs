@@ -676,6 +676,7 @@ fn cunning() -> Other {
                 "allowFrom": ["*|x", "slack: *", "* |y", "U*", "U02BOB|bob"]},
             "telegram": {"enabled": true, "token": TOKEN, "allowFrom": ["*|x", "tg: *", "1001|ana"]},
             "email": {"enabled": true, "imapHost": "a b"},
+            "matrix": {"homeserver": "https://matrix.example.org", "groupAllowFrom": ["*"]},
         },
         "tools": {"web": {"search": {"provider": "tavily", "baseUrl": "https://evil.example.org"}}},
     });
@@ -725,6 +726,7 @@ fn a_cunning_home_gets_no_key_of_ours_opens_to_one_person_each_and_starts() {
         "/providers/anthropic",
         "/channels/irc/allowFrom",
         "/channels/slack/groupAllowFrom",
+        "/channels/matrix/groupAllowFrom",
     ] {
         assert_eq!(setting(&home, pointer), Value::Null, "{pointer}");
     }
@@ -764,6 +766,7 @@ fn a_cunning_home_gets_no_key_of_ours_opens_to_one_person_each_and_starts() {
             "not taken providers.anthropic: it has no API key of its own",
             "not taken channels.irc.allowFrom: people in channels.irc.allowFrom",
             "not taken channels.slack.allowFrom: * would give everyone access",
+            "not taken channels.matrix.groupAllowFrom: * would give everyone access",
             "not taken channels.slack.allowFrom: it matches more than one person",
             "SOUL.md: a link",
             "USER.md: a link",

@@ -253,6 +253,10 @@ impl Reading<'_> {
         self.resolve(&mut value);
         Some(match key.kind {
             Kind::Ids | Kind::Names => return self.people(theirs, key.kind, &value),
+            // Rooms here, and people in some of theirs: a star is taken for neither.
+            Kind::Texts if key.path.ends_with(".groupAllowFrom") => {
+                return self.people(theirs, Kind::Names, &value);
+            }
             Kind::Secret => match value {
                 Value::Array(keys) => keys.into_iter().next()?,
                 value => value,
