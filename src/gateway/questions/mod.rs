@@ -23,6 +23,7 @@ use crate::base::sync::{Condvar, Mutex};
 use crate::sys::random;
 use crate::text::markup::{inline_code, plain};
 use crate::text::{one_line, reveal};
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -377,7 +378,7 @@ impl Gateway {
         let mut interview = Interview::new(request);
         let mut is_first = true;
         while let Some(asked) = interview.asked() {
-            let opening = std::mem::take(&mut is_first).then_some(request);
+            let opening = (request, std::mem::take(&mut is_first));
             let (button, early) = self.questions.turn_page(number);
             self.pass_on(early);
             let message = OutgoingMessage {
@@ -435,14 +436,17 @@ impl Gateway {
 
 /// The question as Markdown. What comes from the server is quoted, so that none of it can pose as a text of
 /// ours.
-fn describe(opening: Option<&InputRequest>, asked: Asked<'_>, language: Language) -> String {
-    let mut text = String::new();
-    if let Some(request) = opening {
-        let server = inline_code(&request.server);
-        text = match asked {
-            Asked::Login(_) => texts::login(language, &server),
-            _ => texts::asks(language, &server),
-        };
+fn describe(
+    (request, is_first): (&InputRequest, bool),
+    asked: Asked<'_>,
+    language: Language,
+) -> String {
+    let server = inline_code(&request.server);
+    let mut text = match asked {
+        Asked::Login(_) => texts::login(language, &server),
+        _ => texts::asks(language, &server),
+    };
+    if is_first {
         text.push_str(&quoted(&request.message));
     }
     match asked {
@@ -472,17 +476,17 @@ fn url_line(url: &str) -> String {
 }
 
 fn describe_field(field: &Field, language: Language) -> String {
-    let mut text = format!("\n\n**{}**", plain(&one_line(&field.title, BUTTON_CHARS)));
-    text.push_str(&quoted(&field.description));
+    let mut said = one_line(&field.title, BUTTON_CHARS);
+    if !field.description.trim().is_empty() {
+        said.push('\n');
+        said.push_str(field.description.trim());
+    }
     if let FieldKind::Choice(of) | FieldKind::Choices { of, .. } = &field.kind {
         for (at, one) in of.iter().enumerate() {
-            text.push_str(&format!(
-                "\n{}. {}",
-                at + 1,
-                plain(&one_line(&one.title, BUTTON_CHARS))
-            ));
+            let _ = write!(said, "\n{}. {}", at + 1, one_line(&one.title, BUTTON_CHARS));
         }
     }
+    let text = format!("\n{}", quoted(&said));
     let how = match &field.kind {
         FieldKind::Choices { .. } => texts::choose_several(language),
         FieldKind::Choice(_) | FieldKind::Flag => texts::choose(language),

@@ -237,7 +237,14 @@ fn what_a_server_says_is_quoted_and_its_choices_are_buttons() {
         message: "Press [here](https://evil)".into(),
         kind: InputKind::Form(vec![field.clone()]),
     };
-    let text = describe(Some(&request), Asked::Field(&field), Language::English);
+    let text = describe((&request, true), Asked::Field(&field), Language::English);
+    assert!(
+        text.contains("\n> Room"),
+        "the title is the server's: {text}"
+    );
+    assert!(text.contains("\n> 1. Attic"), "{text}");
+    let next = describe((&request, false), Asked::Field(&field), Language::English);
+    assert!(next.starts_with("The tool server `lamp` asks:\n"), "{next}");
     assert!(text.contains("`lamp`"), "{text}");
     assert!(!text.contains("](https"), "{text}");
     assert!(!text.contains("\n# one"), "{text}");
