@@ -118,6 +118,11 @@ const IGNORABLE: [(char, char); 17] = [
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
+/// Whether a character only changes the direction in which others are shown (Unicode Annex 9).
+pub fn is_direction_mark(char: char) -> bool {
+    matches!(char, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Whether a character is not seen, or changes how others are seen: what Unicode calls default-ignorable, controls but for
 /// the newline and the tab, line separators, the empty Braille pattern, and marks that only programs read (annotations,
 /// hieroglyph and music format controls).

@@ -23,7 +23,7 @@ pub use self::document::{Document, Level, Style, is_blank};
 pub use self::parse::{Growing, RULE, parse, parse_growing, parse_grown, parse_within};
 use self::split::{Limit, Pieces};
 pub use self::spoken::spoken;
-use crate::text::reveal;
+use crate::text::{is_direction_mark, reveal};
 
 /// Bytes of a code block's language; `javascript` has ten.
 const LANGUAGE_BYTES: usize = 32;
@@ -227,8 +227,10 @@ pub fn plain(text: &str) -> String {
     plain
 }
 
-/// The Markdown of a code block with this text, whatever the text contains. The language may be empty.
+/// The Markdown of a code block with this text, whatever the text contains. The language may be empty. Marks that would
+/// show what follows in another order are left out.
 pub fn code_block(text: &str, language: &str) -> String {
+    let text = &text.replace(is_direction_mark, "");
     let runs = text.split(|c| c != '`').map(str::len);
     let longest = runs.max().unwrap_or(0);
     let fence = "`".repeat(longest.saturating_add(1).max(3));

@@ -508,3 +508,15 @@ fn the_root_shows_the_disk_of_the_board() {
     assert!(read_only.text.contains("Read-only"), "{}", read_only.text);
     gateway.stop().ends_with(0);
 }
+
+/// A name such as `photo<RLO>gpj.exe` would be read backwards.
+#[test]
+fn output_is_shown_in_the_order_in_which_it_was_written() {
+    let scene = Scene::playing([]);
+    let gateway = scene.start();
+    scene
+        .ana
+        .says(r"/sh printf 'photo\342\200\256gpj.exe \342\201\246x\n'");
+    scene.wait_for("\nphotogpj.exe x");
+    gateway.stop().ends_with(0);
+}
