@@ -486,7 +486,7 @@ fn describe_field(field: &Field, language: Language) -> String {
             let _ = write!(said, "\n{}. {}", at + 1, one_line(&one.title, BUTTON_CHARS));
         }
     }
-    let text = format!("\n{}", quoted(&said));
+    let text = quoted(&said);
     let how = match &field.kind {
         FieldKind::Choices { .. } => texts::choose_several(language),
         FieldKind::Choice(_) | FieldKind::Flag => texts::choose(language),
