@@ -60,6 +60,10 @@ fn of_program(own_view: bool, program: &str, arguments: &[&str], output: &str) -
             let is_odd = shows_nothing || is_refused(output) || words.iter().any(|part| says(part));
             is_odd.then_some(NO_CRONTAB)
         }
+        // A table with a mistake in it is refused outside too.
+        "crontab" if says("must be suid") || says("not allowed to use this program") => {
+            Some(NO_CRONTAB)
+        }
         "journalctl" if shows_nothing || says("-- No entries --") => Some(NO_SERVICES),
         _ => None,
     };
@@ -184,6 +188,16 @@ mod tests {
             ("who", "", "logged in"),
             ("w", " 12:00 up 3 days\nUSER TTY FROM", "logged in"),
             ("crontab -l", "no crontab for pi", "crontab"),
+            (
+                "echo x | crontab -",
+                "crontab: must be suid to work properly",
+                "crontab",
+            ),
+            (
+                "echo x | crontab -",
+                "/var/spool/cron/: mkstemp: Permission denied",
+                "read-only",
+            ),
             ("if true; then ps aux; fi", PS, "only its own processes"),
             ("echo \"$(ps aux)\"", PS, "only its own processes"),
         ] {
@@ -224,6 +238,11 @@ mod tests {
                 "No journal files were found. System has not been booted with systemd",
             ),
             ("crontab -l", "0 5 * * * backup"),
+            ("echo x | crontab -", ""),
+            (
+                "echo x | crontab -",
+                "\"-\":0: bad minute\nerrors in crontab file, can't install.",
+            ),
         ] {
             assert_eq!(explain(true, line, output), None, "{line}");
         }
