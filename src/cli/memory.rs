@@ -21,7 +21,7 @@ use crate::tools::memory::{Past, Reach, describe_place};
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(subcommand)]
-    action: Action,
+    action: Option<Action>,
     /// The agent of agents.list [default: the default agent]
     #[arg(long, global = true, value_name = "ID")]
     agent: Option<String>,
@@ -66,7 +66,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let workspace = compose::open_workspace(context, &home, &loaded)?;
     let clock = Clock::System;
     let memory = Memory::new(&workspace, &clock);
-    match &arguments.action {
+    match arguments.action.as_ref().unwrap_or(&Action::Show) {
         Action::Show => show(&memory, &workspace)?,
         Action::Search { words, days, json } => {
             // The shell has taken the quotes off a phrase.

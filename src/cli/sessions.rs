@@ -34,7 +34,7 @@ const LAST_COLUMNS: usize = 40;
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(subcommand)]
-    action: Action,
+    action: Option<Action>,
     /// The agent whose conversations these are [default: list: all agents, else the default agent]
     #[arg(long, global = true, value_name = "ID")]
     agent: Option<String>,
@@ -94,7 +94,11 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let home = context.home()?;
     let loaded = all.of_agent(arguments.agent.as_deref())?;
     let folder = home.sessions_of(loaded.agent_id());
-    match &arguments.action {
+    match arguments
+        .action
+        .as_ref()
+        .unwrap_or(&Action::List { json: false })
+    {
         Action::List { json } if all.config.agents.are_several() => {
             let profiles = all.config.agents.profiles().into_iter();
             let is_meant = |id: &str| arguments.agent.is_none() || id == loaded.agent_id();

@@ -391,6 +391,8 @@ fn a_conversation_is_remembered_and_another_session_knows_nothing_of_it() {
     assert!(!asked[2].contains("Ada"));
 
     let sessions = |arguments: &[&str]| Program::new(&home).arg("sessions").args(arguments).run();
+    let bare = sessions(&[]).ends_with(0).stdout;
+    assert_eq!(bare, sessions(&["list"]).ends_with(0).stdout);
     let list = sessions(&["list"]).ends_with(0).stdout;
     assert!(list.contains("one") && list.contains("two"), "{list}");
     assert!(

@@ -40,7 +40,7 @@ const INDENT: usize = 10;
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(subcommand)]
-    action: Action,
+    action: Option<Action>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -82,7 +82,7 @@ enum Action {
 #[inline(never)]
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let loaded = context.start()?;
-    match &arguments.action {
+    match arguments.action.as_ref().unwrap_or(&Action::List) {
         Action::List => list(context, &loaded),
         Action::Status => status(context),
         Action::Pair {

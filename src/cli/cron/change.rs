@@ -247,7 +247,7 @@ fn report(planner: &Planner<'_>, what: &str, job: &Job) -> Result<()> {
         row("then", "the job is removed")?;
     }
     if let Some(unseen) = planner.unseen_by(job) {
-        row("note", &unseen)?;
+        print::notice(&unseen);
     }
     planner.tell_gateway();
     Ok(())

@@ -37,7 +37,7 @@ enum Action {
     /// Manage the tokens with which programs ask
     Token {
         #[command(subcommand)]
-        action: TokenAction,
+        action: Option<TokenAction>,
     },
 }
 
@@ -73,7 +73,7 @@ pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
     let home = context.home()?;
     let pairing = Pairing::new(&home.state(), Clock::System);
     let Action::Token { action } = arguments.action;
-    match action {
+    match action.unwrap_or(TokenAction::List) {
         TokenAction::Add { name, role, hooks } => {
             let role = Role::parse(&role).unwrap_or(Role::Guest);
             let token = pairing.add_token(&name, role, hooks)?;

@@ -49,9 +49,10 @@ pub fn explain_providers() -> String {
     let names: Vec<_> = PROVIDERS.iter().map(|known| known.name).collect();
     format!(
         "A provider runs the language model. Type one of these names:\n{}\n\
-         ollama and the like run on a computer of your own; for another OpenAI-compatible server\n\
-         type any name, and its address is asked next. Each of the others gives you an API key on\n\
-         its website. Press Enter to go on without a model: reminders, commands and files work.",
+         ollama, vllm and lmstudio run on a computer of your own; openai-codex and github-copilot\n\
+         take a login; the others give you an API key on their website. For another server that\n\
+         speaks as OpenAI's does, type any name: its address is asked next.\n\
+         Press Enter to go on without a model: reminders, commands and files work.",
         in_lines(&names).trim_end_matches(',')
     )
 }

@@ -175,13 +175,16 @@ impl Jobs<'_> {
 
     /// The answer to a job that was planned: with a button that removes it.
     fn added(&self, job: &Job, mut text: String) -> CommandAnswer {
-        if self.scope.chat().is_none() {
+        let note = if self.surface == Surface::Terminal && !self.planner.runner.is_running() {
+            texts::no_gateway(self.language)
+        } else if self.scope.chat().is_none() {
+            texts::goes_to_owner(self.language)
+        } else {
+            ""
+        };
+        if !note.is_empty() {
             text.push('\n');
-            text += texts::goes_to_owner(self.language);
-        }
-        if self.surface == Surface::Terminal && !self.planner.runner.is_running() {
-            text.push('\n');
-            text += texts::no_gateway(self.language);
+            text += note;
         }
         let cancel = CommandButton {
             label: texts::cancel_button(self.language).to_owned(),
