@@ -270,6 +270,10 @@ texts! {
         "{model} 始终会思考。设为 off 时会尽量少思考。",
     }
 
+    pub fn no_usage(days) {
+        "No requests to a model in the last {days} days.",
+        "近 {days} 天没有对模型的请求。",
+    }
     pub fn usage_title() { "Tokens and cost:", "token 用量和费用：" }
     pub fn usage_by_model() { "By model, in 30 days:", "近 30 天各模型：" }
     pub fn usage_today() { "Today", "今天" }

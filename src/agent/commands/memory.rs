@@ -28,7 +28,11 @@ impl Agent {
     fn show_memory(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
         let language = invocation.language;
         let memory = Memory::new(self.toolbox.workspace(), &self.clock);
-        let mut text = match memory.all_facts()? {
+        let (facts, logged) = (memory.all_facts()?, memory.last_logged()?);
+        if facts.is_none() && logged.is_none() {
+            return Ok(texts::memory_empty(language).to_owned().into());
+        }
+        let mut text = match facts {
             None => texts::memory_empty(language).to_owned(),
             Some(facts) => {
                 let clean = self.toolbox.cleaned(&facts.text);
@@ -42,7 +46,7 @@ impl Agent {
             }
         };
         text.push('\n');
-        if let Some(time) = memory.last_logged()? {
+        if let Some(time) = logged {
             let time = time.format("%Y-%m-%d %H:%M");
             let _ = write!(text, "\n- {}", texts::memory_logged(language, &time));
         }

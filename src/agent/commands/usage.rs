@@ -38,16 +38,16 @@ impl Agent {
             (texts::usage_days(language, &week), (0, week)),
             (texts::usage_days(language, &month), (0, month)),
         ];
+        let models = by_model(&days, today, 0, month);
+        if models.is_empty() {
+            return Ok(texts::no_usage(language, &month).into());
+        }
         let colon = texts::colon(language);
         let mut text = texts::usage_title(language).to_owned();
         for (name, (ago, count)) in rows {
             let sum = crate::store::state::usage::sum(&by_model(&days, today, ago, count));
             let usage = format_usage(sum, language);
             let _ = write!(text, "\n- {name}{colon}{usage}");
-        }
-        let models = by_model(&days, today, 0, month);
-        if models.is_empty() {
-            return Ok(text.into());
         }
         let _ = write!(text, "\n\n{}", texts::usage_by_model(language));
         for (model, usage) in &models {

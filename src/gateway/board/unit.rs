@@ -21,12 +21,6 @@ const UNIT_BUTTONS: usize = 4;
 /// Units that a list of services names.
 const UNITS_SHOWN: usize = 20;
 
-/// The lines of a log without those of a full stop alone, with which the programs that write many lines at once part them.
-fn without_dots(output: &str) -> String {
-    let lines = output.split_inclusive('\n');
-    lines.filter(|line| line.trim() != ".").collect()
-}
-
 impl Asking<'_> {
     pub(in crate::gateway) fn logs(&self) -> Result<Answer> {
         let language = self.language;
@@ -43,7 +37,6 @@ impl Asking<'_> {
         // It ends when it is stopped, or after its time: as it should.
         ran.is_success |= is_shown && ran.status.is_none();
         self.check_journal(&ran)?;
-        ran.output = without_dots(&ran.output);
         let empty = match asked {
             Logs::Warnings => texts::no_warnings(language).to_owned(),
             Logs::Last(unit, _) | Logs::Follow(unit) => {

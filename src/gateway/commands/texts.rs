@@ -19,7 +19,9 @@ pub fn format_error(error: &Error, language: Language) -> String {
         true => text,
         false => capitalize(&text),
     };
-    if !sentence.ends_with(['.', '!', '?', '…', '。', '！', '？']) {
+    // A block of code ends what it is at the end of.
+    let is_ended = sentence.trim_end().ends_with("```");
+    if !is_ended && !sentence.ends_with(['.', '!', '?', '…', '。', '！', '？']) {
         sentence += written.full_stop();
     }
     if written == language {
@@ -349,6 +351,8 @@ texts! {
     }
 
     pub fn answers_here(label) { "{label} answers here.", "此处由 {label} 回答。" }
+    /// The same where there is no other agent; `model` is [`default_model`] or a name as inline code.
+    pub fn answers_alone(label, model) { "{label} answers here ({model}).", "此处由 {label} 回答（{model}）。" }
     pub fn default_model() { "default model", "默认模型" }
     pub fn agent_heading() { "Agent", "智能体" }
     pub fn set_aside(channel, chat, why) {

@@ -343,6 +343,11 @@ fn a_journal_that_cannot_be_read_is_not_one_without_warnings() {
             "{}",
             answer.text
         );
+        assert!(
+            !answer.text.ends_with("\n."),
+            "a lone full stop: {}",
+            answer.text
+        );
     }
     says("echo 'No journal files were found.' >&2");
     board.asks(

@@ -21,7 +21,7 @@ fn a_person_whose_telegram_is_chinese_reads_chinese() {
         ("/HELP all", "/stop 停止此聊天中正在运行的一切"),
         ("/status", "温度"),
         ("/tools", "read_file: 读取文件"),
-        ("/usage", "今天：暂无"),
+        ("/usage", "近 30 天没有对模型的请求。"),
         ("/skills", "systemd: Services"),
         ("/skills lamp", "没有名为 lamp 的技能"),
         ("/id", "此聊天：telegram:1001"),

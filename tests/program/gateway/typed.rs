@@ -28,7 +28,7 @@ fn each_command_answers_and_none_of_them_asks_the_model() {
         ("/skills", "/skills board shows one"),
         ("/skills summarize", "Get the text into a file"),
         ("/skills lamp", "No skill named lamp."),
-        ("/usage", "none yet"),
+        ("/usage", "No requests to a model in the last 30 days."),
         ("/id", "telegram:1001"),
         ("/id@peacrab_bot", "telegram:1001"),
         ("/new", "Started a new conversation"),
