@@ -346,20 +346,10 @@ impl Loop {
             Event::Step(work) => Input::Step(work),
             Event::Waits(work) => Input::Waits(work),
             Event::GoesOn(work) => Input::Answered(work),
-            Event::Asks { message, is_open } => {
-                let mut running = self.running.iter_mut();
-                let Some((work, running)) = running.find(|(_, it)| it.message == message) else {
-                    return;
-                };
-                let work = *work;
-                if let Some(timer) = running.grows_long.take() {
-                    timer.abort();
-                }
-                if !is_open {
-                    return self.time(work);
-                }
-                Input::Waits(work)
-            }
+            Event::Asks { message, is_open } => match self.note_asking(&message, is_open) {
+                Some(work) => Input::Waits(work),
+                None => return,
+            },
             Event::Long(work) => Input::Long(work),
             Event::Finished { work, unread } => {
                 let running = self.running.remove(&work);
@@ -439,27 +429,7 @@ impl Loop {
                     move |gateway, work| gateway.apply_consolidation(work, &session),
                 );
             }
-            Action::StartCommand { work, message } => {
-                let (to, language) = (message.address(), message.language());
-                let (id, command) = (message.id.clone(), shorten_command(&message));
-                if message.command().is_some_and(|command| command.is(SH)) {
-                    gateway.commands.expect(&message);
-                }
-                self.start(work, "command", (&to, language), move |gateway, work| {
-                    let mut message = message;
-                    if !gateway.admit_command(&mut message) {
-                        let (work, unread) = (work.id, Vec::new());
-                        gateway.events.send(Event::Finished { work, unread });
-                        return;
-                    }
-                    let _begun = gateway.begin_work(work, &message, None);
-                    gateway.run_command(work, &message);
-                });
-                if let Some(running) = self.running.get_mut(&work) {
-                    (running.message, running.command) = (id, command);
-                }
-                self.time(work);
-            }
+            Action::StartCommand { work, message } => self.start_command(work, message),
             Action::TellWaiting {
                 message,
                 other,
@@ -514,6 +484,44 @@ impl Loop {
                 _ => gateway.run_turn(work, &message.session, Some(&message)),
             }
         });
+    }
+
+    /// Starts a command, which is timed until it has ended.
+    fn start_command(&mut self, work: WorkId, message: Box<ParsedMessage>) {
+        let (to, language) = (message.address(), message.language());
+        let (id, command) = (message.id.clone(), shorten_command(&message));
+        if message.command().is_some_and(|command| command.is(SH)) {
+            self.gateway.commands.expect(&message);
+        }
+        self.start(work, "command", (&to, language), move |gateway, work| {
+            let mut message = message;
+            if !gateway.admit_command(&mut message) {
+                let (work, unread) = (work.id, Vec::new());
+                gateway.events.send(Event::Finished { work, unread });
+                return;
+            }
+            let _begun = gateway.begin_work(work, &message, None);
+            gateway.run_command(work, &message);
+        });
+        if let Some(running) = self.running.get_mut(&work) {
+            (running.message, running.command) = (id, command);
+        }
+        self.time(work);
+    }
+
+    /// The command that waits for an answer about the message from now on, or not any more: only its own work counts
+    /// for how long it runs. `None` where nothing waits.
+    fn note_asking(&mut self, message: &str, is_open: bool) -> Option<WorkId> {
+        let mut running = self.running.iter_mut();
+        let (work, running) = running.find(|(_, running)| running.message == message)?;
+        let work = *work;
+        if let Some(timer) = running.grows_long.take() {
+            timer.abort();
+        }
+        if !is_open {
+            self.time(work);
+        }
+        is_open.then_some(work)
     }
 
     /// Has the scheduler told when a command has become a long one.
