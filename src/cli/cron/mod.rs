@@ -157,7 +157,7 @@ impl<'a> Planner<'a> {
         texts::destination(job, self.owner_chat().as_ref())
     }
 
-    /// What the command of a job will not see of the board.
+    /// A note about a path in the command of a job that the sandbox hides.
     fn unseen_by(&self, job: &Job) -> Option<String> {
         let config = &self.loaded.config;
         let is_sandboxed = config.tools.exec.sandbox != SandboxChoice::Off;

@@ -78,7 +78,7 @@ fn format_hooks(http: &Http) -> String {
     text
 }
 
-/// Which values of the text the body does not have, and why.
+/// A note about the values of the text that the body does not have.
 fn format_missing(hook: &Hook, body: &str) -> String {
     match list_missing(hook, body).as_slice() {
         [] => String::new(),

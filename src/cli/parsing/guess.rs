@@ -35,7 +35,7 @@ const TRIED: [(&[&str], &str); 5] = [
     ),
 ];
 
-/// What to type instead of a command that there is not. Where that is known, similar words are no help in the error.
+/// Advice on what to type instead of an unknown command. Where it is certain, the error no longer suggests similar words.
 pub fn advise(error: &mut clap::Error) -> Option<String> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;

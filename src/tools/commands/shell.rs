@@ -189,7 +189,7 @@ impl Toolbox {
         }
     }
 
-    /// What a command that nobody watches will not see of the board: see [`describe_unseen`].
+    /// See [`describe_unseen`]; `None` where commands run without a sandbox.
     pub fn unseen_by(&self, line: &str, language: Language) -> Option<String> {
         let commands = self.commands.as_ref().filter(|it| it.sandboxed)?;
         describe_unseen(line, |path| commands.exec.is_shown(path), language)
@@ -397,8 +397,8 @@ const HIDDEN: [&str; 8] = [
     "/tmp", "/var/tmp", "/home", "/root", "/var/log", "/run", "/mnt", "/media",
 ];
 
-/// What a person should know of a command that runs in the sandbox when they are not there: that a path in it leads to
-/// nothing of the board, as far as it `is_shown` says.
+/// A note for the person about a command that runs in the sandbox by itself: a path in it leads to nothing of the board,
+/// as far as `is_shown` says. `None` when there is no such path.
 pub fn describe_unseen(
     line: &str,
     is_shown: impl Fn(&Path) -> bool,

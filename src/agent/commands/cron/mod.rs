@@ -157,8 +157,8 @@ impl Jobs<'_> {
         Ok(self.added(&job, text))
     }
 
-    /// What a number between a day and the rest of a reminder may have meant, as in `tomorrow 7 call mum`: the hour, and
-    /// the command that says so, as inline code.
+    /// The hour that a number between a day and the rest of a reminder may stand for, as in `tomorrow 7 call mum`, and the
+    /// command with it, as inline code.
     fn suggest_hour(&self, text: &str, what: &str) -> Option<(String, String)> {
         let day = text.strip_suffix(what)?.trim();
         let (number, rest) = what.split_once(char::is_whitespace)?;
