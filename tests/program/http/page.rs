@@ -524,7 +524,7 @@ fn the_board_the_work_and_the_files_are_shown() {
     });
     for (name, words) in [
         ("status", "Gateway"),
-        ("usage", "Today"),
+        ("usage", "No requests"),
         ("cron", "job"),
         ("watch", ""),
     ] {
