@@ -80,6 +80,8 @@ fn itself() -> &'static OsStr {
 pub struct Workspace {
     folders: Arc<Opened>,
     kept: Kept,
+    /// The protected places as they were when a batch of reading began.
+    marks: Option<Arc<[Mark]>>,
 }
 
 /// Places of a workspace that are only read.
@@ -113,6 +115,7 @@ impl Workspace {
                 resolver,
             }),
             kept: Kept::Nothing,
+            marks: None,
         })
     }
 
@@ -131,6 +134,16 @@ impl Workspace {
         Self {
             folders: Arc::clone(&self.folders),
             kept,
+            marks: None,
+        }
+    }
+
+    /// The same folders, for a batch of files that are read one after the other and now: the protected places are looked
+    /// up once for all of them. Writing looks them up each time.
+    pub fn at_once(&self) -> Self {
+        Self {
+            marks: self.marks(Intent::Read).ok(),
+            ..self.keeping(self.kept)
         }
     }
 
@@ -298,14 +311,19 @@ impl Workspace {
 
     /// What a path is, links followed: a file, a folder, or something that no tool opens.
     pub fn kind(&self, path: &Path) -> Result<Kind> {
+        self.status(path).map(|status| status.kind)
+    }
+
+    /// What stat(2) says of a path, links followed.
+    pub fn status(&self, path: &Path) -> Result<Status> {
         self.access("read", path, |root, rest| {
             let spot = self.locate(root, rest, Intent::Read, &self.marks(Intent::Read)?)?;
-            Ok(spot.status()?.kind)
+            Ok(*spot.status()?)
         })
     }
 
     /// Opens a folder to be listed, with the protected places that may lie in it.
-    fn open_listing(&self, path: &Path) -> Result<(Spot<'_>, Vec<Mark>)> {
+    fn open_listing(&self, path: &Path) -> Result<(Spot<'_>, Arc<[Mark]>)> {
         self.access("list", path, |root, rest| {
             let marks = self.marks(Intent::Read)?;
             let spot = self.locate(root, rest, Intent::Read, &marks)?;
@@ -440,14 +458,13 @@ impl Workspace {
     fn open_file(&self, spot: &Spot<'_>, purpose: Use, marks: &[Mark]) -> Result<File, Failure> {
         self.vet(spot.status()?)?;
         let file = at::open_file(&spot.folder, &spot.name, purpose)?;
-        let status = at::status(&file)?;
+        let (status, mount) = mounts::status_and_number(&file)?;
         self.vet(&status)?;
         let intent = match purpose {
             Use::Read => Intent::Read,
             Use::Append | Use::Create => Intent::Write,
         };
         // On the folder's mount it is on the folder's file system.
-        let mount = mounts::number_of(&file)?;
         self.cross(spot.mount, mount, intent)?;
         if mount != spot.mount && at::is_kernel_view(&file)? {
             return Err(Rule::Outside.into());
@@ -485,7 +502,10 @@ impl Workspace {
         }
     }
 
-    fn marks(&self, intent: Intent) -> io::Result<Vec<Mark>> {
+    fn marks(&self, intent: Intent) -> io::Result<Arc<[Mark]>> {
+        if let (Some(marks), Intent::Read) = (&self.marks, intent) {
+            return Ok(Arc::clone(marks));
+        }
         let kept = self.kept(intent)?;
         let guards = self.folders.roots.guards.iter().chain(&kept);
         guards.map(Guard::mark).collect()
