@@ -1,4 +1,4 @@
-//! Returns memory that is no longer in use to the kernel.
+//! Returns stack memory that is no longer in use to the kernel.
 
 #![expect(
     unsafe_code,
@@ -12,10 +12,8 @@ use std::ptr;
 /// Bytes below the frame in use that a stack keeps when it gives back: room for giving back.
 const STACK_KEPT: usize = 16 * 1024;
 
-/// Returns the unused part of this thread's stack to the kernel, what a deep call has left there, and the blocks that are
-/// kept for the next buffers. To be called before a wait that may be long.
+/// Returns the unused part of this thread's stack to the kernel: what a deep call has left there.
 pub fn give_back_stack() {
-    super::blocks::give_back();
     let mut here = 0_u8;
     let here = (&raw mut here).addr();
     if let Some(lowest) = lowest_of_stack() {

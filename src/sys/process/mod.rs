@@ -5,7 +5,6 @@
     reason = "fork(2), signalfd(2) and close_range(2) have no safe wrapper"
 )]
 
-pub mod blocks;
 pub mod crash;
 pub mod memory;
 
