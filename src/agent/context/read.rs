@@ -83,7 +83,11 @@ impl Agent {
 
     /// A file of the workspace, read as the tools read files; `None` if it is missing or blank.
     fn file_part(&self, workspace: &Workspace, name: &str, budget: usize) -> Option<Part> {
-        let file = workspace.open_read(Path::new(name)).ok()?;
+        let opened = workspace.open_read(Path::new(name));
+        if let Some(error) = opened.as_ref().err().filter(|error| !error.is_not_found()) {
+            tracing::warn!("the prompt lacks {name}: {error}");
+        }
+        let file = opened.ok()?;
         let bytes = file.metadata().ok()?.len();
         // More than the budget: where a secret is cut, its half is not recognised.
         let content = read_sized(&file, bytes, (budget + PROMPT_MARGIN_BYTES) as u64).ok()?;

@@ -82,7 +82,7 @@ impl Gateway {
             return Err(Error::Usage(format!("{} exists", path.display())));
         }
         // The server waits for nothing: the page says that it has to be tried again.
-        let _change = Hold::of_process().try_change()?;
+        let _change = Hold::of_process().try_write()?;
         workspace.write(path, bytes)
     }
 

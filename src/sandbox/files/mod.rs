@@ -82,6 +82,8 @@ pub struct Workspace {
     kept: Kept,
     /// The protected places as they were when a batch of reading began.
     marks: Option<Arc<[Mark]>>,
+    /// Whether no link is followed.
+    is_straight: bool,
 }
 
 /// Places of a workspace that are only read.
@@ -116,6 +118,7 @@ impl Workspace {
             }),
             kept: Kept::Nothing,
             marks: None,
+            is_straight: false,
         })
     }
 
@@ -135,6 +138,16 @@ impl Workspace {
             folders: Arc::clone(&self.folders),
             kept,
             marks: None,
+            is_straight: self.is_straight,
+        }
+    }
+
+    /// The same folders without any link: for what the program itself writes, replaces and removes under names of its
+    /// own, which those whom it works for can foresee.
+    pub fn straight(&self) -> Self {
+        Self {
+            is_straight: true,
+            ..self.keeping(self.kept)
         }
     }
 
@@ -247,6 +260,7 @@ impl Workspace {
     /// Gives such a file a name where there is none.
     pub fn name(&self, file: &File, path: &Path) -> Result<()> {
         self.access("make", path, |root, rest| {
+            let _changing = self.changing(root, rest)?;
             let spot = self.locate_or_make(root, rest, &self.marks(Intent::Write)?)?;
             at::name_file(file, &spot.folder, &spot.name)?;
             at::settle_names(&spot.folder);
@@ -380,6 +394,9 @@ impl Workspace {
             };
             let mut spot = self.hold(root, above)?;
             match at::status_if_any(&spot.folder, name)? {
+                Some(status) if status.kind == Kind::Link && self.is_straight => {
+                    return Err(Rule::Link.into());
+                }
                 Some(status) if status.kind == Kind::Link => {
                     path = above.join(at::read_link(&spot.folder, name)?);
                 }
@@ -398,6 +415,13 @@ impl Workspace {
     fn hold<'a>(&self, root: &'a Root, path: &Path) -> Result<Spot<'a>, Failure> {
         if path.as_os_str().is_empty() {
             return Spot::of_root(root);
+        }
+        if self.is_straight {
+            let folder = at::hold_below(&root.handle, path, None)?;
+            return match at::status(&folder)?.kind {
+                Kind::Link => Err(Rule::Link.into()),
+                _ => Spot::within(root, folder),
+            };
         }
         let resolver = self.folders.resolver;
         Spot::within(
