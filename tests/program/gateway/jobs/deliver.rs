@@ -195,7 +195,7 @@ fn a_result_takes_no_other_files_place_whatever_links_are_there() {
     assert_eq!(fs::read_dir(at("memory")).unwrap().count(), 0);
     fs::remove_file(at("cron")).unwrap();
     clock.forward(HOUR);
-    wait_for_run(&scene.home, "log", 1, "ok");
+    wait_for_run(&scene.home, "log", 3, "ok");
     gateway.stop().ends_with(0);
     assert_eq!(results(&scene)[0].1, "evil\n");
     let told = scene.texts().join("\n");
