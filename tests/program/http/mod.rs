@@ -5,6 +5,7 @@ mod fair;
 mod hooks;
 mod hostile;
 mod page;
+mod responses;
 mod stage;
 mod tls;
 mod waiting;

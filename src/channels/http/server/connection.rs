@@ -187,6 +187,10 @@ impl Client {
                 let keeps = exchange.keeps();
                 self.end_exchange(keeps, now);
             }
+            News::Failed(why) => {
+                self.out.extend(exchange.fail(routes::FAILED, why));
+                self.end_exchange(false, now);
+            }
             News::Refused(why) => {
                 self.out.extend(exchange.fail(429, why));
                 self.end_exchange(false, now);
