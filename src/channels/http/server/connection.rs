@@ -388,7 +388,7 @@ impl Client {
         if self.out.len() > OUT_BYTES {
             return;
         }
-        match stream.news(place, now) {
+        match stream.news(place) {
             Some(bytes) if bytes.is_empty() => {}
             Some(bytes) => {
                 self.out.extend(bytes);
@@ -429,7 +429,7 @@ impl Client {
                 self.out.extend(exchange.ping());
                 self.spoke = now;
             }
-            Phase::Looking(stream) => match stream.may_look(place, now) {
+            Phase::Looking(stream) => match stream.may_look(place) {
                 true => {
                     self.out.extend(b": ping\n\n");
                     self.spoke = now;

@@ -26,7 +26,7 @@ const CHATS: usize = 64;
 const CHATS_OF_PERSON: usize = CHATS / 4;
 /// Pages of one person that look at a time, each a connection.
 const LOOKS_OF_PERSON: usize = 8;
-/// Pages that look at a time, of all people: half of the connections.
+/// Pages that look at a time, of all people: half of the connections. With more, one ends of the person who has most.
 const LOOKS: usize = 32;
 
 /// A message of a chat.
@@ -96,7 +96,14 @@ pub enum Pressable {
 pub struct View {
     inner: Mutex<Inner>,
     wake: Arc<OwnedFd>,
-    looks: Arc<Mutex<BTreeMap<String, usize>>>,
+    looks: Arc<Mutex<Looks>>,
+}
+
+/// The pages that look, by their ids, with their people: the oldest first.
+#[derive(Debug, Default)]
+struct Looks {
+    all: BTreeMap<u64, String>,
+    last: u64,
 }
 
 #[derive(Default)]
@@ -122,17 +129,45 @@ struct Chat {
 /// A page that looks, until this is dropped.
 #[derive(Debug)]
 pub struct Look {
-    person: String,
-    all: Arc<Mutex<BTreeMap<String, usize>>>,
+    id: u64,
+    looks: Arc<Mutex<Looks>>,
+}
+
+impl Look {
+    /// Whether it has to end for the page of someone who has fewer.
+    pub fn is_over(&self) -> bool {
+        !self.looks.lock().all.contains_key(&self.id)
+    }
 }
 
 impl Drop for Look {
     fn drop(&mut self) {
-        let mut all = self.all.lock();
-        if let Some(count) = all.get_mut(&self.person) {
-            *count = count.saturating_sub(1);
+        self.looks.lock().all.remove(&self.id);
+    }
+}
+
+impl Looks {
+    fn of(&self, person: &str) -> usize {
+        self.all.values().filter(|one| *one == person).count()
+    }
+
+    /// Makes room for a page of someone who has `own`: the oldest page ends of the person who has most, as long as they
+    /// keep as many as the other has then. Returns whether there is room.
+    fn make_room(&mut self, own: usize) -> bool {
+        if self.all.len() < LOOKS {
+            return true;
         }
-        all.retain(|_, count| *count > 0);
+        let counts = self
+            .all
+            .iter()
+            .map(|(id, person)| (self.of(person), Reverse(*id)));
+        match counts.max() {
+            Some((most, Reverse(oldest))) if most > own + 1 => {
+                self.all.remove(&oldest);
+                true
+            }
+            _ => false,
+        }
     }
 }
 
@@ -148,15 +183,20 @@ impl View {
 
     /// A page of a person begins to look; `None` when too many do.
     pub fn look(&self, person: &str) -> Option<Look> {
-        let mut all = self.looks.lock();
-        let own = all.get(person).copied().unwrap_or_default();
-        if own >= LOOKS_OF_PERSON || all.values().sum::<usize>() >= LOOKS {
+        let mut looks = self.looks.lock();
+        let own = looks.of(person);
+        if own >= LOOKS_OF_PERSON || !looks.make_room(own) {
             return None;
         }
-        all.insert(person.to_owned(), own + 1);
+        looks.last += 1;
+        let id = looks.last;
+        looks.all.insert(id, person.to_owned());
+        drop(looks);
+        // One may have to end.
+        let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
         Some(Look {
-            person: person.to_owned(),
-            all: Arc::clone(&self.looks),
+            id,
+            looks: Arc::clone(&self.looks),
         })
     }
 
@@ -532,6 +572,28 @@ mod tests {
         assert!(view.look("p").is_none() && view.look("q").is_some());
         drop(looks);
         assert!(view.look("p").is_some());
+    }
+
+    #[test]
+    fn those_who_have_most_make_room_for_a_page_of_another() {
+        let view = view();
+        let look = |person: &str| view.look(person);
+        let mut all: Vec<Look> = (0..LOOKS)
+            .filter_map(|at| look(&format!("p{}", at % 4)))
+            .collect();
+        assert_eq!(all.len(), LOOKS);
+        assert!(all.iter().all(|one| !one.is_over()));
+        let other = look("q");
+        assert!(other.is_some() && all[0].is_over());
+        assert_eq!(all.iter().filter(|one| one.is_over()).count(), 1);
+        // The page that had to end takes nobody's place.
+        all.remove(0);
+        assert!(look("p0").is_none());
+        let many: Vec<Look> = (0..LOOKS)
+            .filter_map(|at| look(&format!("r{at}")))
+            .collect();
+        assert!(many.iter().all(|one| !one.is_over()) && many.len() < LOOKS);
+        assert!(look("one more").is_none() && look("q").is_none());
     }
 
     fn asked() -> Message {
