@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use clap::{Args, Subcommand};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::Context;
 use super::terminal::print;
@@ -125,6 +125,31 @@ fn collect_settings(loaded: &Loaded, all: bool) -> BTreeMap<String, Current> {
         })
         .filter(|(_, current)| all || current.value != current.key.default_value())
         .collect()
+}
+
+/// Every setting with what it is for, and with its value where that is not the default. Without secrets.
+pub fn describe_settings(loaded: &Loaded) -> Value {
+    let set = collect_settings(loaded, false);
+    let describe = |path: &str, key: &'static Key| {
+        let mut one = json!({"path": path, "default": key.default, "meaning": key.meaning});
+        if let Some(current) = set.get(path) {
+            let value = shown(loaded, key, current.value.clone());
+            one["value"] = value.to_string().into();
+            one["source"] = current.source.to_string().into();
+        }
+        one
+    };
+    let of_key = |key: &'static Key| {
+        let named = set
+            .iter()
+            .filter(move |(path, one)| one.key.path == key.path && *path != key.path);
+        let named = named.map(|(path, _)| path.as_str());
+        std::iter::once(key.path)
+            .chain(named)
+            .map(move |path| (path, key))
+    };
+    let all = keys().flat_map(of_key);
+    all.map(|(path, key)| describe(path, key)).collect()
 }
 
 fn show(loaded: &Loaded, all: bool, json: bool) -> Result<()> {

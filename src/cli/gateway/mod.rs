@@ -14,6 +14,7 @@ use clap::Args;
 use super::Context;
 use super::channels::{check_settings, pair_command};
 use super::compose;
+use super::config::describe_settings;
 use super::service::has_update_unit;
 use super::terminal::print;
 use super::update;
@@ -90,6 +91,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     let tls = compose::tls(&config.tls)?;
     let reloader = Arc::new(Reloader::new(context, home, &loaded, &board, &tls));
     let (to_check, checker) = (context.clone(), Arc::clone(&reloader));
+    let to_show = context.clone();
     let mut channels = channels(&config.channels, &tls, &state, &reloader);
     let (servers, http) = http::open(&config.http, &pairing, &state)?.unzip();
     let servers = servers.into_iter().flatten();
@@ -116,6 +118,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         live: Arc::new(Mutex::new(Arc::new(live))),
         reload: Mutex::new(Box::new(move |live| reloader.reload(live))),
         check_start: Box::new(move || check_start(&to_check, &checker)),
+        settings: Box::new(move || Ok(describe_settings(&to_show.load()?))),
         inbox,
         outbox,
         pair_command: pair_command(context)?,
