@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::looks::{Look, Looks};
 use crate::base::clock::Clock;
 use crate::base::sync::Mutex;
 use crate::channels::kit::adapter::Button;
@@ -24,11 +25,6 @@ const BYTES_OF_PERSON: usize = BYTES / 2;
 const CHATS: usize = 64;
 /// The same of one person.
 const CHATS_OF_PERSON: usize = CHATS / 4;
-/// Pages of one person that look at a time, each a connection.
-const LOOKS_OF_PERSON: usize = 8;
-/// Pages that look at a time, of all people: half of the connections. With more, one ends of the person who has most.
-const LOOKS: usize = 32;
-
 /// A message of a chat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message {
@@ -96,14 +92,7 @@ pub enum Pressable {
 pub struct View {
     inner: Mutex<Inner>,
     wake: Arc<OwnedFd>,
-    looks: Arc<Mutex<Looks>>,
-}
-
-/// The pages that look, by their ids, with their people: the oldest first.
-#[derive(Debug, Default)]
-struct Looks {
-    all: BTreeMap<u64, String>,
-    last: u64,
+    looks: Looks,
 }
 
 #[derive(Default)]
@@ -126,78 +115,22 @@ struct Chat {
     is_seeded: bool,
 }
 
-/// A page that looks, until this is dropped.
-#[derive(Debug)]
-pub struct Look {
-    id: u64,
-    looks: Arc<Mutex<Looks>>,
-}
-
-impl Look {
-    /// Whether it has to end for the page of someone who has fewer.
-    pub fn is_over(&self) -> bool {
-        !self.looks.lock().all.contains_key(&self.id)
-    }
-}
-
-impl Drop for Look {
-    fn drop(&mut self) {
-        self.looks.lock().all.remove(&self.id);
-    }
-}
-
-impl Looks {
-    fn of(&self, person: &str) -> usize {
-        self.all.values().filter(|one| *one == person).count()
-    }
-
-    /// Makes room for a page of someone who has `own`: the oldest page ends of the person who has most, as long as they
-    /// keep as many as the other has then. Returns whether there is room.
-    fn make_room(&mut self, own: usize) -> bool {
-        if self.all.len() < LOOKS {
-            return true;
-        }
-        let counts = self
-            .all
-            .iter()
-            .map(|(id, person)| (self.of(person), Reverse(*id)));
-        match counts.max() {
-            Some((most, Reverse(oldest))) if most > own + 1 => {
-                self.all.remove(&oldest);
-                true
-            }
-            _ => false,
-        }
-    }
-}
-
 impl View {
     /// Nothing is shown. `wake` becomes writable news for the thread of the connections.
     pub fn new(wake: Arc<OwnedFd>) -> Self {
         Self {
             inner: Mutex::default(),
             wake,
-            looks: Arc::default(),
+            looks: Looks::default(),
         }
     }
 
     /// A page of a person begins to look; `None` when too many do.
     pub fn look(&self, person: &str) -> Option<Look> {
-        let mut looks = self.looks.lock();
-        let own = looks.of(person);
-        if own >= LOOKS_OF_PERSON || !looks.make_room(own) {
-            return None;
-        }
-        looks.last += 1;
-        let id = looks.last;
-        looks.all.insert(id, person.to_owned());
-        drop(looks);
+        let look = self.looks.add(person)?;
         // One may have to end.
         let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
-        Some(Look {
-            id,
-            looks: Arc::clone(&self.looks),
-        })
+        Some(look)
     }
 
     fn change<T>(&self, chat: &str, change: impl FnOnce(&mut Chat, &mut i64, u64) -> T) -> T {
@@ -536,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_and_pages_that_look_are_bounded() {
+    fn memory_is_bounded() {
         let view = view();
         for number in 0..2 * MESSAGES {
             view.add("a", said(&number.to_string()));
@@ -565,35 +498,6 @@ mod tests {
                 .sum::<usize>()
         };
         assert!(all(&view) <= BYTES);
-        let looks: Vec<_> = (0..LOOKS_OF_PERSON)
-            .filter_map(|_| view.look("p"))
-            .collect();
-        assert_eq!(looks.len(), LOOKS_OF_PERSON);
-        assert!(view.look("p").is_none() && view.look("q").is_some());
-        drop(looks);
-        assert!(view.look("p").is_some());
-    }
-
-    #[test]
-    fn those_who_have_most_make_room_for_a_page_of_another() {
-        let view = view();
-        let look = |person: &str| view.look(person);
-        let mut all: Vec<Look> = (0..LOOKS)
-            .filter_map(|at| look(&format!("p{}", at % 4)))
-            .collect();
-        assert_eq!(all.len(), LOOKS);
-        assert!(all.iter().all(|one| !one.is_over()));
-        let other = look("q");
-        assert!(other.is_some() && all[0].is_over());
-        assert_eq!(all.iter().filter(|one| one.is_over()).count(), 1);
-        // The page that had to end takes nobody's place.
-        all.remove(0);
-        assert!(look("p0").is_none());
-        let many: Vec<Look> = (0..LOOKS)
-            .filter_map(|at| look(&format!("r{at}")))
-            .collect();
-        assert!(many.iter().all(|one| !one.is_over()) && many.len() < LOOKS);
-        assert!(look("one more").is_none() && look("q").is_none());
     }
 
     fn asked() -> Message {

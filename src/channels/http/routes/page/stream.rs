@@ -2,7 +2,7 @@
 
 use super::{Session, known};
 use crate::channels::http::routes::Place;
-use crate::channels::http::web::view::Look;
+use crate::channels::http::web::looks::Look;
 use crate::channels::http::wire::reply::begin_events;
 
 /// A page that looks at a chat.
