@@ -14,7 +14,6 @@ use clap::Args;
 use super::Context;
 use super::channels::{check_settings, pair_command};
 use super::compose;
-use super::config::describe_settings;
 use super::service::has_update_unit;
 use super::terminal::print;
 use super::update;
@@ -118,7 +117,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         live: Arc::new(Mutex::new(Arc::new(live))),
         reload: Mutex::new(Box::new(move |live| reloader.reload(live))),
         check_start: Box::new(move || check_start(&to_check, &checker)),
-        settings: Box::new(move || Ok(describe_settings(&to_show.load()?))),
+        settings: Box::new(move || Ok(to_show.load()?.describe())),
         inbox,
         outbox,
         pair_command: pair_command(context)?,
