@@ -457,9 +457,6 @@ impl TurnHost for ChatHost<'_> {
             session: self.session.clone(),
             journal,
         });
-        if journal.is_none() && self.job.is_none() {
-            self.gateway.note_failed(&self.reply, &self.reference);
-        }
         self.store_answer(&message, closes)?;
         if self.job.is_some() {
             cron::reached("closed");

@@ -64,9 +64,8 @@ fn session(body: &Members<'_>) -> Result<Option<String>, &'static str> {
             .iter()
             .find_map(|name| session_name(&body.text_or_empty(name)))),
         (_, "") => Ok(session_name(&named)),
-        ("", _) => {
-            of_id(&previous).ok_or("previous_response_id is no id of an answer of this agent")
-        }
+        ("", _) => of_id(&previous)
+            .ok_or("unknown previous_response_id: it has to be the id of an answer of this agent"),
         _ => Err("only one of conversation and previous_response_id is possible"),
     }
 }
