@@ -6,9 +6,10 @@ use super::responses;
 use crate::channels::http::hub::joined;
 use crate::channels::http::wire::reply::{Reply, begin_events};
 
-/// The status for a turn that failed, mostly because no model answered. The agent has tried again by then, and a repeated
-/// question is another one to it: the packages of OpenAI are told to leave it at that (`X-Should-Retry`).
+/// The status for a turn that failed, mostly because no model answered.
 pub const FAILED: u16 = 502;
+/// The status for a question that was not accepted after all.
+pub const REFUSED: u16 = 429;
 
 /// The API that a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,7 +183,9 @@ impl Exchange {
             .into_bytes();
         }
         reply.headers.clone_from(&self.form.headers);
-        if status == FAILED {
+        if status != REFUSED {
+            // The question was accepted, and the agent has tried what it could: repeated, it would be another one. OpenAI's
+            // packages know this header.
             reply = reply.with("X-Should-Retry", "false");
         }
         reply.bytes(false, false)
@@ -278,10 +281,10 @@ mod tests {
             "{text}"
         );
         assert!(whole.keeps());
-        assert!(
-            String::from_utf8(whole.fail(503, "x"))
-                .unwrap()
-                .starts_with("HTTP/1.1 503")
-        );
+        for (status, is_final) in [(503, true), (FAILED, true), (REFUSED, false)] {
+            let text = String::from_utf8(whole.fail(status, "x")).unwrap();
+            assert!(text.starts_with(&format!("HTTP/1.1 {status} ")), "{text}");
+            assert_eq!(text.contains("X-Should-Retry: false"), is_final, "{text}");
+        }
     }
 }

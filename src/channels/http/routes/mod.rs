@@ -28,7 +28,7 @@ use crate::store::state::pairing::tokens::Token;
 use crate::sys::host;
 
 use exchange::Api;
-pub use exchange::{Exchange, FAILED};
+pub use exchange::{Exchange, FAILED, REFUSED};
 pub use files::{KEPT_FILES, clear_files, fetch_file, owned_name};
 pub use page::Stream;
 

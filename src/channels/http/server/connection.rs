@@ -192,7 +192,7 @@ impl Client {
                 self.end_exchange(false, now);
             }
             News::Refused(why) => {
-                self.out.extend(exchange.fail(429, why));
+                self.out.extend(exchange.fail(routes::REFUSED, why));
                 self.end_exchange(false, now);
             }
         }
