@@ -223,7 +223,7 @@ try {
 
   step("what each day cost");
   await page.route("**/page/usage", (route) => route.fulfill({ json: costs() }));
-  await page.getByRole("link", { name: "Work" }).click();
+  await page.getByRole("link", { name: "Work", exact: true }).click();
   const bars = page.getByRole("img", { name: "By day, at most $1.45" });
   await bars.focus();
   await page.keyboard.press("ArrowLeft");

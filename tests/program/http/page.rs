@@ -73,8 +73,12 @@ impl<'a> Browser<'a> {
 
     pub fn says(&self, text: &str) {
         let body = json!({"id": format!("{text}-1"), "text": text});
-        let reply = self.post("/page/chats/main/messages", &body);
-        assert_eq!(reply.status, 200, "{}", reply.body);
+        // A gateway that starts takes nothing at first.
+        wait_until("it to be accepted", || {
+            let reply = self.post("/page/chats/main/messages", &body);
+            assert!(matches!(reply.status, 200 | 503), "{}", reply.body);
+            reply.status == 200
+        });
     }
 
     pub fn look(&self, chat: &str) -> Look {
