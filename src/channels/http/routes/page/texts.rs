@@ -57,7 +57,7 @@ texts! {
     fn status() { "Status", "状态" }
     fn usage() { "Tokens and cost", "token 与费用" }
     fn by_day() { "By day, at most {0}", "按日，最高 {0}" }
-    fn tokens() { "{0} tokens", "{0} token" }
+    fn tokens() { "{0} tokens", "{0} 个 token" }
     fn watch() { "Watches", "监视" }
     fn cron() { "Jobs", "定时任务" }
     fn remind() { "Reminders", "提醒" }
