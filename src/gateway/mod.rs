@@ -95,6 +95,8 @@ pub struct Parts {
     pub reload: Mutex<Reload>,
     /// Fails when a start with the configuration as it is now would fail.
     pub check_start: Box<dyn Fn() -> Result<()> + Send + Sync>,
+    /// Describes the settings as the configuration has them now, without secrets.
+    pub settings: Box<dyn Fn() -> Result<serde_json::Value> + Send + Sync>,
     /// Accepted messages.
     pub inbox: Arc<Inbox>,
     /// Messages to be delivered.
