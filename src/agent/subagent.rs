@@ -20,7 +20,6 @@ pub(super) const STEPS: u32 = 15;
 /// Tokens that one may use, read and written together: its steps with a window of 20,000 each.
 pub(super) const TOKENS: u64 = 300_000;
 
-
 /// A task that is done within the call that gives it.
 pub(super) struct Inline<'a> {
     /// The task.

@@ -3,8 +3,8 @@
 use super::super::commands::Call;
 use super::{reached, show, texts};
 use crate::agent::commands::CommandAnswer;
-use crate::base::checksum::crc32;
 use crate::base::chat::NANODOLLARS;
+use crate::base::checksum::crc32;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::message::SessionKey;
@@ -33,9 +33,12 @@ impl<'a> Request<'a> {
     /// Reads an argument. What is none of the short forms is a goal, such as "stop the pump at night".
     fn parse(argument: &'a str) -> Self {
         let argument = argument.trim();
-        let (word, rest) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
+        let (word, rest) = argument
+            .split_once(char::is_whitespace)
+            .unwrap_or((argument, ""));
         let rest = rest.trim();
-        let is_id = rest.is_empty() || rest.len() == 8 && rest.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_id =
+            rest.is_empty() || rest.len() == 8 && rest.bytes().all(|byte| byte.is_ascii_hexdigit());
         let (number, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         match (word, number.parse()) {
             ("", _) => Self::Show,
@@ -95,10 +98,16 @@ impl Gateway {
             });
         }
         // After a kill the same command makes the same plan.
-        let id = format!("{:08x}", crc32(format!("{} {}", message.session, message.id).as_bytes()));
+        let id = format!(
+            "{:08x}",
+            crc32(format!("{} {}", message.session, message.id).as_bytes())
+        );
         let mut open = self.plans.store.list();
         open.retain(|plan| !plan.has_ended() && plan.id != id);
-        if open.iter().any(|plan| plan.client.session == message.session) {
+        if open
+            .iter()
+            .any(|plan| plan.client.session == message.session)
+        {
             return Err(Error::Failed(texts::one_at_work(language).to_owned()));
         }
         if open.len() >= AT_ONCE {
@@ -117,10 +126,16 @@ impl Gateway {
         };
         let settings = &profile.settings.plan;
         let terms = (settings.approval, grant_of(settings));
-        self.plans.store.add(Plan::new(id.clone(), goal, client, terms))?;
+        self.plans
+            .store
+            .add(Plan::new(id.clone(), goal, client, terms))?;
         reached("made");
         self.move_with(&id);
-        Ok(texts::planning(language).to_owned().into())
+        let (_, buttons) = show::describe(&self.plans.store.get(&id)?, language);
+        Ok(CommandAnswer {
+            buttons,
+            ..texts::planning(language).to_owned().into()
+        })
     }
 
     /// Changes the plan of a conversation for a person who may have it done.

@@ -53,6 +53,8 @@ impl Gateway {
 
     /// Counts what an agent has used. Returns whether its plan may use more.
     pub(in crate::gateway) fn spend_for(&self, agent: &Agent, usage: Usage) -> bool {
+        // Else it might be shown as running after its end was.
+        let _active = self.plans.active.lock();
         let counted = self
             .plans
             .store

@@ -51,11 +51,7 @@ impl Gateway {
             return Vec::new();
         }
         // What the last run has begun has its place already.
-        for message in accepted.waiting() {
-            if let Origin::Subagent { parent, label, .. } = &message.origin {
-                self.tasks.of(message, parent, label);
-            }
-        }
+        self.note_tasks(accepted.waiting());
         *self.plans.active.lock() = ids;
         self.move_plans()
     }
@@ -185,7 +181,9 @@ impl Gateway {
             };
             match noted {
                 Ok(_) => break,
-                Err(error) => tracing::error!("failed to note the end of {agent}, trying again: {error}"),
+                Err(error) => {
+                    tracing::error!("failed to note the end of {agent}, trying again: {error}")
+                }
             }
             // The message stays in the inbox, and the next start notes it.
             if self.is_stopping() || work.cancel.is_cancelled() {

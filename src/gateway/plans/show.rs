@@ -27,7 +27,8 @@ impl Gateway {
     /// its person is shown.
     pub(super) fn show_plan(&self, plan: &Plan) {
         let to = &plan.client.reply;
-        let Some(delivery) = self.delivery(to).filter(|_| !plan.has_ended()) else {
+        let has_steps = !plan.has_ended() && plan.state != State::Planning;
+        let Some(delivery) = self.delivery(to).filter(|_| has_steps) else {
             return;
         };
         let (text, buttons) = describe(plan, plan.client.language);
@@ -110,11 +111,19 @@ fn spent(plan: &Plan, language: Language) -> String {
     let dollars = |cost: u64| format_dollars(cost as f64 / NANODOLLARS);
     let tokens = match plan.limit.tokens {
         0 => format_tokens(plan.spent.tokens),
-        limit => texts::of(language, &format_tokens(plan.spent.tokens), &format_tokens(limit)),
+        limit => texts::of(
+            language,
+            &format_tokens(plan.spent.tokens),
+            &format_tokens(limit),
+        ),
     };
     let mut text = texts::tokens(language, &tokens);
     if plan.limit.cost > 0 {
-        let cost = texts::of(language, &dollars(plan.spent.cost), &dollars(plan.limit.cost));
+        let cost = texts::of(
+            language,
+            &dollars(plan.spent.cost),
+            &dollars(plan.limit.cost),
+        );
         let _ = write!(text, " · {cost}");
     } else if plan.spent.cost > 0 {
         let _ = write!(text, " · {}", dollars(plan.spent.cost));
@@ -142,7 +151,12 @@ pub fn describe_board(plan: &Plan, language: Language) -> String {
     let mut text = texts::head(language, &inline_code(&plan.id), &goal);
     for note in &plan.notes {
         let words = plain(&one_line(&note.text, NOTE_CHARS));
-        let _ = write!(text, "\n- {} ({}): {words}", inline_code(&note.key), note.by);
+        let _ = write!(
+            text,
+            "\n- {} ({}): {words}",
+            inline_code(&note.key),
+            note.by
+        );
     }
     if plan.notes.is_empty() {
         let _ = write!(text, "\n{}", texts::board_empty(language));

@@ -5,7 +5,7 @@ use crate::base::language::texts;
 texts! {
     /// Above the steps; `id` is inline code.
     pub fn head(id, goal) { "**Plan** {id}: {goal}", "**计划** {id}：{goal}" }
-    pub fn planning() { "I'm writing the plan, and show it here.", "正在制定计划，完成后会在此显示。" }
+    pub fn planning() { "I'm writing the plan. It will be shown here.", "正在制定计划，完成后会在此显示。" }
     pub fn proposed() {
         "Shall I start? `/plan change NUMBER TEXT` changes a step, `/plan skip NUMBER` leaves one out.",
         "要开始吗？`/plan change 编号 文字` 修改步骤，`/plan skip 编号` 跳过步骤。",
@@ -29,7 +29,7 @@ texts! {
     pub fn refused(count) { "sent back {count}×", "退回 {count} 次" }
     pub fn failures(count) { "failed {count}×", "失败 {count} 次" }
     /// What was used of a budget.
-    pub fn of(used, limit) { "{used} of {limit}", "{used} / {limit}" }
+    pub fn of(used, limit) { "{used} of {limit}", "{used}（共 {limit}）" }
     /// `used` may name the limit too.
     pub fn tokens(used) { "Tokens: {used}", "Token：{used}" }
     pub fn cut_short(count) {

@@ -97,7 +97,9 @@ impl Plan {
             step.state,
             StepState::Done | StepState::Skipped | StepState::Failed
         ) {
-            return failed(format!("step {to} is over, and no one reads messages there"));
+            return failed(format!(
+                "step {to} is over, and no one reads messages there"
+            ));
         }
         let is_same = |tell: &Tell| tell.to == to && tell.by == by && tell.text == text;
         if self.tells.iter().any(is_same) {
@@ -117,7 +119,11 @@ impl Plan {
     }
 
     /// The messages to the worker of a step that this run of it has not read, with their numbers.
-    pub fn unread<'a>(&'a self, step: usize, by: &'a str) -> impl Iterator<Item = (usize, &'a Tell)> {
+    pub fn unread<'a>(
+        &'a self,
+        step: usize,
+        by: &'a str,
+    ) -> impl Iterator<Item = (usize, &'a Tell)> {
         let tells = self.tells.iter().enumerate();
         tells.filter(move |(_, tell)| tell.to == step && tell.read_by != by)
     }

@@ -34,7 +34,11 @@ fn who(request: &Request) -> Who {
     let text = request.body["messages"].to_string();
     let number = |words: &str| {
         let at = text.find(words)? + words.len();
-        text[at..].chars().next()?.to_digit(10).map(|it| it as usize)
+        text[at..]
+            .chars()
+            .next()?
+            .to_digit(10)
+            .map(|it| it as usize)
     };
     if text.contains("Write a plan for this goal") {
         Who::Planner
@@ -85,7 +89,7 @@ fn counting(request: &Request) -> Step {
         (Who::Worker(FAILS), false) if !is_again => say("FAILED: the fog is too thick."),
         (Who::Worker(REFUSED), false) if is_again => say("Now with the young ones: twelve."),
         (Who::Worker(step), false) => note(step),
-        (Who::Worker(step), true) => say(&format!("Shore {step} has {step} birds.")),
+        (Who::Worker(step), true) => after_note(request, step),
         (Who::Critic(REFUSED), _) if !body.contains("young ones: twelve") => {
             say("REFUSED: the young ones are not counted.")
         }
@@ -95,9 +99,28 @@ fn counting(request: &Request) -> Step {
     }
 }
 
+/// What a worker does about the result of its call: after one that a kill has interrupted it looks first.
+fn after_note(request: &Request, step: usize) -> Step {
+    let messages = request.messages();
+    let called = messages.iter().rfind(|it| it["tool_calls"].is_array());
+    let has_looked = called.is_some_and(|it| it["tool_calls"].to_string().contains("read_file"));
+    let last = request.last_message();
+    match has_looked {
+        true if last.contains(&format!("shore {step}")) => {}
+        true => return note(step),
+        false if last.contains("outcome unknown") => {
+            return call("read_file", json!({"path": "log.txt"}));
+        }
+        false => {}
+    }
+    say(&format!("Shore {step} has {step} birds."))
+}
+
 fn scene(answer: impl Fn(&Request) -> Step + Send + Sync + 'static) -> Scene {
     let mut scene = Scene::answering(answer).with_edits();
-    scene.home.set("/agents/defaults/plan/approval", json!(false));
+    scene
+        .home
+        .set("/agents/defaults/plan/approval", json!(false));
     scene
 }
 
@@ -115,7 +138,11 @@ fn check_log(scene: &Scene) {
     let log = fs::read_to_string(scene.home.workspace("log.txt")).unwrap();
     let place = |step: usize| {
         let line = format!("shore {step}");
-        let places: Vec<usize> = (0..).zip(log.lines()).filter(|(_, it)| *it == line).map(|it| it.0).collect();
+        let places: Vec<usize> = (0..)
+            .zip(log.lines())
+            .filter(|(_, it)| *it == line)
+            .map(|it| it.0)
+            .collect();
         assert_eq!(places.len(), 1, "step {step}:\n{log}");
         places[0]
     };
@@ -160,7 +187,11 @@ fn a_plan_of_eight_steps_ends_right_with_a_worker_that_fails_and_a_critic_that_r
     }
     let counts = beginnings(&scene);
     for step in 1..=AFTER.len() {
-        let tries = if [FAILS, REFUSED].contains(&step) { 2 } else { 1 };
+        let tries = if [FAILS, REFUSED].contains(&step) {
+            2
+        } else {
+            1
+        };
         assert_eq!(counts[&Who::Worker(step)], tries, "step {step}");
         let checks = if step == REFUSED { 2 } else { 1 };
         assert_eq!(counts[&Who::Critic(step)], checks, "step {step}");
@@ -169,17 +200,26 @@ fn a_plan_of_eight_steps_ends_right_with_a_worker_that_fails_and_a_critic_that_r
     let requests = scene.model.requests();
     let at = |wanted: (Who, bool)| {
         let mut all = requests.iter();
-        all.position(|it| (who(it), is_result(it)) == wanted).unwrap()
+        all.position(|it| (who(it), is_result(it)) == wanted)
+            .unwrap()
     };
     assert!(at((Who::Worker(3), false)) < at((Who::Worker(2), true)));
     // A person's own conversation has none of it.
     let tools = |request: &Request| request.body["tools"].to_string();
-    assert!(!tools(&requests[0]).contains("note_put"), "{}", tools(&requests[0]));
+    assert!(
+        !tools(&requests[0]).contains("note_put"),
+        "{}",
+        tools(&requests[0])
+    );
     let worker = tools(&requests[at((Who::Worker(1), false))]);
     assert!(worker.contains("\"note_put\"") && worker.contains("\"tell\""));
     assert!(!worker.contains("\"spawn\"") && !worker.contains("\"plan_steps\""));
     // One message shows the plan.
-    let shown = scene.texts().iter().filter(|text| text.contains(GOAL)).count();
+    let shown = scene
+        .texts()
+        .iter()
+        .filter(|text| text.contains(GOAL))
+        .count();
     assert_eq!(shown, 1, "{:?}", scene.texts());
     let stored = fs::read_dir(scene.home.path().join("state/plans")).unwrap();
     assert_eq!(stored.count(), 1);
@@ -196,7 +236,12 @@ fn a_kill_at_every_step_of_a_plan_loses_and_repeats_nothing() {
     let mut gateway = start();
     scene.ana.says(&format!("/plan {GOAL}"));
     let mut kills = 0;
-    let is_over = || scene.texts().iter().any(|text| text.contains("The lake has 36 birds."));
+    let is_over = || {
+        scene
+            .texts()
+            .iter()
+            .any(|text| text.contains("The lake has 36 birds."))
+    };
     loop {
         wait_until("a kill, or the end", || !gateway.is_running() || is_over());
         if gateway.is_running() {
@@ -215,7 +260,10 @@ fn a_kill_at_every_step_of_a_plan_loses_and_repeats_nothing() {
     // ended and noted.
     let agents = 1 + AFTER.len() * 2 + 3;
     for step in ["begun", "accepted", "ended", "noted"] {
-        let count = reached.lines().filter(|line| line.starts_with(step)).count();
+        let count = reached
+            .lines()
+            .filter(|line| line.starts_with(step))
+            .count();
         assert_eq!(count, agents, "{step}:\n{reached}");
     }
     assert_eq!(kills, reached.lines().count());
@@ -236,9 +284,13 @@ fn a_person_sees_the_plan_first_and_changes_it() {
         (Who::Planner, false) => steps(&[&[], &[], &[1, 2]]),
         _ => counting(request),
     });
-    scene.home.set("/agents/defaults/plan/approval", json!(true));
+    scene
+        .home
+        .set("/agents/defaults/plan/approval", json!(true));
     let bob = scene.telegram.person(1002, "Bob", None);
-    scene.home.set("/channels/telegram/allowFrom", json!(["1001", "1002"]));
+    scene
+        .home
+        .set("/channels/telegram/allowFrom", json!(["1001", "1002"]));
     let gateway = scene.start();
     scene.ana.says(&format!("/plan {GOAL}"));
     scene.wait_for_question("Shall I start?");
@@ -262,9 +314,15 @@ fn a_person_sees_the_plan_first_and_changes_it() {
     let counts = beginnings(&scene);
     assert!(!counts.contains_key(&Who::Worker(1)), "{counts:?}");
     let requests = scene.model.requests();
-    let worker = requests.iter().find(|it| who(it) == Who::Worker(3)).unwrap();
+    let worker = requests
+        .iter()
+        .find(|it| who(it) == Who::Worker(3))
+        .unwrap();
     let told = worker.body["messages"].to_string();
-    assert!(told.contains("left out by the person") && told.contains("Shore 2 has 2 birds."), "{told}");
+    assert!(
+        told.contains("left out by the person") && told.contains("Shore 2 has 2 birds."),
+        "{told}"
+    );
 }
 
 #[test]
@@ -273,16 +331,29 @@ fn agents_share_a_board_and_tell_each_other_a_few_things() {
     let gate = Gate::default();
     let opens = gate.clone();
     let scene = scene(move |request| {
-        let calls = request.messages().iter().filter(|it| it["role"] == "tool").count();
+        let calls = request
+            .messages()
+            .iter()
+            .filter(|it| it["role"] == "tool")
+            .count();
         match (who(request), calls) {
             (Who::Planner, 0) => steps(&[&[], &[], &[1, 2]]),
-            (Who::Worker(1), 0) => call("note_put", json!({"key": "herons", "text": "seventeen at the pier"})),
+            (Who::Worker(1), 0) => call(
+                "note_put",
+                json!({"key": "herons", "text": "seventeen at the pier"}),
+            ),
             // More than they may, in one reply that tries to go on for ever.
             (Who::Worker(1), 1) => (0..30).fold(say(""), |reply, number| {
-                reply.and_call("tell", json!({"step": 2, "text": format!("look at tree {number}")}))
+                reply.and_call(
+                    "tell",
+                    json!({"step": 2, "text": format!("look at tree {number}")}),
+                )
             }),
             (Who::Worker(1), 31) => (30..40).fold(say(""), |reply, number| {
-                reply.and_call("tell", json!({"step": 2, "text": format!("look at tree {number}")}))
+                reply.and_call(
+                    "tell",
+                    json!({"step": 2, "text": format!("look at tree {number}")}),
+                )
             }),
             (Who::Worker(1), _) => {
                 opens.open();
@@ -301,14 +372,24 @@ fn agents_share_a_board_and_tell_each_other_a_few_things() {
     scene.ana.says("/tasks plan");
     let board = scene.wait_for("herons");
     gateway.stop().ends_with(0);
-    for words in ["1w1", "seventeen at the pier", "1w1 → 2: look at tree 31", "sent each other 32 messages"] {
+    for words in [
+        "1w1",
+        "seventeen at the pier",
+        "1w1 → 2: look at tree 31",
+        "sent each other 32 messages",
+    ] {
         assert!(board.text.contains(words), "{words}: {}", board.text);
     }
     assert!(!board.text.contains("look at tree 32"), "{}", board.text);
     let requests = scene.model.requests();
-    let last = |wanted: Who| requests.iter().rfind(|it| who(it) == wanted).unwrap().body["messages"].to_string();
+    let last = |wanted: Who| {
+        requests.iter().rfind(|it| who(it) == wanted).unwrap().body["messages"].to_string()
+    };
     let of_two = last(Who::Worker(2));
-    assert!(of_two.contains("herons: 21 bytes, by 1w1") && of_two.contains("seventeen at the pier"), "{of_two}");
+    assert!(
+        of_two.contains("herons: 21 bytes, by 1w1") && of_two.contains("seventeen at the pier"),
+        "{of_two}"
+    );
     assert_eq!(of_two.matches("look at tree 31").count(), 1, "{of_two}");
     assert!(last(Who::Worker(1)).contains("are used up"));
     assert!(last(Who::Worker(3)).contains("step 1 is over"));
@@ -322,17 +403,26 @@ fn a_plan_keeps_within_its_budget_and_goes_on_when_a_person_says_so() {
         (Who::Planner, false) => steps(&[&[], &[1], &[2]]),
         _ => counting(request),
     });
-    scene.home.set("/agents/defaults/plan/maxTokens", json!(TOKENS));
+    scene
+        .home
+        .set("/agents/defaults/plan/maxTokens", json!(TOKENS));
     let gateway = scene.start();
     scene.ana.says(&format!("/plan {GOAL}"));
     scene.wait_for("The budget is used up.");
     let asked = scene.model.requests().len();
     let mut rounds = 0;
-    while !scene.texts().iter().any(|text| text.contains("All of it is done.")) {
+    while !scene
+        .texts()
+        .iter()
+        .any(|text| text.contains("All of it is done."))
+    {
         rounds += 1;
         let used_up = || {
             let texts = scene.texts();
-            let count = texts.iter().filter(|text| text.contains("The budget is used up.")).count();
+            let count = texts
+                .iter()
+                .filter(|text| text.contains("The budget is used up."))
+                .count();
             count > rounds || texts.iter().any(|text| text.contains("All of it is done."))
         };
         assert!(rounds < 10, "{:?}", scene.texts());
@@ -359,7 +449,9 @@ fn a_stop_ends_a_plan_and_an_approval_takes_it_up_again() {
     });
     let gateway = scene.start();
     scene.ana.says(&format!("/plan {GOAL}"));
-    wait_until("step 2", || beginnings(&scene).contains_key(&Who::Worker(2)));
+    wait_until("step 2", || {
+        beginnings(&scene).contains_key(&Who::Worker(2))
+    });
     scene.ana.says("/stop");
     scene.wait_for("1 subagent ended");
     scene.wait_for("Stopped. /plan approve goes on.");
@@ -383,7 +475,11 @@ fn each_part_asks_its_own_model_and_a_step_that_stays_wrong_ends_the_plan() {
         (Who::Worker(1), false) => say("It is done."),
         _ => counting(request),
     });
-    for (part, name) in [("planner", "big"), ("worker", "small"), ("critic", "strict")] {
+    for (part, name) in [
+        ("planner", "big"),
+        ("worker", "small"),
+        ("critic", "strict"),
+    ] {
         let setting = format!("/agents/defaults/plan/{part}Model");
         scene.home.set(&setting, json!(format!("fake/{name}")));
     }
@@ -392,8 +488,16 @@ fn each_part_asks_its_own_model_and_a_step_that_stays_wrong_ends_the_plan() {
     let ended = scene.wait_for("It cannot go on.");
     scene.wait_for("The lake has 36 birds.");
     gateway.stop().ends_with(0);
-    assert!(ended.text.contains("❌ 1.") && ended.text.contains("REFUSED: not so."), "{}", ended.text);
-    assert!(ended.text.contains("✅ 3.") && ended.text.contains("◽ 2."), "{}", ended.text);
+    assert!(
+        ended.text.contains("❌ 1.") && ended.text.contains("REFUSED: not so."),
+        "{}",
+        ended.text
+    );
+    assert!(
+        ended.text.contains("✅ 3.") && ended.text.contains("◽ 2."),
+        "{}",
+        ended.text
+    );
     let counts = beginnings(&scene);
     // At first, and twice sent back.
     assert_eq!(counts[&Who::Worker(1)], 3);
