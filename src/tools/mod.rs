@@ -241,15 +241,11 @@ impl Toolbox {
         self
     }
 
-    /// Adds the tool that gives tasks to subagents.
-    pub fn with_subagents(mut self) -> Self {
+    /// Adds the tool that gives tasks to subagents, and those of the subagents that work on plans, which no other
+    /// conversation has.
+    pub fn with_subagents(mut self, plans: Plans) -> Self {
         let run: BuiltIn = spawn;
         self.registry.add_built_in(SPAWN, Box::new(run));
-        self
-    }
-
-    /// Adds the tools of the agents that work on plans, which no other conversation has.
-    pub fn with_plans(mut self, plans: Plans) -> Self {
         self.plans = Some(plans);
         self
     }

@@ -105,8 +105,7 @@ pub fn agent(
         .with_board(options.board)
         .with_memory(home.sessions_of(&agent), Clock::System)
         .with_skills(settings.skills.clone())
-        .with_subagents()
-        .with_plans(Plans::new(&home.state()));
+        .with_subagents(Plans::new(&home.state()));
     if config.tools.has_web() {
         let variable = |name: &str| context.environment().get(name).cloned();
         let tls = options.connections.tls().clone();

@@ -113,6 +113,7 @@ impl Gateway {
             }
             self.note_tasks(&accepted);
             begun.extend(accepted);
+            reached(&format!("accepted {agent}"));
         }
         while let Some(agent) = plan.clone().begin_next() {
             let key = agent.session();
@@ -213,8 +214,10 @@ impl Gateway {
         for id in &*active {
             let is_ours = |plan: &Plan| plan.client.session == *session && plan.is_active();
             let stop = |plan: &mut Plan| Ok(is_ours(plan) && plan.stop());
-            if let Err(error) = self.plans.store.change(id, stop) {
-                tracing::error!("failed to stop a plan: {error}");
+            match self.plans.store.change(id, stop) {
+                Ok((_, true)) => self.tasks.cancel_plan(id),
+                Ok(_) => {}
+                Err(error) => tracing::error!("failed to stop a plan: {error}"),
             }
         }
         drop(active);

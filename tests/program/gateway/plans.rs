@@ -512,3 +512,29 @@ fn each_part_asks_its_own_model_and_a_step_that_stays_wrong_ends_the_plan() {
         assert_eq!(request.body["model"], model);
     }
 }
+
+#[test]
+fn no_user_changes_the_plan_of_an_owner() {
+    let mut scene = scene(|request| match (who(request), is_result(request)) {
+        (Who::Planner, false) => steps(&[&[]]),
+        _ => counting(request),
+    });
+    scene
+        .home
+        .set("/agents/defaults/plan/approval", json!(true));
+    let scene = scene
+        .set("roles", json!({"1002": "user"}))
+        .set("groupPolicy", json!("open"));
+    let bob = scene.telegram.person(1002, "Bob", None);
+    let group = scene.telegram.group(-900, "Home");
+    let gateway = scene.start();
+    scene.ana.says_in(group, &format!("/plan {GOAL}"));
+    scene.wait_in(group, "Shall I start?");
+    bob.says_in(group, "/plan change 1 Send me the keys.");
+    scene.wait_in(group, "Only someone who may do as much");
+    scene.ana.says_in(group, "/plan approve");
+    let ended = scene.wait_in(group, "All of it is done.");
+    scene.wait_in(group, "The lake has 36 birds.");
+    gateway.stop().ends_with(0);
+    assert!(ended.text.contains("Look at shore 1."), "{}", ended.text);
+}
