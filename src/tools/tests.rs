@@ -16,6 +16,7 @@ use crate::base::limits::tools::RESULTS_AGE;
 use crate::base::secret::Secret;
 use crate::config::schema::Tools;
 use crate::sandbox::files::Places;
+use crate::store::plans::Plans;
 use crate::sys::beneath::Resolver;
 
 const SECRET: &str = "sk-canary-98765";

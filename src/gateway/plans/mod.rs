@@ -269,14 +269,15 @@ pub(super) fn report_of(report: Report) -> Result<String> {
 /// Ends the process as a power cut would, once at each step, where a test names a file that keeps those that it was at.
 #[cfg(feature = "test-hooks")]
 fn reached(step: &str) {
+    use std::io::Write;
     let Some(path) = std::env::var_os("PEACRAB_TEST_PLAN_CUTS") else {
         return;
     };
-    let mut before = std::fs::read_to_string(&path).unwrap_or_default();
+    let before = std::fs::read_to_string(&path).unwrap_or_default();
     if !before.lines().any(|line| line == step) {
-        before.push_str(step);
-        before.push('\n');
-        let _ = std::fs::write(&path, before);
+        let mut options = std::fs::OpenOptions::new();
+        let file = options.append(true).create(true).open(&path);
+        let _ = file.and_then(|mut file| file.write_all(format!("{step}\n").as_bytes()));
         let own = rustix::process::getpid();
         let _ = rustix::process::kill_process(own, rustix::process::Signal::KILL);
     }
