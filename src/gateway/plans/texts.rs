@@ -31,7 +31,7 @@ texts! {
     /// What was used of a budget.
     pub fn of(used, limit) { "{used} of {limit}", "{used}（共 {limit}）" }
     /// `used` may name the limit too.
-    pub fn tokens(used) { "Tokens: {used}", "Token：{used}" }
+    pub fn tokens(used) { "Tokens: {used}", "Token 用量：{used}" }
     pub fn cut_short(count) {
         "Its agents have sent each other {count} messages, which is the most.",
         "其代理之间已发送 {count} 条消息，达到上限。",
