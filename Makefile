@@ -93,7 +93,7 @@ fakes: ## Check the fakes of the tests with the vendors' own libraries
 		"$${CARGO_TARGET_DIR:-target}/debug/peacrab" $(CARGO) test --locked --quiet --test program -- \
 		--ignored --exact responses::serve --nocapture
 	"$${CARGO_TARGET_DIR:-target}/fakes-openai/bin/python" tests/openai/server.py \
-		"$${CARGO_TARGET_DIR:-target}/debug/peacrab"
+		"$${CARGO_TARGET_DIR:-target}/debug/peacrab" "$${CARGO_TARGET_DIR:-target}/fakes-openai-node/server.mjs"
 	"$${CARGO_TARGET_DIR:-target}/fakes-openai/bin/python" tests/openai/ear.py \
 		$(CARGO) test --locked --quiet --test program -- --ignored --exact gateway::voice::serve --nocapture
 	"$${CARGO_TARGET_DIR:-target}/fakes-irc/bin/python" tests/irc/check.py \

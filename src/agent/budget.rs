@@ -5,6 +5,7 @@ use crate::base::limits::agent::{HISTORY_FLOOR_TOKENS, SMALL_WINDOW_TOKENS};
 use crate::base::message::SessionKey;
 use crate::base::tokens;
 use crate::models;
+use crate::tools::agents::plan;
 
 use super::Agent;
 
@@ -73,10 +74,11 @@ impl Agent {
         self.window_of(model) < SMALL_WINDOW_TOKENS
     }
 
-    /// Leaves out the tools that a model's window has no room for.
+    /// Leaves out the tools that a model's window has no room for. Without its tools no agent could work on a plan.
     pub(super) fn fit_tools(&self, model: &str, specs: &mut Vec<ToolSpec>) {
         if self.is_small(model) {
-            specs.retain(|spec| SMALL_TOOLS.contains(&&*spec.name));
+            let is_of_plan = |spec: &ToolSpec| plan::reads(&spec.name).is_some();
+            specs.retain(|spec| SMALL_TOOLS.contains(&&*spec.name) || is_of_plan(spec));
         }
     }
 

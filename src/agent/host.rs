@@ -6,7 +6,7 @@ use super::{Agent, texts};
 use crate::base::access::Role;
 use crate::base::approval::{Answer, Question};
 use crate::base::cancel::Cancel;
-use crate::base::chat::{InputAnswer, InputRequest, SendRequest, SpawnRequest};
+use crate::base::chat::{InputAnswer, InputRequest, SendRequest, SpawnRequest, Usage};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::message::Envelope;
@@ -87,6 +87,11 @@ pub trait TurnHost {
     /// Takes the messages that arrived since the turn began. Called between two steps.
     fn interjections(&mut self) -> Vec<Envelope> {
         Vec::new()
+    }
+
+    /// Takes what the last requests took. Returns whether the turn may ask again.
+    fn spent(&mut self, _usage: Usage) -> bool {
+        true
     }
 
     /// The message with this id is in the journal: it need not be kept elsewhere any longer.

@@ -26,7 +26,7 @@ use crate::config::schema::{AgentDefaults, Limits};
 use crate::models::table::OFFLINE;
 use crate::net::http::Pool;
 use crate::store::session::Session;
-use crate::store::state::usage::ByModel;
+use crate::store::state::usage::{ByModel, Day};
 use crate::store::state::{FirstTurns, Learned, ModelChoices, PromptChanges, TokenUsage};
 use crate::tools::Toolbox;
 
@@ -252,6 +252,11 @@ impl Agent {
     /// Tokens and cost since midnight, of all agents that share the account.
     pub fn usage_today(&self) -> ByModel {
         self.ledger.counts().models
+    }
+
+    /// The same by day, of all days that are known.
+    pub fn usage_days(&self) -> Vec<Day> {
+        self.ledger.days()
     }
 
     /// Ends an interrupted turn as stopped by the person, without asking the model. Does nothing when no

@@ -10,6 +10,7 @@ use crate::base::chat::{InputAnswer, InputRequest, SpawnRequest, Usage};
 use crate::base::error::{Error, Result};
 use crate::base::limits::agent::subagent::{JOURNALS_KEPT, REPORT_BYTES};
 use crate::base::message::{Envelope, SessionKey};
+pub use crate::store::plans::CHANNEL;
 use crate::store::session::{Session, store};
 use crate::sys::random;
 use crate::text::ellipsize_bytes;
@@ -18,9 +19,6 @@ use crate::text::ellipsize_bytes;
 pub(super) const STEPS: u32 = 15;
 /// Tokens that one may use, read and written together: its steps with a window of 20,000 each.
 pub(super) const TOKENS: u64 = 300_000;
-
-/// The channel in the keys of the conversations of subagents. Nothing is delivered to it.
-pub const CHANNEL: &str = "subagent";
 
 /// A task that is done within the call that gives it.
 pub(super) struct Inline<'a> {

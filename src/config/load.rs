@@ -1,5 +1,9 @@
 //! Reads the configuration from the file and the environment, and changes the file.
 
+mod describe;
+
+pub use describe::Current;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;

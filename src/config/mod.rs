@@ -16,5 +16,5 @@ pub mod texts;
 
 pub use check::QuietHours;
 pub use home::Home;
-pub use load::{Loaded, load};
+pub use load::{Current, Loaded, load};
 pub use schema::Config;

@@ -1,9 +1,11 @@
 //! The host of a turn in a chat: shows it, asks the person, and stores the answer for delivery.
 
 mod asked;
+mod failures;
 mod send;
 
 pub use asked::OwnersAsked;
+use failures::WriteFailures;
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -13,6 +15,7 @@ use super::agents::Hosted;
 use super::approvals::Asker;
 use super::commands::texts;
 use super::cron::{self, JobRun};
+use super::plans;
 use super::progress::Progress;
 use super::questions::Whom;
 use super::scheduler::WorkId;
@@ -24,7 +27,7 @@ use crate::base::access::Role;
 use crate::base::approval::{Answer, Question};
 use crate::base::bus::Event;
 use crate::base::cancel::Cancel;
-use crate::base::chat::{InputAnswer, InputRequest, SendRequest, SpawnRequest};
+use crate::base::chat::{InputAnswer, InputRequest, SendRequest, SpawnRequest, Usage};
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
@@ -36,15 +39,13 @@ use crate::base::message::{
 use crate::base::sync::Mutex;
 use crate::channels::http;
 use crate::store::outbox::ClosesTurn;
+use crate::store::plans::Agent as PlanAgent;
 use crate::text::markup::inline_code;
 use std::time::Duration;
 
 /// A turn or a command that took at least this long ends with a message of its own, so that the phone rings: drafts
 /// are silent, and after this time people look elsewhere.
 const LONG_TURN: Duration = Duration::from_secs(15);
-/// Failed writes of a turn after which it is given up, one minute, unless the disk is full: a person can free space,
-/// but a card that is broken or read-only stays so, and others wait for the turn's slot.
-const WRITE_TRIES_MAX: u32 = 12;
 
 /// A running piece of work, as its thread sees it.
 pub struct Work {
@@ -101,6 +102,8 @@ pub struct ChatHost<'a> {
     job: Option<Arc<JobRun>>,
     /// The task of a subagent that it is.
     task: Option<Arc<Task>>,
+    /// The agent of a plan that it is.
+    plan: Option<PlanAgent>,
     /// The files of the prompt that it has changed.
     changed: Vec<String>,
     /// Whether it began with the report of a subagent.
@@ -152,6 +155,7 @@ impl<'a> ChatHost<'a> {
             write_failures: WriteFailures::default(),
             job: None,
             task: None,
+            plan: None,
             changed: Vec::new(),
             is_report: message.as_ref().is_some_and(is_report),
             watch: Stopwatch::start(),
@@ -169,6 +173,7 @@ impl<'a> ChatHost<'a> {
     /// The same for a task of a subagent: nothing is shown, and its answer is a report.
     pub fn for_task(mut self, task: &Arc<Task>) -> Self {
         self.task = Some(Arc::clone(task));
+        self.plan = PlanAgent::parse(self.session.as_str());
         self
     }
 
@@ -327,12 +332,19 @@ impl Drop for ChatHost<'_> {
 
 impl TurnHost for ChatHost<'_> {
     fn options(&self) -> TurnOptions {
-        let job = self.job.as_ref();
+        let (job, settings) = (self.job.as_ref(), &self.hosted.profile.settings);
+        let of_plan = |agent| plans::model(agent, &settings.plan);
         TurnOptions {
+            model: self.plan.as_ref().and_then(of_plan),
             is_subagent: self.task.is_some(),
             payer: Some(self.payer()),
             ..job.map_or_else(TurnOptions::default, |run| run.options())
         }
+    }
+
+    fn spent(&mut self, usage: Usage) -> bool {
+        let spend = |agent| self.gateway.spend_for(agent, usage);
+        self.plan.as_ref().is_none_or(spend)
     }
 
     fn on_event(&mut self, event: TurnEvent<'_>) {
@@ -425,14 +437,19 @@ impl TurnHost for ChatHost<'_> {
             self.reference.clone_from(&last.reference);
         }
         self.unread.extend(messages.iter().cloned());
+        if let Some(agent) = &self.plan {
+            messages.extend(self.gateway.told_to(agent, self.role));
+        }
         messages
     }
 
     fn journalled(&mut self, id: &str) {
         self.unread.retain(|message| message.id != id);
         // A task stays until its report is stored.
-        if self.task.is_none() {
-            self.gateway.parts.inbox.taken(id);
+        match &self.plan {
+            Some(agent) => self.gateway.note_told(agent, id),
+            None if self.task.is_some() => {}
+            None => self.gateway.parts.inbox.taken(id),
         }
     }
 
@@ -552,49 +569,4 @@ pub(super) fn long_turn() -> std::time::Duration {
         return std::time::Duration::ZERO;
     }
     LONG_TURN
-}
-
-/// The failed writes of a turn.
-#[derive(Default)]
-struct WriteFailures {
-    /// Those that had another reason than a full disk.
-    lasting: u32,
-}
-
-impl WriteFailures {
-    /// Counts a failure. Returns whether a further try may succeed.
-    fn may_pass(&mut self, error: &Error) -> bool {
-        use std::io::ErrorKind::{QuotaExceeded, StorageFull};
-        if let Error::Io { source, .. } = error
-            && ![QuotaExceeded, StorageFull].contains(&source.kind())
-        {
-            self.lasting += 1;
-        }
-        self.lasting < WRITE_TRIES_MAX
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_full_disk_is_waited_for_and_a_broken_one_only_for_a_while() {
-        let tries = |number: i32| {
-            let source = std::io::Error::from_raw_os_error(number);
-            let error = Error::io("write", "journal")(source);
-            let mut failures = WriteFailures::default();
-            (0..10 * WRITE_TRIES_MAX)
-                .take_while(|_| failures.may_pass(&error))
-                .count()
-        };
-        for full in [libc::ENOSPC, libc::EDQUOT] {
-            assert_eq!(tries(full), 10 * WRITE_TRIES_MAX as usize);
-        }
-        for broken in [libc::EIO, libc::EROFS, libc::EACCES] {
-            assert_eq!(tries(broken), WRITE_TRIES_MAX as usize - 1);
-        }
-        let failed = Error::Failed("the outbox is full".to_owned());
-        assert!(WriteFailures::default().may_pass(&failed));
-    }
 }

@@ -19,6 +19,7 @@ mod host;
 mod insight;
 mod memory;
 mod notify;
+mod plans;
 mod progress;
 pub mod questions;
 mod recover;
@@ -74,6 +75,7 @@ use commands::texts;
 use cron::Cron;
 use heartbeat::{Heartbeat, Rhythm};
 use memory::Upkeep;
+use plans::Planning;
 use progress::DisplaySettings;
 pub use run::{Channel, run};
 use scheduler::Load;
@@ -95,6 +97,8 @@ pub struct Parts {
     pub reload: Mutex<Reload>,
     /// Fails when a start with the configuration as it is now would fail.
     pub check_start: Box<dyn Fn() -> Result<()> + Send + Sync>,
+    /// Describes the settings as the configuration has them now, without secrets.
+    pub settings: Box<dyn Fn() -> Result<serde_json::Value> + Send + Sync>,
     /// Accepted messages.
     pub inbox: Arc<Inbox>,
     /// Messages to be delivered.
@@ -208,6 +212,8 @@ pub struct Gateway {
     clerk: Clerk,
     /// The tasks of subagents.
     tasks: Tasks,
+    /// The plans that some of them work on.
+    plans: Planning,
     /// How often owners were asked for others.
     owners_asked: host::OwnersAsked,
     /// The people for whom something is done.

@@ -19,6 +19,11 @@ pub(super) struct Accepted {
 }
 
 impl Accepted {
+    /// Those that were not begun.
+    pub(super) fn waiting(&self) -> &[Envelope] {
+        &self.waiting
+    }
+
     /// Reads them.
     pub(super) fn read(inbox: &Inbox) -> Self {
         Self {
@@ -66,6 +71,9 @@ impl Loop {
             }
         }
         for message in runs {
+            self.take(Event::Arrived(message));
+        }
+        for message in self.gateway.resume_plans(&accepted) {
             self.take(Event::Arrived(message));
         }
         for message in accepted.begun {

@@ -130,6 +130,7 @@ pub fn run(
         job_commands: Default::default(),
         clerk: Clerk::default(),
         tasks: Default::default(),
+        plans: super::plans::Planning::new(&parts.state),
         owners_asked: super::host::OwnersAsked::new(),
         workers: Default::default(),
         terminals: Default::default(),

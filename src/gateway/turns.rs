@@ -212,6 +212,7 @@ impl Gateway {
                 role => describe_failure(error, role, language),
             };
             let reply_to = message.map_or_else(String::new, |message| message.reference.clone());
+            self.note_failed(to, &reply_to);
             self.tell_with(OutgoingMessage {
                 reply_to,
                 ..OutgoingMessage::text(to, text)
@@ -220,6 +221,13 @@ impl Gateway {
         message
             .iter()
             .for_each(|message| self.parts.inbox.taken(&message.id));
+    }
+
+    /// Says that what comes next about a message is the reason of a failure.
+    pub(super) fn note_failed(&self, to: &Address, reference: &str) {
+        if let Some(delivery) = self.delivery(to) {
+            delivery.turn_failed(to, reference);
+        }
     }
 
     /// Gives up the answer that was stored for a failed turn, unless the turn goes on after the next

@@ -4,4 +4,5 @@
 pub mod confine;
 pub mod documents;
 pub mod files;
+mod hold;
 pub mod line;

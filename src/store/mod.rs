@@ -6,5 +6,6 @@ pub mod inbox;
 pub mod memory;
 pub mod outbox;
 pub mod outgoing;
+pub mod plans;
 pub mod session;
 pub mod state;

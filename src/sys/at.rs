@@ -4,11 +4,14 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, RawDir, RenameFlags, SeekFrom, Stat, Statx,
+};
 use rustix::io::Errno;
 
 /// What a file or folder is, whatever it is called.
@@ -57,6 +60,9 @@ pub struct Status {
     pub changed: i64,
 }
 
+/// Bytes of the entries of a folder that are read at once, on the stack.
+const NAMES_BYTES: usize = 4096;
+
 /// The permissions of a new file, before the umask.
 const NEW_FILE: u32 = 0o644;
 
@@ -74,26 +80,47 @@ pub enum Use {
 // The widths of the fields differ between architectures.
 #[allow(clippy::unnecessary_cast)]
 fn status_of(stat: &Stat) -> Status {
-    let kind = match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Kind::File,
-        FileType::Directory => Kind::Folder,
-        FileType::Symlink => Kind::Link,
-        _ => Kind::Special,
-    };
     Status {
         inode: Inode {
             device: stat.st_dev as u64,
             number: stat.st_ino as u64,
         },
-        kind,
+        kind: kind_of(FileType::from_raw_mode(stat.st_mode)),
         mode: stat.st_mode & 0o777,
         links: stat.st_nlink as u64,
         size: stat.st_size.max(0) as u64,
         modified: stat.st_mtime as i64,
-        changed: (stat.st_ctime as i64)
-            .saturating_mul(1_000_000_000)
-            .saturating_add(stat.st_ctime_nsec as i64),
+        changed: nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
     }
+}
+
+/// The result of statx(2), where it was asked for what stat(2) says.
+pub(super) fn status_of_statx(found: &Statx) -> Status {
+    Status {
+        inode: Inode {
+            device: rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor),
+            number: found.stx_ino,
+        },
+        kind: kind_of(FileType::from_raw_mode(found.stx_mode.into())),
+        mode: u32::from(found.stx_mode) & 0o777,
+        links: found.stx_nlink.into(),
+        size: found.stx_size,
+        modified: found.stx_mtime.tv_sec,
+        changed: nanoseconds(found.stx_ctime.tv_sec, found.stx_ctime.tv_nsec.into()),
+    }
+}
+
+fn kind_of(kind: FileType) -> Kind {
+    match kind {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Folder,
+        FileType::Symlink => Kind::Link,
+        _ => Kind::Special,
+    }
+}
+
+fn nanoseconds(seconds: i64, more: i64) -> i64 {
+    seconds.saturating_mul(1_000_000_000).saturating_add(more)
 }
 
 /// What an open file or folder is.
@@ -289,7 +316,10 @@ pub fn rename(
 /// `limit`. True when there are more.
 pub fn names(folder: impl AsFd, limit: usize) -> io::Result<(Vec<OsString>, bool)> {
     let mut names = Vec::new();
-    for entry in Dir::read_from(folder)? {
+    rustix::fs::seek(&folder, SeekFrom::Start(0))?;
+    let mut buffer = [MaybeUninit::uninit(); NAMES_BYTES];
+    let mut entries = RawDir::new(folder, &mut buffer);
+    while let Some(entry) = entries.next() {
         let entry = entry?;
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
         if name == "." || name == ".." {

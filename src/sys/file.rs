@@ -10,6 +10,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::at::Kind;
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::limits::cancel::POLL;
@@ -106,17 +107,29 @@ pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> 
 
 /// Opens a regular file as the options say, with its size.
 fn open_sized(path: &Path, options: &mut OpenOptions) -> io::Result<(File, u64)> {
-    let irregular = || io::Error::other("it is not a regular file");
     // A pipe without a reader or writer would be waited for (open(2), O_NONBLOCK).
-    let file = match options.custom_flags(libc::O_NONBLOCK).open(path) {
+    sized(options.custom_flags(libc::O_NONBLOCK).open(path))
+}
+
+/// The same to read. rustix spares the second system call that musl makes for each file of std's.
+fn open_sized_to_read(path: &Path) -> io::Result<(File, u64)> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(CWD, path, flags, Mode::empty());
+    sized(opened.map(File::from).map_err(io::Error::from))
+}
+
+/// A file that was opened, with its size, if it is a regular one.
+fn sized(opened: io::Result<File>) -> io::Result<(File, u64)> {
+    let irregular = || io::Error::other("it is not a regular file");
+    let file = match opened {
         Err(error) if matches!(error.raw_os_error(), Some(libc::ENXIO | libc::EISDIR)) => {
             return Err(irregular());
         }
         opened => opened?,
     };
-    let found = file.metadata()?;
-    if found.is_file() {
-        Ok((file, found.len()))
+    let found = super::at::status(&file)?;
+    if found.kind == Kind::File {
+        Ok((file, found.size))
     } else {
         Err(irregular())
     }
@@ -124,12 +137,18 @@ fn open_sized(path: &Path, options: &mut OpenOptions) -> io::Result<(File, u64)>
 
 /// Opens a regular file to be read, never waiting for it. Links are followed.
 pub fn open_to_read(path: &Path) -> io::Result<File> {
-    open_sized(path, OpenOptions::new().read(true)).map(|(file, _)| file)
+    open_sized_to_read(path).map(|(file, _)| file)
+}
+
+/// Opens a folder, links followed.
+pub fn open_folder(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(CWD, path, flags, Mode::empty())?)
 }
 
 /// Reads a regular file of at most `limit` bytes.
 pub fn read_at_most(path: &Path, limit: usize) -> Result<Vec<u8>> {
-    let content = open_sized(path, OpenOptions::new().read(true))
+    let content = open_sized_to_read(path)
         .and_then(|(file, size)| read_sized(&file, size, limit as u64 + 1))
         .map_err(Error::io("read", path))?;
     if content.len() > limit {
@@ -191,8 +210,8 @@ pub fn try_lock(file: impl AsFd) -> io::Result<bool> {
 /// Keeps other processes from changing the folder's state files for as long as the result lives. The
 /// files themselves are replaced, so a lock on one of them would have no effect. `None` where
 /// the file system has no locks.
-pub fn lock_folder(folder: &Path) -> Result<Option<File>> {
-    let handle = File::open(folder).map_err(Error::io("open", folder))?;
+pub fn lock_folder(folder: &Path) -> Result<Option<OwnedFd>> {
+    let handle = open_folder(folder).map_err(Error::io("open", folder))?;
     for _ in 0..LOCK_TRIES {
         match try_lock(&handle) {
             Ok(true) => return Ok(Some(handle)),
@@ -259,12 +278,11 @@ pub fn settle_folder(folder: BorrowedFd<'_>) {
 /// The folder of a path, and its last component.
 fn open_parent(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let parent = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
-    Ok((rustix::fs::openat(CWD, parent, flags, Mode::empty())?, name))
+    Ok((open_folder(parent)?, name))
 }
 
 /// A new file takes the place of `name`, or nothing has happened.

@@ -4,7 +4,9 @@
 //! try another way. What needs a person or a chat is not done here but returned as an
 //! [`Effect`](crate::base::chat::Effect), which the host of the turn performs.
 
+pub mod agents;
 pub mod arguments;
+mod caller;
 pub mod commands;
 pub mod cron;
 pub mod custom;
@@ -17,7 +19,6 @@ mod registry;
 mod results;
 pub mod schema;
 pub mod skills;
-mod spawn;
 pub mod watch;
 pub mod web;
 
@@ -29,18 +30,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::base::access::Role;
-use crate::base::approval::{Answer, Question};
 use crate::base::cancel::Cancel;
-use crate::base::chat::{Image, InputAnswer, ToolCall, ToolResult, ToolSpec};
+use crate::base::chat::{Image, ToolCall, ToolResult, ToolSpec};
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
-use crate::base::message::{Author, Envelope};
 use crate::base::secret::Eraser;
 use crate::board::Board;
 use crate::sandbox::files::{PromptPlaces, Workspace};
+use crate::store::plans::{Agent, Plans};
 use crate::text::ellipsize_chars;
 use crate::tools::skills::Skills;
 
+use agents::spawn::{SPAWN, spawn};
 use arguments::Arguments;
 use commands::Commands;
 use cron::{CRON, Planner};
@@ -51,10 +52,10 @@ use memory::{MEMORY, MemoryTool};
 use message::{MESSAGE, SPOKEN_MESSAGE};
 use registry::{BuiltIn, Registry};
 use results::Results;
-use spawn::SPAWN;
 use watch::{WATCH, Watches};
 use web::{Fetch, Search, WEB_FETCH, WEB_SEARCH, Web};
 
+pub use caller::{Caller, NOT_FOR_SUBAGENTS, has_tool};
 pub use files::{Excerpt, FileType};
 pub use registry::Tool;
 pub use results::unmarked;
@@ -97,15 +98,8 @@ impl Capabilities {
     };
 }
 
-/// The tools that a subagent does not have: those that reach people, now or later, and more subagents.
-pub const NOT_FOR_SUBAGENTS: [&str; 4] = ["message", "cron", "watch", "spawn"];
-
 /// The tools that change files themselves; others do it by commands.
 const CHANGES_FILES: [&str; 4] = ["write_file", "edit_file", "append_file", "memory"];
-
-/// The only tools that a turn has for a guest: they neither run anything here nor reach files, memory or
-/// other people.
-const FOR_GUESTS: [&str; 2] = ["web_search", "web_fetch"];
 
 /// What a model is told to do about most errors. People do not see it.
 pub const ADVICE: &str = "\n\nLook at the error and try another way.";
@@ -151,64 +145,6 @@ pub struct Context<'a> {
     eraser: &'a Eraser,
 }
 
-/// Who makes a call.
-#[derive(Clone, Copy)]
-pub struct Caller<'a> {
-    /// The session key. Background commands belong to it.
-    pub session: &'a str,
-    /// What the person may do for whom it is made. A guest has few tools.
-    pub role: Role,
-    /// The id of the message that the turn answers; empty for none.
-    pub message: &'a str,
-    /// Stops the call.
-    pub cancel: &'a Cancel,
-    /// A person's answer to the question that this call led to.
-    pub answer: Option<(&'a Question, Answer)>,
-    /// Takes what a long call says about how far it is.
-    pub progress: Option<&'a (dyn Fn(&str) + Sync)>,
-    /// The answer to what a server wanted to know in the middle of this call.
-    pub input: Option<&'a InputAnswer>,
-    /// The names of tools that this caller does not have.
-    pub without: &'a [&'a str],
-    /// The person for whom it is made, where a message says so.
-    pub author: Option<&'a Author>,
-}
-
-impl<'a> Caller<'a> {
-    /// A caller who has not been asked anything yet. An empty `message` stands for none.
-    pub fn new(session: &'a str, role: Role, message: &'a str, cancel: &'a Cancel) -> Self {
-        Self {
-            session,
-            role,
-            message,
-            cancel,
-            answer: None,
-            progress: None,
-            input: None,
-            without: &[],
-            author: None,
-        }
-    }
-
-    /// The one who typed a message.
-    pub fn of(message: &'a Envelope, cancel: &'a Cancel) -> Self {
-        Self::new(message.session.as_str(), message.role, &message.id, cancel)
-    }
-
-    /// Whether it has the tool of this name.
-    fn has(&self, name: &str) -> bool {
-        has_tool(self.role, name) && !self.without.contains(&name)
-    }
-}
-
-/// Whether someone with a role has the tool of this name.
-pub fn has_tool(role: Role, name: &str) -> bool {
-    match role {
-        Role::Guest => FOR_GUESTS.contains(&name),
-        Role::User | Role::Owner => true,
-    }
-}
-
 /// The tools, ready for use. Calls may run at the same time.
 pub struct Toolbox {
     workspace: Workspace,
@@ -223,6 +159,7 @@ pub struct Toolbox {
     planner: Option<Arc<Planner>>,
     custom: Option<CustomTools>,
     mcp: Option<Mcp>,
+    plans: Option<Plans>,
 }
 
 impl Toolbox {
@@ -244,6 +181,7 @@ impl Toolbox {
             planner: None,
             custom: None,
             mcp: None,
+            plans: None,
         }
     }
 
@@ -303,10 +241,12 @@ impl Toolbox {
         self
     }
 
-    /// Adds the tool that gives tasks to subagents.
-    pub fn with_subagents(mut self) -> Self {
-        let run: BuiltIn = spawn::spawn;
+    /// Adds the tool that gives tasks to subagents, and those of the subagents that work on plans, which no other
+    /// conversation has.
+    pub fn with_subagents(mut self, plans: Plans) -> Self {
+        let run: BuiltIn = spawn;
         self.registry.add_built_in(SPAWN, Box::new(run));
+        self.plans = Some(plans);
         self
     }
 
@@ -392,9 +332,14 @@ impl Toolbox {
     /// The tools as the model is told about them in a conversation. Those in the workspace are read now.
     pub fn specs_for(&self, session: &str) -> Vec<ToolSpec> {
         let mut specs = self.registry.specs().to_vec();
+        if let Some((_, agent)) = self.plan_of(session) {
+            specs.extend_from_slice(agents::plan::specs(agent.part));
+        }
         if self.custom().is_some() {
             let custom = CustomTools::specs(&self.workspace).into_iter();
-            let custom = custom.filter(|spec| self.registry.get(&spec.name).is_none());
+            let is_new = |spec: &ToolSpec| !specs.iter().any(|known| known.name == spec.name);
+            let custom: Vec<ToolSpec> = custom.filter(is_new).collect();
+            let custom = custom.into_iter();
             specs.extend(custom.map(|spec| ToolSpec {
                 description: self.cleaned(&spec.description).into_owned().into(),
                 parameters: self.cleaned(&spec.parameters).into_owned().into(),
@@ -415,6 +360,11 @@ impl Toolbox {
             mcp.begin_turn(session);
         }
         specs
+    }
+
+    /// The plans, and which agent of theirs has a conversation; `None` for all others.
+    fn plan_of(&self, session: &str) -> Option<(&Plans, Agent)> {
+        self.plans.as_ref().zip(Agent::parse(session))
     }
 
     fn custom(&self) -> Option<(&CustomTools, &Commands)> {
@@ -458,7 +408,9 @@ impl Toolbox {
         let found = self.registry.get(name);
         match found {
             Some((spec, _)) => spec.read_only,
-            None => self.mcp.as_ref().is_some_and(|mcp| mcp.is_read_only(name)),
+            None => agents::plan::reads(name)
+                .or_else(|| Some(self.mcp.as_ref()?.is_read_only(name)))
+                .unwrap_or(false),
         }
     }
 
@@ -476,7 +428,8 @@ impl Toolbox {
             Some((_, tool)) => self.run_tool(tool, call, caller),
             None if caller.role == Role::Guest => Err(self.unknown(&call.name, caller)),
             None => self
-                .run_mcp(call, caller)
+                .run_plan(call, caller)
+                .or_else(|| self.run_mcp(call, caller))
                 .unwrap_or_else(|| self.run_custom(call, caller)),
         };
         let mut result = result.unwrap_or_else(|error| {
@@ -511,6 +464,18 @@ impl Toolbox {
             .filter(|_| CHANGES_FILES.contains(&&*call.name));
         let _change = commands.map(Commands::change_files).transpose()?;
         tool.run(&self.context(caller), &Arguments::parse(&call.arguments)?)
+    }
+
+    /// `None` when the caller is no agent of a plan, or its part in it has no tool of this name.
+    fn run_plan(&self, call: &ToolCall, caller: &Caller<'_>) -> Option<Result<ToolResult>> {
+        let (plans, agent) = self.plan_of(caller.session)?;
+        match Arguments::parse(&call.arguments) {
+            Ok(arguments) => {
+                let call = (&*call.name, &self.context(caller), &arguments);
+                agents::plan::run(plans, &agent, call)
+            }
+            Err(error) => agents::plan::reads(&call.name).map(|_| Err(error)),
+        }
     }
 
     /// `None` when no MCP server can have a tool of this name.

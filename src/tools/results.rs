@@ -9,6 +9,7 @@ use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::limits::tools::{NOTE_CHARS, RESULTS_AGE};
 use crate::base::secret::Eraser;
+use crate::sandbox::confine::Hold;
 use crate::sandbox::files::{Next, RECEIVED, Workspace};
 use crate::store::outgoing::OutgoingFiles;
 use crate::sys::at::Kind;
@@ -65,7 +66,7 @@ impl Keeper<'_> {
     /// Removes what was stored.
     pub(super) fn remove(self, path: &Path) -> Result<()> {
         match self {
-            Self::Workspace(_, workspace) => workspace.remove(path)?,
+            Self::Workspace(_, workspace) => workspace.straight().remove(path)?,
             Self::Home(files) => files.remove(&path.to_string_lossy()),
             Self::Nothing => {}
         }
@@ -128,6 +129,7 @@ impl Results {
     /// Creates a file for a long result that arrives in pieces.
     pub(super) fn begin(&self, workspace: &Workspace, tool: &str) -> Result<(PathBuf, File)> {
         let path = self.name(tool);
+        let workspace = &workspace.straight();
         let file = workspace.create(&path)?;
         self.prune(workspace, self.clock.now().timestamp());
         Ok((path, file))
@@ -135,6 +137,7 @@ impl Results {
 
     pub(super) fn store(&self, workspace: &Workspace, tool: &str, text: &str) -> Result<PathBuf> {
         let path = self.name(tool);
+        let workspace = &workspace.straight();
         workspace.write(&path, text.as_bytes())?;
         self.prune(workspace, self.clock.now().timestamp());
         Ok(path)
@@ -149,7 +152,7 @@ impl Results {
     ) -> Result<PathBuf> {
         let name = self.name(tool);
         let path = Path::new(RECEIVED).join(name.file_name().unwrap_or_default());
-        workspace.write(&path, text.as_bytes())?;
+        workspace.straight().write(&path, text.as_bytes())?;
         Ok(path)
     }
 
@@ -161,6 +164,7 @@ impl Results {
         bytes: &[u8],
     ) -> Result<PathBuf> {
         let path = Path::new(FOLDER).join(name);
+        let workspace = &workspace.straight();
         workspace.write(&path, bytes)?;
         self.prune(workspace, self.clock.now().timestamp());
         Ok(path)
@@ -278,10 +282,18 @@ impl<'a> Spool<'a> {
     fn flush(&mut self, end: usize) {
         let text = String::from_utf8_lossy(&self.waiting[..end]);
         let clean = self.eraser.clean(&text);
-        if let Some(Ok((path, file))) = &mut self.file
-            && let Err(error) = file.write_all(clean.as_bytes())
-        {
-            self.file = Some(Err(Error::io("write", path)(error)));
+        if let Some(Ok((path, file))) = &mut self.file {
+            let begun = match self.keeper {
+                Keeper::Workspace(..) => Hold::of_process().write().map(Some),
+                Keeper::Home(_) | Keeper::Nothing => Ok(None),
+            };
+            let written = begun.and_then(|_writing| {
+                let written = file.write_all(clean.as_bytes());
+                written.map_err(Error::io("write", path))
+            });
+            if let Err(error) = written {
+                self.file = Some(Err(error));
+            }
         }
         self.waiting.drain(..end);
     }
@@ -361,6 +373,48 @@ mod tests {
         let end = format!("y\n[{} further bytes are left out here]\n", 8 * 1024 * 1024);
         assert!(text.ends_with(&end), "{}", &text[text.len() - 100..]);
         assert_eq!(text.len(), 32 * 1024 * 1024 + end.len() - 1);
+    }
+
+    #[test]
+    fn no_link_has_other_files_written_or_removed_as_results() {
+        use crate::sandbox::files::Places;
+        use crate::sys::beneath::Resolver;
+        use std::fs;
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        fs::create_dir(at("memory")).unwrap();
+        fs::write(at("memory/MEMORY.md"), "facts").unwrap();
+        let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1);
+        let times = fs::FileTimes::new().set_modified(long_ago);
+        let memory = File::options().append(true).open(at("memory/MEMORY.md"));
+        memory.unwrap().set_times(times).unwrap();
+        let places = Places {
+            workspace: folder.path(),
+            hidden: &[],
+            user_home: None,
+        };
+        for resolver in [Resolver::Kernel, Resolver::Walk] {
+            let tools = crate::config::schema::Tools::default();
+            let workspace = Workspace::open(&places, &tools, resolver).unwrap();
+            let results = Results::new(100, Clock::System);
+            symlink("memory", at(FOLDER)).unwrap();
+            assert!(results.store(&workspace, "exec", "evil").is_err());
+            assert!(results.begin(&workspace, "exec").is_err());
+            assert!(results.store_bytes(&workspace, "x.png", b"evil").is_err());
+            fs::remove_file(at(FOLDER)).unwrap();
+            // A link at the very name.
+            fs::create_dir(at(FOLDER)).unwrap();
+            symlink("../memory/MEMORY.md", at(".results/x.png")).unwrap();
+            assert!(results.store_bytes(&workspace, "x.png", b"evil").is_err());
+            let kept = results.store(&workspace, "exec", "good").unwrap();
+            assert_eq!(fs::read_to_string(at("memory/MEMORY.md")).unwrap(), "facts");
+            assert_eq!(
+                fs::read_to_string(folder.path().join(kept)).unwrap(),
+                "good"
+            );
+            fs::remove_dir_all(at(FOLDER)).unwrap();
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::base::limits::tools::RESULTS_AGE;
 use crate::base::secret::Secret;
 use crate::config::schema::Tools;
 use crate::sandbox::files::Places;
+use crate::store::plans::Plans;
 use crate::sys::beneath::Resolver;
 
 const SECRET: &str = "sk-canary-98765";
@@ -242,7 +243,7 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
     let toolbox = toolbox
         .with_memory(bench.top.path().to_owned(), Clock::System)
         .with_web(web::tests::web())
-        .with_subagents()
+        .with_subagents(Plans::new(bench.top.path()))
         .with_chats(false);
     let without_commands = Capabilities {
         commands: false,
@@ -251,6 +252,13 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
         ..Capabilities::ALL
     };
     assert_eq!(toolbox.specs(), specs(without_commands));
+    // Only the agents of a plan have its tools.
+    let more = |session: &str| toolbox.specs_for(session).len() - toolbox.specs().len();
+    assert_eq!(more("subagent:0123abcd"), 0);
+    assert_eq!(
+        ["p1", "2w1", "2c1"].map(|it| more(&format!("subagent:0123abcd-{it}"))),
+        [2, 4, 2]
+    );
 }
 
 #[test]

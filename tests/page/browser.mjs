@@ -40,6 +40,12 @@ async function ask(line) {
   return (await heard()).done;
 }
 
+// The cost of 30 days, the last one the highest.
+function costs() {
+  const day = (index) => new Date(Date.UTC(2026, 10, index + 1)).toISOString().slice(0, 10);
+  return Array.from({ length: 30 }, (_, index) => ({ day: day(index), cost: index * 0.05, tokens: index * 1000 }));
+}
+
 // A network that can be cut.
 function network(address) {
   const [host, port] = address.split(":");
@@ -208,10 +214,22 @@ try {
     await page.waitForLoadState("networkidle");
     await check(page, name.toLowerCase().split(" ")[0]);
   }
+  await page.getByRole("searchbox").fill("http.listen");
+  await page.getByText("Now:").first().waitFor();
   await page.setViewportSize({ width: WIDTHS[1], height: 800 });
   await page.getByRole("link", { name: "Files" }).click();
   await page.getByRole("link", { name: "notes.txt" }).waitFor();
   await check(page, "files");
+
+  step("what each day cost");
+  await page.route("**/page/usage", (route) => route.fulfill({ json: costs() }));
+  await page.getByRole("link", { name: "Work", exact: true }).click();
+  const bars = page.getByRole("img", { name: "By day, at most $1.45" });
+  await bars.focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.locator(".plot .mark").getByText("$1.45").waitFor({ state: "attached" });
+  assert.equal(await page.locator(".plot .bar").count(), 30);
+  await check(page, "costs");
 
   step("by keyboard, and in the dark");
   await page.goto(url);

@@ -17,8 +17,12 @@ const KILLS: usize = 100;
 const THREADS: usize = 2;
 /// The steps of applying a result, at which the program ends itself.
 const STEPS: [&str; 4] = ["staged", "saved", "marked", "remembered"];
-/// A consolidation may take longer than the one that was timed.
+/// The span in which the power goes, as a part of the time that a consolidation was seen to take.
 const SPAN_FACTOR: f64 = 1.3;
+/// By how much that span changes after a kill that came too early, or late enough: the machine may have become slower.
+const EARLY_FACTOR: f64 = 1.2;
+/// See [`EARLY_FACTOR`].
+const LATE_FACTOR: f64 = 0.9;
 
 fn scene() -> Scene {
     Scene::answering(|request| match request.is_consolidation() {
@@ -116,7 +120,7 @@ fn kill_often(kills: usize, seed: u64) -> Vec<bool> {
     let scene = scene();
     let mut chance = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut hits = Vec::new();
-    let span = time_of_one(&scene).mul_f64(SPAN_FACTOR);
+    let mut span = time_of_one(&scene).mul_f64(SPAN_FACTOR);
     for number in 1..=kills {
         let gateway = scene.start();
         let asked = scene.model.requests().len();
@@ -128,7 +132,13 @@ fn kill_often(kills: usize, seed: u64) -> Vec<bool> {
         chance ^= chance << 17;
         thread::sleep(span.mul_f64((chance >> 11) as f64 / (1_u64 << 53) as f64));
         gateway.kill();
-        hits.push(history(&scene).contains(&format!("fact {number}.")));
+        let is_written = history(&scene).contains(&format!("fact {number}."));
+        span = span.mul_f64(if is_written {
+            LATE_FACTOR
+        } else {
+            EARLY_FACTOR
+        });
+        hits.push(is_written);
     }
     check(&scene, kills + 1);
     hits

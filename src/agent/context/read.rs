@@ -6,6 +6,7 @@ use crate::agent::Agent;
 use crate::base::access::Role;
 
 use crate::base::limits::memory::{FACTS_BYTES, NOTE_BYTES};
+use crate::sandbox::files::Workspace;
 use crate::store::memory::{self, Memory};
 use crate::sys::file::read_sized;
 use crate::text::ellipsize_chars;
@@ -54,6 +55,7 @@ impl Agent {
     /// the files only, and of the memory only the facts.
     pub fn prompt(&self, model: &str) -> Prompt {
         let is_small = self.is_small(model);
+        let workspace = self.toolbox.workspace().at_once();
         let identity = Part::new(super::IDENTITY, &identity(&self.host_info), IDENTITY_BYTES);
         let mut parts = vec![identity];
         let mut left = match is_small {
@@ -61,27 +63,31 @@ impl Agent {
             false => BOOTSTRAP_TOTAL_BYTES,
         };
         for name in BOOTSTRAP_FILES {
-            if let Some(part) = self.file_part(name, left.min(BOOTSTRAP_BYTES)) {
+            if let Some(part) = self.file_part(&workspace, name, left.min(BOOTSTRAP_BYTES)) {
                 left = left.saturating_sub(part.text.len());
                 parts.push(part);
             }
         }
         if is_small {
-            parts.extend(self.file_part(memory::FACTS, SMALL_FACTS_BYTES));
+            parts.extend(self.file_part(&workspace, memory::FACTS, SMALL_FACTS_BYTES));
             return Prompt { parts };
         }
         let introduction = self.introduction();
         parts.extend(
             introduction.map(|text| Part::new(super::INTRODUCTION, &text, BOOTSTRAP_BYTES)),
         );
-        parts.extend(self.memory_parts());
+        parts.extend(self.memory_parts(&workspace));
         parts.extend(self.skill_parts());
         Prompt { parts }
     }
 
     /// A file of the workspace, read as the tools read files; `None` if it is missing or blank.
-    fn file_part(&self, name: &str, budget: usize) -> Option<Part> {
-        let file = self.toolbox.workspace().open_read(Path::new(name)).ok()?;
+    fn file_part(&self, workspace: &Workspace, name: &str, budget: usize) -> Option<Part> {
+        let opened = workspace.open_read(Path::new(name));
+        if let Some(error) = opened.as_ref().err().filter(|error| !error.is_not_found()) {
+            tracing::warn!("the prompt lacks {name}: {error}");
+        }
+        let file = opened.ok()?;
         let bytes = file.metadata().ok()?.len();
         // More than the budget: where a secret is cut, its half is not recognised.
         let content = read_sized(&file, bytes, (budget + PROMPT_MARGIN_BYTES) as u64).ok()?;
@@ -92,8 +98,7 @@ impl Agent {
     }
 
     /// MEMORY.md, and the notes of today and of the last two days, the newest first.
-    fn memory_parts(&self) -> Vec<Part> {
-        let workspace = self.toolbox.workspace();
+    fn memory_parts(&self, workspace: &Workspace) -> Vec<Part> {
         let notes = Memory::new(workspace, &self.clock).notes().into_iter();
         let notes = notes.map(|note| {
             let path = format!("{}/{}.md", memory::FOLDER, note.date);
@@ -111,7 +116,7 @@ impl Agent {
                 NOTE_BYTES,
             )
         });
-        let facts = self.file_part(memory::FACTS, FACTS_BYTES);
+        let facts = self.file_part(workspace, memory::FACTS, FACTS_BYTES);
         facts.into_iter().chain(notes).collect()
     }
 

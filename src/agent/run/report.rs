@@ -74,6 +74,9 @@ impl Run<'_> {
     pub(super) fn count_spent(&mut self) {
         let spent = self.agent.count(&mut self.models, self.payer);
         self.report.usage.add(spent);
+        if !self.host.spent(spent) {
+            self.tokens_max = 0;
+        }
     }
 
     /// A failure for the person for whom the turn is.

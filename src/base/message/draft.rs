@@ -55,6 +55,11 @@ impl DraftKey {
         self.0.starts_with(TERMINAL)
     }
 
+    /// A plan, by its id and how often it has ended.
+    pub fn plan(id: &str, ends: u32) -> Self {
+        Self(format!("plan:{id}:{ends}"))
+    }
+
     /// A slash command, by the id of the envelope that it came in.
     pub fn command(envelope: &str) -> Self {
         Self(format!("command:{envelope}"))

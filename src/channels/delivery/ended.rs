@@ -17,6 +17,11 @@ impl Delivery {
         self.0.parts.adapter.turn_begins(to, reference);
     }
 
+    /// A turn has failed; the message that says why comes next.
+    pub fn turn_failed(&self, to: &Address, reference: &str) {
+        self.0.parts.adapter.turn_failed(to, reference);
+    }
+
     /// A message gets no turn. Returns whether that needs no message of its own.
     pub fn refused(&self, to: &Address, reference: &str, why: &str) -> bool {
         self.0.parts.adapter.refused(to, reference, why)

@@ -140,6 +140,10 @@ impl Adapter for HttpChannel {
         self.hub.begins(&to.within_channel(), reference);
     }
 
+    fn turn_failed(&self, to: &Address, reference: &str) {
+        self.hub.failed(&to.within_channel(), reference);
+    }
+
     fn refused(&self, to: &Address, reference: &str, why: &str) -> bool {
         self.hub.refuse(&to.within_channel(), reference, why)
     }

@@ -78,8 +78,10 @@ pub enum Part {
     Board(u64),
     /// The newest entries of the audit log.
     Audit,
-    /// The settings with what they are for.
+    /// The settings with what they are for, and their values.
     Settings,
+    /// Tokens and cost by day.
+    Usage,
     /// What is in a folder of the workspace.
     Folder(String),
 }

@@ -32,6 +32,8 @@ pub enum News {
         /// The answer; may be empty.
         text: String,
     },
+    /// The turn failed, for the reason that the agent gives.
+    Failed(String),
     /// The request was refused after all, for this reason.
     Refused(String),
 }
@@ -48,6 +50,8 @@ struct Inner {
     news: Vec<(u64, News)>,
     /// Answers by the references of their requests, the newest last.
     kept: VecDeque<(String, News)>,
+    /// Messages whose turn has failed, by their chats; the reason is the answer that comes next.
+    failed: Vec<(String, String)>,
     /// Chats in which a turn runs that no request began, such as about the report of a subagent.
     foreign: Vec<String>,
     last: u64,
@@ -155,11 +159,17 @@ impl Hub {
 
     /// The answer to a message in a chat. Requests before it were part of the same turn, and get it too.
     pub fn answer(&self, chat: &str, reference: &str, text: &str) {
-        let mut inner = self.inner.lock();
-        inner.end(chat, reference, text);
-        inner.keep(reference, "", text);
-        drop(inner);
+        self.inner.lock().end(chat, reference, text);
         self.wake();
+    }
+
+    /// The turn about a message has failed: the answer to it will be the reason.
+    pub fn failed(&self, chat: &str, reference: &str) {
+        let mut inner = self.inner.lock();
+        // Each is forgotten at the end of its turn.
+        if inner.failed.len() < REQUESTS {
+            inner.failed.push((chat.to_owned(), reference.to_owned()));
+        }
     }
 
     /// A message was refused after it had been accepted. Returns whether its client, if any, knows it now.
@@ -219,7 +229,7 @@ impl Hub {
         let mut inner = self.inner.lock();
         inner.foreign.retain(|one| one != chat);
         inner.end(chat, reference, "");
-        inner.keep(reference, "", "");
+        inner.failed.retain(|(of, _)| of != chat);
         drop(inner);
         self.wake();
     }
@@ -241,12 +251,31 @@ impl Inner {
         self.requests.iter_mut().find(|one| one.chat == chat)
     }
 
-    /// Ends the requests of a chat up to that for a message.
+    /// Ends the requests of a chat up to that for a message, whether or not one of them is still known.
     fn end(&mut self, chat: &str, reference: &str, text: &str) {
+        let mut failed = self.failed.iter();
+        let has_failed = failed.any(|(of, message)| of == chat && message == reference);
+        let news = |beside: String| match has_failed {
+            true => News::Failed(joined(&beside, text)),
+            false => News::Done {
+                beside,
+                text: text.to_owned(),
+            },
+        };
+        for (ticket, reference, beside) in self.take_ended(chat, reference) {
+            let news = news(beside);
+            self.keep(&reference, &news);
+            self.news.extend(ticket.map(|ticket| (ticket, news)));
+        }
+        self.keep(reference, &news(String::new()));
+    }
+
+    /// Removes the requests of a chat up to that for a message: their tickets, references, and what was said beside.
+    fn take_ended(&mut self, chat: &str, reference: &str) -> Vec<(Option<u64>, String, String)> {
         let is_of_chat = |one: &Request| one.chat == chat;
         let is_last = |one: &Request| is_of_chat(one) && one.reference == reference;
         let Some(last) = self.requests.iter().rposition(is_last) else {
-            return;
+            return Vec::new();
         };
         let mut place = 0;
         let mut ended = Vec::new();
@@ -262,27 +291,24 @@ impl Inner {
             }
             stays
         });
-        for (ticket, reference, beside) in ended {
-            self.keep(&reference, &beside, text);
-            let text = text.to_owned();
-            self.news
-                .extend(ticket.map(|ticket| (ticket, News::Done { beside, text })));
-        }
+        ended
     }
 
     /// Keeps the answer to a request that can be asked again. The first one counts: what comes later for the same request
     /// is the end of its turn.
-    fn keep(&mut self, reference: &str, beside: &str, text: &str) {
+    fn keep(&mut self, reference: &str, news: &News) {
+        let bytes = match news {
+            News::Done { beside, text } => beside.len() + text.len(),
+            News::Failed(text) | News::Refused(text) | News::Growth(text) => text.len(),
+        };
         let is_known = || self.kept.iter().any(|(of, _)| of == reference);
-        if !reference.starts_with(KEYED) || beside.len() + text.len() > KEPT_BYTES || is_known() {
+        if !reference.starts_with(KEYED) || bytes > KEPT_BYTES || is_known() {
             return;
         }
         if self.kept.len() >= KEPT {
             self.kept.pop_front();
         }
-        let (beside, text) = (beside.to_owned(), text.to_owned());
-        let done = News::Done { beside, text };
-        self.kept.push_back((reference.to_owned(), done));
+        self.kept.push_back((reference.to_owned(), news.clone()));
     }
 }
 
@@ -374,6 +400,24 @@ mod tests {
         assert!(!hub.knows("a", "k1"));
         hub.answer("a", "k3", "late");
         assert!(hub.knows("b", "k3"), "a key is of one conversation");
+    }
+
+    #[test]
+    fn a_failure_is_told_as_one_and_the_next_answer_is_none() {
+        let hub = Hub::new().unwrap();
+        let asked = hub.wait("a", "k1");
+        hub.say("a", "beside");
+        hub.failed("a", "k1");
+        hub.answer("a", "k1", "no model");
+        hub.ended("a", "k1");
+        let failed = News::Failed("beside\n\nno model".into());
+        assert_eq!(hub.take_news(), [(asked, failed.clone())]);
+        let again = hub.wait("a", "k1");
+        assert_eq!(hub.take_news(), [(again, failed)]);
+        let next = hub.wait("a", "k2");
+        hub.answer("a", "k2", "yes");
+        assert_eq!(hub.take_news(), [(next, done("", "yes"))]);
+        assert!(hub.inner.lock().failed.is_empty());
     }
 
     #[test]

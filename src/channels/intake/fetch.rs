@@ -24,7 +24,7 @@ use crate::base::sync::{Condvar, Mutex, MutexGuard};
 use crate::channels::kit::adapter::{Connection, Failure};
 use crate::channels::kit::names;
 use crate::channels::kit::stream::backoff::{doubled, with_jitter};
-use crate::sandbox::confine::Change;
+use crate::sandbox::confine::Writing;
 use crate::sandbox::files::Workspace;
 use crate::sys::memory;
 
@@ -271,10 +271,10 @@ fn fetch_file(
 
 /// Waits, however long that takes, until no command outside the sandbox runs that reads what is there: nothing is put
 /// beside it meanwhile.
-fn still(shared: &Shared, heartbeat: &Heartbeat) -> Result<Change, Failure> {
+fn still(shared: &Shared, heartbeat: &Heartbeat) -> Result<Writing, Failure> {
     loop {
         heartbeat.beat(IDLE + 2 * PATIENCE);
-        match shared.parts.hold.change() {
+        match shared.parts.hold.write() {
             Ok(change) => return Ok(change),
             Err(_) if shared.parts.cancel.is_cancelled() => return Err(Failure::Stopped),
             Err(_) => {}

@@ -252,6 +252,9 @@ pub trait Adapter: Send + Sync {
     /// A turn in a chat begins. `reference` is the message that it is about; empty where it is about none.
     fn turn_begins(&self, _to: &Address, _reference: &str) {}
 
+    /// A turn in a chat has failed: the message about `reference` that comes next says why, and is no answer.
+    fn turn_failed(&self, _to: &Address, _reference: &str) {}
+
     /// A message that was accepted gets no turn, because of `why`. Returns whether that needs no message of its own: what
     /// waits for the turn knows it now.
     fn refused(&self, _to: &Address, _reference: &str, _why: &str) -> bool {

@@ -32,6 +32,7 @@ use crate::models::speaking::{self, Speaking};
 use crate::models::table::{OFFLINE, known};
 use crate::net::http::{Pool, Tls};
 use crate::sandbox::files::{Places, PromptPlaces, Workspace};
+use crate::store::plans::Plans;
 use crate::store::state::{FirstTurns, Learned, ModelChoices, PromptChanges, TokenUsage};
 use crate::sys;
 use crate::sys::beneath::Resolver;
@@ -104,7 +105,7 @@ pub fn agent(
         .with_board(options.board)
         .with_memory(home.sessions_of(&agent), Clock::System)
         .with_skills(settings.skills.clone())
-        .with_subagents();
+        .with_subagents(Plans::new(&home.state()));
     if config.tools.has_web() {
         let variable = |name: &str| context.environment().get(name).cloned();
         let tls = options.connections.tls().clone();

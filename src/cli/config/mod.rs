@@ -14,13 +14,12 @@ use super::Context;
 use super::terminal::print;
 use crate::base::error::{Error, Exit, Result};
 use crate::base::limits::cli::IGNORED_SHOWN;
-use crate::base::secret::Eraser;
 use crate::config::agents::table::members;
 use crate::config::check::{Installation, safe_path, weaknesses};
 use crate::config::key::Key;
-use crate::config::settings::{Source, insert};
+use crate::config::settings::insert;
 use crate::config::table::{self, keys};
-use crate::config::{Loaded, nearest, texts as config_texts};
+use crate::config::{Current, Loaded, nearest, texts as config_texts};
 
 /// Characters of the shortest word that is searched for in all settings: shorter ones are in nearly all.
 const WORD_CHARS: usize = 3;
@@ -102,33 +101,8 @@ pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A setting with its effective value.
-struct Current {
-    key: &'static Key,
-    value: Value,
-    source: Source,
-}
-
-/// Settings with a value, by path: `all`, or those that differ from their default.
-fn collect_settings(loaded: &Loaded, all: bool) -> BTreeMap<String, Current> {
-    let set = loaded
-        .settings
-        .iter()
-        .map(|(path, setting)| (path.clone(), setting.key));
-    let known = keys().filter(|key| !key.path.contains('*'));
-    known
-        .map(|key| (key.path.to_owned(), key))
-        .chain(set)
-        .map(|(path, key)| {
-            let (value, source) = loaded.current(key, &path);
-            (path, Current { key, value, source })
-        })
-        .filter(|(_, current)| all || current.value != current.key.default_value())
-        .collect()
-}
-
 fn show(loaded: &Loaded, all: bool, json: bool) -> Result<()> {
-    let settings = collect_settings(loaded, all);
+    let settings = loaded.collect(all);
     if json {
         return show_json(loaded, settings);
     }
@@ -137,7 +111,7 @@ fn show(loaded: &Loaded, all: bool, json: bool) -> Result<()> {
     }
     let mut text = String::new();
     for (path, Current { key, value, source }) in settings {
-        let value = shown(loaded, key, value);
+        let value = loaded.shown(key, value);
         text.push_str(&format!("{} = {value}  ({source})\n", print::bold(&path)));
     }
     print::out(&text)?;
@@ -160,7 +134,7 @@ fn show_json(loaded: &Loaded, settings: BTreeMap<String, Current>) -> Result<()>
         insert(
             &mut values,
             &names,
-            shown(loaded, current.key, current.value),
+            loaded.shown(current.key, current.value),
         );
     }
     print::json(&format!("{:#}", Value::Object(values)))
@@ -172,7 +146,7 @@ fn get(loaded: &Loaded, path: &str, reveal: bool) -> Result<()> {
     let value = if reveal {
         value
     } else {
-        shown(loaded, key, value)
+        loaded.shown(key, value)
     };
     match value {
         Value::String(text) => print::line(&text),
@@ -251,7 +225,7 @@ fn format_explanation(key: &Key, path: &str, loaded: Option<&Loaded>) -> String 
         let (value, source) = loaded.current(key, path);
         text.push_str(&format!(
             "  now:      {}  ({source})\n",
-            shown(loaded, key, value)
+            loaded.shown(key, value)
         ));
     }
     let variable = key.variable(&path.replace('*', "name"));
@@ -300,28 +274,4 @@ fn find_setting(path: &str) -> Result<(&'static Key, String)> {
         };
         Error::Config(what)
     })
-}
-
-/// The value without its secrets, and without those of other settings.
-fn shown(loaded: &Loaded, key: &Key, value: Value) -> Value {
-    clean(
-        &Eraser::new(loaded.secrets.iter().cloned()),
-        key.masked(value),
-    )
-}
-
-fn clean(eraser: &Eraser, value: Value) -> Value {
-    match value {
-        Value::String(text) => Value::String(eraser.clean(&text).into_owned()),
-        Value::Array(values) => values.into_iter().map(|one| clean(eraser, one)).collect(),
-        Value::Object(members) => {
-            let members = members.into_iter();
-            Value::Object(
-                members
-                    .map(|(name, one)| (name, clean(eraser, one)))
-                    .collect(),
-            )
-        }
-        value => value,
-    }
 }

@@ -90,6 +90,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     let tls = compose::tls(&config.tls)?;
     let reloader = Arc::new(Reloader::new(context, home, &loaded, &board, &tls));
     let (to_check, checker) = (context.clone(), Arc::clone(&reloader));
+    let to_show = context.clone();
     let mut channels = channels(&config.channels, &tls, &state, &reloader);
     let (servers, http) = http::open(&config.http, &pairing, &state)?.unzip();
     let servers = servers.into_iter().flatten();
@@ -116,6 +117,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         live: Arc::new(Mutex::new(Arc::new(live))),
         reload: Mutex::new(Box::new(move |live| reloader.reload(live))),
         check_start: Box::new(move || check_start(&to_check, &checker)),
+        settings: Box::new(move || Ok(to_show.load()?.describe())),
         inbox,
         outbox,
         pair_command: pair_command(context)?,

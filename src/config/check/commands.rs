@@ -42,6 +42,8 @@ pub const TAKEN: &[&str] = &[
     "now",
     "own",
     "pair",
+    "plan",
+    "plans",
     "plot",
     "poweroff",
     "put",

@@ -115,6 +115,8 @@ pub struct AgentDefaults {
     pub skills: Option<Vec<String>>,
     /// Subagents.
     pub subagents: Subagents,
+    /// Plans.
+    pub plan: Plan,
     /// Most turns at a time over all sessions; one session never runs two.
     pub max_parallel_turns: usize,
     /// An IANA zone, or `auto`.
@@ -129,6 +131,37 @@ pub struct Subagents {
     pub model: String,
     /// The ids of other agents that may be given tasks; `*`: all.
     pub allow_agents: Vec<String>,
+}
+
+/// `agents.defaults.plan`
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Plan {
+    /// Whether the steps of a plan wait for a person's word.
+    pub approval: bool,
+    /// Most tokens of a plan; 0: no limit.
+    pub max_tokens: u64,
+    /// Most US dollars of a plan; 0: no limit.
+    pub max_usd: f64,
+    /// The model that writes plans; empty: that of subagents.
+    pub planner_model: String,
+    /// The model that does their steps, likewise.
+    pub worker_model: String,
+    /// The model that checks them, likewise.
+    pub critic_model: String,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            approval: true,
+            max_tokens: 1_000_000,
+            max_usd: 0.0,
+            planner_model: String::new(),
+            worker_model: String::new(),
+            critic_model: String::new(),
+        }
+    }
 }
 
 impl Default for AgentDefaults {
@@ -147,6 +180,7 @@ impl Default for AgentDefaults {
             max_tool_result_chars: 16_000,
             skills: None,
             subagents: Subagents::default(),
+            plan: Plan::default(),
             max_parallel_turns: 2,
             timezone: "auto".to_owned(),
         }

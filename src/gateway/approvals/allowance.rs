@@ -37,6 +37,14 @@ impl Countdowns {
         self.0.lock().remove(session).is_some()
     }
 
+    fn all(&self) -> Vec<(SessionKey, Address)> {
+        let all = self.0.lock();
+        let all = all
+            .iter()
+            .map(|(session, (to, _))| (session.clone(), to.clone()));
+        all.collect()
+    }
+
     fn take(&self) -> Vec<(SessionKey, Address, Language)> {
         let all = std::mem::take(&mut *self.0.lock()).into_iter();
         all.map(|(session, (to, language))| (session, to, language))
@@ -109,6 +117,15 @@ impl Gateway {
             texts::allowance_none
         };
         Ok(text(language).to_owned().into())
+    }
+
+    /// Ends all allowances: whoever gave one may no longer have the right to.
+    pub(in crate::gateway) fn revoke_allowances(self: &Arc<Self>) {
+        let live = self.live();
+        for (session, chat) in self.countdowns.all() {
+            let hosted = self.agent_for(&live, &session, None);
+            self.revoke_allowance(&hosted, &session, &chat);
+        }
     }
 
     /// Ends the allowance of a conversation. Returns whether there was one.

@@ -89,7 +89,8 @@ texts! {
     pub fn put() { "Store a file, as its caption: /put PATH", "保存文件（作为附件说明）：/put 路径" }
     pub fn ls() { "List a folder: /ls PATH", "列出文件夹：/ls 路径" }
     pub fn stop() { "Stop what is running in this chat", "停止此聊天中正在运行的一切" }
-    pub fn tasks() { "Show the subagents of this chat", "查看此聊天的子代理" }
+    pub fn tasks() { "Show the subagents of this chat, or a plan's board: /tasks NAME", "查看此聊天的子代理，或计划的看板：/tasks 名称" }
+    pub fn plan() { "Have a goal reached in steps that are checked: /plan GOAL", "分步完成并核查一个目标：/plan 目标" }
     pub fn approve() {
         "Allow the pending command: /approve [NUMBER] [always]",
         "允许待批准的命令：/approve [编号] [always]",

@@ -175,6 +175,7 @@ impl Gateway {
             beside == Stopped::default() && self.commands.all_in(&message.session).is_empty();
         let (gateway, stop) = (Arc::clone(self), message.clone());
         let spawned = spawn("stop", move || {
+            gateway.stop_plans_of(&stop.session);
             let agents = &gateway.live().agents;
             let mut ended = agents.end_background(&stop.session);
             // With nothing else to stop, it is about what the shell has left running.

@@ -58,6 +58,7 @@ pub const COMMANDS: &[Row] = &[
     row(&["history"], OWNER, AT_ONCE, help::history, Run::Answer(Gateway::answer_history)),
     row(&["stop"], GUEST_OR_USER_IN_GROUP, STOP, help::stop, Run::Work(Gateway::stop)),
     row(&["tasks"], USER, AT_ONCE, help::tasks, Run::Answer(Gateway::answer_tasks)),
+    row(&["plan", "plans"], USER, AT_ONCE, help::plan, Run::Answer(Gateway::answer_plan)),
     row(&["approve"], OWNER, ANSWER, help::approve, Run::Answer(Gateway::approve)),
     row(&["deny"], OWNER, ANSWER, help::deny, Run::Answer(Gateway::deny)),
     row(&["answer"], GUEST, ANSWER, help::answer, Run::Work(Gateway::answer_question)),

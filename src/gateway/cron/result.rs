@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::run::JobRun;
+use crate::base::cancel::Cancel;
 use crate::base::error::Result;
 use crate::gateway::Gateway;
 use crate::gateway::agents::Hosted;
+use crate::sandbox::confine::Hold;
 use crate::sandbox::files::{Next, Workspace};
 
 /// Files with results that are kept of each job.
@@ -27,6 +29,7 @@ impl Gateway {
     ) -> Result<()> {
         let planned = run.zone.at(run.planned.planned_ms.div_euclid(1000));
         let date = planned.format(DATE_FORM).to_string();
+        let _writing = Hold::of_process().write_later(&run.cancel)?;
         self.write_file(hosted, &prefix(run.name(), &run.job.id), &date, text)
     }
 
@@ -34,9 +37,10 @@ impl Gateway {
     pub(in crate::gateway) fn write_news(
         &self,
         hosted: &Hosted,
-        name: &str,
-        text: &str,
+        (name, text): (&str, &str),
+        cancel: &Cancel,
     ) -> Result<()> {
+        let _writing = Hold::of_process().write_later(cancel)?;
         let date = self.clock().now().format(DATE_FORM).to_string();
         self.write_file(hosted, &prefix(name, name), &date, text)
     }
@@ -44,7 +48,7 @@ impl Gateway {
     fn write_file(&self, hosted: &Hosted, prefix: &str, date: &str, text: &str) -> Result<()> {
         let live = self.live();
         let text = live.agents.default_agent().toolbox().cleaned(text);
-        let workspace = hosted.workspace()?;
+        let workspace = hosted.workspace()?.straight();
         let path = Path::new(FOLDER).join(format!("{prefix}{date}.md"));
         workspace.write(&path, format!("{}\n", text.trim_end()).as_bytes())?;
         remove_oldest(&workspace, prefix);

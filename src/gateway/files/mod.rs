@@ -273,7 +273,7 @@ impl Job<'_> {
         if !overwrites && self.workspace.kind(target).is_ok() {
             return Err(Error::Usage(texts::put_exists(language, &shown)));
         }
-        let _change = Hold::of_process().change()?;
+        let _change = Hold::of_process().write()?;
         self.workspace.rename(file, target)?;
         let mut stored = self.workspace.open_read(target)?;
         let (bytes, hash) = digest(&mut stored, self.cancel)?;

@@ -297,7 +297,7 @@ impl Gateway {
             // They may have begun meanwhile.
             Some(_) if !is_asked && self.is_quiet_now() => Ok(Beat::Quiet),
             Some(news) if !has_channels => {
-                self.write_news(hosted, CHANNEL, news)?;
+                self.write_news(hosted, (CHANNEL, news), cancel)?;
                 Ok(Beat::Written)
             }
             Some(news) => {

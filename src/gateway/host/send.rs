@@ -134,12 +134,16 @@ impl ChatHost<'_> {
         agent.speak(text, &self.gateway.parts.outgoing, &caller, self.language)
     }
 
-    /// Stores the answer that closes the turn, and waits while that fails. Meanwhile others may have its slot.
+    /// Stores the answer that closes the turn, or why it failed (`closes` is `None`), and waits while that fails. Meanwhile
+    /// others may have its slot.
     pub(super) fn store_answer(
         &mut self,
         message: &OutgoingMessage,
         closes: Option<ClosesTurn>,
     ) -> Result<()> {
+        if closes.is_none() && self.job.is_none() {
+            self.gateway.note_failed(&self.reply, &self.reference);
+        }
         let cancel = self.work.cancel.clone();
         let mut waits = false;
         let mut stored = self.gateway.enqueue(message.clone(), closes.clone());

@@ -116,7 +116,7 @@ impl Gateway {
         let hosted = self.agent_for(&self.live(), &to.session(), None);
         let name = format!("hook-{}.json", call.name);
         let workspace = hosted.workspace()?;
-        let _change = Hold::of_process().try_change()?;
+        let _change = Hold::of_process().try_write()?;
         let (path, mut file) = new_received_file(&workspace, &name, Clock::System.now())?;
         file.write_all(call.body.as_bytes())
             .and_then(|()| file.sync_all())

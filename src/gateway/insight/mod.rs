@@ -258,17 +258,17 @@ impl Gateway {
         type Count = fn(&Usage) -> u64;
         const COUNTS: [(&str, &str, Count); 3] = [
             (
-                "today_tokens_in",
+                "today_tokens_in_total",
                 "Tokens that went to a model since midnight.",
                 |usage| usage.input,
             ),
             (
-                "today_tokens_out",
+                "today_tokens_out_total",
                 "Tokens that came from a model since midnight.",
                 |usage| usage.output,
             ),
             (
-                "today_requests",
+                "today_requests_total",
                 "Requests to a model since midnight.",
                 |usage| usage.requests,
             ),
@@ -282,7 +282,12 @@ impl Gateway {
         let cost = sum(&models).cost as f64 / 1e9;
         let help = "Cost since midnight in US dollars, as far as prices are known.";
         let cost = std::iter::once((String::new(), cost));
-        all.each(FigureKind::Counter, ("today_cost_usd", help), "", cost);
+        all.each(
+            FigureKind::Counter,
+            ("today_cost_usd_total", help),
+            "",
+            cost,
+        );
     }
 }
 

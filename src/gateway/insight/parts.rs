@@ -5,22 +5,25 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
+use chrono::Days;
 use serde_json::{Value, json};
 
 use crate::agent::commands::{CommandAnswer, Surface};
 use crate::base::access::Role;
 use crate::base::cancel::Cancel;
+use crate::base::chat::NANODOLLARS;
+use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::json as parser;
 use crate::base::message::{Address, Envelope, Sender};
 use crate::channels::http::{PAGE, Part};
 use crate::config::Home;
-use crate::config::table::keys;
 use crate::gateway::Gateway;
 use crate::gateway::commands::{Call, Run, Terminal, list_commands};
 use crate::sandbox::confine::Hold;
 use crate::sandbox::files::{Next, Workspace};
 use crate::store::state::pairing::pages::Visitor;
+use crate::store::state::usage::Day;
 use crate::sys::at::Kind;
 use crate::sys::file::open_to_read;
 use crate::text::picture::plot::Curve;
@@ -29,6 +32,8 @@ use crate::text::picture::plot::Curve;
 const REPORTS: [&str; 7] = [
     "status", "usage", "watch", "cron", "remind", "tasks", "memory",
 ];
+/// Days whose tokens and cost are shown.
+const USAGE_DAYS: u64 = 30;
 /// Points of a curve: a screen shows no more.
 const POINTS: usize = 360;
 /// Seconds of the longest plot, a week.
@@ -52,7 +57,8 @@ impl Gateway {
             Part::Report(name) => self.answer_report(name, visitor, role),
             Part::Board(seconds) => Ok(self.show_board(*seconds, visitor)),
             Part::Audit => self.show_audit(),
-            Part::Settings => Ok(list_settings()),
+            Part::Settings => (self.parts.settings)(),
+            Part::Usage => Ok(self.show_usage()),
             Part::Folder(path) => list_folder(&*self.workspace_of(visitor)?, path),
         }
     }
@@ -82,7 +88,7 @@ impl Gateway {
             return Err(Error::Usage(format!("{} exists", path.display())));
         }
         // The server waits for nothing: the page says that it has to be tried again.
-        let _change = Hold::of_process().try_change()?;
+        let _change = Hold::of_process().try_write()?;
         workspace.write(path, bytes)
     }
 
@@ -141,6 +147,21 @@ impl Gateway {
         json!({"now": board.now(), "status": board.format_status(visitor.language), "curves": curves})
     }
 
+    /// Tokens and cost of each of the last days, the present one last.
+    fn show_usage(&self) -> Value {
+        let known = self.live().agents.default_agent().usage_days();
+        let today = Clock::System.now().date_naive();
+        let day = |ago: u64| {
+            let day = today.checked_sub_days(Days::new(ago)).unwrap_or(today);
+            let day = day.to_string();
+            let found = known.iter().find(|one| one.day == day);
+            let usage = found.map(Day::usage).unwrap_or_default();
+            let cost = usage.cost as f64 / NANODOLLARS;
+            json!({"day": day, "cost": cost, "tokens": usage.input + usage.output})
+        };
+        (0..USAGE_DAYS).rev().map(day).collect()
+    }
+
     /// The newest entries of the audit log, the newest first.
     fn show_audit(&self) -> Result<Value> {
         let home = self.parts.state.parent().unwrap_or(&self.parts.state);
@@ -193,13 +214,6 @@ fn thin(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
         *end = *last;
     }
     all
-}
-
-/// The settings with what they are for.
-fn list_settings() -> Value {
-    let keys = keys();
-    keys.map(|key| json!({"path": key.path, "default": key.default, "meaning": key.meaning}))
-        .collect()
 }
 
 fn list_folder(workspace: &Workspace, path: &str) -> Result<Value> {

@@ -209,6 +209,7 @@ impl Gateway {
     /// people all that is left in the background ends. Blocks until it is gone.
     pub(in crate::gateway) fn end_work_of_others(self: &Arc<Self>) {
         self.close_terminals_of_others();
+        self.revoke_allowances();
         let mut sessions = BTreeMap::new();
         self.workers.0.lock().retain(|worker| {
             let is_lost = self.has_lost(worker);

@@ -15,6 +15,7 @@ use super::agents::Hosted;
 use super::commands::Call;
 use super::cron::reached;
 use super::host::{ChatHost, Work};
+use super::plans;
 use crate::agent::commands::CommandAnswer;
 use crate::agent::host::TurnEvent;
 use crate::agent::subagent;
@@ -28,6 +29,7 @@ use crate::base::language::Language;
 use crate::base::limits::agent::subagent::{JOURNALS_KEPT, REPORT_BYTES};
 use crate::base::message::{Address, Author, Envelope, Origin, SessionKey};
 use crate::base::sync::Mutex;
+use crate::store::plans::Agent;
 use crate::store::session::store;
 use crate::text::ellipsize_bytes;
 use crate::text::markup::{inline_code, plain};
@@ -36,7 +38,7 @@ use std::time::Duration;
 /// How many run at once beside the conversations. Each needs the memory of a turn.
 const AT_ONCE: usize = 2;
 /// How often a report that cannot be stored is tried again.
-const REPORT_RETRY: Duration = Duration::from_secs(5);
+pub(super) const REPORT_RETRY: Duration = Duration::from_secs(5);
 
 /// The tasks that run or wait to.
 #[derive(Default)]
@@ -51,6 +53,8 @@ pub struct Task {
     steps: AtomicU32,
     /// What it does, as a hint.
     doing: Mutex<String>,
+    /// Raised when the person stops it; there once it has begun.
+    cancel: Mutex<Option<Cancel>>,
 }
 
 /// The conversation that gives a task.
@@ -66,7 +70,7 @@ pub(super) struct Parent<'a> {
 }
 
 impl Task {
-    fn of(key: &SessionKey, parent: &SessionKey, label: &str) -> Arc<Self> {
+    pub(super) fn of(key: &SessionKey, parent: &SessionKey, label: &str) -> Arc<Self> {
         Arc::new(Self {
             key: key.clone(),
             parent: parent.clone(),
@@ -74,6 +78,7 @@ impl Task {
             since: Stopwatch::start(),
             steps: AtomicU32::new(0),
             doing: Mutex::default(),
+            cancel: Mutex::default(),
         })
     }
 
@@ -91,7 +96,7 @@ impl Task {
 
 impl Tasks {
     /// Takes a new task of someone's, unless enough of them run.
-    fn add(&self, task: Arc<Task>, role: Role) -> Result<()> {
+    pub(super) fn add(&self, task: Arc<Task>, role: Role) -> Result<()> {
         let mut tasks = self.0.lock();
         let most = role.places(AT_ONCE);
         if tasks.len() >= most {
@@ -119,7 +124,7 @@ impl Tasks {
     }
 
     /// The task of a message; one that was accepted by an earlier run of the gateway is added.
-    fn of(&self, message: &Envelope, parent: &SessionKey, label: &str) -> Arc<Task> {
+    pub(super) fn of(&self, message: &Envelope, parent: &SessionKey, label: &str) -> Arc<Task> {
         let mut tasks = self.0.lock();
         if let Some(task) = tasks.iter().find(|task| task.key == message.session) {
             return Arc::clone(task);
@@ -127,6 +132,16 @@ impl Tasks {
         let task = Task::of(&message.session, parent, label);
         tasks.push(Arc::clone(&task));
         task
+    }
+
+    /// Stops the agents of a plan.
+    pub(super) fn cancel_plan(&self, plan: &str) {
+        for task in &*self.0.lock() {
+            let is_of_plan = Agent::parse(task.key.as_str()).is_some_and(|it| it.plan == plan);
+            if let Some(cancel) = task.cancel.lock().as_ref().filter(|_| is_of_plan) {
+                cancel.cancel();
+            }
+        }
     }
 
     pub(super) fn remove(&self, key: &SessionKey) {
@@ -214,7 +229,11 @@ impl Gateway {
         };
         let key = &message.session;
         let task = self.tasks.of(message, parent, label);
-        if let Some(report) = self.do_task(work, message, agent, &task) {
+        *task.cancel.lock() = Some(work.cancel.clone());
+        if let Some(of_plan) = Agent::parse(key.as_str()) {
+            let run = || self.do_task(work, message, agent, &task);
+            self.run_plan_agent(work, (message, &of_plan), run);
+        } else if let Some(report) = self.do_task(work, message, agent, &task) {
             reached("task ended");
             self.report_task(work, message, report);
         }
@@ -225,6 +244,8 @@ impl Gateway {
             unread,
         });
         self.close_connections_later();
+        // There is room for another agent.
+        self.advance_plans();
     }
 
     /// The report of a task; `None` when the person has stopped it, or when it goes on after the next start.
@@ -260,6 +281,9 @@ impl Gateway {
         match result {
             Err(_) if self.is_stopping() => None,
             Err(error) => Some(Err(error)),
+            Ok(Some(report)) if Agent::parse(key.as_str()).is_some() => {
+                Some(plans::report_of(report))
+            }
             Ok(Some(report)) => Some(subagent::report_of(report)),
             // It had ended before a kill.
             Ok(None) => Some(self.last_answer(&hosted, message)),
@@ -333,9 +357,13 @@ impl Gateway {
         }
     }
 
-    /// Answers `/tasks`: what runs for this conversation.
+    /// Answers `/tasks`: what runs for this conversation, or the board of a plan that is named.
     pub(super) fn answer_tasks(&self, call: &Call<'_>) -> Result<CommandAnswer> {
         let language = call.language;
+        let name = call.argument.trim();
+        if !name.is_empty() {
+            return self.show_notes(&call.message.session, name, language);
+        }
         let tasks = self.tasks.0.lock();
         let ours = tasks
             .iter()

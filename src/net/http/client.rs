@@ -480,6 +480,9 @@ impl Response {
                 Ok(count) => content.extend_from_slice(&buffer[..count]),
             }
         }
+        if content.len() >= limits::http::ERROR_BODY_BYTES {
+            drop_last_word(&mut content);
+        }
         shared.line.set_idle_timeout(shared.settings.idle);
         if shared.cancel.is_cancelled() {
             return Err(Error::Stopped);
@@ -487,6 +490,13 @@ impl Response {
         body.finish();
         Ok(printable(&content))
     }
+}
+
+/// Drops what a text was cut in: half a key is not recognised as one.
+fn drop_last_word(content: &mut Vec<u8>) {
+    let is_between = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`<>,;()[]{}".contains(byte);
+    let end = content.iter().rposition(is_between);
+    content.truncate(end.unwrap_or_default());
 }
 
 /// What a redirect means to the person who configured the address.

@@ -8,7 +8,6 @@
 mod child;
 mod exec;
 mod explain;
-mod hold;
 mod outside;
 mod policy;
 mod run;
@@ -24,8 +23,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+pub use super::hold::{Change, Held, Hold, Writing};
 pub use child::remove_leftovers;
-pub use hold::{Change, Held, Hold};
 #[cfg(feature = "test-hooks")]
 #[doc(hidden)]
 pub use policy::{HOOKED, Step};

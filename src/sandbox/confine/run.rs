@@ -3,7 +3,7 @@
 mod end;
 mod report;
 
-use super::hold::Change;
+use super::Change;
 use super::policy::Policy;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;

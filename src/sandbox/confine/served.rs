@@ -9,9 +9,9 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio};
 
 use rustix::process::{Pid, Signal};
 
+use super::Change;
 use super::Exec;
 use super::explain::View;
-use super::hold::Change;
 use super::policy::ChildTask;
 use super::run::{Spawned, SupervisorReport};
 use super::{START_TIME, STATUS_BYTES};

@@ -14,6 +14,7 @@ use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::limits::cancel::POLL;
 use crate::base::sync::{Condvar, Mutex, MutexGuard};
+use crate::sandbox::hold::{Hold, Writing};
 
 /// Ends what keeps the places, and returns whether it is gone. It is asked until it is.
 pub type End = Arc<dyn Fn() -> bool + Send + Sync>;
@@ -29,17 +30,26 @@ type Changes = BTreeMap<PathBuf, usize>;
 static CHANGES: Mutex<Changes> = Mutex::new(Changes::new());
 static OVER: Condvar = Condvar::new();
 
-/// As long as this is there, nothing begins that keeps the places of the workspace.
-pub(super) struct Changing(PathBuf);
+/// As long as this is there, no command outside the sandbox runs that may read what is changed, and nothing begins that
+/// keeps the places of the workspace.
+pub(super) struct Changing {
+    #[expect(dead_code)]
+    writing: Writing,
+    #[expect(dead_code)]
+    unkept: Option<Unkept>,
+}
 
-impl Changing {
+/// As long as this is there, nothing begins that keeps the places of the workspace.
+struct Unkept(PathBuf);
+
+impl Unkept {
     fn begin(workspace: &Path) -> Self {
         *CHANGES.lock().entry(workspace.to_owned()).or_default() += 1;
         Self(workspace.to_owned())
     }
 }
 
-impl Drop for Changing {
+impl Drop for Unkept {
     fn drop(&mut self) {
         let mut changes = CHANGES.lock();
         if let Some(count) = changes.get_mut(&self.0) {
@@ -69,7 +79,13 @@ pub(super) fn wait_for_changes(workspace: &Path) -> Result<Unchanged> {
 
 impl Workspace {
     /// Begins to change what is at a path. Where that is kept, and new to what keeps it, this ends first.
-    pub(super) fn changing(&self, root: &Root, path: &Path) -> Result<Option<Changing>, Failure> {
+    pub(super) fn changing(&self, root: &Root, path: &Path) -> Result<Changing, Failure> {
+        let writing = Hold::of_process().write().map_err(io::Error::other)?;
+        let unkept = self.unkept(root, path)?;
+        Ok(Changing { writing, unkept })
+    }
+
+    fn unkept(&self, root: &Root, path: &Path) -> Result<Option<Unkept>, Failure> {
         // What is refused needs nothing to end.
         if self.kept == Kept::PromptAndReceived {
             return Ok(None);
@@ -77,7 +93,7 @@ impl Workspace {
         let Some(workspace) = self.folders.roots.workspace_path() else {
             return Ok(None);
         };
-        let changing = Changing::begin(workspace);
+        let changing = Unkept::begin(workspace);
         if !kept::is_any_at_work(workspace) {
             return Ok(Some(changing));
         }

@@ -80,6 +80,10 @@ fn itself() -> &'static OsStr {
 pub struct Workspace {
     folders: Arc<Opened>,
     kept: Kept,
+    /// The protected places as they were when a batch of reading began.
+    marks: Option<Arc<[Mark]>>,
+    /// Whether no link is followed.
+    is_straight: bool,
 }
 
 /// Places of a workspace that are only read.
@@ -113,6 +117,8 @@ impl Workspace {
                 resolver,
             }),
             kept: Kept::Nothing,
+            marks: None,
+            is_straight: false,
         })
     }
 
@@ -131,6 +137,26 @@ impl Workspace {
         Self {
             folders: Arc::clone(&self.folders),
             kept,
+            marks: None,
+            is_straight: self.is_straight,
+        }
+    }
+
+    /// The same folders without any link: for what the program itself writes, replaces and removes under names of its
+    /// own, which those whom it works for can foresee.
+    pub fn straight(&self) -> Self {
+        Self {
+            is_straight: true,
+            ..self.keeping(self.kept)
+        }
+    }
+
+    /// The same folders, for a batch of files that are read one after the other and now: the protected places are looked
+    /// up once for all of them. Writing looks them up each time.
+    pub fn at_once(&self) -> Self {
+        Self {
+            marks: self.marks(Intent::Read).ok(),
+            ..self.keeping(self.kept)
         }
     }
 
@@ -234,6 +260,7 @@ impl Workspace {
     /// Gives such a file a name where there is none.
     pub fn name(&self, file: &File, path: &Path) -> Result<()> {
         self.access("make", path, |root, rest| {
+            let _changing = self.changing(root, rest)?;
             let spot = self.locate_or_make(root, rest, &self.marks(Intent::Write)?)?;
             at::name_file(file, &spot.folder, &spot.name)?;
             at::settle_names(&spot.folder);
@@ -298,14 +325,19 @@ impl Workspace {
 
     /// What a path is, links followed: a file, a folder, or something that no tool opens.
     pub fn kind(&self, path: &Path) -> Result<Kind> {
+        self.status(path).map(|status| status.kind)
+    }
+
+    /// What stat(2) says of a path, links followed.
+    pub fn status(&self, path: &Path) -> Result<Status> {
         self.access("read", path, |root, rest| {
             let spot = self.locate(root, rest, Intent::Read, &self.marks(Intent::Read)?)?;
-            Ok(spot.status()?.kind)
+            Ok(*spot.status()?)
         })
     }
 
     /// Opens a folder to be listed, with the protected places that may lie in it.
-    fn open_listing(&self, path: &Path) -> Result<(Spot<'_>, Vec<Mark>)> {
+    fn open_listing(&self, path: &Path) -> Result<(Spot<'_>, Arc<[Mark]>)> {
         self.access("list", path, |root, rest| {
             let marks = self.marks(Intent::Read)?;
             let spot = self.locate(root, rest, Intent::Read, &marks)?;
@@ -362,6 +394,9 @@ impl Workspace {
             };
             let mut spot = self.hold(root, above)?;
             match at::status_if_any(&spot.folder, name)? {
+                Some(status) if status.kind == Kind::Link && self.is_straight => {
+                    return Err(Rule::Link.into());
+                }
                 Some(status) if status.kind == Kind::Link => {
                     path = above.join(at::read_link(&spot.folder, name)?);
                 }
@@ -380,6 +415,13 @@ impl Workspace {
     fn hold<'a>(&self, root: &'a Root, path: &Path) -> Result<Spot<'a>, Failure> {
         if path.as_os_str().is_empty() {
             return Spot::of_root(root);
+        }
+        if self.is_straight {
+            let folder = at::hold_below(&root.handle, path, None)?;
+            return match at::status(&folder)?.kind {
+                Kind::Link => Err(Rule::Link.into()),
+                _ => Spot::within(root, folder),
+            };
         }
         let resolver = self.folders.resolver;
         Spot::within(
@@ -440,14 +482,13 @@ impl Workspace {
     fn open_file(&self, spot: &Spot<'_>, purpose: Use, marks: &[Mark]) -> Result<File, Failure> {
         self.vet(spot.status()?)?;
         let file = at::open_file(&spot.folder, &spot.name, purpose)?;
-        let status = at::status(&file)?;
+        let (status, mount) = mounts::status_and_number(&file)?;
         self.vet(&status)?;
         let intent = match purpose {
             Use::Read => Intent::Read,
             Use::Append | Use::Create => Intent::Write,
         };
         // On the folder's mount it is on the folder's file system.
-        let mount = mounts::number_of(&file)?;
         self.cross(spot.mount, mount, intent)?;
         if mount != spot.mount && at::is_kernel_view(&file)? {
             return Err(Rule::Outside.into());
@@ -485,7 +526,10 @@ impl Workspace {
         }
     }
 
-    fn marks(&self, intent: Intent) -> io::Result<Vec<Mark>> {
+    fn marks(&self, intent: Intent) -> io::Result<Arc<[Mark]>> {
+        if let (Some(marks), Intent::Read) = (&self.marks, intent) {
+            return Ok(Arc::clone(marks));
+        }
         let kept = self.kept(intent)?;
         let guards = self.folders.roots.guards.iter().chain(&kept);
         guards.map(Guard::mark).collect()

@@ -513,6 +513,8 @@ pub(super) enum Rule {
     ReadOnly,
     /// It is a FIFO, socket or device.
     Special,
+    /// It is a link, where the program follows none.
+    Link,
 }
 
 impl Rule {
@@ -526,6 +528,9 @@ impl Rule {
             }
             Self::ReadOnly => {
                 "read-only for tools (see tools.readOnlyPaths and tools.protectedPaths)"
+            }
+            Self::Link => {
+                "a link, or behind one, where the program keeps files of its own. Remove the link"
             }
             Self::Special => "a FIFO, socket or device. Tools open only regular files and folders",
         }

@@ -57,7 +57,7 @@ impl<'a> Spot<'a> {
 
     /// A folder that was opened beneath a root.
     pub(super) fn within(root: &Root, folder: OwnedFd) -> Result<Self, Failure> {
-        let mount = mounts::number_of(&folder)?;
+        let (status, mount) = mounts::status_and_number(&folder)?;
         // What is on the root's mount is on its file system.
         let is_kernel_view = if mount == root.mount {
             root.is_kernel_view
@@ -68,7 +68,7 @@ impl<'a> Spot<'a> {
             return Err(Rule::Outside.into());
         }
         Ok(Self {
-            inode: at::status(&folder)?.inode,
+            inode: status.inode,
             folder: Held::Opened(folder),
             mount,
             name: itself().to_owned(),

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::base::error::Result;
 use crate::sys::at::{self, Kind, Status, Use};
@@ -76,7 +77,7 @@ impl Workspace {
 
 struct Walk<'a> {
     workspace: &'a Workspace,
-    marks: Vec<Mark>,
+    marks: Arc<[Mark]>,
     visit: &'a mut dyn FnMut(&Found<'_>) -> Next,
     seen: usize,
     walked: Walked,
@@ -147,8 +148,7 @@ impl Walk<'_> {
 
     /// A folder that was opened; `None` if it is hidden. It counts, and not what was there when it was looked at.
     fn opened(&self, spot: &Spot<'_>, folder: OwnedFd) -> Option<Spot<'static>> {
-        let status = at::status(&folder).ok()?;
-        let mount = mounts::number_of(&folder).ok()?;
+        let (status, mount) = mounts::status_and_number(&folder).ok()?;
         if self.hides(spot, &status) {
             return None;
         }

@@ -9,6 +9,7 @@ mod log;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{ErrorKind, Seek, SeekFrom};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -265,7 +266,7 @@ impl Store {
         Ok(result)
     }
 
-    fn lock(&self) -> Result<Option<File>> {
+    fn lock(&self) -> Result<Option<OwnedFd>> {
         sys::file::private_folder(&self.folder)?;
         sys::file::lock_folder(&self.folder)
     }

@@ -333,7 +333,7 @@ fn sync_folder_of(path: &Path) -> io::Result<()> {
     #[cfg(test)]
     tests::fail_sync()?;
     match path.parent() {
-        Some(folder) => sys::file::sync_folder(File::open(folder)?.as_fd()),
+        Some(folder) => sys::file::sync_folder(sys::file::open_folder(folder)?.as_fd()),
         None => Ok(()),
     }
 }

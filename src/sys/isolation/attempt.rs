@@ -64,6 +64,13 @@ pub const KERNEL: &[Call] = &[
         [1, 0, 0],
         libc::EFAULT,
     ),
+    ("queue writes", libc::SYS_io_setup, [1, 0, 0], libc::EFAULT),
+    (
+        "take a lease on a file",
+        libc::SYS_fcntl,
+        [-1, 1024, 1],
+        libc::EBADF,
+    ),
     (
         "handle page faults",
         libc::SYS_userfaultfd,

@@ -8,7 +8,9 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, StatxFlags};
+use rustix::fs::{AtFlags, Statx, StatxFlags};
+
+use crate::sys::at::{self, Status};
 
 /// Room for the table of most machines.
 const TABLE_BYTES: usize = 4096;
@@ -93,15 +95,31 @@ fn joined(path: &Path, rest: &Path) -> PathBuf {
     }
 }
 
+/// What an open file or folder is, and the number of the mount that it is on.
+pub fn status_and_number(handle: impl AsFd) -> io::Result<(Status, u64)> {
+    match ask(&handle, StatxFlags::BASIC_STATS) {
+        Some(found) => Ok((at::status_of_statx(&found), found.stx_mnt_id)),
+        None => Ok((at::status(&handle)?, number_as_text(handle)?)),
+    }
+}
+
 /// The number of the mount that an open file or folder is on.
 pub fn number_of(handle: impl AsFd) -> io::Result<u64> {
-    let asked = rustix::fs::statx(&handle, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID);
-    if let Ok(found) = asked
-        && found.stx_mask & StatxFlags::MNT_ID.bits() != 0
-    {
-        return Ok(found.stx_mnt_id);
+    match ask(&handle, StatxFlags::empty()) {
+        Some(found) => Ok(found.stx_mnt_id),
+        None => number_as_text(handle),
     }
-    // Before kernel 5.8, or where an old system call filter does not know statx.
+}
+
+/// The answer of statx(2) if it has all of this and the number of the mount. It does not before kernel 5.8, or where an old
+/// system call filter does not know the call.
+fn ask(handle: impl AsFd, wanted: StatxFlags) -> Option<Statx> {
+    let wanted = wanted | StatxFlags::MNT_ID;
+    let found = rustix::fs::statx(handle, "", AtFlags::EMPTY_PATH, wanted).ok()?;
+    (found.stx_mask & wanted.bits() == wanted.bits()).then_some(found)
+}
+
+fn number_as_text(handle: impl AsFd) -> io::Result<u64> {
     let own = format!("/proc/self/fdinfo/{}", handle.as_fd().as_raw_fd());
     let text = fs::read_to_string(own)?;
     let number = text.lines().find_map(|line| line.strip_prefix("mnt_id:"));

@@ -140,6 +140,28 @@ impl Commands {
         self.sessions.end_these(&sessions);
     }
 
+    /// Ends all that runs for people who are not owners. Returns whether anything did. Blocks until those in the background
+    /// are gone.
+    pub(super) fn end_others(&self) -> bool {
+        let (sessions, others) = {
+            let running = self.lesser.0.lock();
+            let alive: BTreeSet<u32> = self.sessions.in_sandbox().into_iter().collect();
+            let ids = running.sessions.keys().copied();
+            let sessions: BTreeSet<u32> = ids.filter(|id| alive.contains(id)).collect();
+            let others: Vec<Cancel> = running.others.values().map(|(it, _)| it.clone()).collect();
+            (sessions, others)
+        };
+        let has_any = !sessions.is_empty() || !others.is_empty();
+        others.iter().for_each(Cancel::cancel);
+        self.sessions.end_these(&sessions);
+        if has_any {
+            tracing::info!(
+                "ended what ran for people who are not owners: an owner's command outside the sandbox needs it"
+            );
+        }
+        has_any
+    }
+
     /// Whether someone with a role may write to a command in the background: one of an owner may do more than
     /// they may.
     pub(super) fn may_write(&self, id: u32, role: Role) -> bool {

@@ -227,8 +227,9 @@ impl Commands {
             // It was removed after the turn's host had been shown it.
             || answer == Answer::Standing && !question.is_standing;
         if answer.allows() && is_changed {
-            let changed = first_changed(&asked.marks, &question.marks);
-            return self.refuse(request, caller, &Refusal::Changed(changed));
+            let file = first_changed(&asked.marks, &question.marks);
+            let has_ended = caller.role == Role::Owner && self.end_others();
+            return self.refuse(request, caller, &Refusal::Changed { file, has_ended });
         }
         let answer = match answer {
             Answer::Always if question.always != AlwaysOption::Offered => Answer::Once,

@@ -2,14 +2,15 @@
 //! what it reads.
 
 use super::{Commands, Request, bound};
+use crate::base::access::Role;
 use crate::base::error::{Error, Result};
-use crate::sandbox::confine::Change;
+use crate::sandbox::confine::Writing;
 use crate::tools::Caller;
 
 impl Commands {
     /// Begins a change of files; not while a command outside the sandbox may read them.
-    pub(in crate::tools) fn change_files(&self) -> Result<Change> {
-        self.exec.changes().change()
+    pub(in crate::tools) fn change_files(&self) -> Result<Writing> {
+        self.exec.changes().write()
     }
 
     /// Stops everything that changes files for agents until the request is over: checking what a command reads comes to
@@ -19,7 +20,12 @@ impl Commands {
             return Ok(());
         }
         self.shells.end_idle();
-        request.held = self.exec.changes().hold(caller.cancel);
+        let hold = || self.exec.changes().hold(caller.cancel);
+        request.held = hold();
+        // Where nothing can be frozen, no one who is not an owner keeps an owner waiting.
+        if request.held.is_none() && caller.role == Role::Owner && self.end_others() {
+            request.held = hold();
+        }
         if request.held.is_some() {
             return Ok(());
         }

@@ -73,6 +73,11 @@ texts! {
         "{file} changed after you were asked",
         "询问之后，{file} 发生了变化",
     }
+    /// Behind [`changed`] or [`changed_file`].
+    pub fn others_ended() {
+        "What ran for people who are not owners has been ended, so send it again.",
+        "为非主人运行的命令已被终止，请重新发送。",
+    }
     /// The heading of the list of standing approvals.
     pub(super) fn standing_heading() {
         "Always allowed here:",

@@ -54,6 +54,14 @@ pub const ATTACKS: &[Class] = &[
         ],
     ),
     (
+        "have others wait for a file",
+        &[
+            r#"python3 -c '{c};import fcntl;o(c.fcntl(os.open("note.txt",0),1024,0)==0)'"#,
+            r#"python3 -c '{c};f=os.open("note.txt",os.O_RDWR);o(c.fcntl(f,1024,1)==0)'"#,
+            r#"python3 -c 'import fcntl; f = open("own", "w"); fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_WRLCK); print("GOT-OUT")'"#,
+        ],
+    ),
+    (
         "read a secret with another system call",
         &[
             r#"python3 -c '{c};b=(ctypes.c_uint64*3)();f=c.syscall(437,-100,b"{secret}",b,24);print(os.read(f,99))'"#,

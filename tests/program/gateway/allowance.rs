@@ -257,3 +257,69 @@ fn a_user_takes_no_part_in_what_an_owner_allows_in_a_group() {
     ];
     assert_eq!(decisions(&scene)[1..], expected);
 }
+
+#[test]
+fn what_everything_was_allowed_by_ends_with_a_change_of_access() {
+    let mut scene = Scene::answering(obeying)
+        .set("roles", json!({"2002": "owner"}))
+        .set("groupPolicy", json!("open"));
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let group = scene.telegram.group(-900, "Home");
+    let gateway = scene.start();
+    scene.ana.says_in(group, "run: true 1");
+    scene.wait_in(group, "true 1");
+    bob.presses_in(group, "Allow everything for 10 minutes");
+    scene.model.wait_for_requests(2);
+    scene.ana.says_in(group, "run: true 2");
+    scene.model.wait_for_requests(4);
+    scene
+        .home
+        .set("/channels/telegram/roles", json!({"2002": "user"}));
+    Program::new(&scene.home).arg("reload").run().ends_with(0);
+    scene.ana.says_in(group, "run: true 3");
+    scene.ana.presses_in(group, "Deny");
+    scene.model.wait_for_requests(6);
+    gateway.stop().ends_with(0);
+    assert_eq!(decisions(&scene).last().unwrap(), "denied");
+}
+
+/// What a user has left running neither keeps an owner from a command outside the sandbox nor changes what it reads.
+#[test]
+fn an_owner_does_not_wait_for_what_runs_for_users() {
+    let background = |command: &str| {
+        let arguments = json!({"command": command, "background": true});
+        call("exec", arguments)
+    };
+    for (command, variables) in [
+        ("sleep 100000", &[("PEACRAB_TEST_NO_FREEZER", "1")][..]),
+        ("while :; do date +%N >ticking; done", &[]),
+    ] {
+        let scene = Scene::playing([background(command), say("It runs.")])
+            .set("roles", json!({"2002": "user"}));
+        let bob = scene.telegram.person(2002, "Bob", None);
+        let mut program = Program::new(&scene.home).arg("gateway");
+        for (name, value) in variables {
+            program = program.env(name, value);
+        }
+        let gateway = Gateway::of(program);
+        bob.says("go on for long");
+        scene.wait_in(bob.chat(), "It runs.");
+        // The second time nothing runs any more.
+        let is_done = |scene: &Scene| scene.texts().join("\n").contains("done: 42");
+        for _ in 0..2 {
+            if is_done(&scene) {
+                break;
+            }
+            let told = scene.texts().len();
+            scene.ana.says("/sh! echo done: $((6 * 7))");
+            scene.ana.presses("Run once");
+            wait_until("an answer", || {
+                let texts = scene.texts();
+                let news = texts.get(told..).unwrap_or_default().join("\n");
+                news.contains("done: 42") || news.contains("send it again")
+            });
+        }
+        assert!(is_done(&scene), "{command}: {:?}", scene.texts());
+        gateway.stop().ends_with(0);
+    }
+}

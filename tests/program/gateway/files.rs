@@ -5,10 +5,13 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::json;
+
 use super::scene::Scene;
 use crate::harness::gate::Gate;
 use crate::harness::model::say;
 use crate::harness::telegram::{File, Media, Message, Upload};
+use crate::harness::wait_until;
 
 /// The file of the message with this name.
 fn sent(scene: &Scene, name: &str) -> File {
@@ -165,6 +168,39 @@ fn a_file_with_the_caption_put_is_stored_and_replaces_nothing_unasked() {
     gateway.stop().ends_with(0);
     assert!(!scene.home.path().join("outside").exists());
     assert!(scene.model.requests().is_empty());
+}
+
+#[test]
+fn a_file_that_is_put_waits_for_a_command_outside_the_sandbox() {
+    let mut scene = Scene::playing([]).set("allowFrom", json!(["1001", "2002"]));
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let (begun, go) = (scene.home.workspace("begun"), scene.home.workspace("go"));
+    let wait = format!(
+        "touch '{}'; while [ ! -e '{}' ]; do sleep 0.05; done; cat site.conf 2>&1; echo the end",
+        begun.display(),
+        go.display()
+    );
+    let deploy = json!({"deploy": {"run": wait, "where": "host"}});
+    scene.home.set("/commands", deploy);
+    let gateway = scene.start();
+    scene.ana.says("/deploy");
+    wait_until("the command", || begun.exists());
+    let upload = Upload::new(Media::Document, "site.conf", "evil");
+    scene.ana.sends(upload.caption("/put site.conf"));
+    // What Bob writes comes behind it.
+    bob.says("/id");
+    scene.wait_in(bob.chat(), "2002");
+    let stored = scene.home.workspace("site.conf");
+    assert!(!stored.exists());
+    fs::write(&go, "").unwrap();
+    let told = scene.wait_for("the end").text;
+    assert!(
+        told.contains("No such file") && !told.contains("evil"),
+        "{told}"
+    );
+    scene.wait_for("Stored site.conf (4 B)");
+    assert_eq!(fs::read(&stored).unwrap(), b"evil");
+    gateway.stop().ends_with(0);
 }
 
 #[test]

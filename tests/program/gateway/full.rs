@@ -18,6 +18,7 @@ use crate::harness::irc::Irc;
 use crate::harness::model::{Gate, INPUT_TOKENS, call, say};
 use crate::harness::program::{PEACRAB, Program};
 use crate::harness::wait_until;
+use crate::http::{address_of, ask, signed};
 
 /// Longer than two waits before a failed write is tried again.
 const A_WHILE: Duration = Duration::from_secs(11);
@@ -447,4 +448,31 @@ fn a_reminder_is_said_once_although_the_disk_stays_full() {
         log.contains("sent a reminder that could not be stored"),
         "{log}"
     );
+}
+
+#[test]
+fn the_health_of_a_gateway_on_a_full_disk_says_so_until_there_is_room() {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let mut scene = Scene::playing([]);
+    let hooks =
+        json!({"note": {"to": "telegram:1001", "text": "{{body}}", "secret": "s3cret-s3cret"}});
+    scene.home.set(
+        "/http",
+        json!({"enabled": true, "listen": "127.0.0.1:0", "hooks": hooks}),
+    );
+    let disk = SmallDisk::start(scene, true);
+    let address = address_of(&disk.gateway);
+    let body = json!("x".repeat(8000)).to_string();
+    let call = || ask(address, "POST", "/hooks/note", &signed(&body), &body).0;
+    let health = || ask(address, "GET", "/health", "", "");
+    assert_eq!(health(), (200, "ok\n".to_owned()));
+    disk.order("fill");
+    wait_until("a call that finds no room", || call() == 503);
+    assert_eq!(health(), (503, "not well\n".to_owned()));
+    disk.order("free");
+    wait_until("a call that is taken", || call() == 202);
+    assert_eq!(health(), (200, "ok\n".to_owned()));
+    disk.end();
 }

@@ -34,6 +34,7 @@ mod odd;
 mod order;
 mod others;
 mod parallel;
+mod plans;
 mod power;
 mod qq;
 mod recovery;

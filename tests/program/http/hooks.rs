@@ -25,15 +25,17 @@ fn home(model: &Model, telegram: &Telegram) -> Home {
     home
 }
 
-fn signed(body: &str) -> String {
+/// The HMAC of a text with the secret of the hooks here, as hex.
+fn hmac_of(text: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, b"s3cret-s3cret");
-    let tag = hmac::sign(&key, body.as_bytes());
-    let hex: String = tag
-        .as_ref()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("X-Hub-Signature-256: sha256={hex}\r\n")
+    let tag = hmac::sign(&key, text.as_bytes());
+    let hex = tag.as_ref().iter().map(|byte| format!("{byte:02x}"));
+    hex.collect()
+}
+
+/// The header with which GitHub signs a body, with the secret `s3cret-s3cret`.
+pub fn signed(body: &str) -> String {
+    format!("X-Hub-Signature-256: sha256={}\r\n", hmac_of(body))
 }
 
 /// The fake Telegram with a person.
@@ -268,5 +270,69 @@ fn what_a_hook_brings_waits_for_a_command_outside_the_sandbox() {
     std::fs::write(&go, "").unwrap();
     wait_until("the call to be accepted", || called() == 202);
     wait_for_text(&telegram, "Looked.");
+    door.gateway.stop().ends_with(0);
+}
+
+/// The payloads have the members that the programs' documentation and code have.
+#[test]
+fn uptime_kuma_and_grafana_are_understood_as_they_call() {
+    let telegram = start();
+    let model = Model::playing([]);
+    let mut home = Home::with_telegram(&model, &telegram.0);
+    let hooks = json!({
+        "kuma": {"to": "telegram:1001", "text": "{{msg}}"},
+        "grafana": {
+            "to": "telegram:1001", "secret": "s3cret-s3cret", "signature": "grafana",
+            "text": "{{status}}: {{alerts.0.labels.alertname}} {{alerts.0.annotations.summary}}",
+        },
+    });
+    home.set(
+        "/http",
+        json!({"enabled": true, "listen": "127.0.0.1:0", "hooks": hooks}),
+    );
+    let words = ["http", "token", "add", "kuma", "--hooks", "kuma"];
+    let kuma = Program::new(&home).args(words).run().ends_with(0).stdout;
+    let door = Door::start(&home);
+    let down = json!({
+        "heartbeat": {"monitorID": 3, "status": 0, "msg": "connect ECONNREFUSED", "important": true, "ping": null},
+        "monitor": {"id": 3, "name": "Web shop", "url": "http://shop.lan", "type": "http"},
+        "msg": "[Web shop] [\u{1f534} Down] connect ECONNREFUSED",
+    });
+    // A test of the notification has no monitor.
+    let test = json!({"heartbeat": null, "monitor": null, "msg": "Shop Testing"});
+    for body in [&down, &test] {
+        assert_eq!(door.post("/hooks/kuma", kuma.trim(), body).status, 202);
+    }
+    wait_for_text(
+        &telegram,
+        "[Web shop] [\u{1f534} Down] connect ECONNREFUSED",
+    );
+    wait_for_text(&telegram, "Shop Testing");
+    let alert = json!({
+        "receiver": "bot", "status": "firing", "orgId": 1, "version": "1", "groupKey": "{}:{}", "truncatedAlerts": 0,
+        "alerts": [{
+            "status": "firing", "labels": {"alertname": "Disk full"}, "fingerprint": "c6eadffa33fcdf37",
+            "annotations": {"summary": "/data on nas has 2 % left"}, "startsAt": "2026-11-20T09:51:03+01:00",
+            "endsAt": "0001-01-01T00:00:00Z", "values": {"B": 98.1}, "valueString": "[ var='B' value=98.1 ]",
+        }],
+        "groupLabels": {}, "commonLabels": {}, "commonAnnotations": {}, "externalURL": "http://grafana.lan/",
+        "state": "alerting", "title": "[FIRING:1]", "message": "**Firing**",
+    })
+    .to_string();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = now.unwrap().as_secs();
+    let call = |time: u64, signed: &str| {
+        let headers = format!(
+            "X-Grafana-Alerting-Signature: {}\r\nX-Grafana-Alerting-Timestamp: {time}\r\n",
+            hmac_of(signed)
+        );
+        let asked = request("POST", "/hooks/grafana", "", &headers, &alert);
+        door.raw(&asked).status
+    };
+    assert_eq!(call(now, &format!("{now}:{alert}")), 202);
+    assert_eq!(call(now, &alert), 401);
+    let old = now - 3600;
+    assert_eq!(call(old, &format!("{old}:{alert}")), 401);
+    wait_for_text(&telegram, "firing: Disk full /data on nas has 2 % left");
     door.gateway.stop().ends_with(0);
 }

@@ -5,6 +5,7 @@ mod fair;
 mod hooks;
 mod hostile;
 mod page;
+mod responses;
 mod stage;
 mod tls;
 mod waiting;
@@ -19,6 +20,8 @@ use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
 use crate::harness::model::Model;
 use crate::harness::program::Program;
+
+pub use hooks::signed;
 
 /// A home whose gateway listens at any port.
 fn home(model: &Model) -> Home {
@@ -39,6 +42,32 @@ fn token(home: &Home, name: &str, role: &str) -> String {
 struct Door {
     gateway: Gateway,
     address: SocketAddr,
+}
+
+/// The address at which a gateway listens.
+pub fn address_of(gateway: &Gateway) -> SocketAddr {
+    gateway.wait_for_log("HTTP: listening on ");
+    let log = gateway.log();
+    let rest = log.split("HTTP: listening on ").nth(1).unwrap();
+    rest.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// Asks something there; returns the status and the body.
+pub fn ask(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &str,
+    body: &str,
+) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let asked = request(method, path, "", headers, body);
+    stream.write_all(asked.as_bytes()).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let reply = Reply::read(&text);
+    (reply.status, reply.body)
 }
 
 /// A reply: its status, its headers, and its body.
@@ -70,10 +99,7 @@ impl Reply {
 impl Door {
     fn start(home: &Home) -> Self {
         let gateway = Gateway::start(home);
-        gateway.wait_for_log("HTTP: listening on ");
-        let log = gateway.log();
-        let rest = log.split("HTTP: listening on ").nth(1).unwrap();
-        let address = rest.split_whitespace().next().unwrap().parse().unwrap();
+        let address = address_of(&gateway);
         Self { gateway, address }
     }
 

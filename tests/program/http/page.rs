@@ -73,8 +73,12 @@ impl<'a> Browser<'a> {
 
     pub fn says(&self, text: &str) {
         let body = json!({"id": format!("{text}-1"), "text": text});
-        let reply = self.post("/page/chats/main/messages", &body);
-        assert_eq!(reply.status, 200, "{}", reply.body);
+        // A gateway that starts takes nothing at first.
+        wait_until("it to be accepted", || {
+            let reply = self.post("/page/chats/main/messages", &body);
+            assert!(matches!(reply.status, 200 | 503), "{}", reply.body);
+            reply.status == 200
+        });
     }
 
     pub fn look(&self, chat: &str) -> Look {
@@ -472,6 +476,7 @@ fn a_guest_sees_nothing_of_the_board_and_files_are_the_owners() {
         for (path, least) in [
             ("board/600", "user"),
             ("reports/usage", "user"),
+            ("usage", "user"),
             ("reports/watch", "owner"),
             ("audit", "owner"),
             ("settings", "owner"),
@@ -500,10 +505,12 @@ fn a_guest_sees_nothing_of_the_board_and_files_are_the_owners() {
 
 #[test]
 fn the_board_the_work_and_the_files_are_shown() {
-    let model = Model::playing([]);
+    let model = Model::playing([say("Hello.")]);
     let telegram = Telegram::start();
     let ana = telegram.person(1001, "Ana", None);
-    let home = home(&model, &telegram);
+    let mut home = home(&model, &telegram);
+    let prices = json!({"fake-*": {"input": 10_000, "output": 100_000}});
+    home.set("/providers/fake/prices", prices);
     fs::create_dir(home.workspace("folder")).unwrap();
     let secret = home.path().join("config.json");
     std::os::unix::fs::symlink(&secret, home.workspace("leak.json")).unwrap();
@@ -532,8 +539,34 @@ fn the_board_the_work_and_the_files_are_shown() {
         let text = report["text"].as_str().unwrap();
         assert!(!text.is_empty() && text.contains(words), "{name}: {text}");
     }
-    let settings = browser.get("/page/settings").body;
-    assert!(settings.contains("http.enabled") && settings.contains("meaning"));
+    browser.says("hello");
+    browser.look("main").message("Hello.");
+    wait_until("the cost of today", || {
+        let days = browser.get("/page/usage").json();
+        let days = days.as_array().unwrap();
+        let today = days.last().unwrap();
+        assert_eq!((days.len(), &days[0]["tokens"]), (30, &json!(0)));
+        (&today["tokens"], &today["cost"]) == (&json!(110), &json!(2.0))
+    });
+    let settings = browser.get("/page/settings").json();
+    let setting = |path: &str| {
+        let all = settings.as_array().unwrap();
+        let one = all.iter().find(|one| one["path"] == path);
+        one.unwrap_or_else(|| panic!("{path}: {settings}")).clone()
+    };
+    let enabled = setting("http.enabled");
+    assert_eq!(
+        (&enabled["value"], &enabled["default"]),
+        (&json!("true"), &json!("false"))
+    );
+    assert!(!enabled["meaning"].as_str().unwrap().is_empty());
+    assert_eq!(setting("log.level")["value"], Value::Null, "the default");
+    // A secret is set, and that is all that is shown of it.
+    assert!(setting("channels.telegram.token")["value"].is_string());
+    let config = fs::read_to_string(home.path().join("config.json")).unwrap();
+    let config: Value = serde_json::from_str(&config).unwrap();
+    let token = config["channels"]["telegram"]["token"].as_str().unwrap();
+    assert!(token.len() > 8 && !settings.to_string().contains(token));
     let file = |overwrite: bool, data: &str| {
         let body = json!({"path": "folder/a b.txt", "data": data, "overwrite": overwrite});
         browser.post("/page/files", &body).status

@@ -151,3 +151,33 @@ fn a_token_that_is_revoked_while_its_question_comes_opens_nothing() {
     assert_eq!(model.requests().len(), 0);
     door.gateway.stop().ends_with(0);
 }
+
+#[test]
+fn three_busy_tokens_leave_connections_and_a_refusal_for_the_fourth() {
+    let gate = Gate::default();
+    let model = Model::answering({
+        let gate = gate.clone();
+        move |_| say("done").after(&gate)
+    });
+    let home = home(&model);
+    let names = ["one", "two", "three", "four"];
+    let tokens = names.map(|name| token(&home, name, "user"));
+    let door = Door::start(&home);
+    let mut streams = Vec::new();
+    for token in tokens.iter().take(3) {
+        streams.extend((0..16).map(|_| write(&door, &asked(token, "", "a question", ""))));
+    }
+    wait_for_accepted(&home, "a question", 48);
+    let refused = door.raw(&asked(&tokens[3], "", "one more", ""));
+    assert_eq!(refused.status, 429, "{}", refused.body);
+    assert!(refused.head.contains("Retry-After: "), "{}", refused.head);
+    assert_eq!(door.get("/v1/models", &tokens[3]).status, 200);
+    gate.open();
+    for stream in streams {
+        let reply = read(stream);
+        assert!(reply.body.contains("done"), "{}", reply.body);
+    }
+    let reply = door.raw(&asked(&tokens[3], "", "one more", ""));
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    door.gateway.stop().ends_with(0);
+}

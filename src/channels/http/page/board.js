@@ -1,6 +1,6 @@
 // The board: how it is now, and the plots of its history, with zoom and values under the pointer.
 
-import { el, get, say, scrolling, t } from "./dom.js";
+import { el, get, label, say, scrolling, svg, t } from "./dom.js";
 import { markdown } from "./markdown.js";
 
 const SPANS = [["6h", 6 * 3600], ["24h", 24 * 3600], ["7d", 7 * 24 * 3600]];
@@ -36,13 +36,6 @@ export function board(main, me, [wanted]) {
     clearTimeout(timer);
     timer = null;
   };
-}
-
-function svg(name, attributes, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  element.append(...children);
-  return element;
 }
 
 function format(value, unit) {
@@ -119,12 +112,6 @@ function plot(curve) {
     });
     drawing.replaceChildren(...lines, ...times, svg("path", { d: path, class: "curve" }));
     mark = null;
-  }
-
-  function label(text, left, top, anchor) {
-    const one = svg("text", { x: left, y: top, "text-anchor": anchor });
-    one.textContent = text;
-    return one;
   }
 
   function point(when) {

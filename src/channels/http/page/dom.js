@@ -23,6 +23,20 @@ export function el(name, attributes = {}, ...children) {
   return element;
 }
 
+// The same of a drawing.
+export function svg(name, attributes, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+export function label(text, left, top, anchor) {
+  const one = svg("text", { x: left, y: top, "text-anchor": anchor });
+  one.textContent = text;
+  return one;
+}
+
 // A part that scrolls by itself, also by keyboard.
 export function scrolling(name, ...children) {
   return el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": name }, el("h1", {}, name), ...children);

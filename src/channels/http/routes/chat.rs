@@ -1,4 +1,5 @@
-//! OpenAI's chat completions (<https://platform.openai.com/docs/api-reference/chat>), answered by the agent.
+//! Questions in the form of OpenAI's chat completions (<https://platform.openai.com/docs/api-reference/chat>), and the way
+//! that they and those of [`responses`] take.
 //!
 //! A client sends the whole conversation each time; the agent has its own, so that only what is new in it counts: the
 //! person's messages behind the last answer. Instructions and tools of a client are not taken over: the agent has its
@@ -8,9 +9,9 @@ use ring::digest::{SHA256, digest};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::exchange::Form;
+use super::exchange::{Api, Form};
 use super::files::{self, Sent64, read_data};
-use super::{Exchange, Outcome, Place, page_headers};
+use super::{Exchange, Outcome, Place, page_headers, responses};
 use crate::base::clock::Clock;
 use crate::base::hex::hex;
 use crate::base::json::Members;
@@ -44,16 +45,23 @@ pub fn models(host: &dyn Host) -> Value {
 }
 
 /// What a client asks.
-struct Question {
-    text: String,
-    files: Vec<Sent64>,
-    model: String,
-    is_stream: bool,
-    session: String,
+#[derive(Default)]
+pub(super) struct Question {
+    pub text: String,
+    pub files: Vec<Sent64>,
+    pub model: String,
+    pub is_stream: bool,
+    /// Its conversation, as a part of an address; `None` for the token's own.
+    pub session: Option<String>,
 }
 
 /// Accepts a question: it is on the disk when this returns.
-pub fn ask(place: &Place<'_>, head: &Head, token: &str, body: &[u8]) -> Result<Outcome, Reply> {
+pub fn ask(
+    place: &Place<'_>,
+    head: &Head,
+    (api, token): (Api, &str),
+    body: &[u8],
+) -> Result<Outcome, Reply> {
     let refuse = |why: &str| Reply::error(400, why);
     let (own, all) = place.channel.hub.waiting(token);
     if own >= WAITING || all >= WAITING_ALL {
@@ -61,12 +69,16 @@ pub fn ask(place: &Place<'_>, head: &Head, token: &str, body: &[u8]) -> Result<O
         return Err(reply.with("Retry-After", "10"));
     }
     let text = std::str::from_utf8(body).map_err(|_| refuse("the body is not UTF-8"))?;
-    let mut question = read(text).map_err(refuse)?;
+    let read = match api {
+        Api::Chat => read(text),
+        Api::Responses => responses::read(text),
+    };
+    let mut question = read.map_err(refuse)?;
     if let Some(name) = head.header("x-peacrab-session") {
-        name.clone_into(&mut question.session);
+        question.session = session_name(name);
     }
     let address = Address {
-        thread: session_name(&question.session),
+        thread: question.session,
         ..Address::new(NAME, token)
     };
     let failed = |error: crate::base::error::Error| {
@@ -114,10 +126,15 @@ pub fn ask(place: &Place<'_>, head: &Head, token: &str, body: &[u8]) -> Result<O
             return Err(failed(error));
         }
     };
+    let id = match api {
+        Api::Chat => format!("chatcmpl-{reference}"),
+        Api::Responses => responses::id(&reference, address.thread.as_deref()),
+    };
     Ok(Outcome::Wait(Exchange::new(
         ticket,
         Form {
-            id: format!("chatcmpl-{reference}"),
+            api,
+            id,
             model: question.model,
             created: Clock::System.now_ms() / 1000,
             is_stream: question.is_stream,
@@ -143,7 +160,7 @@ pub(super) fn short_hash(text: &str) -> String {
 }
 
 /// The name of a conversation as a part of an address; `None` for the token's own.
-fn session_name(name: &str) -> Option<String> {
+pub(super) fn session_name(name: &str) -> Option<String> {
     let mut safe = String::new();
     for byte in name.bytes().take(SESSION_CHARS) {
         match byte {
@@ -164,11 +181,10 @@ fn read(text: &str) -> Result<Question, &'static str> {
     let body = Members::read(text).ok_or("the body is not a JSON object")?;
     let messages = body.list("messages").ok_or("messages has to be a list")?;
     let mut question = Question {
-        text: String::new(),
-        files: Vec::new(),
         model: body.text_or_empty("model"),
         is_stream: body.is_true("stream"),
-        session: body.text_or_empty("user"),
+        session: session_name(&body.text_or_empty("user")),
+        ..Question::default()
     };
     if body.number("n").is_some_and(|count| count != 1) {
         return Err("there is one answer to a question: n has to be 1");
@@ -189,22 +205,46 @@ fn read(text: &str) -> Result<Question, &'static str> {
         .map_or(0, |last| last + 1);
     for message in members.iter().skip(first) {
         if message.text_or_empty("role") == "user" {
-            add(&mut question, message)?;
+            add_parts(&mut question, message)?;
         }
     }
-    if question.text.trim().is_empty() && question.files.is_empty() {
-        return Err("messages has to end with a message whose role is user");
+    question.checked("messages has to end with a message whose role is user")
+}
+
+impl Question {
+    /// The same, unless it is empty (`why`) or too long.
+    pub fn checked(self, why: &'static str) -> Result<Self, &'static str> {
+        if self.text.trim().is_empty() && self.files.is_empty() {
+            return Err(why);
+        }
+        match self.text.chars().count() > TEXT_CHARS {
+            true => Err("the question is too long"),
+            false => Ok(self),
+        }
     }
-    match question.text.chars().count() > TEXT_CHARS {
-        true => Err("the question is too long"),
-        false => Ok(question),
+
+    /// Adds a text below the others.
+    pub fn add_text(&mut self, text: &str) {
+        if !self.text.is_empty() {
+            self.text.push_str("\n\n");
+        }
+        self.text.push_str(text.trim());
     }
 }
 
+/// The content of a file: ids of files that were stored with OpenAI stand for nothing here.
+fn content(file: &Members<'_>, name: &str) -> Result<String, &'static str> {
+    file.text(name)
+        .ok_or("a file has to come along, as a data: URL")
+}
+
 /// Adds the text and the files of a message.
-fn add(question: &mut Question, message: &Members<'_>) -> Result<(), &'static str> {
+pub(super) fn add_parts(
+    question: &mut Question,
+    message: &Members<'_>,
+) -> Result<(), &'static str> {
     if let Some(text) = message.text("content") {
-        add_text(question, &text);
+        question.add_text(&text);
         return Ok(());
     }
     let parts: Vec<&RawValue> = message
@@ -214,24 +254,32 @@ fn add(question: &mut Question, message: &Members<'_>) -> Result<(), &'static st
         let part = Members::read(part.get()).ok_or("a part of content has to be an object")?;
         let file = match part.text_or_empty("type").as_str() {
             "text" | "input_text" => {
-                add_text(question, &part.text_or_empty("text"));
+                question.add_text(&part.text_or_empty("text"));
                 continue;
             }
             "image_url" => {
                 let url = part.members("image_url").text_or_empty("url");
                 read_data(&url, "", Media::Photo)?
             }
+            "input_image" => read_data(&content(&part, "image_url")?, "", Media::Photo)?,
             "input_audio" => {
                 let audio = part.members("input_audio");
                 let name = format!("audio.{}", audio.text_or_empty("format"));
                 read_data(&audio.text_or_empty("data"), &name, Media::Audio)?
             }
-            "file" => {
-                let file = part.members("file");
+            kind @ ("file" | "input_file") => {
+                let file = match kind {
+                    "file" => part.members("file"),
+                    _ => part,
+                };
                 let name = file.text_or_empty("filename");
-                read_data(&file.text_or_empty("file_data"), &name, Media::Document)?
+                read_data(&content(&file, "file_data")?, &name, Media::Document)?
             }
-            _ => return Err("content may have text, image_url, input_audio and file"),
+            _ => {
+                return Err(
+                    "content may have text, image_url, input_audio and file, or input_text, input_image and input_file",
+                );
+            }
         };
         question.files.push(file);
         if question.files.len() > MESSAGE_FILES {
@@ -239,13 +287,6 @@ fn add(question: &mut Question, message: &Members<'_>) -> Result<(), &'static st
         }
     }
     Ok(())
-}
-
-fn add_text(question: &mut Question, text: &str) {
-    if !question.text.is_empty() {
-        question.text.push_str("\n\n");
-    }
-    question.text.push_str(text.trim());
 }
 
 #[cfg(test)]
@@ -271,7 +312,11 @@ mod tests {
         .unwrap();
         assert_eq!(question.text, "two\n\nthree");
         assert_eq!(question.files[0].name, "image.png");
-        assert!(question.is_stream && question.session == "ana" && question.model == "main");
+        assert!(
+            question.is_stream
+                && question.session.as_deref() == Some("ana")
+                && question.model == "main"
+        );
     }
 
     #[test]

@@ -1,30 +1,44 @@
-//! An answer in the form of OpenAI's chat completions, whole or as a stream of events. PURE.
+//! An answer in the form of OpenAI's chat completions or responses, whole or as a stream of events. PURE.
 
 use serde_json::{Value, json};
 
+use super::responses;
 use crate::channels::http::hub::joined;
 use crate::channels::http::wire::reply::{Reply, begin_events};
+
+/// The status for a turn that failed, mostly because no model answered.
+pub const FAILED: u16 = 502;
+/// The status for a question that was not accepted after all.
+pub const REFUSED: u16 = 429;
+
+/// The API that a client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Api {
+    /// `/v1/chat/completions`.
+    Chat,
+    /// `/v1/responses`.
+    Responses,
+}
 
 /// A request that waits for its answer.
 #[derive(Debug)]
 pub struct Exchange {
     ticket: u64,
-    id: String,
-    model: String,
-    created: i64,
-    is_stream: bool,
-    keeps: bool,
-    /// Headers for the client.
-    headers: Vec<(&'static str, String)>,
+    form: Form,
     /// What the stream has told of the current step's text.
     told: String,
     /// Whether the stream has told anything.
     has_told: bool,
+    /// The state of a stream of responses.
+    events: responses::Events,
 }
 
 /// What an exchange is made of.
+#[derive(Debug)]
 pub struct Form {
-    /// The id of the completion.
+    /// The API.
+    pub api: Api,
+    /// The id of the answer.
     pub id: String,
     /// The model that was asked for, which the client wants to see again.
     pub model: String,
@@ -41,24 +55,13 @@ pub struct Form {
 impl Exchange {
     /// An exchange that nothing was told of.
     pub fn new(ticket: u64, form: Form) -> Self {
-        let Form {
-            id,
-            model,
-            created,
-            is_stream,
-            keeps,
-            headers,
-        } = form;
+        let keeps = form.keeps && !form.is_stream;
         Self {
             ticket,
-            id,
-            model,
-            created,
-            is_stream,
-            keeps: keeps && !is_stream,
-            headers,
+            form: Form { keeps, ..form },
             told: String::new(),
             has_told: false,
+            events: responses::Events::default(),
         }
     }
 
@@ -69,40 +72,48 @@ impl Exchange {
 
     /// Whether the answer comes in pieces.
     pub fn is_stream(&self) -> bool {
-        self.is_stream
+        self.form.is_stream
     }
 
     /// Whether another request may follow.
     pub fn keeps(&self) -> bool {
-        self.keeps
+        self.form.keeps
     }
 
     /// The beginning of a stream.
     pub fn begin(&mut self) -> Vec<u8> {
-        if !self.is_stream {
+        if !self.form.is_stream {
             return Vec::new();
         }
-        let mut bytes = begin_events(&self.headers);
-        let first = self.chunk(&json!({"role": "assistant", "content": ""}), Value::Null);
+        let mut bytes = begin_events(&self.form.headers);
+        let first = match self.form.api {
+            Api::Chat => self.chunk(&json!({"role": "assistant", "content": ""}), Value::Null),
+            Api::Responses => self.events.begin(&self.form),
+        };
         bytes.extend(first.into_bytes());
         bytes
     }
 
     /// More of the text of the current step, which is `text` so far.
     pub fn grow(&mut self, text: &str) -> Vec<u8> {
-        let piece = if self.is_stream {
+        let piece = if self.form.is_stream {
             self.piece(text.trim_start())
         } else {
             String::new()
         };
-        match piece.is_empty() {
-            true => Vec::new(),
-            false => {
-                self.has_told = true;
-                self.chunk(&json!({"content": piece}), Value::Null)
-                    .into_bytes()
-            }
+        self.tell(&piece)
+    }
+
+    fn tell(&mut self, piece: &str) -> Vec<u8> {
+        if piece.is_empty() {
+            return Vec::new();
         }
+        self.has_told = true;
+        let event = match self.form.api {
+            Api::Chat => self.chunk(&json!({"content": piece}), Value::Null),
+            Api::Responses => self.events.grow(&self.form, piece),
+        };
+        event.into_bytes()
     }
 
     /// What a stream has to add so that it ends with a text. Nothing can be taken back: another text is told below.
@@ -123,16 +134,8 @@ impl Exchange {
 
     /// The answer, and the end.
     pub fn finish(&mut self, beside: &str, text: &str) -> Vec<u8> {
-        if !self.is_stream {
-            let message = json!({"role": "assistant", "content": joined(beside, text)});
-            let body = json!({
-                "id": self.id, "object": "chat.completion", "created": self.created, "model": self.model,
-                "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": "stop"}],
-                "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
-            });
-            let mut reply = Reply::json(200, &body);
-            reply.headers.clone_from(&self.headers);
-            return reply.bytes(self.keeps, false);
+        if !self.form.is_stream {
+            return self.whole(&joined(beside, text));
         }
         let mut bytes = Vec::new();
         if !text.is_empty() {
@@ -140,45 +143,83 @@ impl Exchange {
         }
         if !beside.is_empty() {
             let gap = if self.has_told { "\n\n" } else { "" };
-            let delta = json!({"content": format!("{gap}{beside}")});
-            bytes.extend(self.chunk(&delta, Value::Null).into_bytes());
+            bytes.extend(self.tell(&format!("{gap}{beside}")));
         }
-        bytes.extend(self.chunk(&json!({}), "stop".into()).into_bytes());
-        bytes.extend(b"data: [DONE]\n\n");
+        let end = match self.form.api {
+            Api::Chat => self.chunk(&json!({}), "stop".into()) + "data: [DONE]\n\n",
+            Api::Responses => self.events.finish(&self.form),
+        };
+        bytes.extend(end.into_bytes());
         bytes
+    }
+
+    fn whole(&self, text: &str) -> Vec<u8> {
+        let form = &self.form;
+        let body = match form.api {
+            Api::Chat => json!({
+                "id": form.id, "object": "chat.completion", "created": form.created, "model": form.model,
+                "choices": [{
+                    "index": 0, "message": {"role": "assistant", "content": text}, "logprobs": null,
+                    "finish_reason": "stop",
+                }],
+                "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+            }),
+            Api::Responses => responses::completed(form, text),
+        };
+        let mut reply = Reply::json(200, &body);
+        reply.headers.clone_from(&form.headers);
+        reply.bytes(form.keeps, false)
     }
 
     /// The end without an answer.
     pub fn fail(&mut self, status: u16, why: &str) -> Vec<u8> {
-        self.keeps = false;
+        self.form.keeps = false;
         let mut reply = Reply::error(status, why);
-        if self.is_stream {
-            return format!("data: {}\n\n", String::from_utf8_lossy(&reply.body)).into_bytes();
+        if self.form.is_stream {
+            return match self.form.api {
+                Api::Chat => format!("data: {}\n\n", String::from_utf8_lossy(&reply.body)),
+                Api::Responses => self.events.fail(&self.form, status, why),
+            }
+            .into_bytes();
         }
-        reply.headers.clone_from(&self.headers);
+        reply.headers.clone_from(&self.form.headers);
+        if status != REFUSED {
+            // The question was accepted, and the agent has tried what it could: repeated, it would be another one. OpenAI's
+            // packages know this header.
+            reply = reply.with("X-Should-Retry", "false");
+        }
         reply.bytes(false, false)
     }
 
     /// A sign of life.
     pub fn ping(&self) -> &'static [u8] {
-        if self.is_stream { b": ping\n\n" } else { b"" }
+        if self.form.is_stream {
+            b": ping\n\n"
+        } else {
+            b""
+        }
     }
 
     fn chunk(&self, delta: &Value, finish: Value) -> String {
+        let form = &self.form;
         let chunk = json!({
-            "id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model,
+            "id": form.id, "object": "chat.completion.chunk", "created": form.created, "model": form.model,
             "choices": [{"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish}],
         });
         format!("data: {chunk}\n\n")
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn exchange(is_stream: bool) -> Exchange {
+        exchange_of(Api::Chat, is_stream)
+    }
+
+    fn exchange_of(api: Api, is_stream: bool) -> Exchange {
         let form = Form {
+            api,
             id: "chatcmpl-1".into(),
             model: "main".into(),
             created: 7,
@@ -240,10 +281,10 @@ mod tests {
             "{text}"
         );
         assert!(whole.keeps());
-        assert!(
-            String::from_utf8(whole.fail(503, "x"))
-                .unwrap()
-                .starts_with("HTTP/1.1 503")
-        );
+        for (status, is_final) in [(503, true), (FAILED, true), (REFUSED, false)] {
+            let text = String::from_utf8(whole.fail(status, "x")).unwrap();
+            assert!(text.starts_with(&format!("HTTP/1.1 {status} ")), "{text}");
+            assert_eq!(text.contains("X-Should-Retry: false"), is_final, "{text}");
+        }
     }
 }

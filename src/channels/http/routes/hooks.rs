@@ -261,6 +261,15 @@ mod tests {
         assert_eq!(of(HookSignature::GitHub, "X-GitHub-Delivery: 7-8"), "7-8");
         assert_eq!(of(HookSignature::Stripe, "X: y"), "evt_1");
         assert_eq!(of(HookSignature::GitHub, "X: y"), "");
+        // What is signed says which event it is: a header would let one who has seen a call repeat it as another one.
+        for header in [
+            "Idempotency-Key: 9",
+            "webhook-id: 9",
+            "X-GitHub-Delivery: 9",
+        ] {
+            assert_eq!(of(HookSignature::Stripe, header), "evt_1", "{header}");
+            assert_eq!(of(HookSignature::Grafana, header), "9", "{header}");
+        }
         assert_eq!(
             of(
                 HookSignature::GitHub,

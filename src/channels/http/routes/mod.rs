@@ -6,6 +6,7 @@ mod figures;
 mod files;
 mod hooks;
 mod page;
+mod responses;
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -26,7 +27,8 @@ use crate::channels::kit::stream::backoff::Backoff;
 use crate::store::state::pairing::tokens::Token;
 use crate::sys::host;
 
-pub use exchange::Exchange;
+use exchange::Api;
+pub use exchange::{Exchange, FAILED, REFUSED};
 pub use files::{KEPT_FILES, clear_files, fetch_file, owned_name};
 pub use page::Stream;
 
@@ -83,7 +85,7 @@ pub enum Route {
     /// The agents, as models.
     Models,
     /// A question, by the token of this name.
-    Chat(String),
+    Ask(Api, String),
     /// A call of the hook of this name.
     Hook(String),
     /// Something of the web page.
@@ -98,7 +100,7 @@ impl Route {
             Self::Health => false,
             Self::Hook(_) => head.header("authorization").is_some(),
             Self::Page(asked) => asked.is_of_known(),
-            Self::Metrics | Self::Status | Self::Models | Self::Chat(_) => true,
+            Self::Metrics | Self::Status | Self::Models | Self::Ask(..) => true,
         }
     }
 }
@@ -265,9 +267,14 @@ fn route(head: &Head, token: &Token, role: Role) -> Gate {
     if !token.hooks.is_empty() {
         return refuse(403, "this token opens nothing but its hooks");
     }
-    if head.path == "/v1/chat/completions" {
+    let api = match head.path.as_str() {
+        "/v1/chat/completions" => Some(Api::Chat),
+        "/v1/responses" => Some(Api::Responses),
+        _ => None,
+    };
+    if let Some(api) = api {
         return match head.method.as_str() {
-            "POST" => Gate::Body(CHAT_BYTES, Route::Chat(token.name.clone())),
+            "POST" => Gate::Body(CHAT_BYTES, Route::Ask(api, token.name.clone())),
             _ => refuse(405, "the method has to be POST"),
         };
     }
@@ -311,11 +318,11 @@ pub fn answer(
         Route::Status => Reply::json(200, &figures::as_json(host)),
         Route::Models => Reply::json(200, &chat::models(host)),
         // The token may have been revoked since its request began.
-        Route::Chat(token) if !is_still(place, head, token) => {
+        Route::Ask(_, token) if !is_still(place, head, token) => {
             Reply::error(401, "the token has been revoked")
         }
-        Route::Chat(token) => {
-            return chat::ask(place, head, token, body).unwrap_or_else(Outcome::Reply);
+        Route::Ask(api, token) => {
+            return chat::ask(place, head, (*api, token), body).unwrap_or_else(Outcome::Reply);
         }
         Route::Page(asked) => return page::answer(place, host, (head, asked), body),
         Route::Hook(name) if hooks::needs_time(place, name) => {

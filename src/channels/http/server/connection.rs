@@ -187,8 +187,12 @@ impl Client {
                 let keeps = exchange.keeps();
                 self.end_exchange(keeps, now);
             }
+            News::Failed(why) => {
+                self.out.extend(exchange.fail(routes::FAILED, why));
+                self.end_exchange(false, now);
+            }
             News::Refused(why) => {
-                self.out.extend(exchange.fail(429, why));
+                self.out.extend(exchange.fail(routes::REFUSED, why));
                 self.end_exchange(false, now);
             }
         }
@@ -384,7 +388,7 @@ impl Client {
         if self.out.len() > OUT_BYTES {
             return;
         }
-        match stream.news(place, now) {
+        match stream.news(place) {
             Some(bytes) if bytes.is_empty() => {}
             Some(bytes) => {
                 self.out.extend(bytes);
@@ -425,7 +429,7 @@ impl Client {
                 self.out.extend(exchange.ping());
                 self.spoke = now;
             }
-            Phase::Looking(stream) => match stream.may_look(place, now) {
+            Phase::Looking(stream) => match stream.may_look(place) {
                 true => {
                     self.out.extend(b": ping\n\n");
                     self.spoke = now;

@@ -88,7 +88,11 @@ impl Server<'_> {
         loop {
             self.place.heartbeat.beat(WAIT + PATIENCE);
             memory::give_back_stack();
-            let ready = self.wait(Some(listener), WAIT)?;
+            // The news of a round may have taken the wake of a stop along, which is not waited for then.
+            let ready = match cancel.is_cancelled() {
+                true => Vec::new(),
+                false => self.wait(Some(listener), WAIT)?,
+            };
             if cancel.is_cancelled() {
                 self.finish(&ready)?;
                 return Ok(());

@@ -2,6 +2,7 @@
 //!
 //! The server of HTTP receives for it. Its chats live in `view`, where the server finds what is new.
 
+pub mod looks;
 pub mod view;
 
 use std::fs::File;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::looks::{Look, Looks};
 use crate::base::clock::Clock;
 use crate::base::sync::Mutex;
 use crate::channels::kit::adapter::Button;
@@ -24,11 +25,6 @@ const BYTES_OF_PERSON: usize = BYTES / 2;
 const CHATS: usize = 64;
 /// The same of one person.
 const CHATS_OF_PERSON: usize = CHATS / 4;
-/// Pages of one person that look at a time, each a connection.
-const LOOKS_OF_PERSON: usize = 8;
-/// Pages that look at a time, of all people: half of the connections.
-const LOOKS: usize = 32;
-
 /// A message of a chat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message {
@@ -96,7 +92,7 @@ pub enum Pressable {
 pub struct View {
     inner: Mutex<Inner>,
     wake: Arc<OwnedFd>,
-    looks: Arc<Mutex<BTreeMap<String, usize>>>,
+    looks: Looks,
 }
 
 #[derive(Default)]
@@ -119,45 +115,22 @@ struct Chat {
     is_seeded: bool,
 }
 
-/// A page that looks, until this is dropped.
-#[derive(Debug)]
-pub struct Look {
-    person: String,
-    all: Arc<Mutex<BTreeMap<String, usize>>>,
-}
-
-impl Drop for Look {
-    fn drop(&mut self) {
-        let mut all = self.all.lock();
-        if let Some(count) = all.get_mut(&self.person) {
-            *count = count.saturating_sub(1);
-        }
-        all.retain(|_, count| *count > 0);
-    }
-}
-
 impl View {
     /// Nothing is shown. `wake` becomes writable news for the thread of the connections.
     pub fn new(wake: Arc<OwnedFd>) -> Self {
         Self {
             inner: Mutex::default(),
             wake,
-            looks: Arc::default(),
+            looks: Looks::default(),
         }
     }
 
     /// A page of a person begins to look; `None` when too many do.
     pub fn look(&self, person: &str) -> Option<Look> {
-        let mut all = self.looks.lock();
-        let own = all.get(person).copied().unwrap_or_default();
-        if own >= LOOKS_OF_PERSON || all.values().sum::<usize>() >= LOOKS {
-            return None;
-        }
-        all.insert(person.to_owned(), own + 1);
-        Some(Look {
-            person: person.to_owned(),
-            all: Arc::clone(&self.looks),
-        })
+        let look = self.looks.add(person)?;
+        // One may have to end.
+        let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
+        Some(look)
     }
 
     fn change<T>(&self, chat: &str, change: impl FnOnce(&mut Chat, &mut i64, u64) -> T) -> T {
@@ -496,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_and_pages_that_look_are_bounded() {
+    fn memory_is_bounded() {
         let view = view();
         for number in 0..2 * MESSAGES {
             view.add("a", said(&number.to_string()));
@@ -525,13 +498,6 @@ mod tests {
                 .sum::<usize>()
         };
         assert!(all(&view) <= BYTES);
-        let looks: Vec<_> = (0..LOOKS_OF_PERSON)
-            .filter_map(|_| view.look("p"))
-            .collect();
-        assert_eq!(looks.len(), LOOKS_OF_PERSON);
-        assert!(view.look("p").is_none() && view.look("q").is_some());
-        drop(looks);
-        assert!(view.look("p").is_some());
     }
 
     fn asked() -> Message {

@@ -116,11 +116,31 @@ fn a_stream_that_is_left_before_its_end_keeps_the_connection_when_the_end_is_nea
     assert_eq!(server.connections(), 2);
 }
 
+/// Half a key would not be recognised as one.
+#[test]
+fn an_error_is_not_cut_within_a_word() {
+    let key = "sk-canary-0123456789abcdef";
+    let most = limits::http::ERROR_BODY_BYTES;
+    for before in most - 30..=most {
+        let body = format!("{} {key}\" and more", "x".repeat(before - 1));
+        let server = Server::plain([answer("401 No", "", body.as_bytes())]);
+        match client().post(&server.http(), &[], b"{}").map(drop) {
+            Err(Error::Status { body, .. }) => {
+                assert!(
+                    body.contains(key) || !body.contains("sk-"),
+                    "{before}: {body}"
+                );
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
 #[test]
 fn an_error_keeps_its_body_without_control_characters_and_its_wait() {
     let body = [
         b"{\"error\":\x1b[31m \"no quota\"}\r\n\x00 \xff",
-        "x".repeat(9000).as_bytes(),
+        "x ".repeat(4500).as_bytes(),
     ]
     .concat();
     let server = Server::plain([answer("429 Too Many", "Retry-After: 7\r\n", &body)]);
@@ -135,10 +155,11 @@ fn an_error_keeps_its_body_without_control_characters_and_its_wait() {
             assert_eq!(status, 429);
             assert_eq!(retry_after, Some(Duration::from_secs(7)));
             assert!(
-                body.starts_with("{\"error\":[31m \"no quota\"}\n \u{fffd}xxx"),
+                body.starts_with("{\"error\":[31m \"no quota\"}\n \u{fffd}x x"),
                 "{body}"
             );
             assert!(body.len() < limits::http::ERROR_BODY_BYTES + 10);
+            assert!(body.len() > limits::http::ERROR_BODY_BYTES - 10);
         }
         other => panic!("{other:?}"),
     }

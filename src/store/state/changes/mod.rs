@@ -5,7 +5,9 @@ mod diff;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use chrono::Days;
 use serde::{Deserialize, Serialize};
@@ -19,7 +21,7 @@ use crate::base::secret::Eraser;
 use crate::base::sync::Mutex;
 use crate::config::agents::MAIN;
 use crate::sandbox::files::{Found, Next, PROMPT_PLACES, Workspace};
-use crate::sys::at::{self, Kind};
+use crate::sys::at::{self, Kind, Status};
 use crate::sys::beneath::links_on_the_way;
 use crate::sys::file::read_sized;
 
@@ -72,10 +74,25 @@ struct Kept {
     changes: Vec<Change>,
 }
 
+/// How much older than a look a file's last change has to be, so that the next one has another time for certain: the
+/// clocks of file systems tick in up to two seconds.
+const SETTLED: Duration = Duration::from_secs(3);
+
+/// What a look has seen, when all of it was old enough: as long as it is the same, nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Seen {
+    /// A sum of all files with their inodes, sizes and times.
+    files: u64,
+    /// The inode and the time of our own file.
+    ours: Option<(u64, i64)>,
+}
+
 /// The changes of an agent's workspace.
 #[derive(Debug)]
 pub struct PromptChanges {
+    path: PathBuf,
     file: StateFile<Kept>,
+    seen: Mutex<Option<Seen>>,
     /// Turns that are running: what changes meanwhile is theirs.
     turns: Mutex<usize>,
     eraser: Eraser,
@@ -94,8 +111,11 @@ impl PromptChanges {
             damaged: Damaged::StartFresh,
             synced: false,
         };
+        let path = state.join(name);
         Self {
-            file: StateFile::new(state.join(name), policy),
+            file: StateFile::new(path.clone(), policy),
+            path,
+            seen: Mutex::new(None),
             turns: Mutex::new(0),
             eraser: Eraser::default(),
             clock,
@@ -145,7 +165,8 @@ impl PromptChanges {
 
     /// Takes what a file has now as known: the program itself has written it.
     pub fn pass(&self, workspace: &Workspace, path: &str) -> Result<()> {
-        let now = self.scan(workspace, &self.noted()).remove(path);
+        *self.seen.lock() = None;
+        let now = self.scan(workspace, &self.noted(), true).0.remove(path);
         self.file.update(|kept| {
             if let (Some(known), Some(now)) = (&mut kept.known, now) {
                 known.insert(path.to_owned(), now);
@@ -156,8 +177,29 @@ impl PromptChanges {
 
     /// Keeps what files had before that have changed since the last look, and returns their paths.
     fn look(&self, workspace: &Workspace) -> Result<Vec<String>> {
-        let noted = self.noted();
-        let mut now = self.scan(workspace, &noted);
+        let (workspace, noted) = (&workspace.at_once(), self.noted());
+        let mut seen = self.seen.lock();
+        if let Some(seen) = *seen {
+            let (_, files) = self.scan(workspace, &noted, false);
+            if files.is_some_and(|files| seen == self.seen(files)) {
+                return Ok(Vec::new());
+            }
+        }
+        *seen = None;
+        let (now, files) = self.scan(workspace, &noted, true);
+        let changed = self.compare(now, &noted)?;
+        *seen = files.map(|files| self.seen(files));
+        Ok(changed)
+    }
+
+    fn seen(&self, files: u64) -> Seen {
+        let ours = std::fs::symlink_metadata(&self.path).ok();
+        let ours = ours.map(|ours| (ours.ino(), ours.ctime()));
+        Seen { files, ours }
+    }
+
+    /// Compares what the files have with what they had at the last look.
+    fn compare(&self, mut now: BTreeMap<String, Content>, noted: &[String]) -> Result<Vec<String>> {
         let known = self.file.read()?.known;
         // Days go out of the prompt, and come back when the clock is set back.
         let past = known.iter().flatten();
@@ -206,11 +248,20 @@ impl PromptChanges {
         days.map(|date| format!("{MEMORY}/{date}.md")).collect()
     }
 
-    /// What the files have now, by the names that the prompt has for them. What is blank, or cannot be read, is left
-    /// out.
-    fn scan(&self, workspace: &Workspace, noted: &[String]) -> BTreeMap<String, Content> {
+    /// What the files have now, by the names that the prompt has for them, and the sum of their times if they are settled.
+    /// What is blank, or cannot be read, is left out; without `reads` nothing is read, and the sum alone is of use.
+    fn scan(
+        &self,
+        workspace: &Workspace,
+        noted: &[String],
+        reads: bool,
+    ) -> (BTreeMap<String, Content>, Option<u64>) {
+        let begun = self.clock.now_ms().saturating_mul(1_000_000);
         let mut scan = Scan {
             workspace,
+            reads,
+            sum: DefaultHasher::new(),
+            newest: i64::MIN,
             eraser: &self.eraser,
             found: BTreeMap::new(),
             followed: 0,
@@ -228,7 +279,9 @@ impl PromptChanges {
             // Links in these could lead in circles.
             scan.whole(&folder, false);
         }
-        scan.found
+        let settled = begun.saturating_sub(SETTLED.as_nanos() as i64);
+        let sum = (scan.newest < settled).then(|| scan.sum.finish());
+        (scan.found, sum)
     }
 
     /// The last change of a file, or of any, as a diff, and the file's path; `None` when there is none.
@@ -348,9 +401,18 @@ fn is_date(name: &str) -> bool {
     })
 }
 
+/// In place of a content that is not read.
+const UNREAD: Content = Content::Other(0, 0);
+
 /// Looks through a workspace.
 struct Scan<'a> {
     workspace: &'a Workspace,
+    /// Whether the texts are read.
+    reads: bool,
+    /// Of all files that were met.
+    sum: DefaultHasher,
+    /// When the newest of them was changed, in nanoseconds since 1970.
+    newest: i64,
     eraser: &'a Eraser,
     found: BTreeMap<String, Content>,
     /// How many of these are no fixed places.
@@ -364,7 +426,8 @@ impl Scan<'_> {
     fn places(&mut self, folder: &str, paths: &[String]) {
         let cut = self.walk(folder, |scan, entry, path| {
             if paths.iter().any(|wanted| wanted == path) {
-                scan.add(path, scan.content(entry, path));
+                let content = scan.content(entry, path);
+                scan.add(path, content);
             }
             Next::Pass
         });
@@ -376,8 +439,7 @@ impl Scan<'_> {
     /// Files by their paths.
     fn files(&mut self, paths: impl Iterator<Item = String>) {
         for path in paths {
-            let opened = self.workspace.open_read(Path::new(&path));
-            let content = opened.ok().and_then(|file| self.read(file));
+            let content = self.content_at(&path);
             self.add(&path, content);
         }
     }
@@ -404,10 +466,12 @@ impl Scan<'_> {
                 scan.linked.push(path.to_owned());
             } else if scan.followed < CHANGED_FILES {
                 if !scan.found.contains_key(path) {
-                    scan.add(path, scan.content(entry, path));
+                    let content = scan.content(entry, path);
+                    scan.add(path, content);
                 }
             } else if entry.status.kind != Kind::Folder {
                 (path, entry.status.size, entry.status.changed).hash(&mut more);
+                scan.pass(path, Some(&entry.status));
                 count += 1;
             }
             Next::Enter
@@ -450,22 +514,51 @@ impl Scan<'_> {
         is_link && matches!(self.workspace.kind(Path::new(path)), Ok(Kind::Folder))
     }
 
-    fn content(&self, entry: &Found<'_>, path: &str) -> Option<Content> {
-        let opened = match entry.status.kind {
-            Kind::File => entry.open(),
-            Kind::Link => self.workspace.open_read(Path::new(path)),
-            _ => return None,
-        };
-        self.read(opened.ok()?)
+    fn content(&mut self, entry: &Found<'_>, path: &str) -> Option<Content> {
+        match entry.status.kind {
+            Kind::File => {
+                self.pass(path, Some(&entry.status));
+                if !self.reads {
+                    return Some(UNREAD);
+                }
+                let file = entry.open().ok()?;
+                self.read(&file, &at::status(&file).ok()?)
+            }
+            Kind::Link => self.content_at(path),
+            _ => None,
+        }
     }
 
-    fn read(&self, file: File) -> Option<Content> {
-        let status = at::status(&file).ok()?;
+    /// What is at a path, links followed.
+    fn content_at(&mut self, path: &str) -> Option<Content> {
+        if !self.reads {
+            let status = self.workspace.status(Path::new(path)).ok();
+            self.pass(
+                path,
+                status.filter(|found| found.kind == Kind::File).as_ref(),
+            );
+            return None;
+        }
+        let file = self.workspace.open_read(Path::new(path)).ok();
+        let status = file.as_ref().and_then(|file| at::status(file).ok());
+        self.pass(path, status.as_ref());
+        self.read(&file?, &status?)
+    }
+
+    /// Takes a file that was met into the sum.
+    fn pass(&mut self, path: &str, status: Option<&Status>) {
+        let found = status.map(|found| (found.inode.numbers(), found.size, found.changed));
+        (path, found).hash(&mut self.sum);
+        let changed = status.map_or(i64::MIN, |found| found.changed);
+        self.newest = self.newest.max(changed);
+    }
+
+    fn read(&self, file: &File, status: &Status) -> Option<Content> {
         let other = Content::Other(status.size, status.changed);
         if status.size > CHANGED_TEXT_BYTES || self.followed >= CHANGED_FILES {
             return Some(other);
         }
-        let content = read_sized(&file, status.size, CHANGED_TEXT_BYTES).ok()?;
+        let content = read_sized(file, status.size, CHANGED_TEXT_BYTES).ok()?;
         match String::from_utf8(content) {
             // One that is kept for a command says nothing.
             Ok(text) if text.trim().is_empty() => None,

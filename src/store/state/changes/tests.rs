@@ -275,3 +275,80 @@ fn a_text_with_a_secret_is_not_kept() {
     written.unwrap();
     assert_eq!(changes.end_turn(&workspace).unwrap(), [""; 0]);
 }
+
+#[test]
+fn a_look_at_settled_files_finds_every_change() {
+    let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let outside = tempfile::tempdir().unwrap();
+    let at = |path: &str| folder.path().join(path);
+    for path in ["skills/x", "tools/t", "memory"] {
+        fs::create_dir_all(at(path)).unwrap();
+    }
+    fs::write(at("SOUL.md"), "kind\n").unwrap();
+    fs::write(at("USER.md"), "\n").unwrap();
+    fs::write(at("skills/x/SKILL.md"), "one\n").unwrap();
+    fs::write(at("skills/x/more.md"), "more\n").unwrap();
+    fs::write(outside.path().join("tools"), "a\n").unwrap();
+    fs::write(outside.path().join("other"), "other\n").unwrap();
+    std::os::unix::fs::symlink(outside.path().join("tools"), at("TOOLS.md")).unwrap();
+    let tools = Tools {
+        restrict_to_workspace: false,
+        allowed_paths: vec![outside.path().display().to_string()],
+        ..Tools::default()
+    };
+    let places = Places {
+        workspace: folder.path(),
+        hidden: &[],
+        user_home: None,
+    };
+    let workspace = Workspace::open(&places, &tools, Resolver::detect()).unwrap();
+    // Far enough ahead for everything that is written here to be old.
+    let ahead = Clock::Hand(Arc::new(AtomicI64::new(4_000_000_000_000)));
+    let changes = PromptChanges::new(state.path(), MAIN, ahead);
+    let seen = || *changes.seen.lock();
+    assert_eq!(changes.look(&workspace).unwrap(), [""; 0]);
+    let first = seen().unwrap();
+    let steps: [(&str, &dyn Fn()); 8] = [
+        ("SOUL.md", &|| fs::write(at("SOUL.md"), "evil!\n").unwrap()),
+        ("USER.md", &|| fs::write(at("USER.md"), "Ana\n").unwrap()),
+        ("skills/x/SKILL.md", &|| {
+            fs::write(at("skills/x/new"), "two\n").unwrap();
+            fs::rename(at("skills/x/new"), at("skills/x/SKILL.md")).unwrap();
+        }),
+        ("skills/x/more.md", &|| {
+            fs::remove_file(at("skills/x/more.md")).unwrap()
+        }),
+        ("TOOLS.md", &|| {
+            fs::write(outside.path().join("tools"), "longer\n").unwrap();
+        }),
+        ("TOOLS.md", &|| {
+            fs::remove_file(at("TOOLS.md")).unwrap();
+            std::os::unix::fs::symlink(outside.path().join("other"), at("TOOLS.md")).unwrap();
+        }),
+        ("tools/t/tool.json", &|| {
+            fs::write(at("tools/t/tool.json"), "{}\n").unwrap();
+        }),
+        ("memory/MEMORY.md", &|| {
+            fs::write(at("memory/MEMORY.md"), "fact\n").unwrap();
+        }),
+    ];
+    let mut before = first;
+    for (path, step) in steps {
+        step();
+        assert_eq!(changes.look(&workspace).unwrap(), [path]);
+        let now = seen().unwrap();
+        assert_ne!(now, before, "{path}");
+        assert_eq!(changes.look(&workspace).unwrap(), [""; 0], "{path}");
+        assert_eq!(seen().unwrap(), now, "{path}");
+        before = now;
+    }
+    // Without our own file everything counts as known again, and the next change is found.
+    fs::remove_file(state.path().join("changes.json")).unwrap();
+    assert_eq!(changes.look(&workspace).unwrap(), [""; 0]);
+    fs::write(at("SOUL.md"), "kind again\n").unwrap();
+    assert_eq!(changes.look(&workspace).unwrap(), ["SOUL.md"]);
+    // A clock that is behind makes no file old.
+    let behind = PromptChanges::new(state.path(), MAIN, today());
+    behind.look(&workspace).unwrap();
+    assert_eq!(*behind.seen.lock(), None);
+}

@@ -47,6 +47,9 @@ const TERMINAL_REQUESTS: [u32; 3] = [0x5412, 0x541c, 0x5423];
 /// F_SETOWN and F_SETOWN_EX.
 const OWNER_REQUESTS: [u32; 2] = [0x8901, 0x8902];
 const OWNER_COMMANDS: [u32; 2] = [8, 15];
+/// F_SETLEASE: as long as a process has a lease on a file, others wait for it or fail to open the file, whatever rights it has
+/// there.
+const SET_LEASE: u32 = 1024;
 
 /// An architecture as the filter sees it.
 struct Architecture {
@@ -271,9 +274,13 @@ fn others(filter: &Filter, on: &mut On<'_>) {
         for (_, row) in table::DESCRIPTOR_SIGNALS {
             on(row, &[refused(Answer::Absent)]);
         }
-        for (_, row) in table::FCNTL {
-            on(row, &none_of(1, &OWNER_COMMANDS));
-        }
+    }
+    let mut commands = vec![SET_LEASE];
+    if filter.asks_before_signals {
+        commands.extend(OWNER_COMMANDS);
+    }
+    for (_, row) in table::FCNTL {
+        on(row, &none_of(1, &commands));
     }
     if filter.shares_machine {
         for (_, row, index, all) in table::STEERING {

@@ -129,6 +129,9 @@ pub const REFUSED: &[(&str, Row, Answer)] = &[
     ("perf_event_open", [298, 241, 364], Denied),
     ("userfaultfd", [323, 282, 388], Denied),
     ("fanotify_init", [300, 262, 367], Denied),
+    // What was queued is written later, also by a process that is frozen.
+    ("io_setup", [206, 0, 243], Absent),
+    ("io_submit", [209, 2, 246], Absent),
     ("io_uring_setup", [425, 425, 425], Absent),
     ("io_uring_enter", [426, 426, 426], Absent),
     ("io_uring_register", [427, 427, 427], Absent),

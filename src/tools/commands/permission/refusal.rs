@@ -22,8 +22,12 @@ pub(in crate::tools::commands) enum Refusal {
     Never,
     /// The person's answer, or that there is none.
     Denied(Answer),
-    /// Something is not what the person was shown: this file, or the command or its folder.
-    Changed(Option<String>),
+    /// Something is not what the person was shown: this file, or the command or its folder. `has_ended` tells whether
+    /// commands of people who are not owners, which may have changed it, were ended for an owner.
+    Changed {
+        file: Option<String>,
+        has_ended: bool,
+    },
 }
 
 impl Refusal {
@@ -33,10 +37,12 @@ impl Refusal {
             Self::Objection { objection, .. } => format!("refused: {}", objection.rule()),
             Self::Never => "refused: tools.exec.approval".to_owned(),
             Self::Denied(answer) => answer.to_string(),
-            Self::Changed(None) => {
+            Self::Changed { file: None, .. } => {
                 "denied: the command or its folder changed since it was approved".to_owned()
             }
-            Self::Changed(Some(file)) => {
+            Self::Changed {
+                file: Some(file), ..
+            } => {
                 format!(
                     "denied: {} changed since it was approved",
                     reveal_name(file)
@@ -64,7 +70,7 @@ impl Refusal {
                 (objection.for_model(), advice)
             }
             Self::Never => (texts::never(Language::English).to_owned(), ""),
-            Self::Changed(_) => (
+            Self::Changed { .. } => (
                 self.decision(),
                 "If it is still needed, call exec again, and the person is asked about it as it is now. Until then change no \
                  files.",
@@ -92,13 +98,16 @@ impl Refusal {
             Self::Denied(Answer::Stopped) => texts::stopped(language).to_owned(),
             Self::Denied(Answer::ShuttingDown) => texts::shutting_down(language).to_owned(),
             Self::Denied(_) => texts::denied(language).to_owned(),
-            Self::Changed(None) => texts::changed(language).to_owned(),
-            Self::Changed(Some(file)) => {
-                texts::changed_file(language, &inline_code(&reveal_name(file)))
-            }
+            Self::Changed { file: None, .. } => texts::changed(language).to_owned(),
+            Self::Changed {
+                file: Some(file), ..
+            } => texts::changed_file(language, &inline_code(&reveal_name(file))),
         };
         let text = texts::not_run(language, &why);
         match self {
+            Self::Changed {
+                has_ended: true, ..
+            } => format!("{text} {}", texts::others_ended(language)),
             Self::Objection {
                 can_be_asked: true, ..
             } => {

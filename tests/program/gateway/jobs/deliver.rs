@@ -1,6 +1,7 @@
 //! Where results go, and what disturbs no one.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use serde_json::json;
 
@@ -167,6 +168,38 @@ fn only_the_last_results_are_kept_and_other_files_stay() {
     assert_eq!(found.len(), 21, "20 results and the note");
     assert!(found.contains(&("log-notes.md".to_owned(), "mine".to_owned())));
     assert!(found.contains(&("log-2027-03-01-080000.md".to_owned(), "result\n".to_owned())));
+}
+
+#[test]
+fn a_result_takes_no_other_files_place_whatever_links_are_there() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |_| panic!("no model is needed"));
+    let mut payload = command("echo evil");
+    payload["deliver"] = json!("file");
+    write(&scene.home, &[job(&clock, "log", every(HOUR), payload)]);
+    let at = |path: &str| scene.home.workspace(path);
+    fs::create_dir(at("cron")).unwrap();
+    fs::create_dir_all(at("memory")).unwrap();
+    fs::write(at("deploy.sh"), "echo good\n").unwrap();
+    // The name of a result can be foreseen.
+    symlink("../deploy.sh", at("cron/log-2027-03-01-080000.md")).unwrap();
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    clock.forward(HOUR);
+    wait_for_run(&scene.home, "log", 1, "error");
+    fs::remove_dir_all(at("cron")).unwrap();
+    symlink("memory", at("cron")).unwrap();
+    clock.forward(HOUR);
+    wait_for_run(&scene.home, "log", 2, "error");
+    assert_eq!(fs::read_to_string(at("deploy.sh")).unwrap(), "echo good\n");
+    assert_eq!(fs::read_dir(at("memory")).unwrap().count(), 0);
+    fs::remove_file(at("cron")).unwrap();
+    clock.forward(HOUR);
+    wait_for_run(&scene.home, "log", 3, "ok");
+    gateway.stop().ends_with(0);
+    assert_eq!(results(&scene)[0].1, "evil\n");
+    let told = scene.texts().join("\n");
+    assert!(told.contains("Remove the link"), "{told}");
 }
 
 #[test]

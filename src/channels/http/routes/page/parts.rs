@@ -33,6 +33,7 @@ pub fn find(is_post: bool, words: &[&str]) -> Option<Action> {
     Some(match (is_post, words) {
         (false, ["reports", name]) => Action::Show(Part::Report((*name).to_owned())),
         (false, ["board", seconds]) => Action::Show(Part::Board(seconds.parse().ok()?)),
+        (false, ["usage"]) => Action::Show(Part::Usage),
         (false, ["audit"]) => Action::Show(Part::Audit),
         (false, ["settings"]) => Action::Show(Part::Settings),
         (false, ["folders", path]) => Action::Show(Part::Folder(decode(path)?)),
@@ -46,7 +47,7 @@ impl Action {
     /// The least role that may do it. Reports are commands, whose own roles count too.
     pub fn least_role(&self) -> Role {
         match self {
-            Self::Show(Part::Report(_) | Part::Board(_)) => Role::User,
+            Self::Show(Part::Report(_) | Part::Board(_) | Part::Usage) => Role::User,
             // As /ls, /get and /put.
             Self::Show(Part::Folder(_)) | Self::Load(_) | Self::Store => Role::Owner,
             Self::Show(Part::Audit | Part::Settings) => Role::Owner,

@@ -1,23 +1,16 @@
 //! A page that looks at a chat: its events, as long as its browser is signed in.
 
-use std::time::Duration;
-
 use super::{Session, known};
 use crate::channels::http::routes::Place;
-use crate::channels::http::web::view::Look;
+use crate::channels::http::web::looks::Look;
 use crate::channels::http::wire::reply::begin_events;
-
-/// How long a browser counts as signed in without another look at that.
-const TRUST_TIME: Duration = Duration::from_secs(2);
 
 /// A page that looks at a chat.
 pub struct Stream {
     session: Session,
     chat: String,
     seen: u64,
-    /// When the browser was found to be signed in.
-    checked: Duration,
-    _look: Look,
+    look: Look,
 }
 
 impl Stream {
@@ -27,8 +20,7 @@ impl Stream {
             session,
             chat,
             seen: 0,
-            checked: Duration::ZERO,
-            _look: look,
+            look,
         }
     }
 
@@ -37,19 +29,23 @@ impl Stream {
         begin_events(&[])
     }
 
-    /// Whether its browser is still signed in, and its person has access.
-    pub fn may_look(&mut self, place: &Place<'_>, now: Duration) -> bool {
-        self.checked = now;
-        known(place, &self.session.secret).is_some_and(|known| known.role == self.session.role)
+    /// Whether its browser is still signed in, with the same role, and its place is still its own.
+    pub fn may_look(&self, place: &Place<'_>) -> bool {
+        let session = &self.session;
+        !self.look.is_over()
+            && known(place, &session.secret).is_some_and(|known| known.role == session.role)
     }
 
     /// What is new, as an event; empty for nothing, `None` when the browser may look no longer.
-    pub fn news(&mut self, place: &Place<'_>, now: Duration) -> Option<Vec<u8>> {
+    pub fn news(&mut self, place: &Place<'_>) -> Option<Vec<u8>> {
         let view = &place.channel.web.view;
+        if self.look.is_over() {
+            return None;
+        }
         let Some((news, version)) = view.since(&self.chat, self.seen) else {
             return Some(Vec::new());
         };
-        if now.saturating_sub(self.checked) >= TRUST_TIME && !self.may_look(place, now) {
+        if !self.may_look(place) {
             return None;
         }
         self.seen = version;

@@ -56,6 +56,8 @@ texts! {
     fn all() { "Show all", "显示全部" }
     fn status() { "Status", "状态" }
     fn usage() { "Tokens and cost", "token 与费用" }
+    fn by_day() { "By day, at most {0}", "按日，最高 {0}" }
+    fn tokens() { "{0} tokens", "{0} 个 token" }
     fn watch() { "Watches", "监视" }
     fn cron() { "Jobs", "定时任务" }
     fn remind() { "Reminders", "提醒" }
@@ -122,6 +124,8 @@ const ALL: &[(&str, Text)] = &[
     ("all", all),
     ("status", status),
     ("usage", usage),
+    ("by_day", by_day),
+    ("tokens", tokens),
     ("watch", watch),
     ("cron", cron),
     ("remind", remind),

@@ -2,6 +2,8 @@
 //! change meanwhile. Its processes are frozen where the system gives us a group for them; otherwise they have to have
 //! ended. Nothing new begins.
 
+use std::cell::Cell;
+use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -55,6 +57,18 @@ pub struct Change {
 /// As long as this is there nothing changes files for the agent.
 pub struct Held(Arc<Hold>);
 
+/// A change that this thread makes. What it does meanwhile, however deep, is a part of it.
+pub struct Writing {
+    change: Option<Change>,
+    /// It is counted for its thread.
+    of_thread: PhantomData<*const ()>,
+}
+
+thread_local! {
+    /// How many of these the thread has.
+    static WRITING: Cell<usize> = const { Cell::new(0) };
+}
+
 impl Hold {
     /// The one for all agents of this process.
     pub fn of_process() -> Arc<Self> {
@@ -63,7 +77,7 @@ impl Hold {
     }
 
     /// The folder of the control group in which commands of the sandbox begin.
-    pub(super) fn group(&self) -> Option<&Path> {
+    pub(in crate::sandbox) fn group(&self) -> Option<&Path> {
         let group = self.group.get_or_init(|| {
             #[cfg(feature = "test-hooks")]
             if std::env::var_os("PEACRAB_TEST_NO_FREEZER").is_some() {
@@ -79,9 +93,35 @@ impl Hold {
         self.change_within(CHANGE_WAIT)
     }
 
+    /// Begins a change of the program's own, which is over when this is dropped. Waits a little, as [`Hold::change`] does.
+    pub fn write(self: &Arc<Self>) -> Result<Writing> {
+        self.write_within(CHANGE_WAIT)
+    }
+
     /// The same without a wait, for threads on which others wait.
-    pub fn try_change(self: &Arc<Self>) -> Result<Change> {
-        self.change_within(Duration::ZERO)
+    pub fn try_write(self: &Arc<Self>) -> Result<Writing> {
+        self.write_within(Duration::ZERO)
+    }
+
+    /// The same with a wait that is as long as it takes. [`Error::Stopped`] when the token is raised.
+    pub fn write_later(self: &Arc<Self>, cancel: &Cancel) -> Result<Writing> {
+        loop {
+            match self.write() {
+                Err(_) if cancel.is_cancelled() => return Err(Error::Stopped),
+                Err(_) => {}
+                begun => return begun,
+            }
+        }
+    }
+
+    fn write_within(self: &Arc<Self>, most: Duration) -> Result<Writing> {
+        let is_first = WRITING.get() == 0;
+        let change = is_first.then(|| self.change_within(most)).transpose()?;
+        WRITING.set(WRITING.get() + 1);
+        Ok(Writing {
+            change,
+            of_thread: PhantomData,
+        })
     }
 
     fn change_within(self: &Arc<Self>, most: Duration) -> Result<Change> {
@@ -163,14 +203,14 @@ impl Drop for Held {
 
 impl Change {
     /// How long changes have been held still in all: time in which a frozen command could do nothing.
-    pub(super) fn held_time(&self) -> Duration {
+    pub(in crate::sandbox) fn held_time(&self) -> Duration {
         let state = self.hold.state.lock();
         let now = state.since.as_ref().map(Stopwatch::elapsed);
         state.before + now.unwrap_or_default()
     }
 
     /// The process is in the group: it can be frozen.
-    pub(super) fn can_freeze(&mut self) {
+    pub(in crate::sandbox) fn can_freeze(&mut self) {
         if std::mem::take(&mut self.is_free) {
             self.hold.state.lock().free -= 1;
             self.hold.changed.notify_all();
@@ -178,11 +218,18 @@ impl Change {
     }
 
     /// The program with this supervisor starts again when it is needed, and may be ended.
-    pub(super) fn can_restart(&mut self, supervisor: Pid) {
+    pub(in crate::sandbox) fn can_restart(&mut self, supervisor: Pid) {
         if self.is_free {
             self.restartable = Some(supervisor);
             self.hold.state.lock().restartable.push(supervisor);
         }
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        WRITING.set(WRITING.get().saturating_sub(1));
+        self.change = None;
     }
 }
 
@@ -226,6 +273,30 @@ mod tests {
         let held = change.held_time();
         assert!(held >= CHANGE_WAIT);
         assert_eq!(change.held_time(), held, "nothing is held any more");
+    }
+
+    #[test]
+    fn what_a_thread_does_within_a_change_is_a_part_of_it() {
+        let hold = Arc::new(Hold::default());
+        let cancel = Cancel::new();
+        let outer = hold.write().unwrap();
+        let waiting = std::thread::spawn({
+            let hold = Arc::clone(&hold);
+            move || hold.hold(&Cancel::new()).is_some()
+        });
+        while hold.state.lock().holders == 0 {
+            std::thread::yield_now();
+        }
+        // Someone waits for the change to end, which does not wait for itself.
+        drop(hold.try_write().unwrap());
+        drop(outer);
+        assert!(waiting.join().unwrap());
+        let held = hold.hold(&cancel).unwrap();
+        assert!(hold.try_write().is_err());
+        cancel.cancel();
+        assert!(matches!(hold.write_later(&cancel), Err(Error::Stopped)));
+        drop(held);
+        drop(hold.try_write().unwrap());
     }
 
     #[test]

@@ -4,21 +4,23 @@ use crate::base::chat::{Effect, SpawnRequest, ToolResult, ToolSpec};
 use crate::base::error::{Error, Result};
 use crate::text::one_line;
 
-use super::Context;
-use super::arguments::Arguments;
+use crate::tools::Context;
+use crate::tools::arguments::Arguments;
 
 /// Bytes of a task: what the subagent has to know.
 const TASK_BYTES: usize = 16 * 1024;
 /// Characters of the label that people see.
 const LABEL_CHARS: usize = 60;
 
-pub(super) const SPAWN: ToolSpec = ToolSpec::fixed(
+/// The tool as the model is told about it.
+pub const SPAWN: ToolSpec = ToolSpec::fixed(
     "spawn",
     "Give long work to a subagent. It knows only the task; its report comes as a message, or with wait as the result.",
     r#"{"type":"object","properties":{"task":{"type":"string"},"label":{"type":"string"},"agent":{"type":"string"},"wait":{"type":"boolean"}},"required":["task"]}"#,
 );
 
-pub(super) fn spawn(_: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
+/// Reads a call. The host of the turn gives the task away.
+pub fn spawn(_: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
     let task = arguments.text("task", "all that the subagent has to know")?;
     let task = task.trim();
     if task.is_empty() {

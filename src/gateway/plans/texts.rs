@@ -1,0 +1,71 @@
+//! What is said about plans, in each language.
+
+use crate::base::language::texts;
+
+texts! {
+    /// Above the steps; `id` is inline code.
+    pub fn head(id, goal) { "**Plan** {id}: {goal}", "**计划** {id}：{goal}" }
+    pub fn planning() { "I'm writing the plan. It will be shown here.", "正在制定计划，完成后会在此显示。" }
+    pub fn proposed() {
+        "Shall I start? `/plan change NUMBER TEXT` changes a step, `/plan skip NUMBER` leaves one out.",
+        "要开始吗？`/plan change 编号 文字` 修改步骤，`/plan skip 编号` 跳过步骤。",
+    }
+    pub fn done() { "All of it is done.", "全部完成。" }
+    pub fn stopped() { "Stopped. `/plan approve` goes on.", "已停止。`/plan approve` 继续。" }
+    pub fn budget_used() {
+        "The budget is used up. `/plan approve` goes on with as much again.",
+        "预算已用完。`/plan approve` 以同样的预算继续。",
+    }
+    pub fn no_steps() {
+        "No plan was written. `/plan approve` tries again.",
+        "未能制定计划。`/plan approve` 重试。",
+    }
+    pub fn steps_failed() {
+        "It cannot go on. `/plan approve` tries the failed steps again, `/plan skip NUMBER` leaves one out.",
+        "无法继续。`/plan approve` 重试失败的步骤，`/plan skip 编号` 跳过步骤。",
+    }
+    /// On a step that waits for others; their numbers.
+    pub fn after(steps) { "after {steps}", "在 {steps} 之后" }
+    pub fn refused(count) { "sent back {count}×", "退回 {count} 次" }
+    pub fn failures(count) { "failed {count}×", "失败 {count} 次" }
+    /// What was used of a budget.
+    pub fn of(used, limit) { "{used} of {limit}", "{used}（共 {limit}）" }
+    /// `used` may name the limit too.
+    pub fn tokens(used) { "Tokens: {used}", "Token 用量：{used}" }
+    pub fn cut_short(count) {
+        "Its agents have sent each other {count} messages, which is the most.",
+        "其代理之间已发送 {count} 条消息，达到上限。",
+    }
+    pub fn board_empty() { "There are no notes.", "没有笔记。" }
+    /// The labels of buttons.
+    pub fn start() { "Start", "开始" }
+    pub fn stop() { "Stop", "停止" }
+    pub fn go_on() { "Go on", "继续" }
+    pub fn none() { "There is no such plan here. `/plan GOAL` makes one.", "这里没有这个计划。`/plan 目标` 可新建。" }
+    pub fn approved() { "Going on with the plan.", "继续执行计划。" }
+    pub fn stopping() { "The plan is stopped.", "计划已停止。" }
+    pub fn skipped(number) { "Step {number} is left out.", "已跳过步骤 {number}。" }
+    pub fn changed(number) { "Step {number} is changed.", "已修改步骤 {number}。" }
+    pub fn ended_already() { "The plan has ended already.", "计划已经结束。" }
+    pub fn one_at_work() {
+        "This conversation has a plan. `/plan` shows it, `/plan stop` ends it.",
+        "此对话已有计划。`/plan` 查看，`/plan stop` 结束。",
+    }
+    pub fn too_many(count) { "There are {count} plans already, which is the most.", "已有 {count} 个计划，达到上限。" }
+    pub fn not_yours() {
+        "Only someone who may do as much as the person who made the plan can change it.",
+        "只有权限不低于计划创建者的人才能更改它。",
+    }
+    pub fn no_board() {
+        "There is no such plan here. `/tasks plan` shows the board of the last one.",
+        "这里没有这个计划。`/tasks plan` 查看最近计划的看板。",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_text_is_there_in_each_language() {
+        crate::base::language::check_table(super::TABLE);
+    }
+}
