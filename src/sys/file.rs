@@ -10,7 +10,6 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::at::Kind;
 use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::limits::cancel::POLL;
@@ -127,9 +126,9 @@ fn sized(opened: io::Result<File>) -> io::Result<(File, u64)> {
         }
         opened => opened?,
     };
-    let found = super::at::status(&file)?;
-    if found.kind == Kind::File {
-        Ok((file, found.size))
+    let found = file.metadata()?;
+    if found.is_file() {
+        Ok((file, found.len()))
     } else {
         Err(irregular())
     }
