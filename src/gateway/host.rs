@@ -333,12 +333,13 @@ impl Drop for ChatHost<'_> {
 impl TurnHost for ChatHost<'_> {
     fn options(&self) -> TurnOptions {
         let (job, settings) = (self.job.as_ref(), &self.hosted.profile.settings);
+        let options = job.map_or_else(TurnOptions::default, |run| run.options());
         let of_plan = |agent| plans::model(agent, &settings.plan);
         TurnOptions {
-            model: self.plan.as_ref().and_then(of_plan),
+            model: self.plan.as_ref().and_then(of_plan).or(options.model),
             is_subagent: self.task.is_some(),
             payer: Some(self.payer()),
-            ..job.map_or_else(TurnOptions::default, |run| run.options())
+            ..options
         }
     }
 
