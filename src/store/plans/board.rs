@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::plan::Plan;
-use super::step::StepState;
+use super::step::{StepState, printable};
 use crate::base::error::{Error, Result};
 
 /// Notes on the board of a plan.
@@ -48,7 +48,7 @@ pub struct Tell {
 impl Plan {
     /// Puts a note on the board, in the place of one with its key; an empty text takes it away.
     pub fn put_note(&mut self, key: &str, text: &str, by: &str) -> Result<()> {
-        let key = key.trim();
+        let (key, text) = (key.trim(), &*printable(text));
         too_large("the key", key, KEY_BYTES)?;
         too_large("the note", text, NOTE_BYTES)?;
         if key.is_empty() || key.contains(char::is_control) {
@@ -87,6 +87,7 @@ impl Plan {
     /// again is not sent twice: an agent may not know what came of a call that a kill has interrupted.
     /// False when as many were sent as may be.
     pub fn tell(&mut self, to: usize, text: &str, by: &str) -> Result<bool> {
+        let text = printable(text);
         let text = text.trim();
         too_large("the message", text, TELL_BYTES)?;
         if text.is_empty() {

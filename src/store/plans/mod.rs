@@ -8,20 +8,23 @@ mod step;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use super::state::{Damaged, Policy, StateFile};
 use crate::base::error::{Error, Result};
+use crate::base::message::SessionKey;
 
 pub use agent::{Agent, CHANNEL, Part};
 pub use board::{Note, TELLS, Tell};
 pub use plan::{Client, Limit, Plan, STEPS, State, Why};
-pub use step::{Draft, Step, StepState};
+pub use step::{Draft, Report, Step, StepState};
 
-/// Bytes of a plan's file: its steps with their results, its notes and its messages, each of which is bounded.
-const FILE_BYTES: usize = 512 * 1024;
+/// Bytes of a plan's file: its steps with their results, its notes and its messages, each of which is bounded. JSON may
+/// take two bytes for each of their 300 kB.
+const FILE_BYTES: usize = 2 * 1024 * 1024;
 /// Plans that have ended and are kept to look at, the newest ones.
 const ENDED_KEPT: usize = 20;
+/// The failure of an agent whose report cannot be stored.
+const UNKEPT: &str = "its report could not be stored: the plan has become too large";
 
 /// The plans of one home folder. Each change locks the folder.
 #[derive(Clone, Debug)]
@@ -42,8 +45,10 @@ impl Plans {
         self.file(id)?.read()?.ok_or_else(|| missing(id))
     }
 
-    /// Adds a plan, unless there is one with its id. Returns whether it is new.
-    pub fn add(&self, plan: Plan) -> Result<bool> {
+    /// Adds a plan as the newest one, unless there is one with its id. Returns whether it is new. One at a time.
+    pub fn add(&self, mut plan: Plan) -> Result<bool> {
+        let newest = self.list().first().map_or(0, |plan| plan.number);
+        plan.number = newest.saturating_add(1);
         self.file(&plan.id)?.update(|kept| {
             let is_new = kept.is_none();
             kept.get_or_insert(plan);
@@ -64,14 +69,36 @@ impl Plans {
         })
     }
 
-    /// The plans, the one that was changed last first. A damaged one is left out.
+    /// Notes how an agent has ended; as a failure where there is no room for its report in the file.
+    pub fn note_end(&self, agent: &Agent, report: Report<'_>) -> Result<()> {
+        let note = |report| self.change(&agent.plan, |plan| Ok(plan.ended(agent, report)));
+        match note(report) {
+            Err(Error::TooLarge { .. }) => note(Err(UNKEPT)).map(drop),
+            noted => noted.map(drop),
+        }
+    }
+
+    /// The plans, the newest first. A damaged one is left out.
     pub fn list(&self) -> Vec<Plan> {
-        let plans = self.files().into_iter().filter_map(|(_, id)| {
-            let read = self.get(&id);
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let plans = entries.filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let id = name.strip_suffix(".json").filter(|id| agent::is_id(id))?;
+            let read = self.get(id);
             read.inspect_err(|error| tracing::warn!("failed to read a plan: {error}"))
                 .ok()
         });
-        plans.collect()
+        let mut plans: Vec<Plan> = plans.collect();
+        plans.sort_by(|one, other| (other.number, &other.id).cmp(&(one.number, &one.id)));
+        plans
+    }
+
+    /// The plan of a conversation with this id; without one the newest that has not ended, or else the newest.
+    pub fn of(&self, session: &SessionKey, id: &str) -> Option<Plan> {
+        let mut plans = self.list();
+        plans.retain(|plan| plan.client.session == *session && (id.is_empty() || plan.id == id));
+        let open = plans.iter().position(|plan| !plan.has_ended());
+        plans.into_iter().nth(open.unwrap_or(0))
     }
 
     /// Deletes the oldest plans that have ended.
@@ -83,21 +110,6 @@ impl Plans {
                 tracing::warn!("failed to delete {}: {error}", path.display());
             }
         }
-    }
-
-    /// The files, the one that was changed last first, with the ids that they are named after.
-    fn files(&self) -> Vec<(SystemTime, String)> {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let mut files: Vec<(SystemTime, String)> = entries
-            .filter_map(|entry| {
-                let name = entry.file_name().into_string().ok()?;
-                let id = name.strip_suffix(".json").filter(|id| agent::is_id(id))?;
-                Some((entry.metadata().ok()?.modified().ok()?, id.to_owned()))
-            })
-            .collect();
-        files.sort();
-        files.reverse();
-        files
     }
 
     fn file(&self, id: &str) -> Result<StateFile<Option<Plan>>> {

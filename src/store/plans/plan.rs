@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::{Agent, Part};
 use super::board::{Note, Tell};
-use super::step::{Draft, Report, Step, StepState, check_texts};
+use super::step::{Draft, Report, Step, StepState, check_texts, printable};
 use crate::base::access::Role;
 use crate::base::chat::Usage;
 use crate::base::error::{Error, Result};
@@ -87,6 +87,9 @@ pub enum Why {
 pub struct Plan {
     /// Its id: eight hexadecimal digits.
     pub id: String,
+    /// Its place among all plans: a newer one has a larger number.
+    #[serde(default)]
+    pub number: u64,
     /// What is to be reached.
     pub goal: String,
     /// For whom.
@@ -140,7 +143,8 @@ impl Plan {
     pub fn new(id: String, goal: &str, client: Client, (asks, grant): (bool, Limit)) -> Self {
         Self {
             id,
-            goal: goal.to_owned(),
+            number: 0,
+            goal: printable(goal).into_owned(),
             client,
             asks,
             grant,
@@ -205,7 +209,7 @@ impl Plan {
     }
 
     /// Takes the steps that the planner has written, in the place of earlier ones.
-    pub fn set_steps(&mut self, drafts: Vec<Draft>) -> Result<()> {
+    pub fn set_steps(&mut self, mut drafts: Vec<Draft>) -> Result<()> {
         if self.state != State::Planning {
             return failed("the plan has its steps already".to_owned());
         }
@@ -213,7 +217,11 @@ impl Plan {
             let count = drafts.len();
             return failed(format!("a plan has 1 to {STEPS} steps, not {count}"));
         }
-        for (number, draft) in (1..).zip(&drafts) {
+        for (number, draft) in (1..).zip(&mut drafts) {
+            draft.task = printable(&draft.task).into_owned();
+            draft.proof = printable(&draft.proof).into_owned();
+            draft.after.sort_unstable();
+            draft.after.dedup();
             check_texts(number, &draft.task, &draft.proof)?;
             if let Some(wrong) = draft.after.iter().find(|it| **it == 0 || **it >= number) {
                 return failed(format!(
@@ -417,7 +425,8 @@ impl Plan {
     /// A person changes what a step is to do, which no agent is at.
     pub fn change_step(&mut self, number: usize, task: &str) -> Result<()> {
         let step = self.idle_step(number)?;
-        check_texts(number, task, &step.proof)?;
+        let task = printable(task);
+        check_texts(number, &task, &step.proof)?;
         step.task = task.trim().to_owned();
         step.state = StepState::Waiting;
         (step.failures, step.refusals) = (0, 0);

@@ -1,5 +1,7 @@
 //! A step of a plan, and what the end of one of its agents means for it. Pure.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::base::error::{Error, Result};
@@ -85,9 +87,9 @@ impl Step {
 
     /// Its worker has ended.
     pub(super) fn worked(&mut self, report: Report<'_>) {
-        let report = report.and_then(|text| match first_word(text) {
-            "" => Err("it has ended without a word"),
-            word if word.eq_ignore_ascii_case("FAILED") => Err(text),
+        let report = report.and_then(|text| match verdict(text) {
+            _ if !text.contains(char::is_alphanumeric) => Err("it has ended without a word"),
+            "FAILED" => Err(text),
             _ => Ok(text),
         });
         match report {
@@ -102,7 +104,7 @@ impl Step {
     /// Its critic has ended.
     pub(super) fn checked(&mut self, report: Report<'_>) {
         match report {
-            Ok(text) if is_accepted(text) => {
+            Ok(text) if verdict(text) == "ACCEPTED" => {
                 self.state = StepState::Done;
                 self.objection.clear();
             }
@@ -128,28 +130,33 @@ impl Step {
     }
 }
 
-/// Whether a critic accepts: the first line that begins with one of the two words decides, and without one nothing
-/// is accepted.
-fn is_accepted(report: &str) -> bool {
-    let mut words = report.lines().map(first_word);
-    words
-        .find_map(|word| match word {
-            word if word.eq_ignore_ascii_case("ACCEPTED") => Some(true),
-            word if word.eq_ignore_ascii_case("REFUSED") => Some(false),
-            _ => None,
-        })
-        .unwrap_or(false)
-}
-
-/// The first word of a line, without the signs of Markdown around it.
-fn first_word(line: &str) -> &str {
+/// The word that a report begins with, without the signs of Markdown around it: `REFUSED` in `**REFUSED**: why`. Empty
+/// where the first line quotes someone, or names both words.
+fn verdict(report: &str) -> &str {
+    let mut lines = report.lines();
+    let line = lines.find(|line| !line.trim().is_empty());
+    let line = line.unwrap_or_default();
     let is_sign = |char: char| !char.is_alphanumeric();
     let rest = line.trim_start_matches(is_sign);
+    let signs = line.strip_suffix(rest).unwrap_or_default();
+    let names_both = line.contains("ACCEPTED") && line.contains("REFUSED");
+    if names_both || signs.contains(['>', '"', '“', '„', '«']) {
+        return "";
+    }
     rest.split(is_sign).next().unwrap_or_default()
 }
 
 fn kept(text: &str) -> String {
-    ellipsize_bytes(text.trim(), RESULT_BYTES).into_owned()
+    ellipsize_bytes(printable(text).trim(), RESULT_BYTES).into_owned()
+}
+
+/// Drops the control characters but line breaks and tabs: each would take six bytes in a file.
+pub(super) fn printable(text: &str) -> Cow<'_, str> {
+    let is_kept = |char: &char| !char.is_control() || matches!(char, '\n' | '\t');
+    match text.chars().all(|char| is_kept(&char)) {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(text.chars().filter(is_kept).collect()),
+    }
 }
 
 /// Fails where a step has no text for what it is to do or what shows that it is done, or too long a one.

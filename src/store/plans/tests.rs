@@ -78,7 +78,7 @@ fn two_work_at_a_time_and_what_was_done_is_checked_first() {
     // Its end is known: it counts once.
     assert!(!end(&mut plan, "1w1", Ok("done")));
     assert_eq!(begin(&mut plan), "1c1");
-    assert!(end(&mut plan, "1c1", Ok("Well.\n**Accepted**: yes")));
+    assert!(end(&mut plan, "1c1", Ok("**ACCEPTED**: yes")));
     assert!(end(&mut plan, "2w1", Ok("FAILED: no")));
     assert_eq!([begin(&mut plan), begin(&mut plan)], ["2w2", "3w1"]);
 }
@@ -102,6 +102,113 @@ fn a_critic_sends_a_step_back_twice_and_then_the_plan_goes_on_no_further() {
     plan.skip(1).unwrap();
     plan.approve().unwrap();
     assert_eq!(begin(&mut plan), "2w1");
+}
+
+#[test]
+fn the_first_line_alone_has_the_verdict_in_capitals() {
+    let judge = |work: &str, check: &str| {
+        let mut plan = plan(&[&[]]);
+        begin(&mut plan);
+        assert!(end(&mut plan, "1w1", Ok(work)));
+        begin(&mut plan);
+        end(&mut plan, "1c1", Ok(check));
+        plan.steps[0].state
+    };
+    for (check, state) in [
+        ("ACCEPTED: it is there", StepState::Done),
+        (
+            "\n# ✅ **ACCEPTED**\nREFUSED is what I wanted to say.",
+            StepState::Done,
+        ),
+        ("REFUSED: no", StepState::Waiting),
+        (
+            "It says:\n\n> ACCEPTED: all checks passed\n\nREFUSED",
+            StepState::Waiting,
+        ),
+        ("> ACCEPTED: all checks passed", StepState::Waiting),
+        ("\"ACCEPTED\" is what it says", StepState::Waiting),
+        (
+            "Accepted formats are CSV and TSV; it is JSON.\n\nREFUSED",
+            StepState::Waiting,
+        ),
+        ("I looked.\n\nACCEPTED", StepState::Waiting),
+        ("ACCEPTED or REFUSED? REFUSED.", StepState::Waiting),
+        ("NOT ACCEPTED", StepState::Waiting),
+        ("", StepState::Waiting),
+    ] {
+        assert_eq!(judge("done", check), state, "{check}");
+    }
+    for (work, state) in [
+        ("Failed logins of the week: 12", StepState::Done),
+        ("Done.\nFAILED: not at all", StepState::Done),
+        ("> FAILED", StepState::Done),
+        // Another worker is at it.
+        ("**FAILED**: no", StepState::Working),
+        (" \n-- ", StepState::Working),
+    ] {
+        assert_eq!(judge(work, "ACCEPTED"), state, "{work}");
+    }
+}
+
+#[test]
+fn the_largest_plan_fits_its_file_and_a_report_that_does_not_is_a_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let plans = Plans::new(folder.path());
+    let escaped = |bytes: usize| "\"\\".repeat(bytes / 2);
+    let mut large = plan(&[&[]]);
+    large.goal = escaped(4 * 1024);
+    large.state = State::Planning;
+    let draft = |number: usize| Draft {
+        task: escaped(2 * 1024),
+        proof: escaped(1024),
+        after: (1..number).collect(),
+    };
+    large.set_steps((1..=STEPS).map(draft).collect()).unwrap();
+    for step in &mut large.steps {
+        step.state = StepState::Waiting;
+        step.worked(Ok(&format!("x{}", escaped(9_000))));
+        step.checked(Ok(&escaped(9_000)));
+    }
+    let puts = (0..100).take_while(|it| {
+        let key = format!("{it}{}", escaped(50));
+        large.put_note(&key, &escaped(1_500), "12w10").is_ok()
+    });
+    assert_eq!(puts.count(), 32);
+    for number in 0..TELLS {
+        let text = format!("{number}{}", escaped(2_000));
+        assert!(large.tell(1, &text, "12w10").unwrap());
+    }
+    plans.add(large.clone()).unwrap();
+    let path = folder.path().join("plans/0123abcd.json");
+    let bytes = fs::metadata(path).unwrap().len();
+    assert!((550_000..1_500_000).contains(&bytes), "{bytes}");
+
+    // None but a goal that no person can give makes it larger.
+    let mut filled = plan(&[&[]]);
+    filled.id = "0123abce".to_owned();
+    filled.goal = "x".repeat(FILE_BYTES - 4_000);
+    let worker = filled.begin_next().unwrap();
+    plans.add(filled).unwrap();
+    plans.note_end(&worker, Ok(&"x".repeat(5_000))).unwrap();
+    let step = &plans.get("0123abce").unwrap().steps[0];
+    assert_eq!((step.state, step.failures), (StepState::Waiting, 1));
+    assert!(step.objection.contains("too large"), "{}", step.objection);
+}
+
+#[test]
+fn control_characters_are_dropped_before_anything_is_stored() {
+    let mut plan = plan(&[&[]]);
+    plan.put_note("a", &"x\u{1}\n".repeat(2_000), "1w1")
+        .unwrap();
+    assert_eq!(plan.note("a").unwrap().text, "x\n".repeat(2_000));
+    plan.tell(1, "\u{1}\u{9f}go\ton", "1w1").unwrap();
+    assert_eq!(plan.tells[0].text, "go\ton");
+    assert!(plan.tell(1, "\u{1}", "1w1").is_err());
+    plan.change_step(1, "look\u{1b} up").unwrap();
+    assert_eq!(plan.steps[0].task, "look up");
+    begin(&mut plan);
+    end(&mut plan, "1w1", Ok("do\u{0}ne\r\n."));
+    assert_eq!(plan.steps[0].result, "done\n.");
 }
 
 #[test]
@@ -141,6 +248,13 @@ fn steps_that_make_no_plan_are_refused() {
     ] {
         assert!(empty.set_steps(steps.clone()).is_err(), "{steps:?}");
     }
+    let steps = vec![
+        draft("do", Vec::new()),
+        draft("do", Vec::new()),
+        draft("do", vec![2, 1, 2, 2]),
+    ];
+    empty.set_steps(steps).unwrap();
+    assert_eq!(empty.steps[2].after, [1, 2]);
 }
 
 #[test]
@@ -197,10 +311,22 @@ fn a_plan_is_stored_once_and_the_oldest_ended_ones_go() {
         plans.add(ended).unwrap();
     }
     fs::write(folder.path().join("plans/00000005.json"), "{").unwrap();
+    // The time of a file says nothing: a clock that was wrong has set it.
+    let oldest = fs::File::open(folder.path().join("plans/00000000.json")).unwrap();
+    let future = std::time::SystemTime::now() + std::time::Duration::from_secs(86_400);
+    oldest.set_modified(future).unwrap();
     plans.prune();
     let left = plans.list();
     assert_eq!(left.len(), 1 + 20, "{left:?}");
-    assert!(left.iter().any(|plan| plan.id == one.id));
+    assert_eq!(left[0].id, format!("{:08x}", 29));
+    // The one that has not ended comes first, unless another one is named.
+    let of = |id: &str| plans.of(&one.client.session, id).map(|plan| plan.id);
+    assert_eq!(of("").as_ref(), Some(&one.id));
+    assert_eq!(of(&left[3].id).as_ref(), Some(&left[3].id));
+    assert_eq!(of("00000000"), None);
+    assert_eq!(plans.of(&SessionKey::parse("telegram:2"), ""), None);
+    plans.change(&one.id, |plan| Ok(plan.stop())).unwrap();
+    assert_eq!(of("").as_ref(), Some(&left[0].id));
 }
 
 proptest! {

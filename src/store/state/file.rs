@@ -143,10 +143,10 @@ fn read(path: &Path, policy: Policy) -> Result<Option<Vec<u8>>> {
 fn write(path: &Path, policy: Policy, content: &[u8]) -> Result<()> {
     // It could not be read again.
     if content.len() > policy.bytes_max {
-        let (path, most) = (path.display(), policy.bytes_max);
-        return Err(Error::Failed(format!(
-            "{path} would become larger than {most} bytes, so it was not changed"
-        )));
+        return Err(Error::TooLarge {
+            what: format!("the new content of {}", path.display()),
+            limit: policy.bytes_max,
+        });
     }
     if policy.synced {
         sys::file::write_atomic(path, content, 0o600)

@@ -108,11 +108,15 @@ fn draft(step: &Value, context: &Context<'_>) -> Draft {
         // 0 is no step, and is refused.
         number.and_then(|it| it.try_into().ok()).unwrap_or_default()
     };
-    let after = step.get("after").and_then(Value::as_array);
+    let after = match step.get("after") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(after)) => after.iter().map(number).collect(),
+        Some(one) => vec![number(one)],
+    };
     Draft {
         task: text("task"),
         proof: text("proof"),
-        after: after.map_or_else(Vec::new, |after| after.iter().map(number).collect()),
+        after,
     }
 }
 
