@@ -13,7 +13,7 @@ mod shares;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use lanes::{acts_at_once, is_of_job, is_of_subagent, is_ready, parent_of};
+use lanes::{acts_at_once, is_of_job, is_of_subagent, is_ready, may_stop, parent_of};
 use refusals::Refused;
 use shares::Holder;
 
@@ -324,7 +324,8 @@ impl Scheduler {
     fn stop(&mut self, message: ParsedMessage, actions: &mut Vec<Action>) {
         let mut count = Stopped::default();
         for (id, work) in &mut self.works {
-            let is_task = work.parent.as_ref() == Some(&message.session);
+            let is_task = work.parent.as_ref() == Some(&message.session)
+                && may_stop(message.role, &work.session, work.role);
             let is_ours = work.session == message.session && work.kind != Kind::Upkeep;
             if (is_ours || is_task) && !std::mem::replace(&mut work.is_cancelled, true) {
                 match work.kind {
@@ -337,7 +338,7 @@ impl Scheduler {
                 actions.push(Action::Cancel(*id));
             }
         }
-        self.drop_tasks(&message.session, &mut count, actions);
+        self.drop_tasks(&message, &mut count, actions);
         let session = self.sessions.entry(message.session.clone()).or_default();
         let waiting = session.queue.drain(..);
         let waiting = waiting.chain(session.commands.drain(..));
@@ -361,10 +362,12 @@ impl Scheduler {
     }
 
     /// Drops the tasks of a conversation that have not begun.
-    fn drop_tasks(&mut self, parent: &SessionKey, count: &mut Stopped, actions: &mut Vec<Action>) {
+    fn drop_tasks(&mut self, stop: &Envelope, count: &mut Stopped, actions: &mut Vec<Action>) {
         let mut emptied = Vec::new();
         for (key, session) in &mut self.sessions {
-            let is_task = |message: &ParsedMessage| parent_of(message) == Some(parent);
+            let is_task = |message: &ParsedMessage| {
+                parent_of(message) == Some(&stop.session) && may_stop(stop.role, key, message.role)
+            };
             if session.queue.iter().any(is_task) {
                 let waiting = session.queue.drain(..);
                 let waiting: Vec<_> = waiting.map(ParsedMessage::into_envelope).collect();
@@ -461,6 +464,7 @@ impl Scheduler {
             let work = self.take_session(key, Kind::Task);
             if let Some(started) = self.works.get_mut(&work) {
                 started.parent = parent;
+                started.role = message.role;
             }
             return Some(Action::StartTurn { work, message });
         }

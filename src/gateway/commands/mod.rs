@@ -175,7 +175,7 @@ impl Gateway {
             beside == Stopped::default() && self.commands.all_in(&message.session).is_empty();
         let (gateway, stop) = (Arc::clone(self), message.clone());
         let spawned = spawn("stop", move || {
-            gateway.stop_plans_of(&stop.session);
+            let note = gateway.stop_plans_of(&stop);
             let agents = &gateway.live().agents;
             let mut ended = agents.end_background(&stop.session);
             // With nothing else to stop, it is about what the shell has left running.
@@ -183,7 +183,14 @@ impl Gateway {
                 ended = agents.end_in_shells(&stop.session);
             }
             let ended = describe_ended(&ended, language);
-            gateway.finish_urgently(&stop, describe_stop(count, &ended, language));
+            let text = match count == Stopped::default() && ended.is_empty() && !note.is_empty() {
+                true => note,
+                false => {
+                    let rest = format!("{ended}{}{note}", language.sentence_space());
+                    describe_stop(count, rest.trim(), language)
+                }
+            };
+            gateway.finish_urgently(&stop, text);
         });
         if let Err(error) = spawned {
             let note = texts::background_may_run(language, &error);

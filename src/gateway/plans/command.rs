@@ -10,12 +10,14 @@ use crate::base::language::Language;
 use crate::base::message::SessionKey;
 use crate::config::schema;
 use crate::gateway::Gateway;
-use crate::store::plans::{Client, Limit, Plan};
+use crate::store::plans::{Client, Limit, Plan, State};
 
 /// Bytes of a goal.
 const GOAL_BYTES: usize = 4 * 1024;
-/// Plans of all conversations that have not ended.
+/// Plans of all conversations that are at work.
 const AT_ONCE: usize = 4;
+/// Plans that wait for a person's word. One more, and the oldest of them is stopped.
+const PROPOSED: usize = 20;
 
 /// What `/plan` asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -57,7 +59,7 @@ impl Gateway {
         let language = call.language;
         match Request::parse(call.argument) {
             Request::Show => {
-                let Ok(plan) = self.plan_of(&call.message.session, "", language) else {
+                let Some(plan) = self.plans.store.of(&call.message.session, "") else {
                     return Ok(texts::none(language).to_owned().into());
                 };
                 let (text, buttons) = show::describe(&plan, language);
@@ -68,23 +70,27 @@ impl Gateway {
             }
             Request::Make(goal) => self.make_plan(call, goal),
             Request::Approve(id) => {
-                let text = texts::approved(language);
-                self.change_plan(call, id, Plan::approve, text)
+                self.change_plan(call, id, |plan, others| {
+                    has_room(&plan.client.session, others, language)?;
+                    plan.approve()
+                })?;
+                Ok(texts::approved(language).to_owned().into())
             }
             Request::Stop(id) => {
-                let stop = |plan: &mut Plan| match plan.stop() {
+                self.change_plan(call, id, |plan, _| match plan.stop() {
                     true => Ok(()),
                     false => Err(Error::Failed(texts::ended_already(language).to_owned())),
-                };
-                self.change_plan(call, id, stop, texts::stopping(language))
+                })?;
+                Ok(texts::stopping(language).to_owned().into())
             }
             Request::Skip(number) => {
-                let text = texts::skipped(language, &number);
-                self.change_plan(call, "", |plan| plan.skip(number), &text)
+                let plan = self.change_plan(call, "", |plan, _| plan.skip(number))?;
+                Ok(changed(&plan, texts::skipped(language, &number), language).into())
             }
             Request::Change(number, task) => {
-                let text = texts::changed(language, &number);
-                self.change_plan(call, "", |plan| plan.change_step(number, task), &text)
+                let change = |plan: &mut Plan, _: &[Plan]| plan.change_step(number, task);
+                let plan = self.change_plan(call, "", change)?;
+                Ok(changed(&plan, texts::changed(language, &number), language).into())
             }
         }
     }
@@ -102,17 +108,6 @@ impl Gateway {
             "{:08x}",
             crc32(format!("{} {}", message.session, message.id).as_bytes())
         );
-        let mut open = self.plans.store.list();
-        open.retain(|plan| !plan.has_ended() && plan.id != id);
-        if open
-            .iter()
-            .any(|plan| plan.client.session == message.session)
-        {
-            return Err(Error::Failed(texts::one_at_work(language).to_owned()));
-        }
-        if open.len() >= AT_ONCE {
-            return Err(Error::Failed(texts::too_many(language, &AT_ONCE)));
-        }
         let live = self.live();
         let profile = &live.agents.serving(message).profile;
         let client = Client {
@@ -126,9 +121,14 @@ impl Gateway {
         };
         let settings = &profile.settings.plan;
         let terms = (settings.approval, grant_of(settings));
-        self.plans
-            .store
-            .add(Plan::new(id.clone(), goal, client, terms))?;
+        {
+            let _active = self.plans.active.lock();
+            let others = self.others(&id);
+            has_room(&message.session, &others, language)?;
+            self.make_room(&others)?;
+            let plan = Plan::new(id.clone(), goal, client, terms);
+            self.plans.store.add(plan)?;
+        }
         reached("made");
         self.move_with(&id);
         let (_, buttons) = show::describe(&self.plans.store.get(&id)?, language);
@@ -138,28 +138,47 @@ impl Gateway {
         })
     }
 
-    /// Changes the plan of a conversation for a person who may have it done.
+    /// The plans but the one with this id.
+    fn others(&self, id: &str) -> Vec<Plan> {
+        let mut plans = self.plans.store.list();
+        plans.retain(|plan| plan.id != id);
+        plans
+    }
+
+    /// Stops the oldest plans that wait for a person's word, where there are too many.
+    fn make_room(&self, plans: &[Plan]) -> Result<()> {
+        let waiting = plans.iter().filter(|plan| plan.state == State::Proposed);
+        for plan in waiting.skip(PROPOSED - 1) {
+            let stop = |plan: &mut Plan| Ok(plan.state == State::Proposed && plan.stop());
+            self.plans.store.change(&plan.id, stop)?;
+        }
+        Ok(())
+    }
+
+    /// Changes the plan of a conversation for a person who may have it done. The change is given the other plans, too.
     fn change_plan(
         &self,
         call: &Call<'_>,
         id: &str,
-        change: impl FnOnce(&mut Plan) -> Result<()>,
-        done: &str,
-    ) -> Result<CommandAnswer> {
+        change: impl FnOnce(&mut Plan, &[Plan]) -> Result<()>,
+    ) -> Result<Plan> {
         let language = call.language;
-        let plan = self.plan_of(&call.message.session, id, language)?;
+        let plan = self.plans.store.of(&call.message.session, id);
+        let plan = plan.ok_or_else(|| Error::Failed(texts::none(language).to_owned()))?;
         if call.message.role < plan.client.role {
             return Err(Error::Failed(texts::not_yours(language).to_owned()));
         }
         let plan = {
             let _active = self.plans.active.lock();
+            let others = self.others(&plan.id);
+            let change = |plan: &mut Plan| change(plan, &others);
             self.plans.store.change(&plan.id, change)?.0
         };
         if !plan.is_active() {
             self.tasks.cancel_plan(&plan.id);
         }
         self.move_with(&plan.id);
-        Ok(done.to_owned().into())
+        Ok(plan)
     }
 
     /// Goes on with all plans, this one among them.
@@ -172,14 +191,6 @@ impl Gateway {
         self.advance_plans();
     }
 
-    /// The plan of a conversation that was changed last, unless `id` names another one.
-    fn plan_of(&self, session: &SessionKey, id: &str, language: Language) -> Result<Plan> {
-        let mut plans = self.plans.store.list().into_iter();
-        let plan = plans.find(|plan| plan.client.session == *session);
-        let plan = plan.filter(|plan| id.is_empty() || plan.id == id);
-        plan.ok_or_else(|| Error::Failed(texts::none(language).to_owned()))
-    }
-
     /// The board of a plan of a conversation, for `/tasks NAME`.
     pub(in crate::gateway) fn show_notes(
         &self,
@@ -187,20 +198,42 @@ impl Gateway {
         name: &str,
         language: Language,
     ) -> Result<CommandAnswer> {
-        let mut plans = self.plans.store.list().into_iter();
-        let plan = plans.find(|plan| {
-            let is_named = plan.id == name || name == "plan";
-            plan.client.session == *session && is_named
-        });
+        let id = if name == "plan" { "" } else { name };
+        let plan = self.plans.store.of(session, id);
         let plan = plan.ok_or_else(|| Error::Failed(texts::no_board(language).to_owned()))?;
         Ok(show::describe_board(&plan, language).into())
+    }
+}
+
+/// Fails where a conversation has a plan that has not ended, or enough plans are at work.
+fn has_room(session: &SessionKey, others: &[Plan], language: Language) -> Result<()> {
+    let is_ours = |plan: &Plan| plan.client.session == *session && !plan.has_ended();
+    if others.iter().any(is_ours) {
+        return Err(Error::Failed(texts::one_at_work(language).to_owned()));
+    }
+    if others.iter().filter(|plan| plan.is_active()).count() >= AT_ONCE {
+        return Err(Error::Failed(texts::too_many(language, &AT_ONCE)));
+    }
+    Ok(())
+}
+
+/// The answer to a change, which does not take up a plan that has ended.
+fn changed(plan: &Plan, text: String, language: Language) -> String {
+    match plan.has_ended() {
+        true => format!(
+            "{text}{}{}",
+            language.sentence_space(),
+            texts::approval_goes_on(language)
+        ),
+        false => text,
     }
 }
 
 fn grant_of(settings: &schema::Plan) -> Limit {
     Limit {
         tokens: settings.max_tokens,
-        cost: (settings.max_usd.max(0.0) * NANODOLLARS) as u64,
+        // The least amount is no missing limit.
+        cost: (settings.max_usd.max(0.0) * NANODOLLARS).ceil() as u64,
     }
 }
 

@@ -10,6 +10,7 @@ mod texts;
 mod words;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Gateway;
 use super::host::Work;
@@ -17,17 +18,22 @@ use super::recover::Accepted;
 use super::tasks::{REPORT_RETRY, Task};
 use crate::agent::{Outcome, Report};
 use crate::base::bus::Event;
+use crate::base::cancel::Cancel;
 use crate::base::error::Result;
-use crate::base::message::{Envelope, Origin, OutgoingMessage, SessionKey};
+use crate::base::message::{Envelope, Origin, OutgoingMessage};
 use crate::base::sync::Mutex;
 use crate::store::plans::{Agent, Plan, Plans, State};
+use crate::text::markup::plain;
 
 pub(super) use host::model;
+
+/// Between the attempts to note that a plan is stopped. A short time: nothing wakes the thread before its end.
+const STOP_RETRY: Duration = Duration::from_secs(2);
 
 /// The plans, and which of them have not ended.
 pub struct Planning {
     store: Plans,
-    /// Their ids. Held while agents are begun and ended, so that none is begun twice.
+    /// Their ids, the one that a new agent has begun for last at the end. Held while agents are begun and ended, so that none is begun twice.
     active: Mutex<Vec<String>>,
 }
 
@@ -77,6 +83,17 @@ impl Gateway {
                 true
             }
         });
+        // One new agent for each plan in turn, so that a long plan leaves places for others.
+        let mut passed = 0;
+        while passed < active.len() {
+            active.rotate_left(1);
+            let Some(id) = active.last() else { break };
+            let has_begun = self.begin_next(id, &mut begun).unwrap_or_else(|error| {
+                tracing::error!(plan = id, "failed to begin an agent: {error}");
+                false
+            });
+            passed = if has_begun { 0 } else { passed + 1 };
+        }
         begun
     }
 
@@ -84,11 +101,11 @@ impl Gateway {
         let mut plan = self.plans.store.get(id)?;
         let client = &plan.client;
         let role = self.role_in(&client.reply, client.author.as_ref(), client.role);
-        if plan.is_active() && role.is_none() {
+        if !plan.has_ended() && role.is_none() {
             tracing::warn!(plan = id, "stopped: its person has no access any more");
             plan = self.plans.store.change(id, |plan| Ok(plan.stop()))?.0;
         }
-        plan = self.begin_agents(plan, begun)?;
+        plan = self.begin_again(plan, begun)?;
         self.show_plan(&plan);
         if plan.has_ended() && !plan.is_told {
             plan = self.end_plan(&plan)?;
@@ -96,9 +113,8 @@ impl Gateway {
         Ok(plan)
     }
 
-    /// Begins the agents that may begin, as many as there are places. An agent that the file has as begun and the
-    /// inbox does not is begun again, under its name.
-    fn begin_agents(&self, mut plan: Plan, begun: &mut Vec<Envelope>) -> Result<Plan> {
+    /// Begins each agent again, under its name, that the file has as begun and the inbox does not.
+    fn begin_again(&self, mut plan: Plan, begun: &mut Vec<Envelope>) -> Result<Plan> {
         for agent in plan.running() {
             let message = words::message(&plan, &agent);
             if self.parts.inbox.holds(&message.id) {
@@ -115,25 +131,33 @@ impl Gateway {
             begun.extend(accepted);
             reached(&format!("accepted {agent}"));
         }
-        while let Some(agent) = plan.clone().begin_next() {
-            let key = agent.session();
-            let label = words::label(&plan, &agent);
-            let task = Task::of(&key, &plan.client.session, &label);
-            if self.tasks.add(task, plan.client.role).is_err() {
-                break;
-            }
-            let begin = |plan: &mut Plan| Ok(plan.begin_next());
-            let accepted = self.plans.store.change(&plan.id, begin).and_then(|now| {
-                plan = now.0;
-                reached(&format!("begun {agent}"));
-                let message = words::message(&plan, &agent);
-                self.parts.inbox.accept(vec![message])
-            });
-            // What is in the file alone begins with the next change of any plan.
-            begun.extend(accepted.inspect_err(|_| self.tasks.remove(&key))?);
-            reached(&format!("accepted {agent}"));
-        }
         Ok(plan)
+    }
+
+    /// Begins the next agent of a plan, if there is one and a place for it. Returns whether it has begun.
+    fn begin_next(&self, id: &str, begun: &mut Vec<Envelope>) -> Result<bool> {
+        let mut plan = self.plans.store.get(id)?;
+        let Some(agent) = plan.clone().begin_next() else {
+            return Ok(false);
+        };
+        let key = agent.session();
+        let label = words::label(&plan, &agent);
+        let task = Task::of(&key, &plan.client.session, &label);
+        if self.tasks.add(task, plan.client.role).is_err() {
+            return Ok(false);
+        }
+        let begin = |plan: &mut Plan| Ok(plan.begin_next());
+        let accepted = self.plans.store.change(id, begin).and_then(|now| {
+            plan = now.0;
+            reached(&format!("begun {agent}"));
+            let message = words::message(&plan, &agent);
+            self.parts.inbox.accept(vec![message])
+        });
+        // What is in the file alone begins with the next change of any plan.
+        begun.extend(accepted.inspect_err(|_| self.tasks.remove(&key))?);
+        reached(&format!("accepted {agent}"));
+        self.show_plan(&plan);
+        Ok(true)
     }
 
     /// Gives accepted tasks their places.
@@ -164,7 +188,7 @@ impl Gateway {
                 reached(&format!("ended {agent}"));
                 self.end_agent(work, message, agent, report);
             }
-            None if work.cancel.is_cancelled() => self.stop_plan_of_agent(agent),
+            None if work.cancel.is_cancelled() => self.stop_plan_of_agent(message, agent),
             // It goes on after the next start.
             None => {}
         }
@@ -177,8 +201,7 @@ impl Gateway {
         loop {
             let noted = {
                 let _active = self.plans.active.lock();
-                let change = |plan: &mut Plan| Ok(plan.ended(agent, report));
-                self.plans.store.change(&agent.plan, change)
+                self.plans.store.note_end(agent, report)
             };
             match noted {
                 Ok(_) => break,
@@ -196,32 +219,55 @@ impl Gateway {
         self.parts.inbox.taken(&message.id);
     }
 
-    /// A person has stopped an agent: its plan goes on no further.
-    fn stop_plan_of_agent(&self, agent: &Agent) {
-        let _active = self.plans.active.lock();
-        let stopped = self.plans.store.change(&agent.plan, |plan| {
-            let is_at_work = plan.running().contains(agent);
-            Ok(is_at_work && plan.stop())
-        });
-        if let Err(error) = stopped {
-            tracing::error!("failed to stop a plan: {error}");
+    /// A person has stopped an agent: its plan goes on no further. Tries it again while the disk does not allow it, and
+    /// forgets the agent's message then.
+    fn stop_plan_of_agent(&self, message: &Envelope, agent: &Agent) {
+        loop {
+            let stopped = {
+                let _active = self.plans.active.lock();
+                self.plans.store.change(&agent.plan, |plan| {
+                    let is_at_work = plan.running().contains(agent);
+                    Ok(is_at_work && plan.stop())
+                })
+            };
+            match stopped {
+                Ok(_) => return self.parts.inbox.taken(&message.id),
+                Err(error) => tracing::error!("failed to stop a plan, trying again: {error}"),
+            }
+            // The message stays in the inbox, and the plan goes on after the next start.
+            if self.is_stopping() {
+                return;
+            }
+            Cancel::new().wait(STOP_RETRY);
         }
     }
 
-    /// Stops the plan that is at work for a conversation, if there is one.
-    pub(super) fn stop_plans_of(&self, session: &SessionKey) {
+    /// Stops the plan that is at work for a conversation, if there is one and this role may stop it. Returns what to say
+    /// of a plan that could not be stopped, or nothing.
+    pub(super) fn stop_plans_of(&self, stop: &Envelope) -> String {
+        let mut note = String::new();
         let active = self.plans.active.lock();
         for id in &*active {
-            let is_ours = |plan: &Plan| plan.client.session == *session && plan.is_active();
-            let stop = |plan: &mut Plan| Ok(is_ours(plan) && plan.stop());
-            match self.plans.store.change(id, stop) {
+            let is_ours = |plan: &Plan| {
+                let client = &plan.client;
+                client.session == stop.session && client.role <= stop.role && plan.is_active()
+            };
+            if !self.plans.store.get(id).is_ok_and(|plan| is_ours(&plan)) {
+                continue;
+            }
+            let change = |plan: &mut Plan| Ok(is_ours(plan) && plan.stop());
+            match self.plans.store.change(id, change) {
                 Ok((_, true)) => self.tasks.cancel_plan(id),
                 Ok(_) => {}
-                Err(error) => tracing::error!("failed to stop a plan: {error}"),
+                Err(error) => {
+                    tracing::error!("failed to stop a plan: {error}");
+                    note = texts::not_stopped(stop.language(), &plain(&error.to_string()));
+                }
             }
         }
         drop(active);
         self.advance_plans();
+        note
     }
 
     /// Tells the person how a plan has ended, and the conversation what came of it; then the plan is over.

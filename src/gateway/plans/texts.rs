@@ -46,12 +46,16 @@ texts! {
     pub fn stopping() { "The plan is stopped.", "计划已停止。" }
     pub fn skipped(number) { "Step {number} is left out.", "已跳过步骤 {number}。" }
     pub fn changed(number) { "Step {number} is changed.", "已修改步骤 {number}。" }
+    /// After what was changed of a plan that has ended.
+    pub fn approval_goes_on() { "`/plan approve` goes on.", "`/plan approve` 继续。" }
+    /// After a `/stop`.
+    pub fn not_stopped(error) { "The plan could not be stopped yet: {error}", "计划尚未能停止：{error}" }
     pub fn ended_already() { "The plan has ended already.", "计划已经结束。" }
     pub fn one_at_work() {
         "This conversation has a plan. `/plan` shows it, `/plan stop` ends it.",
         "此对话已有计划。`/plan` 查看，`/plan stop` 结束。",
     }
-    pub fn too_many(count) { "There are {count} plans already, which is the most.", "已有 {count} 个计划，达到上限。" }
+    pub fn too_many(count) { "There are {count} plans at work already, which is the most.", "已有 {count} 个计划，达到上限。" }
     pub fn not_yours() {
         "Only someone who may do as much as the person who made the plan can change it.",
         "只有权限不低于计划创建者的人才能更改它。",

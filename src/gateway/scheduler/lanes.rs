@@ -2,9 +2,11 @@
 
 use super::{Action, Kind, RefusalReason, Scheduler, Work, WorkId};
 use super::{COMMANDS_IN_CHAT_MAX, COMMANDS_MAX};
+use crate::base::access::Role;
 use crate::base::limits::gateway::COMMANDS_WAITING_MAX;
 use crate::base::message::{Envelope, Origin, SessionKey};
 use crate::gateway::commands::{ParsedMessage, SH, TERM, When};
+use crate::store::plans::Agent;
 
 pub(super) fn is_ready(message: &Envelope) -> bool {
     message.remote_files.is_empty()
@@ -39,6 +41,12 @@ pub(super) fn parent_of(message: &Envelope) -> Option<&SessionKey> {
         Origin::Subagent { parent, .. } => Some(parent),
         _ => None,
     }
+}
+
+/// Whether a `/stop` of this role ends a subagent, by its session and its own role: not one of a plan of someone who may
+/// do more.
+pub(super) fn may_stop(role: Role, session: &SessionKey, of: Role) -> bool {
+    of <= role || Agent::parse(session.as_str()).is_none()
 }
 
 impl Scheduler {

@@ -274,16 +274,18 @@ impl Gateway {
         if let Err(error) = store::delete_oldest(&hosted.sessions, &prefix, JOURNALS_KEPT) {
             tracing::warn!("failed to delete old journals of subagents: {error}");
         }
+        let is_of_plan = Agent::parse(key.as_str()).is_some();
         if work.cancel.is_cancelled() {
-            self.parts.inbox.taken(&message.id);
+            // That of a plan is needed until the plan is stopped.
+            if !is_of_plan {
+                self.parts.inbox.taken(&message.id);
+            }
             return None;
         }
         match result {
             Err(_) if self.is_stopping() => None,
             Err(error) => Some(Err(error)),
-            Ok(Some(report)) if Agent::parse(key.as_str()).is_some() => {
-                Some(plans::report_of(report))
-            }
+            Ok(Some(report)) if is_of_plan => Some(plans::report_of(report)),
             Ok(Some(report)) => Some(subagent::report_of(report)),
             // It had ended before a kill.
             Ok(None) => Some(self.last_answer(&hosted, message)),

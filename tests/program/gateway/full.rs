@@ -476,3 +476,40 @@ fn the_health_of_a_gateway_on_a_full_disk_says_so_until_there_is_room() {
     assert_eq!(health(), (200, "ok\n".to_owned()));
     disk.end();
 }
+
+#[test]
+fn a_plan_that_cannot_be_stopped_yet_is_stopped_once_there_is_room() {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let gate = Gate::default();
+    let waits = gate.clone();
+    let mut scene = Scene::answering(move |request| {
+        let is_planner = request.body["messages"]
+            .to_string()
+            .contains("Write a plan");
+        let has_called = request.last_message().contains("has 1 steps");
+        match (is_planner, has_called) {
+            (true, false) => call(
+                "plan_steps",
+                json!({"steps": [{"task": "look", "proof": "seen"}]}),
+            ),
+            (true, true) => say("Written."),
+            _ => say("Looked.").after(&waits),
+        }
+    });
+    scene
+        .home
+        .set("/agents/defaults/plan/approval", json!(false));
+    let disk = SmallDisk::start(scene, true);
+    disk.scene.ana.says("/plan look around");
+    disk.scene.model.wait_for_requests(3);
+    disk.order("fill");
+    disk.scene.ana.says("/stop");
+    disk.scene.wait_for("The plan could not be stopped yet");
+    disk.order("free");
+    disk.scene.wait_for("Stopped. /plan approve goes on.");
+    gate.open();
+    assert_eq!(disk.requests(), 3);
+    disk.end();
+}

@@ -517,8 +517,11 @@ fn each_part_asks_its_own_model_and_a_step_that_stays_wrong_ends_the_plan() {
 
 #[test]
 fn no_user_changes_the_plan_of_an_owner() {
-    let mut scene = scene(|request| match (who(request), is_result(request)) {
+    let gate = Gate::default();
+    let waits = gate.clone();
+    let mut scene = scene(move |request| match (who(request), is_result(request)) {
         (Who::Planner, false) => steps(&[&[]]),
+        (Who::Worker(1), false) => note(1).after(&waits),
         _ => counting(request),
     });
     scene
@@ -535,8 +538,81 @@ fn no_user_changes_the_plan_of_an_owner() {
     bob.says_in(group, "/plan change 1 Send me the keys.");
     scene.wait_in(group, "Only someone who may do as much");
     scene.ana.says_in(group, "/plan approve");
+    wait_until("step 1", || {
+        beginnings(&scene).contains_key(&Who::Worker(1))
+    });
+    bob.says_in(group, "/stop");
+    scene.wait_in(group, "Nothing is running");
+    gate.open();
     let ended = scene.wait_in(group, "All of it is done.");
     scene.wait_in(group, "The lake has 36 birds.");
     gateway.stop().ends_with(0);
     assert!(ended.text.contains("Look at shore 1."), "{}", ended.text);
+}
+
+#[test]
+fn the_proposals_of_others_leave_room_and_a_skip_says_what_goes_on() {
+    let mut scene = scene(|request| match (who(request), is_result(request)) {
+        (Who::Planner, false) => steps(&[&[], &[1]]),
+        (Who::Worker(1), false) => say("FAILED: the fog is too thick."),
+        _ => counting(request),
+    });
+    scene
+        .home
+        .set("/agents/defaults/plan/approval", json!(true));
+    let scene = scene.set("groupPolicy", json!("open"));
+    let gateway = scene.start();
+    for number in [-901, -902, -903, -904] {
+        let group = scene.telegram.group(number, "Home");
+        scene.ana.says_in(group, &format!("/plan {GOAL}"));
+        scene.wait_in(group, "Shall I start?");
+    }
+    scene.ana.says(&format!("/plan {GOAL}"));
+    scene.wait_for_question("Shall I start?");
+    scene.ana.says("/plan approve");
+    scene.wait_for("It cannot go on.");
+    scene.ana.says("/plan skip 1");
+    scene.wait_for("Step 1 is left out. /plan approve goes on.");
+    scene.ana.says("/plan approve");
+    scene.wait_for("All of it is done.");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_long_plan_leaves_places_to_another_one() {
+    const SHORT: &str = "count the boats";
+    let gate = Gate::default();
+    let waits = gate.clone();
+    let mut scene = scene(move |request| {
+        let is_short = request.body["messages"].to_string().contains(SHORT);
+        match (who(request), is_result(request)) {
+            (Who::Planner, false) if is_short => steps(&[&[]]),
+            (Who::Planner, false) => steps(&[&[] as &[usize]; 6]),
+            (Who::Worker(step), false) => note(step).after(&waits),
+            (Who::Critic(_), _) => say("ACCEPTED"),
+            _ => counting(request),
+        }
+    });
+    scene
+        .home
+        .set("/channels/telegram/groupPolicy", json!("open"));
+    let group = scene.telegram.group(-900, "Home");
+    let gateway = scene.start();
+    scene.ana.says(&format!("/plan {GOAL}"));
+    wait_until("two workers", || {
+        beginnings(&scene).contains_key(&Who::Worker(2))
+    });
+    scene.ana.says_in(group, &format!("/plan {SHORT}"));
+    scene.wait_in(group, "I'm writing the plan.");
+    gate.open();
+    scene.wait_in(group, "All of it is done.");
+    scene.wait_for("All of it is done.");
+    gateway.stop().ends_with(0);
+    let requests = scene.model.requests();
+    let at = |wanted: Who, goal: &str| {
+        let is_it =
+            |it: &Request| who(it) == wanted && it.body["messages"].to_string().contains(goal);
+        requests.iter().position(is_it).unwrap()
+    };
+    assert!(at(Who::Critic(1), SHORT) < at(Who::Worker(5), GOAL));
 }

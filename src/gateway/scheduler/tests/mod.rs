@@ -321,6 +321,26 @@ fn task(parent: &str, name: &str) -> Envelope {
 }
 
 #[test]
+fn the_stop_of_a_user_leaves_the_plan_of_an_owner() {
+    let mut scene = Scene::new(2);
+    for (name, role) in [("0123abcd-1w1", Role::Owner), ("0123abce-1w1", Role::User)] {
+        let message = Envelope {
+            role,
+            ..task("home", name)
+        };
+        scene.handle(arrived(message));
+    }
+    let stop = Envelope {
+        role: Role::User,
+        ..message("home", "/stop")
+    };
+    assert_eq!(
+        scene.handle(arrived(stop)),
+        ["cancel 2", "stopped 0 0 0, 1 tasks"]
+    );
+}
+
+#[test]
 fn stop_ends_the_tasks_of_its_conversation_begun_or_not() {
     let mut scene = Scene::new(2);
     // They take no slots from the conversations.
