@@ -239,7 +239,7 @@ mod tests {
             grown
                 .unwrap_err()
                 .to_string()
-                .contains("larger than 100 bytes")
+                .contains("larger than the limit of 100 bytes")
         );
         assert_eq!(file.read().unwrap(), [1]);
     }
