@@ -17,7 +17,7 @@ const AFTER_HELP: &str = "\
 Examples:
   peacrab watch add 'temperature > 75 for 5m'
   peacrab watch add service nginx --to telegram:123456789
-  peacrab watch add cmd 'test -e /tmp/done' succeeds every 5m
+  peacrab watch add cmd 'test -e done' succeeds every 5m
   peacrab watch test 1
 
 Put a rule with > or < in quotes. Watches run while the gateway runs; the same rules

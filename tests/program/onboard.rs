@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::harness::home::{Home, KEY};
-use crate::harness::model::Model;
+use crate::harness::model::{Model, say};
 use crate::harness::program::{Output, Program};
 use crate::harness::telegram::{TOKEN, Telegram};
 use crate::harness::terminal::{CTRL_C, CTRL_D, RETURN, Terminal};
@@ -223,6 +223,9 @@ fn flags_are_checked_like_answers() {
             "openai refused the API key: Incorrect API key provided.",
         ),
         (&["--telegram-token", "hello"], 2, "not a bot token"),
+        (&["--workspace", "/etc"], 2, "/etc belongs to the system"),
+        (&["--workspace", "/usr/lib/x"], 2, "belongs to the system"),
+        (&["--workspace", "/tmp"], 2, "/tmp belongs to the system"),
     ] {
         let output = onboard(&home, flags).ends_with(code);
         output.complains_of(&[text]);
@@ -314,4 +317,26 @@ fn a_daily_cost_limit_and_a_model_without_a_price_are_pointed_out() {
             .contains("limits.usdPerDay: the price of house/house-model is not known");
         assert_eq!(says, is_unpriced, "{output:?}");
     }
+}
+
+#[test]
+fn the_files_of_a_new_workspace_are_no_ones_change() {
+    let model = Model::playing([say("One."), say("Two.")]);
+    let home = Home::with_model(&model);
+    let ask = || {
+        let asked = Program::new(&home).args(["agent", "-m", "hi"]).run();
+        asked.ends_with(0)
+    };
+    ask();
+    onboard(&home, &["--non-interactive"]).ends_with(0);
+    assert!(home.workspace("SOUL.md").exists());
+    let second = ask();
+    assert!(second.stdout.contains("Two."), "{second:?}");
+    let all = second.stdout + &second.stderr;
+    assert!(!all.contains("Changed"), "{all}");
+    // What a person writes is theirs.
+    fs::write(home.workspace("SOUL.md"), "be brief\n").unwrap();
+    let undone = Program::new(&home).args(["agent", "-m", "/diff"]).run();
+    let undone = undone.ends_with(0).stdout;
+    assert!(undone.contains("be brief"), "{undone}");
 }

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -12,6 +12,13 @@ use super::{Result, envelope_from_str, from_str, from_str_within};
 
 /// Members of an object that is read one by one. Known documents about logins have up to 80.
 const MEMBERS_MAX: usize = 256;
+
+/// Elements of a list that are read one by one: a megabyte of places. The longest known lists are those of a chat's events
+/// and of a server's models, with some thousands.
+const LIST_MAX: usize = 65_536;
+
+/// The elements of a list.
+struct List<'a>(Vec<&'a RawValue>);
 
 /// The members of an object, by name. A member that is `null` or of another type counts as missing.
 #[derive(Debug, Default)]
@@ -54,14 +61,22 @@ impl<'a> Members<'a> {
         value.unwrap_or_default()
     }
 
+    /// The same without lists and objects, which may be long and would take many times their bytes.
+    fn scalar(&self, name: &str) -> Value {
+        let is_scalar = |raw: &&RawValue| !raw.get().starts_with(['[', '{']);
+        let value = self.raw(name).filter(is_scalar);
+        let value = value.and_then(|raw| from_str(raw.get()).ok());
+        value.unwrap_or_default()
+    }
+
     /// A string, or a number as it is written.
     pub fn text(&self, name: &str) -> Option<String> {
-        to_text(&self.value(name))
+        to_text(&self.scalar(name))
     }
 
     /// A number that counts something, which may be written as a string or a fraction.
     pub fn number(&self, name: &str) -> Option<u64> {
-        to_number(&self.value(name))
+        to_number(&self.scalar(name))
     }
 
     /// A string; empty when it is missing.
@@ -71,13 +86,13 @@ impl<'a> Members<'a> {
 
     /// Whether a boolean, which may be written as a string, is there and true.
     pub fn is_true(&self, name: &str) -> bool {
-        to_flag(&self.value(name)) == Some(true)
+        to_flag(&self.scalar(name)) == Some(true)
     }
 
-    /// A list, empty when it is missing; `None` when it is something else.
+    /// A list, empty when it is missing; `None` when it is something else, or has more than `LIST_MAX` elements.
     pub fn list(&self, name: &str) -> Option<Vec<&'a RawValue>> {
         match self.raw(name) {
-            Some(raw) => envelope_from_str(raw.get()).ok(),
+            Some(raw) => envelope_from_str(raw.get()).ok().map(|List(list)| list),
             None => Some(Vec::new()),
         }
     }
@@ -189,6 +204,36 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
+impl<'de> Deserialize<'de> for List<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = List<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(
+                self,
+                mut elements: A,
+            ) -> std::result::Result<Self::Value, A::Error> {
+                let mut list = Vec::new();
+                while let Some(element) = elements.next_element::<&RawValue>()? {
+                    if list.len() == LIST_MAX {
+                        return Err(A::Error::custom("it has too many elements"));
+                    }
+                    list.push(element);
+                }
+                Ok(List(list))
+            }
+        }
+
+        deserializer.deserialize_seq(Reader)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,5 +310,9 @@ mod tests {
         let many = |count: usize| format!("{{{}\"last\":1}}", "\"a\":1,".repeat(count));
         assert!(Members::read(&many(MEMBERS_MAX - 1)).is_some());
         assert!(Members::read(&many(MEMBERS_MAX)).is_none());
+        let long = |count: usize| format!("{{\"a\":[{}1]}}", "1,".repeat(count - 1));
+        let count = |text: &str| Some(Members::read(text)?.list("a")?.len());
+        assert_eq!(count(&long(LIST_MAX)), Some(LIST_MAX));
+        assert_eq!(count(&long(LIST_MAX + 1)), None);
     }
 }

@@ -107,8 +107,8 @@ const EXAMPLES: [(&str, &str); 9] = [
     ("process", "pid 1234"),
     ("file", "file /home/pi/app.log matches 'timed out'"),
     ("log", "log matches 'I/O error'"),
-    ("cmd", "cmd 'test -e /tmp/done' succeeds every 5m"),
-    ("command", "cmd 'test -e /tmp/done' succeeds every 5m"),
+    ("cmd", "cmd 'test -e done' succeeds every 5m"),
+    ("command", "cmd 'test -e done' succeeds every 5m"),
 ];
 
 /// The same for the rows of [`Quantity::NAMES`].
@@ -138,7 +138,7 @@ pub fn examples(spelling: Spelling) -> String {
         "log nginx level err",
         "file /home/pi/app.log matches 'timed out'",
         "pid 1234",
-        "cmd 'test -e /tmp/done' succeeds every 5m",
+        "cmd 'test -e done' succeeds every 5m",
     ];
     let lines = some.map(|line| format!("- {}", inline_code(&spelling(line))));
     lines.join("\n")

@@ -157,6 +157,7 @@ pub fn greeting(bots: &[Result<String, String>], people: &[String], lacks_model:
         })
         .collect();
     lines.push(match people {
+        _ if bots.is_empty() => "No chat is connected. To connect one: peacrab onboard".to_owned(),
         [] => {
             "No one has access yet: send the bot a message, then run the command it replies with."
                 .to_owned()

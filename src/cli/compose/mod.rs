@@ -19,7 +19,7 @@ use crate::agent::context::HostInfo;
 use crate::agent::{Agent, HearingFor, ModelsFor, Parts, SpeakingFor};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::board::Board;
 use crate::cli::Context;
 use crate::config::schema::{self, AgentDefaults, Provider, Speech, Transcription};
@@ -154,8 +154,25 @@ pub fn open_workspace(context: &Context, home: &Home, loaded: &Loaded) -> Result
     workspace_at(context, home, loaded, &path)
 }
 
+/// Folders of the system, in none of which an agent works.
+const SYSTEM: [&str; 10] = [
+    "/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr",
+];
+/// Folders with those of others, below which one may.
+const SHARED: [&str; 9] = [
+    "/", "/home", "/media", "/mnt", "/opt", "/root", "/srv", "/tmp", "/var",
+];
+
 /// Whether the folder can be the workspace. The error says why not. Nothing is created.
 pub fn check_workspace(context: &Context, loaded: &Loaded, folder: &Path) -> Result<()> {
+    let real = sys::beneath::canonical(folder).unwrap_or_else(|_| folder.to_owned());
+    let is_system = SYSTEM.iter().any(|system| real.starts_with(system));
+    if is_system || SHARED.iter().any(|shared| real == Path::new(shared)) {
+        return Err(Error::Config(format!(
+            "{} belongs to the system. Choose a folder of its own, such as one below your home",
+            real.display()
+        )));
+    }
     workspace_at(context, &context.home()?, loaded, folder).map(drop)
 }
 

@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::Value;
 
-use super::compose::{files, models_of, who_answers};
+use super::compose::{self, files, models_of, who_answers};
 use super::config::texts::no_price;
 use super::terminal::print;
 use super::{Context, import};
+use crate::base::clock::Clock;
 use crate::base::error::{Exit, Result};
 use crate::channels::telegram;
 use crate::config::home::command_for;
@@ -24,6 +25,7 @@ use crate::config::settings::Source;
 use crate::config::table;
 use crate::config::{Home, Loaded};
 use crate::models::route::Sources;
+use crate::store::state::PromptChanges;
 use answers::{Answers, Found};
 use terminal::Terminal;
 
@@ -116,6 +118,19 @@ fn offer_import(context: &Context, can_ask: bool) -> Result<()> {
     Ok(())
 }
 
+/// Has the agent take the files of a new workspace as known: where it has worked before, they are no change of anyone's.
+fn note_as_known(context: &Context, home: &Home, loaded: &Loaded, files: &[&str]) {
+    let changes = PromptChanges::new(&home.state(), loaded.agent_id(), Clock::System);
+    let noted = compose::open_workspace(context, home, loaded).and_then(|workspace| {
+        files
+            .iter()
+            .try_for_each(|file| changes.pass(&workspace, file))
+    });
+    if let Err(error) = noted {
+        tracing::debug!("failed to note new files as known: {error}");
+    }
+}
+
 /// Creates what is missing, writes the settings, and reports both.
 fn apply(
     context: &Context,
@@ -130,6 +145,7 @@ fn apply(
     let loaded = context.load()?;
     let workspace = home.workspace(&loaded.config.agents.defaults.workspace);
     let new_files = files::fill_workspace(&workspace)?;
+    note_as_known(context, home, &loaded, &new_files);
     let made = texts::created(is_new.then_some(home.path()), &workspace, &new_files);
     if made.is_empty() && changes.is_empty() {
         print::out(texts::NOTHING_CHANGED)?

@@ -240,17 +240,21 @@ impl Job<'_> {
             None => (false, path.trim()),
         };
         let files = &self.message.attachments;
-        if path.is_empty() || files.is_empty() {
+        if files.is_empty() {
             let usage = texts::put_usage(language);
             return Err(Error::Usage(match note.trim() {
                 "" => usage.to_owned(),
                 note => format!("{}\n{usage}", short(note)),
             }));
         }
-        let is_folder = files.len() > 1
+        // Without a path they get their own names.
+        let is_folder = path.is_empty()
+            || files.len() > 1
             || path.ends_with('/')
             || self.workspace.kind(Path::new(path)).ok() == Some(Kind::Folder);
-        check_target(path, language)?;
+        if !path.is_empty() {
+            check_target(path, language)?;
+        }
         let mut lines = Vec::new();
         for file in files {
             let target = match is_folder {

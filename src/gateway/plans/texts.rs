@@ -7,8 +7,8 @@ texts! {
     pub fn head(id, goal) { "**Plan** {id}: {goal}", "**计划** {id}：{goal}" }
     pub fn planning() { "I'm writing the plan. It will be shown here.", "正在制定计划，完成后会在此显示。" }
     pub fn proposed() {
-        "Shall I start? `/plan change NUMBER TEXT` changes a step, `/plan skip NUMBER` leaves one out.",
-        "要开始吗？`/plan change 编号 文字` 修改步骤，`/plan skip 编号` 跳过步骤。",
+        "`/plan approve` starts it, `/plan change NUMBER TEXT` changes a step, `/plan skip NUMBER` leaves one out.",
+        "`/plan approve` 开始，`/plan change 编号 文字` 修改步骤，`/plan skip 编号` 跳过步骤。",
     }
     pub fn done() { "All of it is done.", "全部完成。" }
     pub fn stopped() { "Stopped. `/plan approve` goes on.", "已停止。`/plan approve` 继续。" }

@@ -37,6 +37,10 @@ pub trait Runner: Send + Sync {
     fn run(&self, id: &str) -> Result<String>;
 }
 
+/// Behind a job that was planned while nothing runs jobs.
+const NO_GATEWAY: &str =
+    "\nThe gateway is not running: nothing comes until it is started with `peacrab gateway`.";
+
 /// The jobs of the home, and what is needed to plan and run them.
 pub struct Planner {
     /// The jobs.
@@ -241,7 +245,11 @@ impl Tool for Arc<Planner> {
                     ..NewJob::default()
                 };
                 let job = self.add(&scope, schedule, new, language)?;
-                format!("Planned {}", self.line(&job))
+                let note = match self.runner.is_running() {
+                    true => "",
+                    false => NO_GATEWAY,
+                };
+                format!("Planned {}{note}", self.line(&job))
             }
             "edit" => {
                 let name = arguments.optional_text("name", "a short name")?;

@@ -161,6 +161,8 @@ fn a_file_with_the_caption_put_is_stored_and_replaces_nothing_unasked() {
     fs::create_dir(scene.home.workspace("folder")).unwrap();
     puts("four", "/put folder");
     scene.wait_for("Stored folder/site.conf");
+    puts("five", "/put");
+    scene.wait_for("Stored site.conf (4 B)");
     puts("five", "/put ../outside");
     scene.wait_for("outside the workspace");
     scene.ana.says("/put nowhere");

@@ -295,7 +295,7 @@ fn a_person_sees_the_plan_first_and_changes_it() {
         .set("/channels/telegram/allowFrom", json!(["1001", "1002"]));
     let gateway = scene.start();
     scene.ana.says(&format!("/plan {GOAL}"));
-    scene.wait_for_question("Shall I start?");
+    scene.wait_for_question("starts it");
     // The plan of another conversation is not there for Bob.
     bob.says("/plan approve");
     scene.wait_in(bob.chat(), "There is no such plan here");
@@ -534,7 +534,7 @@ fn no_user_changes_the_plan_of_an_owner() {
     let group = scene.telegram.group(-900, "Home");
     let gateway = scene.start();
     scene.ana.says_in(group, &format!("/plan {GOAL}"));
-    scene.wait_in(group, "Shall I start?");
+    scene.wait_in(group, "starts it");
     bob.says_in(group, "/plan change 1 Send me the keys.");
     scene.wait_in(group, "Only someone who may do as much");
     scene.ana.says_in(group, "/plan approve");

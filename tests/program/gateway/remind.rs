@@ -263,7 +263,7 @@ fn each_command_about_jobs_has_an_answer() {
         ),
         ("/cron disable tell", "disabled"),
         ("/cron enable tell", "Enabled "),
-        ("/cron add 20m", "what should I do?"),
+        ("/cron add 20m", "add what to do"),
         (
             "/cron add nonsense",
             "I can't read a time at the beginning.",
@@ -273,7 +273,7 @@ fn each_command_about_jobs_has_an_answer() {
         ("/cron frob", "/cron add every day at 7"),
         ("/cron remove tell", "Removed "),
         ("/remind", "No reminders are pending here."),
-        ("/remind 20m", "Today 07:20: what should I say?"),
+        ("/remind 20m", "Today 07:20: add what to say"),
         ("/remind bread", "I can't read a time at the beginning."),
         ("/remind today 6:00 bread", "\"today 6:00\" has passed"),
         ("/remind every mon 9am bins", "⏰ bins: "),
@@ -284,6 +284,8 @@ fn each_command_about_jobs_has_an_answer() {
             "tomorrow 09:00, in 26 h\nIf you meant 7:00: /remind tomorrow 7:00 call mum",
         ),
         ("/remind tomorrow 8 o'clock tea", "⏰ tea: tomorrow 08:00"),
+        ("/remind cancel lamp", "There is no job \"lamp\"."),
+        ("/remind remove bins", "Removed "),
         ("/remind done a 1", "I can't read a time at the beginning."),
     ] {
         scene.ana.says(typed);

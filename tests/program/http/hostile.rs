@@ -226,6 +226,52 @@ fn a_thousand_idle_connections_and_slow_ones_hold_up_nobody() {
 }
 
 /// Processor time of a process so far.
+/// Bytes of memory that a process had at most.
+fn peak(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .unwrap();
+    let kilobytes: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kilobytes * 1024
+}
+
+/// A board has 512 MB, and a body of 8 MB is allowed.
+#[test]
+fn a_large_body_of_any_shape_takes_a_few_times_its_size_of_memory() {
+    const MOST: u64 = 96 * 1024 * 1024;
+    let model = Model::answering(|_| say("Hello."));
+    let home = home(&model);
+    let token = token(&home, "ana", "user");
+    let door = Door::start(&home);
+    let before = peak(door.gateway.id());
+    let objects = format!("[{}1]", "{\"a\":1},".repeat(900_000));
+    let numbers = format!("[{}1]", "1,".repeat(3_500_000));
+    let people = format!("[{}1]", r#"{"role":"user","content":""},"#.repeat(250_000));
+    let name = format!("\"{}\"", "x".repeat(7_000_000));
+    for (path, member) in [
+        ("/v1/responses", "input"),
+        ("/v1/responses", "model"),
+        ("/v1/responses", "conversation"),
+        ("/v1/chat/completions", "messages"),
+        ("/v1/chat/completions", "user"),
+        ("/v1/chat/completions", "n"),
+    ] {
+        for large in [&objects, &numbers, &people, &name] {
+            let body = format!("{{\"{member}\":{large}}}");
+            let reply = door.raw(&request("POST", path, &token, "", &body));
+            assert_eq!(reply.status, 400, "{path} {member}: {}", reply.head);
+        }
+    }
+    let small = r#"{"model":"main","messages":[{"role":"user","content":"hi"}]}"#;
+    let reply = door.raw(&request("POST", "/v1/chat/completions", &token, "", small));
+    assert_eq!(reply.status, 200, "{}", reply.head);
+    let grown = peak(door.gateway.id()) - before;
+    assert!(grown < MOST, "{grown} bytes");
+    door.gateway.stop().ends_with(0);
+}
+
 fn processor_time(process: u32) -> Duration {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
     let (_, rest) = text.rsplit_once(") ").unwrap();

@@ -43,9 +43,14 @@ impl Agent {
     /// Answers `/remind`: plans a reminder, or lists those that are pending.
     pub fn answer_remind(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
         let jobs = self.jobs_of(invocation)?;
-        match invocation.argument {
-            "" | "list" | "ls" => jobs.list_reminders().map(Into::into),
-            text => jobs.remind(&self.toolbox.cleaned(text)),
+        let text = invocation.argument;
+        match text.split_once(char::is_whitespace) {
+            None if matches!(text, "" | "list" | "ls") => jobs.list_reminders().map(Into::into),
+            // No time begins so.
+            Some(("remove" | "rm" | "cancel" | "delete", name)) => {
+                jobs.answer_cron("remove", name.trim())
+            }
+            _ => jobs.remind(&self.toolbox.cleaned(text)),
         }
     }
 

@@ -31,6 +31,10 @@ use crate::sys::random;
 const WAITING: usize = 16;
 /// Questions of all tokens that wait: some connections are left for everything else.
 const WAITING_ALL: usize = 48;
+/// Bytes of the name of a model.
+const MODEL_BYTES: usize = 256;
+/// Messages of a person behind the last answer, which become one question.
+const LAST_MESSAGES: usize = 256;
 /// Characters of the name of a conversation.
 const SESSION_CHARS: usize = 64;
 /// Characters of a question, which is as long as a message that is pasted into a chat.
@@ -181,7 +185,7 @@ fn read(text: &str) -> Result<Question, &'static str> {
     let body = Members::read(text).ok_or("the body is not a JSON object")?;
     let messages = body.list("messages").ok_or("messages has to be a list")?;
     let mut question = Question {
-        model: body.text_or_empty("model"),
+        model: model(&body)?,
         is_stream: body.is_true("stream"),
         session: session_name(&body.text_or_empty("user")),
         ..Question::default()
@@ -189,26 +193,45 @@ fn read(text: &str) -> Result<Question, &'static str> {
     if body.number("n").is_some_and(|count| count != 1) {
         return Err("there is one answer to a question: n has to be 1");
     }
-    let members: Vec<Members<'_>> = messages
-        .iter()
-        .filter_map(|message| Members::read(message.get()))
-        .collect();
     let is_answer = |message: &Members<'_>| {
         matches!(
             message.text_or_empty("role").as_str(),
             "assistant" | "tool" | "function"
         )
     };
-    let first = members
-        .iter()
-        .rposition(is_answer)
-        .map_or(0, |last| last + 1);
-    for message in members.iter().skip(first) {
-        if message.text_or_empty("role") == "user" {
-            add_parts(&mut question, message)?;
-        }
-    }
+    add_last(&mut question, &messages, is_answer)?;
     question.checked("messages has to end with a message whose role is user")
+}
+
+/// The model that is asked for, which each piece of the answer repeats.
+pub(super) fn model(body: &Members<'_>) -> Result<String, &'static str> {
+    let name = body.text_or_empty("model");
+    match name.len() > MODEL_BYTES {
+        true => Err("the name of the model is too long"),
+        false => Ok(name),
+    }
+}
+
+/// Adds what a person has said behind the last answer.
+pub(super) fn add_last(
+    question: &mut Question,
+    messages: &[&RawValue],
+    is_answer: impl Fn(&Members<'_>) -> bool,
+) -> Result<(), &'static str> {
+    let read = messages.iter().rev();
+    let read = read.filter_map(|message| Members::read(message.get()));
+    let last: Vec<Members<'_>> = read
+        .take_while(|message| !is_answer(message))
+        .take(LAST_MESSAGES + 1)
+        .collect();
+    if last.len() > LAST_MESSAGES {
+        return Err("there are too many messages behind the last answer");
+    }
+    let of_person = |message: &&Members<'_>| message.text_or_empty("role") == "user";
+    last.iter()
+        .rev()
+        .filter(of_person)
+        .try_for_each(|message| add_parts(question, message))
 }
 
 impl Question {
@@ -333,6 +356,8 @@ mod tests {
             json!({"messages": [{"role": "user", "content": [{"type": "video"}]}]}),
             json!({"messages": [{"role": "user", "content": [7]}]}),
             json!({"messages": [message], "n": 2}),
+            json!({"messages": [message], "model": "x".repeat(MODEL_BYTES + 1)}),
+            json!({"messages": vec![message.clone(); LAST_MESSAGES + 1]}),
             json!({"messages": [{"role": "user", "content": "x".repeat(TEXT_CHARS + 1)}]}),
         ] {
             assert!(read_value(body.clone()).is_err(), "{body}");

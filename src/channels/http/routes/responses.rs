@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::chat::{Question, add_parts, session_name};
+use super::chat::{Question, add_last, model, session_name};
 use super::exchange::Form;
 use crate::base::json::Members;
 
@@ -22,7 +22,7 @@ pub fn read(text: &str) -> Result<Question, &'static str> {
         return Err("background is not supported: the answer comes with this request");
     }
     let mut question = Question {
-        model: body.text_or_empty("model"),
+        model: model(&body)?,
         is_stream: body.is_true("stream"),
         session: session(&body)?,
         ..Question::default()
@@ -33,21 +33,12 @@ pub fn read(text: &str) -> Result<Question, &'static str> {
         let items = body
             .list("input")
             .ok_or("input has to be a string or a list")?;
-        let items: Vec<Members<'_>> = items
-            .iter()
-            .filter_map(|item| Members::read(item.get()))
-            .collect();
         // Calls of tools, their results and reasoning are the model's.
         let is_message =
             |item: &Members<'_>| matches!(item.text_or_empty("type").as_str(), "" | "message");
         let is_answer =
             |item: &Members<'_>| !is_message(item) || item.text_or_empty("role") == "assistant";
-        let last = items.iter().rposition(is_answer);
-        for item in items.iter().skip(last.map_or(0, |last| last + 1)) {
-            if item.text_or_empty("role") == "user" {
-                add_parts(&mut question, item)?;
-            }
-        }
+        add_last(&mut question, &items, is_answer)?;
     }
     question.checked("input has to end with a message whose role is user")
 }
