@@ -54,14 +54,6 @@ pub const ATTACKS: &[Class] = &[
         ],
     ),
     (
-        "have others wait for a file",
-        &[
-            r#"python3 -c '{c};import fcntl;o(c.fcntl(os.open("note.txt",0),1024,0)==0)'"#,
-            r#"python3 -c '{c};f=os.open("note.txt",os.O_RDWR);o(c.fcntl(f,1024,1)==0)'"#,
-            r#"python3 -c 'import fcntl; f = open("own", "w"); fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_WRLCK); print("GOT-OUT")'"#,
-        ],
-    ),
-    (
         "read a secret with another system call",
         &[
             r#"python3 -c '{c};b=(ctypes.c_uint64*3)();f=c.syscall(437,-100,b"{secret}",b,24);print(os.read(f,99))'"#,
@@ -240,6 +232,14 @@ except OSError as x: x.errno==errno.EPROTOTYPE and print("GOT-OUT")'"#,
             "curl -s -m 1 --unix-socket {outside}/service.sock http://x/; [ $? = 28 ] && echo GOT-OUT",
             "curl -s -m 1 --abstract-unix-socket '{abstract}' http://x/; [ $? = 28 ] && echo GOT-OUT",
             "ln {outside}/service.sock s && echo GOT-OUT; mv {outside}/service.sock s2",
+        ],
+    ),
+    (
+        "have others wait for a file",
+        &[
+            r#"python3 -c '{c};import fcntl;o(c.fcntl(os.open("note.txt",0),1024,0)==0)'"#,
+            r#"python3 -c '{c};f=os.open("note.txt",os.O_RDWR);o(c.fcntl(f,1024,1)==0)'"#,
+            r#"python3 -c 'import fcntl; f = open("own", "w"); fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_WRLCK); print("GOT-OUT")'"#,
         ],
     ),
 ];
