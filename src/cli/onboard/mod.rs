@@ -118,7 +118,7 @@ fn offer_import(context: &Context, can_ask: bool) -> Result<()> {
     Ok(())
 }
 
-/// Has the agent take the files of a new workspace as known: where it has worked before, they are no change of anyone's.
+/// Has the agent take the files of a new workspace as known: where it has worked before, they do not count as changes.
 fn note_as_known(context: &Context, home: &Home, loaded: &Loaded, files: &[&str]) {
     let changes = PromptChanges::new(&home.state(), loaded.agent_id(), Clock::System);
     let noted = compose::open_workspace(context, home, loaded).and_then(|workspace| {
