@@ -91,7 +91,7 @@ pub fn list_missing(hook: &Hook, body: &str) -> Vec<String> {
 
 /// Puts values of the body in place of `{{path}}`, such as `{{alerts.0.labels.alertname}}`; `{{body}}` is all of it.
 /// Nothing in a value is looked at again. A body that is no JSON has no values: where the template has nothing else of
-/// it, it stands in its place.
+/// it, it takes the place of the first one.
 fn fill(template: &str, body: &str, write: impl Fn(&str) -> String) -> String {
     let value: Option<Value> = json::from_str(body).ok();
     let is_filled = value.is_none() && template.contains("{{");

@@ -119,7 +119,7 @@ impl Gateway {
         Ok(text(language).to_owned().into())
     }
 
-    /// Ends all allowances: whoever gave one may no longer have the right to.
+    /// Ends all allowances: the owners who gave them may be owners no longer.
     pub(in crate::gateway) fn revoke_allowances(self: &Arc<Self>) {
         let live = self.live();
         for (session, chat) in self.countdowns.all() {

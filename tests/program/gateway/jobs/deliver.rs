@@ -203,6 +203,39 @@ fn a_result_takes_no_other_files_place_whatever_links_are_there() {
 }
 
 #[test]
+fn a_result_waits_for_a_command_outside_the_sandbox() {
+    let clock = Turned::at(START);
+    let outside = tempfile::tempdir().unwrap();
+    let at = |name: &str| outside.path().join(name);
+    let scene = scene(&clock, |_| say("all is well"));
+    let mut payload = turn("look");
+    payload["deliver"] = json!("file");
+    write(
+        &scene.home,
+        &[job(&clock, "log", super::at(&clock, MINUTE), payload)],
+    );
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    let line = format!(
+        "touch {}; until [ -e {} ]; do sleep 0.05; done; i=0; until [ -e cron ] || [ $i -eq 30 ]; do sleep 0.1; \
+         i=$((i + 1)); done; [ -e cron ] && echo chan''ged || echo cle''an",
+        at("begun").display(),
+        at("asked").display()
+    );
+    scene.ana.says(&format!("/sh! {line}"));
+    scene.ana.presses("Run once");
+    wait_until("the command", || at("begun").exists());
+    clock.forward(MINUTE);
+    scene.model.wait_for_requests(1);
+    fs::write(at("asked"), "").unwrap();
+    scene.wait_for("clean");
+    wait_for_run(&scene.home, "log", 1, "ok");
+    gateway.stop().ends_with(0);
+    assert_eq!(results(&scene)[0].1, "all is well\n");
+    assert!(!scene.texts().join("\n").contains("changed"));
+}
+
+#[test]
 fn an_answer_that_says_nothing_disturbs_no_one() {
     let clock = Turned::at(START);
     let scene = scene(&clock, |_| say("NO_REPLY"));
