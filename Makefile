@@ -193,7 +193,7 @@ mcp-servers: ## List and call the tools of real MCP servers from npm and PyPI (n
 footprint: ## Build the static binary and measure its size, memory, instructions and writes
 	@scripts/setup footprint
 	binary=$$(cross/build $(CROSS_TARGET)) && python3 scripts/footprint "$$binary" && \
-		PEACRAB_TEST_MEASURED="$$(realpath "$$binary")" env -u PEACRAB_UPDATE_KEY $(CARGO) test --locked --test program -- \
+		env -u PEACRAB_UPDATE_KEY python3 scripts/footprint/card.py "$$binary" $(CARGO) test --locked --test program -- \
 		--ignored --exact channels::together::a_connected_channel_takes_little_memory --nocapture
 
 layout: ## Note which functions a board needs, in cross/layout/order, which the next build of the static binary reads

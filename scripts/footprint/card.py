@@ -3,12 +3,18 @@
 Linux maps a file in the pieces in which it was read. A disk that reads 8 MB ahead, and a file system with large folios,
 map nearly all of a program at its first fault, whatever it uses; a card reads 128 kB ahead. So resident memory is
 measured here, and elsewhere only printed.
+
+    python3 scripts/footprint/card.py BINARY COMMAND...
+
+runs a command with PEACRAB_TEST_MEASURED, the binary's copy on a card, and PEACRAB_TEST_CARD, its folder; without the
+latter, and with the binary itself, where this account cannot mount one.
 """
 
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 SIZE = 64 << 20
@@ -62,3 +68,20 @@ def card_with(folder, binary):
         detail = getattr(error, "stderr", None) or error
         print(f"no emulated card, so resident memory is only printed: {detail}".strip(), file=sys.stderr)
         return None
+
+
+def main():
+    binary, *command = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as name:
+        card = card_with(Path(name), Path(binary))
+        on_card = {"PEACRAB_TEST_CARD": str(card.place)} if card else {}
+        measured = card.binary if card else Path(binary).resolve()
+        try:
+            return subprocess.call(command, env=os.environ | on_card | {"PEACRAB_TEST_MEASURED": str(measured)})
+        finally:
+            if card:
+                card.remove()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

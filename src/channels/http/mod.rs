@@ -56,4 +56,11 @@ mod tests {
             assert!(crate::channels::table::find(name).is_none());
         }
     }
+
+    #[test]
+    fn a_binding_can_name_its_channels() {
+        for name in [super::NAME, super::PAGE] {
+            assert!(crate::config::channels::SOURCES.contains(&name));
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The table of the members of `agents.list` and `agents.bindings`.
 
-use crate::config::channels::NAMES;
+use crate::config::channels::SOURCES;
 use crate::config::key::{Key, Kind, key};
 use crate::config::table::keys;
 
@@ -31,8 +31,8 @@ static AGENT: &[Key] = &[
 #[rustfmt::skip]
 static BINDING: &[Key] = &[
     key("agent", Kind::Text, r#""""#, "Required. The id of the agent that answers."),
-    key("channel", Kind::Choice(&NAMES), r#""""#, "Only messages on this channel."),
-    key("chat", Kind::Text, r#""""#, "Only messages in the chat with this id (/id shows it), or in one of its threads: CHAT:THREAD."),
+    key("channel", Kind::Choice(&SOURCES), r#""""#, "Only messages on this channel; http: of programs, web: of the web page."),
+    key("chat", Kind::Text, r#""""#, "Only messages in the chat with this id (/id shows it; for http: the token's name), or in one of its threads: CHAT:THREAD."),
     key("sender", Kind::Text, r#""""#, "Only messages in the private chat with the person with this id."),
 ];
 

@@ -57,7 +57,25 @@ pub static NAMES: [&str; ALL.len()] = {
     names
 };
 
-/// The same, one after the other.
+/// The channels of programs and of the web page, whose settings are in `http`.
+const CLIENTS: [&str; 2] = ["http", "web"];
+
+/// The names of all channels with those two: where a message can come from.
+pub static SOURCES: [&str; NAMES.len() + CLIENTS.len()] = {
+    let mut names = [""; NAMES.len() + CLIENTS.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = if at < NAMES.len() {
+            NAMES[at]
+        } else {
+            CLIENTS[at - NAMES.len()]
+        };
+        at += 1;
+    }
+    names
+};
+
+/// The names of all channels, one after the other.
 pub fn names() -> impl Iterator<Item = &'static str> {
     NAMES.iter().copied()
 }

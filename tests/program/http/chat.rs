@@ -34,6 +34,29 @@ fn told(body: &str) -> String {
 }
 
 #[test]
+fn a_binding_gives_a_token_its_agent() {
+    let model = Model::answering(|request| say(request.body["model"].as_str().unwrap()));
+    let mut home = home(&model);
+    let agents = json!([{"id": "work", "model": "work-model"}]);
+    home.set("/agents/list", agents);
+    let binding = json!({"agent": "work", "channel": "http", "chat": "bob"});
+    home.set("/agents/bindings", json!([binding]));
+    let [ana, bob] = ["ana", "bob"].map(|name| token(&home, name, "user"));
+    let door = Door::start(&home);
+    let mut session = question("hello");
+    session["user"] = json!("desk");
+    for (token, body, answers) in [
+        (&ana, question("hello"), "fake-model"),
+        (&bob, question("hello"), "work-model"),
+        (&bob, session, "work-model"),
+    ] {
+        let reply = door.post(CHAT, token, &body).json();
+        assert_eq!(reply["choices"][0]["message"]["content"], answers);
+    }
+    door.gateway.stop().ends_with(0);
+}
+
+#[test]
 fn a_question_is_answered_whole_in_its_own_conversation() {
     let model = Model::playing([
         call("list_dir", json!({"path": "."})),
