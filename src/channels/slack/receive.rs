@@ -50,7 +50,7 @@ const TURN_TIME: Duration = Duration::from_millis(100);
 const PEOPLE: usize = 64;
 /// Names that are looked up for one message; further ones stay ids.
 const MENTIONS: usize = 8;
-/// How long a name may take to be looked up: Slack repeats an event that is not confirmed within 3 s.
+/// How long the names of a message may take to be looked up: Slack repeats an event that is not confirmed within 3 s.
 const NAME_PATIENCE: Duration = Duration::from_secs(2);
 /// Events that are received and wait while missed messages are fetched. The rest waits in the connection.
 const WAITING_FRAMES: usize = 64;
@@ -451,7 +451,8 @@ impl<'a> Receiver<'a> {
     pub(super) fn read<T>(&self, read: impl FnOnce(&Reader<'_>) -> T) -> T {
         let left = RefCell::new(MENTIONS);
         let awaits = |chat: &Address, person: &str| self.parts.intake.is_awaited(chat, person);
-        let person = |id: &str| self.person(id, &mut left.borrow_mut());
+        let until = self.now() + NAME_PATIENCE;
+        let person = |id: &str| self.person(id, &mut left.borrow_mut(), until);
         read(&Reader {
             me: &self.me,
             scope: self.parts.scope,
@@ -461,8 +462,8 @@ impl<'a> Receiver<'a> {
         })
     }
 
-    /// What is known about a person. `left` is how many may still be looked up.
-    fn person(&self, id: &str, left: &mut usize) -> Option<Known> {
+    /// What is known about a person. `left` is how many may still be looked up, `until` when.
+    fn person(&self, id: &str, left: &mut usize, until: Duration) -> Option<Known> {
         let known = |people: &VecDeque<(String, Known)>| {
             let found = people.iter().find(|(person, _)| person == id);
             found.map(|(_, known)| known.clone())
@@ -471,7 +472,9 @@ impl<'a> Receiver<'a> {
             return Some(known);
         }
         *left = left.checked_sub(1)?;
-        let api = self.api(NAME_PATIENCE).ok()?;
+        let left = until.saturating_sub(self.now());
+        let patience = Some(left).filter(|left| !left.is_zero())?;
+        let api = self.api(patience).ok()?;
         let arguments = [("user", id), ("include_locale", "true")];
         let known = match api.call("users.info", &arguments) {
             Ok(reply) => known_of(&reply),

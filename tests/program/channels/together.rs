@@ -18,12 +18,12 @@ const MEASURED: &str = "PEACRAB_TEST_MEASURED";
 /// Set where that program is on an emulated card. Elsewhere the disk's read-ahead decides on what is resident, and it is
 /// only printed.
 const ON_CARD: &str = "PEACRAB_TEST_CARD";
-/// Bytes of anonymous memory that a connected channel may add.
-const CHANNEL_BYTES: u64 = 120 * 1024;
+/// Bytes of anonymous memory that a connected channel may add. On a busy machine the same one takes a seventh more or less.
+const CHANNEL_BYTES: u64 = 132 * 1024;
 /// By how much two runs of the same gateway differ: two pages.
 const NOISE_BYTES: u64 = 8 * 1024;
 /// Bytes of anonymous memory with all of them after an answer on each, and of resident memory at most.
-const ALL_BYTES: u64 = 2_100_000;
+const ALL_BYTES: u64 = 2_180_000;
 const ALL_PEAK_BYTES: u64 = 8_930_000;
 /// What people write.
 const WORDS: [&str; 2] = ["apples", "oranges"];

@@ -398,6 +398,22 @@ fn without_the_right_to_names_people_are_still_answered() {
 }
 
 #[test]
+fn names_that_take_long_do_not_hold_a_message_for_longer_than_slack_waits() {
+    let chat = Chat::counting();
+    let general = chat.slack.channel("general");
+    let gateway = chat.start();
+    let gate = Gate::default();
+    let held = Fault::HoldUntil(gate.clone());
+    chat.slack.fail_times("users.info", 6, held);
+    let people = "<@U0B> <@U0C> <@U0D> <@U0E> <@U0F>";
+    chat.ana.mentions_in(&general, &format!("tell {people}"));
+    chat.model.wait_for_requests(1);
+    gate.open();
+    gateway.stop().ends_with(0);
+    assert_eq!(chat.slack.calls("users.info").len(), 1);
+}
+
+#[test]
 fn a_channel_that_the_app_is_not_in_says_what_to_do() {
     let chat = Chat::playing([say("Hello?")]);
     let general = chat.slack.channel("general");
