@@ -381,11 +381,15 @@ fn format_shown(
         text.push('\n');
         text.push_str(sentence);
     };
-    if ran.needs_more {
+    let names_sandbox = ran.about.iter().any(|it| it.contains("in the sandbox"));
+    if ran.needs_more && !names_sandbox {
         add(&format!("_{}_", texts::in_the_sandbox(language)));
     }
     for sentence in &ran.about {
         add(&format!("_{sentence}_"));
+    }
+    if ran.needs_more && names_sandbox {
+        add(&format!("_{}_", texts::on_the_board(language)));
     }
     if ran.file.is_some() {
         add(answers::output_in_file(language));
@@ -426,5 +430,13 @@ mod tests {
             "```\njob done\n~ $ ls\nno\n```\n\n`exit status 2`\n_In the sandbox. `/sh! …` runs it on the \
              board itself._\n_The shell has ended._"
         );
+        let explained = ShellResult {
+            needs_more: true,
+            about: vec!["the system is read-only in the sandbox".to_owned()],
+            ..ran("no", false)
+        };
+        assert!(shown(explained).ends_with(
+            "\n_the system is read-only in the sandbox_\n_`/sh! …` runs it on the board itself._"
+        ));
     }
 }
