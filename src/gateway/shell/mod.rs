@@ -381,7 +381,11 @@ fn format_shown(
         text.push('\n');
         text.push_str(sentence);
     };
-    let names_sandbox = ran.about.iter().any(|it| it.contains("in the sandbox"));
+    let mut said = ran
+        .about
+        .iter()
+        .chain((!ran.is_success).then_some(&ran.end));
+    let names_sandbox = said.any(|it| it.contains("in the sandbox"));
     if ran.needs_more && !names_sandbox {
         add(&format!("_{}_", texts::in_the_sandbox(language)));
     }
@@ -432,11 +436,12 @@ mod tests {
         );
         let explained = ShellResult {
             needs_more: true,
-            about: vec!["the system is read-only in the sandbox".to_owned()],
+            end: "exit status 100 (the system is read-only in the sandbox)".to_owned(),
             ..ran("no", false)
         };
-        assert!(shown(explained).ends_with(
-            "\n_the system is read-only in the sandbox_\n_`/sh! …` runs it on the board itself._"
-        ));
+        assert!(
+            shown(explained)
+                .ends_with("read-only in the sandbox)`\n_`/sh! …` runs it on the board itself._")
+        );
     }
 }
