@@ -406,6 +406,10 @@ texts! {
         "{name} is kept, but not shown to the model: pictures are JPEG, PNG, GIF or WebP of at most {megabytes} MB.",
         "{name} 已保存，但没有交给模型：图片须为 JPEG、PNG、GIF 或 WebP，且不超过 {megabytes} MB。",
     }
+    pub fn document_misnamed(name) {
+        "{name} is kept, but it is not the kind of document that its name says, so I can't read it as one.",
+        "{name} 已保存，但它并不是文件名所示的文档类型，因此无法按该类型读取。",
+    }
     /// Both are models.
     pub fn silent(silent, next) {
         "{silent} gave no answer; using {next} instead",

@@ -61,6 +61,29 @@ Examples:
   dmesg | peacrab agent -m 'any errors?'   ask one question about some text
   peacrab config explain agents.defaults   see what can be set";
 
+/// The first steps of a newcomer, for `peacrab` alone.
+const FIRST_STEPS: &str = "\
+A personal AI agent for single-board computers.
+
+To begin:
+  peacrab onboard              set up Peacrab: create its folder and connect a model
+  peacrab agent                chat in the terminal
+  peacrab agent QUESTION       ask one question
+  peacrab gateway              run the bot on Telegram and other channels
+  peacrab service install      run it permanently, as a systemd service
+
+Later:
+  peacrab status               show the setup, the model and today's tokens
+  peacrab doctor               check the setup and suggest fixes
+  peacrab channels             see who has access, and let people in
+  peacrab cron                 plan reminders and jobs
+  peacrab config explain WORD  find a setting
+  peacrab backup FILE          save everything in one file
+  peacrab update               install a new version
+
+peacrab help lists all commands, and peacrab COMMAND --help explains one.
+";
+
 /// The heading of the options that every command has, below its own.
 const COMMON: &str = "Common options";
 
@@ -287,11 +310,13 @@ pub fn main() -> ExitCode {
     let exit = match Cli::try_parse() {
         Ok(cli) => {
             let home_use = cli.command.home_use();
+            // Its own messages name the file.
+            let names_home = matches!(cli.command, Command::Config(_));
             match Context::new(cli.global, environment::variables(), home_use) {
                 Ok(context) => {
                     let ran = cli.command.run(&context);
                     let note = context.note_home(home_use, &ran);
-                    report_at(ran, note)
+                    report_at(ran, note.filter(|_| !names_home))
                 }
                 Err(error) => report(Err(error)),
             }
@@ -332,15 +357,24 @@ fn report_at(ran: Result<Exit>, note: Option<HomeNote>) -> Exit {
 fn report_usage(error: &mut clap::Error) -> Exit {
     let advice = parsing::advise(error);
     let text = error.to_string();
+    // "Usage: peacrab [OPTIONS] <COMMAND>", whatever the program's file is called.
+    let is_whole = |line: &str| line.ends_with(" <COMMAND>") && line.split(' ').count() == 4;
+    let is_first = text
+        .lines()
+        .any(|line| line.starts_with("Usage: ") && is_whole(line));
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             report(print::out(&text).map(|()| Exit::Done))
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            print::raw_error(&text);
+            print::raw_error(if is_first { FIRST_STEPS } else { &text });
             Exit::Usage
         }
         _ => {
+            let text = match &advice {
+                Some(_) if is_first => parsing::shorten(&text),
+                _ => text,
+            };
             // The argument in the error may be an API key.
             let words = text.split_inclusive([' ', '\'', '\n', '=']);
             let safe = words.map(|word| {

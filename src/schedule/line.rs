@@ -15,6 +15,8 @@ use days::MonthlyDays;
 
 mod days;
 
+pub use days::EVERY_MONTH_DAYS;
+
 /// Bytes of a cron line. A field has lists, but no more than its values.
 const LINE_BYTES: usize = 400;
 /// Days that are searched for a cron line's next run: a February 29 that is a Monday can be 40 years away.
@@ -168,22 +170,21 @@ impl Line {
     }
 
     /// The time and the days of a line that comes at one time of a day, every day, on some weekdays, or on
-    /// one day of every month.
+    /// some days of every month.
     pub fn simple(&self) -> Option<(NaiveTime, SimpleDays)> {
         let one = |bits: u64| (bits.count_ones() == 1).then(|| bits.trailing_zeros());
         let (hour, minute, second) = (one(self.hours)?, one(self.minutes)?, one(self.seconds)?);
-        let month_day = one(self.days);
-        let is_simple = match month_day {
-            Some(_) => self.weekdays == ALL_WEEKDAYS,
-            None => self.days == ALL_DAYS,
-        };
-        if !is_simple || !self.monthly.is_empty() || self.months != ALL_MONTHS {
-            return None;
-        }
+        let (or_last, is_last) = self.monthly.simple()?;
         let days = SimpleDays {
-            month_day,
+            month_days: if self.days == ALL_DAYS { 0 } else { self.days },
+            or_last,
+            is_last,
             weekdays: self.weekdays,
         };
+        let is_simple = !days.is_monthly() || self.weekdays == ALL_WEEKDAYS;
+        if !is_simple || self.months != ALL_MONTHS {
+            return None;
+        }
         Some((NaiveTime::from_hms_opt(hour, minute, second)?, days))
     }
 
@@ -245,10 +246,21 @@ impl Line {
 /// The days of a simple line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SimpleDays {
-    /// The day of every month, when it is one.
-    pub month_day: Option<u32>,
+    /// The bits of the days of every month; none where it is every day, or weekdays.
+    pub month_days: u64,
+    /// The bits of those in whose place shorter months have their last day.
+    pub or_last: u64,
+    /// Whether the last day of every month is one.
+    pub is_last: bool,
     /// The bits of the weekdays, from Sunday.
     pub weekdays: u64,
+}
+
+impl SimpleDays {
+    /// Whether they are days of the month.
+    pub fn is_monthly(&self) -> bool {
+        self.month_days | self.or_last != 0 || self.is_last
+    }
 }
 
 const ALL_HOURS: u64 = (1 << 24) - 1;

@@ -130,10 +130,20 @@ fn whole_days(ms: i64) -> i64 {
     (ms.saturating_add(500) / 1000 + 43_200) / 86_400
 }
 
-/// How long until then, such as `in 9 h`. Days have texts of their own, for words that change behind "in" and "ago".
-fn left(ms: i64, language: Language) -> String {
+/// The spans until then that are told in hours and minutes, in minutes: half an hour of ten does not matter.
+const IN_MINUTES: std::ops::Range<i64> = 90..600;
+
+/// How long until then, such as `in 9 h` or `in 1 h 30 min`. Days have texts of their own, for words that change behind
+/// "in" and "ago".
+pub fn left(ms: i64, language: Language) -> String {
+    let minutes = ms.saturating_add(30_000) / 60_000;
     match ms {
         DAYS_FROM_MS.. => texts::in_days(language, &whole_days(ms)),
+        _ if IN_MINUTES.contains(&minutes) && minutes % 60 != 0 => {
+            let hours = texts::hours(language, &(minutes / 60));
+            let minutes = texts::minutes(language, &(minutes % 60));
+            texts::in_time(language, &format!("{hours} {minutes}"))
+        }
         _ => texts::in_time(language, &span(ms, language)),
     }
 }
@@ -204,6 +214,24 @@ mod tests {
                 english.replace(" ago", "").replacen("", "in ", 1)
             );
         }
+    }
+
+    #[test]
+    fn what_comes_soon_is_told_in_hours_and_minutes() {
+        for (minutes, english, chinese) in [
+            (89, "in 89 min", "89 分钟后"),
+            (90, "in 1 h 30 min", "1 小时 30 分钟后"),
+            (120, "in 2 h", "2 小时后"),
+            (601, "in 10 h", "10 小时后"),
+        ] {
+            let left = |language| left(minutes * 60_000, language);
+            assert_eq!(left(Language::English), english);
+            assert_eq!(left(Language::Chinese), chinese);
+        }
+        assert_eq!(
+            left(90 * 60_000 - 4_000, Language::English),
+            "in 1 h 30 min"
+        );
     }
 
     #[test]

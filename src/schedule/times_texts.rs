@@ -11,11 +11,28 @@ texts! {
     pub fn weekdays(time) { "weekdays at {time}", "工作日 {time}" }
     pub fn weekends(time) { "weekends at {time}", "周末 {time}" }
     pub fn every_weekday(days, time) { "every {days} at {time}", "每{days} {time}" }
-    pub fn every_month(day, time) { "on day {day} of every month at {time}", "每月 {day} 日 {time}" }
+    /// A day of the month among others.
+    pub fn month_day(day) { "day {day}", "{day} 日" }
+    pub fn every_month(days, time) { "on {days} of every month at {time}", "每月 {days} {time}" }
+    /// For the 29th to the 31st.
+    pub fn every_month_or_last(days, time) {
+        "on {days} of every month (or its last day) at {time}",
+        "每月 {days}（或当月最后一天）{time}",
+    }
+    /// The same for a cron line that leaves shorter months out.
+    pub fn months_with(days, time) {
+        "on {days} of the months that have it at {time}",
+        "有该日期的月份的 {days} {time}",
+    }
+    pub fn last_day(time) { "on the last day of every month at {time}", "每月最后一天 {time}" }
+    pub fn every_month_and_last(days, time) {
+        "on {days} and the last day of every month at {time}",
+        "每月 {days}和最后一天 {time}",
+    }
     /// A cron line that has no simpler words.
     pub fn by_line(line) { "cron {line}", "cron 表达式 {line}" }
     pub fn unusable() { "an invalid schedule", "无效的时间设置" }
-    /// Between two weekdays.
+    /// Between two days.
     pub fn and() { " and ", "和" }
 
     fn sunday() { "Sunday", "星期日" }
@@ -89,7 +106,7 @@ pub fn every_interval(ms: i64, language: Language) -> String {
 pub fn unknown_time(text: &str) -> String {
     format!(
         "Cannot read the time \"{}\". Examples: in 20m, tomorrow 7:00, mon 9am, 2026-12-24 18:00, every 2h, \
-         every day at 7, 0 7 * * 1-5",
+         every day at 7, every month on the 1st at 9, 0 7 * * 1-5",
         short(text)
     )
 }
@@ -114,8 +131,8 @@ pub fn wrong_field_count(line: &str, count: usize) -> String {
 }
 
 /// More that the days of the month may be.
-pub const MONTHLY_DAYS: &str =
-    ", L (the last day), L-2 (two days before it), 15W (the working day nearest to the 15th), LW";
+pub const MONTHLY_DAYS: &str = ", L (the last day), L-2 (two days before it), 30L (the 30th, or the last day of a shorter month), 15W (the working \
+     day nearest to the 15th), LW";
 /// More that the weekdays may be.
 pub const MONTHLY_WEEKDAYS: &str =
     ", 5#3 (the third Friday, up to 5#5), 5L or L5 (the last Friday)";

@@ -550,6 +550,11 @@ impl Toolbox {
         files::excerpt((&self.workspace, path), chars, &self.eraser, cancel)
     }
 
+    /// Whether the name of a file in the workspace says that it is a document, and it is something else.
+    pub fn is_misnamed(&self, path: &str) -> bool {
+        files::is_misnamed(&self.workspace, path)
+    }
+
     /// A short form of a call for people, such as `read_file("src/main.py")`.
     pub fn hint(&self, call: &ToolCall) -> String {
         let arguments = Arguments::parse(&call.arguments).unwrap_or_default();

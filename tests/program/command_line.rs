@@ -66,6 +66,30 @@ fn a_mistyped_command_is_wrong_usage_and_says_the_right_one() {
 }
 
 #[test]
+fn a_newcomer_sees_where_to_begin_and_a_sentence_is_offered_to_the_agent() {
+    let home = Home::new();
+    let alone = Program::new(&home).run().ends_with(2);
+    alone.complains_of(&["peacrab onboard", "peacrab help lists all commands"]);
+    assert!(alone.stderr.lines().count() <= 25, "{}", alone.stderr);
+    let asked = Program::new(&home)
+        .args(["what", "time", "is", "it"])
+        .run()
+        .ends_with(2);
+    asked.complains_of(&["'what'", "peacrab agent 'what time is it'"]);
+    assert_eq!(asked.stderr.lines().count(), 3, "{}", asked.stderr);
+    let mistyped = Program::new(&home)
+        .args(["chanels", "list"])
+        .run()
+        .ends_with(2);
+    mistyped.complains_of(&["similar", "'channels'"]);
+    let set = Program::new(&home)
+        .args(["config", "set", "agents.defaults.modle", "x"])
+        .run()
+        .ends_with(78);
+    assert_eq!(set.stderr.lines().count(), 1, "{}", set.stderr);
+}
+
+#[test]
 fn a_commands_own_options_come_before_the_common_ones() {
     let home = Home::new();
     for command in ["agent", "send", "onboard", "status"] {

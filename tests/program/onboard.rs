@@ -279,7 +279,7 @@ fn the_end_says_what_was_made_and_what_to_do_next() {
              To connect a model, run `{peacrab} onboard`.\n\n\
              Next:\n  \
              chat with the agent:\n    {peacrab} agent\n  \
-             connect Discord, Slack or another service:\n    {peacrab} onboard --channel NAME\n  \
+             connect Telegram, Discord or another service:\n    {peacrab} onboard --channel NAME\n  \
              check the setup:\n    {peacrab} doctor\n  \
              list all settings:\n    {peacrab} config explain\n"
         )

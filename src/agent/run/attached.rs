@@ -45,11 +45,19 @@ impl Run<'_> {
         images
     }
 
-    /// Reads the beginnings of a message's documents, which the model can read on in.
-    pub(super) fn read_documents(&self, message: &Envelope) -> Vec<Content> {
+    /// Reads the beginnings of a message's documents, which the model can read on in. The person is told which of them
+    /// are something else than their names say.
+    pub(super) fn read_documents(&mut self, message: &Envelope) -> Vec<Content> {
         let files = message.attachments.iter();
         let files = files.filter(|attachment| attachment.media == Media::Document);
         let files: Vec<&Attachment> = files.take(DOCUMENTS).collect();
+        for file in &files {
+            if self.agent.toolbox.is_misnamed(&file.path) {
+                let name = OutgoingMessage::name_of(&file.path);
+                let text = texts::document_misnamed(message.language(), &name);
+                self.host.on_event(TurnEvent::Lasting(&text));
+            }
+        }
         let chars = SHOWN_CHARS / files.len().max(1);
         let read = |file: &&Attachment| {
             let mut excerpt = self.agent.toolbox.excerpt(&file.path, chars, self.cancel)?;

@@ -99,7 +99,9 @@ pub fn parse_spelled(text: &str, spelling: Spelling, language: Language) -> Resu
 }
 
 /// What can be watched, with an example of each.
-const EXAMPLES: [(&str, &str); 9] = [
+const EXAMPLES: [(&str, &str); 10] = [
+    // It has no percentage of its own.
+    ("cpu", "load > 4 for 10m"),
     ("service", "service nginx"),
     ("host", "host 192.168.1.1 every 1m"),
     ("port", "port 443"),

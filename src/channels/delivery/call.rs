@@ -107,7 +107,7 @@ impl<'a> Caller<'a> {
                 preview,
             } => {
                 if message.is_none() {
-                    self.parts.observer.shows(to);
+                    self.parts.observer.shows(to, &text.buttons);
                 }
                 if let Some(id) = preview
                     && self.preview(connection, to, *id, text)?
@@ -411,7 +411,7 @@ impl<'a> Caller<'a> {
                 (rendered.piece, rows, true)
             }
             Content::Text(text) => {
-                self.parts.observer.shows(to);
+                self.parts.observer.shows(to, &[]);
                 let mut pieces = render(text).into_iter().skip(index);
                 (pieces.next(), Vec::new(), pieces.next().is_none())
             }

@@ -1,6 +1,6 @@
 //! Events of deliveries, for the rest of the program.
 
-use crate::base::message::{Address, OutgoingMessage};
+use crate::base::message::{Address, CommandButton, OutgoingMessage};
 
 /// Learns what becomes of messages, on a thread that delivers: it may write to the disk, and not wait long.
 pub trait Observer: Send + Sync {
@@ -15,8 +15,8 @@ pub trait Observer: Send + Sync {
     /// A message, or a part of it, is about to be sent.
     fn sends(&self, message: &OutgoingMessage);
 
-    /// Progress or a text that is not of the outbox is about to appear below what a chat shows.
-    fn shows(&self, to: &Address);
+    /// Progress or a text that is not of the outbox is about to appear below what a chat shows, with these buttons.
+    fn shows(&self, to: &Address, buttons: &[Vec<CommandButton>]);
 
     /// A question is in its chat as a whole, as this message; empty where the channel does not say so.
     fn asked(&self, number: u64, message: &str);

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use super::hook::HookCall;
-use super::site::Site;
+use super::site::{Reach, Site};
 use crate::base::access::Role;
 use crate::base::error::Result;
 use crate::base::message::SessionKey;
@@ -124,9 +124,9 @@ impl Slot {
         }
     }
 
-    /// The address of the page; `None` where only the owner of a proxy knows it.
-    pub fn address(&self) -> Option<String> {
-        self.0.site.address(self.0.port.get().copied())
+    /// The addresses of the page, the one to try first before the other; none where only the owner of a proxy knows it.
+    pub fn addresses(&self, reach: Reach) -> Vec<String> {
+        self.0.site.addresses(self.0.port.get().copied(), reach)
     }
 
     /// Whether browsers elsewhere cannot reach the page.

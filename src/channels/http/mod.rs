@@ -20,7 +20,7 @@ mod hub;
 mod routes;
 #[cfg(feature = "http")]
 mod server;
-pub mod site;
+mod site;
 #[cfg(feature = "http")]
 mod web;
 #[cfg(feature = "http")]
@@ -31,6 +31,7 @@ pub use disabled::{check, open};
 #[cfg(feature = "http")]
 pub use enabled::{check, open};
 pub use host::{Figure, FigureKind, Host, Part, Said, Slot};
+pub use site::Reach;
 
 /// The channel's name in addresses.
 pub use crate::store::state::pairing::tokens::CHANNEL as NAME;

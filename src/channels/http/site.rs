@@ -1,6 +1,6 @@
 //! Where browsers find the page. PURE but for the machine's name.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use crate::config::schema::Http;
 use crate::sys::host;
@@ -20,6 +20,15 @@ pub struct Site {
     machine: String,
 }
 
+/// How others in the network reach this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reach {
+    /// Whether a service answers to the machine's name with `.local` (mDNS).
+    pub has_local_name: bool,
+    /// Its address there.
+    pub address: Option<IpAddr>,
+}
+
 impl Site {
     /// For a server that will listen there; `None` at a socket's path.
     pub fn new(config: &Http, listen: Option<SocketAddr>, has_tls: bool) -> Self {
@@ -37,8 +46,9 @@ impl Site {
         is_loopback && self.host.is_empty()
     }
 
-    /// The address of the page. `port`: the one that the system gave. `None` at a socket's path without a name.
-    pub fn address(&self, port: Option<u16>) -> Option<String> {
+    /// The addresses of the page, the one to try first before the other. `port`: the one that the system gave. None at a
+    /// socket's path without a name.
+    pub fn addresses(&self, port: Option<u16>, reach: Reach) -> Vec<String> {
         // What listens on this machine alone and has a name is behind a proxy, and those have certificates.
         let is_direct = self.listen.filter(|listen| !listen.ip().is_loopback());
         let scheme = match self.has_tls || (!self.host.is_empty() && is_direct.is_none()) {
@@ -47,19 +57,42 @@ impl Site {
         };
         let has_port = self.host.contains(':') && !self.host.ends_with(']');
         if !self.host.is_empty() && (has_port || is_direct.is_none()) {
-            return Some(format!("{scheme}://{}", self.host));
+            return vec![format!("{scheme}://{}", self.host)];
         }
-        let listen = self.listen?;
-        let name = match (self.host.as_str(), listen.ip()) {
-            ("", ip) if !ip.is_unspecified() => SocketAddr::new(ip, 0).to_string(),
-            ("", _) => format!("{}:0", self.machine),
-            (host, _) => format!("{host}:0"),
+        let Some(listen) = self.listen else {
+            return Vec::new();
         };
-        let name = name.trim_end_matches(":0");
-        Some(match port.unwrap_or(listen.port()) {
+        let names = match (self.host.as_str(), listen.ip()) {
+            ("", ip) if !ip.is_unspecified() => vec![in_url(ip)],
+            ("", _) => self.names(reach),
+            (host, _) => vec![host.to_owned()],
+        };
+        let address = |name: String| match port.unwrap_or(listen.port()) {
             HTTPS_PORT if self.has_tls => format!("{scheme}://{name}"),
             port => format!("{scheme}://{name}:{port}"),
-        })
+        };
+        names.into_iter().map(address).collect()
+    }
+
+    /// The names of a machine that listens everywhere, for others. Phones know its bare name only where a router tells it.
+    fn names(&self, reach: Reach) -> Vec<String> {
+        let name = &self.machine;
+        let local = match name.contains('.') {
+            true => Some(name.clone()),
+            false => reach.has_local_name.then(|| format!("{name}.local")),
+        };
+        let names: Vec<String> = local.into_iter().chain(reach.address.map(in_url)).collect();
+        match names.is_empty() {
+            true => vec![name.clone()],
+            false => names,
+        }
+    }
+}
+
+fn in_url(ip: IpAddr) -> String {
+    match ip {
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => format!("[{ip}]"),
     }
 }
 
@@ -105,15 +138,53 @@ mod tests {
             ("unix", false, "crab.example", "https://crab.example"),
         ] {
             let site = site(listen, has_tls, host);
-            assert_eq!(site.address(None).as_deref(), Some(address), "{listen}");
+            let addresses = site.addresses(None, Reach::default());
+            assert_eq!(addresses, [address], "{listen}");
         }
-        assert_eq!(site("unix", false, "").address(None), None);
+        let none = site("unix", false, "").addresses(None, Reach::default());
+        assert!(none.is_empty(), "{none:?}");
         let any = site("127.0.0.1:0", false, "");
-        assert_eq!(
-            any.address(Some(77)).as_deref(),
-            Some("http://127.0.0.1:77")
-        );
+        let reach = Reach {
+            has_local_name: true,
+            address: "192.168.1.5".parse().ok(),
+        };
+        assert_eq!(any.addresses(Some(77), reach), ["http://127.0.0.1:77"]);
         assert!(any.is_local() && !site("127.0.0.1:1", false, "a").is_local());
         assert!(!site("0.0.0.0:1", false, "").is_local());
+    }
+
+    #[test]
+    fn a_phone_gets_addresses_that_it_can_reach() {
+        let everywhere = site("0.0.0.0:8420", false, "");
+        let addresses = |site: &Site, has_local_name, address: &str| {
+            let address = address.parse().ok();
+            let reach = Reach {
+                has_local_name,
+                address,
+            };
+            site.addresses(None, reach)
+        };
+        assert_eq!(
+            addresses(&everywhere, true, "192.168.1.5"),
+            ["http://crab.local:8420", "http://192.168.1.5:8420"]
+        );
+        assert_eq!(
+            addresses(&everywhere, false, "192.168.1.5"),
+            ["http://192.168.1.5:8420"]
+        );
+        assert_eq!(
+            addresses(&everywhere, false, "2001:db8::5"),
+            ["http://[2001:db8::5]:8420"]
+        );
+        assert_eq!(addresses(&everywhere, true, ""), ["http://crab.local:8420"]);
+        assert_eq!(addresses(&everywhere, false, ""), ["http://crab:8420"]);
+        let named = Site {
+            machine: "crab.example.org".to_owned(),
+            ..everywhere
+        };
+        assert_eq!(
+            addresses(&named, true, "192.168.1.5"),
+            ["http://crab.example.org:8420", "http://192.168.1.5:8420"]
+        );
     }
 }

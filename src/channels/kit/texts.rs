@@ -83,6 +83,11 @@ pub mod approve {
         }
         /// `list` has a line for each command.
         pub(crate) fn which(list) { "Waiting for approval:\n{list}", "等待批准：\n{list}" }
+        /// An answer that came as soon as the question, or may answer something else. `list` has the command to type.
+        pub(crate) fn not_sure(list) {
+            "That may have been meant for something else, so nothing was done yet. Press a button of the question, or send:\n{list}",
+            "这可能是对其他内容的答复，因此尚未执行任何操作。请按该询问的按钮，或发送：\n{list}",
+        }
         /// `text` is inline code.
         pub(crate) fn not_a_number(text) {
             "{text} is not the number of a question. The number is at the end of the question.",

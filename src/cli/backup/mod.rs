@@ -176,13 +176,22 @@ fn check_passphrase(passphrase: Secret) -> Result<Secret> {
     Ok(passphrase)
 }
 
+/// Asks until it is long enough and was typed the same twice; Ctrl-C ends that.
 fn ask_new_passphrase() -> Result<Secret> {
-    let first = check_passphrase(ask_passphrase(texts::NEW_PASSPHRASE)?)?;
-    if ask_passphrase(texts::AGAIN)? != first {
-        return Err(Error::Usage(texts::DIFFERENT.to_owned()));
+    loop {
+        let first = match check_passphrase(ask_passphrase(texts::NEW_PASSPHRASE)?) {
+            Ok(first) => first,
+            Err(error) => {
+                print::complain(&error.to_string());
+                continue;
+            }
+        };
+        if ask_passphrase(texts::AGAIN)? == first {
+            print::notice(texts::REMEMBER);
+            return Ok(first);
+        }
+        print::complain(texts::DIFFERENT);
     }
-    print::notice(texts::REMEMBER);
-    Ok(first)
 }
 
 /// Asks at the terminal, whatever standard input is.

@@ -20,7 +20,7 @@ pub const AGAIN: &str = "The same again: ";
 /// A question.
 pub const PASSPHRASE: &str = "Passphrase of the backup (hidden): ";
 /// The two answers differ.
-pub const DIFFERENT: &str = "The two passphrases differ. Nothing was written.";
+pub const DIFFERENT: &str = "The two passphrases differ. Type it again.";
 /// A remark.
 pub const REMEMBER: &str =
     "Keep the passphrase somewhere else than on this board: without it the backup cannot be read.";
@@ -167,7 +167,7 @@ pub fn describe(survey: &Survey) -> String {
             (changes.new, "new"),
             (changes.changed, "changed"),
             (changes.same, "unchanged"),
-            (changes.aside, "moved aside"),
+            (changes.aside, "only here (moved aside, not deleted)"),
         ];
         let counts = counts.iter().filter(|(count, _)| *count > 0);
         let counts: Vec<String> = counts

@@ -229,11 +229,15 @@ pub fn who_answers(models: &Models) -> Option<String> {
     if route.provider == OFFLINE {
         return None;
     }
+    let mut names = models.names();
+    if let Some(first) = names.first_mut().filter(|_| route.model.is_empty()) {
+        first.push_str(" (the first model that it lists)");
+    }
+    let names = names.join(", then ");
     let is_signed_out = |sign_in: &&SignIn| !sign_in.is_there();
     if route.sign_in.as_ref().filter(is_signed_out).is_some() {
         let provider = &route.provider;
-        let missing = format!(" (not signed in: peacrab login {provider})");
-        return Some(models.names().join(", then ") + &missing);
+        return Some(format!("{names} (not signed in: peacrab login {provider})"));
     }
     let missing = match known(&route.provider).map(|known| known.variables) {
         Some([variable, ..]) if route.needs_key && route.key.is_empty() => {
@@ -241,7 +245,7 @@ pub fn who_answers(models: &Models) -> Option<String> {
         }
         _ => String::new(),
     };
-    Some(models.names().join(", then ") + &missing)
+    Some(names + &missing)
 }
 
 /// What chooses the models, who listens to voice messages, and what speaks.

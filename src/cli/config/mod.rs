@@ -171,7 +171,7 @@ fn explain(context: &Context, path: &str) -> Result<()> {
         .into_iter()
         .map(|(key, path)| format_explanation(key, &path, loaded.as_ref().ok()))
         .collect();
-    print::out(&blocks.join("\n"))?;
+    print::out(&print::wrapped(&blocks.join("\n")))?;
     loaded.map(drop)
 }
 
@@ -201,7 +201,7 @@ fn list(found: &[(&Key, String)]) -> Result<()> {
             .map_or(key.meaning, |(first, _)| first);
         format!("{}\n  {sentence}\n", print::bold(path))
     });
-    print::out(&lines.collect::<String>())?;
+    print::out(&print::wrapped(&lines.collect::<String>()))?;
     print::notice(texts::EXPLAINS_ONE);
     Ok(())
 }

@@ -135,7 +135,7 @@ pub fn print_next(planner: &Planner<'_>, number: usize, json: bool) -> Result<()
         let left = if at_ms <= now_ms {
             "now".to_owned()
         } else {
-            format!("in {}", show::span(at_ms - now_ms, ENGLISH))
+            show::left(at_ms - now_ms, ENGLISH)
         };
         rows.push([planner.time(at_ms), left, job.id.clone(), job.title()]);
     }

@@ -454,7 +454,10 @@ pub fn next_steps(peacrab: &str, model: Option<&str>, bot: Option<(&str, &str)>)
     steps.extend([
         (
             "onboard --channel NAME",
-            "connect Discord, Slack or another service",
+            match bot {
+                None => "connect Telegram, Discord or another service",
+                Some(_) => "connect Discord, Slack or another service",
+            },
         ),
         ("doctor", "check the setup"),
         ("config explain", "list all settings"),
@@ -500,6 +503,11 @@ mod tests {
             steps.contains(
                 "  check the setup:\n    peacrab --home /srv/peacrab/of/the/whole/house doctor\n"
             ),
+            "{steps}"
+        );
+        let steps = next_steps("peacrab", None, None);
+        assert!(
+            steps.contains("--channel NAME  connect Telegram, Discord or"),
             "{steps}"
         );
     }

@@ -7,6 +7,9 @@ use clap::error::{ContextKind, ContextValue};
 use crate::config::check::looks_secret;
 use crate::config::home::quote_for_shell;
 
+/// Words of a command line, with the program's name, that may still be a command with a mistake in its name.
+const SENTENCE_WORDS: usize = 3;
+
 /// Words that people try, and what to type instead.
 const TRIED: [(&[&str], &str); 5] = [
     (
@@ -52,6 +55,19 @@ pub fn advise(error: &mut clap::Error) -> Option<String> {
         error.remove(ContextKind::Suggested);
     }
     Some(advice)
+}
+
+/// The error about an unknown first word, without what its advice makes superfluous. For a sentence, similar commands are
+/// left out.
+pub fn shorten(error: &str) -> String {
+    let is_sentence = std::env::args_os().count() > SENTENCE_WORDS;
+    let mut lines = error.lines();
+    let head = lines.next().unwrap_or_default();
+    let tip = lines.find(|line| line.trim_start().starts_with("tip: "));
+    match tip.filter(|_| !is_sentence) {
+        Some(tip) => format!("{head}\n{tip}"),
+        None => head.to_owned(),
+    }
 }
 
 fn tried(word: &str) -> Option<&'static str> {

@@ -4,4 +4,4 @@ mod deferred;
 mod guess;
 
 pub use deferred::Deferred;
-pub(super) use guess::advise;
+pub(super) use guess::{advise, shorten};

@@ -51,7 +51,10 @@ pub fn start(level: LevelFilter, form: Form, eraser: Eraser) {
         filter: Arc::clone(FILTER.get_or_init(|| filter)),
         form,
         clock: Clock::System,
-        write: print::raw_error,
+        write: match form {
+            Form::Text => print::log_line,
+            Form::Journal | Form::Json => print::raw_error,
+        },
     };
     // An error says that there is a log already, which is what is wanted.
     let _ = tracing::subscriber::set_global_default(log);

@@ -184,6 +184,11 @@ pub fn raw_error(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
+/// Writes lines of the log, which were cleaned before, wrapped between words on a terminal.
+pub fn log_line(text: &str) {
+    raw_error(&wrap(text, columns_of(&io::stderr())));
+}
+
 /// Shows a remark of the program's own on standard error.
 pub fn notice(text: &str) {
     let text = format!("· {}\n", reveal_but(text, &[]));

@@ -1,6 +1,7 @@
 //! Pending approvals: questions that wait for a person's answer.
 
 mod allowance;
+mod offered;
 #[cfg(test)]
 mod tests;
 mod typed;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use ring::rand::{SecureRandom, SystemRandom};
 
 pub use allowance::Countdowns;
+use offered::PlanMessage;
 
 use super::Gateway;
 use super::agents::Hosted;
@@ -65,6 +67,8 @@ struct Questions {
     closed: VecDeque<u64>,
     /// The chats in which nothing was said since a person wrote there.
     heard: VecDeque<Address>,
+    /// The plans that wait for a word, each as the last thing said in its chat; the oldest first.
+    offered: VecDeque<offered::Offered>,
     /// Whether the gateway stops, so that no question waits any longer.
     is_shutting_down: bool,
 }
@@ -159,12 +163,15 @@ impl Approvals {
 
     /// A question is in its chat as a whole, as this message, at this time in milliseconds since 1970.
     pub fn asked(&self, number: u64, message: &str, at_ms: i64) {
-        if let Some(question) = self.questions.lock().open.get_mut(&number) {
+        let mut questions = self.questions.lock();
+        if let Some(question) = questions.open.get_mut(&number) {
+            let chat = question.chat.clone();
             question.shown = Some(Shown {
                 message: message.to_owned(),
                 at_ms,
                 watch: Stopwatch::start(),
             });
+            questions.offer(&chat, PlanMessage::Other, at_ms);
         }
     }
 
@@ -419,14 +426,17 @@ impl Gateway {
             Taken::OnceOnly(number, always) => once_only(language, number, always),
             Taken::NotEverything => texts::not_everything(language).to_owned(),
             Taken::Unknown => {
-                let line =
-                    |(number, command): &(u64, String)| format!("- {command} /approve {number}");
+                let line = |(number, command): &(u64, String)| match answer {
+                    Answer::Deny => format!("- {command} /deny {number}"),
+                    Answer::Always => format!("- {command} /approve {number} always"),
+                    Answer::Everything => format!("- {command} /approve {number} all"),
+                    _ => format!("- {command} /approve {number}"),
+                };
+                let lines: Vec<String> = open.iter().map(line).collect();
                 match open.as_slice() {
                     [] => texts::nothing_open(language).to_owned(),
-                    open => {
-                        let lines: Vec<String> = open.iter().map(line).collect();
-                        texts::which(language, &lines.join("\n"))
-                    }
+                    [_] if number.is_none() => texts::not_sure(language, &lines.join("\n")),
+                    _ => texts::which(language, &lines.join("\n")),
                 }
             }
         };

@@ -1,9 +1,9 @@
 //! Answers in words: what a person types under the only open question of a chat.
 
-use super::{Approvals, Open};
+use super::{Approvals, Open, PlanMessage};
 use crate::base::approval::{AlwaysOption, Answer, Cause, Question};
 use crate::base::language::{Language, NO, YES};
-use crate::base::message::{Address, Envelope, OutgoingMessage};
+use crate::base::message::{Address, CommandButton, Envelope, OutgoingMessage};
 use crate::channels::kit::texts::answers::label;
 use crate::channels::kit::texts::approve as texts;
 use crate::gateway::Gateway;
@@ -86,24 +86,51 @@ impl Approvals {
 
     /// Something is said in a chat: a word that a person types there may answer that, now and until they have written
     /// once more.
-    pub(in crate::gateway) fn said(&self, message: &OutgoingMessage) {
+    pub(in crate::gateway) fn said(&self, message: &OutgoingMessage, at_ms: i64) {
         if message.once.starts_with(WAITS) {
             return;
         }
         let mut questions = self.questions.lock();
-        questions.heard.retain(|chat| *chat != message.to);
+        let plan = PlanMessage::of(&message.command_buttons);
+        // That a plan is being written asks nothing.
+        let is_silent = plan == PlanMessage::AtWork;
+        questions.offer(&message.to, plan, at_ms);
+        if !is_silent {
+            questions.heard.retain(|chat| *chat != message.to);
+        }
         let open = questions.open.values_mut();
         open.filter(|question| question.chat == message.to)
             .for_each(|question| question.is_ambiguous = true);
     }
 
     /// Something is shown below what was said in a chat. What stands above a question is not taken for one.
-    pub(in crate::gateway) fn showed(&self, chat: &Address) {
+    pub(in crate::gateway) fn showed(
+        &self,
+        chat: &Address,
+        buttons: &[Vec<CommandButton>],
+        at_ms: i64,
+    ) {
         let mut questions = self.questions.lock();
+        questions.offer(chat, PlanMessage::of(buttons), at_ms);
         let open = questions.open.values_mut();
         open.filter(|question| question.chat == *chat)
             .for_each(|question| question.is_ambiguous |= question.shown.is_some());
     }
+}
+
+/// The words of a message, in lower case, without marks around them.
+pub(super) fn spoken(message: &Envelope) -> String {
+    let words = message.typed_text();
+    let words = words.trim_matches(|c: char| " .!。！✓✗\n".contains(c));
+    words.to_lowercase()
+}
+
+pub(super) fn is_yes(words: &str) -> bool {
+    YES.contains(&words) || ALLOWING.contains(&words)
+}
+
+pub(super) fn is_no(words: &str) -> bool {
+    NO.contains(&words) || REFUSING.contains(&words)
 }
 
 impl Open {
@@ -114,16 +141,12 @@ impl Open {
         if !is_quoted && (!target.is_empty() || message.is_group) {
             return None;
         }
-        let words = message
-            .typed_text()
-            .trim_matches(|c: char| " .!。！✓✗\n".contains(c));
-        let words = words.to_lowercase();
+        let words = spoken(message);
         let label = self.labels.iter().find(|(label, _)| *label == words);
-        let is_in = |list: &[&str]| list.contains(&words.as_str());
         let answer = match label {
             Some((_, answer)) => *answer,
-            None if is_in(&YES) || is_in(&ALLOWING) => Answer::Once,
-            None if is_in(&NO) || is_in(&REFUSING) => Answer::Deny,
+            None if is_yes(&words) => Answer::Once,
+            None if is_no(&words) => Answer::Deny,
             None => return None,
         };
         // Without the time at which it was written, it may be older than the question.
@@ -142,7 +165,8 @@ impl Open {
 
 impl Gateway {
     /// The message as the slash command that it stands for, where someone who may decide has typed an answer to the only
-    /// open question of the chat. Other words are for the model, and the first of them are answered with what waits.
+    /// open question of the chat, or to the plan that waits there. Other words are for the model, and the first of them are
+    /// answered with what waits.
     pub(in crate::gateway) fn with_typed_answer(
         self: &std::sync::Arc<Self>,
         mut message: ParsedMessage,
@@ -159,7 +183,12 @@ impl Gateway {
         }
         let to = message.address();
         match self.approvals.read(&to, &message) {
-            Typed::Nothing => {}
+            Typed::Nothing if message.role < least_role("plan", message.is_group) => {}
+            Typed::Nothing => {
+                if let Some(command) = self.approvals.take_offered(&to, &message) {
+                    message.change(|message| message.text = command);
+                }
+            }
             Typed::Answer(command) => message.change(|message| {
                 command.clone_into(&mut message.text);
             }),
@@ -263,9 +292,9 @@ mod tests {
             once: once.to_owned(),
             ..OutgoingMessage::text(&chat, "Shall I water the plants?")
         };
-        approvals.said(&told("waits:17"));
+        approvals.said(&told("waits:17"), 0);
         assert_eq!(read("yes"), approved, "it was about the question");
-        approvals.said(&told(""));
+        approvals.said(&told(""), 0);
         assert_eq!(read("yes"), Typed::Nothing, "it may answer what was said");
         assert_eq!(read("no"), Typed::Answer("/deny"));
         let quoted = approvals.read(&chat, &quoting(message("yes", Some(6_000))));
@@ -303,15 +332,15 @@ mod tests {
         );
         assert!(!answers(&question, &own, &|it| {
             it.heard(&chat);
-            it.said(&message);
+            it.said(&message, 0);
         }));
         assert!(answers(&question, &own, &|it| {
-            it.said(&message);
+            it.said(&message, 0);
             it.heard(&chat);
         }));
         assert!(answers(&question, &own, &|it| {
             it.heard(&chat);
-            it.showed(&chat);
+            it.showed(&chat, &[], 0);
         }));
         assert!(!answers(&question, &other, &|it| it.heard(&chat)));
         assert!(!answers(&for_another, &own, &|it| it.heard(&chat)));

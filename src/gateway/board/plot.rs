@@ -1,10 +1,12 @@
 //! `/plot`: the history of the board, or a table of the workspace, as a picture.
 
+use std::fmt::Display;
 use std::io::Read;
 use std::path::Path;
 
 use super::{Answer, Asking, button, in_rows, texts};
 use crate::base::error::{Error, Result};
+use crate::base::language::Language;
 use crate::base::message::CommandButton;
 use crate::board::plot::{Asked, Wrong, format_span, parse};
 use crate::gateway::cron::zone_of;
@@ -17,6 +19,9 @@ const CSV_BYTES: usize = 512 * 1024;
 
 /// The spans that have a button, in seconds.
 const SPANS: [u64; 3] = [6 * 3600, 24 * 3600, 7 * 24 * 3600];
+
+/// The text of the least, the largest and the last value of a curve.
+type Words = fn(Language, &dyn Display, &dyn Display, &dyn Display) -> String;
 
 impl Asking<'_> {
     pub(in crate::gateway) fn plot(&self) -> Result<Answer> {
@@ -44,7 +49,9 @@ impl Asking<'_> {
         let mut text = texts::plot_list(language).to_owned();
         for name in names {
             let curve = self.gateway.parts.board.series(name, SPANS[1]);
-            let values = curve.as_ref().and_then(|curve| self.describe(curve));
+            let values = curve
+                .as_ref()
+                .and_then(|curve| self.describe(curve, texts::plot_values));
             let values = values.unwrap_or_else(|| self.describe_missing(name));
             text.push_str(&format!("\n- {}: {values}", inline_code(name)));
         }
@@ -80,7 +87,7 @@ impl Asking<'_> {
             })
             .collect();
         Ok(Answer {
-            text: self.describe_all(&curves),
+            text: self.describe_all(&curves, texts::plot_values),
             buttons: vec![buttons],
             files: vec![self.gateway.parts.outgoing.store("plot.png", &png)?],
             ..Answer::default()
@@ -118,7 +125,7 @@ impl Asking<'_> {
                 false => Across::Numbers,
             },
         };
-        let mut text = self.describe_all(&table.curves);
+        let mut text = self.describe_all(&table.curves, texts::plot_table_values);
         if table.left_out > 0 {
             text.push_str(&format!(
                 "\n{}",
@@ -137,10 +144,10 @@ impl Asking<'_> {
         })
     }
 
-    fn describe_all(&self, curves: &[Curve]) -> String {
+    fn describe_all(&self, curves: &[Curve], words: Words) -> String {
         let lines = curves.iter().map(|curve| {
             let values = self
-                .describe(curve)
+                .describe(curve, words)
                 .unwrap_or_else(|| self.describe_missing(&curve.name));
             format!("{}: {values}", plain(&curve.name))
         });
@@ -157,7 +164,7 @@ impl Asking<'_> {
     }
 
     /// The values of a curve in words.
-    fn describe(&self, curve: &Curve) -> Option<String> {
+    fn describe(&self, curve: &Curve, words: Words) -> Option<String> {
         let (least, most, last) = curve.summary()?;
         let [least, most, last] = [least, most, last].map(|value| {
             let value = format_value(value, 0.0);
@@ -166,7 +173,7 @@ impl Asking<'_> {
         Some(match least == most {
             // One value, or the same all the time.
             true => last,
-            false => texts::plot_values(self.language, &least, &most, &last),
+            false => words(self.language, &least, &most, &last),
         })
     }
 }

@@ -8,6 +8,11 @@ texts! {
         "{least} to {most}, now {last}",
         "{least} 至 {most}，现在 {last}",
     }
+    /// The same for a table, whose last value may be old.
+    pub fn plot_table_values(least, most, last) {
+        "{least} to {most}, last {last}",
+        "{least} 至 {most}，最后 {last}",
+    }
     pub fn plot_nothing_yet() { "no values yet", "暂无数据" }
     pub fn plot_not_reported() { "this board does not report it", "此设备不提供该数据" }
     /// `name` as inline code.
@@ -62,7 +67,9 @@ texts! {
     pub fn no_warnings() { "No warnings since the board was started.", "开机以来没有警告。" }
     /// `unit` as inline code.
     pub fn no_lines(unit) { "No lines of {unit}.", "没有 {unit} 的日志。" }
-    /// `why` is journalctl's own words, `hint` a code block.
+    /// `why` is journalctl's own words; to root, which has all rights.
+    pub fn no_readable_journal(why) { "I can't read the journal: {why}", "无法读取日志：{why}" }
+    /// The same with a `hint`, which is a code block.
     pub fn unreadable_journal(why, hint) {
         "I can't read the journal: {why}\nIf this account lacks the right, give it on the board, then restart Peacrab:\n{hint}",
         "无法读取日志：{why}\n如果是此账户没有权限，请在板子上授权，然后重启 Peacrab：\n{hint}",

@@ -55,8 +55,12 @@ impl Asking<'_> {
             why = journal::complaint(&again.output).map(str::to_owned);
         }
         let Some(why) = why else { return Ok(()) };
+        let why = plain(&why);
+        if rustix::process::geteuid().is_root() {
+            return Err(Error::Failed(texts::no_readable_journal(language, &why)));
+        }
         let hint = format!("sudo usermod -aG systemd-journal {}", account());
-        let (why, hint) = (plain(&why), code_block(&hint, ""));
+        let hint = code_block(&hint, "");
         Err(Error::Failed(texts::unreadable_journal(
             language, &why, &hint,
         )))

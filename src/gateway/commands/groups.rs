@@ -38,7 +38,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("memory", "memory | memory printer"),
     (
         "remind",
-        "remind 20m take the bread out | remind tomorrow 7:00 call mum | remind every mon 9am bins | remind list",
+        "remind 20m take the bread out | remind tomorrow 7:00 call mum | remind every mon 9am bins | remind every month on the 1st at 9 pay rent | remind list",
     ),
     (
         "cron",
@@ -46,7 +46,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ),
     (
         "watch",
-        "watch | watch temperature > 75 for 5m | watch disk / > 90 | watch test 1 | watch remove 1",
+        "watch | watch temperature > 75 for 5m | watch load > 4 for 10m | watch disk / > 90 | watch test 1 | watch remove 1",
     ),
     ("heartbeat", "heartbeat | heartbeat now"),
     ("plot", "plot temperature 24h | plot load memory 7d"),
@@ -69,6 +69,10 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("deny", "deny | deny 123456"),
     ("pair", "pair | pair K7QM2XTP user | pair invite"),
     ("skills", "skills | skills weather"),
+    (
+        "plan",
+        "plan compare three ways to heat the greenhouse | plan | plan approve | plan change 2 TEXT | plan skip 3 | plan stop",
+    ),
 ];
 
 fn examples_of(name: &str) -> &'static str {

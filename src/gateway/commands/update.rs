@@ -16,7 +16,7 @@ use crate::base::message::{Address, CommandButton, DraftKey};
 use crate::gateway::{Gateway, sleep};
 use crate::net::http::Tls;
 use crate::store::state::updates::{RequestedUpdate, UpdateRequest};
-use crate::text::markup::{code_block, inline_code, plain};
+use crate::text::markup::{code_block, inline_code, plain, with_code};
 use crate::text::truncate_chars;
 use crate::update::key::PublicKey;
 use crate::update::{Release, Source, Staged, Version, package_of};
@@ -84,7 +84,7 @@ impl Gateway {
         };
         let answer = answer.unwrap_or_else(|error| {
             let text = format_error(&error, language);
-            plain(truncate_chars(&text, REASON_CHARS)).into()
+            with_code(truncate_chars(&text, REASON_CHARS)).into()
         });
         self.finish_command(message, answer);
         if let Some(delivery) = self.delivery(&to) {
@@ -222,7 +222,7 @@ impl Gateway {
         let (language, own) = (update.language, Version::own());
         let text = match reason {
             Some(reason) => {
-                let reason = plain(truncate_chars(&reason, REASON_CHARS));
+                let reason = with_code(truncate_chars(&reason, REASON_CHARS));
                 texts::update_failed(language, &reason)
             }
             None => texts::update_taken_back(language, &update.version, &own),

@@ -1,5 +1,6 @@
 //! `/get!`: a file from outside the workspace. The person is asked about the command that copies it, as for `/sh!`.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use super::{Job, format_bytes, name_of, short, texts};
@@ -22,13 +23,20 @@ impl Job<'_> {
         let to = self.message.address();
         let limit = self.gateway.delivery(&to).map(|it| it.upload_bytes());
         let name = name_of(from, self.workspace);
-        // Where this account sees nothing, the command says so.
-        if let Ok(about) = from.metadata() {
-            if !about.is_file() {
+        match from.metadata() {
+            Ok(about) if about.is_file() => {
+                self.check_room(&name, about.len(), limit.unwrap_or(u64::MAX))?;
+            }
+            Ok(_) => {
                 let path = short(path);
                 return Err(Error::Usage(texts::get_outside_no_file(language, &path)));
             }
-            self.check_room(&name, about.len(), limit.unwrap_or(u64::MAX))?;
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let path = short(path);
+                return Err(Error::Usage(texts::get_outside_missing(language, &path)));
+            }
+            // Where this account may not look, the command says so.
+            Err(_) => {}
         }
         let outgoing = &self.gateway.parts.outgoing;
         let (copy, _) = outgoing.create(&name)?;

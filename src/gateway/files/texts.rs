@@ -16,6 +16,8 @@ texts! {
         "{path} is not a regular file. `/get!` sends one file from outside the workspace",
         "{path} 不是普通文件。`/get!` 发送工作区之外的一个文件",
     }
+    /// `path` is inline code.
+    pub(super) fn get_outside_missing(path) { "{path} does not exist", "{path} 不存在" }
     pub(super) fn put_usage() {
         "Send a file with the caption `/put PATH`, for example `/put notes.txt`",
         "发送文件时附上说明 `/put 路径`，例如 `/put notes.txt`",

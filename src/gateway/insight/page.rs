@@ -8,15 +8,19 @@ use crate::base::chat::EntryKind;
 use crate::base::error::{Error, Result};
 use crate::base::language::texts;
 use crate::base::message::{Address, SessionKey};
-use crate::channels::http::{PAGE, Said};
+use crate::board::look::network::gateways;
+use crate::channels::http::{PAGE, Reach, Said};
 use crate::gateway::Gateway;
 use crate::gateway::commands::Call;
 use crate::store::session::line::Line;
 use crate::store::session::store;
 use crate::store::state::pairing::pages::{LINK_SECS, Visitor};
+use crate::sys::file::read_at_most;
 
 /// Journals that are looked through for the conversations of a person.
 const JOURNALS: usize = 200;
+/// Bytes of a file of the system about its network.
+const SMALL_FILE_BYTES: usize = 16 * 1024;
 
 texts! {
     fn private_only() {
@@ -40,6 +44,8 @@ texts! {
         "Open this within {minutes} minutes to sign in. It works once.\n{address}",
         "请在 {minutes} 分钟内打开以登录。此链接只能使用一次。\n{address}",
     }
+    /// Another address of the same page, below the first.
+    fn or_at(address) { "\nIf that does not open: {address}", "\n如果打不开：{address}" }
     fn local_only() {
         "\n\nThe address works on the board itself only. To reach the page from your network, run this on the board and restart the gateway: `peacrab config set http.listen 0.0.0.0:8420`",
         "\n\n该地址只能在板子本机使用。要从你的网络访问，请在板子上运行以下命令并重启网关：`peacrab config set http.listen 0.0.0.0:8420`",
@@ -72,18 +78,46 @@ impl Gateway {
         let Some(slot) = &self.parts.http else {
             return Ok(server_off(language).to_owned().into());
         };
-        let Some(address) = slot.address() else {
+        let addresses = slot.addresses(self.reach());
+        let Some((address, others)) = addresses.split_first() else {
             return Ok(address_unknown(language).to_owned().into());
         };
         let secret = pairing.add_link(&visitor)?;
         tracing::info!(visitor = visitor.key(), "made a link to the web page");
         // Behind the # it stays in the browser: no server, proxy or log on the way gets it.
-        let address = format!("{address}/sign-in#{}", secret.expose());
-        let mut text = link(language, &address, &(LINK_SECS / 60));
+        let to_page = |address: &str| format!("{address}/sign-in#{}", secret.expose());
+        let mut text = link(language, &to_page(address), &(LINK_SECS / 60));
+        for other in others {
+            text.push_str(&or_at(language, &to_page(other)));
+        }
         if slot.is_local() {
             text.push_str(local_only(language));
         }
         Ok(text.into())
+    }
+
+    /// How phones and computers in the network reach the board.
+    fn reach(&self) -> Reach {
+        let board = &self.parts.board;
+        let read = |path: &str| {
+            let bytes = read_at_most(&board.root().join(path), SMALL_FILE_BYTES);
+            String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
+        };
+        let avahi = read("run/avahi-daemon/pid");
+        let is_process =
+            |pid: &str| !pid.is_empty() && board.root().join("proc").join(pid).exists();
+        let interfaces = board.reading().interfaces;
+        let of_route = gateways(&read("proc/net/route")).into_iter().next();
+        let of_route = of_route.and_then(|(_, name)| interfaces.iter().find(|it| it.name == name));
+        let with_hardware = || {
+            interfaces
+                .iter()
+                .find(|it| it.is_hardware && it.address.is_some())
+        };
+        Reach {
+            has_local_name: is_process(avahi.trim()),
+            address: of_route.or_else(with_hardware).and_then(|it| it.address),
+        }
     }
 
     /// The person who writes a command, as the page knows them.

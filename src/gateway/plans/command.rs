@@ -29,6 +29,8 @@ enum Request<'a> {
     Stop(&'a str),
     Skip(usize),
     Change(usize, &'a str),
+    /// A command about a step that lacks its number or its text.
+    Incomplete,
 }
 
 impl<'a> Request<'a> {
@@ -48,6 +50,8 @@ impl<'a> Request<'a> {
             ("stop", _) if is_id => Self::Stop(rest),
             ("skip", Ok(number)) if text.is_empty() => Self::Skip(number),
             ("change", Ok(number)) if !text.is_empty() => Self::Change(number, text.trim()),
+            ("change", Ok(_)) => Self::Incomplete,
+            ("change" | "skip", _) if rest.is_empty() => Self::Incomplete,
             _ => Self::Make(argument),
         }
     }
@@ -68,6 +72,7 @@ impl Gateway {
                     ..text.into()
                 })
             }
+            Request::Incomplete => Err(Error::Usage(texts::which_step(language).to_owned())),
             Request::Make(goal) => self.make_plan(call, goal),
             Request::Approve(id) => {
                 self.change_plan(call, id, |plan, others| {
@@ -164,7 +169,13 @@ impl Gateway {
     ) -> Result<Plan> {
         let language = call.language;
         let plan = self.plans.store.of(&call.message.session, id);
-        let plan = plan.ok_or_else(|| Error::Failed(texts::none(language).to_owned()))?;
+        let plan = plan.ok_or_else(|| {
+            let none = match id {
+                "" => texts::none(language),
+                _ => texts::gone(language),
+            };
+            Error::Failed(none.to_owned())
+        })?;
         if call.message.role < plan.client.role {
             return Err(Error::Failed(texts::not_yours(language).to_owned()));
         }
@@ -251,7 +262,9 @@ mod tests {
             ("skip 3", Request::Skip(3)),
             ("skip 3 steps", Request::Make("skip 3 steps")),
             ("change 2 look twice", Request::Change(2, "look twice")),
-            ("change 2", Request::Make("change 2")),
+            ("change 2", Request::Incomplete),
+            ("skip", Request::Incomplete),
+            ("change the lamps", Request::Make("change the lamps")),
         ] {
             assert_eq!(Request::parse(argument), request, "{argument}");
         }

@@ -41,7 +41,14 @@ texts! {
     pub fn start() { "Start", "开始" }
     pub fn stop() { "Stop", "停止" }
     pub fn go_on() { "Go on", "继续" }
-    pub fn none() { "There is no such plan here. `/plan GOAL` makes one.", "这里没有这个计划。`/plan 目标` 可新建。" }
+    pub fn none() { "There is no plan here. `/plan GOAL` makes one.", "这里没有计划。`/plan 目标` 可新建。" }
+    /// A button is of a plan that is no longer kept.
+    pub fn gone() { "I no longer have this plan. `/plan GOAL` makes a new one.", "这个计划已不再保留。`/plan 目标` 可新建。" }
+    /// A command about a step, without all that it needs.
+    pub fn which_step() {
+        "Name the step, and for a change what it is to do: `/plan change 2 TEXT`, `/plan skip 2`",
+        "请写明步骤；修改时还要写明该步骤要做什么：`/plan change 2 文字`、`/plan skip 2`",
+    }
     pub fn approved() { "Going on with the plan.", "继续执行计划。" }
     pub fn stopping() { "The plan is stopped.", "计划已停止。" }
     pub fn skipped(number) { "Step {number} is left out.", "已跳过步骤 {number}。" }
@@ -61,8 +68,8 @@ texts! {
         "只有权限不低于计划创建者的人才能更改它。",
     }
     pub fn no_board() {
-        "There is no such plan here. `/tasks plan` shows the board of the last one.",
-        "这里没有这个计划。`/tasks plan` 查看最近计划的看板。",
+        "There is no plan of that name here. `/tasks plan` shows the board of the last one.",
+        "这里没有这个名称的计划。`/tasks plan` 查看最近计划的看板。",
     }
 }
 

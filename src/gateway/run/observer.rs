@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use crate::base::message::{Address, OutgoingMessage};
+use crate::base::message::{Address, CommandButton, OutgoingMessage};
 use crate::board::watch;
 use crate::channels::delivery::Observer;
 use crate::channels::table::title;
@@ -67,13 +67,15 @@ impl Observer for Deliveries {
 
     fn sends(&self, message: &OutgoingMessage) {
         if let Some(gateway) = self.gateway.get().and_then(Weak::upgrade) {
-            gateway.approvals.said(message);
+            let now_ms = gateway.clock().now_ms();
+            gateway.approvals.said(message, now_ms);
         }
     }
 
-    fn shows(&self, to: &Address) {
+    fn shows(&self, to: &Address, buttons: &[Vec<CommandButton>]) {
         if let Some(gateway) = self.gateway.get().and_then(Weak::upgrade) {
-            gateway.approvals.showed(to);
+            let now_ms = gateway.clock().now_ms();
+            gateway.approvals.showed(to, buttons, now_ms);
         }
     }
 

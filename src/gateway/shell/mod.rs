@@ -381,11 +381,19 @@ fn format_shown(
         text.push('\n');
         text.push_str(sentence);
     };
-    if ran.needs_more {
+    let mut said = ran
+        .about
+        .iter()
+        .chain((!ran.is_success).then_some(&ran.end));
+    let names_sandbox = said.any(|it| it.contains("in the sandbox"));
+    if ran.needs_more && !names_sandbox {
         add(&format!("_{}_", texts::in_the_sandbox(language)));
     }
     for sentence in &ran.about {
         add(&format!("_{sentence}_"));
+    }
+    if ran.needs_more && names_sandbox {
+        add(&format!("_{}_", texts::on_the_board(language)));
     }
     if ran.file.is_some() {
         add(answers::output_in_file(language));
@@ -425,6 +433,15 @@ mod tests {
             shown(failed),
             "```\njob done\n~ $ ls\nno\n```\n\n`exit status 2`\n_In the sandbox. `/sh! …` runs it on the \
              board itself._\n_The shell has ended._"
+        );
+        let explained = ShellResult {
+            needs_more: true,
+            end: "exit status 100 (the system is read-only in the sandbox)".to_owned(),
+            ..ran("no", false)
+        };
+        assert!(
+            shown(explained)
+                .ends_with("read-only in the sandbox)`\n_`/sh! …` runs it on the board itself._")
         );
     }
 }

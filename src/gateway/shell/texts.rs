@@ -8,6 +8,11 @@ texts! {
         "In the sandbox. `/sh! …` runs it on the board itself.",
         "在沙箱中。`/sh! …` 会直接在开发板上运行。",
     }
+    /// The same below why the sandbox is the reason.
+    pub fn on_the_board() {
+        "`/sh! …` runs it on the board itself.",
+        "`/sh! …` 会直接在开发板上运行。",
+    }
     /// The button that does so.
     pub fn run_on_board() { "Run it on the board", "在开发板上运行" }
     /// `program` is inline code.

@@ -104,7 +104,7 @@ fn answer(request: &Request<'_>, spoken: &str, (nonce, language): (u32, Language
     };
     let Some((tool, arguments)) = made else {
         return text(match kind {
-            Kind::Reminder => texts::how_to_remind(language).to_owned(),
+            Kind::Reminder => texts::what_to_remind(language).to_owned(),
             _ => not_understood(),
         });
     };

@@ -114,6 +114,22 @@ mod tests {
                 "stretch",
             ),
             ("set a reminder for 18:00 to cook", "18:00", "cook"),
+            ("remind me at seven to call mum", "at seven", "call mum"),
+            (
+                "remind me every month on the 1st to pay rent",
+                "every month on the 1st",
+                "pay rent",
+            ),
+            (
+                "remind me to pay rent on the 15th of each month at 8:00",
+                "on the 15th of each month at 8:00",
+                "pay rent",
+            ),
+            (
+                "remind me to take pills at 7 every day",
+                "at 7 every day",
+                "take pills",
+            ),
             ("10分钟后提醒我喝水", "10分钟后", "喝水"),
             ("提醒我10分钟后喝水", "10分钟后", "喝水"),
             ("明天7:00提醒我跑步", "明天7:00", "跑步"),

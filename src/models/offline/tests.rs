@@ -404,6 +404,9 @@ fn it_says_how_to_set_a_reminder() {
         assert!(text.starts_with("设置提醒请输入 /remind"), "{text}");
     }
     assert_eq!(say("read reminders.txt").tool_calls.len(), 1);
+    let without_text = [Entry::new(EntryKind::Person, "remind me at seven")];
+    let told = answer_to(&without_text, &["cron"]).text;
+    assert!(told.starts_with("Say when and what about"), "{told}");
 }
 
 #[test]

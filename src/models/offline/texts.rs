@@ -29,6 +29,11 @@ texts! {
         "To set a reminder, type /remind and when, for example `/remind 20m take the bread out`.",
         "设置提醒请输入 /remind 和时间，例如 `/remind 20分钟后 取面包`。",
     }
+    /// A request for a reminder that lacks a time or what it is about.
+    pub fn what_to_remind() {
+        "Say when and what about in one sentence, for example `remind me at seven to call mum`.",
+        "请在一句话里说明时间和内容，例如 `明天7:00提醒我给妈妈打电话`。",
+    }
     /// A request for a restart of the board.
     pub fn how_to_reboot() {
         "In a chat, /reboot restarts the board and /shutdown switches it off. I'll ask you first.",

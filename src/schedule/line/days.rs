@@ -9,20 +9,26 @@ pub struct MonthlyDays {
     before_last: u64,
     /// Days of the month, each of which means the working day nearest to it: `15W`. Bit 0 is `LW`.
     nearest: u64,
+    /// Days of the month in whose place shorter months have their last day: `30L`.
+    or_last: u64,
     /// For each weekday, from Sunday, 8 bits: the first to the fifth of the month, and bit 0 for the last.
     nth: u64,
 }
 
+/// The last day that every month has.
+pub const EVERY_MONTH_DAYS: u32 = 28;
 const LAST: u32 = 0;
 const NTH_MAX: u32 = 5;
 
 impl MonthlyDays {
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+    /// The days that are `30L` and the like, as bits, and whether the last one is among the days; `None` where others are.
+    pub fn simple(&self) -> Option<(u64, bool)> {
+        let is_last = self.before_last == 1;
+        let is_simple = self.nearest | self.nth == 0 && (is_last || self.before_last == 0);
+        is_simple.then_some((self.or_last, is_last))
     }
 
-    /// Adds an item of the days of the month: `L`, `L-3`, `LW`, `15W` or `W15`. `None` for anything else.
+    /// Adds an item of the days of the month: `L`, `L-3`, `30L`, `LW`, `15W` or `W15`. `None` for anything else.
     pub fn add_day(&mut self, item: &str, day: impl Fn(&str) -> Option<u32>) -> Option<()> {
         let item = item.to_ascii_uppercase();
         if item == "L" {
@@ -32,6 +38,8 @@ impl MonthlyDays {
         } else if let Some(before) = item.strip_prefix("L-") {
             // The first day of a short month may be 27 days before the last.
             self.before_last |= 1 << day(before).filter(|before| *before < 28)?;
+        } else if let Some(date) = item.strip_suffix('L') {
+            self.or_last |= 1 << day(date).filter(|date| *date > EVERY_MONTH_DAYS)?;
         } else {
             let date = item.strip_suffix('W').or_else(|| item.strip_prefix('W'))?;
             self.nearest |= 1 << day(date)?;
@@ -65,7 +73,7 @@ impl MonthlyDays {
 
     /// Whether a date is one by its day of the month.
     pub fn has_day(&self, date: NaiveDate) -> bool {
-        if self.before_last | self.nearest == 0 {
+        if self.before_last | self.nearest | self.or_last == 0 {
             return false;
         }
         let last = u32::from(date.num_days_in_month());
@@ -73,7 +81,10 @@ impl MonthlyDays {
             let day = if day == LAST { last } else { day.min(last) };
             self.nearest != 0 && date.with_day(day).map(nearest_working_day) == Some(date)
         };
-        self.before_last >> (last - date.day()) & 1 == 1
+        let is_or_last =
+            self.or_last >> date.day() & 1 == 1 || date.day() == last && self.or_last >> last > 1;
+        is_or_last
+            || self.before_last >> (last - date.day()) & 1 == 1
             || (0..=31).any(|day| self.nearest >> day & 1 == 1 && is_nearest(day))
     }
 

@@ -111,6 +111,86 @@ fn times_are_read_as_people_write_them() {
         ("0 7 * * mon-fri", "weekdays at 07:00"),
         ("30 8 * * 7", "every Sunday at 08:30"),
         ("0 7 1 * *", "on day 1 of every month at 07:00"),
+        ("at 7 every day", "every day at 07:00"),
+        ("at seven", "Tuesday 2026-11-24 07:00"),
+        ("in two hours", "Monday 2026-11-23 12:20"),
+        ("on mondays at 9", "every Monday at 09:00"),
+        (
+            "Mondays and Fridays 8:30",
+            "every Monday and Friday at 08:30",
+        ),
+        ("every week on monday at 9", "every Monday at 09:00"),
+        ("weekly on tuesdays", "every Tuesday at 09:00"),
+        ("every week at 9", "every Monday at 09:00"),
+        ("on the 1st", "Tuesday 2026-12-01 09:00"),
+        ("on the 31st at 7", "Thursday 2026-12-31 07:00"),
+        ("december 24th at 6pm", "Thursday 2026-12-24 18:00"),
+        ("on the 24th of december", "Thursday 2026-12-24 09:00"),
+        (
+            "every month on the 1st at 9",
+            "on day 1 of every month at 09:00",
+        ),
+        (
+            "every month on the first",
+            "on day 1 of every month at 09:00",
+        ),
+        (
+            "every month at 8:30 on the 2nd",
+            "on day 2 of every month at 08:30",
+        ),
+        (
+            "at 8:30 every month on the 2nd",
+            "on day 2 of every month at 08:30",
+        ),
+        (
+            "on the 15th of each month at 8:00",
+            "on day 15 of every month at 08:00",
+        ),
+        (
+            "the 15th of the month 8:00",
+            "on day 15 of every month at 08:00",
+        ),
+        ("every 3rd at 7pm", "on day 3 of every month at 19:00"),
+        (
+            "every first day of the month",
+            "on day 1 of every month at 09:00",
+        ),
+        (
+            "every 1st of the month at 7",
+            "on day 1 of every month at 07:00",
+        ),
+        ("monthly", "on day 23 of every month at 09:00"),
+        ("every month at 7", "on day 23 of every month at 07:00"),
+        (
+            "monthly on the 1st and the 15th",
+            "on day 1 and day 15 of every month at 09:00",
+        ),
+        (
+            "on day 1 and day 15 of every month at 07:00",
+            "on day 1 and day 15 of every month at 07:00",
+        ),
+        (
+            "every month on the 30th at 9",
+            "on day 30 of every month (or its last day) at 09:00",
+        ),
+        (
+            "every month on the 31st at 9",
+            "on the last day of every month at 09:00",
+        ),
+        (
+            "the last day of every month at 18:00",
+            "on the last day of every month at 18:00",
+        ),
+        (
+            "every month on the 15th and the last day",
+            "on day 15 and the last day of every month at 09:00",
+        ),
+        (
+            "0 7 31 * *",
+            "on day 31 of the months that have it at 07:00",
+        ),
+        ("0 7 30L,L * *", "cron 0 7 30L,L * *"),
+        ("0 7 L-2 * *", "cron 0 7 L-2 * *"),
         ("*/15 * * * *", "cron */15 * * * *"),
         ("@daily", "every day at 00:00"),
         ("15 0 7 * * *", "every day at 07:00:15"),
@@ -132,6 +212,13 @@ fn times_are_read_as_people_write_them() {
         ("每天晚上9点", "every day at 21:00"),
         ("每周一 8:30", "every Monday at 08:30"),
         ("工作日7:00", "weekdays at 07:00"),
+        ("每周一和周四 8:30", "every Monday and Thursday at 08:30"),
+        ("每月1号9点", "on day 1 of every month at 09:00"),
+        ("每个月十五日 8:00", "on day 15 of every month at 08:00"),
+        (
+            "每月最后一天晚上8点",
+            "on the last day of every month at 20:00",
+        ),
     ] {
         assert_eq!(parsed(text), expected, "{text}");
     }
@@ -155,6 +242,15 @@ fn what_is_no_time_is_refused_with_the_reason() {
         ("today 7:00", "\"today 7:00\" has passed"),
         ("2020-01-01 00:00", "\"2020-01-01 00:00\" has passed"),
         ("2026-02-30", "Cannot read the time"),
+        // What cannot be planned is not taken for the text.
+        ("every month on the first monday", "Cannot read the time"),
+        ("every 2 weeks on monday", "Cannot read the time"),
+        ("every 2nd day", "Cannot read the time"),
+        ("every 2nd week", "Cannot read the time"),
+        ("every 2nd month on the 1st", "Cannot read the time"),
+        ("every 3 days at 7", "Cannot read the time"),
+        ("on the 32nd", "Cannot read the time"),
+        ("every month on the 32nd", "Cannot read the time"),
         (
             "every 0m",
             "An interval is between 1 second and 100 years, not 0 ms",
@@ -263,11 +359,44 @@ fn the_time_before_a_message_is_taken_off() {
             Some(("Tuesday 2026-11-24 07:00", "给妈妈打电话")),
         ),
         ("每天早上7点起床", Some(("every day at 07:00", "起床"))),
+        (
+            "every month on the 1st at 9 pay rent",
+            Some(("on day 1 of every month at 09:00", "pay rent")),
+        ),
+        (
+            "every month pay rent",
+            Some(("on day 23 of every month at 09:00", "pay rent")),
+        ),
+        (
+            "at 7 every day take pills",
+            Some(("every day at 07:00", "take pills")),
+        ),
+        (
+            "on mondays at 9 the bins",
+            Some(("every Monday at 09:00", "the bins")),
+        ),
+        (
+            "every day 1 tablet",
+            Some(("every day at 09:00", "1 tablet")),
+        ),
+        (
+            "tomorrow one egg of two",
+            Some(("Tuesday 2026-11-24 09:00", "one egg of two")),
+        ),
+        (
+            "每月1号9点交房租",
+            Some(("on day 1 of every month at 09:00", "交房租")),
+        ),
         ("20m", Some(("Monday 2026-11-23 10:40", ""))),
         ("take the bread out", None),
         ("sun cream", None),
         ("2 eggs", None),
         ("may I go", None),
+        ("the first Monday at 9 call mum", None),
+        ("on the first Monday of every month call mum", None),
+        ("every month on the third Friday pay", None),
+        ("every 2nd day water the plants", None),
+        ("every 2nd week water the plants", None),
         ("in the oven", None),
         ("", None),
     ] {
@@ -298,6 +427,8 @@ fn schedules_are_described_in_chinese_too() {
         ("weekends at 7", "周末 07:00"),
         ("every mon and thu at 8", "每星期一和星期四 08:00"),
         ("0 7 1 * *", "每月 1 日 07:00"),
+        ("0 7 1,15 * *", "每月 1 日和15 日 07:00"),
+        ("0 7 30L * *", "每月 30 日（或当月最后一天）07:00"),
     ] {
         let schedule = parse(text, ms(&zone, NOW), &zone).unwrap();
         assert_eq!(describe(&schedule, &zone, Language::Chinese), expected);
@@ -334,7 +465,8 @@ proptest! {
     fn any_words_of_times_are_read_or_refused(
         words in prop::collection::vec(prop::sample::select(vec![
             "in", "at", "on", "every", "and", "tomorrow", "tonight", "mon", "7", "7:30", "7pm", "20m", "99999999d",
-            "half", "an", "hour", "days", "weekdays", "dec", "31", "2026-12-24", "每", "天", "点", "半", "十", "后",
+            "half", "an", "hour", "days", "weekdays", "dec", "31", "month", "monthly", "the", "of", "30th", "mondays",
+            "last", "月", "号", "2026-12-24", "每", "天", "点", "半", "十", "后",
             "下午", "*", "*/5", "1-5", "@daily", "H", "L", "morning", "later", "pm", "0",
         ]), 0..9),
         gap in prop::sample::select(vec!["", " ", "  ", ", "]),

@@ -1,8 +1,10 @@
 //! Schedules in words.
 
+use std::fmt::Display;
+
 use crate::base::language::Language;
 use crate::base::zone::Zone;
-use crate::schedule::line::Line;
+use crate::schedule::line::{EVERY_MONTH_DAYS, Line, SimpleDays};
 use crate::schedule::times::Schedule;
 use crate::schedule::times_texts as texts;
 
@@ -55,15 +57,38 @@ fn describe_line(line: &Line, expr: &str, language: Language) -> String {
         _ => "%H:%M:%S",
     });
     let weekdays: Vec<u32> = (0..7).filter(|day| days.weekdays >> day & 1 == 1).collect();
-    match (days.month_day, weekdays.as_slice()) {
-        (Some(day), _) => texts::every_month(language, &day, &time),
-        (None, [_, _, _, _, _, _, _]) => texts::every_day(language, &time),
-        (None, [1, 2, 3, 4, 5]) => texts::weekdays(language, &time),
-        (None, [0, 6]) => texts::weekends(language, &time),
-        (None, days) => {
+    match weekdays.as_slice() {
+        _ if days.is_monthly() => describe_month_days(&days, &time, language)
+            .unwrap_or_else(|| texts::by_line(language, &texts::short(expr))),
+        [_, _, _, _, _, _, _] => texts::every_day(language, &time),
+        [1, 2, 3, 4, 5] => texts::weekdays(language, &time),
+        [0, 6] => texts::weekends(language, &time),
+        days => {
             let names = days.iter().map(|day| texts::weekday(*day, language));
             let names = names.collect::<Vec<_>>().join(texts::and(language));
             texts::every_weekday(language, &names, &time)
         }
+    }
+}
+
+/// Days of the month in words, with what happens in months that are too short for them; `None` where that would take
+/// several sentences.
+fn describe_month_days(
+    days: &SimpleDays,
+    time: &dyn Display,
+    language: Language,
+) -> Option<String> {
+    let all = days.month_days | days.or_last;
+    let names = (1..=31).filter(|day| all >> day & 1 == 1);
+    let names: Vec<String> = names.map(|day| texts::month_day(language, &day)).collect();
+    let names = names.join(texts::and(language));
+    let is_missing = days.month_days >> (EVERY_MONTH_DAYS + 1) != 0;
+    match (days.or_last != 0, days.is_last) {
+        (true, false) if !is_missing => Some(texts::every_month_or_last(language, &names, time)),
+        (false, true) if names.is_empty() => Some(texts::last_day(language, time)),
+        (false, true) if !is_missing => Some(texts::every_month_and_last(language, &names, time)),
+        (false, false) if is_missing => Some(texts::months_with(language, &names, time)),
+        (false, false) => Some(texts::every_month(language, &names, time)),
+        _ => None,
     }
 }

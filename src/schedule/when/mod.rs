@@ -1,12 +1,13 @@
 //! Times as people write them, and schedules in words: PURE.
 
 mod describe;
+mod repeated;
 mod words;
 
 use chrono::{DateTime, Datelike, Days, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime};
 
 use crate::base::error::{Error, Result};
-use crate::base::limits::schedule::{AHEAD_MS_MAX, WHEN_BYTES};
+use crate::base::limits::schedule::WHEN_BYTES;
 use crate::base::zone::{Local, Zone};
 
 use super::times::Schedule;
@@ -134,6 +135,10 @@ impl Reader<'_> {
         Some(*word)
     }
 
+    fn peek(&self) -> Option<Word> {
+        self.words.get(self.at).map(|(word, _)| *word)
+    }
+
     fn skip(&mut self, word: Word) -> bool {
         self.maybe(|reader| (reader.next()? == word).then_some(()))
             .is_some()
@@ -146,55 +151,6 @@ impl Reader<'_> {
             .map(Some)
             .or_else(|| self.maybe(Self::later).map(|at_ms| Some(at(at_ms))))
             .or_else(|| self.maybe(Self::once).map(|at_ms| at_ms.map(at)))
-    }
-
-    /// `every 2h`, `every day at 7`, `every mon and thu 8:30`, `weekdays at 7`, `hourly`.
-    fn repeated(&mut self) -> Option<Schedule> {
-        let every = self.skip(Word::Every);
-        if every && let Some(every_ms) = self.maybe(Self::interval) {
-            return Some(Schedule::Every { every_ms });
-        }
-        let days = match self.next()? {
-            Word::Hourly => return Some(cron("0 * * * *")),
-            Word::Daily => "*".to_owned(),
-            Word::Unit(Unit::Day) if every => "*".to_owned(),
-            Word::Part(_) | Word::Tonight if every => {
-                self.at -= 1;
-                "*".to_owned()
-            }
-            Word::Weekdays => "1-5".to_owned(),
-            Word::Weekends => "0,6".to_owned(),
-            // `每周一` is read as "every week one" nowhere: the weekday is the longer word.
-            Word::Weekday(day, _) if every => {
-                let mut days = day.to_string();
-                while let Some(day) = self.maybe(|reader| {
-                    reader.skip(Word::And);
-                    match reader.next()? {
-                        Word::Weekday(day, _) => Some(day),
-                        _ => None,
-                    }
-                }) {
-                    days = format!("{days},{day}");
-                }
-                days
-            }
-            _ => return None,
-        };
-        let time = self.maybe(Self::time_of_day).unwrap_or(DEFAULT_TIME);
-        let (hour, minute) = (time.format("%-H"), time.format("%-M"));
-        Some(match time.format("%-S").to_string().as_str() {
-            "0" => cron(&format!("{minute} {hour} * * {days}")),
-            second => cron(&format!("{second} {minute} {hour} * * {days}")),
-        })
-    }
-
-    /// The interval after `every`, in milliseconds. `every day` is no interval, but a time of day.
-    fn interval(&mut self) -> Option<i64> {
-        let duration = self.maybe(Self::duration).or_else(|| match self.next()? {
-            Word::Unit(unit) if unit != Unit::Day => Duration::of(1, unit),
-            _ => None,
-        })?;
-        Some(i64::from(duration.days) * DAY_MS + duration.ms).filter(|ms| *ms <= AHEAD_MS_MAX)
     }
 
     /// `in 20m`, `1 hour and 30 minutes`, `20 minutes later`, `in 2 days at 7:00`; in milliseconds since 1970.
@@ -284,6 +240,9 @@ impl Reader<'_> {
     /// A day, and when it comes again.
     fn day(&mut self) -> Option<(NaiveDate, Again)> {
         let on = self.skip(Word::On);
+        if on {
+            self.skip(Word::The);
+        }
         let today = self.now.date_naive();
         let day = match self.next()? {
             Word::Day(days) => {
@@ -317,16 +276,36 @@ impl Reader<'_> {
                 (today.checked_add_days(Days::new(u64::from(ahead)))?, again)
             }
             Word::Month(month) => match self.next()? {
-                Word::Number(day) => (self.date(month, day)?, Again::Never),
+                Word::Number(day) | Word::Nth(day) => (self.date(month, day)?, Again::Never),
                 _ => return None,
             },
-            Word::Number(day) => match self.next()? {
-                Word::Month(month) => (self.date(month, day)?, Again::Never),
-                _ => return None,
-            },
+            word @ (Word::Number(day) | Word::Nth(day)) => {
+                let month = self.maybe(|reader| {
+                    reader.skip(Word::Of);
+                    match reader.next()? {
+                        Word::Month(month) => Some(month),
+                        _ => None,
+                    }
+                });
+                let is_nth = on && word == Word::Nth(day);
+                match (month, self.peek()) {
+                    (Some(month), _) => (self.date(month, day)?, Again::Never),
+                    // "on the first Monday", "on the 15th of ..."
+                    (None, Some(Word::Weekday(..) | Word::Of | Word::Unit(_))) => return None,
+                    (None, _) if is_nth => (self.day_of_month(day)?, Again::Never),
+                    (None, _) => return None,
+                }
+            }
             _ => return None,
         };
         Some(day)
+    }
+
+    /// The next day of a month with this number that is not before today.
+    fn day_of_month(&self, day: u32) -> Option<NaiveDate> {
+        // The 31st comes at least every second month.
+        let dates = self.now.date_naive().iter_days().take(62);
+        dates.into_iter().find(|date| date.day() == day)
     }
 
     /// The next such date that is not before today.

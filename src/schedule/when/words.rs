@@ -14,6 +14,8 @@ pub enum Word {
     On,
     Every,
     And,
+    The,
+    Of,
     /// `later`, `from now`: after a duration.
     Later,
     /// 0 is today.
@@ -22,12 +24,24 @@ pub enum Word {
     Part(Part),
     /// A weekday from Sunday, and whether it is abbreviated.
     Weekday(u32, bool),
+    /// `mondays`.
+    Each(u32),
     Weekdays,
     Weekends,
-    Daily,
     Hourly,
+    Daily,
+    Weekly,
+    Monthly,
+    /// `month`, whichever it is.
+    Months,
     /// A month from 1.
     Month(u32),
+    /// The day of a month: `1st`.
+    Nth(u32),
+    /// `last`: before or instead of `day`.
+    Last,
+    /// `号`: after the number of a day of the month.
+    DayNumber,
     Number(u32),
     Half,
     Unit(Unit),
@@ -98,8 +112,9 @@ impl Duration {
 }
 
 /// The words of each meaning.
-const ENGLISH: [(&str, Word); 53] = {
+const ENGLISH: [(&str, Word); 60] = {
     use Word::{And, At, Daily, Day, Every, Half, Hourly, In, Later, Number, On, Tonight};
+    use Word::{Last, Monthly, Months, Nth, Of, The, Weekly};
     use Word::{Month, Noon, Part as P, Unit as U, Weekday, Weekdays, Weekends};
     [
         ("in", In),
@@ -107,6 +122,8 @@ const ENGLISH: [(&str, Word); 53] = {
         ("on next", On),
         ("every each", Every),
         ("and", And),
+        ("the", The),
+        ("of", Of),
         ("later", Later),
         ("a an", Number(1)),
         ("half", Half),
@@ -122,8 +139,13 @@ const ENGLISH: [(&str, Word); 53] = {
         ("pm p.m.", Noon(true)),
         ("weekday weekdays", Weekdays),
         ("weekend weekends", Weekends),
-        ("daily", Daily),
         ("hourly", Hourly),
+        ("daily", Daily),
+        ("weekly", Weekly),
+        ("monthly", Monthly),
+        ("month", Months),
+        ("first", Nth(1)),
+        ("last", Last),
         ("s sec secs second seconds", U(Unit::Second)),
         ("m min mins minute minutes", U(Unit::Minute)),
         ("h hr hrs hour hours", U(Unit::Hour)),
@@ -173,9 +195,16 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
+/// The numbers that are written out, from 1.
+const NUMBERS: [&str; 12] = [
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve",
+];
+
 /// The words of each meaning; of those that a text begins with, the longest counts.
-const CHINESE: [(&str, Word); 27] = {
-    use Word::{Daily, Day, Every, Half, Hour, Later, Part as P, Tonight, Unit as U};
+const CHINESE: [(&str, Word); 31] = {
+    use Word::{And, Daily, Day, DayNumber, Every, Half, Hour, Last, Later, Months};
+    use Word::{Part as P, Tonight, Unit as U};
     use Word::{Weekday, Weekdays, Weekends};
     [
         ("每天 每日", Daily),
@@ -205,6 +234,10 @@ const CHINESE: [(&str, Word); 27] = {
         ("天", U(Unit::Day)),
         ("个星期 星期 周", U(Unit::Week)),
         ("后 以后 之后", Later),
+        ("个月 月", Months),
+        ("号 日", DayNumber),
+        ("最后一天 最后一日 月底", Last),
+        ("和", And),
     ]
 };
 
@@ -241,15 +274,25 @@ fn read_english(word: &str) -> Option<Word> {
         if word == "midnight" {
             return Some(Word::Time(NaiveTime::MIN));
         }
-        let month = MONTHS.iter().position(|name| *name == word);
-        let month = || Some(Word::Month(u32::try_from(month?).ok()? + 1));
-        return find_english(word).or_else(month);
+        let number_in = |names: &[&str]| {
+            let at = names.iter().position(|name| *name == word)?;
+            Some(u32::try_from(at).ok()? + 1)
+        };
+        let each = || match find_english(word.strip_suffix('s')?)? {
+            Word::Weekday(day, false) => Some(Word::Each(day)),
+            _ => None,
+        };
+        return find_english(word)
+            .or_else(|| number_in(&MONTHS).map(Word::Month))
+            .or_else(|| number_in(&NUMBERS).map(Word::Number))
+            .or_else(each);
     }
     if word.bytes().all(|byte| byte.is_ascii_digit()) {
         return word.parse().ok().map(Word::Number);
     }
-    read_time(word)
-        .map(Word::Time)
+    read_nth(word)
+        .map(Word::Nth)
+        .or_else(|| read_time(word).map(Word::Time))
         .or_else(|| read_duration(word).map(Word::Duration))
         .or_else(|| word.parse().ok().map(Word::Date))
         .or_else(|| read_instant(word))
@@ -270,6 +313,13 @@ fn read_instant(word: &str) -> Option<Word> {
     let (date, time) = word.split_once('T')?;
     let date: NaiveDate = date.parse().ok()?;
     Some(Word::Local(date.and_time(read_time(time)?)))
+}
+
+/// `1st`, `22nd`, `15th`.
+fn read_nth(word: &str) -> Option<u32> {
+    let endings = ["st", "nd", "rd", "th"];
+    let number = endings.iter().find_map(|end| word.strip_suffix(end))?;
+    number.parse().ok()
 }
 
 /// `7:30`, `07:30:15`, `7:30pm`, `7pm`.

@@ -48,6 +48,13 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether a file's name says that it is a document of PDF, Word or Excel, whatever is in it.
+    pub fn is_named(name: &str) -> bool {
+        let (_, extension) = name.rsplit_once('.').unwrap_or_default();
+        let mut names = OFFICE_NAMES.iter().chain(&["pdf"]);
+        names.any(|name| extension.eq_ignore_ascii_case(name))
+    }
+
     /// The kind of a file that has this name and begins like this.
     pub fn detect(name: &str, beginning: &[u8]) -> Option<Self> {
         let (_, extension) = name.rsplit_once('.').unwrap_or_default();

@@ -227,6 +227,22 @@ pub fn plain(text: &str) -> String {
     plain
 }
 
+/// The text taken literally but for what is between backticks, which is code.
+pub fn with_code(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len().is_multiple_of(2) || text.contains("``") {
+        return plain(text);
+    }
+    let written = parts
+        .iter()
+        .enumerate()
+        .map(|(index, part)| match index % 2 {
+            1 => inline_code(part),
+            _ => plain(part),
+        });
+    written.collect()
+}
+
 /// The Markdown of a code block with this text, whatever the text contains. The language may be empty. Marks that would
 /// show what follows in another order are left out.
 pub fn code_block(text: &str, language: &str) -> String {

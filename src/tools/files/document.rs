@@ -55,6 +55,13 @@ fn whole(document: &Text) -> String {
     }
 }
 
+/// Whether the name of a file in the workspace says that it is a document, and it is something else.
+pub(in crate::tools) fn is_misnamed(workspace: &Workspace, path: &str) -> bool {
+    let opened = || workspace.open_read(Path::new(path)).ok();
+    let head = || read_beginning(&opened()?, SNIFF_BYTES).ok();
+    Kind::is_named(path) && head().is_some_and(|head| Kind::detect(path, &head).is_none())
+}
+
 /// The first characters of a document in the workspace; `None` for other files.
 pub(in crate::tools) fn excerpt(
     (workspace, path): (&Workspace, &str),

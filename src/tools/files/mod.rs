@@ -14,7 +14,7 @@ use super::arguments::Arguments;
 use super::registry::BuiltIn;
 
 pub use document::Excerpt;
-pub(super) use document::excerpt;
+pub(super) use document::{excerpt, is_misnamed};
 pub use read::FileType;
 pub(super) use read::READ_FILE;
 use std::time::Duration;

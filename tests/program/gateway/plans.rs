@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -13,6 +14,8 @@ use crate::harness::program::Program;
 use crate::harness::wait_until;
 
 const GOAL: &str = "count the birds of the lake";
+/// How long a plan has been shown before a word can be meant for it.
+const READ_TIME: Duration = Duration::from_secs(2);
 /// The steps of the plan, by the numbers of those that they come after: 2 and 4 beside 3 and 5.
 const AFTER: [&[usize]; 8] = [&[], &[1], &[1], &[2], &[3], &[4, 5], &[6], &[7]];
 /// The step whose worker fails once, and the one that a critic sends back once.
@@ -280,6 +283,49 @@ fn a_kill_at_every_step_of_a_plan_loses_and_repeats_nothing() {
     assert_eq!(reports, 1);
 }
 
+/// Waits until a person can have read what was shown last.
+fn read() {
+    let shown = Instant::now();
+    wait_until("the plan can have been read", || {
+        shown.elapsed() > READ_TIME
+    });
+}
+
+#[test]
+fn a_plain_yes_starts_the_plan_that_was_said_last() {
+    let mut scene = scene(|request| match (who(request), is_result(request)) {
+        (Who::Planner, false) => steps(&[&[]]),
+        (Who::Talk, _) if request.last_message().contains("yes") => say("Yes to what?"),
+        _ => counting(request),
+    });
+    scene
+        .home
+        .set("/agents/defaults/plan/approval", json!(true));
+    let gateway = scene.start();
+    scene.ana.says(&format!("/plan {GOAL}"));
+    scene.wait_for_question("starts it");
+    scene.ana.says("hi");
+    scene.wait_for("Hello.");
+    read();
+    // It may be about the greeting.
+    scene.ana.says("yes");
+    scene.wait_for("Yes to what?");
+    assert!(!beginnings(&scene).contains_key(&Who::Worker(1)));
+    scene.ana.says("/plan change 1");
+    scene.wait_for("Name the step");
+    scene.ana.says("/plan stop");
+    scene.wait_for("The plan is stopped.");
+
+    scene.ana.says("/plan count the fish of the lake");
+    scene.wait_for_question("count the fish of the lake");
+    read();
+    scene.ana.says("Ja!");
+    scene.wait_for("Going on with the plan.");
+    scene.wait_for("The lake has 36 birds.");
+    gateway.stop().ends_with(0);
+    assert_eq!(beginnings(&scene)[&Who::Worker(1)], 1);
+}
+
 #[test]
 fn a_person_sees_the_plan_first_and_changes_it() {
     let mut scene = scene(|request| match (who(request), is_result(request)) {
@@ -298,7 +344,7 @@ fn a_person_sees_the_plan_first_and_changes_it() {
     scene.wait_for_question("starts it");
     // The plan of another conversation is not there for Bob.
     bob.says("/plan approve");
-    scene.wait_in(bob.chat(), "There is no such plan here");
+    scene.wait_in(bob.chat(), "There is no plan here");
     scene.ana.says("/plan another goal");
     scene.wait_for("This conversation has a plan");
     scene.ana.says("/plan skip 1");

@@ -66,6 +66,41 @@ fn presses_raw(scene: &Scene, person: i64, (message, text): (i64, Option<&str>),
     scene.telegram.pushes("callback_query", press);
 }
 
+#[test]
+fn a_reminder_repeats_by_words_and_says_what_it_understood() {
+    let (scene, clock) = scene([]);
+    let gateway = scene.start();
+    for (typed, told) in [
+        (
+            "/remind every month on the 1st at 9 pay rent",
+            "⏰ pay rent: on day 1 of every month at 09:00, next 2026-12-01 09:00, in 8 days",
+        ),
+        (
+            "/remind on the 31st of each month at 8:00 read the meter",
+            "⏰ read the meter: on the last day of every month at 08:00, next 2026-11-30 08:00",
+        ),
+        (
+            "/remind every month on the 30th pay the gardener",
+            "on day 30 of every month (or its last day) at 09:00, next 2026-11-30 09:00",
+        ),
+        (
+            "/remind at 8:30 on mondays the bins",
+            "⏰ the bins: every Monday at 08:30, next today 08:30, in 1 h 30 min",
+        ),
+        (
+            "/remind every month on the first Friday pay",
+            "I can't read a time at the beginning.",
+        ),
+    ] {
+        scene.ana.says(typed);
+        scene.wait_for(told);
+    }
+    let set = scene.wait_for("⏰ the bins: every Monday");
+    clock.forward(90 * MINUTE);
+    wait_for_another(&scene, scene.ana.chat(), &[&set], "⏰ the bins");
+    gateway.stop().ends_with(0);
+}
+
 fn remind(scene: &Scene, clock: &Turned) -> Message {
     scene.ana.says("/remind 20m take the bread out");
     let set = scene.wait_for("⏰ take the bread out: today 07:20, in 20 min");

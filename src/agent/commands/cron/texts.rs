@@ -19,8 +19,8 @@ texts! {
     }
     pub fn remind_usage() {
         "Write when, then what:\n- `/remind 20m take the bread out`\n- `/remind tomorrow 7:00 call mum`\n\
-         - `/remind every mon 9am put the bins out`",
-        "先写时间，再写内容：\n- `/remind 20分钟后 取面包`\n- `/remind 明天7:00 给妈妈打电话`\n- `/remind 每2小时 喝水`",
+         - `/remind every mon 9am put the bins out`\n- `/remind every month on the 1st at 9 pay rent`",
+        "先写时间，再写内容：\n- `/remind 20分钟后 取面包`\n- `/remind 明天7:00 给妈妈打电话`\n- `/remind 每2小时 喝水`\n- `/remind 每月1号9点 交房租`",
     }
     /// A text that should begin with a time does not.
     pub fn no_time() {

@@ -99,6 +99,10 @@ fn a_wrong_rule_says_what_is_wrong_and_shows_the_nearest_form() {
             "temprature > 75",
             "Did you mean `/watch temperature > 75 for 5m`?",
         ),
+        (
+            "cpu > 90",
+            "I can't watch `cpu`. Did you mean `/watch load > 4 for 10m`?",
+        ),
         ("servce nginx", "Did you mean `/watch service nginx`?"),
         (
             "weather",

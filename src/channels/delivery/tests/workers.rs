@@ -18,7 +18,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::Result;
 use crate::base::language::Language;
-use crate::base::message::{Address, DraftKey, OutgoingMessage, SessionKey};
+use crate::base::message::{Address, CommandButton, DraftKey, OutgoingMessage, SessionKey};
 use crate::channels::delivery::question::Asked;
 use crate::channels::delivery::{Delivery, DeliveryParts, Observer};
 use crate::channels::kit::adapter::{
@@ -63,7 +63,7 @@ struct Seen(Mutex<Vec<String>>);
 impl Observer for Seen {
     fn sends(&self, _: &OutgoingMessage) {}
 
-    fn shows(&self, _: &Address) {}
+    fn shows(&self, _: &Address, _: &[Vec<CommandButton>]) {}
 
     fn given_up(&self, message: &OutgoingMessage, why: &str, is_chat_gone: bool) {
         let (to, text) = (&message.to, &message.text);
