@@ -160,7 +160,7 @@ day: ## Talk for 300 turns, and remember for two months, with a scripted model; 
 	DAY_TURNS=300 $(CARGO) test --locked --test program -- day:: --nocapture
 	$(CARGO) test --locked --test program -- memory_days:: --ignored --nocapture
 
-harness: ## Run 36 recorded tasks with a scripted model; limits on what is sent (OPTIONS=--peers: other programs too)
+harness: ## Run 36 recorded tasks with a scripted model; limits on requests, reviews and critics (OPTIONS=--peers: other programs too)
 	$(CARGO) build --locked
 	python3 scripts/harness $(OPTIONS) "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 

@@ -7,7 +7,8 @@ The model plays the steps of each task (tasks/*.json) and checks what the progra
 task was done is judged by its files and the answer. What the program sends is measured: bytes of the requests, and how
 many of them are the same from the start of one request to the next, which is what a prompt cache can use. With --peers
 the tasks are also run with other programs: nanobot, which pip installs into a cache, and PicoClaw and nullclaw if they
-are in PATH. Python needs no packages.
+are in PATH. Python needs no packages. What reviews of answers and critics of plans catch and cost is measured behind it
+(review.py, critic.py), unless --only or --markdown is given.
 """
 
 import argparse
@@ -22,6 +23,8 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import claw_check
+import critic
+import review
 from play import Play, Playing
 from programs import Peacrab, peers
 
@@ -75,8 +78,11 @@ def main():
     if arguments.markdown or len(sums) > 1:
         print()
         show(sums, arguments.markdown)
+    binary = arguments.binary.resolve()
     # The adapter for Claw-SWE-Bench is checked with the same means.
-    is_fine = arguments.only or within_limits(sums[0]) & claw_check.check(arguments.binary.resolve())
+    is_fine = arguments.only or within_limits(sums[0]) & claw_check.check(binary)
+    if not arguments.only and not arguments.markdown:
+        is_fine &= review.measure(binary, tasks, (write, undone)) & critic.measure(binary)
     return 0 if is_fine and sums[0].done == sums[0].tasks else 1
 
 

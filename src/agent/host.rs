@@ -29,9 +29,9 @@ pub enum TurnEvent<'a> {
     Unsandboxed(&'a str),
     /// How far a running call is, in its own words.
     Progress(&'a str),
-    /// A tool failed; the model has been told.
+    /// A tool failed, or a review sent the answer back; the model has been told.
     ToolFailed(&'a str),
-    /// The turn ends without a whole answer, and why: the account follows what was said.
+    /// The turn ends without a whole answer, or with a doubtful one, and why: the account follows what was said.
     Bounded(&'a str),
     /// What the person has to know of the conversation from now on; it is told once, and stays.
     Lasting(&'a str),

@@ -6,9 +6,11 @@ mod effects;
 pub(in crate::agent) mod hearing;
 mod models;
 mod report;
+mod review;
 pub(in crate::agent) mod speaking;
 mod tasks;
 
+pub(super) use report::end_stopped;
 pub use report::{Outcome, Report, describe_failure};
 
 use crate::base::access::Role;
@@ -22,9 +24,7 @@ use crate::base::limits::agent::MESSAGE_BYTES;
 use crate::base::message::Envelope;
 use crate::models::turn::using_another;
 use crate::models::{Answer, Models, Progress};
-use crate::store::session::conversation::{
-    NOT_ALLOWED_YET, STOPPED_NOTE, STOPPED_OUTCOME, UNKNOWN_OUTCOME,
-};
+use crate::store::session::conversation::{NOT_ALLOWED_YET, STOPPED_OUTCOME, UNKNOWN_OUTCOME};
 use crate::store::session::line::TurnEnd;
 use crate::store::session::{Retry, Session};
 use crate::text::markup;
@@ -69,7 +69,9 @@ pub(super) struct Run<'a> {
     tasks_given: u32,
     /// Messages that it has sent beside its answer.
     sends: u32,
-    /// The model that is asked next.
+    /// The models of which one is asked.
+    candidates: &'a Models,
+    /// The one that is asked next.
     model_name: String,
     /// How much the model thinks.
     effort: Option<ReasoningEffort>,
@@ -102,6 +104,7 @@ impl<'a> Run<'a> {
         let role = session.role_with(message.map(|message| message.role));
         models.remember_calls(&|name| agent.learned.makes_calls(name));
         let language = message.map_or_else(Language::default, Envelope::language);
+        let candidates = models;
         let models = models.for_turn(cancel).speaking(language);
         let mut models = models.taking_back(host.takes_back());
         agent.learn_window(&mut models);
@@ -148,6 +151,7 @@ impl<'a> Run<'a> {
             sends: 0,
             turn: Turn::new(agent.settings.max_tool_iterations.min(steps_max)),
             models,
+            candidates,
             effort: agent.effort_of(session.chat()),
             model_name,
             has_pictures: false,
@@ -224,6 +228,7 @@ impl<'a> Run<'a> {
             entry.person = message.role;
             entry.author = message.author().map(Box::new);
             entry.images = self.read_pictures(message);
+            self.note_unsent()?;
             self.append(entry)?;
             told.iter()
                 .for_each(|text| self.host.on_event(TurnEvent::Lasting(text)));
@@ -246,8 +251,11 @@ impl<'a> Run<'a> {
     }
 
     fn steps(&mut self) -> Result<Ending> {
-        let mut decision = self.turn.begin();
         let mut reply = Reply::default();
+        let mut decision = match self.take_proposed() {
+            true => Decision::End(Ending::Answered),
+            false => self.turn.begin(),
+        };
         loop {
             if self.cancel.is_cancelled() {
                 return Err(Error::Stopped);
@@ -272,6 +280,10 @@ impl<'a> Run<'a> {
                 Decision::End(Ending::Empty | Ending::NoRoom) if self.leave_silent() => {
                     self.turn.ask_another()
                 }
+                Decision::End(Ending::Answered) => match self.review()? {
+                    Some(note) => self.turn.send_back(note),
+                    None => return Ok(Ending::Answered),
+                },
                 Decision::End(ending) => return Ok(ending),
             };
         }
@@ -323,6 +335,7 @@ impl<'a> Run<'a> {
         let settings = &self.agent.settings;
         let mut told = models::Told::of(self);
         let cache_key = self.session.cache_key();
+        let is_shown = !self.may_be_reviewed();
         let fitted = self.session.fit(self.budget.history, &self.facts);
         *tokens = fitted.tokens;
         let estimated = fitted.tokens + self.budget.fixed;
@@ -353,7 +366,9 @@ impl<'a> Run<'a> {
         let mut on_progress = |progress: Progress<'_>| match progress {
             Progress::Delta(piece) => {
                 partial.push_str(piece);
-                host.on_event(TurnEvent::Delta(piece));
+                if is_shown {
+                    host.on_event(TurnEvent::Delta(piece));
+                }
             }
             Progress::Again => {
                 partial.clear();
@@ -391,7 +406,8 @@ impl<'a> Run<'a> {
         }
         self.report.context = reply.usage.input.saturating_add(reply.usage.output);
         self.report.spoke = Some((answer.provider, answer.model));
-        if !reply.text.trim().is_empty() {
+        let is_shown = !reply.tool_calls.is_empty() || !self.may_be_reviewed();
+        if is_shown && !reply.text.trim().is_empty() {
             self.host.on_event(TurnEvent::Said(&reply.text));
         }
         Ok(reply)
@@ -556,31 +572,4 @@ impl<'a> Run<'a> {
         self.write(|session, retry| session.end_turn_with(None, TurnEnd::Failed, retry))?;
         Ok(Outcome::Failed(error))
     }
-
-    /// Ends a turn that the person has stopped, with what the model had said by then.
-    fn stop(&mut self) -> Result<Outcome> {
-        let partial = std::mem::take(&mut self.partial);
-        self.host.stopped(&partial);
-        self.write(|session, retry| end_stopped(session, partial, retry))?;
-        Ok(Outcome::Stopped)
-    }
-}
-
-/// Journals that the person has stopped the unfinished turn.
-pub(super) fn end_stopped(
-    session: &mut Session,
-    mut partial: String,
-    retry: &mut Retry<'_>,
-) -> Result<()> {
-    for call in session.unanswered() {
-        let stopped = ToolResult::failed(STOPPED_OUTCOME);
-        session.append_with(Entry::of_result(&call, stopped), retry)?;
-    }
-    if !partial.trim().is_empty() {
-        partial.push('\n');
-    }
-    // Even if the model had not said anything: else the next turn would do what was stopped.
-    partial.push_str(STOPPED_NOTE);
-    let last = Entry::new(EntryKind::Assistant, partial);
-    session.end_turn_with(Some(last), TurnEnd::Stopped, retry)
 }

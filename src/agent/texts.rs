@@ -276,6 +276,17 @@ texts! {
     }
     pub fn usage_title() { "Tokens and cost:", "token 用量和费用：" }
     pub fn usage_by_model() { "By model, in 30 days:", "近 30 天各模型：" }
+    /// The requests to a model that review answers.
+    pub fn usage_reviews(model) { "{model}, reviews of answers", "{model}，审核回答" }
+    /// What is going on, in a few words.
+    pub fn reviewing() { "checking the answer", "正在检查回答" }
+    /// A reviewer sends an answer back.
+    pub fn review_refused(why) { "review: {why}", "审核：{why}" }
+    /// Below an answer.
+    pub fn review_doubts(why) {
+        "⚠️ A review of this answer still has doubts: {why}",
+        "⚠️ 对这个回答的审核仍有疑问：{why}",
+    }
     pub fn usage_today() { "Today", "今天" }
     pub fn usage_yesterday() { "Yesterday", "昨天" }
     pub fn usage_days(count) { "{count} days", "近 {count} 天" }

@@ -170,6 +170,16 @@ impl Turn {
         self.ask(None)
     }
 
+    /// Whether the model may be asked once more.
+    pub fn has_steps(&self) -> bool {
+        self.steps < self.max_steps
+    }
+
+    /// The answer does not go out; the note says why.
+    pub fn send_back(&mut self, note: String) -> Decision {
+        self.ask(Some(note))
+    }
+
     /// The calls of the last reply have been run.
     pub fn used(&mut self, done: &[Done<'_>]) -> Decision {
         let mut circles = None;
@@ -193,7 +203,7 @@ impl Turn {
     }
 
     fn ask(&mut self, note: Option<String>) -> Decision {
-        if self.steps >= self.max_steps {
+        if !self.has_steps() {
             return Decision::End(Ending::StepLimit);
         }
         self.steps += 1;

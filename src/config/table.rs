@@ -38,6 +38,8 @@ static FRONT: &[Key] = &[
     key("agents.defaults.plan.plannerModel", Text, r#""""#, "Which model writes plans. Empty: that of subagents."),
     key("agents.defaults.plan.workerModel", Text, r#""""#, "Which model does the steps of plans. Empty: that of subagents."),
     key("agents.defaults.plan.criticModel", Text, r#""""#, "Which model checks the steps of plans. Empty: that of subagents."),
+    key("agents.defaults.review", Choice(&["off", "auto", "on"]), r#""off""#, "Review answers before they go out: another request to the model, with what was done and what came of it. auto: where files or other things were changed, a command ran outside the sandbox, or a tool failed; on: every answer. A reviewed answer does not stream."),
+    key("agents.defaults.reviewModel", Text, r#""""#, "Which model reviews answers. Empty: that of the conversation."),
     key("agents.defaults.maxParallelTurns", Whole(1, 16), "2", "Maximum number of conversations answered at the same time. Within one conversation, messages are answered one after the other."),
     key("agents.defaults.timezone", Zone, r#""auto""#, "Time zone, such as Europe/Zurich. auto uses the system's."),
     key("agents.list", Kind::Agents, "[]", "Agents besides main, each with its own workspace, conversations and memory. What an entry leaves out is as in agents.defaults. An entry with the id main changes main itself."),

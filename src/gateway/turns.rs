@@ -12,7 +12,6 @@ use crate::agent::host::TurnHost;
 use crate::agent::{Outcome, Report, describe_failure, subagent};
 use crate::base::access::Role;
 use crate::base::bus::Event;
-use crate::base::chat::{Entry, EntryKind};
 use crate::base::clock::Stopwatch;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
@@ -20,7 +19,6 @@ use crate::base::message::{Address, DraftKey, Envelope, Origin, OutgoingMessage,
 use crate::channels::delivery::Delivery;
 use crate::store::outbox::ClosesTurn;
 use crate::store::session::Session;
-use crate::store::session::line::TurnEnd;
 
 impl Gateway {
     /// Runs a turn to its end: about a message, or the one that was interrupted.
@@ -175,8 +173,7 @@ impl Gateway {
         let Some(answer) = pending.find(|pending| pending.closes.as_ref() == Some(&closes)) else {
             return Ok(false);
         };
-        let answer = Entry::new(EntryKind::Assistant, answer.message.text.as_str());
-        let ended = session.end_turn_with(Some(answer), TurnEnd::Answered, &mut |error| {
+        let ended = session.end_answered(&answer.message.text, &mut |error| {
             host.retry_write(error, &work.cancel)
         });
         ended.inspect_err(|_| self.withdraw(session.chat()))?;

@@ -19,6 +19,9 @@ use crate::store::state::usage::{ByModel, Day};
 use crate::text::markup::inline_code;
 use crate::text::{format_dollars, format_tokens};
 
+/// What the name of a model ends with under which its reviews of answers are counted.
+const REVIEWS: &str = " (reviews)";
+
 /// The periods that `/usage` shows beside today and yesterday, in days.
 const PERIODS: [u64; 2] = [7, 30];
 
@@ -52,7 +55,11 @@ impl Agent {
         let _ = write!(text, "\n\n{}", texts::usage_by_model(language));
         for (model, usage) in &models {
             let usage = format_usage(*usage, language);
-            let _ = write!(text, "\n- {}{colon}{usage}", inline_code(model));
+            let name = match model.strip_suffix(REVIEWS) {
+                Some(model) => texts::usage_reviews(language, &inline_code(model)),
+                None => inline_code(model),
+            };
+            let _ = write!(text, "\n- {name}{colon}{usage}");
         }
         for note in price_notes(&models, language) {
             let _ = write!(text, "\n\n{note}");
@@ -141,9 +148,22 @@ impl Agent {
         models: &mut crate::models::Turn<'_>,
         role: Role,
     ) -> Usage {
+        self.count_for(models, role, "")
+    }
+
+    /// Counts what a review took, apart from other requests to the same model, and returns the sum.
+    pub(in crate::agent) fn count_review(
+        &self,
+        models: &mut crate::models::Turn<'_>,
+        role: Role,
+    ) -> Usage {
+        self.count_for(models, role, REVIEWS)
+    }
+
+    fn count_for(&self, models: &mut crate::models::Turn<'_>, role: Role, purpose: &str) -> Usage {
         let mut sum = Usage::default();
         for (model, usage) in models.take_spent() {
-            self.ledger.add(&model, usage, role);
+            self.ledger.add(&format!("{model}{purpose}"), usage, role);
             sum.add(usage);
         }
         sum

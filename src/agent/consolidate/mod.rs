@@ -6,7 +6,7 @@
 //! remembered. The result is on the disk before anything of it is applied, and a kill at any instant leaves
 //! a state from which each step can be repeated.
 
-mod request;
+pub(in crate::agent) mod request;
 mod staged;
 
 use std::path::Path;

@@ -76,8 +76,13 @@ impl Material<'_> {
             indent(earlier.trim(), &mut text);
         }
         text.push_str("\n# The part of the conversation to be remembered\n");
-        for entry in self.entries {
-            format_entry(entry, &mut text);
+        let mut entries = self.entries.iter().peekable();
+        while let Some(entry) = entries.next() {
+            let is_note = |next: &&Entry| next.kind == EntryKind::Note;
+            // An answer that has not gone out has a note behind it.
+            if !(entry.is_proposed && entries.peek().is_some_and(is_note)) {
+                format_entry(entry, &mut text);
+            }
         }
         text
     }
@@ -144,7 +149,8 @@ fn time_of(entry: &Entry) -> Option<DateTime<FixedOffset>> {
 /// How a paragraph of HISTORY.md and a line of the material say when it was.
 const DATE: &str = "%Y-%m-%d %H:%M";
 
-fn add(who: &str, what: &str, text: &mut String) {
+/// Adds what someone said, with its later lines indented.
+pub fn add(who: &str, what: &str, text: &mut String) {
     let mut lines = what.lines();
     let _ = writeln!(text, "{who}: {}", lines.next().unwrap_or_default());
     for line in lines {
@@ -152,19 +158,20 @@ fn add(who: &str, what: &str, text: &mut String) {
     }
 }
 
-fn indent(what: &str, text: &mut String) {
+/// Adds a text with all its lines indented.
+pub fn indent(what: &str, text: &mut String) {
     for line in what.lines() {
         let _ = writeln!(text, "  {line}");
     }
 }
 
 /// A tool's name, which comes from a journal and may be anything.
-fn one_word(name: &str) -> &str {
+pub fn one_word(name: &str) -> &str {
     name.split_whitespace().next().unwrap_or("a tool")
 }
 
 /// The beginning and the end of a text that is longer than so many bytes.
-fn shorten(text: &str, bytes: usize) -> Cow<'_, str> {
+pub fn shorten(text: &str, bytes: usize) -> Cow<'_, str> {
     if text.len() <= bytes {
         return Cow::Borrowed(text);
     }
@@ -287,6 +294,10 @@ mod tests {
             entry(EntryKind::Person, "My cat is Mia.\nHow full is the disk?"),
             asked,
             result,
+            Entry {
+                is_proposed: true,
+                ..entry(EntryKind::Assistant, "Quite full.")
+            },
             entry(EntryKind::Note, "try again"),
             entry(EntryKind::Assistant, "Half full."),
         ];
@@ -303,6 +314,7 @@ mod tests {
         assert!(text.contains("MEMORY.md\n  Lives in Basel.\n\n# What was said before"));
         assert!(text.contains("  They met.\n") && text.ends_with("\nAssistant: Half full.\n"));
         assert!(text.len() < 1000 && !text.contains("try again"), "{text}");
+        assert!(!text.contains("Quite full"), "it was refused: {text}");
     }
 
     #[test]

@@ -6,9 +6,12 @@ use super::Run;
 use crate::agent::texts;
 use crate::agent::turn::{Decision, Ending};
 use crate::base::access::Role;
-use crate::base::chat::{Entry, Reply, Usage};
+use crate::base::chat::{Entry, EntryKind, Reply, ToolResult, Usage};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
+use crate::store::session::conversation::{STOPPED_NOTE, STOPPED_OUTCOME};
+use crate::store::session::line::TurnEnd;
+use crate::store::session::{Retry, Session};
 
 /// How a turn came out.
 #[derive(Debug)]
@@ -30,7 +33,7 @@ pub struct Report {
     pub outcome: Outcome,
     /// The model's answer; empty when there is none.
     pub text: String,
-    /// Why a turn that was neither stopped nor failed has no whole answer; else empty.
+    /// Why a turn that was neither stopped nor failed has no whole answer, or what speaks against it; else empty.
     pub account: String,
     /// Questions that the model was asked.
     pub steps: u32,
@@ -79,10 +82,41 @@ impl Run<'_> {
         }
     }
 
+    /// Ends a turn that the person has stopped, with what the model had said by then.
+    pub(super) fn stop(&mut self) -> Result<Outcome> {
+        let mut partial = std::mem::take(&mut self.partial);
+        self.host.stopped(&partial);
+        if self.session.conversation().proposed().is_some() {
+            // The journal has it.
+            partial.clear();
+        }
+        self.write(|session, retry| end_stopped(session, partial, retry))?;
+        Ok(Outcome::Stopped)
+    }
+
     /// A failure for the person for whom the turn is.
     pub(super) fn describe(&self, error: &Error) -> String {
         describe_failure(error, self.role, self.language)
     }
+}
+
+/// Journals that the person has stopped the unfinished turn.
+pub(in crate::agent) fn end_stopped(
+    session: &mut Session,
+    mut partial: String,
+    retry: &mut Retry<'_>,
+) -> Result<()> {
+    for call in session.unanswered() {
+        let stopped = ToolResult::failed(STOPPED_OUTCOME);
+        session.append_with(Entry::of_result(&call, stopped), retry)?;
+    }
+    if !partial.trim().is_empty() {
+        partial.push('\n');
+    }
+    // Even if the model had not said anything: else the next turn would do what was stopped.
+    partial.push_str(STOPPED_NOTE);
+    let last = Entry::new(EntryKind::Assistant, partial);
+    session.end_turn_with(Some(last), TurnEnd::Stopped, retry)
 }
 
 /// A failure for a person, in their language. People other than owners hear what to do, without details.

@@ -134,6 +134,9 @@ pub struct Entry {
     pub person: crate::base::access::Role,
     /// For a person's entry: who they are, so that an interrupted turn ends when they lose their access.
     pub author: Option<Box<Author>>,
+    /// For the assistant's entry: whether it is an answer that is reviewed before it goes out. A note behind it says that
+    /// it has not gone out.
+    pub is_proposed: bool,
 }
 
 impl Entry {
@@ -151,6 +154,7 @@ impl Entry {
             origin: None,
             person: crate::base::access::Role::Owner,
             author: None,
+            is_proposed: false,
         }
     }
 

@@ -83,6 +83,9 @@ fn as_json(session: &str, report: &Report) -> String {
         Outcome::Bounded(_) => Some(report.account.clone()),
         _ => report.failure.as_ref().map(Error::to_string),
     };
+    // What a reviewer still says against an answer.
+    let doubt = matches!(report.outcome, Outcome::Answered) && !report.account.is_empty();
+    let doubt = doubt.then_some(&report.account);
     let value = json!({
         "session": session,
         "text": report.text,
@@ -95,6 +98,7 @@ fn as_json(session: &str, report: &Report) -> String {
         "stopped": matches!(report.outcome, Outcome::Stopped),
         "answered": matches!(report.outcome, Outcome::Answered),
         "error": error,
+        "doubt": doubt,
     });
     value.to_string()
 }

@@ -5,7 +5,7 @@ use crate::config::key::{Key, Kind, key};
 use crate::config::table::keys;
 
 /// The settings of `agents.defaults` that an entry of `agents.list` may have too.
-pub const INHERITED: [&str; 11] = [
+pub const INHERITED: [&str; 13] = [
     "provider",
     "model",
     "fallbackModels",
@@ -17,6 +17,8 @@ pub const INHERITED: [&str; 11] = [
     "memoryWindow",
     "maxToolResultChars",
     "skills",
+    "review",
+    "reviewModel",
 ];
 
 /// The members of an agent that `agents.defaults` does not have, or that mean something else there.

@@ -117,10 +117,27 @@ pub struct AgentDefaults {
     pub subagents: Subagents,
     /// Plans.
     pub plan: Plan,
+    /// Which answers are reviewed before they go out.
+    pub review: Review,
+    /// The model that reviews them; empty: that of the turn.
+    pub review_model: String,
     /// Most turns at a time over all sessions; one session never runs two.
     pub max_parallel_turns: usize,
     /// An IANA zone, or `auto`.
     pub timezone: String,
+}
+
+/// Which answers a model reviews before they go out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Review {
+    /// None.
+    #[default]
+    Off,
+    /// Those of turns in which something was changed, ran outside the sandbox, or failed.
+    Auto,
+    /// All.
+    On,
 }
 
 /// `agents.defaults.subagents`
@@ -181,6 +198,8 @@ impl Default for AgentDefaults {
             skills: None,
             subagents: Subagents::default(),
             plan: Plan::default(),
+            review: Review::Off,
+            review_model: String::new(),
             max_parallel_turns: 2,
             timezone: "auto".to_owned(),
         }

@@ -175,8 +175,7 @@ impl Gateway {
                 journal: session.length(),
             });
             if let Some(answer) = pending.iter().find(|one| one.closes == closes) {
-                let answer = Entry::new(EntryKind::Assistant, answer.message.text.as_str());
-                session.end_turn(Some(answer), TurnEnd::Answered)?;
+                session.end_answered(&answer.message.text, &mut |_| false)?;
                 return Ok(TurnState::Ended);
             }
             if session.is_answering(&message) {

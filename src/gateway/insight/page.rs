@@ -158,10 +158,14 @@ impl Gateway {
     pub(super) fn said_in(&self, session: &SessionKey, most: usize) -> Vec<Said> {
         let hosted = self.agent_for(&self.live(), session, None);
         let mut all = VecDeque::new();
+        let mut proposed = None;
         let read = store::read(&hosted.sessions, session, |line| {
             let entry = match line {
                 Line::Entry(entry) => entry,
                 Line::State(state) => {
+                    if state.turn.is_some() {
+                        keep(&mut all, proposed.take(), most);
+                    }
                     if state.begins_conversation() {
                         all.clear();
                     }
@@ -171,20 +175,26 @@ impl Gateway {
             let is_person = match entry.kind {
                 EntryKind::Person => true,
                 EntryKind::Assistant => false,
-                EntryKind::Note | EntryKind::Summary | EntryKind::Tool => return Ok(()),
+                EntryKind::Note => {
+                    // It says that the answer has not gone out.
+                    proposed = None;
+                    return Ok(());
+                }
+                EntryKind::Summary | EntryKind::Tool => return Ok(()),
             };
             if entry.content.trim().is_empty() {
                 return Ok(());
             }
-            if all.len() >= most {
-                all.pop_front();
-            }
-            let at_ms = entry.timestamp.map_or(0, |at| at.timestamp_millis());
-            all.push_back(Said {
+            keep(&mut all, proposed.take(), most);
+            let said = Some(Said {
                 is_person,
                 text: entry.content,
-                at_ms,
+                at_ms: entry.timestamp.map_or(0, |at| at.timestamp_millis()),
             });
+            match entry.is_proposed {
+                true => proposed = said,
+                false => keep(&mut all, said, most),
+            }
             Ok(())
         });
         match read {
@@ -205,6 +215,14 @@ impl Gateway {
         let keys = newest.iter().map(|(key, _)| key.as_str());
         keys.filter_map(|key| Some(key.strip_prefix(&prefix)?.to_owned()))
             .collect()
+    }
+}
+
+/// Adds a message as the newest one, of at most so many.
+fn keep(all: &mut VecDeque<Said>, said: Option<Said>, most: usize) {
+    all.extend(said);
+    if all.len() > most {
+        all.pop_front();
     }
 }
 

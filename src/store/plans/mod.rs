@@ -16,7 +16,7 @@ use crate::base::message::SessionKey;
 pub use agent::{Agent, CHANNEL, Part};
 pub use board::{Note, TELLS, Tell};
 pub use plan::{Client, Limit, Plan, STEPS, State, Why};
-pub use step::{Draft, Report, Step, StepState};
+pub use step::{Draft, Report, Step, StepState, verdict};
 
 /// Bytes of a plan's file: its steps with their results, its notes and its messages, each of which is bounded. JSON may
 /// take two bytes for each of their 300 kB.

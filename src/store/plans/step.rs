@@ -18,6 +18,11 @@ const SENT_BACK: u32 = 2;
 /// How often the agents of one step may fail; one more failure ends it.
 const FAILURES: u32 = 2;
 
+/// How a critic's report begins that takes a step for done.
+const ACCEPTED: &str = "ACCEPTED";
+/// The words of which it has one.
+const WORDS: [&str; 2] = [ACCEPTED, "REFUSED"];
+
 /// What an agent has reported, or why it has not.
 pub type Report<'a> = std::result::Result<&'a str, &'a str>;
 
@@ -87,7 +92,7 @@ impl Step {
 
     /// Its worker has ended.
     pub(super) fn worked(&mut self, report: Report<'_>) {
-        let report = report.and_then(|text| match verdict(text) {
+        let report = report.and_then(|text| match verdict(text, WORDS) {
             _ if !text.contains(char::is_alphanumeric) => Err("it has ended without a word"),
             "FAILED" => Err(text),
             _ => Ok(text),
@@ -104,7 +109,7 @@ impl Step {
     /// Its critic has ended.
     pub(super) fn checked(&mut self, report: Report<'_>) {
         match report {
-            Ok(text) if verdict(text) == "ACCEPTED" => {
+            Ok(text) if verdict(text, WORDS) == ACCEPTED => {
                 self.state = StepState::Done;
                 self.objection.clear();
             }
@@ -131,15 +136,15 @@ impl Step {
 }
 
 /// The word that a report begins with, without the signs of Markdown around it: `REFUSED` in `**REFUSED**: why`. Empty
-/// where the first line quotes someone, or names both words.
-fn verdict(report: &str) -> &str {
+/// where the first line quotes someone, or names both of the words that it could be.
+pub fn verdict<'a>(report: &'a str, words: [&str; 2]) -> &'a str {
     let mut lines = report.lines();
     let line = lines.find(|line| !line.trim().is_empty());
     let line = line.unwrap_or_default();
     let is_sign = |char: char| !char.is_alphanumeric();
     let rest = line.trim_start_matches(is_sign);
     let signs = line.strip_suffix(rest).unwrap_or_default();
-    let names_both = line.contains("ACCEPTED") && line.contains("REFUSED");
+    let names_both = words.iter().all(|word| line.contains(word));
     if names_both || signs.contains(['>', '"', '“', '„', '«']) {
         return "";
     }

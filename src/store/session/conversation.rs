@@ -234,6 +234,20 @@ impl Conversation {
         authors
     }
 
+    /// The answer at the end that is being reviewed; `None` where the last entry is another.
+    pub fn proposed(&self) -> Option<&str> {
+        let last = self.entries.back().map(|held| &held.entry);
+        last.filter(|entry| entry.is_proposed)
+            .map(|entry| entry.content.as_str())
+    }
+
+    /// The entries before the last turn, and those of it.
+    pub fn split_last_turn(&self) -> (Vec<&Entry>, Vec<&Entry>) {
+        let mut before: Vec<&Entry> = self.entries.iter().map(|held| &held.entry).collect();
+        let turn = before.split_off(self.last_turn());
+        (before, turn)
+    }
+
     /// Whether the last turn began with this message of a channel.
     pub fn last_turn_answers(&self, origin: &str) -> bool {
         let first = self.entries.get(self.last_turn());

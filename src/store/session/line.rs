@@ -145,6 +145,7 @@ fn encode_within(entry: &Entry, content_bytes: usize, call_bytes: usize) -> Vec<
         origin: entry.origin.as_deref(),
         person: entry.person,
         author: entry.author.as_deref(),
+        proposed: entry.is_proposed,
     })
 }
 
@@ -283,6 +284,7 @@ pub fn decode(line: &[u8]) -> Option<Line> {
             origin: wire.origin,
             person: wire.person.unwrap_or_default(),
             author: wire.author,
+            is_proposed: wire.proposed,
             ..Entry::new(
                 role.into(),
                 wire.content.map(|content| content.0).unwrap_or_default(),
@@ -314,6 +316,8 @@ struct WireEntry<'a> {
     person: crate::base::access::Role,
     #[serde(skip_serializing_if = "Option::is_none")]
     author: Option<&'a Author>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    proposed: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -407,6 +411,8 @@ struct Wire {
     origin: Option<String>,
     person: Option<crate::base::access::Role>,
     author: Option<Box<Author>>,
+    #[serde(default)]
+    proposed: bool,
 }
 
 /// Content: a string, or the parts in which nanobot keeps a message with images.

@@ -21,7 +21,7 @@ use std::io;
 use std::path::Path;
 
 use crate::base::access::Role;
-use crate::base::chat::{Entry, ToolCall};
+use crate::base::chat::{Entry, EntryKind, ToolCall};
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::message::{Author, SessionKey};
@@ -276,6 +276,15 @@ impl Session {
         self.conversation.end_turn();
         self.archive();
         Ok(())
+    }
+
+    /// Journals that a turn has ended with an answer that was stored for delivery before a kill. One that was reviewed is
+    /// there already, and lacks what was added to it.
+    pub fn end_answered(&mut self, answer: &str, retry: &mut Retry<'_>) -> Result<()> {
+        let proposed = self.conversation.proposed().unwrap_or_default();
+        let rest = answer.strip_prefix(proposed).unwrap_or(answer).trim();
+        let last = (!rest.is_empty()).then(|| Entry::new(EntryKind::Assistant, rest));
+        self.end_turn_with(last, TurnEnd::Answered, retry)
     }
 
     /// Starts a new conversation: earlier entries stay in the journal and no longer go to the model. What

@@ -524,3 +524,34 @@ proptest! {
         prop_assert_eq!(found.last(), Some(&"goes on"));
     }
 }
+
+#[test]
+fn an_answer_that_is_reviewed_leaves_its_turn_open_and_is_journalled_once() {
+    let place = Place::new();
+    let propose = |session: &mut Session| {
+        session.append(user("hello")).unwrap();
+        session
+            .append(Entry {
+                is_proposed: true,
+                ..Entry::new(EntryKind::Assistant, "hi")
+            })
+            .unwrap();
+    };
+    propose(&mut place.open());
+    let mut session = place.open();
+    assert!(session.is_unfinished());
+    assert_eq!(session.conversation().proposed(), Some("hi"));
+    assert_eq!(store::unfinished(place.0.path()).unwrap().len(), 1);
+    // A reviewer's doubt was added to it.
+    session
+        .end_answered("hi\n\nBut see.", &mut |_| false)
+        .unwrap();
+    propose(&mut session);
+    session.end_answered("hi", &mut |_| false).unwrap();
+    drop(session);
+    let session = place.open();
+    assert!(!session.is_unfinished());
+    assert_eq!(texts(&session), ["hello", "hi", "But see.", "hello", "hi"]);
+    let (before, turn) = session.conversation().split_last_turn();
+    assert_eq!((before.len(), turn.len()), (3, 2));
+}

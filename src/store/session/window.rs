@@ -196,9 +196,9 @@ fn read_summary(tail: &Tail<'_>, place: u64) -> io::Result<Option<String>> {
     })
 }
 
-/// Whether an entry answers the person, so that its turn may end with it.
+/// Whether an entry answers the person, so that its turn may end with it. An answer that is being reviewed has not gone out.
 pub(super) fn closes_turn(entry: &Entry) -> bool {
-    entry.kind == EntryKind::Assistant && entry.tool_calls.is_empty()
+    entry.kind == EntryKind::Assistant && entry.tool_calls.is_empty() && !entry.is_proposed
 }
 
 /// Counts the entries of a chat that may go to the model, of at most so many turns; see

@@ -40,6 +40,7 @@ mod qq;
 mod recovery;
 mod reload;
 mod remind;
+mod review;
 mod rich;
 mod rings;
 mod roles;
