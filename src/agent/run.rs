@@ -19,7 +19,7 @@ use crate::base::chat::{
 use crate::base::error::{Error, Fault, Result};
 use crate::base::language::Language;
 use crate::base::limits::agent::MESSAGE_BYTES;
-use crate::base::message::Envelope;
+use crate::base::message::{Address, Author, Envelope};
 use crate::models::turn::using_another;
 use crate::models::{Answer, Models, Progress};
 use crate::store::session::conversation::{
@@ -75,7 +75,9 @@ pub(super) struct Run<'a> {
     effort: Option<ReasoningEffort>,
     /// The language of what the program itself says.
     language: Language,
-    author: Option<crate::base::message::Author>,
+    author: Option<Author>,
+    /// The chat for which the turn is.
+    reply: Option<Address>,
     /// The runtime's facts, which go along and are not saved.
     facts: Entry,
     /// Tokens that the conversation may have; fewer when the model says that it is too long.
@@ -160,6 +162,7 @@ impl<'a> Run<'a> {
             cancel,
             language,
             author: message.and_then(Envelope::author),
+            reply: address.cloned(),
             report,
             system,
             facts: Entry::new(EntryKind::Note, facts),

@@ -21,7 +21,7 @@ use std::io;
 use std::path::Path;
 
 use crate::base::access::Role;
-use crate::base::chat::{Entry, ToolCall};
+use crate::base::chat::{Entry, EntryKind, ToolCall};
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::message::{Author, SessionKey};
@@ -185,6 +185,14 @@ impl Session {
     /// Whether the last turn has not ended and began with this message of a channel.
     pub fn is_answering(&self, origin: &str) -> bool {
         self.unfinished && self.conversation.last_turn_answers(origin)
+    }
+
+    /// Whether the turn that began with a message came to words only: the program saw no call of a tool that ran. The last
+    /// turn for an empty id; false when the turn is not held.
+    pub fn only_said(&self, origin: &str) -> bool {
+        let mut turn = self.conversation.turn_of(origin).peekable();
+        let is_proof = |entry: &Entry| entry.kind == EntryKind::Tool && entry.came_to.is_work();
+        turn.peek().is_some() && !turn.any(is_proof)
     }
 
     /// What the person may do whose message the last turn is about.
