@@ -4,6 +4,7 @@ mod attached;
 mod calls;
 mod effects;
 pub(in crate::agent) mod hearing;
+mod lessons;
 mod models;
 mod report;
 pub(in crate::agent) mod speaking;
@@ -82,6 +83,8 @@ pub(super) struct Run<'a> {
     facts: Entry,
     /// Tokens that the conversation may have; fewer when the model says that it is too long.
     budget: Budget,
+    /// The lessons that its results have.
+    lessons: Vec<lessons::Shown>,
     /// Whether the person's pictures have come, and nothing was said of them.
     has_pictures: bool,
     /// The text of an incomplete reply that has been shown.
@@ -152,6 +155,7 @@ impl<'a> Run<'a> {
             models,
             effort: agent.effort_of(session.chat()),
             model_name,
+            lessons: Vec::new(),
             has_pictures: false,
             partial: String::new(),
             closing: None,
@@ -410,8 +414,9 @@ impl<'a> Run<'a> {
         self.report.tools.extend(hints);
         let mut outcomes = Vec::with_capacity(wanted.len());
         for group in calls::groups(&wanted, |call| self.agent.toolbox.is_read_only(&call.name)) {
-            for (call, result) in group.iter().zip(self.run_group(group)) {
+            for (call, mut result) in group.iter().zip(self.run_group(group)) {
                 outcomes.push(result.failed);
+                self.remind(call, &mut result);
                 self.append_result(call, result)?;
             }
         }
@@ -520,6 +525,7 @@ impl<'a> Run<'a> {
 
     /// Ends a turn that was neither stopped nor failed.
     fn end(&mut self, ending: Ending) -> Result<Outcome> {
+        self.note_lessons();
         let mut closing = self.closing.take();
         if ending == Ending::Answered {
             if markup::shows_nothing(&self.report.full_text()) {
