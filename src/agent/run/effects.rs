@@ -53,7 +53,8 @@ impl Run<'_> {
                     // Words to the one for whom the turn is are an answer.
                     let to = request.to.as_deref().map(Address::parse);
                     let is_here = to.is_none() || to == self.reply;
-                    result.is_talk = is_here && request.files.is_empty();
+                    let is_bare = request.files.is_empty() || request.sticker.is_some();
+                    result.is_talk = is_here && is_bare;
                     if let Err(error) = self.send(*request) {
                         *result = ToolResult::failed(format!("Error: {error}"));
                     }

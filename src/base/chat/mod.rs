@@ -276,6 +276,8 @@ pub struct SendRequest {
     pub files: Vec<String>,
     /// Rows of buttons.
     pub buttons: Vec<Vec<String>>,
+    /// The name of the sticker that the first file is.
+    pub sticker: Option<String>,
     /// Whether the text is spoken as well.
     pub is_spoken: bool,
 }
@@ -289,7 +291,7 @@ pub struct ToolResult {
     pub images: Vec<Image>,
     /// Whether the call failed; its text then begins with "Error".
     pub failed: bool,
-    /// Whether the call only said something: of a job it is no proof that anything was done.
+    /// Whether the call only said something, which does not prove that a job did anything.
     pub is_talk: bool,
     /// Whether it comes from outside the sandbox: no file in the workspace gets what is too long of it.
     pub is_from_outside: bool,

@@ -438,6 +438,7 @@ impl TurnHost for QuietHost<'_> {
         let files = request.files.iter();
         let message = OutgoingMessage {
             files: files.map(|file| self.hosted.absolute(file)).collect(),
+            sticker: request.sticker,
             buttons: request.buttons,
             from: Writer::Model,
             ..OutgoingMessage::text(&to, request.text)

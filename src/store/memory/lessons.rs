@@ -35,7 +35,7 @@ pub struct Lesson {
 }
 
 impl Lesson {
-    /// Reads a line of the file; `None` for one that is no lesson.
+    /// Reads a line of the file; `None` for any other.
     fn parse(line: &str) -> Option<Self> {
         let (about, text) = line.strip_prefix("- ")?.split_once(": ")?;
         let text = text.strip_suffix(MISSED).unwrap_or(text).trim();

@@ -118,7 +118,7 @@ fn a_look_that_shows_what_it_did_says_only_how_it_went() {
     let clock = Turned::at("2027-03-01T08:00:00Z");
     let done = crate::harness::model::call(
         "write_file",
-        json!({"path": "HEARTBEAT.md", "content": "- [x] Look.\n"}),
+        json!({"path": "seen.md", "content": "All green.\n"}),
     );
     let scene = scene(&clock, [say("Hello, Ana."), done, say("HEARTBEAT_OK")]);
     write_list(&scene, "- [ ] Look.\n");
