@@ -4,6 +4,7 @@ mod attached;
 mod calls;
 mod effects;
 pub(in crate::agent) mod hearing;
+mod lessons;
 mod models;
 mod report;
 mod review;
@@ -21,7 +22,7 @@ use crate::base::chat::{
 use crate::base::error::{Error, Fault, Result};
 use crate::base::language::Language;
 use crate::base::limits::agent::MESSAGE_BYTES;
-use crate::base::message::Envelope;
+use crate::base::message::{Address, Author, Envelope};
 use crate::models::turn::using_another;
 use crate::models::{Answer, Models, Progress};
 use crate::store::session::conversation::{NOT_ALLOWED_YET, STOPPED_OUTCOME, UNKNOWN_OUTCOME};
@@ -77,11 +78,15 @@ pub(super) struct Run<'a> {
     effort: Option<ReasoningEffort>,
     /// The language of what the program itself says.
     language: Language,
-    author: Option<crate::base::message::Author>,
+    author: Option<Author>,
+    /// The chat for which the turn is.
+    reply: Option<Address>,
     /// The runtime's facts, which go along and are not saved.
     facts: Entry,
     /// Tokens that the conversation may have; fewer when the model says that it is too long.
     budget: Budget,
+    /// The lessons that its results have.
+    lessons: Vec<lessons::Shown>,
     /// Whether the person's pictures have come, and nothing was said of them.
     has_pictures: bool,
     /// The text of an incomplete reply that has been shown.
@@ -154,6 +159,7 @@ impl<'a> Run<'a> {
             candidates,
             effort: agent.effort_of(session.chat()),
             model_name,
+            lessons: Vec::new(),
             has_pictures: false,
             partial: String::new(),
             closing: None,
@@ -164,6 +170,7 @@ impl<'a> Run<'a> {
             cancel,
             language,
             author: message.and_then(Envelope::author),
+            reply: address.cloned(),
             report,
             system,
             facts: Entry::new(EntryKind::Note, facts),
@@ -423,8 +430,9 @@ impl<'a> Run<'a> {
         self.report.tools.extend(hints);
         let mut outcomes = Vec::with_capacity(wanted.len());
         for group in calls::groups(&wanted, |call| self.agent.toolbox.is_read_only(&call.name)) {
-            for (call, result) in group.iter().zip(self.run_group(group)) {
+            for (call, mut result) in group.iter().zip(self.run_group(group)) {
                 outcomes.push(result.failed);
+                self.remind(call, &mut result);
                 self.append_result(call, result)?;
             }
         }
@@ -533,6 +541,7 @@ impl<'a> Run<'a> {
 
     /// Ends a turn that was neither stopped nor failed.
     fn end(&mut self, ending: Ending) -> Result<Outcome> {
+        self.note_lessons();
         let mut closing = self.closing.take();
         if ending == Ending::Answered {
             if markup::shows_nothing(&self.report.full_text()) {

@@ -6,7 +6,7 @@ use super::{Agent, Outcome, Report};
 use crate::base::access::Role;
 use crate::base::approval::{Answer, Question};
 use crate::base::cancel::Cancel;
-use crate::base::chat::{InputAnswer, InputRequest, SpawnRequest, Usage};
+use crate::base::chat::{InputAnswer, InputRequest, SpawnRequest, ToolResult, Usage};
 use crate::base::error::{Error, Result};
 use crate::base::limits::agent::subagent::{JOURNALS_KEPT, REPORT_BYTES};
 use crate::base::message::{Envelope, SessionKey};
@@ -48,14 +48,14 @@ pub fn report_of(report: Report) -> Result<String> {
 }
 
 impl Agent {
-    /// Does a task within a call, and returns its report with what it cost. The host is asked where a
+    /// Does a task within a call, and returns the call's result, which is its report, with what it cost. The host is asked where a
     /// person has to be, and shows what is done.
     pub(super) fn run_inline(
         &self,
         task: Inline<'_>,
         host: &mut dyn TurnHost,
         cancel: &Cancel,
-    ) -> Result<(String, Usage)> {
+    ) -> Result<(ToolResult, Usage)> {
         let key = new_key()?;
         let mut session = task.beside.open_beside(&key)?;
         let message = Envelope {
@@ -65,6 +65,7 @@ impl Agent {
         let mut host = InlineHost(host);
         let report = self.run(&mut session, Some(&message), &mut host, cancel);
         self.end_background(&key);
+        let is_talk = session.only_said("");
         drop(session);
         let prefix = format!("{CHANNEL}_");
         if let Err(error) = store::delete_oldest(task.beside.folder(), &prefix, JOURNALS_KEPT) {
@@ -72,7 +73,11 @@ impl Agent {
         }
         let report = report?;
         let usage = report.usage;
-        Ok((report_of(report)?, usage))
+        let result = ToolResult {
+            is_talk,
+            ..ToolResult::new(report_of(report)?)
+        };
+        Ok((result, usage))
     }
 }
 

@@ -75,6 +75,21 @@ texts! {
         "Search: `/memory WORDS`, with \"exact phrases\" or a date such as 2026-11",
         "搜索：`/memory 关键词`，也可以用 \"准确短语\" 或 2026-11 这样的日期",
     }
+    /// The answer to `/lessons`.
+    pub fn no_lessons() {
+        "No lessons yet. When a call of a tool fails and another way works, I note what helped.",
+        "还没有经验。当一次工具调用失败、换个方法成功时，我会记下有效的做法。",
+    }
+    /// Below the lessons.
+    pub fn lessons_how() {
+        "`/lessons remove NUMBER` takes one away.",
+        "`/lessons remove 编号` 删除一条。",
+    }
+    pub fn no_lesson(number) { "There is no lesson {number}. /lessons lists them.", "没有第 {number} 条经验。/lessons 会列出全部。" }
+    pub fn lesson_removed(lesson, undo) {
+        "Removed: {lesson}\n{undo} brings it back.",
+        "已删除：{lesson}\n{undo} 可恢复。",
+    }
     pub fn memory_not_found() {
         "Nothing found. Try other or fewer words.",
         "没有找到。请换用其他关键词或减少关键词。",

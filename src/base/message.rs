@@ -456,6 +456,9 @@ pub struct OutgoingMessage {
     /// The seconds of the voice message that its first file is; `None` for other files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voice: Option<u64>,
+    /// The name of the sticker that its first file is; `None` for other files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sticker: Option<String>,
     /// Rows of buttons; a press comes back as a message with the button's label.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buttons: Vec<Vec<String>>,
@@ -533,6 +536,7 @@ impl OutgoingMessage {
             files: Vec::new(),
             made_files: Vec::new(),
             voice: None,
+            sticker: None,
             buttons: Vec::new(),
             command_buttons: Vec::new(),
             reply_to: String::new(),

@@ -40,6 +40,7 @@ use crate::base::sync::Mutex;
 use crate::channels::http;
 use crate::store::outbox::ClosesTurn;
 use crate::store::plans::Agent as PlanAgent;
+use crate::store::session::Session;
 use crate::text::markup::inline_code;
 use std::time::Duration;
 
@@ -274,6 +275,13 @@ impl<'a> ChatHost<'a> {
         match &self.job {
             Some(run) => run.stamped(self.gateway, message),
             None => message,
+        }
+    }
+
+    /// Notes for the run of a job how its turn has ended.
+    pub fn note_end(&self, session: &Session) {
+        if let Some(run) = &self.job {
+            run.note_end(session);
         }
     }
 

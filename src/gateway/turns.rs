@@ -93,13 +93,26 @@ impl Gateway {
         message: Option<&Envelope>,
     ) -> Result<Option<Report>> {
         let mut session = self.open_patiently(host, work, key)?;
+        let ended = self.turn_in(&mut session, host, work, message);
+        host.note_end(&session);
+        ended
+    }
+
+    fn turn_in(
+        self: &Arc<Self>,
+        session: &mut Session,
+        host: &mut ChatHost<'_>,
+        work: &Work,
+        message: Option<&Envelope>,
+    ) -> Result<Option<Report>> {
+        let key = &session.chat().clone();
         let role = session.role_with(message.map(|message| message.role));
         host.set_role(role);
         if message.is_none() || !session.authors().is_empty() {
-            let Some(now) = self.resume_for(work, &session, host.reply(), role) else {
+            let Some(now) = self.resume_for(work, session, host.reply(), role) else {
                 tracing::warn!(session = %key, "an interrupted turn ends: its person has no access any more");
                 let agent = host.hosted().agent()?;
-                agent.abandon(&mut session, host, &work.cancel)?;
+                agent.abandon(session, host, &work.cancel)?;
                 return Ok(None);
             };
             host.set_role(now.min(role));
@@ -117,12 +130,12 @@ impl Gateway {
         // After a start, earlier answers are held again.
         self.parts.outbox.release_before(key, session.length());
         self.deliveries.values().for_each(Delivery::wake);
-        if is_known && self.end_answered(host, work, &mut session)? {
+        if is_known && self.end_answered(host, work, session)? {
             return Ok(None);
         }
         let watch = Stopwatch::start();
         let agent = host.hosted().agent()?;
-        let report = agent.run(&mut session, message, host, &work.cancel);
+        let report = agent.run(session, message, host, &work.cancel);
         let report = report.inspect_err(|_| self.withdraw(key))?;
         let outcome = match &report.outcome {
             Outcome::Answered => "answered",
@@ -134,7 +147,7 @@ impl Gateway {
         tracing::info!(session = %key, steps, seconds, "turn {outcome}");
         let id = host.hosted().profile.id.clone();
         if ![cron::CHANNEL, subagent::CHANNEL].contains(&key.parts().0) {
-            self.plan_consolidation((&id, &agent), &session);
+            self.plan_consolidation((&id, &agent), session);
         }
         Ok(Some(report))
     }

@@ -278,6 +278,9 @@ pub struct Run {
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Whether it ended well, and came to words only: no call of a tool ran.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unshown: bool,
     /// Whether the chat will never take what the run had to say.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undelivered: bool,
@@ -290,6 +293,8 @@ pub struct RunOutcome {
     pub status: Status,
     /// Why it failed, for people.
     pub error: Option<String>,
+    /// See [`Run::unshown`].
+    pub unshown: bool,
     /// How long it took, in milliseconds.
     pub duration_ms: i64,
 }

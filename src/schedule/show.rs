@@ -3,7 +3,7 @@
 use chrono::{DateTime, Datelike, FixedOffset};
 
 use super::due;
-use super::job::{Job, Status};
+use super::job::{Job, Run, Status};
 use super::texts;
 use super::times::Schedule;
 use super::when::describe;
@@ -21,7 +21,7 @@ pub struct Listed {
     pub schedule: String,
     /// When it runs next and how long until then, such as `tomorrow 07:00, in 9 h`; else why it does not.
     pub next: String,
-    /// How the last run ended, unless it ended well: `failed`, `interrupted`, `running`.
+    /// How the last run ended, unless it ended well and showed what it did: `failed`, `interrupted`, `said, not shown`.
     pub note: Option<&'static str>,
 }
 
@@ -39,7 +39,11 @@ pub fn list(job: &Job, now_ms: i64, zone: &Zone, language: Language) -> Listed {
         None => texts::never(language).to_owned(),
     };
     let note = match job.state.last_status {
-        Some(Status::Ok) | None => None,
+        Some(Status::Ok) | None => {
+            let last = job.state.runs.last();
+            let unshown = last.filter(|run| run.status == Status::Ok && run.unshown);
+            unshown.map(|run| describe_end(run, language))
+        }
         Some(status) => Some(status_word(status, language)),
     };
     Listed {
@@ -77,8 +81,15 @@ pub fn next_runs(job: &Job, now_ms: i64, zone: &Zone, most: usize) -> Vec<i64> {
         .collect()
 }
 
-/// How a run ended, in a word.
-pub fn status_word(status: Status, language: Language) -> &'static str {
+/// How a run ended, in a few words.
+pub fn describe_end(run: &Run, language: Language) -> &'static str {
+    match run.status {
+        Status::Ok if run.unshown => texts::unshown(language),
+        status => status_word(status, language),
+    }
+}
+
+fn status_word(status: Status, language: Language) -> &'static str {
     match status {
         Status::Running => texts::running(language),
         Status::Ok => texts::ok(language),

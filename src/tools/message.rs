@@ -1,6 +1,8 @@
 //! message: sends a person something besides the answer, with files and buttons.
 
+use std::borrow::Cow;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::base::chat::{Effect, SendRequest, ToolResult, ToolSpec};
 use crate::base::error::{Error, Result};
@@ -10,8 +12,9 @@ use crate::text::markup::shows_nothing;
 
 use crate::text::{looks_latin, one_line};
 
-use super::Context;
 use super::arguments::Arguments;
+use super::web::Web;
+use super::{Context, Tool, stickers};
 
 /// Rows of buttons, as many as a telephone shows at once.
 const BUTTON_ROWS: usize = 8;
@@ -39,12 +42,32 @@ const OUR_ANSWERS: [&str; 7] = [
     "runonce", "always", "deny", "denied", "allow", "approve", "revoke",
 ];
 
-pub(super) fn message(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
+/// Runs the tool.
+pub(super) struct Messages {
+    /// Fetches stickers that have an address.
+    pub web: Option<Arc<Web>>,
+}
+
+impl Tool for Messages {
+    fn run(&self, context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
+        message(context, arguments, self.web.as_deref())
+    }
+}
+
+fn message(context: &Context<'_>, arguments: &Arguments, web: Option<&Web>) -> Result<ToolResult> {
     let content = arguments.text("content", "the words; may be empty when there are files")?;
-    let files = arguments.texts("media", "a list of paths")?;
+    let mut files = arguments.texts("media", "a list of paths")?;
+    let sticker = arguments.optional_text("sticker", "a sticker's name")?;
+    let sticker = sticker.filter(|name| !name.is_empty());
+    let is_spoken = arguments.flag("voice")?;
+    if sticker.is_some() && (is_spoken || !files.is_empty()) {
+        return Err(Error::Failed(
+            "a sticker goes without media and voice: send them in another message".to_owned(),
+        ));
+    }
     let buttons = buttons(arguments)?;
     let is_blank = shows_nothing(&content);
-    if is_blank && files.is_empty() {
+    if is_blank && sticker.is_none() && files.is_empty() {
         return Err(Error::Failed(
             "there is nothing to send: content shows nothing and media names no file".to_owned(),
         ));
@@ -64,12 +87,17 @@ pub(super) fn message(context: &Context<'_>, arguments: &Arguments) -> Result<To
         // It is opened again when it is sent. This check lets the model correct it.
         context.workspace.open_read(Path::new(file))?;
     }
+    let to = address(context, arguments)?;
+    if let Some(name) = &sticker {
+        files.push(stickers::find(context, web, name)?);
+    }
     let request = SendRequest {
-        to: address(context, arguments)?,
+        to,
         text: context.eraser.clean(&content).into_owned(),
         files,
         buttons,
-        is_spoken: arguments.flag("voice")?,
+        sticker: sticker.map(Cow::into_owned),
+        is_spoken,
     };
     Ok(ToolResult {
         text: "It is on its way.".to_owned(),

@@ -19,6 +19,7 @@ mod registry;
 mod results;
 pub mod schema;
 pub mod skills;
+mod stickers;
 pub mod watch;
 pub mod web;
 
@@ -49,7 +50,7 @@ use custom::CustomTools;
 use device::{DEVICE, Device};
 use mcp::{Mcp, names};
 use memory::{MEMORY, MemoryTool};
-use message::{MESSAGE, SPOKEN_MESSAGE};
+use message::{MESSAGE, Messages, SPOKEN_MESSAGE};
 use registry::{BuiltIn, Registry};
 use results::Results;
 use watch::{WATCH, Watches};
@@ -160,6 +161,7 @@ pub struct Toolbox {
     custom: Option<CustomTools>,
     mcp: Option<Mcp>,
     plans: Option<Plans>,
+    web: Option<Arc<Web>>,
 }
 
 impl Toolbox {
@@ -182,6 +184,7 @@ impl Toolbox {
             custom: None,
             mcp: None,
             plans: None,
+            web: None,
         }
     }
 
@@ -213,7 +216,9 @@ impl Toolbox {
         let web = Arc::new(web);
         self.registry
             .add_built_in(WEB_SEARCH, Box::new(Search(Arc::clone(&web))));
-        self.registry.add_built_in(WEB_FETCH, Box::new(Fetch(web)));
+        self.registry
+            .add_built_in(WEB_FETCH, Box::new(Fetch(Arc::clone(&web))));
+        self.web = Some(web);
         self
     }
 
@@ -262,11 +267,12 @@ impl Toolbox {
         self
     }
 
-    /// Adds the tool that sends messages, for where people are in chats; `speaks` is whether it can speak them.
+    /// Adds the tool that sends messages, for where people are in chats; `speaks` is whether it can speak them. Stickers
+    /// with an address need the tools of the web, which come before.
     pub fn with_chats(mut self, speaks: bool) -> Self {
-        let run: BuiltIn = message::message;
+        let web = self.web.clone();
         let spec = if speaks { SPOKEN_MESSAGE } else { MESSAGE };
-        self.registry.add_built_in(spec, Box::new(run));
+        self.registry.add_built_in(spec, Box::new(Messages { web }));
         self
     }
 
@@ -332,6 +338,9 @@ impl Toolbox {
     /// The tools as the model is told about them in a conversation. Those in the workspace are read now.
     pub fn specs_for(&self, session: &str) -> Vec<ToolSpec> {
         let mut specs = self.registry.specs().to_vec();
+        if let Some(message) = specs.iter_mut().find(|spec| spec.name == MESSAGE.name) {
+            stickers::offer(&self.workspace, message);
+        }
         if let Some((_, agent)) = self.plan_of(session) {
             specs.extend_from_slice(agents::plan::specs(agent.part));
         }

@@ -314,3 +314,71 @@ fn a_page_of_five_megabytes_costs_at_most_one() {
     assert!(last.contains("]\nbegin\n\nend\n["), "{last}");
     assert!(peaks[3] - peaks[0] <= LARGE_PAGE_KB_MAX, "{peaks:?} kB");
 }
+
+#[test]
+fn a_sticker_comes_from_a_file_or_from_an_address_that_may_be_read() {
+    let pages = Pages::serving(|_, path| match path {
+        "/crab" => Some(("image/webp", "RIFF....WEBPVP8 crab".to_owned())),
+        "/page" => Some(("text/html", "<p>no picture</p>".to_owned())),
+        _ => None,
+    });
+    let sticker = |name: &str| call("message", json!({"content": "", "sticker": name}));
+    let mut scene = Scene::playing([
+        say("Hello."),
+        sticker("wave"),
+        sticker("crab"),
+        sticker("page"),
+        sticker("hidden"),
+        say("Sent."),
+        say("Never mind."),
+    ]);
+    may_read(&mut scene.home, &pages);
+    fs::create_dir_all(scene.home.workspace("stickers")).unwrap();
+    fs::write(
+        scene.home.workspace("stickers/wave.webp"),
+        "RIFF....WEBPVP8 wave",
+    )
+    .unwrap();
+    let gateway = scene.start();
+    scene.ana.says("hi");
+    scene.wait_for("Hello.");
+    let index = json!({
+        "wave": "stickers/wave.webp",
+        "crab": pages.url("/crab"),
+        "page": pages.url("/page"),
+        // Only public addresses, and those that the owner has named.
+        "hidden": "http://127.0.0.1:1/crab",
+    });
+    let write = |text: &str| fs::write(scene.home.workspace("stickers/index.json"), text).unwrap();
+    write(&index.to_string());
+    scene.ana.says("wave!");
+    scene.wait_for("Sent.");
+    scene.telegram.wait_for_calls("sendSticker", 2);
+    write("{");
+    scene.ana.says("again");
+    scene.wait_for("Never mind.");
+    gateway.stop().ends_with(0);
+    let requests = scene.model.requests();
+    let tools = |index: usize| requests[index].body["tools"].to_string();
+    assert!(!tools(0).contains("sticker"));
+    assert!(
+        tools(1).contains(r#""enum":["crab","hidden","page","wave"]"#),
+        "{}",
+        tools(1)
+    );
+    assert!(
+        tools(6).contains("Not usable: stickers/index.json cannot be used"),
+        "{}",
+        tools(6)
+    );
+    let told = results(&requests[5]);
+    assert!(
+        told[2].contains("neither a picture nor a sticker"),
+        "{told:?}"
+    );
+    assert!(
+        told[3].contains("Only public addresses can be read"),
+        "{told:?}"
+    );
+    assert_eq!(scene.telegram.calls("sendSticker").len(), 2);
+}

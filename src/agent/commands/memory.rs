@@ -1,11 +1,11 @@
-//! `/memory`: what is remembered, and the search in it; `/diff` and `/undo`: the last change of a file of the prompt.
+//! `/memory`: what is remembered, and the search in it; `/lessons`: what failed calls have taught; `/diff` and `/undo`: the last change of a file of the prompt.
 
 use std::fmt::Write;
 
 use crate::agent::{Agent, texts};
-use crate::base::error::Result;
-use crate::store::memory::Memory;
+use crate::base::error::{Error, Result};
 use crate::store::memory::search::Query;
+use crate::store::memory::{LESSONS, Lesson, Memory};
 use crate::text::markup::{code_block, inline_code, plain};
 use crate::text::{ends_of, reveal};
 use crate::tools::memory::{Past, Reach, describe_place};
@@ -85,6 +85,42 @@ impl Agent {
 }
 
 impl Agent {
+    /// Answers `/lessons`: what was learned from calls that failed; `remove NUMBER` takes one away.
+    pub fn answer_lessons(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
+        let language = invocation.language;
+        let memory = Memory::new(self.toolbox.workspace(), &self.clock);
+        let lessons = memory.lessons()?;
+        let shown = |lesson: &Lesson| {
+            let text = self.toolbox.cleaned(&lesson.text);
+            format!("{} {}", inline_code(&lesson.about), plain(&reveal(&text)))
+        };
+        let usage = || Error::Usage(texts::lessons_how(language).to_owned());
+        let number = match invocation.argument.split_once(' ') {
+            None if invocation.argument.is_empty() => {
+                if lessons.is_empty() {
+                    return Ok(texts::no_lessons(language).to_owned().into());
+                }
+                let lines = lessons.iter().enumerate();
+                let lines =
+                    lines.map(|(index, lesson)| format!("{}. {}", index + 1, shown(lesson)));
+                let lines: Vec<String> = lines.collect();
+                let how = texts::lessons_how(language);
+                return Ok(format!("{}\n\n{how}", lines.join("\n")).into());
+            }
+            Some(("remove", number)) => number.trim().parse::<usize>().map_err(|_| usage())?,
+            _ => return Err(usage()),
+        };
+        let lesson = number.checked_sub(1).and_then(|index| lessons.get(index));
+        let lesson = lesson.ok_or_else(|| Error::Usage(texts::no_lesson(language, &number)))?;
+        let forget = || memory.forget_lesson(lesson);
+        match &self.changes {
+            Some(changes) => changes.change(self.toolbox.workspace(), forget)?,
+            None => forget()?,
+        }
+        let undo = inline_code(&format!("/undo {LESSONS}"));
+        Ok(texts::lesson_removed(language, &shown(lesson), &undo).into())
+    }
+
     /// Answers `/diff`: what the last change was, of the named file or of any.
     pub fn show_change(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
         let (file, language) = (invocation.argument, invocation.language);

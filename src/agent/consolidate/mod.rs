@@ -6,6 +6,7 @@
 //! remembered. The result is on the disk before anything of it is applied, and a kill at any instant leaves
 //! a state from which each step can be repeated.
 
+pub(in crate::agent) mod lessons;
 pub(in crate::agent) mod request;
 mod staged;
 
@@ -25,11 +26,12 @@ use crate::base::message::SessionKey;
 use crate::base::tokens;
 use crate::models;
 use crate::models::table::OFFLINE;
-use crate::store::memory::{FACTS, Facts, Memory, Saved};
+use crate::store::memory::{FACTS, Facts, LESSONS, Memory, Saved};
 use crate::store::session::conversation::tokens_of;
 use crate::store::session::{Range, Remembered, Session, UpTo, store};
 
-use request::{Answer, Material, SAVE_MEMORY, SYSTEM};
+use lessons::Pair;
+use request::{Answer, Material, SYSTEM};
 use staged::Staged;
 
 /// Tokens of the conversation that one request turns into memory. With half a window of 100 turns
@@ -121,6 +123,7 @@ impl Agent {
             usage: Usage::default(),
             role: Role::Owner,
             asked: 0,
+            pairs: Vec::new(),
             share: 1,
             was_cut_off: false,
         };
@@ -145,9 +148,12 @@ impl Agent {
             return Ok(None);
         };
         // A kill may have come before the memory had it.
-        if !staged.is_saved && self.memory().save(&staged.consolidated())? != Saved::Done {
-            staged::remove(sessions, &key)?;
-            return Ok(None);
+        if !staged.is_saved {
+            if self.memory().save(&staged.consolidated())? != Saved::Done {
+                staged::remove(sessions, &key)?;
+                return Ok(None);
+            }
+            self.learn(&staged);
         }
         self.pass_change(FACTS);
         session.remember(&staged.remembered)?;
@@ -193,8 +199,20 @@ impl Agent {
         self.model_names(key).is_ok_and(|names| names == [OFFLINE])
     }
 
-    fn memory(&self) -> Memory<'_> {
+    pub(super) fn memory(&self) -> Memory<'_> {
         Memory::new(self.toolbox.workspace(), &self.clock)
+    }
+
+    /// Adds the lessons of a result, which may be there already. Returns whether that could be written.
+    fn learn(&self, staged: &Staged) -> bool {
+        if staged.lessons.is_empty() {
+            return true;
+        }
+        let learned = self.write_unchanged(LESSONS, || self.memory().learn(&staged.lessons));
+        if let Err(error) = &learned {
+            tracing::warn!("failed to write {LESSONS}: {error}");
+        }
+        learned.is_ok()
     }
 }
 
@@ -247,6 +265,8 @@ struct Work<'a> {
     role: Role,
     /// How often the model was asked.
     asked: u32,
+    /// The calls of the part from which there is something to learn.
+    pairs: Vec<Pair>,
     /// The part is so many times smaller than it could be: more was too long for the model.
     share: usize,
     /// Whether an answer was cut off: a model that thinks for long needs more room for the next one.
@@ -349,14 +369,16 @@ impl Work<'_> {
     /// Asks the model until its answer can be used, and saves it. It hears once why an answer cannot be
     /// used, and once that much of the memory would be lost.
     fn ask_about(&mut self, facts: Option<&Facts>, range: Range) -> Result<Asked> {
-        let cleaned = |text: &str| self.agent.toolbox.cleaned(text).into_owned();
+        let agent = self.agent;
+        let cleaned = |text: &str| agent.toolbox.cleaned(text).into_owned();
         let known = facts.map_or_else(String::new, |facts| cleaned(&facts.text));
         let material = Material {
             facts: &known,
             earlier: range.earlier_summary.as_deref(),
             entries: &range.entries,
         };
-        let text = cleaned(&material.format());
+        self.pairs = lessons::find(&range.entries);
+        let text = cleaned(&(material.format() + &lessons::format(&self.pairs)));
         let (mut is_refused, mut is_confirmed) = (false, false);
         let mut complaint: Option<String> = None;
         loop {
@@ -382,8 +404,13 @@ impl Work<'_> {
                     continue;
                 }
             };
+            let mut learned = lessons::read(&reply, &self.pairs);
+            for lesson in &mut learned {
+                lesson.text = cleaned(&lesson.text);
+            }
             let staged = Staged {
                 is_confirmed,
+                lessons: learned,
                 ..self.stage(answer, facts, &range)
             };
             match self.save(staged)? {
@@ -424,7 +451,7 @@ impl Work<'_> {
             system: SYSTEM,
             entries: &[&entry],
             stable: 1,
-            tools: &[SAVE_MEMORY],
+            tools: &[lessons::tool(&self.pairs)],
             max_tokens: self
                 .agent
                 .reply_tokens(&self.models.model_name())
@@ -465,6 +492,7 @@ impl Work<'_> {
             },
             base: facts.map(|facts| facts.digest.clone()),
             is_confirmed: false,
+            lessons: Vec::new(),
             remembered: Remembered {
                 anchor: range.anchor,
                 bytes: range.bytes,
@@ -494,8 +522,11 @@ impl Work<'_> {
             return saved.map(Some);
         }
         staged::reached("saved");
-        staged.is_saved = true;
-        staged.write(self.sessions, self.key)?;
+        staged.is_saved = self.agent.learn(&staged);
+        staged::reached("learned");
+        if staged.is_saved {
+            staged.write(self.sessions, self.key)?;
+        }
         staged::reached("marked");
         Ok(Some(Saved::Done))
     }

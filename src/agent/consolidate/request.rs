@@ -248,7 +248,7 @@ fn without_fence(text: &str) -> String {
 
 /// Whether a person could see a character, or it shapes one that they see (as joiners do in emoji and in
 /// Persian): no text that only a model would find gets into the memory.
-fn is_kept(char: &char) -> bool {
+pub fn is_kept(char: &char) -> bool {
     matches!(char, '\u{200c}' | '\u{200d}' | '\u{fe0f}') || !is_invisible(*char)
 }
 

@@ -13,7 +13,7 @@ use crate::base::error::{Error, Result};
 use crate::base::json;
 use crate::base::limits::state::{LOCK_PAUSE, LOCK_TRIES};
 use crate::base::message::SessionKey;
-use crate::store::memory::{Consolidated, Digest};
+use crate::store::memory::{Consolidated, Digest, Lesson};
 use crate::store::session::{Remembered, store};
 use crate::sys;
 
@@ -37,6 +37,9 @@ pub struct Staged {
     pub history_entry: String,
     /// The new MEMORY.md; empty when it does not change.
     pub memory_update: String,
+    /// What calls that failed have taught.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lessons: Vec<Lesson>,
     /// The MEMORY.md that the model was given.
     pub base: Option<Digest>,
     /// Whether the model insists on an update that drops more than half.

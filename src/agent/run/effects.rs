@@ -8,6 +8,7 @@ use crate::base::chat::{
     ToolCall, ToolResult,
 };
 use crate::base::error::{Error, Result};
+use crate::base::message::Address;
 use crate::tools::Caller;
 
 /// Messages that one turn may send beside its answer: what a person reads of it in one go.
@@ -49,15 +50,19 @@ impl Run<'_> {
                     *result = self.run_one(call, &caller);
                 }
                 Effect::Send(request) => {
+                    // Words to the one for whom the turn is are an answer.
+                    let to = request.to.as_deref().map(Address::parse);
+                    let is_here = to.is_none() || to == self.reply;
+                    let is_bare = request.files.is_empty() || request.sticker.is_some();
+                    result.is_talk = is_here && is_bare;
                     if let Err(error) = self.send(*request) {
                         *result = ToolResult::failed(format!("Error: {error}"));
                     }
                 }
                 Effect::Spawn(request) => {
-                    *result = self.spawn(&request).map_or_else(
-                        |error| ToolResult::failed(format!("Error: {error}")),
-                        ToolResult::new,
-                    );
+                    *result = self
+                        .spawn(&request)
+                        .unwrap_or_else(|error| ToolResult::failed(format!("Error: {error}")));
                 }
             }
         }

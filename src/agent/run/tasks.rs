@@ -2,7 +2,7 @@
 
 use super::Run;
 use crate::agent::subagent::Inline;
-use crate::base::chat::SpawnRequest;
+use crate::base::chat::{SpawnRequest, ToolResult};
 use crate::base::error::{Error, Result};
 
 /// Tasks that one turn may give away, one after the other.
@@ -10,7 +10,7 @@ const PER_TURN: u32 = 8;
 
 impl Run<'_> {
     /// Gives a task to a subagent: beside this conversation where the host can, else within the call.
-    pub(super) fn spawn(&mut self, request: &SpawnRequest) -> Result<String> {
+    pub(super) fn spawn(&mut self, request: &SpawnRequest) -> Result<ToolResult> {
         self.tasks_given += 1;
         if self.tasks_given > PER_TURN {
             return Err(Error::Failed(format!(
@@ -21,7 +21,7 @@ impl Run<'_> {
         if !request.waits
             && let Some(begun) = self.host.spawn(request)?
         {
-            return Ok(begun);
+            return Ok(ToolResult::new(begun));
         }
         let colleague = request.agent.as_deref().map(|id| self.host.colleague(id));
         let colleague = colleague.transpose()?;
@@ -33,6 +33,9 @@ impl Run<'_> {
         };
         let (report, usage) = agent.run_inline(task, &mut *self.host, self.cancel)?;
         self.report.usage.add(usage);
-        Ok(self.agent.toolbox.cleaned(&report).into_owned())
+        Ok(ToolResult {
+            text: self.agent.toolbox.cleaned(&report.text).into_owned(),
+            ..report
+        })
     }
 }

@@ -124,6 +124,8 @@ pub struct Entry {
     pub tool_call_id: Option<String>,
     /// For a tool's entry: the tool.
     pub name: Option<String>,
+    /// For a tool's entry: what its call came to.
+    pub came_to: CameTo,
     /// The assistant's reasoning.
     pub reasoning: Vec<Reasoning>,
     /// When it was said, where that is known.
@@ -149,6 +151,7 @@ impl Entry {
             tool_calls: Vec::new(),
             tool_call_id: None,
             name: None,
+            came_to: CameTo::Work,
             reasoning: Vec::new(),
             timestamp: None,
             origin: None,
@@ -193,8 +196,34 @@ impl Entry {
             images: result.images,
             tool_call_id: Some(call.id.clone()),
             name: Some(call.name.clone()),
+            came_to: match (result.failed, result.is_talk) {
+                (true, _) => CameTo::Failure,
+                (false, true) => CameTo::Talk,
+                (false, false) => CameTo::Work,
+            },
             ..Self::new(EntryKind::Tool, result.text)
         }
+    }
+}
+
+/// What a call came to, as the program saw it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CameTo {
+    /// It failed, or its end is not known.
+    Failure,
+    /// It said something, and did and read nothing.
+    Talk,
+    /// It ran. Also for a word of a later version.
+    #[default]
+    #[serde(other)]
+    Work,
+}
+
+impl CameTo {
+    /// Whether it ran.
+    pub fn is_work(&self) -> bool {
+        *self == Self::Work
     }
 }
 
@@ -251,6 +280,8 @@ pub struct SendRequest {
     pub files: Vec<String>,
     /// Rows of buttons.
     pub buttons: Vec<Vec<String>>,
+    /// The name of the sticker that the first file is.
+    pub sticker: Option<String>,
     /// Whether the text is spoken as well.
     pub is_spoken: bool,
 }
@@ -264,6 +295,8 @@ pub struct ToolResult {
     pub images: Vec<Image>,
     /// Whether the call failed; its text then begins with "Error".
     pub failed: bool,
+    /// Whether the call only said something, which does not prove that a job did anything.
+    pub is_talk: bool,
     /// Whether it comes from outside the sandbox: no file in the workspace gets what is too long of it.
     pub is_from_outside: bool,
     /// What the host has to do before the call has a result.

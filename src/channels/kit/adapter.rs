@@ -92,6 +92,8 @@ pub struct Upload<'a> {
     pub only_for: Option<&'a str>,
     /// The seconds of a voice message; `None` for other files. Channels without voice messages send a file.
     pub voice: Option<u64>,
+    /// Whether it is a sticker. Channels without stickers send a picture.
+    pub is_sticker: bool,
 }
 
 /// Why a call to a channel failed, told apart by what can be done about it. No text contains a secret.

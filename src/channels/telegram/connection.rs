@@ -47,6 +47,9 @@ const CAPTION_UNITS: usize = 1024;
 /// The endings of pictures that Telegram shows as such.
 const PHOTO_ENDINGS: [&str; 4] = ["jpg", "jpeg", "png", "webp"];
 
+/// The endings of files that Telegram takes as stickers. <https://core.telegram.org/bots/api#sendsticker>
+const STICKER_ENDINGS: [&str; 3] = ["webp", "tgs", "webm"];
+
 /// The endings of videos that Telegram shows as such in an album.
 const VIDEO_ENDINGS: [&str; 2] = ["mp4", "mov"];
 /// Files of an album. <https://core.telegram.org/bots/api#sendmediagroup>
@@ -369,6 +372,7 @@ fn send_as_it_is(
         mut file,
         name,
         voice,
+        is_sticker,
         ..
     } = *upload;
     let length = file.metadata().map_err(Error::io("read", name));
@@ -386,6 +390,12 @@ fn send_as_it_is(
             };
             api.send_file(to, &upload, reply_to.filter(|_| to == place))
         };
+        let is_sticker = is_sticker && has_ending(name, &STICKER_ENDINGS);
+        let as_sticker = is_sticker.then(|| send(SendAs::Sticker));
+        // One that Telegram refuses is a picture.
+        if let Some(sent) = as_sticker.filter(|sent| !matches!(sent, Err(ApiError::Refused(_)))) {
+            return sent;
+        }
         let first = match voice {
             Some(seconds) => send(SendAs::Voice(seconds)),
             None if is_photo => send(SendAs::Photo),

@@ -218,7 +218,7 @@ fn describe_run(planner: &Planner<'_>, run: &Run) -> String {
 
 /// How a run ended, how long it took, and how late it was.
 fn describe_outcome(run: &Run) -> String {
-    let mut text = show::status_word(run.status, ENGLISH).to_owned();
+    let mut text = show::describe_end(run, ENGLISH).to_owned();
     if run.duration_ms > 0 {
         text += &match run.duration_ms {
             0..10_000 => format!(", {:.1} s", run.duration_ms as f64 / 1000.0),
@@ -263,6 +263,7 @@ fn run_as_json(planner: &Planner<'_>, run: &Run) -> Value {
         "status": run.status,
         "durationMs": run.duration_ms,
         "error": run.error,
+        "unshown": run.unshown,
     })
 }
 

@@ -31,6 +31,7 @@ pub const TAKEN: &[&str] = &[
     "keys",
     "lang",
     "language",
+    "lessons",
     "log",
     "logs",
     "ls",

@@ -24,7 +24,7 @@ const GROUPS: [Group; 6] = [
     ),
     (
         texts::of_agent,
-        "help memory skills tools mcp plan tasks agents diff undo retry restart update",
+        "help memory lessons skills tools mcp plan tasks agents diff undo retry restart update",
     ),
 ];
 /// The commands at the top of menus.

@@ -32,6 +32,10 @@ texts! {
         "Show what is remembered, or search it: /memory WORDS",
         "显示记住的内容，或搜索：/memory 关键词",
     }
+    pub fn lessons() {
+        "What I learned from calls that failed: /lessons [remove NUMBER]",
+        "从失败的调用中学到的经验：/lessons [remove 编号]",
+    }
     pub fn diff() {
         "Show the last change of a file in the prompt: /diff FILE",
         "显示提示文件的最近一次更改：/diff 文件",

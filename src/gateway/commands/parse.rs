@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn each_command_has_the_roles_that_may_use_it() {
         let everyone = "start help id lang web answer exit";
-        let users = "new compact status model think voice tools memory skills mcp remind cron usage context tasks plan agents plot ip";
+        let users = "new compact status model think voice tools memory lessons skills mcp remind cron usage context tasks plan agents plot ip";
         let owners = "sh in bg history term key get put ls logs svc top wol reboot shutdown own watch approve deny \
                       approvals pair heartbeat diff undo retry restart update";
         let private = "stop";
@@ -319,6 +319,8 @@ mod tests {
         }
         let login = parse("/mcp login lamp").unwrap();
         assert_eq!(login.role(false), Role::Owner);
+        let remove = parse("/lessons remove 1").unwrap();
+        assert_eq!(remove.role(false), Role::Owner);
     }
 
     #[test]

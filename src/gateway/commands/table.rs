@@ -39,6 +39,7 @@ pub const COMMANDS: &[Row] = &[
     row(&["lang", "language"], GUEST_OR_OWNER_IN_GROUP, AT_ONCE, help::lang, Run::Answer(Gateway::answer_lang)),
     row(&["tools"], USER, AT_ONCE, help::tools, Run::Agent(Agent::answer_tools)),
     row(&["memory"], USER, QUEUED_WITH_ARGUMENT, help::memory, Run::Agent(Agent::answer_memory)),
+    row(&["lessons"], OWNER_WITH_ARGUMENT, QUEUED_WITH_ARGUMENT, help::lessons, Run::Agent(Agent::answer_lessons)),
     row(&["diff"], OWNER, QUEUED, help::diff, Run::Agent(Agent::show_change)),
     row(&["undo"], OWNER, QUEUED, help::undo, Run::Agent(Agent::undo_change)),
     row(&["skills", "skill"], USER, AT_ONCE, help::skills, Run::Agent(Agent::answer_skills)),

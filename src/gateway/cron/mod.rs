@@ -334,6 +334,7 @@ impl Gateway {
             let left_out = RunOutcome {
                 status: Status::Skipped,
                 error: Some(why.to_owned()),
+                unshown: false,
                 duration_ms: 0,
             };
             // What cannot be noted is left out again later, and keeps nothing else from running.

@@ -28,7 +28,8 @@ enum TurnState {
     NotBegun,
     /// It can go on.
     Unfinished(Box<Session>),
-    Ended,
+    /// `unshown`: see [`Run::unshown`].
+    Ended { unshown: bool },
 }
 
 impl Gateway {
@@ -80,7 +81,9 @@ impl Gateway {
         let hold = hold(&job.id, run.planned_ms);
         let mut state = match job.payload.kind {
             PayloadKind::AgentTurn => self.state_of_turn(job, run, pending)?,
-            _ if pending.iter().any(|one| one.closes.as_ref() == Some(&hold)) => TurnState::Ended,
+            _ if pending.iter().any(|one| one.closes.as_ref() == Some(&hold)) => {
+                TurnState::Ended { unshown: false }
+            }
             _ => TurnState::NotBegun,
         };
         let again = job.times().interrupted_ms.filter(|_| {
@@ -97,9 +100,9 @@ impl Gateway {
             why = Some(NOT_CONTINUED.to_owned());
         }
         if run.status == Status::Running {
-            let status = match state {
-                TurnState::Ended => Status::Ok,
-                _ => Status::Interrupted,
+            let (status, unshown) = match state {
+                TurnState::Ended { unshown } => (Status::Ok, unshown),
+                _ => (Status::Interrupted, false),
             };
             tracing::info!(job = %job.id, "a run was cut off: {}", describe_status(status));
             let is_given_up = status != Status::Ok && job.catch_up && job.is_given_up();
@@ -111,6 +114,7 @@ impl Gateway {
             let ended = RunOutcome {
                 status,
                 error: why,
+                unshown,
                 duration_ms: 0,
             };
             let now_ms = self.clock().now_ms();
@@ -165,7 +169,7 @@ impl Gateway {
             let is_known = session.holds(&message);
             if !session.is_unfinished() {
                 if is_known {
-                    return Ok(TurnState::Ended);
+                    return Ok(ended(&session, &message));
                 } else {
                     continue;
                 }
@@ -176,14 +180,14 @@ impl Gateway {
             });
             if let Some(answer) = pending.iter().find(|one| one.closes == closes) {
                 session.end_answered(&answer.message.text, &mut |_| false)?;
-                return Ok(TurnState::Ended);
+                return Ok(ended(&session, &message));
             }
             if session.is_answering(&message) {
                 return Ok(TurnState::Unfinished(Box::new(session)));
             }
             if is_known {
                 // What is unfinished is a later turn of the chat.
-                return Ok(TurnState::Ended);
+                return Ok(ended(&session, &message));
             }
         }
         Ok(TurnState::NotBegun)
@@ -203,6 +207,13 @@ impl Gateway {
                 tracing::warn!(session = %key, "failed to note that an answer is given up: {error}");
             }
         }
+    }
+}
+
+/// The state of a turn that has ended, by the message that began it.
+fn ended(session: &Session, message: &str) -> TurnState {
+    TurnState::Ended {
+        unshown: session.only_said(message),
     }
 }
 

@@ -7,6 +7,7 @@ mod command;
 mod remind;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Claim, texts};
 use crate::agent::Outcome;
@@ -31,6 +32,7 @@ use crate::gateway::host::{ChatHost, Work};
 use crate::schedule::due::Planned;
 use crate::schedule::{Deliver, Job, PayloadKind, Run, RunOutcome, Status};
 use crate::store::outbox::ClosesTurn;
+use crate::store::session::Session;
 use crate::text::markup::plain;
 pub(super) use remind::HeldUp;
 
@@ -64,6 +66,8 @@ pub struct JobRun {
     was_failing: bool,
     /// What went wrong with delivering the result.
     fault: Mutex<Option<String>>,
+    /// Whether its turn came to words only.
+    only_said: AtomicBool,
     /// Stops it.
     pub cancel: Cancel,
 }
@@ -119,6 +123,7 @@ impl JobRun {
             was_failing: super::plan::is_failing(job),
             job: job.clone(),
             fault: Mutex::default(),
+            only_said: AtomicBool::default(),
             cancel: Cancel::new(),
         }
     }
@@ -253,6 +258,13 @@ impl JobRun {
         }
     }
 
+    /// Notes whether its turn, which has ended, came to words only.
+    pub fn note_end(&self, session: &Session) {
+        let message = message_id(&self.job, self.planned.planned_ms);
+        let only_said = session.only_said(&message);
+        self.only_said.store(only_said, Ordering::SeqCst);
+    }
+
     /// Notes that the result could not be delivered.
     pub fn note_fault(&self, error: &Error) {
         self.fault.lock().get_or_insert_with(|| error.to_string());
@@ -271,6 +283,7 @@ fn outcome(status: Status, error: Option<String>) -> RunOutcome {
     RunOutcome {
         status,
         error,
+        unshown: false,
         duration_ms: 0,
     }
 }
@@ -409,7 +422,10 @@ impl Gateway {
         };
         match run.fault.lock().take() {
             Some(fault) if ended.status == Status::Ok => Some(failed(&fault)),
-            _ => Some(ended),
+            _ => Some(RunOutcome {
+                unshown: ended.status == Status::Ok && run.only_said.load(Ordering::SeqCst),
+                ..ended
+            }),
         }
     }
 

@@ -78,7 +78,7 @@ struct State {
     /// In milliseconds since 1970.
     next_ms: Option<i64>,
     /// When the last beat was, in milliseconds since 1970, and how it went.
-    last: Option<(i64, Beat)>,
+    last: Option<(i64, Went)>,
 }
 
 /// How a beat went. With several agents, the most important one counts.
@@ -100,6 +100,17 @@ enum Beat {
     Told,
     /// It failed, which only the log and `/heartbeat` say.
     Failed(String),
+}
+
+/// How a beat went, and whether it came to words only: no call of a tool ran.
+type Went = (Beat, bool);
+
+fn describe((beat, only_said): &Went, language: Language) -> String {
+    let text = beat.describe(language);
+    match only_said {
+        true => texts::unshown(language, &text),
+        false => text,
+    }
 }
 
 impl Beat {
@@ -182,7 +193,7 @@ impl Gateway {
             return;
         }
         if self.is_quiet_now() {
-            self.note_beat(Beat::Quiet)
+            self.note_beat((Beat::Quiet, false))
         } else {
             self.begin_beat(None)
         }
@@ -196,69 +207,70 @@ impl Gateway {
         }
         let gateway = Arc::clone(self);
         let spawned = spawn("heartbeat", move || {
-            let beat = gateway.beat(asked.is_some());
-            gateway.note_beat(beat.clone());
-            if let Some((to, language)) = asked.filter(|_| beat != Beat::Told) {
-                gateway.tell(&to, &texts::result(language, &beat.describe(language)));
+            let went = gateway.beat(asked.is_some());
+            gateway.note_beat(went.clone());
+            if let Some((to, language)) = asked.filter(|_| went.0 != Beat::Told) {
+                gateway.tell(&to, &texts::result(language, &describe(&went, language)));
             }
             gateway.close_connections_later();
         });
         if let Err(error) = spawned {
-            self.note_beat(Beat::Failed(error.to_string()));
+            self.note_beat((Beat::Failed(error.to_string()), false));
         }
     }
 
-    fn note_beat(&self, beat: Beat) {
+    fn note_beat(&self, went: Went) {
         let now = self.clock().now();
         // Before the log says so: what waits for the end of a beat finds it over.
         let mut state = self.heartbeat.state.lock();
         state.is_running = false;
-        state.last = Some((now.timestamp_millis(), beat.clone()));
+        state.last = Some((now.timestamp_millis(), went.clone()));
         drop(state);
         let time = now.format("%Y-%m-%d %H:%M");
-        match beat {
+        match &went.0 {
             Beat::Failed(error) => tracing::warn!("the heartbeat of {time} failed: {error}"),
-            beat => {
-                let what = beat.describe(Language::English);
+            _ => {
+                let what = describe(&went, Language::English);
                 tracing::debug!("heartbeat of {time}: {what}");
             }
         }
     }
 
     /// Lets every agent look at its list, one after the other.
-    fn beat(self: &Arc<Self>, is_asked: bool) -> Beat {
+    fn beat(self: &Arc<Self>, is_asked: bool) -> Went {
         let live = self.live();
         let beats = live.agents.all().iter().map(|hosted| {
-            self.beat_of(hosted, is_asked)
-                .unwrap_or_else(|error| Beat::Failed(format_error(&error, Language::English)))
+            let failed = |error| Beat::Failed(format_error(&error, Language::English));
+            let beat = self.beat_of(hosted, is_asked);
+            beat.unwrap_or_else(|error| (failed(error), false))
         });
-        beats.max().unwrap_or(Beat::Empty)
+        beats.max().unwrap_or((Beat::Empty, false))
     }
 
-    fn beat_of(self: &Arc<Self>, hosted: &Hosted, is_asked: bool) -> Result<Beat> {
+    fn beat_of(self: &Arc<Self>, hosted: &Hosted, is_asked: bool) -> Result<Went> {
         // An agent that has no list is not made for it.
         if hosted.folder.join(FILE).symlink_metadata().is_err() {
-            return Ok(Beat::Empty);
+            return Ok((Beat::Empty, false));
         }
         let agent = hosted.agent()?;
         let file = agent.toolbox().workspace().open_read(Path::new(FILE))?;
         let text = read_beginning(&file, LIST_BYTES as u64).map_err(Error::io("read", FILE))?;
         let text = String::from_utf8_lossy(&text);
         let Some(tasks) = list::open_tasks(&text) else {
-            return Ok(Beat::Empty);
+            return Ok((Beat::Empty, false));
         };
         // The news of one agent is not for the chats of another.
         let is_served = |to: &Address| self.live().agents.serves(hosted, to);
         let has_channels = !self.deliveries.is_empty();
         let to = match self.owner_chat().filter(is_served) {
             Some(to) => to,
-            None if has_channels => return Ok(Beat::NoChat),
+            None if has_channels => return Ok((Beat::NoChat, false)),
             // What the list says can be done without anybody to tell.
             None => Address::new(CHANNEL, &hosted.profile.id),
         };
         let key = SessionKey::parse(&format!("{CHANNEL}:{}", hosted.profile.id));
         if agent.lacks_model(&key) {
-            return Ok(Beat::NoModel);
+            return Ok((Beat::NoModel, false));
         }
         // Each beat begins afresh, and one journal is kept, to look at.
         if store::path_of(&hosted.sessions, &key).exists() {
@@ -293,12 +305,12 @@ impl Gateway {
             Outcome::Stopped => return Err(Error::Stopped),
             Outcome::Failed(error) => return Err(error),
         };
-        match news {
+        let beat = match news {
             // They may have begun meanwhile.
-            Some(_) if !is_asked && self.is_quiet_now() => Ok(Beat::Quiet),
+            Some(_) if !is_asked && self.is_quiet_now() => Beat::Quiet,
             Some(news) if !has_channels => {
                 self.write_news(hosted, (CHANNEL, news), cancel)?;
-                Ok(Beat::Written)
+                Beat::Written
             }
             Some(news) => {
                 let news = OutgoingMessage {
@@ -306,11 +318,12 @@ impl Gateway {
                     ..OutgoingMessage::text(&to, news)
                 };
                 self.enqueue(news, None)?;
-                Ok(Beat::Told)
+                Beat::Told
             }
-            None if has_sent => Ok(Beat::Told),
-            None => Ok(Beat::Ok),
-        }
+            None if has_sent => Beat::Told,
+            None => Beat::Ok,
+        };
+        Ok((beat, session.only_said("")))
     }
 
     fn is_quiet_now(&self) -> bool {
@@ -359,9 +372,9 @@ impl Gateway {
             }
             None => texts::waits_for_clock(language).to_owned(),
         };
-        if let Some((at, beat)) = &state.last {
+        if let Some((at, went)) = &state.last {
             text.push('\n');
-            text += &texts::last(language, &time(*at), &beat.describe(language));
+            text += &texts::last(language, &time(*at), &describe(went, language));
         }
         text
     }
@@ -425,6 +438,7 @@ impl TurnHost for QuietHost<'_> {
         let files = request.files.iter();
         let message = OutgoingMessage {
             files: files.map(|file| self.hosted.absolute(file)).collect(),
+            sticker: request.sticker,
             buttons: request.buttons,
             from: Writer::Model,
             ..OutgoingMessage::text(&to, request.text)

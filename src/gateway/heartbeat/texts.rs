@@ -30,6 +30,8 @@ texts! {
     pub fn ok() { "all is well", "一切正常" }
     pub fn written() { "wrote its news to a file in cron/", "已将消息写入 cron/ 中的文件" }
     pub fn told() { "sent a message", "发送了一条消息" }
+    /// `what`: one of those above, of a look in which no tool ran.
+    pub fn unshown(what) { "{what}; said, not shown", "{what}；只是说了，没有做的证据" }
     pub fn failed(error) { "failed: {error}", "失败：{error}" }
     /// The answer to `/heartbeat now`.
     pub fn looking() { "Looking at HEARTBEAT.md…", "正在查看 HEARTBEAT.md……" }

@@ -69,6 +69,7 @@ impl ChatHost<'_> {
         let files = request.files.iter();
         let mut message = OutgoingMessage {
             files: files.map(|file| self.hosted.absolute(file)).collect(),
+            sticker: request.sticker,
             buttons: request.buttons,
             from: Writer::Model,
             ..OutgoingMessage::text(&to, shown)

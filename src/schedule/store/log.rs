@@ -31,6 +31,8 @@ pub(super) struct RunEvent {
     pub ms: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unshown: bool,
 }
 
 #[expect(
@@ -113,6 +115,7 @@ fn apply(event: RunEvent, state: &mut State) {
             }
         };
         run.duration_ms = event.ms;
+        run.unshown = event.unshown;
         if run.undelivered {
             // Something that it said while it ran.
             run.status = Status::Failed;

@@ -141,6 +141,7 @@ impl Store {
             status: Status::Running,
             ms: 0,
             error: None,
+            unshown: false,
         })
     }
 
@@ -155,6 +156,7 @@ impl Store {
             status: outcome.status,
             ms: outcome.duration_ms,
             error: error.map(|error| one_line(error, ERROR_CHARS_MAX)),
+            unshown: outcome.unshown,
         })
     }
 

@@ -53,6 +53,7 @@ pub(super) fn ok(duration_ms: i64) -> RunOutcome {
     RunOutcome {
         status: Status::Ok,
         error: None,
+        unshown: false,
         duration_ms,
     }
 }

@@ -189,6 +189,7 @@ fn one_time_jobs_that_have_run_make_room() {
             let outcome = RunOutcome {
                 status: Status::Ok,
                 error: None,
+                unshown: false,
                 duration_ms: 1,
             };
             if number != 7 {
@@ -211,6 +212,7 @@ fn a_run_that_was_cut_off_is_closed_by_a_new_schedule_and_by_enabling() {
     let interrupted = RunOutcome {
         status: Status::Interrupted,
         error: None,
+        unshown: false,
         duration_ms: 0,
     };
     let cut_off = || {
@@ -269,6 +271,7 @@ fn a_message_that_is_refused_is_noted_and_only_a_chat_that_is_gone_ends_the_job(
     let ended = RunOutcome {
         status: Status::Ok,
         error: None,
+        unshown: false,
         duration_ms: 5,
     };
     let run = |number: i64, is_chat_gone| {

@@ -2,10 +2,11 @@
 //! read and edit, and the search over them.
 //!
 //! `memory/MEMORY.md` has the facts, `memory/HISTORY.md` dated paragraphs about what happened, and
-//! `memory/YYYY-MM-DD.md` the notes of a day. Earlier texts of MEMORY.md are in `memory/.versions`.
+//! `memory/YYYY-MM-DD.md` the notes of a day; `memory/LESSONS.md` what calls that failed have taught. Earlier texts of MEMORY.md are in `memory/.versions`.
 //! Every change leaves the old text or the new one after a crash, and can be repeated.
 
 mod history;
+mod lessons;
 mod notes;
 mod save;
 pub mod search;
@@ -28,6 +29,7 @@ use crate::base::limits::memory::{FACTS_BYTES, UPDATE_BYTES_MAX};
 use crate::sandbox::files::Workspace;
 use crate::text::truncate_bytes;
 
+pub use lessons::{LESSON_BYTES, LESSONS, Lesson};
 pub use notes::Note;
 pub use save::{Consolidated, Saved};
 pub use versions::Version;

@@ -448,3 +448,59 @@ proptest! {
         prop_assert!(written.starts_with(&content) && written.ends_with(b"[2026-11-23 10:30] History.\n\n"));
     }
 }
+
+fn lesson(about: &str, text: &str) -> Lesson {
+    Lesson {
+        about: about.to_owned(),
+        text: text.to_owned(),
+    }
+}
+
+#[test]
+fn lessons_are_lines_among_which_a_persons_own_stay() {
+    let bench = Bench::new();
+    let memory = bench.memory();
+    assert_eq!(memory.lessons().unwrap(), []);
+    let ping = lesson("exec ping", "box: unknown; box.lan works");
+    memory.learn(std::slice::from_ref(&ping)).unwrap();
+    memory.learn(std::slice::from_ref(&ping)).unwrap();
+    assert_eq!(memory.lessons().unwrap(), [ping.clone()]);
+    let text = bench.text("LESSONS.md");
+    assert!(text.starts_with("# Lessons\n"), "{text}");
+    bench.put("LESSONS.md", format!("{text}- buy milk\nMine: not one.\n"));
+    memory.note_shown(&ping, false).unwrap();
+    assert!(
+        bench
+            .text("LESSONS.md")
+            .contains("works (did not help the last time)\n- buy")
+    );
+    assert_eq!(memory.lessons().unwrap(), [ping.clone()]);
+    memory.note_shown(&ping, true).unwrap();
+    assert!(!bench.text("LESSONS.md").contains("did not help"));
+    memory.note_shown(&ping, false).unwrap();
+    memory.note_shown(&ping, false).unwrap();
+    assert_eq!(memory.lessons().unwrap(), []);
+    assert!(
+        bench
+            .text("LESSONS.md")
+            .ends_with("\n- buy milk\nMine: not one.\n")
+    );
+}
+
+#[test]
+fn the_oldest_lessons_make_room_and_a_file_that_is_too_long_is_left_alone() {
+    let bench = Bench::new();
+    let memory = bench.memory();
+    for number in 0..50 {
+        let text = format!("lesson {number}");
+        memory.learn(&[lesson("exec ls", &text)]).unwrap();
+    }
+    let lessons = memory.lessons().unwrap();
+    assert_eq!((lessons.len(), lessons[0].text.as_str()), (40, "lesson 10"));
+    memory.forget_lesson(&lessons[0]).unwrap();
+    assert_eq!(memory.lessons().unwrap()[0].text, "lesson 11");
+    bench.put("LESSONS.md", "x".repeat(64 * 1024));
+    assert!(memory.lessons().is_err());
+    assert!(memory.learn(&[lesson("exec ls", "new")]).is_err());
+    assert_eq!(bench.text("LESSONS.md").len(), 64 * 1024);
+}

@@ -254,6 +254,24 @@ impl Conversation {
         first.is_some_and(|held| held.entry.origin.as_deref() == Some(origin))
     }
 
+    /// The entries of the turn that began with a message of a channel, or of the last turn for an empty id; none when it
+    /// is not held.
+    pub fn turn_of(&self, origin: &str) -> impl Iterator<Item = &Entry> {
+        let answers = |index: &usize| {
+            let first = self.entries.get(*index);
+            first.is_some_and(|held| held.entry.origin.as_deref() == Some(origin))
+        };
+        let begin = match origin {
+            "" => Some(self.last_turn()),
+            _ => self.turns().rev().find(answers),
+        };
+        let begin = begin.unwrap_or(self.len());
+        let entries = self.entries.iter().enumerate().skip(begin);
+        entries
+            .take_while(move |(index, held)| *index == begin || !held.begins_turn)
+            .map(|(_, held)| &held.entry)
+    }
+
     /// The calls at the end that have no result, in order.
     pub fn unanswered(&self) -> Vec<ToolCall> {
         self.open_calls().into_iter().cloned().collect()

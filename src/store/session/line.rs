@@ -10,7 +10,7 @@ use chrono::{DateTime, FixedOffset};
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::base::chat::{Entry, EntryKind, Image, Reasoning, Role, Sealed, ToolCall};
+use crate::base::chat::{CameTo, Entry, EntryKind, Image, Reasoning, Role, Sealed, ToolCall};
 use crate::base::json;
 use crate::base::limits::append_log::{CONTENT_BYTES, LINE_BYTES};
 use crate::base::message::Author;
@@ -141,6 +141,7 @@ fn encode_within(entry: &Entry, content_bytes: usize, call_bytes: usize) -> Vec<
             .name
             .as_deref()
             .map(|name| truncate_bytes(name, call_bytes)),
+        came_to: entry.came_to,
         timestamp: entry.timestamp.map(|time| time.to_rfc3339()),
         origin: entry.origin.as_deref(),
         person: entry.person,
@@ -278,6 +279,7 @@ pub fn decode(line: &[u8]) -> Option<Line> {
                 .collect(),
             tool_call_id: wire.tool_call_id,
             name: wire.name,
+            came_to: wire.came_to.unwrap_or_default(),
             timestamp: wire
                 .timestamp
                 .and_then(|time| DateTime::parse_from_rfc3339(&time).ok()),
@@ -308,6 +310,8 @@ struct WireEntry<'a> {
     tool_call_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
+    #[serde(skip_serializing_if = "CameTo::is_work")]
+    came_to: CameTo,
     #[serde(skip_serializing_if = "Option::is_none")]
     timestamp: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -407,6 +411,7 @@ struct Wire {
     sealed: Option<Vec<Sealed>>,
     tool_call_id: Option<String>,
     name: Option<String>,
+    came_to: Option<CameTo>,
     timestamp: Option<String>,
     origin: Option<String>,
     person: Option<crate::base::access::Role>,

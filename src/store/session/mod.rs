@@ -187,6 +187,14 @@ impl Session {
         self.unfinished && self.conversation.last_turn_answers(origin)
     }
 
+    /// Whether the turn that began with a message came to words only: the program saw no call of a tool that ran. The last
+    /// turn for an empty id; false when the turn is not held.
+    pub fn only_said(&self, origin: &str) -> bool {
+        let mut turn = self.conversation.turn_of(origin).peekable();
+        let is_proof = |entry: &Entry| entry.kind == EntryKind::Tool && entry.came_to.is_work();
+        turn.peek().is_some() && !turn.any(is_proof)
+    }
+
     /// What the person may do whose message the last turn is about.
     pub fn last_role(&self) -> Role {
         self.conversation.last_role()

@@ -214,7 +214,11 @@ impl Mcp {
     ) -> Option<Result<ToolResult>> {
         let name = call.name.as_str();
         if name == FIND_TOOLS {
-            return Some(self.find(context, arguments));
+            // What it finds may do something; it does nothing.
+            return Some(self.find(context, arguments).map(|found| ToolResult {
+                is_talk: true,
+                ..found
+            }));
         }
         let mut fault = None;
         let entry = self.entry(name).or_else(|| {

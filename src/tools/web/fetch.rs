@@ -74,6 +74,21 @@ pub fn fetch(web: &Web, context: &Context<'_>, arguments: &Arguments) -> Result<
     read(&call, &url, response)
 }
 
+/// Fetches a picture, of at most so many bytes.
+pub fn picture(web: &Web, context: &Context<'_>, url: &str, bytes: usize) -> Result<Vec<u8>> {
+    let call = Call {
+        web,
+        context,
+        form: Form::Text,
+        max_chars: 0,
+        watch: Stopwatch::start(),
+    };
+    let url = link::typed(url).filter(|url| is_usable(url));
+    let url = url.ok_or_else(|| Error::Failed("it is not an http or https address".to_owned()))?;
+    let (_, response) = find(&call, url)?;
+    response.read_to_end(bytes)
+}
+
 /// Characters of a page that fit into a result whole, with its marks.
 fn room(result_chars: usize, url: &str) -> usize {
     let frame = url.len() + FRAME_CHARS;

@@ -80,6 +80,11 @@ impl Web {
         }
     }
 
+    /// The picture at an address that a file of the workspace names, of at most so many bytes.
+    pub fn picture(&self, context: &Context<'_>, url: &str, bytes: usize) -> Result<Vec<u8>> {
+        fetch::picture(self, context, url, bytes)
+    }
+
     /// A client for what began with `watch`, and has at most `bytes`.
     fn client(
         &self,

@@ -167,6 +167,15 @@ fn parameters(method: &str) -> Option<&'static [&'static str]> {
             "reply_parameters",
             "reply_markup",
         ],
+        "sendSticker" => &[
+            "chat_id",
+            "message_thread_id",
+            "sticker",
+            "emoji",
+            "disable_notification",
+            "reply_parameters",
+            "reply_markup",
+        ],
         "sendDocument" => &[
             "ephemeral_message_parameters",
             "chat_id",

@@ -40,6 +40,7 @@ impl State {
             "sendPhoto" => self.send_file(call, Media::Photo),
             "sendDocument" => self.send_file(call, Media::Document),
             "sendVoice" => self.send_file(call, Media::Voice),
+            "sendSticker" => self.send_file(call, Media::Sticker),
             "sendMediaGroup" => self.send_album(call),
             "sendRichMessage" => match rich::read(&call.parameters["rich_message"])? {
                 Some((shown, _)) => self.send(call, shown, None),

@@ -349,6 +349,7 @@ impl Telegram {
             "sendPhoto",
             "sendDocument",
             "sendVoice",
+            "sendSticker",
             "sendMediaGroup",
         ];
         self.server.state().times(place, &sends)

@@ -37,6 +37,8 @@ pub enum Media {
     Document,
     /// A voice message.
     Voice,
+    /// A sticker.
+    Sticker,
     /// Music.
     Audio,
     /// A video.
@@ -52,6 +54,7 @@ impl Media {
             Self::Photo => "photo",
             Self::Document => "document",
             Self::Voice => "voice",
+            Self::Sticker => "sticker",
             Self::Audio => "audio",
             Self::Video => "video",
             Self::VideoNote => "video_note",
@@ -63,6 +66,7 @@ impl Media {
             Self::Photo => "image/jpeg",
             Self::Document => "application/octet-stream",
             Self::Voice => "audio/ogg",
+            Self::Sticker => "image/webp",
             Self::Audio => "audio/mpeg",
             Self::Video | Self::VideoNote => "video/mp4",
         }

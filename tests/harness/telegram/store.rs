@@ -298,7 +298,7 @@ impl File {
                 thumbnail["height"] = json!(67);
                 return json!([thumbnail, json]);
             }
-            Media::Document => {}
+            Media::Document | Media::Sticker => {}
             Media::Voice | Media::Audio | Media::Video | Media::VideoNote => {
                 json["duration"] = json!(3)
             }

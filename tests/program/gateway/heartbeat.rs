@@ -105,10 +105,33 @@ fn it_speaks_once_when_there_is_news_and_is_quiet_at_night() {
     assert!(asked.contains("When the disk is full, tell me."), "{asked}");
     assert!(!asked.contains("old") && !asked.contains("Hi"), "{asked}");
     scene.ana.says("/heartbeat");
-    scene.wait_for("Heartbeat: every 30 min, next at 07:30\nLast at 07:00: sent a message");
+    scene.wait_for(
+        "Heartbeat: every 30 min, next at 07:30\nLast at 07:00: sent a message; said, not shown",
+    );
     gateway.stop().ends_with(0);
     let texts = scene.texts();
     assert_eq!(texts.len(), 3, "{texts:?}");
+}
+
+#[test]
+fn a_look_that_shows_what_it_did_says_only_how_it_went() {
+    let clock = Turned::at("2027-03-01T08:00:00Z");
+    let done = crate::harness::model::call(
+        "write_file",
+        json!({"path": "seen.md", "content": "All green.\n"}),
+    );
+    let scene = scene(&clock, [say("Hello, Ana."), done, say("HEARTBEAT_OK")]);
+    write_list(&scene, "- [ ] Look.\n");
+    let gateway = start(&scene);
+    scene.ana.says("Hi");
+    scene.wait_for("Hello, Ana.");
+    gateway.wait_for_log("turn answered");
+    clock.forward(HALF_HOUR);
+    gateway.wait_for_log("heartbeat of 2027-03-01 08:30");
+    scene.ana.says("/heartbeat");
+    let text = scene.wait_for("Last at 08:30: all is well").text;
+    assert!(!text.contains("said"), "{text}");
+    gateway.stop().ends_with(0);
 }
 
 #[test]

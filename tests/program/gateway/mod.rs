@@ -25,6 +25,7 @@ mod heartbeat;
 mod irc;
 mod jobs;
 mod language;
+mod lessons;
 mod matrix;
 mod media;
 pub mod memory;

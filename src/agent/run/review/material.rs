@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::agent::consolidate::lessons::went_wrong;
 use crate::agent::consolidate::request::{add, indent, one_word, shorten};
 use crate::base::chat::{Entry, EntryKind};
 use crate::config::schema::Review;
@@ -175,10 +176,8 @@ fn matters(name: &str, arguments: &str, is_read_only: impl Fn(&str) -> bool) -> 
 }
 
 fn has_failed(entry: &Entry) -> bool {
-    let text = &entry.content;
-    let exit = text.strip_prefix("exit status ");
-    let is_error = text.starts_with("Error") || exit.is_some_and(|status| !status.starts_with('0'));
-    entry.kind == EntryKind::Tool && is_error
+    let tool = entry.name.as_deref().unwrap_or_default();
+    entry.kind == EntryKind::Tool && went_wrong(tool, entry.came_to, &entry.content)
 }
 
 #[cfg(test)]

@@ -31,7 +31,8 @@ impl Caller<'_> {
     ) -> Option<Sent<usize>> {
         let Pending { id, message, .. } = pending;
         // No album can be for one person alone.
-        if message.voice.is_some() || !message.only_for.is_empty() || self.singly == Some(*id) {
+        let is_alone = message.voice.is_some() || message.sticker.is_some();
+        if is_alone || !message.only_for.is_empty() || self.singly == Some(*id) {
             return None;
         }
         let (piece, first) = match (rendered.pieces.as_slice(), pending.pieces) {
@@ -55,6 +56,7 @@ impl Caller<'_> {
             silent,
             only_for: None,
             voice: None,
+            is_sticker: false,
         });
         let uploads: Vec<Upload<'_>> = uploads.collect();
         let text = piece.map(|piece| Post {
@@ -88,6 +90,10 @@ impl Caller<'_> {
             .message
             .voice
             .filter(|_| first.is_some_and(|first| first == path));
+        let sticker = &pending.message.sticker;
+        let sticker = sticker
+            .as_ref()
+            .filter(|_| first.is_some_and(|first| first == path));
         let (key, silent) = (Some(key(pending)), is_silent(pending));
         let only_for = only(&pending.message.only_for);
         let file = self.open(path, name).map_err(Failure::Local);
@@ -99,6 +105,7 @@ impl Caller<'_> {
                 silent,
                 only_for,
                 voice,
+                is_sticker: sticker.is_some(),
             };
             connection.upload(to, &upload)
         });
@@ -109,7 +116,11 @@ impl Caller<'_> {
         tracing::warn!(chat = %to, "failed to send a file: {failure}");
         self.heartbeat.beat(CALL_TIME);
         let name = inline_code(name);
-        let text = file_not_sent(self.parts.languages.get(to), &name, &failure);
+        let text = match sticker {
+            // Where no picture can be shown, its name says what was meant.
+            Some(sticker) => format!("({sticker})"),
+            None => file_not_sent(self.parts.languages.get(to), &name, &failure),
+        };
         let Some(piece) = self.parts.adapter.render(&text).into_iter().next() else {
             return Ok(());
         };
@@ -146,6 +157,7 @@ impl Caller<'_> {
                 silent: false,
                 only_for,
                 voice: None,
+                is_sticker: false,
             };
             connection.upload(to, &upload)
         });

@@ -86,6 +86,7 @@ impl Caller<'_> {
                 silent,
                 only_for,
                 voice: None,
+                is_sticker: false,
             };
             connection.upload(to, &upload)
         });

@@ -37,7 +37,7 @@ impl Caller<'_> {
         let [path] = message.files.as_slice() else {
             return None;
         };
-        if message.made_files.is_empty() && !is_picture(path) {
+        if message.sticker.is_some() || message.made_files.is_empty() && !is_picture(path) {
             return None;
         }
         let rows = buttons_of(message, self.parts.adapter.capabilities().button_data_bytes);
@@ -60,6 +60,7 @@ impl Caller<'_> {
             silent,
             only_for: text.only_for,
             voice: message.voice,
+            is_sticker: false,
         };
         match connection.upload_with_text(&message.to, &upload, &text)? {
             Err(failure) if is_refusal(&failure) => None,

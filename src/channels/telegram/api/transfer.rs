@@ -25,6 +25,8 @@ pub enum SendAs {
     Photo,
     /// As a voice message of so many seconds.
     Voice(u64),
+    /// As a sticker, which has no caption.
+    Sticker,
     /// As a file, unchanged.
     Document,
 }
@@ -123,6 +125,7 @@ impl Api {
         let (method, field) = match upload.send_as {
             SendAs::Photo => ("sendPhoto", "photo"),
             SendAs::Voice(_) => ("sendVoice", "voice"),
+            SendAs::Sticker => ("sendSticker", "sticker"),
             SendAs::Document => ("sendDocument", "document"),
         };
         let caption = Some(upload.caption.text).filter(|text| !text.is_empty());

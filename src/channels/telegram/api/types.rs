@@ -224,6 +224,8 @@ pub struct Part {
     pub entities: Vec<Entity>,
     /// Of a sticker: what it shows. Of a dice: which it is.
     pub emoji: String,
+    /// Of a sticker: the set that it is from.
+    pub set_name: String,
     /// Of a dice.
     pub value: i64,
     /// Of a contact.

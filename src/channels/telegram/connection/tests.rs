@@ -101,6 +101,7 @@ fn a_picture_that_telegram_refuses_goes_whole_as_a_file() {
         silent: false,
         only_for: None,
         voice: None,
+        is_sticker: false,
     };
     let to = Address::parse("telegram:5");
     connect(&server).upload(&to, &upload).unwrap();
@@ -182,6 +183,7 @@ fn a_transfer_keeps_the_heartbeat_and_other_calls_do_not() {
         silent: false,
         only_for: None,
         voice: None,
+        is_sticker: false,
     };
 
     break_promise();
@@ -233,6 +235,7 @@ fn an_album_ends_where_kinds_do_not_mix_or_it_grows_too_large() {
                 silent: false,
                 only_for: None,
                 voice: None,
+                is_sticker: false,
             });
         let uploads: Vec<adapter::Upload<'_>> = uploads.collect();
         album(&uploads, MessageBody::default()).map(|album| album.kinds)

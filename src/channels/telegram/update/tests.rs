@@ -317,6 +317,10 @@ fn what_has_no_words_is_told_in_a_few() {
         ),
         (json!({"sticker": {"file_id": "s"}}), "[a sticker]"),
         (
+            json!({"sticker": {"file_id": "s", "emoji": "🦀", "set_name": "Crabs[1]"}}),
+            "[a sticker 🦀 of Crabs(1)]",
+        ),
+        (
             json!({"contact": {"phone_number": "+41 44", "first_name": "Eve"}}),
             "[a contact: Eve +41 44]",
         ),

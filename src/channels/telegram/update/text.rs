@@ -229,7 +229,10 @@ pub fn quote(message: &Message, me: &Me) -> String {
 fn describe_content(message: &Message) -> Option<String> {
     let point = |point: &Part| format!("{}, {}", point.latitude, point.longitude);
     let text = if let Some(sticker) = &message.sticker {
-        format!("a sticker {}", sticker.emoji)
+        match sticker.set_name.as_str() {
+            "" => format!("a sticker {}", sticker.emoji),
+            set => format!("a sticker {} of {set}", sticker.emoji),
+        }
     } else if let Some(contact) = &message.contact {
         let (first, last) = (&contact.first_name, &contact.last_name);
         format!("a contact: {first} {last} {}", contact.phone_number)

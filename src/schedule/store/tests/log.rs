@@ -16,6 +16,7 @@ fn a_run_is_noted_before_it_begins_and_after_it_ends() {
     let failed = RunOutcome {
         status: Status::Failed,
         error: Some("no\nnetwork".to_owned() + &"!".repeat(999)),
+        unshown: false,
         duration_ms: 1200,
     };
     store.end("a", 60_000, 61_205, &failed).unwrap();

@@ -44,6 +44,8 @@ const MEMORY: &str = "memory";
 const WHOLE: [(&str, &str); 2] = [("skills", "SKILL.md"), ("tools", "tool.json")];
 /// The file of facts.
 pub const FACTS: &str = "memory/MEMORY.md";
+/// The file of lessons.
+const LESSONS: &str = "memory/LESSONS.md";
 /// A file that comes and goes with the first conversation.
 const BOOTSTRAP: &str = "BOOTSTRAP.md";
 
@@ -163,6 +165,13 @@ impl PromptChanges {
         Ok(written)
     }
 
+    /// Has a file written for a person, who can take that back.
+    pub fn change(&self, workspace: &Workspace, write: impl FnOnce() -> Result<()>) -> Result<()> {
+        self.look(workspace)?;
+        write()?;
+        self.look(workspace).map(drop)
+    }
+
     /// Takes what a file has now as known: the program itself has written it.
     pub fn pass(&self, workspace: &Workspace, path: &str) -> Result<()> {
         *self.seen.lock() = None;
@@ -268,7 +277,8 @@ impl PromptChanges {
             linked: Vec::new(),
         };
         scan.places(".", &PROMPT_PLACES.map(str::to_owned));
-        scan.places(MEMORY, &[&[FACTS.to_owned()], noted].concat());
+        let fixed = [FACTS, LESSONS].map(str::to_owned);
+        scan.places(MEMORY, &[&fixed, noted].concat());
         let is_filled = WHOLE.map(|(folder, manifest)| scan.manifests(folder, manifest));
         for ((folder, _), _) in WHOLE.iter().zip(is_filled).filter(|(_, filled)| *filled) {
             scan.whole(folder, true);

@@ -6,7 +6,6 @@ use serde_json::json;
 
 use super::*;
 use crate::harness::model::{call, say};
-use crate::harness::program::Program;
 use crate::harness::telegram::Fault;
 
 fn cron_command(scene: &Scene, args: &[&str]) -> String {

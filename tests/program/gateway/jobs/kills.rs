@@ -5,7 +5,6 @@ use std::fs;
 use super::*;
 use crate::harness::gateway::Gateway;
 use crate::harness::model::{Gate, say};
-use crate::harness::program::Program;
 
 /// Runs a job, is cut off at a place, starts again, and returns what stands in the chat then.
 fn cut_off_at(place: &str, payload: Value) -> (Scene, Vec<String>) {
@@ -63,6 +62,8 @@ fn a_turn_is_answered_once_and_the_model_asked_once() {
         let (scene, texts) = cut_off_at(place, turn("do it"));
         assert_eq!(texts, ["It is done."], "{place}");
         assert_eq!(scene.model.requests().len(), 1, "{place}");
+        let history = history(&scene.home, "one");
+        assert!(history.contains("said, not shown"), "{place}: {history}");
     }
 }
 
@@ -100,6 +101,11 @@ fn a_turn_that_was_cut_off_goes_on_where_it_was() {
     gateway.stop().ends_with(0);
     let log = fs::read_to_string(scene.home.workspace("log.txt")).unwrap();
     assert_eq!(log, "x\n", "the call is not made again");
+    let history = history(&scene.home, "one");
+    assert!(
+        history.contains("ok") && !history.contains("said"),
+        "what ran before the kill counts: {history}"
+    );
     assert_eq!(scene.model.requests().len(), 3);
 }
 

@@ -5,8 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::*;
-use crate::harness::model::{Gate, say};
-use crate::harness::program::Program;
+use crate::harness::model::{Gate, call, say};
 
 #[test]
 fn a_reminder_comes_at_its_time_without_a_model() {
@@ -209,4 +208,59 @@ fn a_job_never_overlaps_itself() {
         "one run for the five that were missed"
     );
     gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_job_that_only_says_that_it_did_something_is_said_and_not_shown() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |request| {
+        let messages = request.messages();
+        let has_called = messages.last().is_some_and(|last| last["role"] == "tool");
+        let task = request.last_message();
+        match () {
+            () if has_called => say("Done."),
+            () if task.contains("wash") => say("All is washed."),
+            () if task.contains("note") => {
+                call("write_file", json!({"path": "a.md", "content": "a"}))
+            }
+            () if task.contains("lose") => call("read_file", json!({"path": "lost.md"})),
+            () if task.contains("utter") => call("message", json!({"content": "It is done!"})),
+            () => call(
+                "message",
+                json!({"content": "Here it is.", "media": ["plot.csv"]}),
+            ),
+        }
+    });
+    fs::write(scene.home.workspace("plot.csv"), "1").unwrap();
+    let chat = |text: &str| json!({"kind": "agent_turn", "message": text, "channel": "telegram", "to": "1001"});
+    let jobs = ["wash", "note", "lose", "utter", "send"];
+    let planned = jobs.map(|text| job(&clock, text, cron("30 7 * * *"), chat(text)));
+    let mut planned = planned.to_vec();
+    let remind = json!({"kind": "reminder", "message": "tea", "channel": "telegram", "to": "1001"});
+    planned.push(job(&clock, "tea", cron("30 7 * * *"), remind));
+    write(&scene.home, &planned);
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    clock.forward(30 * MINUTE);
+    for id in jobs {
+        // To older versions it is an ok as any other.
+        wait_for_run(&scene.home, id, 1, "ok");
+    }
+    wait_for_run(&scene.home, "tea", 1, "ok");
+    scene.ana.says("/cron");
+    let listed = scene.wait_for("(last run said, not shown)").text;
+    gateway.stop().ends_with(0);
+    for (id, unshown) in [
+        ("wash", true),
+        ("note", false),
+        ("lose", true),
+        ("utter", true),
+        ("send", false),
+        ("tea", false),
+    ] {
+        let history = history(&scene.home, id);
+        assert_eq!(history.contains("said, not shown"), unshown, "{history}");
+        let line = listed.lines().find(|line| line.contains(id)).unwrap();
+        assert_eq!(line.contains("said, not shown"), unshown, "{listed}");
+    }
 }

@@ -20,6 +20,7 @@ use crate::gateway::scene::Scene;
 use crate::harness::clock::Turned;
 use crate::harness::home::Home;
 use crate::harness::model::{Request, Step};
+use crate::harness::program::Program;
 use crate::harness::wait_until;
 
 pub const MINUTE: Duration = Duration::from_secs(60);
@@ -124,6 +125,12 @@ pub fn statuses(home: &Home, id: &str) -> Vec<String> {
         .into_iter()
         .map(|(_, status)| status)
         .collect()
+}
+
+/// What `peacrab cron history` says of a job.
+pub fn history(home: &Home, id: &str) -> String {
+    let command = Program::new(home).args(["cron", "history", id]);
+    command.run().ends_with(0).stdout
 }
 
 /// Waits until the chat has so many messages that contain these words. A channel takes about one a second.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::base::chat::ToolCall;
+use crate::base::chat::{CameTo, ToolCall};
 
 fn entry(kind: EntryKind, content: &str) -> Entry {
     Entry::new(kind, content)
@@ -20,6 +20,7 @@ fn calling(id: &str, name: &str, arguments: &str) -> Entry {
 fn result(id: &str, content: &str) -> Entry {
     Entry {
         tool_call_id: Some(id.into()),
+        name: Some("exec".to_owned()),
         ..entry(EntryKind::Tool, content)
     }
 }
@@ -125,6 +126,10 @@ fn short_texts_are_whole_and_longer_ones_get_what_they_leave() {
 #[test]
 fn what_changes_something_or_fails_is_reviewed_and_what_only_reads_is_not() {
     let reads = |name: &str| name == "read_file";
+    let failed = Entry {
+        came_to: CameTo::Failure,
+        ..result("1", "Error: no such file")
+    };
     for (entry, is_reviewed) in [
         (entry(EntryKind::Assistant, "Error? No."), false),
         (calling("1", "read_file", "{}"), false),
@@ -139,7 +144,8 @@ fn what_changes_something_or_fails_is_reviewed_and_what_only_reads_is_not() {
         (calling("1", "exec_session", r#"{"action":"list"}"#), false),
         (result("1", "exit status 0\nfine"), false),
         (result("1", "exit status 1\nbad"), true),
-        (result("1", "Error: no such file"), true),
+        (failed, true),
+        (result("1", "Error: says a page that was read"), false),
     ] {
         let due = |mode| is_due(mode, [&entry].into_iter(), reads);
         assert_eq!(due(Review::Auto), is_reviewed, "{entry:?}");
