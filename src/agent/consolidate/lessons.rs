@@ -71,7 +71,7 @@ pub fn about(call: &ToolCall) -> String {
 
 /// The name of the first program of a command that does more than to lead to another one.
 fn program_of(command: &str) -> &str {
-    let parts = command.split(|char| matches!(char, ';' | '&' | '|' | '\n' | '(' | ')'));
+    let parts = command.split([';', '&', '|', '\n', '(', ')']);
     let mut programs = parts.filter_map(|part| {
         let mut words = part.split_whitespace();
         words.find(|word| !LEADING.contains(word) && !word.contains('='))

@@ -233,6 +233,10 @@ mod tests {
         for (name, story, starts) in stories {
             assert_eq!(answered("yes", story).is_some(), starts, "{name}");
         }
+    }
+
+    #[test]
+    fn a_word_starts_a_plan_once_behind_it_and_in_private() {
         let approvals = Approvals::default();
         let chat = Address::new("telegram", "1");
         approvals.heard(&chat);

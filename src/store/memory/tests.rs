@@ -464,7 +464,7 @@ fn lessons_are_lines_among_which_a_persons_own_stay() {
     let ping = lesson("exec ping", "box: unknown; box.lan works");
     memory.learn(std::slice::from_ref(&ping)).unwrap();
     memory.learn(std::slice::from_ref(&ping)).unwrap();
-    assert_eq!(memory.lessons().unwrap(), [ping.clone()]);
+    assert_eq!(memory.lessons().unwrap(), std::slice::from_ref(&ping));
     let text = bench.text("LESSONS.md");
     assert!(text.starts_with("# Lessons\n"), "{text}");
     bench.put("LESSONS.md", format!("{text}- buy milk\nMine: not one.\n"));
@@ -474,7 +474,7 @@ fn lessons_are_lines_among_which_a_persons_own_stay() {
             .text("LESSONS.md")
             .contains("works (did not help the last time)\n- buy")
     );
-    assert_eq!(memory.lessons().unwrap(), [ping.clone()]);
+    assert_eq!(memory.lessons().unwrap(), std::slice::from_ref(&ping));
     memory.note_shown(&ping, true).unwrap();
     assert!(!bench.text("LESSONS.md").contains("did not help"));
     memory.note_shown(&ping, false).unwrap();
