@@ -472,8 +472,8 @@ impl<'a> Receiver<'a> {
             return Some(known);
         }
         *left = left.checked_sub(1)?;
-        let left = until.saturating_sub(self.now());
-        let patience = Some(left).filter(|left| !left.is_zero())?;
+        let patience = until.saturating_sub(self.now());
+        let patience = Some(patience).filter(|time| !time.is_zero())?;
         let api = self.api(patience).ok()?;
         let arguments = [("user", id), ("include_locale", "true")];
         let known = match api.call("users.info", &arguments) {
@@ -482,6 +482,7 @@ impl<'a> Receiver<'a> {
             Err(Failure::Refused(_) | Failure::Gone { .. }) => Known::default(),
             Err(failure) => {
                 tracing::debug!("failed to look up a person: {failure}");
+                *left = 0;
                 return None;
             }
         };

@@ -201,7 +201,7 @@ fn a_table_of_the_workspace_is_drawn() {
     fs::write(board.scene.home.workspace("my data.csv"), table).unwrap();
     fs::write(board.scene.home.workspace("notes.txt"), "nothing here\n").unwrap();
     let last = board.newest();
-    board.asks("/plot csv my data.csv", "inside: 20.5 to 21.0, now 21.0");
+    board.asks("/plot csv my data.csv", "inside: 20.5 to 21.0, last 21.0");
     board.waits_for_plot(last);
     board.asks("/plot csv notes.txt", "notes.txt has no numbers to plot.");
     board.asks("/plot csv none.csv", "none.csv");
@@ -338,8 +338,11 @@ fn a_journal_that_cannot_be_read_is_not_one_without_warnings() {
     let gateway = board.start();
     for command in ["/logs", "/logs nginx"] {
         let answer = board.asks(command, "I can't read the journal");
+        // To root, which has all rights, no right is the advice.
+        let advises = answer.text.contains("usermod -aG");
         assert!(
-            answer.text.contains("not seeing messages") && answer.text.contains("usermod -aG"),
+            answer.text.contains("not seeing messages")
+                && advises != rustix::process::geteuid().is_root(),
             "{}",
             answer.text
         );

@@ -212,6 +212,7 @@ fn a_kill_behind_a_verdict_repeats_nothing_and_the_answer_comes_once() {
         thread::sleep(Duration::from_millis(2 * delay));
         gateway.kill();
         let gateway = scene.start();
+        gateway.wait_for_log("ready");
         scene.wait_for(LIE);
         gateway.stop().ends_with(0);
         let (reviews, others) = count(&scene.model);
