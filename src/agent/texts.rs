@@ -296,7 +296,7 @@ texts! {
     /// What is going on, in a few words.
     pub fn reviewing() { "checking the answer", "正在检查回答" }
     /// A reviewer sends an answer back.
-    pub fn review_refused(why) { "review: {why}", "审核：{why}" }
+    pub fn review_refused() { "a review sent the answer back", "审核退回了这个回答" }
     /// Below an answer.
     pub fn review_doubts(why) {
         "⚠️ A review of this answer still has doubts: {why}",

@@ -157,6 +157,12 @@ impl Rules {
         allowed.chain(self.roles.keys().map(String::as_str).filter(is_new))
     }
 
+    /// Whether the role of the person with this id may depend on their name.
+    pub fn needs_name(&self, id: &str) -> bool {
+        let mut named = self.named();
+        !self.roles.contains_key(id) && named.any(|entry| entry.trim().starts_with('@'))
+    }
+
     fn own_role(&self, person: &Person<'_>) -> Option<Role> {
         // No person has the id of a group.
         let by_id = self.roles.get(person.id).filter(|_| !person.id.is_empty());
@@ -229,6 +235,14 @@ mod tests {
         assert_eq!(rules.role(&person("8", "")), Some(Role::Owner));
         assert_eq!(rules.role(&person("9", "")), Some(Role::Owner));
         assert_eq!(rules.role(&person("", "")), None);
+    }
+
+    #[test]
+    fn a_name_is_needed_where_one_is_named_and_the_id_does_not_decide() {
+        assert!(!rules(&["*", "7"], &[("9", Role::User)]).needs_name("8"));
+        assert!(rules(&["*", "@ana"], &[]).needs_name("8"));
+        let named = rules(&["7"], &[("@bob", Role::Guest), ("9", Role::Owner)]);
+        assert!(named.needs_name("7") && !named.needs_name("9"));
     }
 
     #[test]

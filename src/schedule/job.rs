@@ -279,7 +279,11 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Whether it ended well, and came to words only: no call of a tool ran.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(
+        default,
+        deserialize_with = "is_true",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
     pub unshown: bool,
     /// Whether the chat will never take what the run had to say.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -323,6 +327,11 @@ impl State {
         let goes_back = self.last_planned_ms.is_some_and(|last| planned_ms < last);
         self.set_backs.saturating_add(goes_back.into())
     }
+}
+
+/// Anything else than `true` is false, so that it costs no more than itself.
+pub(super) fn is_true<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    Ok(Value::deserialize(deserializer)? == Value::Bool(true))
 }
 
 fn null_as_default<'de, T, D>(deserializer: D) -> Result<T, D::Error>

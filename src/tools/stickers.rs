@@ -12,7 +12,7 @@ use crate::base::error::{Error, Result};
 use crate::base::json;
 use crate::sandbox::files::Workspace;
 use crate::sys::file::read_beginning;
-use crate::text::one_line;
+use crate::text::{is_invisible, one_line};
 
 /// The names, each with a file of the workspace or an address.
 const INDEX: &str = "stickers/index.json";
@@ -26,6 +26,8 @@ const STICKERS_MAX: usize = 64;
 const NAME_CHARS: usize = 32;
 /// Bytes of a picture that is fetched: the most that Telegram takes for a sticker.
 const PICTURE_BYTES: usize = 512 * 1024;
+/// Bytes of a file's beginning by which its kind is known.
+const HEAD_BYTES: u64 = 12;
 /// Characters of what is wrong with an index, for the model.
 const FAULT_CHARS: usize = 160;
 
@@ -60,10 +62,16 @@ pub(super) fn find(context: &Context<'_>, web: Option<&Web>, name: &str) -> Resu
             "there is no sticker {name:?}; there are {names}"
         )));
     };
+    let no_sticker =
+        |what: &str| Error::Failed(format!("{what} is neither a picture nor a sticker"));
     if !place.contains("://") {
         // It is opened again when it is sent.
-        context.workspace.open_read(Path::new(place))?;
-        return Ok(place.clone());
+        let file = context.workspace.open_read(Path::new(place))?;
+        let head = read_beginning(&file, HEAD_BYTES).map_err(Error::io("read", place))?;
+        return match ending_of(&head) {
+            Some(_) => Ok(place.clone()),
+            None => Err(no_sticker(place)),
+        };
     }
     let web = web.ok_or_else(|| {
         Error::Failed(format!(
@@ -71,11 +79,7 @@ pub(super) fn find(context: &Context<'_>, web: Option<&Web>, name: &str) -> Resu
         ))
     })?;
     let picture = web.picture(context, place, PICTURE_BYTES)?;
-    let ending = ending_of(&picture).ok_or_else(|| {
-        Error::Failed(format!(
-            "what is at {place} is neither a picture nor a sticker"
-        ))
-    })?;
+    let ending = ending_of(&picture).ok_or_else(|| no_sticker(&format!("what is at {place}")))?;
     let path = format!("{FETCHED}/{name}.{ending}");
     context.workspace.write(Path::new(&path), &picture)?;
     Ok(path)
@@ -108,7 +112,9 @@ fn parse(text: &[u8]) -> Result<BTreeMap<String, String>> {
             "it must be an object of names with files or addresses: {error}"
         ))
     })?;
-    let is_plain = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_');
+    // Some letters, such as Hangul fillers, cannot be seen.
+    let is_plain =
+        |char: char| char.is_alphanumeric() && !is_invisible(char) || matches!(char, '-' | '_');
     let is_name =
         |name: &str| (1..=NAME_CHARS).contains(&name.chars().count()) && name.chars().all(is_plain);
     if index.is_empty() || index.len() > STICKERS_MAX {
@@ -191,8 +197,11 @@ mod tests {
 
     #[test]
     fn a_sticker_is_sent_by_its_name() {
-        let bench = bench(r#"{"wave": "stickers/wave.webp", "gone": "stickers/gone.webp"}"#);
-        bench.put("stickers/wave.webp", "RIFF");
+        let bench = bench(
+            r#"{"wave": "stickers/wave.webp", "gone": "stickers/gone.webp", "text": "stickers/a.txt"}"#,
+        );
+        bench.put("stickers/wave.webp", "RIFF....WEBPVP8 ");
+        bench.put("stickers/a.txt", "RIFF");
         let sent = bench.run("message", json!({"content": "", "sticker": "wave"}));
         let Some(Effect::Send(sent)) = sent.effect else {
             panic!("{sent:?}");
@@ -201,7 +210,11 @@ mod tests {
             (sent.files, sent.sticker.as_deref()),
             (vec!["stickers/wave.webp".to_owned()], Some("wave"))
         );
-        for (name, complaint) in [("wink", "there are gone, wave"), ("gone", "gone.webp")] {
+        for (name, complaint) in [
+            ("wink", "there are gone, text, wave"),
+            ("gone", "gone.webp"),
+            ("text", "stickers/a.txt is neither a picture nor a sticker"),
+        ] {
             let result = bench.run("message", json!({"content": "", "sticker": name}));
             assert!(
                 result.failed && result.text.contains(complaint),
@@ -221,6 +234,7 @@ mod tests {
             ("{\"a\": 1}", "an object of names"),
             ("{}", "0 names"),
             ("{\"a b\": \"c\"}", "the name"),
+            ("{\"a\u{3164}\": \"c\"}", "the name"),
             (&json!(many).to_string(), "65 names"),
             (&"x".repeat(INDEX_BYTES + 1), "more than"),
         ] {

@@ -379,6 +379,23 @@ fn a_muted_or_paused_watch_says_nothing_and_then_what_is_still_so() {
 }
 
 #[test]
+fn the_numbers_of_watches_stay_when_one_in_the_middle_is_removed() {
+    let (scene, _board, _clock) = scene([]);
+    let gateway = scene.start();
+    for load in 4..7 {
+        add(&scene, &format!("load > {load}"), "0.10");
+    }
+    scene.ana.says("/watch remove 2");
+    scene.wait_for("Removed: load > 5");
+    scene.ana.says("/watch");
+    let listed = scene.wait_for("1. load > 4: 0.10");
+    assert!(listed.text.contains("\n3. load > 6: 0.10"), "{listed:?}");
+    scene.ana.says("/watch remove 3");
+    scene.wait_for("Removed: load > 6");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
 fn in_quiet_hours_a_watch_makes_no_sound_unless_it_is_loud() {
     let (mut scene, board, clock) = scene([]);
     scene

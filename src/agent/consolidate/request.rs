@@ -7,7 +7,7 @@ use chrono::{DateTime, Datelike, FixedOffset};
 
 use crate::base::chat::{Entry, EntryKind, Reply, StopReason, ToolSpec};
 use crate::base::limits::memory::UPDATE_BYTES_MAX;
-use crate::text::{ellipsize_bytes, is_invisible};
+use crate::text::{ellipsize_bytes, is_invisible, is_newline};
 use crate::tools::arguments::Arguments;
 
 /// Bytes of one text of a person or of the model in the request; the ends of a longer one stay.
@@ -149,9 +149,14 @@ fn time_of(entry: &Entry) -> Option<DateTime<FixedOffset>> {
 /// How a paragraph of HISTORY.md and a line of the material say when it was.
 const DATE: &str = "%Y-%m-%d %H:%M";
 
+/// The lines that a reader may see in a text.
+fn lines_of(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().flat_map(|line| line.split(is_newline))
+}
+
 /// Adds what someone said, with its later lines indented.
 pub fn add(who: &str, what: &str, text: &mut String) {
-    let mut lines = what.lines();
+    let mut lines = lines_of(what);
     let _ = writeln!(text, "{who}: {}", lines.next().unwrap_or_default());
     for line in lines {
         let _ = writeln!(text, "  {line}");
@@ -160,7 +165,7 @@ pub fn add(who: &str, what: &str, text: &mut String) {
 
 /// Adds a text with all its lines indented.
 pub fn indent(what: &str, text: &mut String) {
-    for line in what.lines() {
+    for line in lines_of(what) {
         let _ = writeln!(text, "  {line}");
     }
 }

@@ -121,7 +121,8 @@ pub fn guest_prompt() -> String {
 }
 
 /// What a guest's request takes over of these entries, of which the last turn begins at `turn`, and where it
-/// begins then. What tools returned to others before, and what was summed up of it, is not theirs to read.
+/// begins then. What tools returned to others before, what was summed up of it, and answers that were not sent are not
+/// theirs to read.
 pub fn entries_for_guest(entries: &[&Entry], turn: usize) -> (Vec<Entry>, usize) {
     let is_said = |entry: &Entry| match entry.kind {
         EntryKind::Person => true,
@@ -134,7 +135,9 @@ pub fn entries_for_guest(entries: &[&Entry], turn: usize) -> (Vec<Entry>, usize)
         if index == turn {
             begins = kept.len();
         }
-        if index >= turn || is_said(entry) {
+        let next = entries.get(index + 1);
+        let is_refused = entry.is_proposed && next.is_some_and(|next| next.kind == EntryKind::Note);
+        if index >= turn || (is_said(entry) && !is_refused) {
             kept.push((*entry).clone());
         }
     }
@@ -218,13 +221,18 @@ mod tests {
             said(EntryKind::Person, "a"),
             calling,
             said(EntryKind::Tool, "secret"),
+            Entry {
+                is_proposed: true,
+                ..said(EntryKind::Assistant, "refused")
+            },
+            said(EntryKind::Note, "why"),
             said(EntryKind::Assistant, "b"),
             said(EntryKind::Note, "facts"),
             said(EntryKind::Person, "c"),
             own,
             said(EntryKind::Tool, "d"),
         ];
-        let (kept, turn) = entries_for_guest(&all.iter().collect::<Vec<_>>(), 5);
+        let (kept, turn) = entries_for_guest(&all.iter().collect::<Vec<_>>(), 7);
         let texts: Vec<&str> = kept.iter().map(|entry| entry.content.as_str()).collect();
         assert_eq!(texts, ["a", "b", "facts", "c", "I look", "d"]);
         assert_eq!(turn, 2);

@@ -8,6 +8,9 @@ use crate::sys::host;
 /// The port of https, which addresses leave out.
 const HTTPS_PORT: u16 = 443;
 
+/// Bytes of a host's name (RFC 1035).
+const NAME_BYTES: usize = 253;
+
 /// Where the page is, by the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Site {
@@ -47,7 +50,7 @@ impl Site {
     }
 
     /// The addresses of the page, the one to try first before the other. `port`: the one that the system gave. None at a
-    /// socket's path without a name.
+    /// socket's path without a name, or where neither the machine's name nor its address leads there.
     pub fn addresses(&self, port: Option<u16>, reach: Reach) -> Vec<String> {
         // What listens on this machine alone and has a name is behind a proxy, and those have certificates.
         let is_direct = self.listen.filter(|listen| !listen.ip().is_loopback());
@@ -76,17 +79,33 @@ impl Site {
 
     /// The names of a machine that listens everywhere, for others. Phones know its bare name only where a router tells it.
     fn names(&self, reach: Reach) -> Vec<String> {
-        let name = &self.machine;
-        let local = match name.contains('.') {
-            true => Some(name.clone()),
-            false => reach.has_local_name.then(|| format!("{name}.local")),
-        };
-        let names: Vec<String> = local.into_iter().chain(reach.address.map(in_url)).collect();
-        match names.is_empty() {
-            true => vec![name.clone()],
-            false => names,
+        let name = Some(self.machine.as_str()).filter(|name| is_name(name));
+        // mDNS takes the first part of a longer name.
+        let local = name.and_then(|name| name.split('.').next());
+        let local = local.filter(|_| reach.has_local_name);
+        let mut names: Vec<String> = local
+            .map(|name| format!("{name}.local"))
+            .into_iter()
+            .collect();
+        names.extend(reach.address.map(in_url));
+        // A longer name may lead anywhere, so the address comes before it.
+        if let Some(name) = name
+            && (names.is_empty() || name.contains('.') && !names.iter().any(|other| other == name))
+        {
+            names.push(name.to_owned());
         }
+        names
     }
+}
+
+/// Whether others may find a machine by this name, and it means nothing else in an address.
+fn is_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
+    let first = name.split('.').next().unwrap_or_default();
+    name.len() <= NAME_BYTES
+        && name.bytes().all(is_plain)
+        && !first.is_empty()
+        && !first.eq_ignore_ascii_case("localhost")
 }
 
 fn in_url(ip: IpAddr) -> String {
@@ -178,13 +197,62 @@ mod tests {
         );
         assert_eq!(addresses(&everywhere, true, ""), ["http://crab.local:8420"]);
         assert_eq!(addresses(&everywhere, false, ""), ["http://crab:8420"]);
-        let named = Site {
-            machine: "crab.example.org".to_owned(),
-            ..everywhere
+        let named = |name: &str| Site {
+            machine: name.to_owned(),
+            ..everywhere.clone()
         };
+        let long = named("crab.example.org");
         assert_eq!(
-            addresses(&named, true, "192.168.1.5"),
-            ["http://crab.example.org:8420", "http://192.168.1.5:8420"]
+            addresses(&long, true, "192.168.1.5"),
+            [
+                "http://crab.local:8420",
+                "http://192.168.1.5:8420",
+                "http://crab.example.org:8420"
+            ]
         );
+        assert_eq!(
+            addresses(&long, false, "192.168.1.5"),
+            ["http://192.168.1.5:8420", "http://crab.example.org:8420"]
+        );
+        let local = named("crab.local");
+        assert_eq!(
+            addresses(&local, true, "192.168.1.5"),
+            ["http://crab.local:8420", "http://192.168.1.5:8420"]
+        );
+        assert_eq!(
+            addresses(&local, false, "192.168.1.5"),
+            ["http://192.168.1.5:8420", "http://crab.local:8420"]
+        );
+    }
+
+    #[test]
+    fn a_name_by_which_no_phone_finds_the_board_is_in_no_link() {
+        let long = format!("{}a", "a.".repeat(126));
+        assert!(is_name("crab-2.example.org") && is_name("localhost2") && is_name(&long));
+        let too_long = format!("{long}a");
+        for name in [
+            "",
+            "(none)",
+            "localhost",
+            "Localhost.localdomain",
+            ".local",
+            "crab/x",
+            "crab@example.org",
+            "krabbé",
+            too_long.as_str(),
+        ] {
+            let site = Site {
+                machine: name.to_owned(),
+                ..site("0.0.0.0:8420", false, "")
+            };
+            let reach = Reach {
+                has_local_name: true,
+                address: "192.168.1.5".parse().ok(),
+            };
+            let addresses = site.addresses(None, reach);
+            assert_eq!(addresses, ["http://192.168.1.5:8420"], "{name}");
+            let none = site.addresses(None, Reach::default());
+            assert!(none.is_empty(), "{name}: {none:?}");
+        }
     }
 }

@@ -243,6 +243,10 @@ impl Sink for Intake {
         parts.access.rules().role(&person)
     }
 
+    fn needs_name(&self, person: &str) -> bool {
+        self.0.parts.access.rules().needs_name(person)
+    }
+
     fn press_notice(
         &self,
         sender: &Sender,

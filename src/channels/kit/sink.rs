@@ -86,6 +86,9 @@ pub trait Sink: Send + Sync {
     /// This is the one place where roles are decided: what a person sends has its role from here on.
     fn role(&self, sender: &Sender, username: &str, group: Option<&Address>) -> Option<Role>;
 
+    /// Whether the role of the person with this id may depend on their name.
+    fn needs_name(&self, person: &str) -> bool;
+
     /// What a person is told at once who presses a button with this data; `None` when the press counts.
     fn press_notice(
         &self,

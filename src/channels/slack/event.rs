@@ -69,7 +69,9 @@ pub struct Reader<'a> {
     pub awaits: &'a dyn Fn(&Address, &str) -> bool,
     /// Whether we take part in a thread of a channel.
     pub takes_part: &'a dyn Fn(&Address) -> bool,
-    /// What is known about a person, by their id.
+    /// What is known about the sender of a message, by their id.
+    pub sender: &'a dyn Fn(&str) -> Option<Known>,
+    /// What is known about another person.
     pub person: &'a dyn Fn(&str) -> Option<Known>,
 }
 
@@ -171,6 +173,13 @@ impl Reader<'_> {
         if !is_for_us {
             return None;
         }
+        // Before the people whom they mention: those may take all the time.
+        let is_foreign = self.is_foreign(message);
+        let look_up = if is_foreign { self.person } else { self.sender };
+        let mut known = look_up(&user).unwrap_or_default();
+        if is_foreign {
+            known.username.clear();
+        }
         let forwarded = self.forwarded(message);
         let remote_files = files.iter().filter_map(|file| remote_file(file.get()));
         let remote_files: Vec<RemoteFile> = remote_files.collect();
@@ -183,10 +192,6 @@ impl Reader<'_> {
             if text.is_empty() {
                 return None;
             }
-        }
-        let mut known = (self.person)(&user).unwrap_or_default();
-        if self.is_foreign(message) {
-            known.username.clear();
         }
         let language = match known.locale.as_str() {
             "" => Language::of_text(&raw),

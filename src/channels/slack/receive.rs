@@ -5,6 +5,7 @@
 //! while. After an interruption, messages that were written meanwhile are fetched: see `missed`.
 
 mod missed;
+mod people;
 mod session;
 mod threads;
 
@@ -19,12 +20,11 @@ use self::threads::Threads;
 use super::NAME;
 use super::api::{Access, Api};
 use super::connection::{Slack, identify};
-use super::event::{Known, Me, Reader, Scope, shown};
+use super::event::{Known, Me, Scope, shown};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::Error;
-use crate::base::json::Members;
 use crate::base::limits::channels::{
     CALL_TIME, FIRST_WAIT, IDLE, INBOX_BACKOFF, MISSED_TIME, MISSED_TURN, PATIENCE, PRESS_PATIENCE,
 };
@@ -46,12 +46,6 @@ const STEADY: Duration = Duration::from_secs(60);
 const OLD_TIME: Duration = Duration::from_secs(15);
 /// While there are two connections, how long each is listened to at a time.
 const TURN_TIME: Duration = Duration::from_millis(100);
-/// People whose names are remembered; a workspace of a family or a team has fewer.
-const PEOPLE: usize = 64;
-/// Names that are looked up for one message; further ones stay ids.
-const MENTIONS: usize = 8;
-/// How long the names of a message may take to be looked up: Slack repeats an event that is not confirmed within 3 s.
-const NAME_PATIENCE: Duration = Duration::from_secs(2);
 /// Events that are received and wait while missed messages are fetched. The rest waits in the connection.
 const WAITING_FRAMES: usize = 64;
 
@@ -414,12 +408,16 @@ impl<'a> Receiver<'a> {
         (id, kind): (&str, Kind),
         payload: &str,
     ) -> Result<(), End> {
-        let incoming = self.read(|reader| match kind {
+        let read = self.read(|reader| match kind {
             Kind::Event => reader.event(payload),
             Kind::Press => reader.press(payload),
             Kind::Command => reader.command(payload),
             Kind::Other => None,
         });
+        let Some(incoming) = read else {
+            // It is not acknowledged, so that Slack sends it again.
+            return Ok(());
+        };
         let answer = incoming
             .as_ref()
             .and_then(|incoming| self.answer(kind, incoming));
@@ -445,53 +443,6 @@ impl<'a> Receiver<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Reads something. Names are looked up for a few people only.
-    pub(super) fn read<T>(&self, read: impl FnOnce(&Reader<'_>) -> T) -> T {
-        let left = RefCell::new(MENTIONS);
-        let awaits = |chat: &Address, person: &str| self.parts.intake.is_awaited(chat, person);
-        let until = self.now() + NAME_PATIENCE;
-        let person = |id: &str| self.person(id, &mut left.borrow_mut(), until);
-        read(&Reader {
-            me: &self.me,
-            scope: self.parts.scope,
-            awaits: &awaits,
-            takes_part: &|thread| self.threads.has(thread),
-            person: &person,
-        })
-    }
-
-    /// What is known about a person. `left` is how many may still be looked up, `until` when.
-    fn person(&self, id: &str, left: &mut usize, until: Duration) -> Option<Known> {
-        let known = |people: &VecDeque<(String, Known)>| {
-            let found = people.iter().find(|(person, _)| person == id);
-            found.map(|(_, known)| known.clone())
-        };
-        if let Some(known) = known(&self.people.borrow()) {
-            return Some(known);
-        }
-        *left = left.checked_sub(1)?;
-        let patience = until.saturating_sub(self.now());
-        let patience = Some(patience).filter(|time| !time.is_zero())?;
-        let api = self.api(patience).ok()?;
-        let arguments = [("user", id), ("include_locale", "true")];
-        let known = match api.call("users.info", &arguments) {
-            Ok(reply) => known_of(&reply),
-            // It stays unknown.
-            Err(Failure::Refused(_) | Failure::Gone { .. }) => Known::default(),
-            Err(failure) => {
-                tracing::debug!("failed to look up a person: {failure}");
-                *left = 0;
-                return None;
-            }
-        };
-        let mut people = self.people.borrow_mut();
-        if people.len() >= PEOPLE {
-            people.pop_front();
-        }
-        people.push_back((id.to_owned(), known.clone()));
-        Some(known)
     }
 
     /// What a person is shown at once who has used a command.
@@ -561,41 +512,5 @@ impl<'a> Receiver<'a> {
             Err(Failure::Stopped) => Err(End::Stopped),
             outcome => Ok(outcome),
         }
-    }
-}
-
-/// What a reply says about a person.
-fn known_of(reply: &str) -> Known {
-    let user = Members::read(reply).unwrap_or_default().members("user");
-    let profile = user.members("profile");
-    let names = [
-        profile.text("display_name"),
-        profile.text("real_name"),
-        user.text("real_name"),
-        user.text("name"),
-    ];
-    let mut names = names.into_iter().flatten().filter(|name| !name.is_empty());
-    Known {
-        name: names.next().unwrap_or_default(),
-        username: user.text_or_empty("name"),
-        locale: user.text_or_empty("locale"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_person_has_the_name_that_others_see() {
-        let reply = r#"{"ok":true,"user":{"id":"U1","name":"ana","real_name":"Ana Li","locale":"zh-CN",
-            "profile":{"display_name":"","real_name":"Ana L."}}}"#;
-        let expected = Known {
-            name: "Ana L.".to_owned(),
-            username: "ana".to_owned(),
-            locale: "zh-CN".to_owned(),
-        };
-        assert_eq!(known_of(reply), expected);
-        assert_eq!(known_of("[]"), Known::default());
     }
 }

@@ -93,25 +93,34 @@ impl Approvals {
     ) -> Option<String> {
         let mut questions = self.questions.lock();
         let is_asked = questions.open.values().any(|open| open.chat == *chat);
-        if message.is_group || is_asked || !message.replies_to.is_empty() {
+        if message.is_group || is_asked {
             return None;
         }
         let at = questions.offered.iter().position(|it| it.chat == *chat)?;
         let offered = questions.offered.get(at)?;
-        // Without the time at which it was written, it may be older than the plan.
-        message.sent_at?;
-        if !is_read(offered.at_ms, age(&offered.watch), message.sent_at) {
-            return None;
-        }
-        let Offered { start, stop, .. } = offered;
-        let words = spoken(message);
-        let command = match words {
-            _ if is_yes(&words) || words == start.label.to_lowercase() => start.command.clone(),
-            _ if is_no(&words) => stop.clone(),
-            _ => return None,
+        let (start, words) = (&offered.start, spoken(message));
+        // With a quote and no target it replies to something outside of the chat.
+        let is_reply = !message.replies_to.is_empty() || !message.quote.is_empty();
+        let command = if is_reply {
+            None
+        } else if is_yes(&words) || words == start.label.to_lowercase() {
+            Some(start.command.clone())
+        } else {
+            is_no(&words).then(|| offered.stop.clone())
         };
-        questions.offered.remove(at);
-        Some(command)
+        // Without the time at which it was written, it may be older than the plan.
+        let is_later = message.sent_at.is_some()
+            && is_read(offered.at_ms, age(&offered.watch), message.sent_at);
+        if command.is_none() || is_later {
+            questions.offered.remove(at);
+        }
+        command.filter(|_| is_later)
+    }
+
+    /// A person writes something else in a chat: a later word is not about the plan that waits there.
+    pub(super) fn forget_offered(&self, chat: &Address) {
+        let mut questions = self.questions.lock();
+        questions.offered.retain(|it| it.chat != *chat);
     }
 }
 
@@ -257,5 +266,38 @@ mod tests {
         assert_eq!(take(&in_group), None);
         assert!(take(&yes(Some(6_000))).is_some());
         assert_eq!(take(&yes(Some(6_000))), None, "it was answered");
+    }
+
+    #[test]
+    fn a_word_behind_other_words_of_the_person_starts_no_plan() {
+        let approvals = Approvals::default();
+        let chat = Address::new("telegram", "1");
+        let yes = Envelope {
+            sent_at: Some(6_000),
+            ..Envelope::written(&chat, Sender::default(), "yes")
+        };
+        let other = Envelope {
+            text: "what does the second step cost?".to_owned(),
+            ..yes.clone()
+        };
+        let outside = Envelope {
+            quote: "> Bob: Shall I?".to_owned(),
+            ..yes.clone()
+        };
+        let take = |message: &Envelope| approvals.take_offered_after(&chat, message, |_| READ_TIME);
+        let propose = || {
+            approvals.heard(&chat);
+            approvals.showed(&chat, &proposal(), 5_000_500);
+        };
+        for message in [&other, &outside] {
+            propose();
+            assert_eq!(take(message), None);
+            assert_eq!(take(&yes), None, "after {}", message.text);
+        }
+        propose();
+        approvals.forget_offered(&chat);
+        assert_eq!(take(&yes), None, "after a file");
+        propose();
+        assert!(take(&yes).is_some());
     }
 }

@@ -138,7 +138,9 @@ impl Open {
         let target = message.replies_to.as_str();
         let shown = self.shown.as_ref()?;
         let is_quoted = !target.is_empty() && shown.message == target;
-        if !is_quoted && (!target.is_empty() || message.is_group) {
+        // With a quote and no target it replies to something outside of the chat.
+        let is_reply = !target.is_empty() || !message.quote.is_empty();
+        if !is_quoted && (is_reply || message.is_group) {
             return None;
         }
         let words = spoken(message);
@@ -179,6 +181,9 @@ impl Gateway {
             || message.sender().is_none()
             || self.questions.is_open_for(&message)
         {
+            if message.sender().is_some() {
+                self.approvals.forget_offered(&message.address());
+            }
             return message;
         }
         let to = message.address();
@@ -277,6 +282,11 @@ mod tests {
             ..message("yes", Some(6_000))
         };
         assert_eq!(approvals.read(&chat, &elsewhere), Typed::Nothing);
+        let outside = Envelope {
+            quote: "> Bob: Shall I?".to_owned(),
+            ..message("yes", Some(6_000))
+        };
+        assert_eq!(approvals.read(&chat, &outside), Typed::Nothing);
         let in_group = Envelope {
             is_group: true,
             ..message("yes", Some(6_000))

@@ -6,6 +6,7 @@
 mod list;
 mod texts;
 
+use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,6 +105,16 @@ enum Beat {
 
 /// How a beat went, and whether it came to words only: no call of a tool ran.
 type Went = (Beat, bool);
+
+/// How several went: the most important one, and whether all that were as important came to words only.
+fn most_important(beats: impl Iterator<Item = Went>) -> Went {
+    let most = beats.reduce(|one, other| match one.0.cmp(&other.0) {
+        Ordering::Less => other,
+        Ordering::Equal => (one.0, one.1 && other.1),
+        Ordering::Greater => one,
+    });
+    most.unwrap_or((Beat::Empty, false))
+}
 
 fn describe((beat, only_said): &Went, language: Language) -> String {
     let text = beat.describe(language);
@@ -244,7 +255,7 @@ impl Gateway {
             let beat = self.beat_of(hosted, is_asked);
             beat.unwrap_or_else(|error| (failed(error), false))
         });
-        beats.max().unwrap_or((Beat::Empty, false))
+        most_important(beats)
     }
 
     fn beat_of(self: &Arc<Self>, hosted: &Hosted, is_asked: bool) -> Result<Went> {
@@ -446,5 +457,23 @@ impl TurnHost for QuietHost<'_> {
         self.gateway.enqueue(message, None)?;
         self.has_sent = true;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_came_to_words_only_when_all_of_its_important_beats_did() {
+        let most = |beats: &[Went]| most_important(beats.iter().cloned());
+        let (talked, worked) = ((Beat::Ok, true), (Beat::Ok, false));
+        assert_eq!(most(&[]), (Beat::Empty, false));
+        assert_eq!(most(&[talked.clone(), worked.clone()]), worked);
+        assert_eq!(most(&[worked.clone(), talked.clone()]), worked);
+        assert_eq!(most(&[(Beat::Empty, false), talked.clone()]), talked);
+        assert_eq!(most(&[talked.clone(), talked.clone()]), talked);
+        let told = (Beat::Told, true);
+        assert_eq!(most(&[told.clone(), worked, talked]), told);
     }
 }

@@ -46,9 +46,9 @@ texts! {
     }
     /// Another address of the same page, below the first.
     fn or_at(address) { "\nIf that does not open: {address}", "\n如果打不开：{address}" }
-    fn local_only() {
-        "\n\nThe address works on the board itself only. To reach the page from your network, run this on the board and restart the gateway: `peacrab config set http.listen 0.0.0.0:8420`",
-        "\n\n该地址只能在板子本机使用。要从你的网络访问，请在板子上运行以下命令并重启网关：`peacrab config set http.listen 0.0.0.0:8420`",
+    fn local_only(port) {
+        "\n\nThe address works on the board itself only. To reach the page from your network, run this on the board and restart the gateway: `peacrab config set http.listen 0.0.0.0:{port}`",
+        "\n\n该地址只能在板子本机使用。要从你的网络访问，请在板子上运行以下命令并重启网关：`peacrab config set http.listen 0.0.0.0:{port}`",
     }
     fn signed_out(count) { "Signed out of the web page everywhere (browsers: {count}).", "已在所有浏览器中退出网页登录（浏览器数：{count}）。" }
 }
@@ -91,7 +91,9 @@ impl Gateway {
             text.push_str(&or_at(language, &to_page(other)));
         }
         if slot.is_local() {
-            text.push_str(local_only(language));
+            let port = address.rsplit(':').next();
+            let port = port.filter(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
+            text.push_str(&local_only(language, &port.unwrap_or("443")));
         }
         Ok(text.into())
     }

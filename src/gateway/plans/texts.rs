@@ -49,7 +49,7 @@ texts! {
         "Name the step, and for a change what it is to do: `/plan change 2 TEXT`, `/plan skip 2`",
         "请写明步骤；修改时还要写明该步骤要做什么：`/plan change 2 文字`、`/plan skip 2`",
     }
-    pub fn approved() { "Going on with the plan.", "继续执行计划。" }
+    pub fn approved() { "The plan is at work.", "计划正在执行。" }
     pub fn stopping() { "The plan is stopped.", "计划已停止。" }
     pub fn skipped(number) { "Step {number} is left out.", "已跳过步骤 {number}。" }
     pub fn changed(number) { "Step {number} is changed.", "已修改步骤 {number}。" }

@@ -14,7 +14,8 @@ texts! {
     pub fn by_itself(names) { "Built in: {names}. They speak up by themselves while the gateway runs.", "内置监视：{names}。网关运行时会自动提醒。" }
     pub fn heading() { "**Watches**", "**监视**" }
     pub fn built_in() { "**Built in**", "**内置监视**" }
-    pub fn line(id, rule, state) { "{id}. {rule}: {state}", "{id}. {rule}：当前 {state}" }
+    /// The full stop is escaped: numbers have gaps, and a list in Markdown would count anew.
+    pub fn line(id, rule, state) { "{id}\\. {rule}: {state}", "{id}\\. {rule}：当前 {state}" }
     pub fn built_in_line(name, state) { "- {name}: {state}", "- {name}：当前 {state}" }
     pub fn added(id, rule, state) { "Watching {rule} (number {id}). Now: {state}.", "开始监视 {rule}（编号 {id}）。当前：{state}。" }
     pub fn added_later(id, rule) { "Watching {rule} (number {id}).", "开始监视 {rule}（编号 {id}）。" }
@@ -35,7 +36,7 @@ texts! {
     pub fn which(verb) { "Which one? For example: `/watch {verb} 1`", "请指明编号，例如：`/watch {verb} 1`" }
     pub fn wrong_time() { "For how long, 30 days at most? For example: `/watch mute 1 2h`", "静音多久（最多 30 天）？例如：`/watch mute 1 2h`" }
     pub fn others() { "**Of other chats**", "**其他聊天**" }
-    pub fn other_line(id, rule, chat) { "{id}. {rule}, told to {chat}", "{id}. {rule}，通知 {chat}" }
+    pub fn other_line(id, rule, chat) { "{id}\\. {rule}, told to {chat}", "{id}\\. {rule}，通知 {chat}" }
     pub fn no_file() { "Only a regular file can be watched, such as `/home/pi/app.log`: no folder, device or pipe, and nothing in /proc or /sys.", "只能监视普通文件，例如 `/home/pi/app.log`：不能是文件夹、设备或管道，也不能在 /proc 或 /sys 中。" }
     pub fn no_process(pid) { "Process {pid} is not running.", "进程 {pid} 未在运行。" }
     pub fn no_systemd() { "This board has no services of systemd that could be watched.", "此设备没有可监视的 systemd 服务。" }

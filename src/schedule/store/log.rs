@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::file::Contents;
 use super::{RUNS_KEPT, RUNS_KEPT_MIN};
 use crate::base::json;
-use crate::schedule::job::{Run, State, Status};
+use crate::schedule::job::{Run, State, Status, is_true};
 use crate::store::append_log::to_line;
 
 /// Runs that are remembered for all jobs: with many jobs each keeps fewer.
@@ -31,7 +31,11 @@ pub(super) struct RunEvent {
     pub ms: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(
+        default,
+        deserialize_with = "is_true",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
     pub unshown: bool,
 }
 

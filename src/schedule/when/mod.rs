@@ -214,6 +214,10 @@ impl Reader<'_> {
         }
         let time = self.maybe(Self::time_of_day);
         let day = self.maybe(Self::day);
+        // Days that repeat have two times here, such as "at 7 every day at 9": it is not known which one is meant.
+        if time.is_some() && day.is_none() && self.maybe(Self::days).is_some() {
+            return None;
+        }
         let time = time.or_else(|| self.maybe(Self::time_of_day));
         let today = self.now.date_naive();
         let (date, again) = match day {

@@ -2,7 +2,7 @@
 
 use chrono::{Datelike, NaiveTime};
 
-use super::words::{Duration, Unit, Word};
+use super::words::{Duration, Part, Unit, Word};
 use super::{DAY_MS, DEFAULT_TIME, Reader, cron};
 use crate::base::limits::schedule::AHEAD_MS_MAX;
 use crate::schedule::line::EVERY_MONTH_DAYS;
@@ -20,12 +20,26 @@ impl Reader<'_> {
         }
         let before = self.maybe(Self::time_of_day);
         let (days, after) = self.days()?;
-        let time = before.or(after).unwrap_or(DEFAULT_TIME);
+        let time = match (before, after) {
+            (Some(time), Some(_)) => self.part_alone()?.turn(time)?,
+            (time, None) | (None, time) => time.unwrap_or(DEFAULT_TIME),
+        };
         let (hour, minute) = (time.format("%-H"), time.format("%-M"));
         Some(match time.format("%-S").to_string().as_str() {
             "0" => cron(&format!("{minute} {hour} {days}")),
             second => cron(&format!("{second} {minute} {hour} {days}")),
         })
+    }
+
+    /// The part of the day that was read last, without a time: `at 7 every evening` has one time, `at 7 every day at 9` two.
+    fn part_alone(&self) -> Option<Part> {
+        let back = |words: usize| Some(self.words.get(self.at.checked_sub(words)?)?.0);
+        let part = match back(1)? {
+            Word::Part(part) => part,
+            Word::Tonight => Part::Evening,
+            _ => return None,
+        };
+        (back(2) != Some(Word::At)).then_some(part)
     }
 
     /// An interval, which has no time of day: `every day` is none, and `every 3 days at 7` cannot be planned.
@@ -51,7 +65,7 @@ impl Reader<'_> {
     }
 
     /// The days of a schedule, as the last three fields of a cron line, and the time behind or among them.
-    fn days(&mut self) -> Option<(String, Option<NaiveTime>)> {
+    pub(super) fn days(&mut self) -> Option<(String, Option<NaiveTime>)> {
         let days = self.maybe(Self::days_of_month);
         if let Some(days) = days.or_else(|| self.maybe(Self::plain_days)) {
             return Some((days, self.maybe(Self::time_of_day)));

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Memory;
 use crate::base::error::{Error, Result};
 use crate::base::sync::Mutex;
+use crate::text::is_prose;
 
 /// The file of lessons.
 pub const LESSONS: &str = "memory/LESSONS.md";
@@ -35,10 +36,12 @@ pub struct Lesson {
 }
 
 impl Lesson {
-    /// Reads a line of the file; `None` for any other.
+    /// Reads a line of the file, without what no person could see in its text; `None` for any other.
     fn parse(line: &str) -> Option<Self> {
         let (about, text) = line.strip_prefix("- ")?.split_once(": ")?;
-        let text = text.strip_suffix(MISSED).unwrap_or(text).trim();
+        let text = text.strip_suffix(MISSED).unwrap_or(text);
+        let text: String = text.chars().filter(|char| is_prose(*char)).collect();
+        let text = text.trim();
         let is_lesson = (1..=2).contains(&about.split(' ').count()) && !text.is_empty();
         is_lesson.then(|| Self {
             about: about.to_owned(),
@@ -58,7 +61,8 @@ impl Lesson {
 impl Memory<'_> {
     /// The lessons, the oldest first.
     pub fn lessons(&self) -> Result<Vec<Lesson>> {
-        let text = self.read_lessons()?;
+        let content = self.read_lessons()?;
+        let text = String::from_utf8_lossy(&content);
         let lessons = text.lines().filter_map(Lesson::parse);
         Ok(lessons.take(LESSONS_MAX).collect())
     }
@@ -105,7 +109,7 @@ impl Memory<'_> {
         })
     }
 
-    fn read_lessons(&self) -> Result<String> {
+    fn read_lessons(&self) -> Result<Vec<u8>> {
         let content = self.read_beginning(Path::new(LESSONS), LESSONS_FILE_BYTES + 1)?;
         let content = content.unwrap_or_default();
         if content.len() > LESSONS_FILE_BYTES {
@@ -114,13 +118,14 @@ impl Memory<'_> {
                 limit: LESSONS_FILE_BYTES,
             });
         }
-        Ok(String::from_utf8_lossy(&content).into_owned())
+        Ok(content)
     }
 
     /// Replaces the file in one step, unless nothing in it has changed.
     fn change_lessons(&self, change: impl FnOnce(&mut Vec<String>)) -> Result<()> {
         let _changing = CHANGING.lock();
-        let before = self.read_lessons()?;
+        let before = String::from_utf8(self.read_lessons()?)
+            .map_err(|_| Error::Failed(format!("{LESSONS} is not UTF-8 text; mend it by hand")))?;
         let text = if before.is_empty() { HEAD } else { &before };
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         if before.is_empty() {

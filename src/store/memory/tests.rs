@@ -504,3 +504,42 @@ fn the_oldest_lessons_make_room_and_a_file_that_is_too_long_is_left_alone() {
     assert!(memory.learn(&[lesson("exec ls", "new")]).is_err());
     assert_eq!(bench.text("LESSONS.md").len(), 64 * 1024);
 }
+
+#[test]
+fn what_no_person_could_see_in_a_lesson_is_not_read() {
+    let bench = Bench::new();
+    let memory = bench.memory();
+    bench.put(
+        "LESSONS.md",
+        "- exec ping: \u{1b}box\u{202e}: \u{e0041}unknown\n",
+    );
+    let ping = lesson("exec ping", "box: unknown");
+    assert_eq!(memory.lessons().unwrap(), std::slice::from_ref(&ping));
+    memory.learn(std::slice::from_ref(&ping)).unwrap();
+    assert_eq!(memory.lessons().unwrap().len(), 1);
+    memory.forget_lesson(&ping).unwrap();
+    assert_eq!(memory.lessons().unwrap(), []);
+}
+
+#[test]
+fn a_file_of_lessons_that_is_not_utf_8_is_read_and_not_rewritten() {
+    let bench = Bench::new();
+    let memory = bench.memory();
+    let content = b"Caf\xe9\n- exec ping: box.lan works\n";
+    bench.put("LESSONS.md", content);
+    let ping = lesson("exec ping", "box.lan works");
+    assert_eq!(memory.lessons().unwrap(), std::slice::from_ref(&ping));
+    let new = lesson("exec ls", "new");
+    for refused in [
+        memory.forget_lesson(&ping),
+        memory.note_shown(&ping, false),
+        memory.learn(std::slice::from_ref(&new)),
+    ] {
+        let error = refused.unwrap_err().to_string();
+        assert!(
+            error.contains("is not UTF-8 text; mend it by hand"),
+            "{error}"
+        );
+    }
+    assert_eq!(std::fs::read(bench.path("LESSONS.md")).unwrap(), content);
+}

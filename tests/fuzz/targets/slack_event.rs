@@ -23,6 +23,7 @@ pub fn run(bytes: &[u8]) {
             scope: &scope,
             awaits: &|_, _| false,
             takes_part: &|_| false,
+            sender: &|_| None,
             person: &|_| None,
         };
         let read = [reader.event(text), reader.press(text), reader.command(text)];

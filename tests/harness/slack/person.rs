@@ -60,6 +60,12 @@ impl Person {
         self.post(place, |_, message| message.says(&text))
     }
 
+    /// Mentions the app and people in a channel, those by their ids.
+    pub fn mentions_people_in(&self, place: &Place, people: &[String]) -> Said {
+        let text = format!("<@{BOT_ID}> <@{}>", people.join("> <@"));
+        self.post(place, |_, message| message.says(&text))
+    }
+
     /// Sends a file with a text to the app.
     pub fn sends(&self, text: &str, name: &str, mime: &str, bytes: impl Into<Vec<u8>>) -> Said {
         self.sends_in(&self.dm, text, (name, mime, bytes.into()))

@@ -320,7 +320,7 @@ fn a_plain_yes_starts_the_plan_that_was_said_last() {
     scene.wait_for_question("count the fish of the lake");
     read();
     scene.ana.says("Ja!");
-    scene.wait_for("Going on with the plan.");
+    scene.wait_for("The plan is at work.");
     scene.wait_for("The lake has 36 birds.");
     gateway.stop().ends_with(0);
     assert_eq!(beginnings(&scene)[&Who::Worker(1)], 1);

@@ -304,7 +304,7 @@ fn a_reviewer_of_its_own_reviews_at_the_terminal() {
         .run()
         .ends_with(0);
     assert_eq!(said.stdout.trim(), LIE);
-    said.complains_of(&["review: nothing was done.", "still has doubts"]);
+    said.complains_of(&["a review sent the answer back", "still has doubts"]);
     let names: Vec<Value> = model
         .requests()
         .iter()

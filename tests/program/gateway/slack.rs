@@ -400,17 +400,57 @@ fn without_the_right_to_names_people_are_still_answered() {
 #[test]
 fn names_that_take_long_do_not_hold_a_message_for_longer_than_slack_waits() {
     let chat = Chat::counting();
-    let general = chat.slack.channel("general");
     let gateway = chat.start();
     let gate = Gate::default();
     let held = Fault::HoldUntil(gate.clone());
     chat.slack.fail_times("users.info", 6, held);
-    let people = "<@U0B> <@U0C> <@U0D> <@U0E> <@U0F>";
-    chat.ana.mentions_in(&general, &format!("tell {people}"));
+    let people = ["U0B", "U0C", "U0D", "U0E", "U0F"].map(str::to_owned);
+    chat.ana.mentions_people_in(&chat.ana.chat(), &people);
     chat.model.wait_for_requests(1);
     gate.open();
     gateway.stop().ends_with(0);
-    assert_eq!(chat.slack.calls("users.info").len(), 1);
+    let calls = chat.slack.calls("users.info");
+    assert_eq!(calls.len(), 1);
+    assert_eq!(calls[0].argument("user"), chat.ana.id());
+}
+
+#[test]
+fn people_who_are_mentioned_do_not_hide_the_name_that_gives_the_sender_a_role() {
+    let chat = Chat::counting()
+        .set("allowFrom", json!(["*"]))
+        .set("roles", json!({"@eve": "guest"}));
+    let eve = chat.slack.person("U0EVE", "Eve");
+    let people: Vec<String> = (0..8).map(|number| format!("U0B{number}")).collect();
+    for id in &people {
+        chat.slack.person(id, id);
+    }
+    let gateway = chat.start();
+    eve.mentions_people_in(&eve.chat(), &people);
+    chat.model.wait_for_requests(1);
+    gateway.stop().ends_with(0);
+    let tools = chat.model.requests()[0].body["tools"].to_string();
+    assert!(!tools.contains("\"exec\""), "{tools}");
+}
+
+#[test]
+fn without_the_name_that_gives_the_sender_a_role_a_message_waits_to_be_repeated() {
+    let chat = Chat::counting()
+        .set("allowFrom", json!(["*"]))
+        .set("roles", json!({"@eve": "guest"}));
+    let eve = chat.slack.person("U0EVE", "Eve");
+    let gateway = chat.start();
+    chat.slack
+        .fail_next("users.info", Fault::Error("internal_error"));
+    eve.says("hello");
+    chat.slack.wait_for_calls("users.info", 1);
+    chat.slack.gives_up_on_events();
+    chat.slack.repeats_the_last_event();
+    chat.wait_in(&eve.chat(), "1 so far, hello.");
+    chat.slack.wait_for_acknowledgements();
+    gateway.stop().ends_with(0);
+    let tools = chat.model.requests()[0].body["tools"].to_string();
+    assert!(!tools.contains("\"exec\""), "{tools}");
+    assert_eq!(chat.slack.calls("users.info").len(), 2);
 }
 
 #[test]

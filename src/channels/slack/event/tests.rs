@@ -31,6 +31,7 @@ fn with<T>(scope: &Scope, read: impl FnOnce(&Reader<'_>) -> T) -> T {
         scope,
         awaits: &|address, person| address.chat == "C9" && person == "U1",
         takes_part: &|address| address.thread.as_deref() == Some("1355517111.000001"),
+        sender: &person,
         person: &person,
     })
 }

@@ -181,6 +181,7 @@ impl Receiver<'_> {
         let since = self.missed_since();
         let reply = Members::read(&page.reply).unwrap_or_default();
         let mut is_older = false;
+        let (found, threads) = (search.found.len(), search.threads.len());
         for message in reply.list("messages").unwrap_or_default() {
             let message = Members::read(message.get()).unwrap_or_default();
             let number = |name: &str| message.text(name).and_then(|ts| micros(&ts));
@@ -192,7 +193,16 @@ impl Receiver<'_> {
                 is_older = true;
                 continue;
             }
-            let incoming = self.read(|reader| reader.message(&search.chat, &message, false));
+            let read = self.read(|reader| reader.message(&search.chat, &message, false));
+            let Some(incoming) = read else {
+                // The page is asked for again.
+                search.found.truncate(found);
+                search.threads.truncate(threads);
+                let failure = Failure::Trouble("a sender's name is unknown".to_owned());
+                self.missed
+                    .failed(Question::Messages(search), &failure, self.now());
+                return Ok(());
+            };
             search.found.extend(number("ts").zip(incoming));
         }
         search.pages += 1;

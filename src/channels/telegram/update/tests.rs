@@ -221,6 +221,8 @@ fn the_part_that_was_marked_is_quoted_alone() {
     // From another chat the message itself is not shown to us.
     let update = private(json!({"text": "why?", "external_reply": {"origin": {}}, "quote": quote}));
     assert_eq!(text(update), "> the second line\n\nwhy?");
+    let update = private(json!({"text": "yes", "external_reply": {"origin": {}}}));
+    assert_eq!(text(update), "> [a message of another chat]\n\nyes");
 }
 
 #[test]

@@ -205,7 +205,7 @@ pub fn quote(message: &Message, me: &Me) -> String {
             _ => String::new(),
         },
     };
-    let what = match (marked, target.or(elsewhere.as_ref())) {
+    let mut what = match (marked, target.or(elsewhere.as_ref())) {
         (Some(marked), _) => quoted(&marked.text, &marked.entities),
         (None, Some(target)) => match super::text_of(target) {
             ("", _) => describe_content(target)
@@ -218,6 +218,9 @@ pub fn quote(message: &Message, me: &Me) -> String {
             None => String::new(),
         },
     };
+    if what.is_empty() && message.external_reply.is_some() {
+        what = "[a message of another chat]".to_owned();
+    }
     if what.is_empty() {
         return String::new();
     }

@@ -221,3 +221,24 @@ fn times_that_no_clock_shows_do_no_harm() {
         }
     }
 }
+
+#[test]
+fn a_mark_of_a_wrong_kind_loses_no_line() {
+    let (_folder, store) = home();
+    add(&store, "a").unwrap();
+    store.begin("a", 1, 1).unwrap();
+    let shown = RunOutcome {
+        unshown: true,
+        ..ok(1)
+    };
+    store.end("a", 1, 2, &shown).unwrap();
+    assert!(store.runs("a", 9).unwrap()[0].unshown);
+    let log = fs::read_to_string(store.log_path()).unwrap();
+    for odd in ["\"yes\"", "1", "null", "{}"] {
+        let odd = log.replace("\"unshown\":true", &format!("\"unshown\":{odd}"));
+        assert_ne!(odd, log);
+        fs::write(store.log_path(), odd).unwrap();
+        let runs = store.runs("a", 9).unwrap();
+        assert_eq!((runs[0].status, runs[0].unshown), (Status::Ok, false));
+    }
+}
