@@ -125,7 +125,7 @@ impl Memory<'_> {
     fn change_lessons(&self, change: impl FnOnce(&mut Vec<String>)) -> Result<()> {
         let _changing = CHANGING.lock();
         let before = String::from_utf8(self.read_lessons()?)
-            .map_err(|_| Error::Failed(format!("{LESSONS} is not UTF-8 text; mend it by hand")))?;
+            .map_err(|_| Error::Failed(format!("{LESSONS} is not UTF-8 text. Save it as UTF-8")))?;
         let text = if before.is_empty() { HEAD } else { &before };
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         if before.is_empty() {
