@@ -536,10 +536,7 @@ fn a_file_of_lessons_that_is_not_utf_8_is_read_and_not_rewritten() {
         memory.learn(std::slice::from_ref(&new)),
     ] {
         let error = refused.unwrap_err().to_string();
-        assert!(
-            error.contains("is not UTF-8 text"),
-            "{error}"
-        );
+        assert!(error.contains("is not UTF-8 text"), "{error}");
     }
     assert_eq!(std::fs::read(bench.path("LESSONS.md")).unwrap(), content);
 }
