@@ -308,6 +308,7 @@ fn who_asked_for_a_restart_is_answered_by_the_run_that_polls_again() {
     scene.telegram.fail_in(home, FOREVER, Fault::Cut);
     scene.ana.says_in(home, &format!("/restart@{BOT_NAME}"));
     gateway.wait_for_log("stopping");
+    scene.telegram.wait_for_calls("sendMessage", 1);
     gateway.kill();
     assert!(scene.texts_in(home).is_empty());
     scene.telegram.heal_in(home);
