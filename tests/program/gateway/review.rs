@@ -199,7 +199,7 @@ fn a_kill_during_a_review_repeats_nothing_and_the_answer_comes_once() {
 }
 
 #[test]
-fn a_kill_behind_a_verdict_repeats_nothing_and_the_answer_comes_once() {
+fn a_kill_behind_a_verdict_repeats_nothing_that_is_known_to_have_come() {
     for delay in 0..8 {
         let gate = Gate::default();
         let held = gate.clone();
@@ -211,13 +211,16 @@ fn a_kill_behind_a_verdict_repeats_nothing_and_the_answer_comes_once() {
         // Not a wait for something, but the instant at which the power goes.
         thread::sleep(Duration::from_millis(2 * delay));
         gateway.kill();
+        // What Telegram has and the outbox does not know of is sent again.
+        let arrived = times(&scene, LIE);
         let gateway = scene.start();
         gateway.wait_for_log("ready");
         scene.wait_for(LIE);
         gateway.stop().ends_with(0);
         let (reviews, others) = count(&scene.model);
         assert!(reviews <= 2 && others == 3, "{reviews} and {others}");
-        assert_eq!(times(&scene, LIE), 1, "{:?}", scene.texts());
+        let times = times(&scene, LIE);
+        assert!((1..=arrived + 1).contains(&times), "{:?}", scene.texts());
         check_list(&scene);
     }
 }
