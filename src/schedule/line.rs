@@ -246,7 +246,7 @@ impl Line {
 /// The days of a simple line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SimpleDays {
-    /// The bits of the days of every month; none where it is every day, or weekdays.
+    /// The bits of the days of every month; empty if it is every day, or weekdays.
     pub month_days: u64,
     /// The bits of those in whose place shorter months have their last day.
     pub or_last: u64,

@@ -124,7 +124,7 @@ impl Slot {
         }
     }
 
-    /// The addresses of the page, the one to try first before the other; none where only the owner of a proxy knows it.
+    /// The addresses of the page, the one to try first before the other; empty where only the owner of a proxy knows it.
     pub fn addresses(&self, reach: Reach) -> Vec<String> {
         self.0.site.addresses(self.0.port.get().copied(), reach)
     }

@@ -14,7 +14,7 @@ texts! {
     pub fn by_itself(names) { "Built in: {names}. They speak up by themselves while the gateway runs.", "内置监视：{names}。网关运行时会自动提醒。" }
     pub fn heading() { "**Watches**", "**监视**" }
     pub fn built_in() { "**Built in**", "**内置监视**" }
-    /// The full stop is escaped: numbers have gaps, and a list in Markdown would count anew.
+    /// The full stop is escaped: numbers have gaps, and a list in Markdown would count them from the first.
     pub fn line(id, rule, state) { "{id}\\. {rule}: {state}", "{id}\\. {rule}：当前 {state}" }
     pub fn built_in_line(name, state) { "- {name}: {state}", "- {name}：当前 {state}" }
     pub fn added(id, rule, state) { "Watching {rule} (number {id}). Now: {state}.", "开始监视 {rule}（编号 {id}）。当前：{state}。" }

@@ -1,4 +1,4 @@
-//! Reviews: an answer is checked before it goes out, and one that does not hold is answered anew.
+//! Reviews: an answer is checked before it goes out, and one that does not hold is written again.
 
 use std::fs;
 use std::thread;
@@ -92,7 +92,7 @@ fn times(scene: &Scene, text: &str) -> usize {
 }
 
 #[test]
-fn an_answer_that_does_not_hold_is_never_seen_and_answered_anew() {
+fn an_answer_that_does_not_hold_is_never_seen_and_is_written_again() {
     let scene = scene("auto", judge);
     let gateway = scene.start();
     scene.ana.says("write two lists");

@@ -45,7 +45,7 @@ fn a_reviewer_reads_the_task_each_call_with_its_result_and_the_answer() {
     let turn = [
         entry(EntryKind::Person, "How many lines has it?\nAnd the other?"),
         calling("1", "read_file", r#"{"path":"list.txt"}"#),
-        // Servers begin to count anew.
+        // Some servers give the same id again.
         result("1", "a\nb"),
         calling("1", "read_file", r#"{"path":"other.txt"}"#),
         result("1", "Error: not found"),
