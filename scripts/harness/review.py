@@ -194,7 +194,7 @@ def judge(text):
 
 
 def understand(text):
-    """The task, the calls, the answer, and all but the answer."""
+    """The task, the calls, the answer, and all but the answer and the time."""
     head, answer = text.rsplit("\n# The answer\n", 1)
     parts, section = [], ""
     for line in head.splitlines():
@@ -218,7 +218,9 @@ def understand(text):
             call = calls[found[1]]
             call["result"] = found[2]
             call["failed"] = bool(re.match(r"Error|exit status [1-9]", found[2]))
-    return "\n".join(task), list(calls.values()), answer, "\n".join(part for _, part in parts)
+    # The time of this run is no evidence: by chance it has any number.
+    evidence = [re.sub(r"Next: .*", "", part) for section, part in parts if section != "# The moment"]
+    return "\n".join(task), list(calls.values()), answer, "\n".join(evidence)
 
 
 def path_of(call):
