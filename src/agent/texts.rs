@@ -363,7 +363,7 @@ texts! {
     fn tool_web_search() { "Search the web", "搜索网页" }
     fn tool_find_tools() { "Find tools of MCP servers", "查找 MCP 服务器的工具" }
     fn tool_web_fetch() { "Read a web page", "读取网页" }
-    fn tool_watch() { "Tell you when something happens on the board", "设备上有情况时通知您" }
+    fn tool_watch() { "Tell you when something happens on the board", "开发板上有情况时通知你" }
     fn tool_spawn() { "Give a task to a subagent", "把任务交给子代理" }
     fn tool_message() { "Send a message, files or buttons", "发送消息、文件或按钮" }
 
@@ -378,7 +378,7 @@ texts! {
     }
     pub fn token_limit(steps, done) {
         "I stopped after {steps} steps: the tokens of a subagent were used up.{done}",
-        "子代理的令牌已用完，我在 {steps} 步后停了下来。{done}",
+        "子代理的 token 已用完，我在 {steps} 步后停了下来。{done}",
     }
     pub fn circles(tool, done) {
         "I stopped because I was going in circles: the same {tool} call again and again, with the \
@@ -392,7 +392,7 @@ texts! {
     pub fn thought_too_long() {
         "The model's thinking used up all tokens of its reply. Raise agents.defaults.maxTokens, or choose a lower \
          level with /think.",
-        "模型的思考用完了回复的全部令牌。请调高 agents.defaults.maxTokens，或用 /think 选择更低的级别。",
+        "模型的思考用完了回复的全部 token。请调高 agents.defaults.maxTokens，或用 /think 选择更低的级别。",
     }
     /// In place of an answer of which nothing is seen.
     pub fn nothing_shown() { "(empty answer)", "（空回答）" }
@@ -435,6 +435,10 @@ texts! {
     pub fn document_misnamed(name) {
         "{name} is kept, but it is not the kind of document that its name says, so I can't read it as one.",
         "{name} 已保存，但它并不是文件名所示的文档类型，因此无法按该类型读取。",
+    }
+    pub fn document_unreadable(name) {
+        "{name} is kept, but I can't read it: it is damaged, protected by a password, or too large.",
+        "{name} 已保存，但无法读取：文件已损坏、受密码保护或过大。",
     }
     /// Both are models.
     pub fn silent(silent, next) {

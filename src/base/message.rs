@@ -386,6 +386,11 @@ impl Envelope {
         }
     }
 
+    /// Whether it replies to a message: with a quote and no target to one outside of its chat.
+    pub fn is_reply(&self) -> bool {
+        !self.replies_to.is_empty() || !self.quote.is_empty()
+    }
+
     /// The person who wrote it, if a person did.
     pub fn sender(&self) -> Option<&Sender> {
         match &self.origin {

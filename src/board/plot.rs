@@ -142,7 +142,13 @@ impl Board {
         let (_, png) = plotted.ok_or_else(|| {
             let missing = asked.iter().find(|name| !self.is_reported(name));
             Error::Failed(match missing {
-                Some(name) => format!("This board does not report {name}."),
+                Some(name) => {
+                    let there = self.names_with_values(seconds).join(", ");
+                    match &*there {
+                        "" => format!("This board does not report {name}."),
+                        there => format!("This board does not report {name}, but {there}."),
+                    }
+                }
                 None => {
                     "There are no values yet: `peacrab gateway` takes a sample every 5 minutes."
                         .to_owned()
@@ -150,6 +156,16 @@ impl Board {
             })
         })?;
         Ok(png)
+    }
+
+    /// The names that have a value in the last `seconds`.
+    pub fn names_with_values(&self, seconds: u64) -> Vec<String> {
+        let mut names = self.names();
+        names.retain(|name| {
+            let curve = self.series(name, seconds);
+            curve.is_some_and(|curve| curve.summary().is_some())
+        });
+        names
     }
 
     /// Draws the history of some names as PNG; `None` when there is no value to draw.

@@ -169,20 +169,23 @@ impl Line {
         None
     }
 
-    /// The time and the days of a line that comes at one time of a day, every day, on some weekdays, or on
-    /// some days of every month.
+    /// The time and the days of a line that comes at one time of a day, every day, on some weekdays, on some days of
+    /// every month, or on one day of the year.
     pub fn simple(&self) -> Option<(NaiveTime, SimpleDays)> {
         let one = |bits: u64| (bits.count_ones() == 1).then(|| bits.trailing_zeros());
         let (hour, minute, second) = (one(self.hours)?, one(self.minutes)?, one(self.seconds)?);
         let (or_last, is_last) = self.monthly.simple()?;
+        let month = one(self.months);
         let days = SimpleDays {
+            month,
             month_days: if self.days == ALL_DAYS { 0 } else { self.days },
             or_last,
             is_last,
             weekdays: self.weekdays,
         };
         let is_simple = !days.is_monthly() || self.weekdays == ALL_WEEKDAYS;
-        if !is_simple || self.months != ALL_MONTHS {
+        let is_date = month.is_some() && one(days.month_days).is_some() && or_last == 0 && !is_last;
+        if !is_simple || self.months != ALL_MONTHS && !is_date {
             return None;
         }
         Some((NaiveTime::from_hms_opt(hour, minute, second)?, days))
@@ -246,6 +249,8 @@ impl Line {
 /// The days of a simple line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SimpleDays {
+    /// The month, from 1, of a day of the year.
+    pub month: Option<u32>,
     /// The bits of the days of every month; empty if it is every day, or weekdays.
     pub month_days: u64,
     /// The bits of those in whose place shorter months have their last day.

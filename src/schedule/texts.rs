@@ -57,7 +57,7 @@ texts! {
     pub fn skipped() { "skipped", "已跳过" }
     pub fn ok() { "ok", "成功" }
     /// How a run ended that came to words, with no call of a tool that ran.
-    pub fn unshown() { "said, not shown", "只是说了，没有做的证据" }
+    pub fn unshown() { "said, not shown", "只有说法，没有执行记录" }
     pub fn today(time) { "today {time}", "今天 {time}" }
     pub fn tomorrow(time) { "tomorrow {time}", "明天 {time}" }
     pub fn yesterday(time) { "yesterday {time}", "昨天 {time}" }

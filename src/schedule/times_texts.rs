@@ -22,12 +22,16 @@ texts! {
     /// The same for a cron line that leaves shorter months out.
     pub fn months_with(days, time) {
         "on {days} of the months that have it at {time}",
-        "有该日期的月份的 {days} {time}",
+        "每月 {days}（仅限有该日期的月份）{time}",
     }
     pub fn last_day(time) { "on the last day of every month at {time}", "每月最后一天 {time}" }
     pub fn every_month_and_last(days, time) {
         "on {days} and the last day of every month at {time}",
         "每月 {days}和最后一天 {time}",
+    }
+    pub fn every_year(month, day, time) {
+        "every year on {month} {day} at {time}",
+        "每年 {month} {day} 日 {time}",
     }
     /// A cron line that has no simpler words.
     pub fn by_line(line) { "cron {line}", "cron 表达式 {line}" }
@@ -43,11 +47,24 @@ texts! {
     fn friday() { "Friday", "星期五" }
     fn saturday() { "Saturday", "星期六" }
 
+    fn january() { "January", "1 月" }
+    fn february() { "February", "2 月" }
+    fn march() { "March", "3 月" }
+    fn april() { "April", "4 月" }
+    fn may() { "May", "5 月" }
+    fn june() { "June", "6 月" }
+    fn july() { "July", "7 月" }
+    fn august() { "August", "8 月" }
+    fn september() { "September", "9 月" }
+    fn october() { "October", "10 月" }
+    fn november() { "November", "11 月" }
+    fn december() { "December", "12 月" }
+
     /// An interval of one unit.
-    fn each_day() { "every day", "每1 天" }
-    fn each_hour() { "every hour", "每1 小时" }
-    fn each_minute() { "every minute", "每1 分钟" }
-    fn each_second() { "every second", "每1 秒" }
+    fn each_day() { "every day", "每天" }
+    fn each_hour() { "every hour", "每小时" }
+    fn each_minute() { "every minute", "每分钟" }
+    fn each_second() { "every second", "每秒" }
     /// An interval of several of one unit.
     fn days(count) { "{count} days", "{count} 天" }
     fn hours(count) { "{count} hours", "{count} 小时" }
@@ -70,6 +87,25 @@ pub fn weekday(day: u32, language: Language) -> &'static str {
         4 => thursday,
         5 => friday,
         _ => saturday,
+    };
+    text(language)
+}
+
+/// A month from 1.
+pub fn month(month: u32, language: Language) -> &'static str {
+    let text = match month {
+        1 => january,
+        2 => february,
+        3 => march,
+        4 => april,
+        5 => may,
+        6 => june,
+        7 => july,
+        8 => august,
+        9 => september,
+        10 => october,
+        11 => november,
+        _ => december,
     };
     text(language)
 }
@@ -106,7 +142,7 @@ pub fn every_interval(ms: i64, language: Language) -> String {
 pub fn unknown_time(text: &str) -> String {
     format!(
         "Cannot read the time \"{}\". Examples: in 20m, tomorrow 7:00, mon 9am, 2026-12-24 18:00, every 2h, \
-         every day at 7, every month on the 1st at 9, 0 7 * * 1-5",
+         every day at 7, every month on the 1st at 9, every year on dec 24, 0 7 * * 1-5",
         short(text)
     )
 }

@@ -57,7 +57,7 @@ use watch::{WATCH, Watches};
 use web::{Fetch, Search, WEB_FETCH, WEB_SEARCH, Web};
 
 pub use caller::{Caller, NOT_FOR_SUBAGENTS, has_tool};
-pub use files::{Excerpt, FileType};
+pub use files::{DocumentFault, Excerpt, FileType};
 pub use registry::Tool;
 pub use results::unmarked;
 
@@ -554,14 +554,9 @@ impl Toolbox {
         self.run(&call, &caller).images.pop()
     }
 
-    /// The first characters of a document in the workspace; `None` for other files.
+    /// The first characters of a document in the workspace; `None` for files that are none by their names either.
     pub fn excerpt(&self, path: &str, chars: usize, cancel: &Cancel) -> Option<Excerpt> {
         files::excerpt((&self.workspace, path), chars, &self.eraser, cancel)
-    }
-
-    /// Whether the name of a file in the workspace says that it is a document, and it is something else.
-    pub fn is_misnamed(&self, path: &str) -> bool {
-        files::is_misnamed(&self.workspace, path)
     }
 
     /// A short form of a call for people, such as `read_file("src/main.py")`.

@@ -11,6 +11,7 @@ use crate::base::limits::chat::IMAGE_BYTES;
 use crate::base::message::{Attachment, Envelope, Media, OutgoingMessage};
 use crate::models::table::OFFLINE;
 use crate::text::truncate_chars;
+use crate::tools::DocumentFault;
 
 /// Documents of one message whose beginnings are read for the model.
 const DOCUMENTS: usize = 4;
@@ -46,31 +47,41 @@ impl Run<'_> {
     }
 
     /// Reads the beginnings of a message's documents, which the model can read on in. The person is told which of them
-    /// are something else than their names say.
+    /// cannot be read.
     pub(super) fn read_documents(&mut self, message: &Envelope) -> Vec<Content> {
         let files = message.attachments.iter();
         let files = files.filter(|attachment| attachment.media == Media::Document);
         let files: Vec<&Attachment> = files.take(DOCUMENTS).collect();
-        for file in &files {
-            if self.agent.toolbox.is_misnamed(&file.path) {
-                let name = OutgoingMessage::name_of(&file.path);
-                let text = texts::document_misnamed(message.language(), &name);
-                self.host.on_event(TurnEvent::Lasting(&text));
-            }
-        }
         let chars = SHOWN_CHARS / files.len().max(1);
-        let read = |file: &&Attachment| {
-            let mut excerpt = self.agent.toolbox.excerpt(&file.path, chars, self.cancel)?;
-            let is_empty = excerpt.text.is_empty();
-            if is_empty && let Some(text) = self.read_by_command(&file.path, message) {
+        let mut contents = Vec::new();
+        for file in files {
+            let excerpt = self.agent.toolbox.excerpt(&file.path, chars, self.cancel);
+            let Some(mut excerpt) = excerpt else {
+                continue;
+            };
+            let is_document = excerpt.fault != Some(DocumentFault::Misnamed);
+            if is_document
+                && excerpt.text.is_empty()
+                && let Some(text) = self.read_by_command(&file.path, message)
+            {
                 excerpt.text = truncate_chars(&text, chars).to_owned();
                 excerpt.is_cut = excerpt.text.len() < text.len();
                 excerpt.about = "PDF document, as `pdftotext` reads it".to_owned();
                 excerpt.reader = "pdftotext";
+                excerpt.fault = None;
             }
-            Some(Content::document(&file.path, excerpt))
-        };
-        files.iter().filter_map(read).collect()
+            if let Some(fault) = excerpt.fault {
+                let describe = match fault {
+                    DocumentFault::Misnamed => texts::document_misnamed,
+                    DocumentFault::Unreadable => texts::document_unreadable,
+                };
+                let name = OutgoingMessage::name_of(&file.path);
+                let text = describe(message.language(), &name);
+                self.host.on_event(TurnEvent::Lasting(&text));
+            }
+            contents.push(Content::document(&file.path, excerpt));
+        }
+        contents
     }
 
     /// The text that `pdftotext`, where it is there, finds in the sandbox: it knows more ways in which documents are

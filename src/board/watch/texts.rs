@@ -25,7 +25,7 @@ texts! {
     }
     pub fn unknown_near(word, example) {
         "I can't watch {word}. Did you mean {example}?",
-        "无法监视 {word}。您是指 {example} 吗？",
+        "无法监视 {word}。你是指 {example} 吗？",
     }
     pub fn unknown_option(word, example) {
         "Unknown option {word}. Options: for 5m, every 1m, repeat 1h, quiet, loud, then run …, then ask …. For example: {example}",
@@ -33,7 +33,7 @@ texts! {
     }
     pub fn unknown_option_near(word, near) {
         "Unknown option {word}. Did you mean `{near}`?",
-        "未知选项 {word}。您是指 `{near}` 吗？",
+        "未知选项 {word}。你是指 `{near}` 吗？",
     }
     pub fn wrong_then(example) {
         "After `then` comes what to do: `then run COMMAND` or `then ask PROMPT`. For example: {example}",
@@ -86,7 +86,7 @@ texts! {
     pub fn no_folder() { "there is no such folder", "没有此文件夹" }
     pub fn no_service() { "there is no such service", "没有此服务" }
     pub fn no_name() { "its name cannot be resolved", "无法解析其名称" }
-    pub fn not_reported() { "this board does not report it", "此设备不提供该数据" }
+    pub fn not_reported() { "this board does not report it", "此开发板不提供该数据" }
     pub fn no_journal(why) { "can't read the journal ({why})", "无法读取系统日志（{why}）" }
     pub fn no_journalctl() { "there is no journalctl", "没有 journalctl" }
 

@@ -6,6 +6,7 @@ use crate::config::schema::{Bot, GroupPolicy};
 use crate::sys::random;
 
 use super::CHANNELS;
+use std::net::Ipv6Addr;
 use std::time::Duration;
 
 /// Characters of the nick of a connection that only tests the settings; the oldest servers allow 9.
@@ -123,11 +124,12 @@ fn room(entry: &str) -> Option<Room> {
 /// What cannot be right in a configuration.
 pub fn check(bot: &Bot) -> Option<&'static str> {
     let settings = Settings::new(bot);
-    if settings
-        .server
-        .contains(|char: char| char.is_whitespace() || "/@".contains(char))
-    {
-        return Some("channels.irc.server must be a host name alone, such as irc.libera.chat");
+    let is_address = settings.server.parse::<Ipv6Addr>().is_ok();
+    let is_odd = |char: char| char.is_whitespace() || "/@:".contains(char);
+    if settings.server.contains(is_odd) && !is_address {
+        return Some(
+            "channels.irc.server must be a host name alone, such as irc.libera.chat; its port is channels.irc.port",
+        );
     }
     let is_nick = |char: char| char.is_alphanumeric() || "[]\\`_^{|}-".contains(char);
     let begins = settings
@@ -198,8 +200,10 @@ mod tests {
         let right = json!({"server": "irc.example.org", "nick": "crab", "channels": ["#a key"],
             "allowFrom": ["ana", "*", "bob!*@home.example", "*!*@1.2.3.4"], "roles": {"#a": "guest"}});
         assert_eq!(check(&bot(right.clone())), None);
+        assert_eq!(check(&bot(json!({"server": "::1", "nick": "crab"}))), None);
         for (key, value, word) in [
             ("server", json!("irc://irc.example.org"), "server"),
+            ("server", json!("irc.example.org:6697"), "its port"),
             ("nick", json!("1crab"), "nick"),
             ("nick", json!("a b"), "nick"),
             ("channels", json!(["crab"]), "channels.irc.channels"),

@@ -79,7 +79,7 @@ pub mod approve {
         /// `command` is inline code.
         pub(crate) fn waits(command) {
             "I still need your answer: {command}. Press a button, or reply to the question with yes or no.",
-            "仍需要你的答复：{command}。按按钮，或回复该询问“是”或“否”。",
+            "仍需要你的答复：{command}。请按按钮，或回复该询问“是”或“否”。",
         }
         /// `list` has a line for each command.
         pub(crate) fn which(list) { "Waiting for approval:\n{list}", "等待批准：\n{list}" }

@@ -12,7 +12,7 @@ texts! {
     /// To a stranger whose invitation is declined; `user` is their id.
     pub(crate) fn declined(user) {
         "You don't have access to this bot. Its owner can add {user} to channels.matrix.allowFrom.",
-        "你没有使用此机器人的权限。机器人的所有者可以将 {user} 加入 channels.matrix.allowFrom。",
+        "你没有使用此机器人的权限。它的主人可以将 {user} 加入 channels.matrix.allowFrom。",
     }
 }
 

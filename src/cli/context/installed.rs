@@ -4,6 +4,7 @@ use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use super::service::ServiceHome;
 use super::{Context, Error, Exit, HomeUse, Result, service};
@@ -158,31 +159,47 @@ impl Context {
         }
     }
 
-    /// Where the command looked, for people: after a failure, or where there is no configuration.
+    /// Where the command looked, for people, in a home that is not the usual one: after a failure that what is there may
+    /// explain, or where there is no configuration.
     pub fn note_home(&self, home_use: HomeUse, ran: &Result<Exit>) -> Option<HomeNote> {
-        if home_use != HomeUse::Installed {
+        if home_use != HomeUse::Installed || !self.has_looked.load(Ordering::Relaxed) {
             return None;
         }
         let home = self.home().ok()?;
-        let has_failed = match ran {
-            Ok(exit) => *exit == Exit::Failed,
-            Err(error) => !matches!(error, Error::Config(_) | Error::Stopped),
-        };
+        // The usual one goes without saying.
+        let user_home = self.environment.get("HOME").map(PathBuf::from);
+        let usual = user_home.and_then(|it| Home::find(Some(&it.join(".peacrab")), |_| None).ok());
+        if usual.is_some_and(|usual| usual.path() == home.path())
+            || ran.as_ref().is_err_and(is_elsewhere)
+        {
+            return None;
+        }
+        let has_failed = !matches!(ran, Ok(exit) if *exit != Exit::Failed);
         if !self.config_file().is_ok_and(|file| file.exists()) {
             Some(HomeNote::Unconfigured(format!(
                 "Looked in {}, which has no configuration. Use --home DIR for another home folder.",
                 home.path().display()
             )))
         } else {
-            // The usual one goes without saying.
-            let user_home = self.environment.get("HOME").map(PathBuf::from);
-            let usual =
-                user_home.and_then(|it| Home::find(Some(&it.join(".peacrab")), |_| None).ok());
-            let is_usual = usual.is_some_and(|usual| usual.path() == home.path());
             let used = || HomeNote::Used(format!("home folder: {}", home.path().display()));
-            (has_failed && !is_usual).then(used)
+            has_failed.then(used)
         }
     }
+}
+
+/// Whether an error says itself where it happened, which is not in the home.
+fn is_elsewhere(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Config(_)
+            | Error::Stopped
+            | Error::Io { .. }
+            | Error::Network { .. }
+            | Error::Timeout { .. }
+            | Error::Status { .. }
+            | Error::Model(_)
+            | Error::TooLarge { .. }
+    )
 }
 
 /// The words behind the program's name as this process was started, for a shell, without keys.

@@ -5,6 +5,8 @@ mod installed;
 pub use installed::HomeNote;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tracing::level_filters::LevelFilter;
 
@@ -42,6 +44,8 @@ pub struct Context {
     environment: Environment,
     /// The home folder of the installed service, if this account cannot read it.
     unreadable_home: Option<PathBuf>,
+    /// Whether the command has asked for its home folder or the configuration.
+    has_looked: Arc<AtomicBool>,
 }
 
 impl Context {
@@ -52,10 +56,12 @@ impl Context {
             global,
             environment,
             unreadable_home: None,
+            has_looked: Arc::default(),
         };
         if home_use != HomeUse::Own {
             context.choose_home(home_use)?;
         }
+        context.has_looked.store(false, Ordering::Relaxed);
         Ok(context)
     }
 
@@ -92,6 +98,7 @@ impl Context {
 
     /// The home folder. Nothing is created.
     pub fn home(&self) -> Result<Home> {
+        self.has_looked.store(true, Ordering::Relaxed);
         let variable = |name: &str| self.environment.get(name).cloned();
         Home::find(self.global.home.as_deref(), variable)
     }

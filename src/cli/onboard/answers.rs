@@ -156,6 +156,16 @@ impl<'i> Interview<'i> {
                 Verdict::Doubt { reason, .. } => Err(Error::Config(reason)),
             };
         }
+        // What is above it is said once.
+        let name = question.text.rsplit('\n').next().unwrap_or_default();
+        let name = name.to_owned();
+        let given = self.progress.given(&name);
+        if let Some(given) = &given {
+            question.hint = match question.is_hidden {
+                true => texts::KEEP_TYPED.to_owned(),
+                false => given.clone(),
+            };
+        }
         let first_hint = question.hint.clone();
         let mut doubted: Option<(String, String, String)> = None;
         loop {
@@ -168,19 +178,22 @@ impl<'i> Interview<'i> {
                     _ => None,
                 };
                 if let Some(settled) = settled {
-                    self.progress.answered();
+                    self.progress.answered(&name, &settled);
                     return Ok(settled);
                 }
             }
+            let answer = match (&given, &*answer) {
+                (Some(given), "") => given.clone(),
+                (Some(_), texts::SKIP) if question.is_hidden => String::new(),
+                _ => answer,
+            };
             question.hint.clone_from(&first_hint);
-            // The explanation above it is there once.
-            if let Some((_, last)) = question.text.rsplit_once('\n') {
-                question.text = last.to_owned();
-            }
+            question.text.clone_from(&name);
             match check(self, &answer)? {
-                Verdict::Take(answer) => {
-                    self.progress.answered();
-                    return Ok(answer);
+                Verdict::Take(settled) => {
+                    let kept = if answer.is_empty() { "" } else { &settled };
+                    self.progress.answered(&name, kept);
+                    return Ok(settled);
                 }
                 Verdict::Reject(reason) if reason.is_empty() => {}
                 Verdict::Reject(reason) => self.outside.say(&reason)?,
@@ -191,6 +204,7 @@ impl<'i> Interview<'i> {
                     on_repeat,
                 } => {
                     self.outside.say(&reason)?;
+                    self.progress.remember(&name, &answer);
                     question.hint = hint;
                     doubted = Some((answer, on_enter, on_repeat));
                 }

@@ -143,6 +143,11 @@ pub fn nothing_there(base: &str, reason: &str) -> String {
     format!("No model server found at {base}: {reason}")
 }
 
+/// The hint for a hidden answer that was given before, and can be left out with [`SKIP`].
+pub const KEEP_TYPED: &str = "keep what you typed; or skip";
+/// The word for no answer.
+pub const SKIP: &str = "skip";
+
 /// The hint for an answer that can be kept although it does not work.
 pub const KEEP_ANYWAY: &str = "keep it anyway";
 
@@ -205,13 +210,16 @@ pub fn not_tried(provider: &str, reason: &str) -> String {
     format!("the connection to {provider} is not tested: {reason}")
 }
 
+/// The last line of the question for the model.
+pub const WHICH_MODEL: &str = "Which model?";
+
 /// The question for the model, below the list. `default` may be empty.
 pub fn ask_model(default: &str) -> Question {
     let hint = match default {
         "" => "the first one that the server offers",
         default => default,
     };
-    Question::new("Which model?".to_owned(), hint)
+    Question::new(WHICH_MODEL.to_owned(), hint)
 }
 
 /// Models to choose from, numbered from 1. `others` are not shown.
@@ -339,6 +347,11 @@ pub const FIRST_QUESTION: &str = "This is the first question.";
 /// A channel cannot do without a setting.
 pub fn is_needed(service: &Service) -> String {
     format!("{} cannot be used without it. Ctrl-C stops.", service.title)
+}
+
+/// A trial of several answers has failed; `reason` is a sentence.
+pub fn or_go_back(reason: &str) -> String {
+    format!("{reason} If an answer above is wrong, type back.")
 }
 
 /// A channel that works.

@@ -51,7 +51,7 @@ const INPUT_NAME: &str = "output.txt";
 pub struct Arguments {
     /// The message, as Markdown; - or nothing reads standard input
     #[arg(value_name = "TEXT")]
-    text: Option<String>,
+    words: Vec<String>,
     /// Attach a file; repeat for more
     #[arg(short, long = "file", value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -72,18 +72,18 @@ pub struct Arguments {
 /// Hands the message to the gateway; without one it waits for the next.
 #[inline(never)]
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
-    let loaded = context.start()?.of_agent(None)?;
-    let home = context.home()?;
-    let chat = find_chat(&loaded, arguments)?;
     if arguments.files.len() > FILES_SENT {
         return Err(texts::too_many_files(FILES_SENT));
     }
     let input = read_input(arguments)?;
-    let text = arguments.text.as_deref().filter(|_| input.is_none());
-    let text = input.as_deref().or(text).unwrap_or_default();
+    let words = arguments.words.join(" ");
+    let text = input.as_deref().unwrap_or(&words);
     if text.trim().is_empty() && arguments.files.is_empty() {
         return Err(texts::nothing_to_send());
     }
+    let loaded = context.start()?.of_agent(None)?;
+    let home = context.home()?;
+    let chat = find_chat(&loaded, arguments)?;
     let is_long = input.is_some() && text.chars().count() > SHELL_CHARS;
     let mut files = Vec::new();
     if is_long || !arguments.files.is_empty() {
@@ -181,9 +181,9 @@ fn reaches(loaded: &Loaded, bot: Bot, address: &Address) -> Result<bool> {
 /// Standard input, if it was asked for or if nothing else is to be sent.
 fn read_input(arguments: &Arguments) -> Result<Option<String>> {
     let mut stdin = std::io::stdin().lock();
-    match arguments.text.as_deref() {
-        Some("-") => {}
-        None if arguments.files.is_empty() && !stdin.is_terminal() => {}
+    match &*arguments.words {
+        [word] if word == "-" => {}
+        [] if arguments.files.is_empty() && !stdin.is_terminal() => {}
         _ => return Ok(None),
     }
     let mut bytes = Vec::new();

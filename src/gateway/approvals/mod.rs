@@ -411,7 +411,7 @@ impl Gateway {
         };
         let open = self.approvals.open_in(to);
         // A reply to something else is no answer to a question, which may look like that.
-        let is_elsewhere = number.is_none() && !message.replies_to.is_empty() && answer.allows();
+        let is_elsewhere = number.is_none() && message.is_reply() && answer.allows();
         let taken = if is_elsewhere {
             Taken::Unknown
         } else {

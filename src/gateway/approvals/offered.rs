@@ -99,9 +99,7 @@ impl Approvals {
         let at = questions.offered.iter().position(|it| it.chat == *chat)?;
         let offered = questions.offered.get(at)?;
         let (start, words) = (&offered.start, spoken(message));
-        // With a quote and no target it replies to something outside of the chat.
-        let is_reply = !message.replies_to.is_empty() || !message.quote.is_empty();
-        let command = if is_reply {
+        let command = if message.is_reply() {
             None
         } else if is_yes(&words) || words == start.label.to_lowercase() {
             Some(start.command.clone())

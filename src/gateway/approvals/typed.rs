@@ -138,9 +138,7 @@ impl Open {
         let target = message.replies_to.as_str();
         let shown = self.shown.as_ref()?;
         let is_quoted = !target.is_empty() && shown.message == target;
-        // With a quote and no target it replies to something outside of the chat.
-        let is_reply = !target.is_empty() || !message.quote.is_empty();
-        if !is_quoted && (is_reply || message.is_group) {
+        if !is_quoted && (message.is_reply() || message.is_group) {
             return None;
         }
         let words = spoken(message);

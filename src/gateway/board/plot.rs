@@ -9,6 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::message::CommandButton;
 use crate::board::plot::{Asked, Wrong, format_span, parse};
+use crate::gateway::commands::texts::list_comma;
 use crate::gateway::cron::zone_of;
 use crate::text::markup::{inline_code, plain};
 use crate::text::picture::csv;
@@ -70,11 +71,19 @@ impl Asking<'_> {
         let zone = zone_of(&self.gateway.live().cron.tz);
         let plotted = self.gateway.parts.board.plot(names, seconds, &zone);
         let Some((curves, png)) = plotted else {
-            let missing = |name: &&String| !self.gateway.parts.board.is_reported(name);
-            return Err(Error::Failed(match names.iter().find(missing) {
-                Some(name) => texts::plot_missing(language, &inline_code(name)),
-                None => texts::plot_no_values(language).to_owned(),
-            }));
+            let board = &self.gateway.parts.board;
+            let missing = |name: &&String| !board.is_reported(name);
+            let Some(name) = names.iter().find(missing) else {
+                return Err(Error::Failed(texts::plot_no_values(language).to_owned()));
+            };
+            let mut text = texts::plot_missing(language, &inline_code(name));
+            let there = board.names_with_values(seconds);
+            if !there.is_empty() {
+                let there: Vec<_> = there.iter().map(|name| inline_code(name)).collect();
+                let there = there.join(list_comma(language));
+                text = format!("{text} {}", texts::plot_there(language, &there));
+            }
+            return Err(Error::Failed(text));
         };
         let joined = names.join(" ");
         let others = SPANS.into_iter().filter(|span| *span != seconds);

@@ -14,9 +14,11 @@ texts! {
         "{least} 至 {most}，最后 {last}",
     }
     pub fn plot_nothing_yet() { "no values yet", "暂无数据" }
-    pub fn plot_not_reported() { "this board does not report it", "此设备不提供该数据" }
+    pub fn plot_not_reported() { "this board does not report it", "此开发板不提供该数据" }
     /// `name` as inline code.
-    pub fn plot_missing(name) { "This board does not report {name}.", "此设备不提供 {name}。" }
+    pub fn plot_missing(name) { "This board does not report {name}.", "此开发板不提供 {name}。" }
+    /// Below it; `names` are inline code.
+    pub fn plot_there(names) { "There are values of {names}.", "可用的数据：{names}。" }
     pub fn plot_no_values() {
         "No values yet. A sample is taken every 5 minutes.",
         "暂无数据。每 5 分钟采样一次。",
@@ -62,7 +64,7 @@ texts! {
     }
     pub fn no_journal() {
         "There is no journalctl on this board. Look at the log files instead, for example `/sh! tail -n 50 /var/log/messages`",
-        "这块板子上没有 journalctl。请直接查看日志文件，例如 `/sh! tail -n 50 /var/log/messages`",
+        "这块开发板上没有 journalctl。请直接查看日志文件，例如 `/sh! tail -n 50 /var/log/messages`",
     }
     pub fn no_warnings() { "No warnings since the board was started.", "开机以来没有警告。" }
     /// `unit` as inline code.
@@ -72,7 +74,7 @@ texts! {
     /// The same with a `hint`, which is a code block.
     pub fn unreadable_journal(why, hint) {
         "I can't read the journal: {why}\nIf this account lacks the right, give it on the board, then restart Peacrab:\n{hint}",
-        "无法读取日志：{why}\n如果是此账户没有权限，请在板子上授权，然后重启 Peacrab：\n{hint}",
+        "无法读取日志：{why}\n如果是此账户没有权限，请在开发板上授权，然后重启 Peacrab：\n{hint}",
     }
 
     pub fn svc_usage() {
@@ -99,39 +101,39 @@ texts! {
     /// `account` as inline code, the others as code blocks.
     pub fn missing_rights(output, account, polkit, sudoers) {
         "{output}\nThe account {account} may not do that. Allow it once on the board:\n{polkit}\nor, where the service may use sudo:\n{sudoers}",
-        "{output}\n账户 {account} 无权执行此操作。请在板子上授权一次：\n{polkit}\n或者，如果服务可以使用 sudo：\n{sudoers}",
+        "{output}\n账户 {account} 无权执行此操作。请在开发板上授权一次：\n{polkit}\n或者，如果服务可以使用 sudo：\n{sudoers}",
     }
 
     pub fn gateway(address, interface) { "Gateway: `{address}` ({interface})", "网关：`{address}`（{interface}）" }
     pub fn name_servers(servers) { "DNS: {servers}", "DNS 服务器：{servers}" }
     pub fn wol_usage() {
         "Which machine? Give its hardware address, for example `/wol aa:bb:cc:dd:ee:ff` or `/wol aa:bb:cc:dd:ee:ff 192.168.1.255`",
-        "请指定机器的硬件地址，例如 `/wol aa:bb:cc:dd:ee:ff` 或 `/wol aa:bb:cc:dd:ee:ff 192.168.1.255`",
+        "请指定机器的 MAC 地址，例如 `/wol aa:bb:cc:dd:ee:ff` 或 `/wol aa:bb:cc:dd:ee:ff 192.168.1.255`",
     }
     /// Both as inline code. Nothing confirms that it woke up.
     pub fn woken(mac, to) { "Sent the wake-up packet for {mac} to {to}.", "已将 {mac} 的唤醒包发送到 {to}。" }
 
-    pub fn reboot() { "Restart the board", "重启板子" }
+    pub fn reboot() { "Restart the board", "重启开发板" }
     pub fn reboot_question() {
         "Restart the board? Running commands end; turns continue afterwards.",
-        "要重启板子吗？正在运行的命令会结束；对话会在之后继续。",
+        "要重启开发板吗？正在运行的命令会结束；对话会在之后继续。",
     }
     pub fn reboot_usage() {
         "Send `/reboot`; I'll ask before I do it.",
         "请发送 `/reboot`；执行前会询问你。",
     }
-    pub fn rebooting() { "Restarting the board. I'll tell you when I'm back.", "正在重启板子，恢复后会告诉你。" }
+    pub fn rebooting() { "Restarting the board. I'll tell you when I'm back.", "正在重启开发板，恢复后会告诉你。" }
     pub fn shutdown() { "Shut down", "关机" }
     pub fn shutdown_question() {
         "Shut the board down? Only someone next to it can switch it on again.",
-        "要关闭板子吗？之后只能在现场重新开机。",
+        "要关闭开发板吗？之后只能在现场重新开机。",
     }
     pub fn shutdown_usage() {
         "Send `/shutdown`; I'll ask before I do it.",
         "请发送 `/shutdown`；执行前会询问你。",
     }
-    pub fn shutting_down() { "Shutting the board down.", "正在关闭板子。" }
-    pub fn not_switched(why) { "The board stays on.\n{why}", "板子仍在运行。\n{why}" }
+    pub fn shutting_down() { "Shutting the board down.", "正在关闭开发板。" }
+    pub fn not_switched(why) { "The board stays on.\n{why}", "开发板仍在运行。\n{why}" }
     /// After a restart that was asked for.
     pub fn back_after(span) { "Back after {span}.", "已恢复，用时 {span}。" }
     /// The machine went down without a warning.

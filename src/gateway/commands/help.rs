@@ -42,7 +42,7 @@ texts! {
     }
     pub fn undo() {
         "Take that change back: /undo FILE",
-        "撤销该更改：/undo 文件",
+        "撤销文件的最近一次更改：/undo 文件",
     }
     pub fn think() {
         "How much the model thinks: /think off, low, medium, high, xhigh, max or default",
@@ -120,14 +120,14 @@ texts! {
     pub fn retry() { "Send again what was set aside because it failed", "重新发送因失败而搁置的消息" }
     pub fn restart() { "Restart Peacrab", "重启 Peacrab" }
     pub fn update() { "Look for a new version and install it", "检查并安装新版本" }
-    pub fn plot() { "Plot the board's history: /plot temperature 24h", "绘制板子的历史：/plot temperature 24h" }
+    pub fn plot() { "Plot the board's history: /plot temperature 24h", "绘制开发板的历史图表：/plot temperature 24h" }
     pub fn logs() { "The log of a service: /logs nginx 50", "查看服务日志：/logs nginx 50" }
     pub fn svc() { "Services: /svc nginx restart", "服务：/svc nginx restart" }
     pub fn top() { "The processes that use most", "占用最多的进程" }
-    pub fn ip() { "The board's addresses", "板子的网络地址" }
+    pub fn ip() { "The board's addresses", "开发板的网络地址" }
     pub fn wol() { "Wake a machine: /wol aa:bb:cc:dd:ee:ff", "唤醒一台机器：/wol aa:bb:cc:dd:ee:ff" }
-    pub fn reboot() { "Restart the board", "重启板子" }
-    pub fn shutdown() { "Shut the board down", "关闭板子" }
+    pub fn reboot() { "Restart the board", "重启开发板" }
+    pub fn shutdown() { "Shut the board down", "关闭开发板" }
     pub fn exit() { "Quit (or Ctrl-D)", "退出（或按 Ctrl-D）" }
 
     pub fn unknown_command(word) {

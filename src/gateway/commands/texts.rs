@@ -169,7 +169,7 @@ texts! {
     /// Below that, to an owner.
     pub fn connect_model() {
         "To connect a model, run `peacrab onboard` on the board.",
-        "要连接模型，请在板子上运行 `peacrab onboard`。",
+        "要连接模型，请在开发板上运行 `peacrab onboard`。",
     }
     pub fn greeting_for_guest() {
         "I'm Peacrab, and I live on this board. Write to me. /help lists the commands.",
@@ -213,7 +213,7 @@ texts! {
     /// `update.url` is not set.
     pub fn update_unset() {
         "I don't know where new versions are. Set it on the board: `peacrab config set update.url URL`",
-        "我不知道新版本在哪里。请在板子上设置：`peacrab config set update.url URL`",
+        "我不知道新版本在哪里。请在开发板上设置：`peacrab config set update.url URL`",
     }
     pub fn update_none(own) { "{own} is the newest version.", "{own} 已是最新版本。" }
     pub fn update_available(version, own) {
@@ -228,12 +228,12 @@ texts! {
     /// `package` as inline code.
     pub fn update_package(package) {
         "I was installed as the package {package}: install the release's new .deb on the board.",
-        "我是通过软件包 {package} 安装的：请在板子上安装新版本的 .deb 文件。",
+        "我是通过软件包 {package} 安装的：请在开发板上安装新版本的 .deb 文件。",
     }
     /// `command` as a code block.
     pub fn update_on_board(command) {
         "To install it, run this on the board:\n{command}",
-        "要安装，请在板子上运行：\n{command}",
+        "要安装，请在开发板上运行：\n{command}",
     }
     pub fn update_installing(version) {
         "Installing {version}… I'll restart and tell you here how it went.",
@@ -259,7 +259,7 @@ texts! {
     pub fn update_interrupted(version, own) {
         "The update to {version} did not finish; {own} is running. On the board, `journalctl -u \
          peacrab-update` may say why.",
-        "更新到 {version} 没有完成；正在运行的是 {own}。在板子上用 `journalctl -u peacrab-update` \
+        "更新到 {version} 没有完成；正在运行的是 {own}。在开发板上用 `journalctl -u peacrab-update` \
          可查看原因。",
     }
 

@@ -161,6 +161,8 @@ impl Job<'_> {
     fn find(&self, argument: &str) -> Result<Vec<PathBuf>> {
         let language = self.language();
         if !argument.contains(WILD) {
+            let kind = self.workspace.kind(Path::new(argument));
+            kind.map_err(|error| self.name_way_outside(argument, error))?;
             return Ok(vec![PathBuf::from(argument)]);
         }
         let components: Vec<&str> = argument.split('/').collect();

@@ -8,11 +8,27 @@ use crate::base::approval::Cause;
 use crate::base::error::{Error, Result};
 use crate::base::message::OutgoingMessage;
 use crate::config::home::quote_for_shell;
+use crate::sandbox::files::is_outside;
 use crate::text::markup::inline_code;
 use crate::tools::Caller;
 use crate::tools::commands::{Attempt, TypedCommand};
 
 impl Job<'_> {
+    /// The error of a path outside the workspace, with the command that can send the file all the same, where there is one.
+    pub(super) fn name_way_outside(&self, path: &str, error: Error) -> Error {
+        let from = Path::new(path);
+        let is_file = from.is_absolute() && !from.is_dir() && !path.contains('\n');
+        let can_ask = || {
+            let agent = self.hosted.agent().ok()?;
+            Some(agent.toolbox().commands()?.can_ask())
+        };
+        if !is_file || !is_outside(&error) || can_ask() != Some(true) {
+            return error;
+        }
+        let command = inline_code(&format!("/get! {path}"));
+        Error::Usage(texts::get_outside(self.language(), &short(path), &command))
+    }
+
     /// Copies a file to where nothing in the sandbox sees it, for as long as it takes to send it.
     pub(super) fn get_outside(&self, path: &str) -> Result<OutgoingMessage> {
         let language = self.language();

@@ -7,6 +7,11 @@ texts! {
         "Add a file, a folder or a pattern, for example `/get notes.txt` or `/get logs/*.log`",
         "请加上文件、文件夹或通配模式，例如 `/get notes.txt` 或 `/get logs/*.log`",
     }
+    /// `path` and `command` are inline code.
+    pub(super) fn get_outside(path, command) {
+        "{path} is outside the workspace. {command} sends it after asking you",
+        "{path} 位于工作区之外。{command} 会在征求你的同意后发送它",
+    }
     pub(super) fn get_outside_usage() {
         "Give the whole path of a file, for example `/get! /etc/hosts`",
         "请给出文件的完整路径，例如 `/get! /etc/hosts`",

@@ -25,13 +25,13 @@ texts! {
     pub fn last(time, what) { "Last at {time}: {what}", "上次 {time}：{what}" }
     pub fn empty() { "nothing in HEARTBEAT.md", "HEARTBEAT.md 中没有任务" }
     pub fn quiet() { "skipped, quiet hours", "已跳过（免打扰时段）" }
-    pub fn no_chat() { "skipped, no chat yet", "已跳过（还没有对话）" }
+    pub fn no_chat() { "skipped, no chat yet", "已跳过（还没有聊天）" }
     pub fn no_model() { "skipped, no model is connected", "已跳过（未连接模型）" }
     pub fn ok() { "all is well", "一切正常" }
     pub fn written() { "wrote its news to a file in cron/", "已将消息写入 cron/ 中的文件" }
     pub fn told() { "sent a message", "发送了一条消息" }
     /// `what`: one of those above, of a look in which no tool ran.
-    pub fn unshown(what) { "{what}; said, not shown", "{what}；只是说了，没有做的证据" }
+    pub fn unshown(what) { "{what}; said, not shown", "{what}；只有说法，没有执行记录" }
     pub fn failed(error) { "failed: {error}", "失败：{error}" }
     /// The answer to `/heartbeat now`.
     pub fn looking() { "Looking at HEARTBEAT.md…", "正在查看 HEARTBEAT.md……" }

@@ -34,7 +34,7 @@ texts! {
     fn usage() { "Use `/web` for a link, or `/web off` to sign all your browsers out", "用法：`/web` 获取链接，`/web off` 让你的所有浏览器退出登录" }
     fn server_off() {
         "The web page is off. To turn it on, run this on the board and restart the gateway: `peacrab config set http.enabled true`",
-        "网页未开启。要开启，请在板子上运行以下命令并重启网关：`peacrab config set http.enabled true`",
+        "网页未开启。要开启，请在开发板上运行以下命令并重启网关：`peacrab config set http.enabled true`",
     }
     fn address_unknown() {
         "I listen on a socket and do not know the address of the page. Set the name under which your proxy serves it: `peacrab config set http.hosts '[\"crab.example.org\"]'`",
@@ -48,7 +48,7 @@ texts! {
     fn or_at(address) { "\nIf that does not open: {address}", "\n如果打不开：{address}" }
     fn local_only(port) {
         "\n\nThe address works on the board itself only. To reach the page from your network, run this on the board and restart the gateway: `peacrab config set http.listen 0.0.0.0:{port}`",
-        "\n\n该地址只能在板子本机使用。要从你的网络访问，请在板子上运行以下命令并重启网关：`peacrab config set http.listen 0.0.0.0:{port}`",
+        "\n\n该地址只能在开发板本机使用。要从你的网络访问，请在开发板上运行以下命令并重启网关：`peacrab config set http.listen 0.0.0.0:{port}`",
     }
     fn signed_out(count) { "Signed out of the web page everywhere (browsers: {count}).", "已在所有浏览器中退出网页登录（浏览器数：{count}）。" }
 }

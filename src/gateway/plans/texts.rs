@@ -14,7 +14,7 @@ texts! {
     pub fn stopped() { "Stopped. `/plan approve` goes on.", "已停止。`/plan approve` 继续。" }
     pub fn budget_used() {
         "The budget is used up. `/plan approve` goes on with as much again.",
-        "预算已用完。`/plan approve` 以同样的预算继续。",
+        "预算已用完。`/plan approve` 追加同样的预算后继续。",
     }
     pub fn no_steps() {
         "No plan was written. `/plan approve` tries again.",
@@ -34,7 +34,7 @@ texts! {
     pub fn tokens(used) { "Tokens: {used}", "Token 用量：{used}" }
     pub fn cut_short(count) {
         "Its agents have sent each other {count} messages, which is the most.",
-        "其代理之间已发送 {count} 条消息，达到上限。",
+        "其智能体之间已发送 {count} 条消息，达到上限。",
     }
     pub fn board_empty() { "There are no notes.", "没有笔记。" }
     /// The labels of buttons.
@@ -56,7 +56,7 @@ texts! {
     /// After what was changed of a plan that has ended.
     pub fn approval_goes_on() { "`/plan approve` goes on.", "`/plan approve` 继续。" }
     /// After a `/stop`.
-    pub fn not_stopped(error) { "The plan could not be stopped yet: {error}", "计划尚未能停止：{error}" }
+    pub fn not_stopped(error) { "The plan could not be stopped yet: {error}", "暂时无法停止计划：{error}" }
     pub fn ended_already() { "The plan has ended already.", "计划已经结束。" }
     pub fn one_at_work() {
         "This conversation has a plan. `/plan` shows it, `/plan stop` ends it.",

@@ -381,15 +381,18 @@ fn format_shown(
         text.push('\n');
         text.push_str(sentence);
     };
-    let mut said = ran
-        .about
-        .iter()
-        .chain((!ran.is_success).then_some(&ran.end));
-    let names_sandbox = said.any(|it| it.contains("in the sandbox"));
+    let end = match ran.is_success {
+        true => "",
+        false => ran.end.as_str(),
+    };
+    // The end has it already.
+    let mut about = ran.about;
+    about.retain(|sentence| !end.contains(sentence));
+    let names_sandbox = about.iter().any(|it| it.contains("sandbox")) || end.contains("sandbox");
     if ran.needs_more && !names_sandbox {
         add(&format!("_{}_", texts::in_the_sandbox(language)));
     }
-    for sentence in &ran.about {
+    for sentence in &about {
         add(&format!("_{sentence}_"));
     }
     if ran.needs_more && names_sandbox {
@@ -434,14 +437,23 @@ mod tests {
             "```\njob done\n~ $ ls\nno\n```\n\n`exit status 2`\n_In the sandbox. `/sh! …` runs it on the \
              board itself._\n_The shell has ended._"
         );
-        let explained = ShellResult {
-            needs_more: true,
-            end: "exit status 100 (the system is read-only in the sandbox)".to_owned(),
-            ..ran("no", false)
-        };
-        assert!(
-            shown(explained)
-                .ends_with("read-only in the sandbox)`\n_`/sh! …` runs it on the board itself._")
-        );
+        for why in [
+            "the system is read-only in the sandbox",
+            "the sandbox has no access to the system's services and logs",
+        ] {
+            let explained = ShellResult {
+                needs_more: true,
+                end: format!("exit status 100 ({why})"),
+                about: vec![why.to_owned()],
+                ..ran("no", false)
+            };
+            assert_eq!(
+                shown(explained),
+                format!(
+                    "```\n~ $ ls\nno\n```\n\n`exit status 100 ({why})`\n_`/sh! …` runs it on the board \
+                     itself._"
+                )
+            );
+        }
     }
 }

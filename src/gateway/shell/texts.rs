@@ -32,12 +32,12 @@ texts! {
     /// The answer to a reply that came too late for a command; nothing was done with it.
     pub fn has_ended() {
         "It has ended, so your reply was not used. Send it without replying if it is for me.",
-        "该命令已结束，因此您的回复没有被使用。如果是发给我的，请不要用回复的方式发送。",
+        "该命令已结束，因此你的回复没有被使用。如果是发给我的，请不要用回复的方式发送。",
     }
     /// The same while the command runs or waits to run.
     pub fn takes_no_input() {
         "It takes no input now, so your reply was not used. Send it without replying if it is for me.",
-        "该命令现在不接受输入，因此您的回复没有被使用。如果是发给我的，请不要用回复的方式发送。",
+        "该命令现在不接受输入，因此你的回复没有被使用。如果是发给我的，请不要用回复的方式发送。",
     }
     /// The answer to `/bg N`; the output follows below.
     pub fn following(number, line) { "Following {number}: {line}", "正在跟踪 {number}：{line}" }

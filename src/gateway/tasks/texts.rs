@@ -7,7 +7,7 @@ texts! {
     pub fn tasks() { "Running beside this conversation (/stop ends it):", "正在后台进行（/stop 可终止）：" }
     /// One of them; `time` as [`time`] writes it.
     pub fn task(label, steps, time) { "**{label}**: step {steps}, {time}", "**{label}**：第 {steps} 步，{time}" }
-    pub fn no_tasks() { "No subagent is running for this conversation.", "当前会话没有子代理在运行。" }
+    pub fn no_tasks() { "No subagent is running for this conversation.", "当前对话没有子代理在运行。" }
     fn seconds(count) { "{count} s", "{count} 秒" }
     fn minutes(count) { "{count} min", "{count} 分钟" }
 }

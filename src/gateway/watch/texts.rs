@@ -39,7 +39,7 @@ texts! {
     pub fn other_line(id, rule, chat) { "{id}\\. {rule}, told to {chat}", "{id}\\. {rule}，通知 {chat}" }
     pub fn no_file() { "Only a regular file can be watched, such as `/home/pi/app.log`: no folder, device or pipe, and nothing in /proc or /sys.", "只能监视普通文件，例如 `/home/pi/app.log`：不能是文件夹、设备或管道，也不能在 /proc 或 /sys 中。" }
     pub fn no_process(pid) { "Process {pid} is not running.", "进程 {pid} 未在运行。" }
-    pub fn no_systemd() { "This board has no services of systemd that could be watched.", "此设备没有可监视的 systemd 服务。" }
+    pub fn no_systemd() { "This board has no services of systemd that could be watched.", "此开发板没有可监视的 systemd 服务。" }
     pub fn faults(path) { "Some watches in {path} cannot be used:", "{path} 中有些监视无法使用：" }
     pub fn ran(key, line) { "Watch {key} ran {line}:", "监视 {key} 运行了 {line}：" }
 

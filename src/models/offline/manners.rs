@@ -1,5 +1,7 @@
 //! Politeness: greetings, thanks, and the words around a request that say nothing about it.
 
+use crate::base::language::{NO, YES};
+
 /// Small talk that is a whole message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SmallTalk {
@@ -7,6 +9,8 @@ pub enum SmallTalk {
     Greeting,
     /// Such as `thanks a lot`.
     Thanks,
+    /// `yes` or `no`, with nothing else.
+    YesOrNo,
 }
 
 /// The sentence without politeness and punctuation around it. A greeting before a request is left
@@ -77,6 +81,10 @@ pub fn small_talk(message: &str) -> Option<SmallTalk> {
     }
     if CHINESE_THANKS.contains(&bare) {
         return Some(SmallTalk::Thanks);
+    }
+    let word = bare.to_lowercase();
+    if YES.contains(&&*word) || NO.contains(&&*word) {
+        return Some(SmallTalk::YesOrNo);
     }
     let lower = message.to_ascii_lowercase();
     let words = || {
@@ -181,9 +189,13 @@ mod tests {
         ] {
             assert_eq!(small_talk(text), Some(SmallTalk::Thanks), "{text}");
         }
+        for text in ["yes", "Yes!", "no", "Nein.", "是"] {
+            assert_eq!(small_talk(text), Some(SmallTalk::YesOrNo), "{text}");
+        }
         for text in [
             "",
             "?",
+            "yes, read notes.txt",
             "read hello",
             "hi5.txt",
             "good",

@@ -85,6 +85,7 @@ fn answer(request: &Request<'_>, spoken: &str, (nonce, language): (u32, Language
             return text(say::introduce(opening, &has, language));
         }
         Some(SmallTalk::Thanks) => return text(texts::thanks(language).to_owned()),
+        Some(SmallTalk::YesOrNo) => return text(texts::nothing_asked(language).to_owned()),
         None => {}
     }
     let not_understood = || say::introduce(texts::not_understood(language), &has, language);

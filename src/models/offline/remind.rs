@@ -130,6 +130,26 @@ mod tests {
                 "at 7 every day",
                 "take pills",
             ),
+            (
+                "remind me at half past seven to buy 3 eggs",
+                "at half past seven",
+                "buy 3 eggs",
+            ),
+            (
+                "remind me to call mum tomorrow at half past seven",
+                "tomorrow at half past seven",
+                "call mum",
+            ),
+            (
+                "remind me every year on dec 24 to wrap the presents",
+                "every year on dec 24",
+                "wrap the presents",
+            ),
+            (
+                "remind me to wrap the presents on dec 24 every year",
+                "on dec 24 every year",
+                "wrap the presents",
+            ),
             ("10分钟后提醒我喝水", "10分钟后", "喝水"),
             ("提醒我10分钟后喝水", "10分钟后", "喝水"),
             ("明天7:00提醒我跑步", "明天7:00", "跑步"),

@@ -164,6 +164,7 @@ fn the_phrases_of_the_first_day_are_understood() {
         ("write it’s late to a.txt", "write_file"),
         ("what time is it?", "I don't know the time."),
         ("thanks!", "You're welcome."),
+        ("yes", "I haven't asked anything that this answers."),
         (
             "[file: files/1-a.pdf]\n[PDF document, 2 pages]",
             "Stored as `files/1-a.pdf`.",

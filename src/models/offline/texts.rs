@@ -7,6 +7,11 @@ texts! {
     pub fn greeting() { "Hello! ", "你好！" }
     /// The answer to thanks.
     pub fn thanks() { "You're welcome.", "不客气。" }
+    /// The answer to a yes or no, which reaches the helper where it answers no open question.
+    pub fn nothing_asked() {
+        "I haven't asked anything that this answers. If a question about a command is open, press its button or reply to it.",
+        "我没有问需要这样回答的问题。如果有关于命令的问题还没有回答，请按它的按钮，或直接回复那条消息。",
+    }
     /// Who speaks; examples follow.
     pub fn introduction() {
         "I'm Peacrab's offline helper. No language model is connected, so I only understand simple requests, such as:\n",

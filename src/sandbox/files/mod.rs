@@ -35,8 +35,8 @@ use crate::sys::{file, mounts};
 
 pub use changing::End;
 pub use kept::PromptPlaces;
-pub use roots::Places;
 use roots::{Failure, Guard, Intent, Mark, Place, Root, Roots, Rule};
+pub use roots::{Places, is_outside};
 use spot::Spot;
 pub use survey::PromptSurvey;
 pub use walk::{Found, Next, Walked};

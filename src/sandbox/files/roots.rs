@@ -537,6 +537,11 @@ impl Rule {
     }
 }
 
+/// Whether an access was refused because the path is outside the folders.
+pub fn is_outside(error: &Error) -> bool {
+    matches!(error, Error::Refused { why, .. } if why == Rule::Outside.as_str())
+}
+
 /// An access that was refused or failed.
 #[derive(Debug)]
 pub(super) enum Failure {

@@ -56,6 +56,13 @@ fn describe_line(line: &Line, expr: &str, language: Language) -> String {
         "00" => "%H:%M",
         _ => "%H:%M:%S",
     });
+    if let Some(month) = days.month {
+        let (month, day) = (
+            texts::month(month, language),
+            days.month_days.trailing_zeros(),
+        );
+        return texts::every_year(language, &month, &day, &time);
+    }
     let weekdays: Vec<u32> = (0..7).filter(|day| days.weekdays >> day & 1 == 1).collect();
     match weekdays.as_slice() {
         _ if days.is_monthly() => describe_month_days(&days, &time, language)

@@ -321,7 +321,7 @@ impl Reader<'_> {
             .find(|date| *date >= today)
     }
 
-    /// `7:30`, `at 7`, `7 pm`, `evening`, `evening at 7`, `下午3点半`.
+    /// `7:30`, `at 7`, `7 pm`, `half past seven`, `evening`, `evening at 7`, `下午3点半`.
     fn time_of_day(&mut self) -> Option<NaiveTime> {
         let part = self.maybe(|reader| match reader.next()? {
             Word::Part(part) => Some(part),
@@ -350,6 +350,14 @@ impl Reader<'_> {
                     Some(after_noon) => turn_hour(time, Some(after_noon)),
                     None => Some(time),
                 };
+            }
+            Word::Half => {
+                self.skip(Word::Past).then_some(())?;
+                let Word::Number(hour) = self.next()? else {
+                    return None;
+                };
+                let half = self.maybe(|reader| reader.half_of_day());
+                return NaiveTime::from_hms_opt(hour_of_day(hour, half)?, 30, 0);
             }
             Word::Number(hour) => hour,
             _ => return None,

@@ -1,6 +1,6 @@
-//! Schedules that repeat, in words: `every 2h`, `weekdays at 7`, `every month on the 1st at 9`.
+//! Schedules that repeat, in words: `every 2h`, `weekdays at 7`, `every month on the 1st at 9`, `every year on dec 24`.
 
-use chrono::{Datelike, NaiveTime};
+use chrono::{Datelike, NaiveDate, NaiveTime};
 
 use super::words::{Duration, Part, Unit, Word};
 use super::{DAY_MS, DEFAULT_TIME, Reader, cron};
@@ -10,10 +10,20 @@ use crate::schedule::times::Schedule;
 
 /// The last day that a month can have.
 const MONTH_DAYS: u32 = 31;
+/// A year that has all days.
+const LEAP_YEAR: i32 = 2000;
+
+/// What comes again with the days that are named.
+#[derive(Clone, Copy)]
+enum Period {
+    Week,
+    Month,
+    Year,
+}
 
 impl Reader<'_> {
     /// `every 2h`, `hourly`, `every day at 7`, `at 7 every day`, `on mondays and thursdays 8:30`, `weekdays at 7`,
-    /// `every month on the 1st at 9`, `on the 15th of each month at 8:00`.
+    /// `every month on the 1st at 9`, `on the 15th of each month at 8:00`, `every year on dec 24`.
     pub(super) fn repeated(&mut self) -> Option<Schedule> {
         if let Some(interval) = self.maybe(Self::interval) {
             return Some(interval);
@@ -66,24 +76,27 @@ impl Reader<'_> {
 
     /// The days of a schedule, as the last three fields of a cron line, and the time behind or among them.
     pub(super) fn days(&mut self) -> Option<(String, Option<NaiveTime>)> {
+        if let Some(days) = self.maybe(Self::day_of_year) {
+            return Some(days);
+        }
         let days = self.maybe(Self::days_of_month);
         if let Some(days) = days.or_else(|| self.maybe(Self::plain_days)) {
             return Some((days, self.maybe(Self::time_of_day)));
         }
-        let is_month = self.maybe(Self::every_month_or_week)?;
+        let period = self.maybe(Self::every_period)?;
         let time = self.maybe(Self::time_of_day);
         let named = self.maybe(|reader| {
             reader.skip(Word::On);
-            match is_month {
-                true => reader.month_days(),
-                false => reader.weekdays(),
+            match period {
+                Period::Week => reader.weekdays(),
+                Period::Month => reader.month_days(),
+                Period::Year => reader.date_of_year(),
             }
         });
-        let today = || {
-            Some(match is_month {
-                true => format!("{} * *", month_day(self.now.day())?),
-                false => format!("* * {}", self.now.weekday().num_days_from_sunday()),
-            })
+        let today = || match period {
+            Period::Week => Some(format!("* * {}", self.now.weekday().num_days_from_sunday())),
+            Period::Month => Some(format!("{} * *", month_day(self.now.day())?)),
+            Period::Year => year_day(self.now.month(), self.now.day()),
         };
         let days = match named {
             Some(days) => days,
@@ -94,16 +107,54 @@ impl Reader<'_> {
         Some((days, time.or_else(|| self.maybe(Self::time_of_day))))
     }
 
-    /// Whether it is a month: `every month`, `weekly`.
-    fn every_month_or_week(&mut self) -> Option<bool> {
+    /// `every month`, `weekly`, `yearly`.
+    fn every_period(&mut self) -> Option<Period> {
         match self.next()? {
-            Word::Monthly => Some(true),
-            Word::Weekly => Some(false),
+            Word::Weekly => Some(Period::Week),
+            Word::Monthly => Some(Period::Month),
+            Word::Yearly => Some(Period::Year),
             Word::Every => match self.next()? {
-                Word::Months => Some(true),
-                Word::Unit(Unit::Week) => Some(false),
+                Word::Unit(Unit::Week) => Some(Period::Week),
+                Word::Months => Some(Period::Month),
+                Word::Years => Some(Period::Year),
                 _ => None,
             },
+            _ => None,
+        }
+    }
+
+    /// `every dec 24`, `on the 24th of December every year`, and the time behind or among them.
+    fn day_of_year(&mut self) -> Option<(String, Option<NaiveTime>)> {
+        if self.skip(Word::Every) {
+            return Some((self.date_of_year()?, self.maybe(Self::time_of_day)));
+        }
+        self.skip(Word::On);
+        let day = self.date_of_year()?;
+        let time = self.maybe(Self::time_of_day);
+        let is_each = self.skip(Word::Yearly) || self.skip(Word::Every) && self.skip(Word::Years);
+        is_each.then_some(())?;
+        Some((day, time.or_else(|| self.maybe(Self::time_of_day))))
+    }
+
+    /// `dec 24`, `the 24th of December`, `12月24日`, as the last three fields of a cron line.
+    fn date_of_year(&mut self) -> Option<String> {
+        self.skip(Word::The);
+        match self.next()? {
+            Word::Month(month) => match self.next()? {
+                Word::Number(day) | Word::Nth(day) => year_day(month, day),
+                _ => None,
+            },
+            Word::Number(month) if self.skip(Word::Months) => match self.next()? {
+                Word::Number(day) => self.skip(Word::DayNumber).then(|| year_day(month, day))?,
+                _ => None,
+            },
+            Word::Number(day) | Word::Nth(day) => {
+                self.skip(Word::Of);
+                match self.next()? {
+                    Word::Month(month) => year_day(month, day),
+                    _ => None,
+                }
+            }
             _ => None,
         }
     }
@@ -128,7 +179,10 @@ impl Reader<'_> {
                 let days = self.month_days()?;
                 let is_day = self.words.get(self.at.saturating_sub(1));
                 let is_day = is_day.is_some_and(|(word, _)| *word == Word::Unit(Unit::Day));
-                let is_more = matches!(self.peek(), Some(Word::Of | Word::Unit(_) | Word::Months));
+                let is_more = matches!(
+                    self.peek(),
+                    Some(Word::Of | Word::Unit(_) | Word::Months | Word::Years)
+                );
                 // "every 2nd day", "every 2nd week": no day of a month.
                 let is_month = self.maybe(Self::of_each_month).is_some();
                 return (is_month || !is_day && !is_more).then_some(days);
@@ -200,6 +254,15 @@ impl Reader<'_> {
         }
         Some(all)
     }
+}
+
+/// A day of the year as the last three fields of a cron line: February 29 is the last day of it in other years.
+fn year_day(month: u32, day: u32) -> Option<String> {
+    NaiveDate::from_ymd_opt(LEAP_YEAR, month, day)?;
+    Some(match (month, day) {
+        (2, 29) => "29L 2 *".to_owned(),
+        _ => format!("{day} {month} *"),
+    })
 }
 
 /// A day of the month as a cron line has it: in shorter months the last day takes its place.

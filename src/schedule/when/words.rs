@@ -32,8 +32,11 @@ pub enum Word {
     Daily,
     Weekly,
     Monthly,
+    Yearly,
     /// `month`, whichever it is.
     Months,
+    /// `year`, whichever it is.
+    Years,
     /// A month from 1.
     Month(u32),
     /// The day of a month: `1st`.
@@ -44,6 +47,8 @@ pub enum Word {
     DayNumber,
     Number(u32),
     Half,
+    /// `half past`: before the number of an hour.
+    Past,
     Unit(Unit),
     /// `1h30m`.
     Duration(Duration),
@@ -112,9 +117,9 @@ impl Duration {
 }
 
 /// The words of each meaning.
-const ENGLISH: [(&str, Word); 60] = {
+const ENGLISH: [(&str, Word); 63] = {
     use Word::{And, At, Daily, Day, Every, Half, Hourly, In, Later, Number, On, Tonight};
-    use Word::{Last, Monthly, Months, Nth, Of, The, Weekly};
+    use Word::{Last, Monthly, Months, Nth, Of, Past, The, Weekly, Yearly, Years};
     use Word::{Month, Noon, Part as P, Unit as U, Weekday, Weekdays, Weekends};
     [
         ("in", In),
@@ -127,6 +132,7 @@ const ENGLISH: [(&str, Word); 60] = {
         ("later", Later),
         ("a an", Number(1)),
         ("half", Half),
+        ("past", Past),
         ("today", Day(0)),
         ("tomorrow", Day(1)),
         ("tonight", Tonight),
@@ -143,7 +149,9 @@ const ENGLISH: [(&str, Word); 60] = {
         ("daily", Daily),
         ("weekly", Weekly),
         ("monthly", Monthly),
+        ("yearly annually", Yearly),
         ("month", Months),
+        ("year", Years),
         ("first", Nth(1)),
         ("last", Last),
         ("s sec secs second seconds", U(Unit::Second)),
@@ -202,10 +210,10 @@ const NUMBERS: [&str; 12] = [
 ];
 
 /// The words of each meaning; of those that a text begins with, the longest counts.
-const CHINESE: [(&str, Word); 31] = {
+const CHINESE: [(&str, Word); 32] = {
     use Word::{And, Daily, Day, DayNumber, Every, Half, Hour, Last, Later, Months};
     use Word::{Part as P, Tonight, Unit as U};
-    use Word::{Weekday, Weekdays, Weekends};
+    use Word::{Weekday, Weekdays, Weekends, Years};
     [
         ("每天 每日", Daily),
         ("每个 每隔 每", Every),
@@ -235,6 +243,7 @@ const CHINESE: [(&str, Word); 31] = {
         ("个星期 星期 周", U(Unit::Week)),
         ("后 以后 之后", Later),
         ("个月 月", Months),
+        ("年", Years),
         ("号 日", DayNumber),
         ("最后一天 最后一日 月底", Last),
         ("和", And),

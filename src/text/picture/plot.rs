@@ -115,9 +115,12 @@ impl Plot<'_> {
             canvas.text(SPACE * 2 + line / 2, y, &curve.legend(), INK);
         }
         // One scale for each unit: the first two have their ticks at the left and at the right.
+        // What has no values needs none beside what has.
         let mut units: Vec<&str> = Vec::new();
+        let has_values = |curve: &Curve| curve.summary().is_some();
+        let any_values = curves.iter().any(has_values);
         for curve in curves {
-            if !units.contains(&curve.unit.as_str()) {
+            if has_values(curve) == any_values && !units.contains(&curve.unit.as_str()) {
                 units.push(&curve.unit);
             }
         }
@@ -325,6 +328,17 @@ mod tests {
         let curves = [curve("humidity", "%", std::iter::empty())];
         assert_eq!(curves[0].legend(), "humidity: no values");
         assert_golden("empty", &of_day(&curves, &zone).draw().png());
+    }
+
+    #[test]
+    fn what_has_no_values_gets_no_axis_beside_what_has() {
+        let zone = Zone::utc();
+        let drawn = |unit: &str| {
+            let missing = curve("temperature", unit, std::iter::empty());
+            let curves = [missing, curve("memory", "%", day(|share| share * 50.0))];
+            of_day(&curves, &zone).draw().png()
+        };
+        assert!(drawn("°C") == drawn("%"));
     }
 
     proptest! {

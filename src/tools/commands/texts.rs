@@ -76,7 +76,7 @@ texts! {
     /// Behind [`changed`] or [`changed_file`].
     pub fn others_ended() {
         "What ran for people who are not owners has been ended, so send it again.",
-        "为非主人运行的命令已被终止，请重新发送。",
+        "为所有者以外的人运行的命令已被终止，请重新发送。",
     }
     /// The heading of the list of standing approvals.
     pub(super) fn standing_heading() {
@@ -152,7 +152,7 @@ texts! {
     }
     pub(super) fn pattern_not_simple() {
         "This would not be used: such a command may read files that the agent can change, so it is confirmed each time",
-        "此模式不会生效：此类命令可能读取代理能够更改的文件，因此每次都需确认",
+        "此模式不会生效：此类命令可能读取智能体能够更改的文件，因此每次都需确认",
     }
     pub(super) fn pattern_risky(why) {
         "This pattern would not be used, because such commands are confirmed each time: {why}",
@@ -193,7 +193,7 @@ texts! {
     pub(super) fn shell_beside() {
         "Another command is still running in this chat's shell. This one ran beside it, so the shell stays in \
          its folder.",
-        "此聊天的 shell 中还有命令在运行。这条命令在旁边运行，因此 shell 仍留在原来的文件夹。",
+        "此聊天的 shell 中还有命令在运行。这条命令是并行运行的，因此 shell 仍留在原来的文件夹。",
     }
     /// Of a command that runs in the sandbox by itself. `path` is inline code.
     pub fn temporary_of_its_own(path) {

@@ -31,7 +31,7 @@ pub(in crate::tools) struct ToolRun<'a> {
 
 impl Commands {
     /// Whether a person may be asked for an approval.
-    pub(in crate::tools) fn can_ask(&self) -> bool {
+    pub fn can_ask(&self) -> bool {
         self.mode != ApprovalMode::Never
     }
 

@@ -18,6 +18,9 @@ use crate::text::truncate_chars;
 /// Bytes at a file's beginning by which a document is recognised.
 const SNIFF_BYTES: u64 = 8 * 1024;
 
+/// What the model is told of a file that is no document.
+const MISNAMED: &str = "it is not the kind of document that its name says";
+
 /// The tool that reads on in a document.
 const READER: &str = "read_file";
 
@@ -31,6 +34,30 @@ pub struct Excerpt {
     pub is_cut: bool,
     /// The line that says how to read on.
     pub reader: &'static str,
+    /// Why there is nothing to read; `None` where there is.
+    pub fault: Option<DocumentFault>,
+}
+
+/// Why a document cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocumentFault {
+    /// It is something else than its name says.
+    Misnamed,
+    /// It is damaged, protected or too large.
+    Unreadable,
+}
+
+impl Excerpt {
+    /// The excerpt of a document that cannot be read; `about` says why.
+    fn without_text(about: String, fault: DocumentFault) -> Self {
+        Self {
+            about,
+            text: String::new(),
+            is_cut: false,
+            reader: READER,
+            fault: Some(fault),
+        }
+    }
 }
 
 /// A part of a document's text.
@@ -55,14 +82,7 @@ fn whole(document: &Text) -> String {
     }
 }
 
-/// Whether the name of a file in the workspace says that it is a document, and it is something else.
-pub(in crate::tools) fn is_misnamed(workspace: &Workspace, path: &str) -> bool {
-    let opened = || workspace.open_read(Path::new(path)).ok();
-    let head = || read_beginning(&opened()?, SNIFF_BYTES).ok();
-    Kind::is_named(path) && head().is_some_and(|head| Kind::detect(path, &head).is_none())
-}
-
-/// The first characters of a document in the workspace; `None` for other files.
+/// The first characters of a document in the workspace; `None` for files that are none by their names either.
 pub(in crate::tools) fn excerpt(
     (workspace, path): (&Workspace, &str),
     chars: usize,
@@ -71,7 +91,10 @@ pub(in crate::tools) fn excerpt(
 ) -> Option<Excerpt> {
     let file = workspace.open_read(Path::new(path)).ok()?;
     let head = read_beginning(&file, SNIFF_BYTES).ok()?;
-    let kind = Kind::detect(path, &head)?;
+    let Some(kind) = Kind::detect(path, &head) else {
+        let excerpt = || Excerpt::without_text(MISNAMED.to_owned(), DocumentFault::Misnamed);
+        return Kind::is_named(path).then(excerpt);
+    };
     Some(match documents::read(file, path, (kind, 1), cancel) {
         Ok(document) => {
             let whole = eraser.clean(&document.text);
@@ -81,14 +104,10 @@ pub(in crate::tools) fn excerpt(
                 text: text.to_owned(),
                 about: eraser.clean(&document.about).into_owned(),
                 reader: READER,
+                fault: None,
             }
         }
         Err(Error::Stopped) => return None,
-        Err(error) => Excerpt {
-            about: error.to_string(),
-            text: String::new(),
-            is_cut: false,
-            reader: READER,
-        },
+        Err(error) => Excerpt::without_text(error.to_string(), DocumentFault::Unreadable),
     })
 }

@@ -13,8 +13,8 @@ use crate::base::error::{Error, Result};
 use super::arguments::Arguments;
 use super::registry::BuiltIn;
 
-pub use document::Excerpt;
-pub(super) use document::{excerpt, is_misnamed};
+pub(super) use document::excerpt;
+pub use document::{DocumentFault, Excerpt};
 pub use read::FileType;
 pub(super) use read::READ_FILE;
 use std::time::Duration;

@@ -379,6 +379,7 @@ fn a_question_that_telegram_refuses_holds_up_nobody_else() {
 #[test]
 fn a_reply_to_the_question_answers_it() {
     let (scene, _outside, file) = wanting_out(2);
+    scene.telegram.forgives("message to react not found");
     let gateway = scene.start();
     scene.ana.says("log it");
     let asked = question(&scene);
@@ -387,6 +388,16 @@ fn a_reply_to_the_question_answers_it() {
     scene.model.wait_for_requests(2);
     scene.ana.says("log it again");
     let asked = question(&scene);
+    // It answers a message of another chat, after the question could be read.
+    let origin = json!({"type": "hidden_user", "sender_user_name": "Bob", "date": 1});
+    let message = json!({
+        "message_id": 9_000, "date": chrono::Utc::now().timestamp() + 30, "text": "/approve",
+        "from": {"id": 1001, "is_bot": false, "first_name": "Ana", "username": "ana"},
+        "chat": {"id": 1001, "type": "private", "first_name": "Ana"},
+        "external_reply": {"origin": origin, "message_id": 7},
+    });
+    scene.telegram.pushes("message", message);
+    scene.wait_for("may have been meant for something else");
     scene.ana.replies(scene.ana.chat(), asked.id, "/deny");
     scene.wait_for("✗ Denied by");
     scene.model.wait_for_requests(4);

@@ -193,6 +193,29 @@ fn the_history_survives_restarts_and_comes_as_a_picture() {
 }
 
 #[test]
+fn of_a_sensor_that_is_missing_is_said_so_and_what_there_is() {
+    let board = Board::at("2027-03-01T07:00:00Z");
+    let gateway = board.start();
+    gateway.wait_for_log("ready");
+    let missing = board.asks(
+        "/plot temperature",
+        "This board does not report temperature.",
+    );
+    assert!(
+        missing.text.contains("There are values of load, memory"),
+        "{}",
+        missing.text
+    );
+    board.asks(
+        "/plot temperature load",
+        "temperature: this board does not report it",
+    );
+    let wrong = board.peacrab().args(["plot", "temperature"]).run();
+    wrong.complains_of(&["This board does not report temperature, but load, memory"]);
+    gateway.stop().ends_with(0);
+}
+
+#[test]
 fn a_table_of_the_workspace_is_drawn() {
     let board = Board::at("2027-03-01T07:00:00Z");
     let gateway = board.start();

@@ -120,6 +120,16 @@ fn a_document_without_text_says_why_and_a_hostile_one_harms_nothing() {
             b"PK\x03\x04 and nothing",
             "the document is damaged",
         ),
+        (
+            "sheet.xlsx",
+            b"PK\x03\x04 and nothing",
+            "the document is damaged",
+        ),
+        (
+            "fake.pdf",
+            b"just some words",
+            "it is not the kind of document that its name says",
+        ),
     ];
     let scene = Scene::playing(files.map(|(name, ..)| say(&format!("I have {name}."))));
     let gateway = scene.start();
@@ -132,6 +142,20 @@ fn a_document_without_text_says_why_and_a_hostile_one_harms_nothing() {
         let asked = scene.asked(index);
         assert!(asked.contains(part), "{name}: {part} is not in {asked}");
     }
+    // The person hears of the same files as the model.
+    let told = scene.texts().join("\n");
+    for (name, why) in [
+        ("locked.pdf", "protected by a password"),
+        ("none.pdf", "it is damaged"),
+        ("any.docx", "it is damaged"),
+        ("sheet.xlsx", "it is damaged"),
+        ("fake.pdf", "is not the kind of document that its name says"),
+    ] {
+        let mut lines = told.lines();
+        let is_told = |line: &str| line.contains(name) && line.contains(why);
+        assert!(lines.any(is_told), "{name} in {told}");
+    }
+    assert!(!told.contains("scan.pdf is kept"), "{told}");
 }
 
 #[test]

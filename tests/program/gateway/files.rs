@@ -59,7 +59,10 @@ fn files_are_sent_by_name_and_by_pattern_and_a_folder_is_listed() {
         ("/get", "/get notes.txt"),
         ("/get nothing.txt", "nothing.txt"),
         ("/get *.pdf", "No file matches *.pdf"),
-        ("/get /etc/passwd", "outside the workspace"),
+        (
+            "/get /etc/passwd",
+            "/etc/passwd is outside the workspace. /get! /etc/passwd sends it after asking you.",
+        ),
         ("/get ../config.json", "config.json"),
         ("/ls /etc", "outside the workspace"),
     ] {

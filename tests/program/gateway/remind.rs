@@ -331,6 +331,17 @@ fn each_command_about_jobs_has_an_answer() {
             });
         last = answer.id;
     }
+    for (typed, expected) in [
+        ("/remind tomorrow 3 eggs", "⏰ 3 eggs: tomorrow 09:00"),
+        (
+            "/remind tomorrow to buy 3 eggs",
+            "⏰ buy 3 eggs: tomorrow 09:00",
+        ),
+    ] {
+        scene.ana.says(typed);
+        let counted = scene.wait_for(expected);
+        assert!(!counted.text.contains("If you meant"), "{}", counted.text);
+    }
     gateway.stop().ends_with(0);
 }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::scene::Scene;
+use crate::harness::home::Home;
 use crate::harness::model::{Gate, call, say};
 use crate::harness::program::{Output, Program};
 use crate::harness::telegram::{Call, Fault, Message};
@@ -432,7 +433,7 @@ fn send_tells_whether_the_message_was_sent_or_queued() {
     let scene = Scene::playing([]);
     let gateway = scene.start();
     gateway.wait_for_log("ready");
-    let to_ana = ["--chat", "1001", "All is well."];
+    let to_ana = ["--chat", "1001", "All", "is", "well."];
     let output = send(&scene, &to_ana, "").ends_with(0);
     assert_eq!(output.stdout, "Sent to telegram:1001.\n");
     assert_eq!(scene.texts(), ["All is well."]);
@@ -473,9 +474,21 @@ fn a_message_to_an_impossible_address_is_an_error_at_once() {
         let output = send(&scene, &[&arguments[..], &["hello"]].concat(), "");
         output.ends_with(2).complains_of(&[complaint]);
     }
-    send(&scene, &["--chat", "1001"], "")
-        .ends_with(2)
-        .complains_of(&["Nothing to send"]);
+    let empty = send(&scene, &["--chat", "1001"], "").ends_with(2);
+    empty.complains_of(&["Nothing to send"]);
+    assert!(!empty.stderr.contains("home folder"), "{empty:?}");
+}
+
+#[test]
+fn where_it_was_looked_is_said_of_a_home_that_is_not_the_usual_one() {
+    let home = Home::new();
+    let pair = || Program::new(&home).args(["channels", "pair", "NOPE"]);
+    let looked = "which has no configuration. Use --home DIR";
+    pair().run().ends_with(2).complains_of(&[looked]);
+    let usual = pair().env("PEACRAB_HOME", "").run().ends_with(2);
+    assert!(!usual.stderr.contains(looked), "{usual:?}");
+    home.write_config("{}");
+    pair().run().ends_with(2).complains_of(&["(home folder: "]);
 }
 
 #[test]

@@ -425,7 +425,13 @@ fn where_the_sandbox_is_the_reason_a_button_runs_it_on_the_board() {
     );
     let folder = outside.path().display();
     let unseen = asks(&scene, &format!("/sh cd {folder} && ls"), "exit status");
-    assert!(unseen.text.contains("In the sandbox."), "{}", unseen.text);
+    for (said, times) in [
+        ("which the sandbox hides", 1),
+        ("In the sandbox.", 0),
+        ("/sh! … runs it on the board itself.", 1),
+    ] {
+        assert_eq!(unseen.text.matches(said).count(), times, "{}", unseen.text);
+    }
     // What is nowhere is not the sandbox's fault.
     let nowhere = asks(&scene, "/sh cat /no/such/file", "No such file");
     assert!(!nowhere.text.contains("In the sandbox"), "{}", nowhere.text);

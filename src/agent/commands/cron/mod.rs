@@ -169,10 +169,16 @@ impl Jobs<'_> {
         let (number, rest) = what.split_once(char::is_whitespace)?;
         let is_hour = number.len() <= 2 && number.parse::<u8>().is_ok_and(|hour| hour < 24);
         let is_day = !day.contains(|char: char| char.is_ascii_digit());
-        if !is_hour || !is_day {
+        let rest = rest.trim();
+        // "3 eggs": it is how many.
+        let is_count = rest
+            .split(' ')
+            .next()
+            .is_some_and(|word| word.ends_with('s'));
+        if !is_hour || !is_day || is_count {
             return None;
         }
-        let (hour, rest) = (format!("{number}:00"), rest.trim());
+        let hour = format!("{number}:00");
         let meant = format!("{day} {hour} {rest}");
         let (_, read) = self.split(&meant, texts::remind_usage).ok()?;
         (read == rest).then(|| (hour, inline_code(&format!("/remind {meant}"))))

@@ -123,7 +123,7 @@ texts! {
     }
     pub(super) fn not_in_country(provider) {
         "It does not serve your country: use another provider, or a proxy (providers.{provider}.proxy)",
-        "它不向您所在的国家或地区提供服务：请使用其他服务商，或代理（providers.{provider}.proxy）",
+        "它不向你所在的国家或地区提供服务：请使用其他服务商，或代理（providers.{provider}.proxy）",
     }
     pub(super) fn check_temperature() {
         "Check agents.defaults.temperature",

@@ -92,6 +92,11 @@ impl<'i> Interview<'i> {
             if is_last {
                 match this.outside.find_channel(service, bot)? {
                     Trial::Works(name) => this.outside.say(&texts::found_on(service, &name))?,
+                    // Any of the answers may be the reason.
+                    Trial::Refused(reason) if service.needs.len() > 1 => {
+                        let reason = texts::or_go_back(&reason);
+                        return Ok(Verdict::doubt(reason, answer));
+                    }
                     Trial::Refused(reason) => return Ok(Verdict::doubt(reason, answer)),
                     Trial::Unreachable(reason) | Trial::Unclear(reason) => {
                         this.outside

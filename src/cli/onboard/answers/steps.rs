@@ -1,5 +1,7 @@
 //! The questions one after the other, and back again.
 
+use std::collections::BTreeMap;
+
 use super::{Arguments, Interview, OFFLINE, is_auto, texts};
 use crate::base::error::{Error, Result};
 
@@ -38,6 +40,8 @@ pub(super) struct Progress {
     answered: usize,
     /// Whether the person wants the question before.
     goes_back: bool,
+    /// The answers by their questions, which are offered to those who go back.
+    given: BTreeMap<String, String>,
 }
 
 impl Progress {
@@ -52,8 +56,26 @@ impl Progress {
     }
 
     /// Counts a question that is done with.
-    pub(super) fn answered(&mut self) {
+    pub(super) fn answered(&mut self, question: &str, answer: &str) {
         self.answered += 1;
+        self.remember(question, answer);
+    }
+
+    /// Keeps an answer for those who go back. An empty one is the question's default.
+    pub(super) fn remember(&mut self, question: &str, answer: &str) {
+        match answer {
+            "" => self.forget(question),
+            answer => _ = self.given.insert(question.to_owned(), answer.to_owned()),
+        }
+    }
+
+    /// The answer that a question had before.
+    pub(super) fn given(&self, question: &str) -> Option<String> {
+        self.given.get(question).cloned()
+    }
+
+    fn forget(&mut self, question: &str) {
+        self.given.remove(question);
     }
 }
 
@@ -70,7 +92,13 @@ impl Interview<'_> {
                 (this.offers, this.is_unreachable) = (None, false);
             }
             match step {
-                Step::Provider => provider = this.provider(flags)?,
+                Step::Provider => {
+                    let chosen = this.provider(flags)?;
+                    if chosen != provider {
+                        this.progress.forget(texts::WHICH_MODEL);
+                    }
+                    provider = chosen;
+                }
                 Step::Connection => this.connection(&provider, flags)?,
                 Step::Model => this.model(&provider, flags.model.as_deref())?,
                 Step::Workspace => this.workspace(flags)?,

@@ -417,18 +417,51 @@ fn each_answer_can_be_taken_back() {
 }
 
 #[test]
+fn who_goes_back_is_offered_what_was_answered_before() {
+    let (settled, said) = answered(&[
+        "ChatGPT", KEY, "2", "back", "back", "back", "", "", "", "", "",
+    ]);
+    assert_eq!(
+        settled,
+        "agents.defaults.provider=openai providers.openai.apiKey=k-right agents.defaults.model=m-small"
+    );
+    for offered in [
+        "Which model provider do you use? [openai]",
+        "openai API key? (hidden) [keep what you typed; or skip]",
+        "Which model? [m-small]",
+    ] {
+        assert!(said.contains(offered), "{offered} in {said}");
+    }
+    assert!(!said.contains(KEY), "{said}");
+    // What was answered is left out after all; the model of one provider is not offered with another.
+    let (settled, said) = answered(&[
+        "openai", KEY, "2", "back", "back", "skip", "back", "back", "zhipu", KEY, "", "", "",
+    ]);
+    assert_eq!(
+        settled,
+        "agents.defaults.provider=zhipu providers.zhipu.apiKey=k-right"
+    );
+    assert_eq!(said.matches("[m-small]").count(), 2, "{said}");
+}
+
+#[test]
 fn of_a_channel_each_answer_can_be_taken_back() {
     let flags = Arguments {
         channel: Some("slack".to_owned()),
         ..Arguments::default()
     };
-    let scene = Scene::with_person(&["xoxb-1", "back", "xoxb-2", "xapp-1", ""]);
+    let scene = Scene::with_person(&["xoxb-1", "back", "xoxb-2", "xapp-1", "back", "", "", ""]);
     let (settled, scene) = settle("{}", &[], &flags, scene);
     assert_eq!(
         settled.unwrap(),
         "channels.slack.botToken=xoxb-2 channels.slack.appToken=xapp-1 channels.slack.enabled=true"
     );
-    for words in ["Bot token (hidden)", "App token (hidden)"] {
+    for words in [
+        "Bot token (hidden) [needed]",
+        "Bot token (hidden) [keep what you typed; or skip]",
+        "App token (hidden)",
+        "If an answer above is wrong, type back.",
+    ] {
         assert!(scene.said.contains(words), "{}", scene.said);
     }
 }
@@ -507,7 +540,13 @@ fn an_answer_that_cannot_be_right_is_asked_for_again_at_once() {
         channel: Some("irc".to_owned()),
         ..Arguments::default()
     };
-    let typed = ["not a host", "", "irc.example.org", "9crab", "crab"];
+    let typed = [
+        "irc.example.org:6697",
+        "",
+        "irc.example.org",
+        "9crab",
+        "crab",
+    ];
     let scene = Scene::with_person(&typed);
     let (settled, scene) = settle("{}", &[], &flags, scene);
     // The fake of this test knows no IRC.

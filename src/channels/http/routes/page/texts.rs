@@ -7,12 +7,12 @@ use crate::base::language::{Language, texts};
 texts! {
     fn skip() { "Skip to the content", "跳到内容" }
     fn chat() { "Chat", "聊天" }
-    fn conversation() { "Conversation", "会话" }
-    fn main() { "main", "主会话" }
-    fn new_conversation() { "New conversation", "新会话" }
+    fn conversation() { "Conversation", "对话" }
+    fn main() { "main", "主对话" }
+    fn new_conversation() { "New conversation", "新对话" }
     fn name_of_conversation() {
         "Name of the conversation (small letters, digits, dashes)",
-        "会话名称（小写字母、数字、短横线）",
+        "对话名称（小写字母、数字、短横线）",
     }
     fn message() { "Message", "消息" }
     fn placeholder() { "Message, or / for a command", "输入消息，或输入 / 使用命令" }
@@ -46,7 +46,7 @@ texts! {
     fn user() { "user", "用户" }
     fn owner() { "owner", "所有者" }
     fn failed() { "It failed: {0}", "出错了：{0}" }
-    fn board() { "Board", "板子" }
+    fn board() { "Board", "开发板" }
     fn work() { "Work", "工作" }
     fn files() { "Files", "文件" }
     fn audit() { "Audit log", "审计日志" }
@@ -67,7 +67,7 @@ texts! {
     fn what() { "What", "内容" }
     fn details() { "Details", "详情" }
     fn none() { "Nothing here.", "这里没有内容。" }
-    fn settings_hint() { "To change one, run peacrab config set PATH VALUE on the board.", "要更改设置，请在板子上运行 peacrab config set 路径 值。" }
+    fn settings_hint() { "To change one, run peacrab config set PATH VALUE on the board.", "要更改设置，请在开发板上运行 peacrab config set 路径 值。" }
     fn search() { "Search", "搜索" }
     fn default() { "default", "默认" }
     fn folder() { "Folder", "文件夹" }
