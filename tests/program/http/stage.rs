@@ -10,6 +10,7 @@ use super::page::{home, link};
 use crate::harness::gate::Gate;
 use crate::harness::model::{Model, Request, Step, call, say};
 use crate::harness::telegram::Telegram;
+use crate::harness::wait_until;
 
 const COUNT: &str = "one two three four five six seven eight nine ten";
 const MARKDOWN: &str = "## What I found\n\n- *two* **services** run\n- one is [documented](https://example.org/)\n\n\
@@ -31,7 +32,8 @@ fn answer(request: &Request, gate: &Gate) -> Step {
     }
 }
 
-/// Serves until its input ends. A line `link` prints the secret of a new link, `open` lets a waiting answer go on.
+/// Serves until its input ends. A line `link` prints the secret of a new link, `link de` of one whose page is in German,
+/// and `open` lets a waiting answer go on.
 #[test]
 #[ignore = "for the browser of `make web`"]
 fn serve() {
@@ -48,13 +50,23 @@ fn serve() {
     let door = Door::start(&home);
     println!("{}", json!({"address": door.address.to_string()}));
     for line in std::io::stdin().lock().lines() {
-        let done = match line.unwrap().as_str() {
-            "link" => link(&telegram, &ana),
-            "open" => {
+        let line = line.unwrap();
+        let mut words = line.split_whitespace();
+        let done = match (words.next(), words.next()) {
+            (Some("link"), language) => {
+                if let Some(language) = language {
+                    let messages = || telegram.messages(ana.chat()).len();
+                    let before = messages();
+                    ana.says(&format!("/lang {language}"));
+                    wait_until("the language", || messages() > before);
+                }
+                link(&telegram, &ana)
+            }
+            (Some("open"), None) => {
                 std::mem::take(&mut *gate.lock().unwrap()).open();
                 String::new()
             }
-            other => panic!("{other}"),
+            _ => panic!("{line}"),
         };
         println!("{}", json!({"done": done}));
     }

@@ -10,12 +10,12 @@ const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [600, 190, 62, 26, 18];
 
 export function board(main, me, [wanted]) {
   let span = SPANS.find(([name]) => name === wanted) ?? SPANS[1];
-  const status = el("section", { class: "panel", "aria-label": t("now") });
+  const status = el("div", { class: "body" });
   const plots = el("div", { class: "plots" });
   const spans = SPANS.map((one) => el("button", {
     type: "button", class: "quiet", "aria-pressed": String(one === span), onclick: () => { location.hash = "board/" + one[0]; },
   }, one[0]));
-  main.append(scrolling(t("board"), status,
+  main.append(scrolling(t("board"), el("section", { class: "panel", "aria-label": t("now") }, status),
     el("div", { class: "buttons", role: "group", "aria-label": t("span") }, ...spans), plots));
   let timer = 0;
 

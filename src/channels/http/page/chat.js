@@ -1,6 +1,6 @@
 // A conversation: its messages as they come, approvals and choices with buttons, and what is being written.
 
-import { base64, el, get, post, say, t } from "./dom.js";
+import { base64, el, get, moment, post, say, t } from "./dom.js";
 import { markdown } from "./markdown.js";
 
 // The program takes 8 MiB of a message, in which files are a third longer.
@@ -130,12 +130,8 @@ export function chat(main, me, [wanted]) {
     if (message.marked) body.append(markdown(message.text));
     else body.append(el("p", { class: "plain" }, message.text));
     for (const pre of body.querySelectorAll("pre")) addCopy(pre);
-    const when = new Date(message.at);
     const head = el("p", { class: "head" }, el("span", {}, message.own ? t("you") : "Peacrab"));
-    if (message.at) {
-      head.append(" ", el("time", { datetime: when.toISOString(), title: when.toLocaleString() },
-        when.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })));
-    }
+    if (message.at) head.append(" ", moment(message.at / 1000, "short", true));
     const article = el("article", { class: "message " + who }, head, body);
     if (message.file) article.append(fileOf(message.file));
     if (message.buttons?.length) {
@@ -249,13 +245,13 @@ function picking(me, name) {
   const names = me.chats.includes(name) ? me.chats : [...me.chats, name];
   me.chats = names;
   const option = (one) => el("option", { value: one, selected: one === name }, one === "main" ? t("main") : one);
-  const select = el("select", { id: "conversation", onchange: () => { location.hash = "chat/" + select.value; } },
+  const select = el("select", { id: "conversation", "aria-label": t("conversation"), onchange: () => { location.hash = "chat/" + select.value; } },
     ...names.map(option));
   const fresh = () => {
     const wanted = prompt(t("name_of_conversation"));
     if (wanted && /^[a-z0-9-]{1,32}$/.test(wanted)) location.hash = "chat/" + wanted;
     else if (wanted) say(t("name_of_conversation"));
   };
-  return el("div", { class: "picking" }, el("label", { for: "conversation" }, t("conversation")), " ", select, " ",
+  return el("div", { class: "picking" }, el("label", { for: "conversation" }, t("conversation")), select,
     el("button", { type: "button", class: "quiet", onclick: fresh }, t("new_conversation")));
 }

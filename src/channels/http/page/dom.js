@@ -37,6 +37,19 @@ export function label(text, left, top, anchor) {
   return one;
 }
 
+// A moment, in seconds or as it is written in files, as people in this language write it: of today without the date, if that is enough.
+export function moment(when, timeStyle, isBrief = false) {
+  const date = new Date(typeof when === "number" ? when * 1000 : when);
+  if (Number.isNaN(date.getTime())) return String(when);
+  const dateStyle = isBrief && date.toDateString() === new Date().toDateString() ? undefined : "short";
+  return el("time", { datetime: date.toISOString() }, date.toLocaleString(document.documentElement.lang, { dateStyle, timeStyle }));
+}
+
+// Text with code between backticks.
+export function withCode(text) {
+  return text.split(/`([^`]+)`/).map((part, index) => (index % 2 ? el("code", {}, part) : part));
+}
+
 // A part that scrolls by itself, also by keyboard.
 export function scrolling(name, ...children) {
   return el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": name }, el("h1", {}, name), ...children);

@@ -1,6 +1,6 @@
 // The files of the workspace: folders to open, files to load, and a place to put new ones.
 
-import { base64, el, get, post, say, scrolling, t } from "./dom.js";
+import { base64, el, get, moment, post, say, scrolling, t } from "./dom.js";
 
 // The program takes 8 MiB of a request, in which a file is a third longer.
 const FILE_BYTES = 6 * 1024 * 1024;
@@ -25,10 +25,10 @@ export function files(main, me, [folder = ""]) {
     try {
       const found = await get("folders/" + encodeURIComponent(folder));
       rows.replaceChildren(...found.names.map((one) => el("tr", {},
-        el("td", {}, one.folder ? link(one.name + "/", join(one.name)) :
+        el("td", { class: "long" }, one.folder ? link(one.name + "/", join(one.name)) :
           el("a", { href: "/page/files/" + encodeURIComponent(join(one.name)), download: one.name }, one.name)),
         el("td", { class: "number" }, one.folder ? "" : size(one.bytes)),
-        el("td", {}, new Date(one.at * 1000).toLocaleString()))));
+        el("td", {}, moment(one.at, "short")))));
       if (found.more) rows.append(el("tr", {}, el("td", { colspan: "3" }, t("more", found.more))));
       if (!found.names.length) rows.append(el("tr", {}, el("td", { colspan: "3" }, t("none"))));
     } catch (error) {

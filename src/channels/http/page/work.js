@@ -1,6 +1,6 @@
 // What the agent does: reports as the bot gives them, the audit log, and the settings with what they are for.
 
-import { el, get, label, say, scrolling, svg, t } from "./dom.js";
+import { el, get, label, moment, say, scrolling, svg, t, withCode } from "./dom.js";
 import { markdown } from "./markdown.js";
 
 // How often a report is asked for again while the agent is being prepared.
@@ -81,7 +81,7 @@ export function audit(main) {
     for (const { time, at, event, kind, id, ...rest } of entries) {
       const when = time ?? at ?? "";
       const details = Object.entries(rest).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`);
-      rows.append(el("tr", {}, el("td", {}, String(when)), el("td", {}, String(event ?? kind ?? "")), el("td", { class: "plain" }, details.join("\n"))));
+      rows.append(el("tr", {}, el("td", {}, moment(when, "medium")), el("td", {}, String(event ?? kind ?? "")), el("td", { class: "plain long" }, details.join("\n"))));
     }
     if (!entries.length) rows.append(el("tr", {}, el("td", { colspan: "3" }, t("none"))));
   }).catch((error) => say(t("failed", error.message)));
@@ -90,7 +90,7 @@ export function audit(main) {
 export function settings(main) {
   const list = el("dl", {});
   const search = el("input", { id: "search", type: "search", oninput: filter });
-  main.append(scrolling(t("settings"), el("p", {}, t("settings_hint")),
+  main.append(scrolling(t("settings"), el("p", {}, ...withCode(t("settings_hint"))),
     el("p", {}, el("label", { for: "search" }, t("search")), " ", search), list));
   let all = [];
 
@@ -99,7 +99,7 @@ export function settings(main) {
     const found = all.filter((one) => `${one.path} ${one.meaning} ${one.value ?? ""}`.toLowerCase().includes(word));
     list.replaceChildren(...found.flatMap((one) => [
       el("dt", {}, el("code", {}, one.path)),
-      el("dd", {}, one.meaning, " ", el("span", { class: "who" }, `${t("default")}: ${one.default}`),
+      el("dd", {}, ...withCode(one.meaning), " ", el("span", { class: "who" }, `${t("default")}: ${one.default}`),
         one.value === undefined ? null : el("div", {}, `${t("now")}: `, el("strong", {}, one.value), ` (${one.source})`)),
     ]));
   }

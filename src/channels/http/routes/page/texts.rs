@@ -67,7 +67,7 @@ texts! {
     fn what() { "What", "内容" }
     fn details() { "Details", "详情" }
     fn none() { "Nothing here.", "这里没有内容。" }
-    fn settings_hint() { "To change one, run peacrab config set PATH VALUE on the board.", "要更改设置，请在开发板上运行 peacrab config set 路径 值。" }
+    fn settings_hint() { "To change one, run `peacrab config set PATH VALUE` on the board.", "要更改设置，请在开发板上运行 `peacrab config set 路径 值`。" }
     fn search() { "Search", "搜索" }
     fn default() { "default", "默认" }
     fn folder() { "Folder", "文件夹" }
