@@ -9,6 +9,8 @@ PEACRAB = $(CARGO) run --release --locked --quiet --
 QUESTION := What is in AGENTS.md?
 FUZZ_SECONDS ?= 20
 SOAK_MINUTES ?= 30
+# The folder for the screenshots of the web page that are in the documents.
+PICTURES ?= docs/page
 FUZZ_TARGETS ?= $(notdir $(wildcard tests/fuzz/corpus/*))
 CROSS_TARGET := x86_64-unknown-linux-musl
 
@@ -153,7 +155,7 @@ web: ## Use the web page in a real Chromium; looks for barriers, and writes the 
 	@scripts/setup web
 	node --test tests/page/markdown.test.mjs
 	$(CARGO) test --locked --test program --no-run
-	node tests/page/browser.mjs "$${CARGO_TARGET_DIR:-target}/page" docs/page \
+	node tests/page/browser.mjs "$${CARGO_TARGET_DIR:-target}/page" "$(PICTURES)" \
 		$(CARGO) test --locked --quiet --test program -- --ignored --exact http::stage::serve --nocapture
 
 day: ## Talk for 300 turns, and remember for two months, with a scripted model; print what came of it

@@ -32,6 +32,10 @@ JOBS_BYTES = 300 * KB
 # looks of the built-in watches, every 30 s.
 JOBS_WAKEUPS = 15
 
+HTTP_BYTES = 100 * KB
+# The server, the page's channel, and what delivers for each of both.
+HTTP_THREADS = 4
+
 # Seconds without a message. A long poll takes 50, so one ends in between.
 IDLE_TIME = 60
 # Seconds of one long poll: when it ends, the receiver is woken some times, which has nothing to do with jobs.
@@ -53,6 +57,7 @@ def measure(program, telegram, table):
         measure_idle(gateway, telegram, table)
         measure_work(gateway, telegram, table)
     measure_jobs(program, telegram, table)
+    measure_http(program, telegram, table)
     measure_writes(program, telegram, table)
 
 
@@ -79,6 +84,23 @@ def measure_idle(gateway, telegram, table):
     table.resident("  resident", memory.resident, IDLE_RESIDENT_BYTES)
     table.note("  private (not shared with other processes)", megabytes(memory.private))
     table.gate("  processor time", used, IDLE_CPU_PERCENT, percent)
+
+
+def measure_http(program, telegram, table):
+    """What the HTTP server adds to the idle gateway. While it is off it is nothing but code that nothing reads."""
+    off, on = [], []
+    for _ in range(MEMORY_SAMPLES):
+        for is_on, found in ((False, off), (True, on)):
+            program.config["http"] = {"enabled": is_on, "listen": "127.0.0.1:0"}
+            with Gateway(program, telegram) as gateway:
+                telegram.wait_for_poll(telegram.polls + 1)
+                time.sleep(SETTLE_TIME)
+                found.append((gateway.memory().anonymous, gateway.threads()))
+    del program.config["http"]
+    bytes_off, bytes_on = (statistics.median(anonymous for anonymous, _ in found) for found in (off, on))
+    table.gate("  the HTTP server without clients, more anonymous memory", bytes_on - bytes_off, HTTP_BYTES, kilobytes)
+    threads_off, threads_on = (min(threads for _, threads in found) for found in (off, on))
+    table.gate("    more threads", threads_on - threads_off, HTTP_THREADS, count)
 
 
 def measure_jobs(program, telegram, table):

@@ -4,11 +4,13 @@ use std::path::Path;
 
 use super::texts;
 use crate::base::error::Result;
+use crate::base::message::Address;
 use crate::channels::http;
 use crate::cli::compose::{check_agents, models_of, open_workspace, tls};
 use crate::cli::{Context, gateway};
 use crate::config::Loaded;
 use crate::config::resolve::Folders;
+use crate::config::schema::Config;
 use crate::models::table::known;
 use crate::tools::commands::risk::Patterns;
 
@@ -23,7 +25,7 @@ pub fn check_start(context: &Context, loaded: &Loaded) -> Result<Vec<String>> {
     let home = context.home()?;
     check_agents(&home, loaded)?;
     let user_home = context.environment().get("HOME").map(Path::new);
-    let mut warnings = Vec::new();
+    let mut warnings = hooks_without_chat(config);
     for profile in config.agents.profiles() {
         let loaded = &loaded.of_agent(Some(&profile.id))?;
         let workspace = home.workspace(&profile.settings.workspace);
@@ -53,4 +55,19 @@ pub fn check_start(context: &Context, loaded: &Loaded) -> Result<Vec<String>> {
         }
     }
     Ok(warnings)
+}
+
+/// Warnings of hooks whose messages could never be sent.
+fn hooks_without_chat(config: &Config) -> Vec<String> {
+    let hooks = config.http.hooks.iter();
+    let warnings = hooks
+        .filter(|_| config.http.enabled)
+        .filter_map(|(name, hook)| {
+            let channel = Address::parse(&hook.to).channel;
+            let is_on =
+                channel == http::PAGE || config.channels.enabled().any(|bot| bot.name == channel);
+            (!hook.to.is_empty() && !is_on)
+                .then(|| texts::hook_without_chat(name, &hook.to, &channel))
+        });
+    warnings.collect()
 }

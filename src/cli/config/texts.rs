@@ -121,6 +121,13 @@ pub fn small_window(model: &str, window: Window, configured: Option<u32>) -> Opt
     })
 }
 
+/// A hook that is to write to a channel that is off.
+pub fn hook_without_chat(name: &str, chat: &str, channel: &str) -> String {
+    format!(
+        "http.hooks.{name}.to is {chat}, and the channel {channel} is off: calls of the hook are refused"
+    )
+}
+
 /// A limit in dollars, and a model whose price is not known.
 pub fn no_price(model: &str) -> String {
     format!(

@@ -336,3 +336,25 @@ fn uptime_kuma_and_grafana_are_understood_as_they_call() {
     wait_for_text(&telegram, "firing: Disk full /data on nas has 2 % left");
     door.gateway.stop().ends_with(0);
 }
+
+/// Each call of such a hook would be refused, and only the log would say why.
+#[test]
+fn a_hook_whose_chat_is_of_a_channel_that_is_off_is_told_of_by_the_check() {
+    let telegram = start();
+    let model = Model::playing([]);
+    let mut home = Home::with_telegram(&model, &telegram.0);
+    let hooks = json!({
+        "near": {"to": "telegram:1001", "text": "hi"},
+        "owner": {"text": "hi"},
+        "far": {"to": "discord:1001", "text": "hi"},
+    });
+    home.set("/http", json!({"enabled": true, "hooks": hooks}));
+    let told = Program::new(&home)
+        .args(["config", "check"])
+        .run()
+        .ends_with(0)
+        .stdout;
+    let warnings: Vec<&str> = told.lines().filter(|line| line.contains("hooks")).collect();
+    let expected = "warning: http.hooks.far.to is discord:1001, and the channel discord is off: calls of the hook are refused";
+    assert_eq!(warnings, [expected]);
+}

@@ -83,9 +83,10 @@ fn is_signed(hook: &Hook, head: &Head, body: &[u8], now: u64) -> bool {
             hex.is_some_and(|hex| is_right("", "", hex))
         }
         HookSignature::Grafana => {
-            let given = head
-                .header("x-grafana-alerting-signature")
-                .unwrap_or_default();
+            // The second is Grafana's own default where its page has set none.
+            let headers = ["x-grafana-alerting-signature", "x-grafana-alert-signature"];
+            let given = headers.iter().find_map(|name| head.header(name));
+            let given = given.unwrap_or_default();
             let names = [
                 "x-grafana-alerting-timestamp",
                 "x-grafana-alerting-signature-timestamp",
@@ -226,6 +227,7 @@ mod tests {
                 ),
                 false,
             ),
+            (Grafana, format!("X-Grafana-Alert-Signature: {plain}"), true),
             (
                 Grafana,
                 format!("X-Hub-Signature-256: sha256={plain}"),
