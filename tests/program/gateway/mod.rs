@@ -36,6 +36,7 @@ mod order;
 mod others;
 mod parallel;
 mod plans;
+mod plans_begun;
 mod power;
 mod qq;
 mod recovery;
