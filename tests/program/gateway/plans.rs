@@ -254,9 +254,18 @@ fn a_kill_at_every_step_of_a_plan_loses_and_repeats_nothing() {
         assert_eq!(gateway.finish().code, None, "it has ended itself");
         gateway = start();
     }
-    scene.wait_for("All of it is done.");
+    let ended = scene.wait_for("All of it is done.");
     gateway.stop().ends_with(0);
     check_log(&scene);
+    // Each step is done, one of them after a failure and one after a refusal.
+    for step in 1..=AFTER.len() {
+        let words = match step {
+            FAILS => format!("✅ {step}. Look at shore {step}. (failed 1×)"),
+            REFUSED => format!("✅ {step}. Look at shore {step}. (sent back 1×)"),
+            _ => format!("✅ {step}. Look at shore {step}.\n"),
+        };
+        assert!(ended.text.contains(&words), "{words}: {}", ended.text);
+    }
     let counts = beginnings(&scene);
     let reached = fs::read_to_string(&cuts).unwrap();
     // One worker and one critic for each step, one more of each where it was needed, and the planner: begun, accepted,
@@ -268,6 +277,12 @@ fn a_kill_at_every_step_of_a_plan_loses_and_repeats_nothing() {
             .filter(|line| line.starts_with(step))
             .count();
         assert_eq!(count, agents, "{step}:\n{reached}");
+    }
+    for step in ["made", "told 1", "reported 1"] {
+        assert!(
+            reached.lines().any(|line| line == step),
+            "{step}:\n{reached}"
+        );
     }
     // Two threads may reach a step each before the end of the process.
     let steps = reached.lines().count();
