@@ -37,6 +37,7 @@ mod others;
 mod parallel;
 mod plans;
 mod plans_begun;
+mod plans_held;
 mod power;
 mod qq;
 mod recovery;
