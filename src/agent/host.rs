@@ -134,6 +134,14 @@ pub trait TurnHost {
         Ok(None)
     }
 
+    /// Begins a plan for this conversation, whose person is shown its steps. Returns what the model reads.
+    fn begin_plan(&mut self, _goal: &str) -> Result<String> {
+        Err(Error::Failed(
+            "plans begin in a chat, in a turn that its person has begun: do the steps yourself"
+                .to_owned(),
+        ))
+    }
+
     /// Another agent that may be given tasks from here, by its id.
     fn colleague(&self, id: &str) -> Result<Arc<Agent>> {
         Err(Error::Failed(format!(

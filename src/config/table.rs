@@ -32,7 +32,7 @@ static FRONT: &[Key] = &[
     key("agents.defaults.skills", Texts, "null", "The only skills that the agent may use, by name; an empty list means none. null allows all.").or_null(),
     key("agents.defaults.subagents.model", Text, r#""""#, "Which model subagents use. Empty: that of the agent that starts them."),
     key("agents.defaults.subagents.allowAgents", Texts, "[]", "Ids of other agents that an agent may give tasks to. *: all of them."),
-    key("agents.defaults.plan.approval", Flag, "true", "Show the steps of a plan (/plan GOAL) and wait for your word before any of them is done."),
+    key("agents.defaults.plan.approval", Flag, "true", "Show the steps of a plan (/plan GOAL) and wait for your word before any of them is done. A plan that the agent begins by itself always waits."),
     key("agents.defaults.plan.maxTokens", Whole(0, 1_000_000_000), "1000000", "Maximum tokens that a plan may use, read and written together. 0: no limit."),
     key("agents.defaults.plan.maxUsd", Real(0.0, 100_000.0), "0", "Maximum US dollars that a plan may cost. 0: no limit."),
     key("agents.defaults.plan.plannerModel", Text, r#""""#, "Which model writes plans. Empty: that of subagents."),

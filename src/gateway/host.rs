@@ -2,6 +2,7 @@
 
 mod asked;
 mod failures;
+mod plan;
 mod send;
 
 pub use asked::OwnersAsked;
@@ -549,6 +550,10 @@ impl TurnHost for ChatHost<'_> {
         };
         let begun = self.gateway.start_task(self.hosted, &parent, request);
         begun.map(Some)
+    }
+
+    fn begin_plan(&mut self, goal: &str) -> Result<String> {
+        self.plan_for_person(goal)
     }
 
     fn colleague(&self, id: &str) -> Result<Arc<Agent>> {

@@ -14,7 +14,9 @@ use crate::base::error::{Error, Result};
 use crate::base::limits::append_log::LINE_BYTES;
 use crate::base::message::SessionKey;
 use crate::sandbox::files::{Next, Workspace};
-use crate::store::memory::search::{self, Hit, Message, MessageLines, Query, Source, Sources};
+use crate::store::memory::search::{
+    self, Hit, LineKind, Message, MessageLines, Query, Source, Sources,
+};
 use crate::store::memory::{FOLDER, Memory};
 use crate::store::session::line::{self, Line};
 use crate::store::session::store;
@@ -246,10 +248,20 @@ fn name_of(reader: &mut impl BufRead, path: &Path) -> std::io::Result<String> {
 /// What people and the agent said. Results of tools are left out: they are long, and much of them is
 /// what files and pages say.
 const MESSAGES: MessageLines = MessageLines {
-    is_message: |line| {
+    kind: |line| {
         let beginning = line.get(..line.len().min(24)).unwrap_or_default();
         let has = |word: &[u8]| beginning.windows(word.len()).any(|window| window == word);
-        has(b"\"user\"") || has(b"\"assistant\"")
+        if line.starts_with(br#"{"_type":"metadata","turn":"#) {
+            LineKind::EndsTurn
+        } else if line.starts_with(br#"{"role":"user","kind":"note","#) {
+            LineKind::TakesBack
+        } else if line.ends_with(br#","proposed":true}"#) {
+            LineKind::Proposed
+        } else if has(b"\"user\"") || has(b"\"assistant\"") {
+            LineKind::Message
+        } else {
+            LineKind::Other
+        }
     },
     decode: |bytes| {
         let Some(Line::Entry(entry)) = line::decode(bytes) else {
@@ -274,6 +286,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::base::chat::Entry;
+    use crate::store::session::line::{State, TurnEnd};
     use crate::tools::tests::Bench;
 
     const TELEGRAM: &str = r#"{"_type":"metadata","key":"telegram:1"}
@@ -345,6 +359,43 @@ mod tests {
         ] {
             let told = bench.fails("memory", arguments);
             assert!(told.starts_with(error), "{told}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_a_review_has_refused_was_not_said() {
+        let bench = bench();
+        let said = |text: &str, is_proposed| {
+            line::encode_entry(&Entry {
+                is_proposed,
+                ..Entry::new(EntryKind::Assistant, text)
+            })
+        };
+        let ended = line::encode_state(
+            &State {
+                turn: Some(TurnEnd::Answered),
+                ..State::default()
+            },
+            Clock::System.now(),
+        );
+        let journal = [
+            b"{\"_type\":\"metadata\",\"key\":\"telegram:1\"}\n".to_vec(),
+            said("the boiler is full", true),
+            line::encode_entry(&Entry::new(EntryKind::Note, "[Not sent]")),
+            said("the boiler is empty", true),
+            ended.clone(),
+            said("the boiler is warm", true),
+            said("a doubt about the boiler", false),
+            ended,
+            said("the boiler is gone", true),
+        ];
+        bench.put("sessions/telegram_1.jsonl", journal.concat());
+        let found = search_in(&bench, "cli:a", "boiler");
+        for text in ["is empty", "is warm", "a doubt"] {
+            assert!(found.contains(text), "{text}: {found}");
+        }
+        for text in ["is full", "is gone"] {
+            assert!(!found.contains(text), "{text}: {found}");
         }
     }
 

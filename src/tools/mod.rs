@@ -480,8 +480,8 @@ impl Toolbox {
         let (plans, agent) = self.plan_of(caller.session)?;
         match Arguments::parse(&call.arguments) {
             Ok(arguments) => {
-                let call = (&*call.name, &self.context(caller), &arguments);
-                agents::plan::run(plans, &agent, call)
+                let context = self.context(caller);
+                agents::plan::run(plans, &agent, &call.name, &context, &arguments)
             }
             Err(error) => agents::plan::reads(&call.name).map(|_| Err(error)),
         }

@@ -7,6 +7,8 @@ use crate::base::error::{Error, Result};
 
 /// Tasks that one turn may give away, one after the other.
 const PER_TURN: u32 = 8;
+/// The agent that stands for a plan, unless one has this id.
+const PLAN: &str = "plan";
 
 impl Run<'_> {
     /// Gives a task to a subagent: beside this conversation where the host can, else within the call.
@@ -17,6 +19,9 @@ impl Run<'_> {
                 "{} tasks were given away in this turn, which is the most: do the rest yourself",
                 PER_TURN
             )));
+        }
+        if request.agent.as_deref() == Some(PLAN) && self.host.colleague(PLAN).is_err() {
+            return self.host.begin_plan(&request.task).map(ToolResult::new);
         }
         if !request.waits
             && let Some(begun) = self.host.spawn(request)?

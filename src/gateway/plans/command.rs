@@ -1,16 +1,18 @@
-//! `/plan`: makes a plan, shows it, and lets a person approve, change and stop it.
+//! Making a plan, and `/plan`, which shows it and lets a person approve, change and stop it.
 
 use super::super::commands::Call;
 use super::{reached, show, texts};
 use crate::agent::commands::CommandAnswer;
+use crate::base::cancel::Cancel;
 use crate::base::chat::NANODOLLARS;
 use crate::base::checksum::crc32;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::message::SessionKey;
+use crate::base::message::{OutgoingMessage, SessionKey};
 use crate::config::schema;
 use crate::gateway::Gateway;
 use crate::store::plans::{Client, Limit, Plan, State};
+use crate::sys::random;
 
 /// Bytes of a goal.
 const GOAL_BYTES: usize = 4 * 1024;
@@ -102,12 +104,6 @@ impl Gateway {
 
     fn make_plan(&self, call: &Call<'_>, goal: &str) -> Result<CommandAnswer> {
         let (message, language) = (call.message, call.language);
-        if goal.len() > GOAL_BYTES {
-            return Err(Error::TooLarge {
-                what: "the goal".to_owned(),
-                limit: GOAL_BYTES,
-            });
-        }
         // After a kill the same command makes the same plan.
         let id = format!(
             "{:08x}",
@@ -125,22 +121,71 @@ impl Gateway {
             language,
         };
         let settings = &profile.settings.plan;
-        let terms = (settings.approval, grant_of(settings));
-        {
-            let _active = self.plans.active.lock();
-            let others = self.others(&id);
-            has_room(&message.session, &others, language)?;
-            self.make_room(&others)?;
-            let plan = Plan::new(id.clone(), goal, client, terms);
-            self.plans.store.add(plan)?;
-        }
-        reached("made");
-        self.move_with(&id);
+        let grant = grant_of(settings);
+        self.add_plan(Plan::new(
+            id.clone(),
+            goal,
+            client,
+            settings.approval,
+            grant,
+        ))?;
+        self.advance_plans();
         let (_, buttons) = show::describe(&self.plans.store.get(&id)?, language);
         Ok(CommandAnswer {
             buttons,
             ..texts::planning(language).to_owned().into()
         })
+    }
+
+    /// Begins a plan that the agent of a turn wants, whatever its person has set about those that they ask for: they
+    /// are shown the steps, and start it. Returns what the model reads.
+    pub(in crate::gateway) fn begin_plan(
+        &self,
+        goal: &str,
+        client: Client,
+        grant: Limit,
+        cancel: &Cancel,
+    ) -> Result<String> {
+        let id = format!("{:08x}", u32::from_ne_bytes(random::bytes()?));
+        let (to, language) = (client.reply.clone(), client.language);
+        self.add_plan(Plan::new(id.clone(), goal, client, true, grant))?;
+        // A /stop that came meanwhile has not seen it.
+        if cancel.is_cancelled() {
+            self.plans.store.change(&id, |plan| Ok(plan.stop()))?;
+        }
+        self.advance_plans();
+        let plan = self.plans.store.get(&id)?;
+        if plan.has_ended() {
+            return Err(Error::Stopped);
+        }
+        self.tell_with(OutgoingMessage {
+            command_buttons: show::describe(&plan, language).1,
+            ..OutgoingMessage::text(&to, texts::planning(language))
+        });
+        Ok(format!(
+            "The plan {id} is being written. The person will be shown its steps and starts it, with a button or /plan \
+             approve; a word to you does not. Its report will come as a message. Say so in a sentence, and do none of its work."
+        ))
+    }
+
+    /// Adds a plan, where there is room for one. A kill keeps it.
+    fn add_plan(&self, plan: Plan) -> Result<()> {
+        if plan.goal.len() > GOAL_BYTES {
+            return Err(Error::TooLarge {
+                what: "the goal".to_owned(),
+                limit: GOAL_BYTES,
+            });
+        }
+        let id = plan.id.clone();
+        let mut active = self.plans.active.lock();
+        let others = self.others(&id);
+        has_room(&plan.client.session, &others, plan.client.language)?;
+        self.make_room(&others)?;
+        self.plans.store.add(plan)?;
+        note_active(&mut active, &id);
+        drop(active);
+        reached("made");
+        Ok(())
     }
 
     /// The plans but the one with this id.
@@ -194,11 +239,7 @@ impl Gateway {
 
     /// Goes on with all plans, this one among them.
     fn move_with(&self, id: &str) {
-        let mut active = self.plans.active.lock();
-        if !active.iter().any(|one| one == id) {
-            active.push(id.to_owned());
-        }
-        drop(active);
+        note_active(&mut self.plans.active.lock(), id);
         self.advance_plans();
     }
 
@@ -213,6 +254,12 @@ impl Gateway {
         let plan = self.plans.store.of(session, id);
         let plan = plan.ok_or_else(|| Error::Failed(texts::no_board(language).to_owned()))?;
         Ok(show::describe_board(&plan, language).into())
+    }
+}
+
+fn note_active(active: &mut Vec<String>, id: &str) {
+    if !active.iter().any(|one| one == id) {
+        active.push(id.to_owned());
     }
 }
 
@@ -240,7 +287,8 @@ fn changed(plan: &Plan, text: String, language: Language) -> String {
     }
 }
 
-fn grant_of(settings: &schema::Plan) -> Limit {
+/// What the settings allow a plan to use at a time.
+pub(in crate::gateway) fn grant_of(settings: &schema::Plan) -> Limit {
     Limit {
         tokens: settings.max_tokens,
         // The least amount is no missing limit.

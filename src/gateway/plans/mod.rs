@@ -25,6 +25,7 @@ use crate::base::sync::Mutex;
 use crate::store::plans::{Agent, Plan, Plans, State};
 use crate::text::markup::plain;
 
+pub(super) use command::grant_of;
 pub(super) use host::model;
 
 /// Between the attempts to note that a plan is stopped. A short time: nothing wakes the thread before its end.
@@ -173,7 +174,8 @@ impl Gateway {
     pub(super) fn run_plan_agent(
         self: &Arc<Self>,
         work: &Work,
-        (message, agent): (&Envelope, &Agent),
+        message: &Envelope,
+        agent: &Agent,
         run: impl FnOnce() -> Option<Result<String>>,
     ) {
         let plan = self.plans.store.get(&agent.plan);

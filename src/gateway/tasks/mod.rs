@@ -232,7 +232,7 @@ impl Gateway {
         *task.cancel.lock() = Some(work.cancel.clone());
         if let Some(of_plan) = Agent::parse(key.as_str()) {
             let run = || self.do_task(work, message, agent, &task);
-            self.run_plan_agent(work, (message, &of_plan), run);
+            self.run_plan_agent(work, message, &of_plan, run);
         } else if let Some(report) = self.do_task(work, message, agent, &task) {
             reached("task ended");
             self.report_task(work, message, report);

@@ -140,7 +140,7 @@ pub struct Plan {
 
 impl Plan {
     /// A plan without steps, whose planner is the first to work.
-    pub fn new(id: String, goal: &str, client: Client, (asks, grant): (bool, Limit)) -> Self {
+    pub fn new(id: String, goal: &str, client: Client, asks: bool, grant: Limit) -> Self {
         Self {
             id,
             number: 0,

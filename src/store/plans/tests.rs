@@ -22,7 +22,7 @@ fn plan(after: &[&[usize]]) -> Plan {
         tokens: 1_000,
         cost: 0,
     };
-    let mut plan = Plan::new("0123abcd".to_owned(), "a goal", client, (false, grant));
+    let mut plan = Plan::new("0123abcd".to_owned(), "a goal", client, false, grant);
     let planner = plan.begin_next().unwrap();
     let draft = |after: &&[usize]| Draft {
         task: "do".to_owned(),

@@ -63,7 +63,9 @@ pub fn reads(name: &str) -> Option<bool> {
 pub fn run(
     plans: &Plans,
     agent: &Agent,
-    (name, context, arguments): (&str, &Context<'_>, &Arguments),
+    name: &str,
+    context: &Context<'_>,
+    arguments: &Arguments,
 ) -> Option<Result<ToolResult>> {
     let spec = specs(agent.part).iter().find(|spec| spec.name == name)?;
     let text = match &*spec.name {

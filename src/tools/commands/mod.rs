@@ -164,6 +164,11 @@ impl Commands {
         format!("{within}{network}{beyond}")
     }
 
+    /// Whether there is a sandbox for commands.
+    pub fn is_sandboxed(&self) -> bool {
+        self.sandboxed
+    }
+
     /// The environment of commands in the sandbox.
     pub fn environment(&self) -> &[(OsString, OsString)] {
         self.exec.environment()

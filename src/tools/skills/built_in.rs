@@ -1,12 +1,13 @@
 //! The skills that come with the program, compiled in.
 
 /// Each built-in skill by its name, with its SKILL.md.
-pub const BUILT_IN: [(&str, &str); 9] = [
+pub const BUILT_IN: [(&str, &str); 10] = [
     ("board", include_str!("../../../skills/board/SKILL.md")),
     ("cron", include_str!("../../../skills/cron/SKILL.md")),
     ("github", include_str!("../../../skills/github/SKILL.md")),
     ("memory", include_str!("../../../skills/memory/SKILL.md")),
     ("network", include_str!("../../../skills/network/SKILL.md")),
+    ("plan", include_str!("../../../skills/plan/SKILL.md")),
     (
         "skill-creator",
         include_str!("../../../skills/skill-creator/SKILL.md"),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
 use crate::harness::irc::{CHANNEL, Fault, Irc, PASSWORD, Person};
-use crate::harness::model::{Gate, Model, Step, error, say};
+use crate::harness::model::{Gate, Model, Step, call, error, say};
 use crate::harness::program::Program;
 use crate::harness::wait_until;
 
@@ -455,4 +455,21 @@ fn lines_right_before_a_kill_are_answered_after_it() {
     });
     gateway.stop().ends_with(0);
     assert!(!state.join("irc-held.json").exists());
+}
+
+#[test]
+fn where_no_picture_can_be_shown_a_sticker_is_its_name() {
+    let sticker = call("message", json!({"content": "", "sticker": "wave"}));
+    let chat = Chat::playing([sticker, say("That was a wave.")]);
+    let folder = chat.home.workspace("stickers");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("wave.webp"), "RIFF....WEBPVP8 wave").unwrap();
+    let index = json!({"wave": "stickers/wave.webp"});
+    fs::write(folder.join("index.json"), index.to_string()).unwrap();
+    let gateway = chat.start();
+    chat.ana.says("wave!");
+    chat.irc.wait_for("ana", "That was a wave.");
+    gateway.stop().ends_with(0);
+    let said = chat.irc.texts("ana").join("\n");
+    assert_eq!(said, "(wave)\nThat was a wave.");
 }

@@ -36,6 +36,8 @@ mod order;
 mod others;
 mod parallel;
 mod plans;
+mod plans_begun;
+mod plans_held;
 mod power;
 mod qq;
 mod recovery;

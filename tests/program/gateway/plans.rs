@@ -13,7 +13,7 @@ use crate::harness::model::{Request, Step, call, say};
 use crate::harness::program::Program;
 use crate::harness::wait_until;
 
-const GOAL: &str = "count the birds of the lake";
+pub(super) const GOAL: &str = "count the birds of the lake";
 /// How long a plan has been shown before a word can be meant for it.
 const READ_TIME: Duration = Duration::from_secs(2);
 /// The steps of the plan, by the numbers of those that they come after: 2 and 4 beside 3 and 5.
@@ -24,7 +24,7 @@ const REFUSED: usize = 4;
 
 /// Who asks the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Who {
+pub(super) enum Who {
     Planner,
     Worker(usize),
     Critic(usize),
@@ -33,7 +33,7 @@ enum Who {
     Talk,
 }
 
-fn who(request: &Request) -> Who {
+pub(super) fn who(request: &Request) -> Who {
     let text = request.body["messages"].to_string();
     let number = |words: &str| {
         let at = text.find(words)? + words.len();
@@ -56,13 +56,13 @@ fn who(request: &Request) -> Who {
     }
 }
 
-fn is_result(request: &Request) -> bool {
+pub(super) fn is_result(request: &Request) -> bool {
     let messages = request.messages();
     messages.iter().any(|message| message["role"] == "tool")
 }
 
 /// The call that writes the plan.
-fn steps(after: &[&[usize]]) -> Step {
+pub(super) fn steps(after: &[&[usize]]) -> Step {
     let step = |(number, after): (usize, &&[usize])| {
         json!({
             "task": format!("Look at shore {number}."),
@@ -75,7 +75,7 @@ fn steps(after: &[&[usize]]) -> Step {
 }
 
 /// Notes that a worker has done its step, once for each time that it begins.
-fn note(step: usize) -> Step {
+pub(super) fn note(step: usize) -> Step {
     call(
         "append_file",
         json!({"path": "log.txt", "content": format!("shore {step}\n")}),
@@ -83,7 +83,7 @@ fn note(step: usize) -> Step {
 }
 
 /// What the model says in the plan of eight steps. A failed attempt leaves nothing, and one that was sent back is told why.
-fn counting(request: &Request) -> Step {
+pub(super) fn counting(request: &Request) -> Step {
     let body = request.body["messages"].to_string();
     let is_again = body.contains("The last attempt at this step did not succeed");
     match (who(request), is_result(request)) {
@@ -119,7 +119,7 @@ fn after_note(request: &Request, step: usize) -> Step {
     say(&format!("Shore {step} has {step} birds."))
 }
 
-fn scene(answer: impl Fn(&Request) -> Step + Send + Sync + 'static) -> Scene {
+pub(super) fn scene(answer: impl Fn(&Request) -> Step + Send + Sync + 'static) -> Scene {
     let mut scene = Scene::answering(answer).with_edits();
     scene
         .home
@@ -128,7 +128,7 @@ fn scene(answer: impl Fn(&Request) -> Step + Send + Sync + 'static) -> Scene {
 }
 
 /// How often each began to ask the model.
-fn beginnings(scene: &Scene) -> BTreeMap<Who, usize> {
+pub(super) fn beginnings(scene: &Scene) -> BTreeMap<Who, usize> {
     let mut counts = BTreeMap::new();
     for request in scene.model.requests().iter().filter(|it| !is_result(it)) {
         *counts.entry(who(request)).or_default() += 1;
@@ -254,9 +254,18 @@ fn a_kill_at_every_step_of_a_plan_loses_and_repeats_nothing() {
         assert_eq!(gateway.finish().code, None, "it has ended itself");
         gateway = start();
     }
-    scene.wait_for("All of it is done.");
+    let ended = scene.wait_for("All of it is done.");
     gateway.stop().ends_with(0);
     check_log(&scene);
+    // Each step is done, one of them after a failure and one after a refusal.
+    for step in 1..=AFTER.len() {
+        let words = match step {
+            FAILS => format!("✅ {step}. Look at shore {step}. (failed 1×)"),
+            REFUSED => format!("✅ {step}. Look at shore {step}. (sent back 1×)"),
+            _ => format!("✅ {step}. Look at shore {step}.\n"),
+        };
+        assert!(ended.text.contains(&words), "{words}: {}", ended.text);
+    }
     let counts = beginnings(&scene);
     let reached = fs::read_to_string(&cuts).unwrap();
     // One worker and one critic for each step, one more of each where it was needed, and the planner: begun, accepted,
@@ -268,6 +277,12 @@ fn a_kill_at_every_step_of_a_plan_loses_and_repeats_nothing() {
             .filter(|line| line.starts_with(step))
             .count();
         assert_eq!(count, agents, "{step}:\n{reached}");
+    }
+    for step in ["made", "told 1", "reported 1"] {
+        assert!(
+            reached.lines().any(|line| line == step),
+            "{step}:\n{reached}"
+        );
     }
     // Two threads may reach a step each before the end of the process.
     let steps = reached.lines().count();
@@ -284,7 +299,7 @@ fn a_kill_at_every_step_of_a_plan_loses_and_repeats_nothing() {
 }
 
 /// Waits until a person can have read what was shown last.
-fn read() {
+pub(super) fn read() {
     let shown = Instant::now();
     wait_until("the plan can have been read", || {
         shown.elapsed() > READ_TIME

@@ -11,7 +11,7 @@ use super::scene::Scene;
 use crate::harness::clock::Turned;
 use crate::harness::home::Home;
 use crate::harness::model::{
-    Gate, INPUT_TOKENS, Model, OUTPUT_TOKENS, Request, Step, call, error, say,
+    Gate, INPUT_TOKENS, Model, OUTPUT_TOKENS, Request, Step, call, error, hang, say,
 };
 use crate::harness::program::Program;
 
@@ -317,4 +317,83 @@ fn a_reviewer_of_its_own_reviews_at_the_terminal() {
         names,
         ["fake-model", "strict-model", "fake-model", "strict-model"]
     );
+}
+
+#[test]
+fn a_search_of_the_memory_does_not_find_what_a_review_has_refused() {
+    let mut scene = Scene::answering(|request| {
+        let last = request.last_message();
+        match is_review(request) {
+            true if last.contains("append_file") => judge(request),
+            true => say("HOLDS"),
+            false if last.contains("what did you say") => {
+                call("memory", json!({"action": "search", "text": "written"}))
+            }
+            false if last.contains("agent: ") => say("I have told you."),
+            false => writing(request),
+        }
+    });
+    scene.home.set("/agents/defaults/review", json!("auto"));
+    // The model does not see the first conversation any more.
+    let gateway = scene.start();
+    scene.ana.says("write two lists");
+    scene.wait_for(TRUTH);
+    scene.ana.says("/new");
+    scene.wait_for("Started a new conversation");
+    scene.ana.says("what did you say?");
+    scene.wait_for("I have told you.");
+    gateway.stop().ends_with(0);
+    let results = scene.model.tool_results();
+    let found = results.iter().find(|it| it.contains("agent: ")).unwrap();
+    assert!(found.contains(TRUTH) && !found.contains(LIE), "{found}");
+}
+
+#[test]
+fn without_a_sandbox_a_command_is_one_outside() {
+    for (sandbox, reviews) in [("auto", 0), ("off", 1)] {
+        let mut scene = Scene::answering(|request| match results(request) {
+            _ if is_review(request) => say("HOLDS"),
+            0 => call("exec", json!({"command": "echo well"})),
+            _ => say("All is well."),
+        });
+        scene.home.set("/agents/defaults/review", json!("auto"));
+        scene.home.set("/tools/exec/sandbox", json!(sandbox));
+        let gateway = scene.start();
+        scene.ana.says("how is it?");
+        scene.wait_for("All is well.");
+        gateway.stop().ends_with(0);
+        assert_eq!(count(&scene.model), (reviews, 2), "{sandbox}");
+    }
+}
+
+#[test]
+fn an_answer_that_a_kill_has_kept_back_is_known_as_not_sent() {
+    let model = Model::answering(|request| {
+        let body = request.body["messages"].to_string();
+        match (is_review(request), body.contains("anything else")) {
+            (true, false) => hang(),
+            (true, true) => say("HOLDS"),
+            (false, true) => say("Nothing else."),
+            (false, false) => writing(request),
+        }
+    });
+    let mut home = Home::with_model(&model);
+    home.set("/agents/defaults/review", json!("auto"));
+    let ask = |text| Program::new(&home).args(["agent", "-s", "lists", "-m", text]);
+    let mut first = ask("write two lists").start();
+    // Three of the turn, and the one of its review.
+    model.wait_for_requests(4);
+    first.kill();
+    let said = ask("is there anything else?").run().ends_with(0);
+    assert_eq!(said.stdout.trim(), "Nothing else.");
+    let requests = model.requests();
+    let asked = requests[4].messages();
+    let place = |words: &str| {
+        let mut all = asked.iter();
+        let found = all.position(|it| it["content"].to_string().contains(words));
+        found.unwrap_or_else(|| panic!("{words}: {asked:?}"))
+    };
+    let unsent = place("This answer was not sent");
+    assert!(place(LIE) < unsent, "{asked:?}");
+    assert!(unsent <= place("anything else"), "{asked:?}");
 }

@@ -606,3 +606,53 @@ fn where_there_is_no_address_the_bot_says_what_to_set() {
         gateway.stop().ends_with(0);
     }
 }
+
+#[test]
+fn what_a_review_has_refused_is_never_an_answer_on_the_page() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::answering(move |request| {
+        let text = request.body["messages"].to_string();
+        let is_review = text.contains("You check the answer");
+        match (is_review, text.contains("A reviewer has read")) {
+            (true, _) => match text.split("# The answer").nth(1) {
+                Some(answer) if answer.contains("One milk") => say("HOLDS"),
+                _ => say("FAILS: there is one."),
+            },
+            (false, true) => say("One milk.").after(&held),
+            (false, false) => say("Nine milk."),
+        }
+    });
+    let telegram = Telegram::start();
+    let ana = telegram.person(1001, "Ana", None);
+    let mut home = home(&model, &telegram);
+    home.set("/agents/defaults/review", json!("on"));
+    let door = Door::start(&home);
+    let browser = Browser::sign_in(&door, &link(&telegram, &ana));
+    let said = |browser: &Browser<'_>| {
+        let all = browser.look("main").until(|event| event["reset"] == true);
+        all["messages"].to_string()
+    };
+    browser.says("how much milk?");
+    // While the answer is written again, and once it is there.
+    model.wait_for_requests(3);
+    let meanwhile = said(&browser);
+    assert!(meanwhile.contains("how much milk?"), "{meanwhile}");
+    assert!(!meanwhile.contains("Nine milk"), "{meanwhile}");
+    gate.open();
+    browser.look("main").message("One milk.");
+    let cookie = browser.cookie;
+    door.gateway.stop().ends_with(0);
+    // After a restart the page reads the journal.
+    let door = Door::start(&home);
+    let browser = Browser {
+        door: &door,
+        cookie,
+    };
+    let all = said(&browser);
+    assert!(
+        all.contains("One milk.") && !all.contains("Nine milk"),
+        "{all}"
+    );
+    door.gateway.stop().ends_with(0);
+}

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::agent::consolidate::lessons::went_wrong;
 use crate::agent::consolidate::request::{add, indent, one_word, shorten};
-use crate::base::chat::{Entry, EntryKind};
+use crate::base::chat::{Entry, EntryKind, ToolCall};
 use crate::config::schema::Review;
 use crate::tools::arguments::Arguments;
 
@@ -151,6 +151,7 @@ fn share(mut lengths: Vec<usize>, bytes: usize) -> usize {
 pub fn is_due<'a>(
     mode: Review,
     mut turn: impl Iterator<Item = &'a Entry>,
+    is_sandboxed: bool,
     is_read_only: impl Fn(&str) -> bool,
 ) -> bool {
     match mode {
@@ -159,19 +160,23 @@ pub fn is_due<'a>(
         Review::Auto => turn.any(|entry| {
             let mut calls = entry.tool_calls.iter();
             has_failed(entry)
-                || calls.any(|call| matters(&call.name, &call.arguments, &is_read_only))
+                || calls.any(|call| match &*call.name {
+                    "exec" | "exec_session" => acts_outside(call, is_sandboxed),
+                    name => !is_read_only(name),
+                })
         }),
     }
 }
 
-/// Whether a call changes something. What a command does in the sandbox counts only where it fails.
-fn matters(name: &str, arguments: &str, is_read_only: impl Fn(&str) -> bool) -> bool {
-    match name {
-        "exec" => Arguments::parse(arguments)
-            .and_then(|arguments| arguments.flag("escalate"))
-            .unwrap_or_default(),
-        "exec_session" => false,
-        _ => !is_read_only(name),
+/// Whether a command, or what is typed into one, acts outside the sandbox. What it does there counts only where it fails.
+fn acts_outside(call: &ToolCall, is_sandboxed: bool) -> bool {
+    let Ok(arguments) = Arguments::parse(&call.arguments) else {
+        return false;
+    };
+    let action = arguments.optional_text("action", "").unwrap_or_default();
+    match call.name.as_str() {
+        "exec" => !is_sandboxed || arguments.flag("escalate").unwrap_or_default(),
+        _ => !is_sandboxed && matches!(action.as_deref(), Some("write" | "keys")),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::config::schema::Review;
 use crate::models::table::OFFLINE;
 use crate::store::plans::verdict;
 use crate::text::{ellipsize_bytes, is_newline, markup, one_line, without_brackets};
+use crate::tools::commands::Commands;
 
 use material::{Material, SYSTEM, is_due};
 
@@ -53,8 +54,10 @@ impl Run<'_> {
             return false;
         }
         let (_, turn) = self.session.conversation().split_last_turn();
-        is_due(mode, turn.into_iter(), |name| {
-            self.agent.toolbox.is_read_only(name)
+        let toolbox = &self.agent.toolbox;
+        let is_sandboxed = toolbox.commands().is_none_or(Commands::is_sandboxed);
+        is_due(mode, turn.into_iter(), is_sandboxed, |name| {
+            toolbox.is_read_only(name)
         })
     }
 

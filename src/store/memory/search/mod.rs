@@ -54,10 +54,25 @@ pub struct Source<'a> {
 /// How the lines of a journal are read.
 #[derive(Clone, Copy)]
 pub struct MessageLines {
-    /// Whether a line may be a message: a quick look at its first bytes.
-    pub is_message: fn(&[u8]) -> bool,
+    /// What a line may be: a quick look at its ends.
+    pub kind: fn(&[u8]) -> LineKind,
     /// Parses a line; `None` when it is not a message.
     pub decode: fn(&[u8]) -> Option<Message>,
+}
+
+/// A line of a journal, as a search takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineKind {
+    /// A message.
+    Message,
+    /// A message that has not gone out yet.
+    Proposed,
+    /// The message that was proposed last has not gone out.
+    TakesBack,
+    /// The end of a turn, in which it has.
+    EndsTurn,
+    /// Anything else.
+    Other,
 }
 
 /// A message in a journal.

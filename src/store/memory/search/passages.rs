@@ -10,7 +10,7 @@ use crate::store::append_log::Lines;
 use crate::store::memory::history::stamp_of;
 use crate::text::truncate_bytes;
 
-use super::{Counts, MessageLines, Query, Source, Sources};
+use super::{Counts, LineKind, MessageLines, Query, Source, Sources};
 
 /// Lines of a search after which it is looked whether it was cancelled.
 const SEARCH_LINES: u64 = 1024;
@@ -60,6 +60,8 @@ pub(super) fn each_passage(
         let mut paragraphs = Paragraphs::new(&source);
         let (place, form) = (source.place, source.lines);
         let mut lines = Lines::new(source.reader);
+        // A message that the next lines may take back.
+        let mut proposed = Vec::new();
         loop {
             count += 1;
             if count.is_multiple_of(SEARCH_LINES) && cancel.is_cancelled() {
@@ -85,8 +87,22 @@ pub(super) fn each_passage(
             };
             match (line, form) {
                 (Some(_), Some(_)) if !count.is_multiple_of(weight) => {}
-                (Some(line), Some(form)) if !(form.is_message)(line) => {}
-                (Some(line), Some(_)) => show(line, None),
+                (Some(line), Some(form)) => {
+                    let kind = (form.kind)(line);
+                    if kind != LineKind::Other {
+                        let before = std::mem::take(&mut proposed);
+                        if kind != LineKind::TakesBack && !before.is_empty() {
+                            show(&before, None);
+                        }
+                    }
+                    match kind {
+                        LineKind::Proposed if pass == Pass::Rank => {
+                            proposed.extend_from_slice(line)
+                        }
+                        LineKind::Message | LineKind::Proposed => show(line, None),
+                        _ => {}
+                    }
+                }
                 (Some(line), None) => paragraphs.add(line, &mut show),
                 (None, _) => {
                     paragraphs.end(&mut show);

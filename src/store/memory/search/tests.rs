@@ -16,7 +16,10 @@ impl Sources for Files<'_> {
                 date: *date,
                 reader: &mut BufReader::new(content.as_slice()),
                 lines: is_journal.then_some(MessageLines {
-                    is_message: |line| !line.starts_with(b"{\"role\":\"tool\""),
+                    kind: |line| match line.starts_with(b"{\"role\":\"tool\"") {
+                        true => LineKind::Other,
+                        false => LineKind::Message,
+                    },
                     decode,
                 }),
             })?;

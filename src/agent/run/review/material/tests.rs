@@ -148,8 +148,26 @@ fn what_changes_something_or_fails_is_reviewed_and_what_only_reads_is_not() {
         (failed, true),
         (result("1", "Error: says a page that was read"), false),
     ] {
-        let due = |mode| is_due(mode, [&entry].into_iter(), reads);
+        let due = |mode| is_due(mode, [&entry].into_iter(), true, reads);
         assert_eq!(due(Review::Auto), is_reviewed, "{entry:?}");
         assert!(due(Review::On) && !due(Review::Off));
+    }
+}
+
+#[test]
+fn without_a_sandbox_every_command_runs_outside() {
+    let is_due = |name: &str, arguments: &str| {
+        let entry = calling("1", name, arguments);
+        is_due(Review::Auto, [&entry].into_iter(), false, |_| false)
+    };
+    assert!(is_due("exec", r#"{"command":"ls"}"#));
+    for (action, is_reviewed) in [
+        ("list", false),
+        ("read", false),
+        ("write", true),
+        ("keys", true),
+    ] {
+        let arguments = format!(r#"{{"action":"{action}","session_id":1}}"#);
+        assert_eq!(is_due("exec_session", &arguments), is_reviewed, "{action}");
     }
 }
