@@ -16,7 +16,7 @@ use crate::harness::terminal::{RETURN, Terminal};
 const LAMP: &str = "---\nname: lamp\ndescription: Switch the lamp. Use when it is dark.\n\
     metadata: {\"openclaw\":{\"requires\":{\"bins\":[\"sh\"]}}}\n---\n# Lamp\n\nRun `sh {baseDir}/scripts/lamp.sh on`.\n";
 /// The number of built-in skills.
-const BUILT_IN: usize = 9;
+const BUILT_IN: usize = 10;
 const SCRIPT: &str = "#!/bin/sh\necho \"lamp is $1\"\n";
 
 fn skills(home: &Home, arguments: &[&str]) -> Output {
