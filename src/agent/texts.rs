@@ -229,6 +229,11 @@ texts! {
     }
     /// Between the last two alternatives.
     pub fn or() { " or ", "、" }
+    /// Behind the model of a conversation that was named with its provider.
+    pub fn unlisted_model(provider, model) {
+        "{provider} does not list {model}; I use the name as you wrote it.",
+        "{provider} 没有列出 {model}；将按你写的名称使用。",
+    }
     pub fn unchecked_model(error) {
         "I could not check the name: {error}",
         "无法核对模型名称：{error}",
@@ -435,6 +440,10 @@ texts! {
     pub fn document_misnamed(name) {
         "{name} is kept, but it is not the kind of document that its name says, so I can't read it as one.",
         "{name} 已保存，但它并不是文件名所示的文档类型，因此无法按该类型读取。",
+    }
+    pub fn document_empty(name) {
+        "{name} is kept, but it is empty, so there is nothing to read in it.",
+        "{name} 已保存，但它是空文件，没有可读的内容。",
     }
     pub fn document_unreadable(name) {
         "{name} is kept, but I can't read it: it is damaged, protected by a password, or too large.",

@@ -271,6 +271,8 @@ pub mod config {
     pub const EXCERPT_CHARS: usize = 72;
     /// Highest price of a model, in US dollars per million tokens; the dearest cost hundreds.
     pub const PRICE_MAX: f64 = 100_000.0;
+    /// Characters of the passphrase of backups: fewer are guessed by trying.
+    pub const PASSPHRASE_CHARS_MIN: usize = 8;
 }
 
 /// Bounds of commands within kernel isolation.

@@ -94,7 +94,7 @@ fn find<'a>(words: &str, names: &'a [String], is_exact: bool) -> Option<&'a Stri
     }
 }
 
-/// A span such as `90m`, `6h`, `7d` or `1w`, in seconds.
+/// A span such as `90m`, `6h`, `7d` or `1w`, in seconds; also one that is too long.
 fn parse_span(word: &str) -> Option<u64> {
     let unit = word.chars().last()?;
     let number: u64 = word.strip_suffix(unit)?.parse().ok()?;
@@ -103,6 +103,7 @@ fn parse_span(word: &str) -> Option<u64> {
         'h' => HOUR,
         'd' => 24 * HOUR,
         'w' => 7 * 24 * HOUR,
+        'y' => 365 * 24 * HOUR,
         _ => return None,
     };
     number.checked_mul(seconds)
@@ -235,6 +236,7 @@ mod tests {
         );
         assert_eq!(parsed("load 30m"), Err(Wrong::Span("30m".to_owned())));
         assert_eq!(parsed("load 8d"), Err(Wrong::Span("8d".to_owned())));
+        assert_eq!(parsed("load 1y"), Err(Wrong::Span("1y".to_owned())));
         let near = Some("load".to_owned());
         assert_eq!(parsed("laod"), Err(Wrong::Name("laod".to_owned(), near)));
         assert_eq!(

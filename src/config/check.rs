@@ -35,6 +35,9 @@ const SECRET_NAME_BYTES: usize = 16;
 /// Bytes from which on a value may be a key or a password; nothing shorter protects anything.
 const SECRET_BYTES: usize = 8;
 
+/// The setting without which backups are not encrypted.
+pub const PASSPHRASE: &str = "backup.passphrase";
+
 /// What is wrong with the value of the setting at the path; `None` when it is valid. `open`: references
 /// have not been followed, so that a string with one may become anything.
 pub fn problem(key: &Key, path: &str, value: &Value, open: bool) -> Option<String> {
@@ -46,6 +49,13 @@ pub fn problem(key: &Key, path: &str, value: &Value, open: bool) -> Option<Strin
         return agents::problem(key.kind, path, value, open);
     }
     let shown = || safe_path(path.split('.'));
+    if key.path == PASSPHRASE
+        && let Some(text) = value.as_str()
+        && !(text.is_empty() || open && resolve::refers(text))
+        && text.chars().count() < limits::PASSPHRASE_CHARS_MIN
+    {
+        return Some(texts::short_passphrase(&shown()));
+    }
     if key.kind == Kind::Prices && value.is_object() {
         return price_problem(&shown(), value);
     }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::agents::MAIN;
 use super::check;
-use super::key::Key;
+use super::key::{Key, Kind};
 use super::resolve::{self, Outside};
 use super::schema::Config;
 use super::settings::{Setting, Settings, Source};
@@ -61,6 +61,8 @@ pub struct Loaded {
     pub ignored: Vec<String>,
     /// Everything that is set, by path. The rest has its default.
     pub settings: BTreeMap<String, Setting>,
+    /// Why the passphrase of backups cannot be used; then no backup is made by itself.
+    pub backup_fault: Option<String>,
     /// Every secret in it, to be redacted from texts.
     pub secrets: Vec<Secret>,
     /// The files that some of them are in, to be hidden from commands.
@@ -94,6 +96,7 @@ impl Loaded {
             agent: profile.id,
             warnings: Vec::new(),
             settings: BTreeMap::new(),
+            backup_fault: self.backup_fault.clone(),
             secrets: self.secrets.clone(),
             secret_files: self.secret_files.clone(),
         })
@@ -166,6 +169,7 @@ pub fn load_text(text: Option<&str>, file: &Path, environment: &Environment) -> 
             .collect(),
         ignored: settings.take_ignored(),
         settings: settings.set,
+        backup_fault: settings.backup_fault,
         secrets: settings.secrets,
         secret_files: secret_files.take(),
     })
@@ -206,7 +210,9 @@ pub fn change(file: &Path, changes: &[Change<'_>]) -> Result<()> {
 /// written where NAME is not set.
 pub fn text_with(file: &Path, changes: &[Change<'_>]) -> Result<String> {
     for (key, path, value) in changes {
-        let wrong = check::problem(key, path, value, true).or_else(|| match (*path, value) {
+        let wrong = check::problem(key, path, value, true);
+        let wrong = wrong.or_else(|| secret_file_problem(key, path, value, file));
+        let wrong = wrong.or_else(|| match (*path, value) {
             (ZONE_KEY, Value::String(name)) if !resolve::refers(name) => zone_problem(name),
             (JOBS_ZONE_KEY, Value::String(name)) if !resolve::refers(name) => {
                 jobs_zone_problem(name)
@@ -267,6 +273,27 @@ pub fn read_secret(path: &Path) -> Result<String, String> {
     Ok(text.trim().to_owned())
 }
 
+/// Why a secret cannot be in the file that it is set to. What the account of the service alone can read is taken.
+fn secret_file_problem(key: &Key, path: &str, value: &Value, file: &Path) -> Option<String> {
+    let named = value.as_str().filter(|_| key.kind == Kind::Secret)?;
+    let named = named.strip_prefix(resolve::FILE_PREFIX)?;
+    if resolve::refers(named) {
+        return None;
+    }
+    let named = file.parent().unwrap_or(Path::new(".")).join(named);
+    match read_secret(&named) {
+        Ok(secret) if key.path == check::PASSPHRASE && secret.is_empty() => {
+            Some(texts::short_passphrase(path))
+        }
+        Ok(secret) => check::problem(key, path, &secret.into(), false),
+        Err(problem) => {
+            let is_missing = std::fs::metadata(&named)
+                .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+            is_missing.then(|| texts::no_secret_file(path, &problem))
+        }
+    }
+}
+
 fn check_zone(settings: &mut Settings<'_>, file: &Path) {
     let written = |setting: &Setting| Some(setting.value.as_str()?.to_owned());
     if let Some(name) = settings.set.get(ZONE_KEY).and_then(written)
@@ -284,15 +311,22 @@ fn check_zone(settings: &mut Settings<'_>, file: &Path) {
     use_default(settings, JOBS_ZONE_KEY, file, problem);
 }
 
-/// A backup that anyone can read is not sent.
+/// A backup that anyone can read is not sent, and none is made where its passphrase cannot be used. Commands do not see
+/// its folder all the same.
 fn check_backup(settings: &mut Settings<'_>, file: &Path) {
+    if settings.backup_fault.is_some() {
+        for name in ["every", "passphrase", "send"] {
+            settings.forget(&["backup", name]);
+        }
+        return;
+    }
     let is_on = |path| {
         settings
             .set
             .get(path)
             .is_some_and(|setting| setting.value == true)
     };
-    let is_safe = settings.set.contains_key("backup.passphrase") || is_on("backup.withoutSecrets");
+    let is_safe = settings.set.contains_key(check::PASSPHRASE) || is_on("backup.withoutSecrets");
     let place = place_of(settings, SEND_KEY, file);
     if let Some(place) = place.filter(|_| is_on(SEND_KEY) && !is_safe) {
         settings.ignore(

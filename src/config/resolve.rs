@@ -21,7 +21,7 @@ pub struct Outside<'a> {
 }
 
 /// The prefix of a secret that is in a file of its own.
-const FILE_PREFIX: &str = "file:";
+pub const FILE_PREFIX: &str = "file:";
 
 impl Outside<'_> {
     /// The value with its references replaced. The error says what is missing; it follows the setting's

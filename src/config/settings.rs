@@ -72,6 +72,8 @@ pub struct Settings<'a> {
     ignored: Vec<String>,
     /// How many more there are.
     ignored_more: usize,
+    /// Why the passphrase of backups cannot be used.
+    pub backup_fault: Option<String>,
     /// The names of sections that cannot be used.
     left_out: Vec<Vec<String>>,
 }
@@ -102,6 +104,7 @@ impl<'a> Settings<'a> {
             of_channels: Vec::new(),
             ignored: Vec::new(),
             ignored_more: 0,
+            backup_fault: None,
             left_out: Vec::new(),
         }
     }
@@ -292,8 +295,17 @@ impl<'a> Settings<'a> {
                 return self.wrong(key, names, place, &text);
             }
         };
-        if let Some(problem) = check::problem(key, &path, &value, self.outside.is_none()) {
+        // An empty file is not the wish for backups that anyone can read.
+        let is_lost = key.path == check::PASSPHRASE && value == "" && written != "";
+        let problem = match is_lost {
+            true => Some(texts::short_passphrase(&path)),
+            false => check::problem(key, &path, &value, self.outside.is_none()),
+        };
+        if let Some(problem) = problem {
             return self.wrong(key, names, place, &problem);
+        }
+        if key.path == check::PASSPHRASE {
+            self.backup_fault = None;
         }
         if key.is_secret() {
             let is_plain = |text: &str| check::is_plain_variable(key, (&written, &value), text);
@@ -329,11 +341,15 @@ impl<'a> Settings<'a> {
     }
 
     /// A wrong value. It stops the program where its setting guards something; a server or a command with one is
-    /// left out; elsewhere the setting keeps its default, or the value that it has from the file.
+    /// left out; without their passphrase automatic backups are off; elsewhere the setting keeps its default, or the
+    /// value that it has from the file.
     fn wrong(&mut self, key: &Key, names: &[String], place: &str, what: &str) {
         if let Some(section) = key.leaves_out() {
             let names = names[..section.min(names.len())].to_vec();
             self.leave_out(place, what, names);
+        } else if key.path == check::PASSPHRASE {
+            self.ignore(place, &texts::backups_off(what));
+            self.backup_fault = Some(what.to_owned());
         } else if key.guards() {
             self.guarded(names, place, what);
         } else {

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use super::key::Kind;
-use crate::base::limits::config::PRICE_MAX;
+use crate::base::limits::config::{PASSPHRASE_CHARS_MIN, PRICE_MAX};
 
 /// A path that leads to no setting.
 pub fn unknown_setting(path: &str, advice: &str) -> String {
@@ -27,6 +27,22 @@ pub const UNSAFE_BACKUP: &str = "backup.send needs backup.passphrase or backup.w
 pub fn left_out(problem: &str, path: &str) -> String {
     let problem = problem.trim_end_matches('.');
     format!("{problem}. {path} is left out")
+}
+
+/// A passphrase that cannot be used; `problem` begins with the setting.
+pub fn backups_off(problem: &str) -> String {
+    let problem = problem.trim_end_matches('.');
+    format!("{problem}. Automatic backups are off until it is corrected")
+}
+
+/// A passphrase that is guessed by trying.
+pub fn short_passphrase(path: &str) -> String {
+    format!("{path} must have at least {PASSPHRASE_CHARS_MIN} characters")
+}
+
+/// A secret that is set to a file which is not there; `problem` follows the setting's path.
+pub fn no_secret_file(path: &str, problem: &str) -> String {
+    format!("{path} {problem}. Create the file first")
 }
 
 /// What an unknown name probably means.

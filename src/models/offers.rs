@@ -34,6 +34,10 @@ const OFFER_NAME_CHARS_MAX: usize = 200;
 const OFFERS_TIME: Duration = Duration::from_secs(8);
 /// Names that are suggested in place of an unknown one.
 const NEAREST_NAMES_MAX: usize = 3;
+/// Bytes from which a part of a name can stand for it.
+const PART_BYTES_MIN: usize = 3;
+/// Bytes of a date or version behind a name, as short as `001`; two digits make another model of it.
+const DATE_BYTES_MIN: usize = 3;
 
 /// Why there is no list of models.
 #[derive(Debug)]
@@ -384,8 +388,35 @@ pub fn find_spelling<'a>(model: &str, offers: &'a Offers) -> Option<&'a str> {
 /// The part of a listed name that a model's name stands for, in any case.
 fn named_part<'a>(model: &str, offer: &'a str) -> Option<&'a str> {
     let (part, rest) = offer.split_at_checked(model.len())?;
-    let is_whole = rest.is_empty() || rest.starts_with(['-', ':', '@']);
+    let is_whole = rest.is_empty()
+        || rest.starts_with(':')
+        || rest.strip_prefix(['-', '@']).is_some_and(is_version);
     (is_whole && part.eq_ignore_ascii_case(model)).then_some(part)
+}
+
+/// Whether what is behind a name is a version of the same model: a date or `latest`. With other words it is another.
+fn is_version(rest: &str) -> bool {
+    // A single digit is the number of another model: `claude-sonnet-5-20260101`.
+    let is_part = |part: &str| part.len() > 1 && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_date = rest.len() >= DATE_BYTES_MIN && rest.split('-').all(is_part);
+    is_date || matches!(rest, "latest" | "default")
+}
+
+/// The only listed name that has these words in it: `claude-sonnet-5` for `sonnet`.
+pub fn only_match<'a>(words: &str, offers: &'a [String]) -> Option<&'a str> {
+    let words = words.to_lowercase();
+    let is_free =
+        |char: Option<char>| char.is_none_or(|char| !char.is_alphanumeric() && char != '.');
+    let has_words = |offer: &&String| {
+        let name = offer.to_lowercase();
+        name.match_indices(words.as_str()).any(|(at, found)| {
+            let (before, behind) = (&name[..at], &name[at + found.len()..]);
+            is_free(before.chars().next_back()) && is_free(behind.chars().next())
+        })
+    };
+    let mut found = offers.iter().filter(has_words);
+    let only = found.next().filter(|_| words.len() >= PART_BYTES_MIN)?;
+    found.next().is_none().then_some(only.as_str())
 }
 
 /// The listed names that an unknown one most likely stands for, the likeliest first.
@@ -403,7 +434,7 @@ pub fn nearest<'a>(model: &str, offers: &'a [String]) -> Vec<&'a str> {
             let bare = name.rsplit('/').next().unwrap_or(&name);
             let distance =
                 strsim::levenshtein(&model, &name).min(strsim::levenshtein(&model, bare));
-            let is_part = model.len() >= 3 && name.contains(&model);
+            let is_part = model.len() >= PART_BYTES_MIN && name.contains(&model);
             let is_slip = distance <= model.len() / 3;
             (is_part || is_slip).then_some((if is_part { 0 } else { distance }, offer.as_str()))
         })

@@ -142,6 +142,28 @@ pub fn split<'t>(
     Ok(Some((schedule, rest)))
 }
 
+/// The hour that a number between a day and the rest of a reminder may stand for, as in `tomorrow 7 call mum`, and the
+/// reminder with it.
+pub fn suggest_hour(day: &str, what: &str, asker: Asker<'_>) -> Option<(String, String)> {
+    let (number, rest) = what.split_once(char::is_whitespace)?;
+    let is_hour = number.len() <= 2 && number.parse::<u8>().is_ok_and(|hour| hour < 24);
+    let is_day = !day.contains(|char: char| char.is_ascii_digit());
+    let rest = rest.trim();
+    let rest = rest.strip_prefix("to ").unwrap_or(rest);
+    // "3 eggs": it is how many.
+    let is_count = rest
+        .split(' ')
+        .next()
+        .is_some_and(|word| word.ends_with('s'));
+    if !is_hour || !is_day || is_count {
+        return None;
+    }
+    let hour = format!("{number}:00");
+    let meant = format!("{day} {hour} {rest}");
+    let (_, read) = split(&meant, None, asker).ok()??;
+    (read == rest).then_some((hour, meant))
+}
+
 /// The new schedule of a job: other times, the same times in another zone, or both; `None` for neither. Times
 /// of day stay in the zone that the job has. An empty `tz` is the owner's zone.
 pub fn reschedule(

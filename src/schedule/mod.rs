@@ -16,4 +16,5 @@ pub mod when;
 
 pub use job::{Deliver, Job, Payload, PayloadKind, Run, RunOutcome, State, Status};
 pub use store::{Fault, Jobs, Store, read_foreign};
+pub use texts::meant_hour;
 pub use times::{Phase, Schedule};

@@ -44,6 +44,11 @@ texts! {
         "There are {count} jobs already, and the other places are kept for owners.",
         "已有 {count} 个任务，其余名额保留给所有者。",
     }
+    /// Below a reminder whose text begins with a number. `command` is inline code.
+    pub fn meant_hour(hour, command) {
+        "If you meant {hour}: {command}",
+        "如果指的是 {hour}：{command}",
+    }
     pub fn disabled() { "disabled", "已停用" }
     /// A job was disabled because its chat takes nothing.
     pub fn disabled_undelivered() { "disabled, its chat is gone", "已停用：聊天无法送达" }

@@ -152,6 +152,14 @@ pub fn passed(text: &str) -> String {
     format!("\"{}\" has passed", short(text))
 }
 
+/// A text that looks like a time of day.
+pub fn no_time_of_day(text: &str) -> String {
+    format!(
+        "\"{}\" is not a time of day. Write it such as 7:30, 18:00 or 7pm",
+        short(text)
+    )
+}
+
 /// A cron line that is far too long.
 pub fn line_too_long() -> String {
     "The cron line is too long".to_owned()

@@ -506,6 +506,36 @@ fn an_automatic_backup_that_fails_is_told_and_one_with_keys_is_never_sent() {
 }
 
 #[test]
+fn a_passphrase_that_cannot_be_read_ends_backups_and_nothing_else() {
+    let model = Model::playing([say("hello")]);
+    let telegram = Telegram::start();
+    let mut home = Home::with_telegram(&model, &telegram);
+    let set = ["config", "set", "backup.passphrase", "file:passphrase"];
+    peacrab(&home, &set)
+        .ends_with(78)
+        .complains_of(&["Create the file first"]);
+    home.set(
+        "/backup",
+        json!({"every": 24, "passphrase": "file:passphrase"}),
+    );
+    let gateway = Gateway::start(&home);
+    gateway.wait_for_log("Automatic backups are off");
+    telegram.wait_for_poll();
+    peacrab(&home, &["backup"])
+        .ends_with(78)
+        .complains_of(&["backup.passphrase refers to a file"]);
+    let doctor = peacrab(&home, &["doctor"]);
+    // However it was wrapped.
+    let words: Vec<&str> = doctor.stdout.split_whitespace().collect();
+    assert!(
+        words.join(" ").contains("Automatic backups are off"),
+        "{doctor:?}"
+    );
+    gateway.stop();
+    assert!(!home.path().join("backups").exists());
+}
+
+#[test]
 fn commands_do_not_see_the_folder_of_backups() {
     let shelf = Shelf::new();
     let folder = shelf.0.path().join("stick");

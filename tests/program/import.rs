@@ -310,6 +310,26 @@ fn an_older_picoclaw_moves_in() {
 }
 
 #[test]
+fn a_model_is_kept_with_its_provider() {
+    let (model, telegram) = (Model::playing([say("here")]), Telegram::start());
+    let home = Home::new();
+    nanobot(&model, &telegram).import(&home, &[]).ends_with(0);
+    let before = setting(&home, "/agents/defaults");
+    let second = Other::new(".picoclaw");
+    let config = json!({
+        "agents": {"defaults": {"model": "gpt-x", "provider": "openai"}},
+        "providers": {"openai": {"api_key": KEY}},
+    });
+    second.write("config.json", config.to_string());
+    let output = second.import(&home, &[]).ends_with(0);
+    assert_has(&output, &["kept agents.defaults.model"]);
+    assert!(!output.stdout.contains("agents.defaults.provider"));
+    assert_eq!(setting(&home, "/agents/defaults"), before);
+    let said = Program::new(&home).args(&["agent", "-m", "hello"]).run();
+    assert_has(&said.ends_with(0), &["here"]);
+}
+
+#[test]
 fn a_newer_picoclaw_moves_in() {
     let messages =
         json!([{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}]);
@@ -784,9 +804,12 @@ fn what_is_no_home_is_refused() {
         .ends_with(1)
         .complains_of(&["config.json in that home cannot be read"]);
     let none = Other::new("empty");
-    none.import(&Home::new(), &[])
-        .ends_with(2)
-        .complains_of(&["is not a home folder of nanobot"]);
+    let refused = none.import(&Home::new(), &[]).ends_with(2);
+    assert!(
+        !refused.stderr.contains("Looked in"),
+        "ours is not at fault"
+    );
+    refused.complains_of(&["is not a home folder of nanobot"]);
 }
 
 #[test]

@@ -122,3 +122,27 @@ fn a_model_of_another_provider_is_chosen_by_a_tap_and_outlives_the_gateway() {
     });
     gateway.stop().ends_with(0);
 }
+
+#[test]
+fn a_part_of_a_name_stands_for_the_only_model_with_it_and_is_never_sent() {
+    let model = Model::answering(named("fake"));
+    model.offers([MODEL, "blind-model", "eye-small", "eye-large"]);
+    let telegram = Telegram::start();
+    let home = Home::with_telegram(&model, &telegram);
+    let ana = telegram.person(1001, "Ana", Some("ana"));
+    let wait =
+        |text: &str| telegram.wait_for_message(ana.chat(), |message| message.text.contains(text));
+    let gateway = Gateway::start(&home);
+    ana.says("/model blind");
+    wait("Model: fake/blind-model");
+    ana.says("/model eye");
+    wait("No model named eye at fake. Did you mean eye-large or eye-small?");
+    ana.says("who are you?");
+    wait("fake blind-model");
+    // The whole name of one that the server does not list.
+    ana.says("/model fake/hidden");
+    wait("fake does not list hidden");
+    ana.says("and now?");
+    wait("fake hidden");
+    gateway.stop().ends_with(0);
+}

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::harness::home::Home;
@@ -587,4 +587,44 @@ fn a_memory_that_could_not_be_saved_is_not_tried_again_after_each_line() {
     );
     // What tells the model how to go on is not for people.
     assert!(!terminal.shown().contains("Answer with that call"));
+}
+
+#[test]
+fn a_stop_that_is_typed_ahead_acts_at_once_and_drops_what_waited_before_it() {
+    let model = Model::playing([silence(), say("Still here.")]);
+    let home = Home::with_model(&model);
+    let mut terminal = Terminal::start(&home, &["agent"]);
+    tell(&mut terminal, "think long");
+    model.wait_for_requests(1);
+    terminal.type_text("more text\r/stop\r");
+    terminal.wait_for("· stopped");
+    tell(&mut terminal, "still there?");
+    terminal.wait_for("Still here.");
+    terminal.wait_for("› ");
+    terminal.type_text(CTRL_D);
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+    let asked = model.requests()[1].body["messages"].to_string();
+    assert!(
+        !asked.contains("more text") && !asked.contains("/stop"),
+        "{asked}"
+    );
+}
+
+#[test]
+fn what_was_typed_ahead_goes_to_no_shell_behind_the_program() {
+    let model = Model::playing([silence()]);
+    let home = Home::with_model(&model);
+    // The shell reads what is left for it, as far as anything is.
+    let line = "sh -c 'echo \"pid $$ .\"; exec \"$PEACRAB\" agent'; \
+                stty -icanon min 0 time 10; echo \"left [$(head -c 64)]\"";
+    let mut terminal = Terminal::start_shell(&home, line);
+    tell(&mut terminal, "think long");
+    model.wait_for_requests(1);
+    terminal.type_text("echo LEAK\r");
+    let shown = terminal.shown();
+    let pid = shown.split("pid ").nth(1).unwrap();
+    let pid = pid.split(' ').next().unwrap().parse().unwrap();
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::TERM).unwrap();
+    terminal.wait_for("left []");
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
 }

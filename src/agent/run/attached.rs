@@ -35,7 +35,7 @@ impl Run<'_> {
             match self.agent.toolbox.image(&photo.path, self.cancel) {
                 Some(image) => images.push(image),
                 None => {
-                    let name = OutgoingMessage::name_of(&photo.path);
+                    let name = sent_name(&photo.path);
                     let megabytes = IMAGE_BYTES as f64 / 1e6;
                     let text = texts::picture_unusable(message.language(), &name, &megabytes);
                     self.host.on_event(TurnEvent::Lasting(&text));
@@ -59,8 +59,8 @@ impl Run<'_> {
             let Some(mut excerpt) = excerpt else {
                 continue;
             };
-            let is_document = excerpt.fault != Some(DocumentFault::Misnamed);
-            if is_document
+            let is_other = [DocumentFault::Misnamed, DocumentFault::Empty];
+            if excerpt.fault.is_none_or(|fault| !is_other.contains(&fault))
                 && excerpt.text.is_empty()
                 && let Some(text) = self.read_by_command(&file.path, message)
             {
@@ -73,9 +73,10 @@ impl Run<'_> {
             if let Some(fault) = excerpt.fault {
                 let describe = match fault {
                     DocumentFault::Misnamed => texts::document_misnamed,
+                    DocumentFault::Empty => texts::document_empty,
                     DocumentFault::Unreadable => texts::document_unreadable,
                 };
-                let name = OutgoingMessage::name_of(&file.path);
+                let name = sent_name(&file.path);
                 let text = describe(message.language(), &name);
                 self.host.on_event(TurnEvent::Lasting(&text));
             }
@@ -94,6 +95,19 @@ impl Run<'_> {
         let text = read.ok()?;
         (!text.trim().is_empty()).then_some(text)
     }
+}
+
+/// The name that a file had before it was stored, which put the time before it.
+fn sent_name(path: &str) -> &str {
+    let name = OutgoingMessage::name_of(path);
+    let is_number = |text: &str, digits: usize| {
+        text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let own = name.split_once('-').and_then(|(day, rest)| {
+        let (time, own) = rest.split_once('-')?;
+        (is_number(day, 8) && is_number(time, 6) && !own.is_empty()).then_some(own)
+    });
+    own.unwrap_or(name)
 }
 
 /// The notice for a person whose picture goes to a model that does not see.

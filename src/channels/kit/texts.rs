@@ -291,13 +291,13 @@ texts! {
         "请加上对方收到的配对码，例如 `/pair ABCD2345`（所有者）、`/pair ABCD2345 user` 或 `/pair ABCD2345 guest`；也可以邀请他人：`/pair invite user`",
     }
     fn unknown_code(code) {
-        "Unknown or expired pairing code {code}. Send the bot any message to get a new one.",
-        "配对码 {code} 不存在或已过期。给机器人发送任意消息即可获得新的配对码。",
+        "Unknown or expired pairing code {code}, or it was used. A person without access gets a new one by sending the bot any message.",
+        "配对码 {code} 不存在、已过期或已使用。没有权限的人给机器人发送任意消息即可获得新的配对码。",
     }
     fn expired_code(code, minutes) {
-        "The pairing code {code} has expired: it was valid for {minutes} minutes. Send the bot any \
-         message to get a new one.",
-        "配对码 {code} 已过期：有效期为 {minutes} 分钟。给机器人发送任意消息即可获得新的配对码。",
+        "The pairing code {code} has expired: it was valid for {minutes} minutes. A person without access gets a new \
+         one by sending the bot any message.",
+        "配对码 {code} 已过期：有效期为 {minutes} 分钟。没有权限的人给机器人发送任意消息即可获得新的配对码。",
     }
     fn all_paired(count) {
         "{count} people are already paired. Remove some, or add people to allowFrom.",

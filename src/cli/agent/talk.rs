@@ -18,8 +18,9 @@ use crate::base::language::Language;
 use crate::base::message::Envelope;
 use crate::base::sync::Mutex;
 use crate::cli::Context;
+use crate::cli::terminal;
 use crate::cli::terminal::interrupt::Foreground;
-use crate::cli::terminal::mode::Quiet;
+use crate::cli::terminal::mode::{self, Quiet, Stoppable};
 use crate::cli::terminal::print;
 use crate::cli::terminal::prompt::{Prompt, Typed};
 use crate::cli::terminal::status::Status;
@@ -108,6 +109,7 @@ pub fn run(context: &Context, arguments: &Arguments, name: Option<&str>) -> Resu
     let ready = &mut *talk.shared.lock();
     memory::apply(&ready.agent, &ready.sessions, &mut ready.session);
     super::end_background_commands(&ready.agent, ready.session.chat());
+    mode::leave();
     Ok(Exit::Done)
 }
 
@@ -139,11 +141,12 @@ impl Talk {
 
     /// Runs a turn and shows it. Its failure ends the turn, not the conversation.
     fn run_turn(&self, message: Option<Envelope>) -> Result<()> {
-        let (mode, shared) = (self.mode, Arc::clone(&self.shared));
+        let (mode, shared, reads_keys) = (self.mode, Arc::clone(&self.shared), self.reads_keys);
         // Where the prompt reads keys, the terminal is quiet all the time.
         let _quiet = (!self.reads_keys).then(|| Quiet::start(false));
         let status = Status::start(mode == Mode::Rendered);
         let ran = self.foreground.run(move |cancel: &Cancel| {
+            let _stoppable = reads_keys.then(|| Stoppable::start(cancel));
             let ready = &mut *shared.lock();
             memory::apply(&ready.agent, &ready.sessions, &mut ready.session);
             let mut view = view(mode);
@@ -202,13 +205,14 @@ impl Talk {
         answer.map(|answer| answer.text)
     }
 
-    /// Answers `/compact`, which Ctrl-C stops.
+    /// Answers `/compact`, which Ctrl-C and `/stop` stop.
     fn compact(&self) -> Result<String> {
         // What runs in the background would be in the way.
         self.memory.lock().stop();
-        let shared = Arc::clone(&self.shared);
+        let (shared, reads_keys) = (Arc::clone(&self.shared), self.reads_keys);
         let status = Status::start(self.mode == Mode::Rendered);
         let compacted = self.foreground.run(move |cancel: &Cancel| {
+            let _stoppable = reads_keys.then(|| Stoppable::start(cancel));
             let ready = &mut *shared.lock();
             memory::apply(&ready.agent, &ready.sessions, &mut ready.session);
             let before = ready.agent.window_tokens(&ready.session);
@@ -228,7 +232,7 @@ impl Talk {
 fn show_end(report: Report, view: &mut TerminalView) {
     view.close();
     match report.outcome {
-        Outcome::Stopped => view.show(TurnEvent::Notice(texts::STOPPED)),
+        Outcome::Stopped => view.show(TurnEvent::Notice(terminal::texts::STOPPED)),
         Outcome::Failed(error) => print::complain(&error.to_string()),
         Outcome::Answered | Outcome::Bounded(_) => {}
     }

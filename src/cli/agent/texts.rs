@@ -46,9 +46,6 @@ pub const HOW_TO_QUIT: &str = "(press Ctrl-C again, Ctrl-D or type /exit to quit
 /// The answer to `/stop`.
 pub const HOW_TO_STOP: &str = "Nothing is running. While something is, Ctrl-C stops it.";
 
-/// A turn was stopped with Ctrl-C.
-pub const STOPPED: &str = "stopped";
-
 /// Below the first line, when only the offline helper answers.
 pub const HOW_TO_CONNECT: &str =
     "To connect a model: peacrab onboard, or set a key such as ANTHROPIC_API_KEY";

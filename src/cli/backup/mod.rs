@@ -15,10 +15,11 @@ use super::terminal::print;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Exit, Result};
+use crate::base::limits::config::PASSPHRASE_CHARS_MIN;
 use crate::base::secret::Secret;
 use crate::config::schema;
 use crate::store::backup::series::{Series, name_at};
-use crate::store::backup::{Manifest, PASSPHRASE_CHARS_MIN, Packed, Saving, write, write_file};
+use crate::store::backup::{Manifest, Packed, Saving, write, write_file};
 use crate::sys::file::read_at_most;
 
 /// Bytes of a file with a passphrase.
@@ -99,6 +100,9 @@ pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
 /// Makes the next automatic backup now.
 fn save_next(context: &Context) -> Result<Exit> {
     let loaded = context.start()?;
+    if let Some(why) = loaded.backup_fault {
+        return Err(Error::Config(why));
+    }
     let series = series(context, loaded.config.backup)?;
     let is_plain = series.settings.passphrase.is_empty() && !series.settings.without_secrets;
     let foreground = Foreground::new()?;

@@ -87,17 +87,20 @@ pub fn import(
     workspace: Option<&Path>,
     writes: bool,
 ) -> Result<()> {
-    let home = context.home()?;
+    // Not yet by the context: what is wrong with the other home has nothing to do with where ours is.
+    let home = Home::find(context.home_option(), |name| {
+        context.environment().get(name).cloned()
+    })?;
     let is_ours = |path: &Path| path.canonicalize().is_ok_and(|path| path == home.path());
     if is_ours(from) {
         return Err(Error::Usage(texts::OWN_HOME.to_owned()));
     }
+    let source = Source::open(from, workspace).map_err(|error| texts::explain(error, from))?;
     let file = context.config_file()?;
     let loaded = match file.exists() {
         true => context.start()?,
         false => load(&file, false, context.environment())?,
     };
-    let source = Source::open(from, workspace).map_err(|error| texts::explain(error, from))?;
     let (context, foreground) = (context.clone(), Foreground::new()?);
     let (report, source) = foreground.run(move |_| {
         let taking = Taking {

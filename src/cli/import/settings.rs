@@ -348,13 +348,15 @@ fn not_one_person(entry: &str) -> Option<&'static str> {
     }
 }
 
-/// Settings that belong together: taken all or not at all, because a key must not meet another one's address.
+/// Settings that belong together: taken all or not at all, because a key must not meet another one's address, nor a model
+/// another one's provider.
 fn group_of(key: &Key, path: &str) -> Option<String> {
     let names = key.split(path)?;
     match names.as_slice() {
         ["providers", name, ..] => Some(format!("providers.{name}")),
         ["channels", name, _, ..] => Some(format!("channels.{name}")),
         ["tools", "mcpServers", name, ..] => Some(format!("tools.mcpServers.{name}")),
+        ["agents", "defaults", "model" | "provider"] => Some("agents.defaults.model".to_owned()),
         ["tools", "web", "search", ..] => Some("tools.web.search".to_owned()),
         _ => None,
     }
@@ -399,9 +401,9 @@ impl Taking<'_> {
     ) -> Result<()> {
         report.part(texts::part_of(&format!("{group}.")));
         let settings = &self.target.loaded.settings;
-        let prefix = format!("{group}.");
         let has_ours = settings.iter().any(|(path, setting)| {
-            (path == group || path.starts_with(&prefix))
+            let of = group_of(setting.key, path);
+            of.as_deref().unwrap_or(path) == group
                 && (matches!(setting.source, SetBy::File(_)) || setting.key.is_secret())
         });
         if has_ours {
@@ -549,11 +551,7 @@ impl Taking<'_> {
             }
             return None;
         }
-        let is_model = [
-            "agents.defaults.model",
-            "agents.defaults.provider",
-            "agents.defaults.fallbackModels",
-        ];
+        let is_model = ["agents.defaults.model", "agents.defaults.fallbackModels"];
         (is_model.contains(&group) && !self.has_model).then_some(texts::NO_MODEL)
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! tokio's current_thread runtime owns the signals; the turn is plain blocking code beside it.
 
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -16,6 +17,7 @@ use crate::base::cancel::Cancel;
 use crate::base::error::{Exit, Result};
 use crate::base::limits::agent::TURN_STACK_BYTES;
 use crate::base::sync::{self, Mutex};
+use crate::sys::process::writable;
 
 /// The runtime, and the token of what runs now.
 pub struct Foreground {
@@ -114,8 +116,23 @@ fn stop_or_leave(running: &Mutex<Option<Cancel>>) {
         Some(cancel) if !cancel.is_cancelled() => cancel.cancel(),
         // The journal is whole at every instant, so leaving at once loses nothing.
         _ => {
-            mode::restore();
+            mode::leave();
+            say_stopped();
             std::process::exit(Exit::Stopped as i32);
         }
+    }
+}
+
+/// Says on a terminal that the program was stopped. What it was doing may keep everything else from being written.
+fn say_stopped() {
+    let stderr = rustix::stdio::stderr();
+    if io::stderr().is_terminal() && writable(stderr, Duration::ZERO).is_ok_and(|ready| ready) {
+        // A screen may show what the turn waited for.
+        let begin = if mode::is_screen() { "\r\x1b[K" } else { "\n" };
+        let line = format!(
+            "{begin}{}\n",
+            print::signs(&format!("· {}", texts::STOPPED))
+        );
+        let _ = rustix::io::write(stderr, line.as_bytes());
     }
 }

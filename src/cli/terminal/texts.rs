@@ -16,6 +16,9 @@ pub fn waiting(what: &str, time: Duration) -> String {
     format!("{what}… {time} · Ctrl-C stops")
 }
 
+/// A turn or the program was stopped.
+pub const STOPPED: &str = "stopped";
+
 /// A model is being asked.
 pub fn asking(model: &str) -> String {
     format!("asking {model}")

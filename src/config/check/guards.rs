@@ -8,7 +8,7 @@ impl Key {
     /// access, what the sandbox holds, where something is sent, or what may be spent.
     pub fn guards(&self) -> bool {
         const SECTIONS: [&str; 3] = ["tools.", "tls.", "limits."];
-        const NAMES: [&str; 20] = [
+        const NAMES: [&str; 19] = [
             "agent",
             "authservId",
             "bridgeUrl",
@@ -21,7 +21,6 @@ impl Key {
             "id",
             "imapHost",
             "imapUseSsl",
-            "passphrase",
             "prices",
             "requireAuthentication",
             "server",

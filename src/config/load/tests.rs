@@ -148,6 +148,66 @@ fn a_key_may_be_in_a_file_of_its_own() {
 }
 
 #[test]
+fn backups_are_off_without_their_passphrase_and_the_rest_starts() {
+    let text = |passphrase: &str| {
+        format!(
+            r#"{{"backup": {{"every": 24, "send": true, "folder": "/usb", "passphrase": "{passphrase}"}}}}"#
+        )
+    };
+    let board = Board::new(&text("file:passphrase"));
+    let off = |why: &str| {
+        let loaded = board.load().unwrap();
+        let backup = &loaded.config.backup;
+        assert_eq!((backup.every, backup.send), (0, false));
+        assert!(backup.passphrase.is_empty());
+        assert_eq!(backup.folder, "/usb", "commands do not see it");
+        let ignored = loaded.ignored.join("\n");
+        assert!(ignored.contains("Automatic backups are off"), "{ignored}");
+        assert!(loaded.backup_fault.unwrap().contains(why), "{ignored}");
+    };
+    off("refers to a file: cannot read ");
+    let passphrase = board.folder.path().join("passphrase");
+    for short in ["short\n", "\n"] {
+        std::fs::write(&passphrase, short).unwrap();
+        off("must have at least 8 characters");
+    }
+    std::fs::write(&passphrase, "long enough\n").unwrap();
+    let loaded = board.load().unwrap();
+    assert_eq!(
+        (loaded.config.backup.every, loaded.backup_fault),
+        (24, None)
+    );
+    assert!(loaded.ignored.is_empty(), "{:?}", loaded.ignored);
+}
+
+#[test]
+fn a_secret_is_set_to_a_file_that_is_there() {
+    let board = Board::new("{}");
+    let set = |path: &str, value: &str| {
+        let key = table::find(path).unwrap();
+        let value = Value::from(value);
+        let set = text_with(&board.file(), &[(key, path, &value)]);
+        set.map_err(|error| error.to_string())
+    };
+    let passphrase = "backup.passphrase";
+    for path in [passphrase, "providers.x.apiKey"] {
+        let missing = set(path, "file:secret").unwrap_err();
+        assert!(missing.contains("Create the file first"), "{missing}");
+    }
+    // The service alone has it.
+    set(passphrase, "file:${CREDENTIALS_DIRECTORY}/passphrase").unwrap();
+    std::fs::write(board.folder.path().join("secret"), "short\n").unwrap();
+    for short in ["short", "file:secret"] {
+        let short = set(passphrase, short).unwrap_err();
+        assert!(short.contains("at least 8 characters"), "{short}");
+    }
+    set("providers.x.apiKey", "file:secret").unwrap();
+    std::fs::write(board.folder.path().join("secret"), "long enough\n").unwrap();
+    set(passphrase, "file:secret").unwrap();
+    set(passphrase, "long enough").unwrap();
+}
+
+#[test]
 fn a_key_in_a_file_that_others_can_read_gets_a_warning() {
     let board = Board::new(r#"{"providers": {"x": {"apiKey": "sk-1"}}}"#);
     let set_mode = |mode| {

@@ -375,22 +375,35 @@ impl Gateway {
     }
 
     /// Answers `/deny`.
-    pub(super) fn deny(&self, call: &Call<'_>) -> Result<CommandAnswer> {
-        self.settle(call.message, call.argument, Answer::Deny)
+    pub(super) fn deny(self: &Arc<Self>, call: &Call<'_>) {
+        self.answer_with(call, call.argument, Answer::Deny);
     }
 
     /// Answers `/approve`.
-    pub(super) fn approve(&self, call: &Call<'_>) -> Result<CommandAnswer> {
+    pub(super) fn approve(self: &Arc<Self>, call: &Call<'_>) {
         let lower = call.argument.to_ascii_lowercase();
         let endings = [("always", Answer::Always), ("all", Answer::Everything)];
         let mut endings = endings.into_iter();
         let found = endings.find_map(|(word, answer)| Some((lower.strip_suffix(word)?, answer)));
         let (number, answer) = found.unwrap_or((call.argument, Answer::Once));
-        self.settle(call.message, number, answer)
+        self.answer_with(call, number, answer);
     }
 
-    /// Answers an open question of a chat, and says what came of it.
-    fn settle(&self, message: &Envelope, number: &str, answer: Answer) -> Result<CommandAnswer> {
+    fn answer_with(&self, call: &Call<'_>, number: &str, answer: Answer) {
+        match self.settle(call.message, number, answer).transpose() {
+            Some(said) => self.finish_with(call.message, said),
+            None => self.parts.inbox.taken(&call.message.id),
+        }
+    }
+
+    /// Answers an open question of a chat, and returns what is to be said about it: `None` where the question itself
+    /// shows that it was denied.
+    fn settle(
+        &self,
+        message: &Envelope,
+        number: &str,
+        answer: Answer,
+    ) -> Result<Option<CommandAnswer>> {
         let (to, language) = (&message.address(), message.language());
         let by = message.sender().map_or("", |sender| sender.name.as_str());
         let number = match number.trim() {
@@ -418,6 +431,7 @@ impl Gateway {
             self.approvals.answer(to, number, given)
         };
         let text = match taken {
+            Taken::Yes if answer == Answer::Deny && self.edits(to) => return Ok(None),
             Taken::Yes => {
                 let is_meant = |open: &&(u64, String)| number.is_none_or(|number| number == open.0);
                 let command = open.iter().find(is_meant).map_or("", |open| &open.1);
@@ -440,7 +454,7 @@ impl Gateway {
                 }
             }
         };
-        Ok(text.into())
+        Ok(Some(text.into()))
     }
 
     /// Takes the answer that a pressed button gives.

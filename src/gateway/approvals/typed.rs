@@ -28,8 +28,8 @@ enum Typed {
     Nothing,
     /// An answer, as the slash command that gives it.
     Answer(&'static str),
-    /// No answer: the question with this number waits for one, about this command.
-    Waits(u64, String),
+    /// No answer: a question about this command waits for one.
+    Waits(String),
 }
 
 /// The labels of a question's buttons in all languages, in lower case.
@@ -64,13 +64,16 @@ impl Approvals {
         let mut open = questions.open.iter_mut().filter(|(_, question)| {
             question.chat == *chat && question.answer.is_none() && question.shown.is_some()
         });
-        let Some((number, first)) = open.next() else {
+        let Some((_, first)) = open.next() else {
             return Typed::Nothing;
         };
-        match first.read(message).filter(|_| open.next().is_none()) {
-            Some(command) => Typed::Answer(command),
-            None if std::mem::replace(&mut first.is_reminded, true) => Typed::Nothing,
-            None => Typed::Waits(*number, first.command.clone()),
+        if let Some(command) = first.read(message).filter(|_| open.next().is_none()) {
+            return Typed::Answer(command);
+        }
+        let is_told = std::mem::replace(&mut first.is_reminded, true);
+        match is_told && !first.sounds_answered(message) {
+            true => Typed::Nothing,
+            false => Typed::Waits(first.command.clone()),
         }
     }
 
@@ -134,6 +137,14 @@ pub(super) fn is_no(words: &str) -> bool {
 }
 
 impl Open {
+    /// Whether a person may take a message for an answer that is none here: it could answer something else.
+    fn sounds_answered(&self, message: &Envelope) -> bool {
+        let words = spoken(message);
+        let is_label = self.labels.iter().any(|(label, _)| *label == words);
+        let is_plain = !message.is_reply() && !message.is_group;
+        is_plain && (is_label || is_yes(&words) || is_no(&words))
+    }
+
     fn read(&self, message: &Envelope) -> Option<&'static str> {
         let target = message.replies_to.as_str();
         let shown = self.shown.as_ref()?;
@@ -165,8 +176,8 @@ impl Open {
 
 impl Gateway {
     /// The message as the slash command that it stands for, where someone who may decide has typed an answer to the only
-    /// open question of the chat, or to the plan that waits there. Other words are for the model, and the first of them are
-    /// answered with what waits.
+    /// open question of the chat, or to the plan that waits there. Other words are for the model; the first of them, and
+    /// those that sound like an answer, are also answered with what waits.
     pub(in crate::gateway) fn with_typed_answer(
         self: &std::sync::Arc<Self>,
         mut message: ParsedMessage,
@@ -195,8 +206,8 @@ impl Gateway {
             Typed::Answer(command) => message.change(|message| {
                 command.clone_into(&mut message.text);
             }),
-            Typed::Waits(number, command) => self.tell_later(OutgoingMessage {
-                once: format!("{WAITS}{number}"),
+            Typed::Waits(command) => self.tell_later(OutgoingMessage {
+                once: format!("{WAITS}{}", message.id),
                 ..OutgoingMessage::text(&to, texts::waits(message.language(), &command))
             }),
         }
@@ -268,7 +279,9 @@ mod tests {
         let late = approvals.read(&chat, &message("no", None));
         assert_eq!(late, Typed::Answer("/deny"), "a refusal always counts");
         let undated = approvals.read(&chat, &message("yes", None));
-        assert_eq!(undated, Typed::Waits(first, "`make it`".to_owned()));
+        let waits = Typed::Waits("`make it`".to_owned());
+        assert_eq!(undated, waits);
+        assert_eq!(read("and now?"), Typed::Nothing, "it was told");
         let everything = read("Allow everything for 10 minutes");
         assert_eq!(
             everything,
@@ -303,7 +316,7 @@ mod tests {
         approvals.said(&told("waits:17"), 0);
         assert_eq!(read("yes"), approved, "it was about the question");
         approvals.said(&told(""), 0);
-        assert_eq!(read("yes"), Typed::Nothing, "it may answer what was said");
+        assert_eq!(read("yes"), waits, "it may answer what was said");
         assert_eq!(read("no"), Typed::Answer("/deny"));
         let quoted = approvals.read(&chat, &quoting(message("yes", Some(6_000))));
         assert_eq!(quoted, approved);

@@ -11,6 +11,7 @@ mod unit;
 
 pub use own::own_menu;
 pub(super) use power::tell_back;
+pub(super) use services::is_following;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +30,7 @@ use crate::base::message::{CommandButton, DraftKey, Envelope, OutgoingMessage};
 use crate::text::markup::{self, inline_code};
 use crate::text::reveal_but;
 use crate::tools::Caller;
-use crate::tools::commands::{OwnerAction, ShellResult};
+use crate::tools::commands::{OwnerAction, ShellResult, Watched};
 
 use power::Power;
 use services::Confirmed;
@@ -278,6 +279,12 @@ impl Tail<'_> {
         let over = self.bytes.len().saturating_sub(SHOWN_OUTPUT_BYTES);
         self.bytes.drain(..over);
         let (gateway, to) = (self.asking.gateway, self.asking.message.address());
+        // What `/bg` lists can also be shown by it.
+        let (session, draft) = (&self.asking.message.session, self.asking.draft);
+        let running = gateway.commands.find(session, |one| one.draft == *draft);
+        if let Some(running) = running {
+            running.watch(Watched::Output(bytes), Duration::MAX);
+        }
         if !self.is_fresh || self.shown.elapsed() < gateway.display_settings(&to).interval {
             return;
         }

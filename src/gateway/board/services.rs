@@ -100,6 +100,11 @@ impl<'a> Logs<'a> {
     }
 }
 
+/// Whether `/logs` with this argument goes on until it is stopped.
+pub fn is_following(argument: &str) -> bool {
+    matches!(Logs::parse(argument), Some(Logs::Follow(_)))
+}
+
 /// The status of a line that found no program for its task.
 pub const MISSING: i32 = 93;
 
@@ -161,7 +166,7 @@ impl<'a> Services<'a> {
                     with_rights(&format!("systemctl {word} '{unit}'"))
                 );
                 let systemd =
-                    format!("{line}; echo \"$(systemctl is-active '{unit}')\"; exit $status");
+                    format!("{line}; systemctl is-active '{unit}' 2>/dev/null; exit $status");
                 by_system(&systemd, unit, word)
             }
         }
@@ -277,6 +282,7 @@ mod tests {
         ] {
             assert_eq!(Logs::parse(wrong), None, "{wrong}");
         }
+        assert!(is_following("nginx follow") && !is_following("nginx") && !is_following(""));
         assert!(Logs::Last("nginx", 5).line().ends_with("-n 5 -u 'nginx'"));
     }
 

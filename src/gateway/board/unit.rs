@@ -9,9 +9,10 @@ use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::message::CommandButton;
 use crate::board::look::journal;
+use crate::gateway::shell::Begun;
 use crate::sys::port::user_name;
 use crate::text::markup::{code_block, inline_code, plain};
-use crate::tools::commands::{OwnerAction, ShellResult};
+use crate::tools::commands::{OwnerAction, ShellResult, Watched};
 use std::time::Duration;
 
 /// How long a log is followed.
@@ -30,6 +31,10 @@ impl Asking<'_> {
             Logs::Follow(_) => (FOLLOW_TIME, true),
             Logs::Warnings | Logs::Last(..) => (LOOK_TIME, false),
         };
+        let _following = match is_shown {
+            true => self.begin_following()?,
+            false => None,
+        };
         let mut ran = self.look(&asked.line(), time, is_shown)?;
         if ran.status == Some(MISSING) {
             return Err(Error::Failed(texts::no_journal(language).to_owned()));
@@ -46,16 +51,40 @@ impl Asking<'_> {
         Ok(describe_output(ran, &empty))
     }
 
+    /// Lists it as a running command until the end, in which nothing can be typed. Fails when the journal has nothing
+    /// that could be followed: journalctl would wait for it in silence.
+    fn begin_following(&self) -> Result<Option<Begun<'_>>> {
+        let checked = self.look(Logs::CHECK, LOOK_TIME, false)?;
+        let mut lines = checked.output.lines();
+        let is_indented = |line: &str| line.is_empty() || line.starts_with(' ');
+        if !lines.any(|line| !is_indented(line) && journal::is_entry(line)) {
+            self.check_complaint(&checked.output)?;
+        }
+        let running = self.gateway.commands.begin(self.message);
+        if let Some(running) = &running {
+            running.input.refuse();
+            running.set_line(&format!("/logs {}", self.argument));
+            running.watch(Watched::Prompt("$"), Duration::MAX);
+        }
+        Ok(running)
+    }
+
     /// Fails when the journal cannot be read, or only in part, as far as an empty output would hide that.
     fn check_journal(&self, ran: &ShellResult) -> Result<()> {
-        let language = self.language;
-        let mut why = journal::complaint(&ran.output).map(str::to_owned);
-        if why.is_none() && ran.output.trim().is_empty() {
-            let again = self.look(Logs::CHECK, LOOK_TIME, false)?;
-            why = journal::complaint(&again.output).map(str::to_owned);
+        if !ran.output.trim().is_empty() {
+            return self.check_complaint(&ran.output);
         }
-        let Some(why) = why else { return Ok(()) };
-        let why = plain(&why);
+        let again = self.look(Logs::CHECK, LOOK_TIME, false)?;
+        self.check_complaint(&again.output)
+    }
+
+    /// Fails when journalctl says that it cannot read the journal.
+    fn check_complaint(&self, output: &str) -> Result<()> {
+        let language = self.language;
+        let Some(why) = journal::complaint(output) else {
+            return Ok(());
+        };
+        let why = plain(why);
         if rustix::process::geteuid().is_root() {
             return Err(Error::Failed(texts::no_readable_journal(language, &why)));
         }

@@ -60,8 +60,8 @@ pub const COMMANDS: &[Row] = &[
     row(&["stop"], GUEST_OR_USER_IN_GROUP, STOP, help::stop, Run::Work(Gateway::stop)),
     row(&["tasks"], USER, AT_ONCE, help::tasks, Run::Answer(Gateway::answer_tasks)),
     row(&["plan", "plans"], USER, AT_ONCE, help::plan, Run::Answer(Gateway::answer_plan)),
-    row(&["approve"], OWNER, ANSWER, help::approve, Run::Answer(Gateway::approve)),
-    row(&["deny"], OWNER, ANSWER, help::deny, Run::Answer(Gateway::deny)),
+    row(&["approve"], OWNER, ANSWER, help::approve, Run::Work(Gateway::approve)),
+    row(&["deny"], OWNER, ANSWER, help::deny, Run::Work(Gateway::deny)),
     row(&["answer"], GUEST, ANSWER, help::answer, Run::Work(Gateway::answer_question)),
     row(&["approvals"], OWNER, AT_ONCE, help::approvals, Run::Answer(Gateway::answer_approvals)).at_terminal(Terminal::Agent(Agent::answer_approvals)),
     row(&["pair"], OWNER, AT_ONCE, help::pair, Run::Answer(Gateway::answer_pair)),
@@ -74,7 +74,7 @@ pub const COMMANDS: &[Row] = &[
     row(&["restart"], OWNER, AT_ONCE, help::restart, Run::Work(Gateway::restart)),
     row(&["update", "upgrade"], OWNER, QUEUED, help::update, Run::Work(Gateway::update)),
     row(&["plot"], USER, QUEUED, help::plot, Run::Board(|it| it.plot())),
-    row(&["logs", "log"], OWNER, QUEUED, help::logs, Run::Board(|it| it.logs())),
+    row(&["logs", "log"], OWNER, LOGS, help::logs, Run::Board(|it| it.logs())),
     row(&["svc", "service", "services"], OWNER, QUEUED, help::svc, Run::Board(|it| it.services())),
     row(&["top"], OWNER, QUEUED, help::top, Run::Board(|it| it.top())),
     row(&["ip"], USER, QUEUED, help::ip, Run::Board(|it| it.addresses())),
@@ -241,6 +241,11 @@ const IN_ORDER_WITH_ARGUMENT: Timing = |argument| match argument {
 const MODEL: Timing = |argument| match lists_models(argument) {
     true => When::Queued,
     false => When::InOrder,
+};
+/// What follows a log would keep the commands behind it waiting.
+const LOGS: Timing = |argument| match board::is_following(argument) {
+    true => When::Beside,
+    false => When::Queued,
 };
 /// Presses are taken in their order.
 const REMIND: Timing = |argument| match is_button(argument) {

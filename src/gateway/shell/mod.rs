@@ -23,8 +23,8 @@ use crate::text::markup::{self, inline_code};
 use crate::tools::commands::{Attached, Attempt, ShellResult, TypedCommand};
 
 use recall::Typed;
-pub use running::RunningCommands;
-use running::{Begun, Running};
+use running::Running;
+pub use running::{Begun, RunningCommands};
 
 /// Characters of a command in the line of its prompt.
 const PROMPT_CHARS: usize = 400;

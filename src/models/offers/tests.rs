@@ -193,7 +193,14 @@ fn a_name_is_known_by_its_beginning_too() {
     ] {
         assert!(is_offered(model, &offers), "{model}");
     }
-    for model in ["claude-sonnet-55", "laude", "qwen3:32b", "gemma-3"] {
+    for model in [
+        "claude-sonnet-55",
+        "claude-sonnet",
+        "claude",
+        "laude",
+        "qwen3:32b",
+        "gemma-3",
+    ] {
         assert!(!is_offered(model, &offers), "{model}");
     }
 }
@@ -217,6 +224,22 @@ fn a_name_is_spelt_as_the_server_has_it() {
     }
     let told = suggestion("fake", &["fake-a", "fake-b", "fake-c"].map(str::to_owned));
     assert_eq!(told, "Did you mean fake-a, fake-b or fake-c?");
+}
+
+#[test]
+fn words_stand_for_the_only_name_that_has_them() {
+    let offers = ["fake-model", "eye-small", "Eye-large", "gpt-4.1"].map(str::to_owned);
+    for (words, expected) in [
+        ("fake", Some("fake-model")),
+        ("LARGE", Some("Eye-large")),
+        ("eye", None),
+        ("mall", None),
+        ("gpt-4", None),
+        ("gpt", Some("gpt-4.1")),
+        ("", None),
+    ] {
+        assert_eq!(only_match(words, &offers), expected, "{words}");
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use self::manners::{SmallTalk, core, small_talk};
 use self::phrases::{Found, Kind, PHRASES};
 use crate::base::chat::{Entry, EntryKind, Reply, Request, ToolCall, ToolSpec};
+use crate::base::error::Result;
 use crate::base::json;
 use crate::base::language::Language;
 use crate::text::markup::inline_code;
@@ -38,10 +39,14 @@ pub fn reply(request: &Request<'_>, nonce: u32, language: Language) -> Reply {
     };
     match results(request.entries).as_slice() {
         [] => answer(request, spoken, (nonce, language)),
-        results => Reply {
-            text: say::show_results(results, understand(spoken).map(|(kind, _)| kind), language),
-            ..Reply::default()
-        },
+        results => {
+            let kind = understand(spoken).map(|(kind, _)| kind);
+            let hour = remind::suggest_hour(core(spoken)).filter(|_| kind == Some(Kind::Reminder));
+            Reply {
+                text: say::show_results(results, kind, hour, language),
+                ..Reply::default()
+            }
+        }
     }
 }
 
@@ -93,18 +98,22 @@ fn answer(request: &Request<'_>, spoken: &str, (nonce, language): (u32, Language
         Some((Kind::Help, _)) => return text(say::introduce("", &has, language)),
         Some((Kind::Power, _)) => return text(texts::how_to_reboot(language).to_owned()),
         Some((Kind::Time, _)) => return text(say::tell_time(find_time(request.entries), language)),
-        Some((Kind::Reminder | Kind::Reminders, _)) if !has(CRON) => {
+        Some((Kind::Reminder | Kind::Reminders | Kind::Cancel, _)) if !has(CRON) => {
             return text(texts::how_to_remind(language).to_owned());
         }
         Some(understood) => understood,
         None => return text(not_understood()),
     };
     let made = match kind {
-        Kind::Reminder => plan(spoken),
+        Kind::Reminder => match plan(spoken) {
+            Ok(made) => made,
+            Err(error) => return text(texts::failed(language, &error)),
+        },
         kind => call(kind, found),
     };
     let Some((tool, arguments)) = made else {
         return text(match kind {
+            Kind::Cancel => texts::how_to_cancel(language).to_owned(),
             Kind::Reminder => texts::what_to_remind(language).to_owned(),
             _ => not_understood(),
         });
@@ -135,10 +144,12 @@ fn stored_file(spoken: &str) -> Option<&str> {
 const CRON: &str = "cron";
 
 /// The call that plans the reminder that a sentence asks for.
-fn plan(sentence: &str) -> Option<(&'static str, Value)> {
-    let (when, message) = remind::find(core(sentence))?;
-    let arguments = json!({ "action": "add", "when": when, "message": message });
-    Some((CRON, arguments))
+fn plan(sentence: &str) -> Result<Option<(&'static str, Value)>> {
+    let found = remind::find(core(sentence))?;
+    Ok(found.map(|(when, message)| {
+        let arguments = json!({ "action": "add", "when": when, "message": message });
+        (CRON, arguments)
+    }))
 }
 
 /// Whether a tool's schema knows all of these arguments and requires no others.
@@ -164,7 +175,15 @@ fn understand(sentence: &str) -> Option<(Kind, Found<'_>)> {
         let names = core.to_ascii_lowercase().contains("remind") || core.contains("提醒");
         names.then_some((Kind::Reminder, Found::default()))
     };
-    found.or_else(names_reminders)
+    let names_other = || {
+        let (kind, found) = names_reminders()?;
+        let begins = |word: &&str| core.to_lowercase().starts_with(word);
+        let is_end = ["cancel", "delete", "remove", "取消", "删除"]
+            .iter()
+            .any(begins);
+        Some((if is_end { Kind::Cancel } else { kind }, found))
+    };
+    found.or_else(names_other)
 }
 
 /// The call of a tool that does what a sentence asks for.
@@ -195,6 +214,9 @@ fn call(kind: Kind, found: Found<'_>) -> Option<(&'static str, Value)> {
         | Kind::Address
         | Kind::Uptime => ("device", json!({ "action": "status" })),
         Kind::Reminders => (CRON, json!({ "action": "list" })),
+        // The list has no numbers.
+        Kind::Cancel if text.is_empty() || text.parse::<u32>().is_ok() => return None,
+        Kind::Cancel => (CRON, json!({ "action": "remove", "job": text })),
         Kind::Run => ("exec", json!({ "command": text })),
         Kind::Help | Kind::Time | Kind::Reminder | Kind::Power => return None,
     })

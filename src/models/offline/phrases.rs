@@ -12,6 +12,8 @@ pub enum Kind {
     Reminder,
     /// What is planned.
     Reminders,
+    /// Remove what is planned.
+    Cancel,
     /// The state of the board.
     Status,
     /// The same, and only how hot it is.
@@ -168,6 +170,26 @@ pub const PHRASES: &[(Kind, &[&str])] = &[
         ],
     ),
     (
+        Kind::Cancel,
+        &[
+            "cancel the reminder to <text>",
+            "cancel my reminder to <text>",
+            "delete the reminder to <text>",
+            "remove the reminder to <text>",
+            "cancel the reminder <text>",
+            "cancel my reminder <text>",
+            "cancel reminder <text>",
+            "delete the reminder <text>",
+            "delete my reminder <text>",
+            "delete reminder <text>",
+            "remove the reminder <text>",
+            "remove my reminder <text>",
+            "remove reminder <text>",
+            "取消提醒<text>",
+            "删除提醒<text>",
+        ],
+    ),
+    (
         Kind::Temperature,
         &[
             "temperature",
@@ -179,6 +201,8 @@ pub const PHRASES: &[(Kind, &[&str])] = &[
             "show temperature",
             "what is the temperature",
             "what's the temperature",
+            "what is the temp",
+            "what's the temp",
             "what is the cpu temperature",
             "what's the cpu temperature",
             "what temperature is it",
@@ -229,6 +253,7 @@ pub const PHRASES: &[(Kind, &[&str])] = &[
             "disk",
             "disk space",
             "disk usage",
+            "free disk",
             "free disk space",
             "free space",
             "space",

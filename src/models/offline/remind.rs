@@ -1,33 +1,55 @@
 //! Requests for reminders: when, and what about.
 
+use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::zone::Zone;
-use crate::schedule::edit::{Asker, schedule, split};
+use crate::schedule::edit::{self, Asker, schedule, split};
+use crate::schedule::when::{has_time, impossible_time};
 
 /// Characters of a request that is looked through for a time: a reminder is a sentence.
 const REQUEST_CHARS: usize = 500;
 
-/// The time and the text of a reminder that a sentence asks for, without politeness around it.
-pub fn find(sentence: &str) -> Option<(String, String)> {
+/// The time and the text of a reminder.
+type When<'a> = (&'a str, &'a str);
+
+/// The time and the text of a reminder that a sentence asks for, without politeness around it. Fails when it names a
+/// time that there is not.
+pub fn find(sentence: &str) -> Result<Option<(String, String)>> {
     if sentence.chars().count() > REQUEST_CHARS {
-        return None;
+        return Ok(None);
     }
     let zone = Zone::utc();
-    // Only whether it is a time counts here: the tool reckons with the clock.
-    let asker = Asker {
-        now_ms: 0,
-        zone: &zone,
-        language: Language::English,
-        is_clock_right: false,
-    };
+    let asker = reader(&zone);
     let is_time = |words: &str| schedule(words, None, asker).is_ok();
-    let found = english(sentence, asker, &is_time).or_else(|| chinese(sentence, asker, &is_time));
-    let (when, text) = found?;
+    let found = match english(sentence, asker, &is_time)? {
+        Some(found) => Some(found),
+        None => chinese(sentence, asker, &is_time)?,
+    };
+    let Some((when, text)) = found else {
+        return Ok(None);
+    };
     // Between a time and its text.
     let when = when.trim();
     let when = when.strip_suffix(" to").unwrap_or(when);
     let (when, text) = (when.trim(), text.trim());
-    (!when.is_empty() && !text.is_empty()).then(|| (when.to_owned(), text.to_owned()))
+    let is_whole = !when.is_empty() && !text.is_empty();
+    Ok(is_whole.then(|| (when.to_owned(), text.to_owned())))
+}
+
+/// The hour that a number between the day and the text of a reminder may stand for, and the reminder with it.
+pub fn suggest_hour(sentence: &str) -> Option<(String, String)> {
+    let (when, text) = find(sentence).ok()??;
+    edit::suggest_hour(&when, &text, reader(&Zone::utc()))
+}
+
+/// Only whether it is a time counts here: the tool reckons with the clock.
+fn reader(zone: &Zone) -> Asker<'_> {
+    Asker {
+        now_ms: 0,
+        zone,
+        language: Language::English,
+        is_clock_right: false,
+    }
 }
 
 /// Such as `remind me in 20 minutes to call mum` and `remind me to call mum at 18:00`.
@@ -35,7 +57,7 @@ fn english<'a>(
     sentence: &'a str,
     asker: Asker<'_>,
     is_time: &dyn Fn(&str) -> bool,
-) -> Option<(&'a str, &'a str)> {
+) -> Result<Option<When<'a>>> {
     const BEGINNINGS: [&str; 5] = [
         "remind me ",
         "set a reminder for ",
@@ -43,18 +65,33 @@ fn english<'a>(
         "add a reminder for ",
         "add a reminder ",
     ];
-    let begins = |words: &&str| {
+    let begins = |words: &&&str| {
         let begin = sentence.get(..words.len());
         begin.is_some_and(|begin| begin.eq_ignore_ascii_case(words))
     };
-    let rest = &sentence[BEGINNINGS.iter().find(|words| begins(words))?.len()..];
+    let Some(beginning) = BEGINNINGS.iter().find(begins) else {
+        return Ok(None);
+    };
+    let rest = &sentence[beginning.len()..];
     let about = |text: &'a str| text.strip_prefix("to ").or(text.strip_prefix("about "));
     let Some(text) = about(rest) else {
-        return time_first(rest, asker).map(|(when, text)| (when, about(text).unwrap_or(text)));
+        let found = time_first(rest, asker)?;
+        return Ok(found.map(|(when, text)| (when, about(text).unwrap_or(text))));
     };
     let mut ends = text.match_indices(' ').map(|(end, _)| text.split_at(end));
-    ends.find(|(_, when)| is_time(when.trim()))
-        .map(|(text, when)| (when, text))
+    let found = ends.find(|(_, when)| is_time(when.trim()));
+    // "take pills at 26:00", "take pills at 26:00 tomorrow"
+    let text = found.map_or(text, |(text, _)| text);
+    let last = text.rfind(" at ").and_then(|at| text.get(at..));
+    let last = last.map(str::trim).filter(|last| {
+        let is_end = found.is_none() || last.split_whitespace().count() == 2;
+        let is_day = found.is_none_or(|(_, when)| !has_time(when));
+        is_end && is_day
+    });
+    if let Some(last) = last {
+        time_first(last, asker)?;
+    }
+    Ok(found.map(|(text, when)| (when, text)))
 }
 
 /// Such as `20分钟后提醒我喝水` and `提醒我20分钟后喝水`.
@@ -62,27 +99,34 @@ fn chinese<'a>(
     sentence: &'a str,
     asker: Asker<'_>,
     is_time: &dyn Fn(&str) -> bool,
-) -> Option<(&'a str, &'a str)> {
-    let (when, text) = sentence.split_once("提醒我")?;
+) -> Result<Option<When<'a>>> {
+    let Some((when, text)) = sentence.split_once("提醒我") else {
+        return Ok(None);
+    };
     let when = when.trim_end_matches(['，', ',', ' ']);
     if is_time(when) {
-        return Some((when, text));
+        return Ok(Some((when, text)));
     }
     if !when.is_empty() {
-        return None;
+        time_first(when, asker)?;
+        return Ok(None);
     }
+    let first = time_first(text, asker)?;
     let ends = text.char_indices().map(|(end, _)| end).skip(1);
     let ends: Vec<usize> = ends.collect();
     let longest = ends.iter().rev().find(|end| is_time(&text[..**end]));
-    longest
-        .map(|end| text.split_at(*end))
-        .or_else(|| time_first(text, asker))
+    Ok(longest.map(|end| text.split_at(*end)).or(first))
 }
 
 /// A text that begins with a time.
-fn time_first<'a>(text: &'a str, asker: Asker<'_>) -> Option<(&'a str, &'a str)> {
-    let (_, rest) = split(text, None, asker).ok()??;
-    Some((&text[..text.len() - rest.len()], rest))
+fn time_first<'a>(text: &'a str, asker: Asker<'_>) -> Result<Option<When<'a>>> {
+    let Some((_, rest)) = split(text, None, asker)? else {
+        return match impossible_time(text) {
+            Some(wrong) => Err(Error::Usage(wrong)),
+            None => Ok(None),
+        };
+    };
+    Ok(Some((&text[..text.len() - rest.len()], rest)))
 }
 
 #[cfg(test)]
@@ -154,7 +198,7 @@ mod tests {
             ("提醒我10分钟后喝水", "10分钟后", "喝水"),
             ("明天7:00提醒我跑步", "明天7:00", "跑步"),
         ] {
-            let found = find(sentence);
+            let found = find(sentence).unwrap();
             let found = found.as_ref().map(|(when, text)| (&**when, &**text));
             assert_eq!(found, Some((when, text)), "{sentence}");
         }
@@ -164,7 +208,37 @@ mod tests {
             "remind me in 5 minutes",
             "提醒我喝水",
         ] {
-            assert_eq!(find(sentence), None, "{sentence}");
+            assert_eq!(find(sentence).unwrap(), None, "{sentence}");
         }
+    }
+
+    #[test]
+    fn a_time_that_there_is_not_is_refused() {
+        for (sentence, wrong) in [
+            ("remind me every day at 26:00 to take pills", "at 26:00"),
+            ("remind me at 26:00 to take pills", "at 26:00"),
+            ("remind me tomorrow at 7:75 to take pills", "at 7:75"),
+            ("remind me to take pills at 26:00", "at 26:00"),
+            ("remind me to take pills every day at 25:00", "at 25:00"),
+            ("remind me to take pills at 26:00 tomorrow", "at 26:00"),
+            ("提醒我每天26点吃药", "26点"),
+            ("每天26点提醒我吃药", "26点"),
+        ] {
+            let error = find(sentence).unwrap_err().to_string();
+            let reason = format!("\"{wrong}\" is not a time of day");
+            assert!(error.starts_with(&reason), "{sentence}: {error}");
+        }
+        let about_a_street = "remind me to meet bob at 26 in 20 minutes";
+        assert!(find(about_a_street).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_number_behind_the_day_may_be_the_hour() {
+        let meant = |sentence| suggest_hour(sentence).map(|(_, meant)| meant);
+        let with_hour = Some("tomorrow 7:00 call mum".to_owned());
+        assert_eq!(meant("remind me tomorrow 7 call mum"), with_hour);
+        assert_eq!(meant("remind me tomorrow 7 to call mum"), with_hour);
+        assert_eq!(meant("remind me tomorrow 3 eggs"), None);
+        assert_eq!(meant("remind me tomorrow at 7 to call mum"), None);
     }
 }

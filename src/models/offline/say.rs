@@ -4,6 +4,8 @@ use super::phrases::Kind;
 use super::texts;
 use crate::base::chat::Entry;
 use crate::base::language::Language;
+use crate::schedule::meant_hour;
+use crate::text::markup::inline_code;
 use crate::text::truncate_chars;
 
 /// Characters of one tool's result in an answer of the offline helper.
@@ -75,8 +77,14 @@ pub fn tell_time(time: Option<&str>, language: Language) -> String {
     }
 }
 
-/// What the tools returned to a request of a kind.
-pub fn show_results(results: &[&Entry], kind: Option<Kind>, language: Language) -> String {
+/// What the tools returned to a request of a kind; `hour` is one that the request may have meant, and the reminder with
+/// it.
+pub fn show_results(
+    results: &[&Entry],
+    kind: Option<Kind>,
+    hour: Option<(String, String)>,
+    language: Language,
+) -> String {
     let mut text = String::new();
     for result in results {
         if results.len() > 1 {
@@ -84,9 +92,15 @@ pub fn show_results(results: &[&Entry], kind: Option<Kind>, language: Language) 
         }
         text += &match result.name.as_deref() {
             Some("device") => show_board(result.content.trim(), kind, language),
-            Some("cron") => show_jobs(result, language),
+            Some("cron") => show_jobs(result, kind, language),
             _ => show_result(result, language),
         };
+        text += "\n\n";
+    }
+    let is_planned = results.iter().any(|it| it.content.starts_with(PLANNED));
+    if let Some((hour, meant)) = hour.filter(|_| is_planned) {
+        let command = inline_code(&format!("/remind {meant}"));
+        text += &meant_hour(language, &hour, &command);
         text += "\n\n";
     }
     text += texts::signature(language);
@@ -141,10 +155,22 @@ fn in_language(text: &str, language: Language) -> String {
     })
 }
 
-/// What is planned, or that it is planned now: the tool writes a list.
-fn show_jobs(result: &Entry, language: Language) -> String {
+/// How the tool begins when it has planned a job.
+const PLANNED: &str = "Planned ";
+
+/// What is planned, or that it is planned or removed now: the tool writes a list.
+fn show_jobs(result: &Entry, kind: Option<Kind>, language: Language) -> String {
     let content = result.content.trim();
-    match content.strip_prefix("Planned ") {
+    if kind == Some(Kind::Cancel) {
+        return match content.strip_prefix("Removed ") {
+            Some(job) => texts::removed(language, &job),
+            None => {
+                let how = texts::how_to_cancel(language);
+                format!("{}\n\n{how}", show_result(result, language))
+            }
+        };
+    }
+    match content.strip_prefix(PLANNED) {
         Some(job) => texts::planned(language, &job),
         None if content == "No jobs are planned." => texts::nothing_planned(language).to_owned(),
         None if content.starts_with("- ") => content.to_owned(),

@@ -28,7 +28,9 @@ fn schema(tool: &str) -> &'static str {
             r#"{"properties":{"pattern":{},"path":{},"case_insensitive":{}},"required":["pattern"]}"#
         }
         "device" => r#"{"properties":{"action":{}},"required":["action"]}"#,
-        "cron" => r#"{"properties":{"action":{},"when":{},"message":{}},"required":["action"]}"#,
+        "cron" => {
+            r#"{"properties":{"action":{},"when":{},"message":{},"job":{}},"required":["action"]}"#
+        }
         "exec" => r#"{"properties":{"command":{},"timeout_secs":{}},"required":["command"]}"#,
         _ => r#"{"properties":{"path":{}},"required":["path"]}"#,
     }
@@ -366,17 +368,43 @@ fn reminders_are_planned_and_listed_where_there_is_a_tool() {
             "10分钟后提醒我喝水",
             r#"cron {"action":"add","message":"喝水","when":"10分钟后"}"#,
         ),
+        (
+            "cancel the reminder to call mum",
+            r#"cron {"action":"remove","job":"call mum"}"#,
+        ),
         ("what reminders do I have?", r#"cron {"action":"list"}"#),
         ("有哪些提醒？", r#"cron {"action":"list"}"#),
     ] {
         assert_eq!(with_cron(spoken).as_deref(), Some(expected), "{spoken}");
     }
     assert_eq!(with_cron("can you set a reminder?"), None);
-    let shown = |result: &str| {
-        let mut entries = after("list my reminders", &[result]);
+    // The list has no numbers.
+    for spoken in ["delete reminder 1", "cancel my reminders", "删除提醒"] {
+        assert_eq!(with_cron(spoken), None, "{spoken}");
+        let entries = [Entry::new(EntryKind::Person, spoken)];
+        let told = answer_to(&entries, &["cron"]).text;
+        assert!(told.contains("/cron remove"), "{told}");
+    }
+    let wrong = [Entry::new(
+        EntryKind::Person,
+        "remind me every day at 26:00 to take pills",
+    )];
+    let told = answer_to(&wrong, &["cron"]);
+    assert!(told.tool_calls.is_empty());
+    assert!(told.text.contains("\"at 26:00\" is not a time of day"));
+    let answered = |spoken: &str, result: &str| {
+        let mut entries = after(spoken, &[result]);
         entries[2].name = Some("cron".to_owned());
         answer_to(&entries, &["cron"]).text
     };
+    let planned = answered("remind me tomorrow 7 call mum", "Planned j7 (7 call mum)");
+    let meant = "If you meant 7:00: `/remind tomorrow 7:00 call mum`";
+    assert!(planned.contains(meant), "{planned}");
+    let cancel = "cancel the reminder call mum";
+    assert!(answered(cancel, "Removed j7 (call mum).").starts_with("Removed: j7"));
+    let unknown = answered(cancel, "Error: There is no job \"call mum\".");
+    assert!(unknown.contains("/cron remove"), "{unknown}");
+    let shown = |result: &str| answered("list my reminders", result);
     assert!(shown("No jobs are planned.").starts_with("No reminders are planned."));
     assert!(shown("- j7 (call mum): reminder").starts_with("- j7 (call mum)"));
     assert!(shown("Planned j7 (call mum)").starts_with("Planned: j7 (call mum)"));

@@ -39,6 +39,11 @@ texts! {
         "Say when and what about in one sentence, for example `remind me at seven to call mum`.",
         "请在一句话里说明时间和内容，例如 `明天7:00提醒我给妈妈打电话`。",
     }
+    /// A request to remove a reminder that names none.
+    pub fn how_to_cancel() {
+        "Say `reminders` for the list, then type /cron remove and the name or id of one, for example `/cron remove call mum`.",
+        "输入“提醒”查看列表，然后输入 /cron remove 和名称或 id，例如 `/cron remove 给妈妈打电话`。",
+    }
     /// A request for a restart of the board.
     pub fn how_to_reboot() {
         "In a chat, /reboot restarts the board and /shutdown switches it off. I'll ask you first.",
@@ -71,6 +76,8 @@ texts! {
 
     /// A reminder that is planned now: `job` in a line.
     pub fn planned(job) { "Planned: {job}", "已设置提醒：{job}" }
+    /// A reminder that is removed now.
+    pub fn removed(job) { "Removed: {job}", "已删除提醒：{job}" }
     pub fn nothing_planned() { "No reminders are planned.", "没有提醒。" }
 
     /// What the tool for the board says, as a reader finds it: its names of what is measured, and words around values.

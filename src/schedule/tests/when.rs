@@ -39,6 +39,16 @@ fn times_are_read_as_people_write_them() {
         ("1h 30m", "Monday 2026-11-23 11:50"),
         ("1 hour and 30 minutes", "Monday 2026-11-23 11:50"),
         ("in an hour", "Monday 2026-11-23 11:20"),
+        ("in twenty minutes", "Monday 2026-11-23 10:40"),
+        ("in twenty-five minutes", "Monday 2026-11-23 10:45"),
+        ("in 1 year", "Tuesday 2027-11-23 10:20"),
+        ("in two months at 7:00", "Saturday 2027-01-23 07:00"),
+        ("3个月后", "Tuesday 2027-02-23 10:20"),
+        ("on 24.12. at 18:00", "Thursday 2026-12-24 18:00"),
+        ("24.12. 18:00", "Thursday 2026-12-24 18:00"),
+        ("on 24.12 at 18:00", "Thursday 2026-12-24 18:00"),
+        ("24.12.2027 18:00", "Friday 2027-12-24 18:00"),
+        ("every year on 24.12.", "every year on December 24 at 09:00"),
         ("in half an hour", "Monday 2026-11-23 10:50"),
         ("20 minutes later", "Monday 2026-11-23 10:40"),
         ("in 2 days", "Wednesday 2026-11-25 10:20"),
@@ -478,6 +488,69 @@ fn the_time_before_a_message_is_taken_off() {
         let found = found.as_ref().map(|(words, rest)| (words.as_str(), *rest));
         assert_eq!(found, *expected, "{text}");
     }
+}
+
+#[test]
+fn a_time_that_there_is_not_is_refused_before_a_message() {
+    let zone = zurich();
+    for (text, wrong) in [
+        ("every day at 26:00 pills", "at 26:00"),
+        ("every monday at 25:00 bins", "at 25:00"),
+        ("every monday at 25 bins", "at 25"),
+        ("tomorrow at 7:75 call mum", "at 7:75"),
+        ("tomorrow 7:75 call mum", "7:75"),
+        ("tomorrow at 7.30 call mum", "at 7.30"),
+        ("tomorrow 13pm call mum", "13pm"),
+        ("in 2 days at 24:01", "at 24:01"),
+        (
+            "every morning at half past 25 get up",
+            "morning at half past 25",
+        ),
+        ("每天26点吃药", "26点"),
+        ("每天7点75分吃药", "7点75分"),
+        ("每天下午25点吃药", "25点"),
+        ("tomorrow at 7-8 clean up", "at 7-8"),
+    ] {
+        let error = take_leading(text, ms(&zone, NOW), &zone).unwrap_err();
+        let reason = format!("\"{wrong}\" is not a time of day");
+        assert!(error.to_string().starts_with(&reason), "{text}: {error}");
+    }
+}
+
+#[test]
+fn numbers_and_places_behind_a_time_are_the_message() {
+    let zone = zurich();
+    for (text, message) in [
+        ("tomorrow at 7 at 26 Main Street", "at 26 Main Street"),
+        ("tomorrow at 5th Avenue", "at 5th Avenue"),
+        ("in 20m at 25 degrees", "at 25 degrees"),
+        ("every day 26 pills", "26 pills"),
+        ("7:00 3.5 kg of apples", "3.5 kg of apples"),
+    ] {
+        let (_, rest) = take_leading(text, ms(&zone, NOW), &zone).unwrap().unwrap();
+        assert_eq!(rest, message, "{text}");
+    }
+}
+
+#[test]
+fn tonight_is_not_tomorrow() {
+    let zone = zurich();
+    let late = ms(&zone, "2026-11-23 22:18");
+    let read = |text: &str| parse(text, late, &zone).map(|schedule| words(&schedule));
+    for (text, expected) in [
+        ("tonight", "Monday 2026-11-23 23:18"),
+        ("今晚", "Monday 2026-11-23 23:18"),
+        ("tonight at 11", "Monday 2026-11-23 23:00"),
+        ("at 11 tonight", "Monday 2026-11-23 23:00"),
+        ("tonight at midnight", "Tuesday 2026-11-24 00:00"),
+    ] {
+        assert_eq!(read(text).unwrap(), expected, "{text}");
+    }
+    let passed = read("tonight at 9").unwrap_err().to_string();
+    assert!(
+        passed.starts_with("\"tonight at 9\" has passed"),
+        "{passed}"
+    );
 }
 
 #[test]

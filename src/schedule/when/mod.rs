@@ -4,7 +4,7 @@ mod describe;
 mod repeated;
 mod words;
 
-use chrono::{DateTime, Datelike, Days, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime};
+use chrono::{DateTime, Datelike, Days, FixedOffset, Months, NaiveDate, NaiveDateTime, NaiveTime};
 
 use crate::base::error::{Error, Result};
 use crate::base::limits::schedule::WHEN_BYTES;
@@ -43,14 +43,17 @@ pub fn parse(text: &str, now_ms: i64, zone: &Zone) -> Result<Schedule> {
 }
 
 /// Reads a time or a schedule at the beginning of a text; also returns the rest, without the space
-/// before it. `None` when the text does not begin with one; fails when it begins with one that has passed.
+/// before it. `None` when the text does not begin with one; fails when it begins with one that has passed, or
+/// with days and a time of day that there is not.
 pub fn take_leading<'a>(
     text: &'a str,
     now_ms: i64,
     zone: &Zone,
 ) -> Result<Option<(Schedule, &'a str)>> {
     let text = text.trim();
-    let line = take_line(text).map(|(schedule, rest)| (Ok(schedule), rest));
+    let line = take_line(text);
+    let is_line = line.is_some();
+    let line = line.map(|(schedule, rest)| (Ok(schedule), rest));
     let Some((schedule, rest)) = line.or_else(|| take(text, now_ms, zone)) else {
         return Ok(None);
     };
@@ -58,11 +61,59 @@ pub fn take_leading<'a>(
     if schedule.check().is_err() {
         return Ok(None);
     }
-    let is_pause = |char: char| char.is_whitespace() || ",:;-，：、".contains(char);
     let rest = rest.trim_start_matches(is_pause);
+    let taken = text.strip_suffix(rest).unwrap_or(text);
+    let is_timed = is_line || has_time(taken);
+    if let Some(wrong) = impossible_time(rest).filter(|_| !is_timed) {
+        return Err(Error::Usage(wrong));
+    }
     // "in 20 minutes to take the bread out"
     let rest = rest.strip_prefix("to ").unwrap_or(rest).trim_start();
     Ok(Some((schedule, rest)))
+}
+
+/// Whether a schedule in words has a time, and not only days.
+pub fn has_time(text: &str) -> bool {
+    words::read(text).iter().any(|(word, _)| word.has_time())
+}
+
+fn is_pause(char: char) -> bool {
+    char.is_whitespace() || ",:;-，：、".contains(char)
+}
+
+/// Why a text does not begin with a time of day, although it looks so: `at 26:00`, `7:75`, `13pm`, `26点`.
+/// Behind `at`, every number does that was not read as a time.
+pub fn impossible_time(text: &str) -> Option<String> {
+    let words = words::read(text);
+    let is_part = |word: &Word| matches!(word, Word::Part(_) | Word::Tonight);
+    let parts = words.iter().take_while(|(word, _)| is_part(word)).count();
+    let at = words.get(parts).filter(|(word, _)| *word == Word::At);
+    let before = parts + usize::from(at.is_some());
+    let behind = words.get(before..)?;
+    let start = before.checked_sub(1).and_then(|last| words.get(last));
+    let start = start.map_or(0, |(_, end)| *end);
+    let end = match behind {
+        [
+            (Word::Number(_), _),
+            (Word::Hour, _),
+            (Word::Number(_), _),
+            (Word::Unit(_), end),
+            ..,
+        ] => *end,
+        [(Word::Number(_), _), (Word::Hour | Word::Noon(_), end), ..] => *end,
+        [(Word::Half, _), (Word::Past, _), (Word::Number(_), end), ..] => *end,
+        _ => {
+            let from = text.get(start..)?.trim_start();
+            let is_end =
+                |char: char| !char.is_ascii() || char.is_whitespace() || char == ',' || char == ';';
+            let word = from.split(is_end).next()?.trim_end_matches(['.', ':']);
+            if !words::looks_like_time(word, at.is_some()) {
+                return None;
+            }
+            text.len() - from.len() + word.len()
+        }
+    };
+    text.get(..end).map(texts::no_time_of_day)
 }
 
 /// Takes a cron line. Of six words that could be one, the sixth belongs to it when it is no plain word.
@@ -155,6 +206,9 @@ impl Reader<'_> {
 
     /// `in 20m`, `1 hour and 30 minutes`, `20 minutes later`, `in 2 days at 7:00`; in milliseconds since 1970.
     fn later(&mut self) -> Option<i64> {
+        if let Some(at_ms) = self.maybe(Self::months_later) {
+            return Some(at_ms);
+        }
         self.skip(Word::In);
         let duration = self.duration()?;
         self.skip(Word::Later);
@@ -171,6 +225,25 @@ impl Reader<'_> {
         }
         self.instant(date.and_time(local.time()))?
             .checked_add(duration.ms)
+    }
+
+    /// `in 2 months`, `in a year at 7:00`, `3个月后`.
+    fn months_later(&mut self) -> Option<i64> {
+        let is_in = self.skip(Word::In);
+        let Word::Number(count) = self.next()? else {
+            return None;
+        };
+        let months = match self.next()? {
+            Word::Months => count,
+            Word::Years => count.checked_mul(12)?,
+            _ => return None,
+        };
+        let is_later = self.skip(Word::Later);
+        (is_in || is_later).then_some(())?;
+        let local = self.now.naive_local();
+        let date = local.date().checked_add_months(Months::new(months))?;
+        let time = self.maybe(Self::time_of_day);
+        self.instant(date.and_time(time.unwrap_or(local.time())))
     }
 
     fn duration(&mut self) -> Option<Duration> {
@@ -212,13 +285,18 @@ impl Reader<'_> {
         }) {
             return Some(Some(at_ms).filter(|at_ms| *at_ms > self.now_ms));
         }
+        let from = self.at;
         let time = self.maybe(Self::time_of_day);
         let day = self.maybe(Self::day);
         // Days that repeat have two times here, such as "at 7 every day at 9": it is not known which one is meant.
         if time.is_some() && day.is_none() && self.maybe(Self::days).is_some() {
             return None;
         }
-        let time = time.or_else(|| self.maybe(Self::time_of_day));
+        let time = match time {
+            // "at 9 tonight"
+            Some(time) if self.skip(Word::Tonight) => Part::Evening.turn(time),
+            time => time.or_else(|| self.maybe(Self::time_of_day)),
+        };
         let today = self.now.date_naive();
         let (date, again) = match day {
             None => (today, Some(1)),
@@ -234,7 +312,13 @@ impl Reader<'_> {
         if at_ms > self.now_ms {
             return Some(Some(at_ms));
         }
-        let Some(days) = again else {
+        let mut read = self.words.get(from..self.at)?.iter();
+        if read.len() == 1 && read.clone().all(|(word, _)| *word == Word::Tonight) {
+            return Some(self.now_ms.checked_add(LATE_TONIGHT_MS));
+        }
+        // Midnight is tomorrow's, and any other time of the evening has passed.
+        let is_tonight = time >= MORNING && read.any(|(word, _)| *word == Word::Tonight);
+        let Some(days) = again.filter(|_| !is_tonight) else {
             return Some(None);
         };
         let date = date.checked_add_days(Days::new(days))?;
@@ -263,6 +347,10 @@ impl Reader<'_> {
                 (today, Again::Never)
             }
             Word::Date(date) => (date, Again::Never),
+            // "3.5 kg" is none.
+            Word::Dotted(day, month, has_dot) if on || has_dot => {
+                (self.date(month, day)?, Again::Never)
+            }
             Word::Weekday(day, is_short) => {
                 // `Tuesday 2026-11-24`
                 if let Some(date) = self.maybe(|reader| match reader.next()? {
@@ -400,6 +488,12 @@ const DAY_MS: i64 = 86_400_000;
 
 /// The time of a day that is named without one.
 const DEFAULT_TIME: NaiveTime = hour(9);
+
+/// `tonight`, where the evening's usual time has passed: an hour from then on.
+const LATE_TONIGHT_MS: i64 = 3_600_000;
+
+/// The end of the night.
+const MORNING: NaiveTime = hour(6);
 
 const fn hour(hour: u32) -> NaiveTime {
     match NaiveTime::from_hms_opt(hour, 0, 0) {

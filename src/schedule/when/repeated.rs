@@ -148,6 +148,7 @@ impl Reader<'_> {
                 Word::Number(day) => self.skip(Word::DayNumber).then(|| year_day(month, day))?,
                 _ => None,
             },
+            Word::Dotted(day, month, _) => year_day(month, day),
             Word::Number(day) | Word::Nth(day) => {
                 self.skip(Word::Of);
                 match self.next()? {

@@ -59,9 +59,24 @@ pub enum Word {
     /// Whether it is after noon: after the number of an hour.
     Noon(bool),
     Date(NaiveDate),
+    /// `24.12.`: a day and a month, and whether the dot behind them is written.
+    Dotted(u32, u32, bool),
     Local(NaiveDateTime),
     /// In milliseconds since 1970.
     Instant(i64),
+}
+
+impl Word {
+    /// Whether it says a time, and not only days.
+    pub fn has_time(&self) -> bool {
+        match self {
+            Self::At | Self::Noon(_) | Self::Hour | Self::Half | Self::Hourly => true,
+            Self::Time(_) | Self::Local(_) | Self::Instant(_) => true,
+            Self::Duration(duration) => duration.ms > 0,
+            Self::Unit(unit) => matches!(unit, Unit::Second | Unit::Minute | Unit::Hour),
+            _ => false,
+        }
+    }
 }
 
 /// A part of the day.
@@ -150,8 +165,8 @@ const ENGLISH: [(&str, Word); 63] = {
         ("weekly", Weekly),
         ("monthly", Monthly),
         ("yearly annually", Yearly),
-        ("month", Months),
-        ("year", Years),
+        ("month months", Months),
+        ("year years", Years),
         ("first", Nth(1)),
         ("last", Last),
         ("s sec secs second seconds", U(Unit::Second)),
@@ -204,9 +219,31 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// The numbers that are written out, from 1.
-const NUMBERS: [&str; 12] = [
-    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+const NUMBERS: [&str; 19] = [
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
     "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+];
+
+/// The tens that are written out, from 20.
+const TENS: [&str; 8] = [
+    "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
 ];
 
 /// The words of each meaning; of those that a text begins with, the longest counts.
@@ -283,17 +320,13 @@ fn read_english(word: &str) -> Option<Word> {
         if word == "midnight" {
             return Some(Word::Time(NaiveTime::MIN));
         }
-        let number_in = |names: &[&str]| {
-            let at = names.iter().position(|name| *name == word)?;
-            Some(u32::try_from(at).ok()? + 1)
-        };
         let each = || match find_english(word.strip_suffix('s')?)? {
             Word::Weekday(day, false) => Some(Word::Each(day)),
             _ => None,
         };
         return find_english(word)
-            .or_else(|| number_in(&MONTHS).map(Word::Month))
-            .or_else(|| number_in(&NUMBERS).map(Word::Number))
+            .or_else(|| number_in(&MONTHS, word).map(Word::Month))
+            .or_else(|| read_number(word).map(Word::Number))
             .or_else(each);
     }
     if word.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -304,7 +337,49 @@ fn read_english(word: &str) -> Option<Word> {
         .or_else(|| read_time(word).map(Word::Time))
         .or_else(|| read_duration(word).map(Word::Duration))
         .or_else(|| word.parse().ok().map(Word::Date))
+        .or_else(|| read_dotted(word))
         .or_else(|| read_instant(word))
+}
+
+/// The place of a word among names, from 1.
+fn number_in(names: &[&str], word: &str) -> Option<u32> {
+    let at = names.iter().position(|name| *name == word)?;
+    Some(u32::try_from(at).ok()? + 1)
+}
+
+/// `seven`, `twenty`, `twenty-five`.
+fn read_number(word: &str) -> Option<u32> {
+    if let Some(number) = number_in(&NUMBERS, word) {
+        return Some(number);
+    }
+    let (tens, ones) = match word.split_once('-') {
+        Some((tens, ones)) => (tens, number_in(&NUMBERS, ones).filter(|ones| *ones < 10)?),
+        None => (word, 0),
+    };
+    Some((number_in(&TENS, tens)? + 1) * 10 + ones)
+}
+
+/// `24.12.`, `24.12`, `24.12.2026`.
+fn read_dotted(word: &str) -> Option<Word> {
+    let mut parts = word.splitn(3, '.');
+    let mut number = || {
+        let part = parts.next()?;
+        let is_number = (1..=2).contains(&part.len()) && part.bytes().all(|it| it.is_ascii_digit());
+        part.parse::<u32>().ok().filter(|_| is_number)
+    };
+    let (day, month) = (number()?, number()?);
+    match parts.next() {
+        Some(year) if !year.is_empty() => {
+            let is_year = year.len() == 4 && year.bytes().all(|it| it.is_ascii_digit());
+            let year = year.parse().ok().filter(|_| is_year)?;
+            NaiveDate::from_ymd_opt(year, month, day).map(Word::Date)
+        }
+        end => {
+            // In a year that has all days.
+            NaiveDate::from_ymd_opt(2000, month, day)?;
+            Some(Word::Dotted(day, month, end.is_some()))
+        }
+    }
 }
 
 fn find_english(word: &str) -> Option<Word> {
@@ -352,6 +427,20 @@ fn read_time(word: &str) -> Option<NaiveTime> {
     }
     let [hour, minute, second] = parts;
     NaiveTime::from_hms_opt(hour_of_day(hour, after_noon)?, minute, second)
+}
+
+/// Whether a word looks like a time of day: `26:00`, `13pm`; behind `at`, every number but that of a street.
+pub fn looks_like_time(word: &str, is_behind_at: bool) -> bool {
+    let word = word.to_ascii_lowercase();
+    if is_behind_at {
+        return word.starts_with(|first: char| first.is_ascii_digit()) && read_nth(&word).is_none();
+    }
+    let half = word.strip_suffix("am").or(word.strip_suffix("pm"));
+    let parts: Vec<&str> = half.unwrap_or(&word).split(':').collect();
+    let is_short = |part: &&str| {
+        (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    parts.iter().all(is_short) && (parts.len() > 1 || half.is_some())
 }
 
 /// The hour of the day from 0, from one of twelve where it is said which half of the day is meant.

@@ -48,8 +48,6 @@ const KEPT_NAMES: [&str; 6] = [
 const ASIDE: &str = "before-restore";
 /// The version of the layout.
 const FORMAT: u64 = 1;
-/// Characters of a passphrase: fewer are guessed by trying.
-pub const PASSPHRASE_CHARS_MIN: usize = 8;
 /// Names of settings and folders that a manifest lists.
 const NAMES_MAX: usize = 200;
 

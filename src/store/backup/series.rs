@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use chrono::NaiveDateTime;
 
-use super::{Manifest, PASSPHRASE_CHARS_MIN, Packed, Saving, write_file};
+use super::{Manifest, Packed, Saving, write_file};
 use crate::base::cancel::Cancel;
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
+use crate::base::limits::config::PASSPHRASE_CHARS_MIN;
 use crate::config::{Home, schema};
 use crate::sys::file::private_folder;
 

@@ -21,6 +21,9 @@ const SNIFF_BYTES: u64 = 8 * 1024;
 /// What the model is told of a file that is no document.
 const MISNAMED: &str = "it is not the kind of document that its name says";
 
+/// The same of a file with no bytes.
+const EMPTY: &str = "it is an empty file";
+
 /// The tool that reads on in a document.
 const READER: &str = "read_file";
 
@@ -43,6 +46,8 @@ pub struct Excerpt {
 pub enum DocumentFault {
     /// It is something else than its name says.
     Misnamed,
+    /// It has no bytes.
+    Empty,
     /// It is damaged, protected or too large.
     Unreadable,
 }
@@ -92,7 +97,11 @@ pub(in crate::tools) fn excerpt(
     let file = workspace.open_read(Path::new(path)).ok()?;
     let head = read_beginning(&file, SNIFF_BYTES).ok()?;
     let Some(kind) = Kind::detect(path, &head) else {
-        let excerpt = || Excerpt::without_text(MISNAMED.to_owned(), DocumentFault::Misnamed);
+        let (why, fault) = match head.is_empty() {
+            true => (EMPTY, DocumentFault::Empty),
+            false => (MISNAMED, DocumentFault::Misnamed),
+        };
+        let excerpt = || Excerpt::without_text(why.to_owned(), fault);
         return Kind::is_named(path).then(excerpt);
     };
     Some(match documents::read(file, path, (kind, 1), cancel) {

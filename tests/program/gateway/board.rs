@@ -350,6 +350,18 @@ fn nothing_changes_on_the_board_while_the_configuration_says_never() {
 }
 
 #[test]
+fn why_a_service_could_not_be_changed_is_said_once() {
+    let board = Board::at("2027-03-01T07:00:00Z");
+    board.program("systemctl", "echo 'System has not been booted' >&2; exit 1");
+    board.program("sudo", "exit 1");
+    let gateway = board.start();
+    let told = board.asks("/svc nosuch restart now", "not been booted");
+    let count = told.text.matches("not been booted").count();
+    assert_eq!(count, 1, "{}", told.text);
+    gateway.stop().ends_with(0);
+}
+
+#[test]
 fn a_journal_that_cannot_be_read_is_not_one_without_warnings() {
     let board = Board::at("2027-03-01T07:00:00Z");
     // As journalctl does for an account without the rights: with -q it says nothing.
@@ -397,9 +409,17 @@ fn a_journal_that_cannot_be_read_is_not_one_without_warnings() {
 #[test]
 fn a_log_is_followed_until_it_is_stopped() {
     let board = Board::at("2027-03-01T07:00:00Z");
-    board.program("journalctl", "echo 'first line'; exec sleep 1000");
+    let follows = "case \" $* \" in *' -f '*) echo 'first line'; exec sleep 1000;; esac\n";
+    let says = |line: &str| board.program("journalctl", &format!("{follows}{line}"));
+    says("echo 'No journal files were found.' >&2");
     let gateway = board.start();
+    board.asks("/logs nginx follow", "I can't read the journal");
+    says("echo 'Mar 01 07:00:00 pi systemd[1]: Started.'");
     board.asks("/logs nginx follow", "first line");
+    // It is listed, and keeps nothing waiting.
+    board.asks("/bg", "1: /logs nginx follow, for");
+    board.asks("/sh echo $((6 * 7))", "42");
+    board.asks("/in x", "No command is waiting for input here.");
     board.scene.ana.says("/stop");
     board.scene.wait_for("1 command ended");
     gateway.stop().ends_with(0);

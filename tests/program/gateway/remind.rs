@@ -311,6 +311,14 @@ fn each_command_about_jobs_has_an_answer() {
         ("/remind 20m", "Today 07:20: add what to say"),
         ("/remind bread", "I can't read a time at the beginning."),
         ("/remind today 6:00 bread", "\"today 6:00\" has passed"),
+        (
+            "/remind every day at 26:00 pills",
+            "\"at 26:00\" is not a time of day",
+        ),
+        (
+            "/cron add every monday at 25:00 bins",
+            "\"at 25:00\" is not a time of day",
+        ),
         ("/remind every mon 9am bins", "⏰ bins: "),
         ("/remind", "Pending reminders:"),
         ("/remind list", "Pending reminders:"),

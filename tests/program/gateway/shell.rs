@@ -222,8 +222,15 @@ fn input_right_behind_its_command_is_for_that_command() {
         });
     scene.ana.says("/deny");
     scene.wait_for("Not run: you denied it.");
+    scene.wait_for("✗ Denied by");
     gateway.stop().ends_with(0);
     assert!(scene.model.requests().is_empty());
+    // The question shows it, and the outcome tells it: once more would be once too often.
+    let texts = scene.texts();
+    assert!(
+        !texts.iter().any(|text| text.starts_with("✗ Denied: ")),
+        "{texts:?}"
+    );
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::message::{Author, CommandButton};
 use crate::schedule::edit::{self, NewJob};
+use crate::schedule::meant_hour;
 use crate::schedule::{Job, PayloadKind, Schedule, show};
 use crate::text::markup::{inline_code, plain};
 use crate::text::reveal;
@@ -142,7 +143,9 @@ impl Jobs<'_> {
             role: self.role,
             ..NewJob::default()
         };
-        let hour = self.suggest_hour(text, what);
+        let asker = self.planner.asker(language);
+        let day = text.strip_suffix(what).unwrap_or_default().trim();
+        let hour = edit::suggest_hour(day, what, asker);
         let job = self.planner.add(&self.scope, schedule, new, language)?;
         let listed = self.listed(&job);
         let what = plain(&reveal(&listed.title));
@@ -154,34 +157,13 @@ impl Jobs<'_> {
             }
         };
         let text = match hour {
-            Some((hour, command)) => {
-                format!("{text}\n{}", texts::meant_hour(language, &hour, &command))
+            Some((hour, meant)) => {
+                let command = inline_code(&format!("/remind {meant}"));
+                format!("{text}\n{}", meant_hour(language, &hour, &command))
             }
             None => text,
         };
         Ok(self.added(&job, text))
-    }
-
-    /// The hour that a number between a day and the rest of a reminder may stand for, as in `tomorrow 7 call mum`, and the
-    /// command with it, as inline code.
-    fn suggest_hour(&self, text: &str, what: &str) -> Option<(String, String)> {
-        let day = text.strip_suffix(what)?.trim();
-        let (number, rest) = what.split_once(char::is_whitespace)?;
-        let is_hour = number.len() <= 2 && number.parse::<u8>().is_ok_and(|hour| hour < 24);
-        let is_day = !day.contains(|char: char| char.is_ascii_digit());
-        let rest = rest.trim();
-        // "3 eggs": it is how many.
-        let is_count = rest
-            .split(' ')
-            .next()
-            .is_some_and(|word| word.ends_with('s'));
-        if !is_hour || !is_day || is_count {
-            return None;
-        }
-        let hour = format!("{number}:00");
-        let meant = format!("{day} {hour} {rest}");
-        let (_, read) = self.split(&meant, texts::remind_usage).ok()?;
-        (read == rest).then(|| (hour, inline_code(&format!("/remind {meant}"))))
     }
 
     /// The answer to a job that was planned: with a button that removes it.

@@ -46,11 +46,6 @@ texts! {
         "⏰ {text}: {schedule}, next {time}",
         "⏰ {text}：{schedule}，下次 {time}",
     }
-    /// Below a reminder whose text begins with a number. `command` is inline code.
-    pub fn meant_hour(hour, command) {
-        "If you meant {hour}: {command}",
-        "如果指的是 {hour}：{command}",
-    }
     /// Below a reminder that was set at the terminal, or in no chat.
     pub fn goes_to_owner() {
         "The gateway sends it to the private chat in which an owner wrote last.",

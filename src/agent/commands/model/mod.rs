@@ -43,8 +43,9 @@ impl Agent {
     }
 
     /// Uses another model for a chat from the next turn on; `default` goes back to the configured one.
-    /// A name that no server knows is refused, one that several have is asked about, and one that a server
-    /// spells otherwise is stored in its spelling; where the server cannot be asked, a warning says so.
+    /// A name that no server knows is refused, but for the whole name of a model of one's own server; one that several
+    /// have is asked about, and one that a server spells otherwise, or that is a part of only one name, is stored in the
+    /// server's spelling. Where the server cannot be asked, a warning says so.
     fn choose_model(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
         let Invocation { key, language, .. } = *invocation;
         let name = invocation.argument;
@@ -121,7 +122,19 @@ impl Agent {
                     .collect(),
             )),
             ([], Ok(offers)) if offers::is_offered(&route.model, offers) => Ok(as_typed(None)),
-            ([], Ok(_)) => Err(unknown_model(typed, route, &lists, language)),
+            ([], Ok(offers)) => match offers::only_match(&route.model, &offers.names) {
+                // The whole name is meant as it is.
+                _ if !before.is_empty() && !route.is_of_cloud() => {
+                    let model = inline_code(&route.model);
+                    let warning = texts::unlisted_model(language, &route.provider, &model);
+                    Ok(as_typed(Some(warning)))
+                }
+                Some(only) => Ok(Meant::One {
+                    name: format!("{before}{only}"),
+                    warning: None,
+                }),
+                None => Err(unknown_model(typed, route, &lists, language)),
+            },
             ([], Err(_)) if route.is_offline() => Ok(as_typed(None)),
             ([], Err(error)) => {
                 let warning = texts::unchecked_model(language, error);

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use crate::base::limits::agent::MESSAGE_BYTES;
 use crate::cli::terminal::mode;
+use crate::gateway::commands::parse;
 use crate::sys::process::readable;
 
 /// How long after a return key more input means that the lines were pasted. A person is slower, and
@@ -111,8 +112,9 @@ impl Keyboard {
     }
 
     /// Takes what was typed before anyone read it. The last return key in it ends a text, although more
-    /// may follow: the person has begun the next one.
+    /// may follow: the person has begun the next one. So does one before a command.
     pub fn take_typed_ahead(&mut self) -> io::Result<()> {
+        self.bytes.extend(mode::take_typed());
         while readable([rustix::stdio::stdin()], Some(Duration::ZERO))?[0] {
             let before = self.bytes.len();
             self.fill(Some(Duration::ZERO))?;
@@ -182,7 +184,7 @@ impl Keyboard {
             self.bytes.pop_front();
         }
         let is_last = byte == b'\r' && self.behind_return == Some(self.bytes.len());
-        if ends_here() || is_last {
+        if ends_here() || is_last || self.is_before_command() {
             self.behind_return = None;
             return Ok(Key::Enter);
         }
@@ -191,6 +193,16 @@ impl Keyboard {
         }
         let is_newline = !self.bytes.is_empty() || (byte == b'\n' && is_alone);
         Ok(if is_newline { Key::Newline } else { Key::Enter })
+    }
+
+    /// Whether the next line of what was typed ahead is a slash command.
+    fn is_before_command(&self) -> bool {
+        if self.behind_return.is_none() || self.bytes.front() != Some(&b'/') {
+            return false;
+        }
+        let line = self.bytes.iter().copied();
+        let line = line.take_while(|byte| !matches!(byte, b'\r' | b'\n'));
+        parse(&String::from_utf8_lossy(&line.collect::<Vec<u8>>())).is_some()
     }
 
     fn read_escape(&mut self) -> io::Result<Key> {
@@ -380,5 +392,25 @@ mod tests {
         keyboard.put_back(b"/\rb".to_vec());
         assert_eq!(keyboard.read(|| true).unwrap(), Key::Char('/'));
         assert_eq!(keyboard.read(|| true).unwrap(), Key::Enter, "a command");
+    }
+
+    #[test]
+    fn a_command_typed_ahead_behind_a_text_is_a_line_of_its_own() {
+        for (typed, ends) in [
+            ("a\r/help\r", true),
+            ("a\r/etc/hosts is what?\r", false),
+            ("a\rb\r", false),
+        ] {
+            let mut keyboard = Keyboard::default();
+            keyboard.put_back(typed.as_bytes().to_vec());
+            let last = typed.rfind('\r').unwrap();
+            keyboard.behind_return = Some(typed.len() - last - 1);
+            assert_eq!(keyboard.read(|| false).unwrap(), Key::Char('a'));
+            let key = match ends {
+                true => Key::Enter,
+                false => Key::Newline,
+            };
+            assert_eq!(keyboard.read(|| false).unwrap(), key, "{typed:?}");
+        }
     }
 }
