@@ -6,7 +6,6 @@ use crate::config::schema::{Bot, GroupPolicy};
 use crate::sys::random;
 
 use super::CHANNELS;
-use std::net::Ipv6Addr;
 use std::time::Duration;
 
 /// Characters of the nick of a connection that only tests the settings; the oldest servers allow 9.
@@ -62,9 +61,10 @@ impl Settings {
         };
         let nick = text("nick");
         let rooms = bot.texts("channels");
+        let (server, port) = server_and_port(&text("server"));
         Self {
-            server: text("server"),
-            port: u16::try_from(bot.number("port")).unwrap_or_default(),
+            server,
+            port: port.unwrap_or_else(|| u16::try_from(bot.number("port")).unwrap_or_default()),
             tls: bot.flag("tls"),
             user: or(text("username"), &nick),
             real_name: or(text("realname"), &nick),
@@ -111,6 +111,17 @@ impl Settings {
     }
 }
 
+/// A host name or an address, and the port behind it, as in `irc.libera.chat:6697`.
+fn server_and_port(text: &str) -> (String, Option<u16>) {
+    let split = text
+        .rsplit_once(':')
+        .filter(|(host, _)| !host.contains(':'));
+    match split.map(|(host, port)| (host, port.parse())) {
+        Some((host, Ok(port))) => (host.to_owned(), Some(port)),
+        _ => (text.to_owned(), None),
+    }
+}
+
 /// An entry of `channels`: a name, and the key behind a space.
 fn room(entry: &str) -> Option<Room> {
     let mut words = entry.split_whitespace();
@@ -124,9 +135,8 @@ fn room(entry: &str) -> Option<Room> {
 /// What cannot be right in a configuration.
 pub fn check(bot: &Bot) -> Option<&'static str> {
     let settings = Settings::new(bot);
-    let is_address = settings.server.parse::<Ipv6Addr>().is_ok();
-    let is_odd = |char: char| char.is_whitespace() || "/@:".contains(char);
-    if settings.server.contains(is_odd) && !is_address {
+    let is_odd = |char: char| char.is_whitespace() || "/@".contains(char);
+    if settings.server.contains(is_odd) {
         return Some(
             "channels.irc.server must be a host name alone, such as irc.libera.chat; its port is channels.irc.port",
         );
@@ -201,9 +211,13 @@ mod tests {
             "allowFrom": ["ana", "*", "bob!*@home.example", "*!*@1.2.3.4"], "roles": {"#a": "guest"}});
         assert_eq!(check(&bot(right.clone())), None);
         assert_eq!(check(&bot(json!({"server": "::1", "nick": "crab"}))), None);
+        let settings = Settings::new(&bot(
+            json!({"server": "irc.example.org:6670", "nick": "crab"}),
+        ));
+        assert_eq!(settings.server_name(), "irc.example.org:6670");
         for (key, value, word) in [
             ("server", json!("irc://irc.example.org"), "server"),
-            ("server", json!("irc.example.org:6697"), "its port"),
+            ("server", json!("irc.example.org/6697"), "its port"),
             ("nick", json!("1crab"), "nick"),
             ("nick", json!("a b"), "nick"),
             ("channels", json!(["crab"]), "channels.irc.channels"),

@@ -259,6 +259,13 @@ impl Approvals {
         of_chat.map(with_command).collect()
     }
 
+    /// Whether each open question of a chat has been shown there.
+    pub fn is_shown(&self, chat: &Address) -> bool {
+        let questions = self.questions.lock();
+        let mut of_chat = questions.open.values().filter(|open| open.chat == *chat);
+        of_chat.all(|open| open.shown.is_some())
+    }
+
     /// Whether a question is of this run: open, or closed not long ago.
     pub fn knows(&self, number: u64) -> bool {
         let questions = self.questions.lock();
@@ -423,6 +430,7 @@ impl Gateway {
             sent_at: message.sent_at,
         };
         let open = self.approvals.open_in(to);
+        let was_shown = self.approvals.is_shown(to);
         // A reply to something else is no answer to a question, which may look like that.
         let is_elsewhere = number.is_none() && message.is_reply() && answer.allows();
         let taken = if is_elsewhere {
@@ -431,7 +439,7 @@ impl Gateway {
             self.approvals.answer(to, number, given)
         };
         let text = match taken {
-            Taken::Yes if answer == Answer::Deny && self.edits(to) => return Ok(None),
+            Taken::Yes if answer == Answer::Deny && was_shown && self.edits(to) => return Ok(None),
             Taken::Yes => {
                 let is_meant = |open: &&(u64, String)| number.is_none_or(|number| number == open.0);
                 let command = open.iter().find(is_meant).map_or("", |open| &open.1);

@@ -156,7 +156,10 @@ impl Gateway {
         self.advance_plans();
         let plan = self.plans.store.get(&id)?;
         if plan.has_ended() {
-            return Err(Error::Stopped);
+            return Err(match cancel.is_cancelled() {
+                true => Error::Stopped,
+                false => Error::Failed(format!("the plan {id} has ended at once")),
+            });
         }
         self.tell_with(OutgoingMessage {
             command_buttons: show::describe(&plan, language).1,

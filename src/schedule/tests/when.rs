@@ -297,6 +297,10 @@ fn what_is_no_time_is_refused_with_the_reason() {
         ("every 2nd week", "Cannot read the time"),
         ("every 2nd month on the 1st", "Cannot read the time"),
         ("every 2nd year", "Cannot read the time"),
+        ("every 1.5 hours", "Cannot read the time"),
+        ("每3个月1号", "Cannot read the time"),
+        ("in one year and two months", "Cannot read the time"),
+        ("in 2 months 3 days", "Cannot read the time"),
         ("every 2 years on dec 24", "Cannot read the time"),
         ("every year on dec 32", "Cannot read the time"),
         (
@@ -464,6 +468,16 @@ const MESSAGES: &[(&str, Option<(&str, &str)>)] = &[
         Some(("Tuesday 2026-11-24 09:00", "half past it")),
     ),
     ("every 2nd year see the dentist", None),
+    ("every 1.5 hours drink water", None),
+    ("in one year and two months renew the passport", None),
+    (
+        "every day at 100% unplug it",
+        Some(("every day at 09:00", "at 100% unplug it")),
+    ),
+    (
+        "tomorrow 50:50 split",
+        Some(("Tuesday 2026-11-24 09:00", "50:50 split")),
+    ),
     ("take the bread out", None),
     ("sun cream", None),
     ("2 eggs", None),

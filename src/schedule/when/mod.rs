@@ -100,7 +100,11 @@ pub fn impossible_time(text: &str) -> Option<String> {
             (Word::Unit(_), end),
             ..,
         ] => *end,
-        [(Word::Number(_), _), (Word::Hour | Word::Noon(_), end), ..] => *end,
+        [
+            (Word::Number(hour), _),
+            (Word::Hour | Word::Noon(_), end),
+            ..,
+        ] if *hour < 100 => *end,
         [(Word::Half, _), (Word::Past, _), (Word::Number(_), end), ..] => *end,
         _ => {
             let from = text.get(start..)?.trim_start();
@@ -234,7 +238,7 @@ impl Reader<'_> {
             return None;
         };
         let months = match self.next()? {
-            Word::Months => count,
+            Word::Months | Word::MonthNumber => count,
             Word::Years => count.checked_mul(12)?,
             _ => return None,
         };
@@ -243,6 +247,21 @@ impl Reader<'_> {
         let local = self.now.naive_local();
         let date = local.date().checked_add_months(Months::new(months))?;
         let time = self.maybe(Self::time_of_day);
+        // "in one year and two months" is not understood, and must not become another time.
+        let is_more = self.maybe(|reader| {
+            reader.skip(Word::And);
+            match reader.next()? {
+                Word::Half | Word::Duration(_) => Some(()),
+                Word::Number(_) => match reader.next()? {
+                    Word::Unit(_) | Word::Months | Word::MonthNumber | Word::Years => Some(()),
+                    _ => None,
+                },
+                _ => None,
+            }
+        });
+        if is_more.is_some() {
+            return None;
+        }
         self.instant(date.and_time(time.unwrap_or(local.time())))
     }
 
@@ -348,7 +367,11 @@ impl Reader<'_> {
             }
             Word::Date(date) => (date, Again::Never),
             // "3.5 kg" is none.
-            Word::Dotted(day, month, has_dot) if on || has_dot => {
+            Word::Dotted(day, month, has_dot) => {
+                let from = self.at;
+                let is_date = has_dot || on && self.time_of_day().is_some();
+                self.at = from;
+                is_date.then_some(())?;
                 (self.date(month, day)?, Again::Never)
             }
             Word::Weekday(day, is_short) => {

@@ -115,7 +115,7 @@ impl Reader<'_> {
             Word::Yearly => Some(Period::Year),
             Word::Every => match self.next()? {
                 Word::Unit(Unit::Week) => Some(Period::Week),
-                Word::Months => Some(Period::Month),
+                Word::Months | Word::MonthNumber => Some(Period::Month),
                 Word::Years => Some(Period::Year),
                 _ => None,
             },
@@ -144,11 +144,12 @@ impl Reader<'_> {
                 Word::Number(day) | Word::Nth(day) => year_day(month, day),
                 _ => None,
             },
-            Word::Number(month) if self.skip(Word::Months) => match self.next()? {
+            Word::Number(month) if self.skip(Word::MonthNumber) => match self.next()? {
                 Word::Number(day) => self.skip(Word::DayNumber).then(|| year_day(month, day))?,
                 _ => None,
             },
-            Word::Dotted(day, month, _) => year_day(month, day),
+            // "every 1.5 hours" has none.
+            Word::Dotted(day, month, true) => year_day(month, day),
             Word::Number(day) | Word::Nth(day) => {
                 self.skip(Word::Of);
                 match self.next()? {
@@ -182,7 +183,7 @@ impl Reader<'_> {
                 let is_day = is_day.is_some_and(|(word, _)| *word == Word::Unit(Unit::Day));
                 let is_more = matches!(
                     self.peek(),
-                    Some(Word::Of | Word::Unit(_) | Word::Months | Word::Years)
+                    Some(Word::Of | Word::Unit(_) | Word::Months | Word::MonthNumber | Word::Years)
                 );
                 // "every 2nd day", "every 2nd week": no day of a month.
                 let is_month = self.maybe(Self::of_each_month).is_some();
@@ -216,7 +217,7 @@ impl Reader<'_> {
     fn of_each_month(&mut self) -> Option<()> {
         let of = self.skip(Word::Of);
         let is_each = self.skip(Word::Every) || of && self.skip(Word::The);
-        (is_each && self.skip(Word::Months)).then_some(())
+        (is_each && (self.skip(Word::Months) || self.skip(Word::MonthNumber))).then_some(())
     }
 
     /// `the 1st and the 15th`, `day 3`, `the last day`, `15 号`.

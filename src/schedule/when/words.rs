@@ -35,6 +35,8 @@ pub enum Word {
     Yearly,
     /// `month`, whichever it is.
     Months,
+    /// `月`: behind the number of a month, or a month.
+    MonthNumber,
     /// `year`, whichever it is.
     Years,
     /// A month from 1.
@@ -247,8 +249,8 @@ const TENS: [&str; 8] = [
 ];
 
 /// The words of each meaning; of those that a text begins with, the longest counts.
-const CHINESE: [(&str, Word); 32] = {
-    use Word::{And, Daily, Day, DayNumber, Every, Half, Hour, Last, Later, Months};
+const CHINESE: [(&str, Word); 33] = {
+    use Word::{And, Daily, Day, DayNumber, Every, Half, Hour, Last, Later, MonthNumber, Months};
     use Word::{Part as P, Tonight, Unit as U};
     use Word::{Weekday, Weekdays, Weekends, Years};
     [
@@ -279,7 +281,8 @@ const CHINESE: [(&str, Word); 32] = {
         ("天", U(Unit::Day)),
         ("个星期 星期 周", U(Unit::Week)),
         ("后 以后 之后", Later),
-        ("个月 月", Months),
+        ("个月", Months),
+        ("月", MonthNumber),
         ("年", Years),
         ("号 日", DayNumber),
         ("最后一天 最后一日 月底", Last),
@@ -429,18 +432,30 @@ fn read_time(word: &str) -> Option<NaiveTime> {
     NaiveTime::from_hms_opt(hour_of_day(hour, after_noon)?, minute, second)
 }
 
-/// Whether a word looks like a time of day: `26:00`, `13pm`; behind `at`, every number but that of a street.
+/// An hour from which nothing is a mistyped time of day.
+const HOURS_MISTYPED: u32 = 30;
+
+/// Whether a word looks like a time of day: `26:00`, `13pm`; behind `at` also `26` and `7.30`, and not `100%` or `221B`.
 pub fn looks_like_time(word: &str, is_behind_at: bool) -> bool {
     let word = word.to_ascii_lowercase();
-    if is_behind_at {
-        return word.starts_with(|first: char| first.is_ascii_digit()) && read_nth(&word).is_none();
-    }
     let half = word.strip_suffix("am").or(word.strip_suffix("pm"));
-    let parts: Vec<&str> = half.unwrap_or(&word).split(':').collect();
+    let signs: &[char] = if is_behind_at {
+        &[':', '.', '-']
+    } else {
+        &[':']
+    };
+    let parts: Vec<&str> = half.unwrap_or(&word).split(signs).collect();
     let is_short = |part: &&str| {
         (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
     };
-    parts.iter().all(is_short) && (parts.len() > 1 || half.is_some())
+    // "50:50" is none.
+    let is_hour = |part: &&str| {
+        part.parse::<u32>()
+            .is_ok_and(|hour| is_behind_at || hour < HOURS_MISTYPED)
+    };
+    parts.iter().all(is_short)
+        && parts.first().is_some_and(is_hour)
+        && (is_behind_at || parts.len() > 1 || half.is_some())
 }
 
 /// The hour of the day from 0, from one of twelve where it is said which half of the day is meant.

@@ -540,13 +540,7 @@ fn an_answer_that_cannot_be_right_is_asked_for_again_at_once() {
         channel: Some("irc".to_owned()),
         ..Arguments::default()
     };
-    let typed = [
-        "irc.example.org:6697",
-        "",
-        "irc.example.org",
-        "9crab",
-        "crab",
-    ];
+    let typed = ["not a host", "", "irc.example.org", "9crab", "crab"];
     let scene = Scene::with_person(&typed);
     let (settled, scene) = settle("{}", &[], &flags, scene);
     // The fake of this test knows no IRC.
