@@ -11,8 +11,9 @@ impl ChatHost<'_> {
     pub(super) fn plan_for_person(&self, goal: &str) -> Result<String> {
         let has_reader = self.is_attended && self.reply.channel != http::NAME;
         // A report must not lead to the next plan without a person.
-        // A turn that goes on after a restart does not know whose message began it.
-        if self.is_quiet() || self.is_report || !has_reader || self.person.is_none() {
+        // A turn that goes on after a restart does not know whose message began it, but may have begun one before.
+        let is_known = self.person.is_some() || self.gateway.has_plan(&self.session);
+        if self.is_quiet() || self.is_report || !has_reader || !is_known {
             return Err(Error::Failed(
                 "plans begin only in a turn that a person has begun in a chat: do the steps yourself, or tell them of \
                  /plan GOAL"

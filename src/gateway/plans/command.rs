@@ -171,6 +171,13 @@ impl Gateway {
         ))
     }
 
+    /// Whether a conversation has a plan that has not ended.
+    pub(in crate::gateway) fn has_plan(&self, session: &SessionKey) -> bool {
+        let plans = self.plans.store.list();
+        let is_ours = |plan: &Plan| plan.client.session == *session && !plan.has_ended();
+        plans.iter().any(is_ours)
+    }
+
     /// Adds a plan, where there is room for one. A kill keeps it.
     fn add_plan(&self, plan: Plan) -> Result<()> {
         if plan.goal.len() > GOAL_BYTES {
