@@ -325,7 +325,7 @@ fn a_model_is_kept_with_its_provider() {
     assert_has(&output, &["kept agents.defaults.model"]);
     assert!(!output.stdout.contains("agents.defaults.provider"));
     assert_eq!(setting(&home, "/agents/defaults"), before);
-    let said = Program::new(&home).args(&["agent", "-m", "hello"]).run();
+    let said = Program::new(&home).args(["agent", "-m", "hello"]).run();
     assert_has(&said.ends_with(0), &["here"]);
 }
 
