@@ -218,8 +218,8 @@ def understand(text):
             call = calls[found[1]]
             call["result"] = found[2]
             call["failed"] = bool(re.match(r"Error|exit status [1-9]", found[2]))
-    # Without the time of this run, which has any number by chance.
-    evidence = [re.sub(r"Next: .*", "", part) for section, part in parts if section != "# The moment"]
+    # Without the time of this run and the ids of jobs, which have any number by chance.
+    evidence = [re.sub(r"Planned \w+|Next: .*", "", part) for section, part in parts if section != "# The moment"]
     return "\n".join(task), list(calls.values()), answer, "\n".join(evidence)
 
 
