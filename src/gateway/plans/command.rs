@@ -174,8 +174,7 @@ impl Gateway {
     /// Whether a conversation has a plan that has not ended.
     pub(in crate::gateway) fn has_plan(&self, session: &SessionKey) -> bool {
         let plans = self.plans.store.list();
-        let is_ours = |plan: &Plan| plan.client.session == *session && !plan.has_ended();
-        plans.iter().any(is_ours)
+        plans.iter().any(|plan| is_open_in(plan, session))
     }
 
     /// Adds a plan, where there is room for one. A kill keeps it.
@@ -273,10 +272,14 @@ fn note_active(active: &mut Vec<String>, id: &str) {
     }
 }
 
+/// Whether a plan is of this conversation and has not ended.
+fn is_open_in(plan: &Plan, session: &SessionKey) -> bool {
+    plan.client.session == *session && !plan.has_ended()
+}
+
 /// Fails where a conversation has a plan that has not ended, or enough plans are at work.
 fn has_room(session: &SessionKey, others: &[Plan], language: Language) -> Result<()> {
-    let is_ours = |plan: &Plan| plan.client.session == *session && !plan.has_ended();
-    if others.iter().any(is_ours) {
+    if others.iter().any(|plan| is_open_in(plan, session)) {
         return Err(Error::Failed(texts::one_at_work(language).to_owned()));
     }
     if others.iter().filter(|plan| plan.is_active()).count() >= AT_ONCE {
