@@ -94,6 +94,11 @@ pub trait TurnHost {
         true
     }
 
+    /// A message of the turn with the words that its person has given it meanwhile; `None` where they are the same.
+    fn edited(&self, _message: &Envelope) -> Option<Envelope> {
+        None
+    }
+
     /// The message with this id is in the journal: it need not be kept elsewhere any longer.
     fn journalled(&mut self, _id: &str) {}
 
@@ -140,6 +145,11 @@ pub trait TurnHost {
             "plans begin in a chat, in a turn that its person has begun: do the steps yourself"
                 .to_owned(),
         ))
+    }
+
+    /// Whether there is an agent with this id, which may be given tasks from here or not.
+    fn has_agent(&self, _id: &str) -> bool {
+        false
     }
 
     /// Another agent that may be given tasks from here, by its id.

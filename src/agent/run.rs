@@ -230,6 +230,9 @@ impl<'a> Run<'a> {
         if !self.session.holds(&message.id) {
             let (mut contents, told) = self.listen(message);
             contents.extend(self.read_documents(message));
+            // That may have taken long.
+            let edited = self.host.edited(message);
+            let message = edited.as_ref().unwrap_or(message);
             let mut entry = Entry::new(EntryKind::Person, message_text(message, &contents));
             entry.origin = Some(message.id.clone()).filter(|id| !id.is_empty());
             entry.person = message.role;

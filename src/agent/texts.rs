@@ -449,6 +449,14 @@ texts! {
         "{name} is kept, but I can't read it: it is damaged, protected by a password, or too large.",
         "{name} 已保存，但无法读取：文件已损坏、受密码保护或过大。",
     }
+    pub fn document_other(name) {
+        "{name} is kept, but I can't read this kind of document. Save it as .docx, .xlsx or PDF and send it again.",
+        "{name} 已保存，但我无法读取这种文档。请另存为 .docx、.xlsx 或 PDF 后重新发送。",
+    }
+    pub fn document_scan(name) {
+        "{name} is kept, but its pages are pictures without text (a scan), so I can't read them. Send them as photos instead.",
+        "{name} 已保存，但它的页面是没有文字的图片（扫描件），因此无法读取。请改为以照片形式发送。",
+    }
     /// Both are models.
     pub fn silent(silent, next) {
         "{silent} gave no answer; using {next} instead",

@@ -17,6 +17,7 @@ pub mod watch;
 #[cfg(test)]
 mod tests;
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::base::clock::Clock;
@@ -115,7 +116,10 @@ impl Board {
         };
         recorder.last = Some((moment.uptime, traffic));
         let values = history::values_of(&reading, moved);
-        recorder.store.add(moment, &values, others);
+        // What is built in has its column already.
+        let others = others.iter().filter(|(name, _)| built_in(name).is_none());
+        let others: Vec<_> = others.cloned().collect();
+        recorder.store.add(moment, &values, &others);
         match is_trusted && recorder.store.is_due() {
             true => recorder.store.write(moment),
             false => Ok(()),
@@ -132,17 +136,29 @@ impl Board {
 
     /// The names of what has a history: the built-in quantities, then watched values.
     pub fn names(&self) -> Vec<String> {
-        let built_in = Quantity::ALL.map(|quantity| quantity.name().to_owned());
-        let mut names = built_in.to_vec();
-        names.extend(self.recorder.lock().store.names());
+        let mut names = Quantity::ALL
+            .map(|quantity| quantity.name().to_owned())
+            .to_vec();
+        let others = self.recorder.lock().store.names();
+        names.extend(others.into_iter().filter(|name| built_in(name).is_none()));
+        names
+    }
+
+    /// The same without a second name of the home's disk, such as `disk /`.
+    pub fn listed_names(&self) -> Vec<String> {
+        let device = |path: &Path| path.metadata().map(|found| found.dev()).ok();
+        let is_home = |path: &str| {
+            let path = self.root.join(path.trim_start_matches('/'));
+            device(&path).is_some() && device(&path) == device(&self.home)
+        };
+        let mut names = self.names();
+        names.retain(|name| !name.strip_prefix("disk ").is_some_and(is_home));
         names
     }
 
     /// Whether the board has what a name is about, such as a sensor of the temperature. Watched values count as there.
     pub fn is_reported(&self, name: &str) -> bool {
-        let mut all = Quantity::ALL.into_iter();
-        let built_in = all.find(|quantity| quantity.name() == name);
-        built_in.is_none_or(|quantity| {
+        built_in(name).is_none_or(|quantity| {
             let reading = self.reading();
             // A rate needs two samples.
             let moved = reading.traffic().map(|_| 0.0);
@@ -155,8 +171,7 @@ impl Board {
     pub fn series(&self, name: &str, seconds: u64) -> Option<Curve> {
         let recorder = self.recorder.lock();
         let moment = self.moment();
-        let all = Quantity::ALL.into_iter();
-        let built_in = all.into_iter().find(|quantity| quantity.name() == name);
+        let built_in = built_in(name);
         let (column, first) = match built_in {
             Some(quantity) => (quantity as usize, 0),
             None => recorder.store.column(name)?,
@@ -246,6 +261,12 @@ impl Board {
                 .as_secs(),
         }
     }
+}
+
+/// The built-in quantity of this name.
+fn built_in(name: &str) -> Option<Quantity> {
+    let mut all = Quantity::ALL.into_iter();
+    all.find(|quantity| quantity.name() == name)
 }
 
 /// The folder that contains `proc` and `sys`: in a build for tests what `PEACRAB_TEST_ROOT` names.

@@ -5,7 +5,7 @@ use crate::base::error::Error;
 use crate::base::limits::board::SAMPLE_INTERVAL;
 use crate::base::zone::Zone;
 use crate::text::nearest;
-use crate::text::picture::plot::{Across, Curve, Plot};
+use crate::text::picture::plot::{Across, Curve, Plot, format_value};
 
 const HOUR: u64 = 3600;
 /// The shortest and the longest span, in seconds.
@@ -159,9 +159,33 @@ impl Board {
         Ok(png)
     }
 
+    /// What there is to see, with the values of the last day, as lines for the command line.
+    pub fn list_values(&self) -> String {
+        let lines = self.listed_names().into_iter().map(|name| {
+            let curve = self.series(&name, USUAL);
+            let summary = curve.as_ref().and_then(|curve| {
+                let (least, most, last) = curve.summary()?;
+                let [least, most, last] = [least, most, last].map(|value| format_value(value, 0.0));
+                let unit = &curve.unit;
+                let now = format!("{last} {unit}");
+                let now = now.trim_end();
+                Some(match least == most {
+                    true => format!("{now} (24 h)"),
+                    false => format!("{least} to {most}, now {now} (24 h)"),
+                })
+            });
+            let missing = match self.is_reported(&name) {
+                true => "no values in 24 h",
+                false => "this board does not report it",
+            };
+            format!("{name}: {}", summary.as_deref().unwrap_or(missing))
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
     /// The names that have a value in the last `seconds`.
     pub fn names_with_values(&self, seconds: u64) -> Vec<String> {
-        let mut names = self.names();
+        let mut names = self.listed_names();
         names.retain(|name| {
             let curve = self.series(name, seconds);
             curve.is_some_and(|curve| curve.summary().is_some())

@@ -277,6 +277,27 @@ fn watched_values_have_a_history_under_their_names() {
 }
 
 #[test]
+fn what_has_a_built_in_history_is_not_listed_twice() {
+    let root = tree(RASPBERRY);
+    let (board, hand) = clocked(root.path());
+    for _ in 0..2 {
+        let values = ["temperature", "disk", "disk /", "disk /none", "swap"];
+        let values = values.map(|name| (name.to_owned(), 5.0));
+        board.record(true, &values).unwrap();
+        pass(&hand);
+    }
+    let built_in = ["temperature", "load", "memory", "disk", "network"];
+    let all = [&built_in[..], &["disk /", "disk /none", "swap"]].concat();
+    assert_eq!(board.names(), all, "a name that was typed is still known");
+    let listed = [&built_in[..], &["disk /none", "swap"]].concat();
+    assert_eq!(board.listed_names(), listed);
+    let text = board.list_values();
+    assert_eq!(text.lines().count(), listed.len(), "{text}");
+    assert!(text.contains("\nload: 0.31 (24 h)\n"), "{text}");
+    assert!(text.ends_with("swap: 5.00 (24 h)"), "{text}");
+}
+
+#[test]
 fn the_small_lines_of_a_day_fit_a_telephone() {
     let root = tree(RASPBERRY);
     let (board, hand) = clocked(root.path());

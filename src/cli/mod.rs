@@ -338,7 +338,7 @@ fn report(result: Result<Exit>) -> Exit {
 fn report_at(ran: Result<Exit>, note: Option<HomeNote>) -> Exit {
     match (ran, note) {
         (Err(error), Some(HomeNote::Used(home))) => {
-            print::complain(&format!("{error} ({home})"));
+            print::complain(&with_home(&error.to_string(), &home));
             error.exit()
         }
         (ran, note) => {
@@ -351,6 +351,12 @@ fn report_at(ran: Result<Exit>, note: Option<HomeNote>) -> Exit {
             exit
         }
     }
+}
+
+/// An error with the home folder: in its line, or below a list, whose last entry it is not about.
+fn with_home(error: &str, home: &str) -> String {
+    let between = if error.contains('\n') { "\n" } else { " " };
+    format!("{error}{between}({home})")
 }
 
 /// Prints help or the version, which were asked for, or what is wrong with the command line.
@@ -391,5 +397,21 @@ fn report_usage(error: &mut clap::Error) -> Exit {
             }
             Exit::Usage
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_home;
+
+    #[test]
+    fn the_home_folder_is_not_a_part_of_a_lists_last_entry() {
+        let home = "home folder: /srv/crab";
+        assert_eq!(
+            with_home("It failed.", home),
+            "It failed. (home folder: /srv/crab)"
+        );
+        let list = with_home("Choose one:\n- a\n- b", home);
+        assert_eq!(list, "Choose one:\n- a\n- b\n(home folder: /srv/crab)");
     }
 }

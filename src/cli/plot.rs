@@ -13,7 +13,6 @@ use crate::base::error::{Error, Exit, Result};
 use crate::board::Board;
 use crate::gateway::control::{self, Request};
 use crate::sys;
-use crate::text::picture::plot::format_value;
 
 /// `peacrab plot …`
 #[derive(Debug, Args)]
@@ -31,14 +30,16 @@ pub struct Arguments {
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let home = context.home()?;
     let board = Board::here(home.path());
-    if arguments.words.is_empty() {
-        return list(&board);
-    }
     let words = arguments.words.join(" ");
     // A running gateway has the samples of the last hour, which are not on the disk yet.
     let request = Request::Plot {
         words: words.clone(),
     };
+    if words.is_empty() {
+        let list = control::ask(&home.control(), &request)?;
+        print::line(&list.unwrap_or_else(|| board.list_values()))?;
+        return Ok(Exit::Done);
+    }
     let png = match control::ask(&home.control(), &request)? {
         Some(answer) => {
             let decoded = BASE64_STANDARD.decode(answer);
@@ -50,27 +51,5 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     };
     sys::file::write_atomic(&arguments.output, &png, 0o644)?;
     print::line(&format!("Wrote {}", arguments.output.display()))?;
-    Ok(Exit::Done)
-}
-
-fn list(board: &Board) -> Result<Exit> {
-    for name in board.names() {
-        let curve = board.series(&name, 24 * 3600);
-        let summary = curve.as_ref().and_then(|curve| {
-            let (least, most, last) = curve.summary()?;
-            let [least, most, last] = [least, most, last].map(|value| format_value(value, 0.0));
-            let unit = &curve.unit;
-            Some(match least == most {
-                true => format!("{last} {unit} (24 h)"),
-                false => format!("{least} to {most}, now {last} {unit} (24 h)"),
-            })
-        });
-        let missing = match board.is_reported(&name) {
-            true => "no values in 24 h",
-            false => "this board does not report it",
-        };
-        let summary = summary.as_deref().unwrap_or(missing);
-        print::line(format!("{name}: {summary}").trim_end())?;
-    }
     Ok(Exit::Done)
 }

@@ -287,8 +287,10 @@ fn secret_file_problem(key: &Key, path: &str, value: &Value, file: &Path) -> Opt
         }
         Ok(secret) => check::problem(key, path, &secret.into(), false),
         Err(problem) => {
-            let is_missing = std::fs::metadata(&named)
-                .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+            // What is below /run is made with the service that has it.
+            let is_missing = !named.starts_with("/run")
+                && std::fs::metadata(&named)
+                    .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
             is_missing.then(|| texts::no_secret_file(path, &problem))
         }
     }

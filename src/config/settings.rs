@@ -304,8 +304,13 @@ impl<'a> Settings<'a> {
         if let Some(problem) = problem {
             return self.wrong(key, names, place, &problem);
         }
-        if key.path == check::PASSPHRASE {
-            self.backup_fault = None;
+        if key.path == check::PASSPHRASE
+            && let Some(fault) = self.backup_fault.take()
+        {
+            let (off, other) = (texts::backups_off(&fault), texts::other_used(&fault, place));
+            for line in &mut self.ignored {
+                *line = line.replace(&off, &other);
+            }
         }
         if key.is_secret() {
             let is_plain = |text: &str| check::is_plain_variable(key, (&written, &value), text);

@@ -35,6 +35,12 @@ pub fn backups_off(problem: &str) -> String {
     format!("{problem}. Automatic backups are off until it is corrected")
 }
 
+/// A passphrase that cannot be used, where another one is set at `place`.
+pub fn other_used(problem: &str, place: &str) -> String {
+    let problem = problem.trim_end_matches('.');
+    format!("{problem}. The one of {place} is used")
+}
+
 /// A passphrase that is guessed by trying.
 pub fn short_passphrase(path: &str) -> String {
     format!("{path} must have at least {PASSPHRASE_CHARS_MIN} characters")

@@ -446,6 +446,7 @@ impl Gateway {
             }
             Request::Watch(argument) => self.watch_control(&argument),
             Request::Cron(CronRequest::Run { id }) => self.run_job(&id, Language::English),
+            Request::Plot { words } if words.is_empty() => Ok(self.parts.board.list_values()),
             Request::Plot { words } => {
                 let zone = zone_of(&self.live().cron.tz);
                 let png = self.parts.board.plot_words(&words, &zone)?;

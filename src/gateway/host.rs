@@ -453,6 +453,14 @@ impl TurnHost for ChatHost<'_> {
         messages
     }
 
+    fn edited(&self, message: &Envelope) -> Option<Envelope> {
+        let text = self.gateway.parts.inbox.message(&message.id)?.text;
+        (text != message.text).then(|| Envelope {
+            text,
+            ..message.clone()
+        })
+    }
+
     fn journalled(&mut self, id: &str) {
         self.unread.retain(|message| message.id != id);
         // A task stays until its report is stored.
@@ -554,6 +562,10 @@ impl TurnHost for ChatHost<'_> {
 
     fn begin_plan(&mut self, goal: &str) -> Result<String> {
         self.plan_for_person(goal)
+    }
+
+    fn has_agent(&self, id: &str) -> bool {
+        self.gateway.live().agents.named(id).is_some()
     }
 
     fn colleague(&self, id: &str) -> Result<Arc<Agent>> {

@@ -385,6 +385,18 @@ pub fn find_spelling<'a>(model: &str, offers: &'a Offers) -> Option<&'a str> {
     best.map(|(_, part)| part)
 }
 
+/// The listed names that go on behind a model's name in other words. A provider may take the short name too.
+pub fn longer<'a>(model: &str, offers: &'a Offers) -> Option<&'a str> {
+    let goes_on = |offer: &&String| {
+        let split = offer.split_at_checked(model.len());
+        split.is_some_and(|(part, rest)| {
+            part.eq_ignore_ascii_case(model) && rest.starts_with(['-', '@'])
+        })
+    };
+    let found = offers.names.iter().find(goes_on);
+    found.map(String::as_str)
+}
+
 /// The part of a listed name that a model's name stands for, in any case.
 fn named_part<'a>(model: &str, offer: &'a str) -> Option<&'a str> {
     let (part, rest) = offer.split_at_checked(model.len())?;
@@ -402,16 +414,22 @@ fn is_version(rest: &str) -> bool {
     is_date || matches!(rest, "latest" | "default")
 }
 
-/// The only listed name that has these words in it: `claude-sonnet-5` for `sonnet`.
+/// The only listed name that has these words in it: `claude-sonnet-5` for `sonnet`. Behind words with a number only a
+/// version may follow: `gpt-5-mini` is another model than `gpt-5`.
 pub fn only_match<'a>(words: &str, offers: &'a [String]) -> Option<&'a str> {
     let words = words.to_lowercase();
+    let is_numbered = words.bytes().any(|byte| byte.is_ascii_digit());
+    let is_end = |behind: &str| {
+        let version = || behind.strip_prefix(['-', '@']).is_some_and(is_version);
+        !is_numbered || behind.is_empty() || behind.starts_with(':') || version()
+    };
     let is_free =
         |char: Option<char>| char.is_none_or(|char| !char.is_alphanumeric() && char != '.');
     let has_words = |offer: &&String| {
         let name = offer.to_lowercase();
         name.match_indices(words.as_str()).any(|(at, found)| {
             let (before, behind) = (&name[..at], &name[at + found.len()..]);
-            is_free(before.chars().next_back()) && is_free(behind.chars().next())
+            is_free(before.chars().next_back()) && is_free(behind.chars().next()) && is_end(behind)
         })
     };
     let mut found = offers.iter().filter(has_words);

@@ -179,14 +179,33 @@ pub fn canonical(path: &Path) -> io::Result<PathBuf> {
 /// An absolute path on which there is no link, as the kernel knows at once; `None` where there is one, where something is
 /// missing, or where the kernel does not say.
 fn path_without_links(path: &Path) -> Option<PathBuf> {
+    open_without_links(path)?.ok()?;
+    Some(path.components().collect())
+}
+
+/// The same of a path whose last name may be missing.
+fn new_path_without_links(path: &Path) -> Option<PathBuf> {
+    match open_without_links(path)? {
+        // A link that leads nowhere would be `ELOOP`.
+        Err(Errno::NOENT) => Some(path_without_links(path.parent()?)?.join(path.file_name()?)),
+        opened => opened.ok().map(|_| path.components().collect()),
+    }
+}
+
+fn open_without_links(path: &Path) -> Option<rustix::io::Result<OwnedFd>> {
     let is_plain = |component| matches!(component, Component::RootDir | Component::Normal(_));
     if !path.is_absolute() || !path.components().all(is_plain) {
         return None;
     }
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS;
-    rustix::fs::openat2(CWD, path, flags, Mode::empty(), resolve).ok()?;
-    Some(path.components().collect())
+    Some(rustix::fs::openat2(
+        CWD,
+        path,
+        flags,
+        Mode::empty(),
+        resolve,
+    ))
 }
 
 fn follow_links(
@@ -194,7 +213,7 @@ fn follow_links(
     changeable: &[PathBuf],
     links: &mut Vec<PathBuf>,
 ) -> io::Result<PathBuf> {
-    if let Some(path) = path_without_links(path) {
+    if let Some(path) = new_path_without_links(path) {
         return Ok(path);
     }
     let mut real = PathBuf::from("/");
@@ -240,6 +259,7 @@ mod tests {
         link("../outside", "relative").unwrap();
         link("/", "absolute").unwrap();
         link("circle", "circle").unwrap();
+        link("a/none", "dangling").unwrap();
         let root = at::open_root(&top.path().join("root")).unwrap();
         (top, root)
     }
@@ -373,6 +393,9 @@ mod tests {
             ("root/relative", "outside"),
             ("root/relative/../root", "root"),
             ("root/missing/../x/y", "root/x/y"),
+            ("root/a/missing", "root/a/missing"),
+            ("root/dangling", "root/a/none"),
+            ("root/dangling/x", "root/a/none/x"),
             ("root/relative/missing/deep", "outside/missing/deep"),
         ] {
             assert_eq!(real(path).unwrap(), top.join(wanted), "{path}");

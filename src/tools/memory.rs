@@ -251,7 +251,10 @@ const MESSAGES: MessageLines = MessageLines {
     kind: |line| {
         let beginning = line.get(..line.len().min(24)).unwrap_or_default();
         let has = |word: &[u8]| beginning.windows(word.len()).any(|window| window == word);
-        if line.starts_with(br#"{"_type":"metadata","turn":"#) {
+        if line.starts_with(br#"{"_type":"metadata","turn":"stopped""#) {
+            // Stopped during its review.
+            LineKind::TakesBack
+        } else if line.starts_with(br#"{"_type":"metadata","turn":"#) {
             LineKind::EndsTurn
         } else if line.starts_with(br#"{"role":"user","kind":"note","#) {
             LineKind::TakesBack
@@ -371,13 +374,14 @@ mod tests {
                 ..Entry::new(EntryKind::Assistant, text)
             })
         };
-        let ended = line::encode_state(
-            &State {
-                turn: Some(TurnEnd::Answered),
+        let end = |turn| {
+            let state = State {
+                turn: Some(turn),
                 ..State::default()
-            },
-            Clock::System.now(),
-        );
+            };
+            line::encode_state(&state, Clock::System.now())
+        };
+        let ended = end(TurnEnd::Answered);
         let journal = [
             b"{\"_type\":\"metadata\",\"key\":\"telegram:1\"}\n".to_vec(),
             said("the boiler is full", true),
@@ -387,6 +391,8 @@ mod tests {
             said("the boiler is warm", true),
             said("a doubt about the boiler", false),
             ended,
+            said("the boiler is cold", true),
+            end(TurnEnd::Stopped),
             said("the boiler is gone", true),
         ];
         bench.put("sessions/telegram_1.jsonl", journal.concat());
@@ -394,7 +400,7 @@ mod tests {
         for text in ["is empty", "is warm", "a doubt"] {
             assert!(found.contains(text), "{text}: {found}");
         }
-        for text in ["is full", "is gone"] {
+        for text in ["is full", "is cold", "is gone"] {
             assert!(!found.contains(text), "{text}: {found}");
         }
     }

@@ -464,6 +464,12 @@ fn automatic_backups_are_kept_sent_to_the_owner_and_given_to_a_command() {
     telegram.wait_for_poll();
     gateway.stop();
     assert_eq!(names_in(&folder), names);
+    // One that is made by hand is not sent, and says so.
+    let by_hand = peacrab(&home, &["backup"]).ends_with(0);
+    assert!(
+        by_hand.stderr.contains("peacrab send --file"),
+        "{by_hand:?}"
+    );
 }
 
 #[test]

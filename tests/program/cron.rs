@@ -206,6 +206,11 @@ fn what_cannot_be_planned_is_explained() {
         &["add", "in 2h", "x", "--remind", "--command"],
         &["cannot be used with"],
     );
+    // The sandbox has no home folder for it.
+    refused(
+        &["add", "every day at 7", "peacrab backup", "--command"],
+        &["peacrab config set backup.every 24"],
+    );
     refused(&["remove", "x"], &["There is no job \"x\"."]);
     refused(&["edit", "x"], &["Nothing to change."]);
     assert!(!store(&home).exists());

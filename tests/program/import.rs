@@ -128,6 +128,7 @@ fn nanobot(model: &Model, telegram: &Telegram) -> Other {
         "pairing.json",
         json!({"approved": {"telegram": ["1002"]}, "pending": {}}).to_string(),
     );
+    other.write(".env", "LUNCH=soup\n");
     other.write("workspace/SOUL.md", "You speak of boats.\n");
     other.write("workspace/memory/MEMORY.md", "Ana likes tea.\n");
     let past =
@@ -175,6 +176,7 @@ fn assert_nanobot_is_here(home: &Home, output: &Output) {
             "not taken providers.openai: it has no API key of its own",
             "no counterpart agents.defaults: botIcon",
             "no counterpart channels.telegram: poolTimeout",
+            "no counterpart environment variables of that home (.env): LUNCH",
             "channels that are off there: discord",
             "taken SOUL.md",
             "changed memory/history.jsonl -> memory/HISTORY.md",
@@ -219,6 +221,15 @@ fn a_nanobot_moves_in_and_goes_on_where_it_was() {
             "taken agents.defaults.maxTokens: 4096",
         ],
     );
+    // The folder that it is in, and its file of settings, are the same to a newcomer.
+    for path in [
+        other.folder.path().to_owned(),
+        other.path().join("config.json"),
+    ] {
+        let program = Program::new(&home).args(["import", "--dry-run"]);
+        let again = program.arg(path).run().ends_with(0);
+        assert_has(&again, &["taken agents.defaults.maxTokens: 4096"]);
+    }
     let there: Vec<_> = fs::read_dir(home.path()).unwrap().collect();
     assert_eq!(there.len(), 1, "only the empty workspace: {there:?}");
     assert_eq!(fs::read_dir(home.workspace("")).unwrap().count(), 0);

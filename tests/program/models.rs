@@ -49,6 +49,17 @@ fn a_model_that_the_provider_does_not_list_is_refused_before_it_is_asked() {
 }
 
 #[test]
+fn a_model_of_which_only_longer_names_are_listed_is_tried_with_a_remark() {
+    let model = Model::answering(named("openai"));
+    model.offers(["gpt-8-mini", "gpt-8-sol"]);
+    let home = home_with_openai(&model);
+    let output = ask(&home, "gpt-8").ends_with(0);
+    assert_eq!(output.stdout, "openai gpt-8\n");
+    let said = "openai lists no gpt-8, only longer names such as gpt-8-";
+    assert!(output.stderr.contains(said), "{}", output.stderr);
+}
+
+#[test]
 fn without_a_list_only_a_slip_is_refused() {
     let model = Model::answering(named("openai"));
     model.set_offers(&[], "another key");

@@ -153,7 +153,7 @@ fn a_temperature_is_told_once_and_its_end_with_how_long_it_was() {
     // The built-in watch begins at 80 degrees.
     board.temperature(78_000);
     clock.forward(2 * MINUTE);
-    asks_until(&scene, "/watch", "every 2m: 78 °C");
+    asks_until(&scene, "/watch", "every 2m: 🔴 78 °C");
     clock.forward(5 * MINUTE);
     let alarm = scene.wait_for("🌡 temperature 78 °C (over 75 for 5 min");
     assert_eq!(labels(&alarm), ["Mute 1 h", "Remove"]);
@@ -172,7 +172,7 @@ fn a_service_that_stops_is_told_and_one_that_restarts_is_not() {
     let gateway = scene.start();
     add(&scene, "service nginx", "running");
     board.group("nginx", false);
-    asks_until(&scene, "/watch", "service nginx: not running");
+    asks_until(&scene, "/watch", "service nginx: 🔴 not running");
     // The kernel has said so: no look of the clock was needed. Only the time that a restart may take has to pass.
     clock.forward(Duration::from_secs(6));
     scene.wait_for("🔴 nginx is not running");
@@ -180,9 +180,14 @@ fn a_service_that_stops_is_told_and_one_that_restarts_is_not() {
     board.group("nginx", true);
     scene.wait_for("✅ nginx is running again (after 1");
     fs::remove_dir_all(board.path("sys/fs/cgroup/system.slice/nginx.service")).unwrap();
-    asks_until(&scene, "/watch", "service nginx: not running");
-    clock.forward(Duration::from_secs(6));
     asks_until(&scene, "/watch", "service nginx: 🔴 not running");
+    clock.forward(Duration::from_secs(6));
+    asks_until(
+        &scene,
+        "/watch",
+        "🔴 not running (there is no such service), for ",
+    );
+    asks_until(&scene, "/watch test 1", "service nginx: 🔴 not running");
     // It comes back in another group of the same name.
     board.group("nginx", true);
     scene.wait_for("✅ nginx is running again (after 6 s)");
@@ -275,17 +280,16 @@ fn ports_hosts_and_commands_are_asked() {
     add(&scene, &format!("port {web_port}"), "open");
     add(&scene, &format!("host 127.0.0.1 port {port}"), "answers");
     let flag = scene.home.workspace("done");
-    add(
-        &scene,
-        &format!("cmd 'test -e {}' succeeds every 1m", flag.display()),
-        "fails (exit status 1)",
-    );
+    let rule = format!("cmd 'test -e {}' succeeds every 1m", flag.display());
+    add(&scene, &rule, "fails (exit status 1)");
     drop((web, listener));
     fs::write(&flag, "").unwrap();
     clock.forward(2 * MINUTE);
     scene.wait_for(&format!("🔴 Nothing listens on port {web_port}."));
     scene.wait_for(&format!("🔴 127.0.0.1:{port} does not answer."));
-    scene.wait_for("succeeds.");
+    scene.wait_for("✅ test -e");
+    asks_until(&scene, "/watch", "every 1m: ✅ succeeds");
+    asks_until(&scene, "/watch test 3", ": ✅ succeeds");
     let listener = std::net::TcpListener::bind(("127.0.0.1", port)).unwrap();
     clock.forward(2 * MINUTE);
     scene.wait_for(&format!("✅ 127.0.0.1:{port} answers again (after 2 min)"));
@@ -390,6 +394,7 @@ fn the_numbers_of_watches_stay_when_one_in_the_middle_is_removed() {
     scene.ana.says("/watch");
     let listed = scene.wait_for("1. load > 4: 0.10");
     assert!(listed.text.contains("\n3. load > 6: 0.10"), "{listed:?}");
+    assert!(!listed.text.contains("/watch RULE"), "{listed:?}");
     scene.ana.says("/watch remove 3");
     scene.wait_for("Removed: load > 6");
     gateway.stop().ends_with(0);
@@ -476,7 +481,7 @@ fn the_command_line_adds_and_changes_watches_of_a_running_gateway() {
     clock.forward(MINUTE);
     scene.wait_for("load 8.00 (over 4)");
     let tested = run(&["test", "1"]).ends_with(0).stdout;
-    assert_eq!(tested, "`load > 4`: 8.00\n");
+    assert_eq!(tested, "`load > 4`: 🔴 8.00\n");
     run(&["pause", "1"]).ends_with(0);
     let listed = run(&[]).ends_with(0).stdout;
     assert!(
@@ -559,7 +564,7 @@ fn thirty_watches_cost_next_to_nothing() {
 fn how_a_command_came_out_at_the_beginning_is_no_news_even_after_a_while() {
     let (scene, _board, clock) = scene([]);
     let gateway = scene.start();
-    add(&scene, "cmd 'test -e gone' every 1m for 1m", "fails");
+    add(&scene, "cmd 'test -e gone' every 1m for 1m", "🔴 fails");
     for _ in 0..3 {
         clock.forward(2 * MINUTE);
         asks_until(&scene, "/watch", "fails");

@@ -17,7 +17,11 @@ from pydantic import BaseModel, ValidationError
 # What a story has to contain: else the check shows little.
 WANTED = {"getUpdates", "getMe", "setMyCommands", "sendMessage", "sendMessageDraft", "sendPhoto", "sendDocument",
           "sendMediaGroup", "sendRichMessage", "editMessageText", "editMessageCaption", "editEphemeralMessageText",
-          "sendChatAction", "setMessageReaction", "answerCallbackQuery", "editForumTopic"}
+          "sendChatAction", "setMessageReaction", "answerCallbackQuery", "editForumTopic", "sendVoice", "sendSticker",
+          "editMessageReplyMarkup", "deleteEphemeralMessage"}
+# And the kinds of updates and messages.
+WANTED_UPDATES = {"message", "edited_message", "callback_query", "stopped_message_generation"}
+WANTED_MESSAGES = {"text", "photo", "voice", "video_note", "poll", "checklist"}
 
 
 def unknown(value, path):
@@ -60,6 +64,10 @@ def main():
     seen = {exchange["method"] for exchange in exchanges}
     wrong = {what for exchange in exchanges for what in check(exchange)}
     wrong |= {f"no call of {method}" for method in WANTED - seen}
+    updates = [update for exchange in exchanges if exchange["method"] == "getUpdates" for update in exchange["result"]]
+    wrong |= {f"no update with {kind}" for kind in WANTED_UPDATES - {kind for update in updates for kind in update}}
+    members = {member for update in updates for member in update.get("message", {})}
+    wrong |= {f"no message with {kind}" for kind in WANTED_MESSAGES - members}
     for what in sorted(wrong):
         print(f"telegram: {what}")
     if wrong:

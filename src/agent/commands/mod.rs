@@ -52,6 +52,16 @@ pub struct CommandAnswer {
     pub is_private: bool,
 }
 
+impl CommandAnswer {
+    /// One that an owner alone sees in a group.
+    pub fn private(text: String) -> Self {
+        Self {
+            is_private: true,
+            ..text.into()
+        }
+    }
+}
+
 impl From<String> for CommandAnswer {
     fn from(text: String) -> Self {
         Self {

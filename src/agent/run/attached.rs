@@ -59,7 +59,11 @@ impl Run<'_> {
             let Some(mut excerpt) = excerpt else {
                 continue;
             };
-            let is_other = [DocumentFault::Misnamed, DocumentFault::Empty];
+            let is_other = [
+                DocumentFault::Misnamed,
+                DocumentFault::Empty,
+                DocumentFault::Other,
+            ];
             if excerpt.fault.is_none_or(|fault| !is_other.contains(&fault))
                 && excerpt.text.is_empty()
                 && let Some(text) = self.read_by_command(&file.path, message)
@@ -75,6 +79,8 @@ impl Run<'_> {
                     DocumentFault::Misnamed => texts::document_misnamed,
                     DocumentFault::Empty => texts::document_empty,
                     DocumentFault::Unreadable => texts::document_unreadable,
+                    DocumentFault::Other => texts::document_other,
+                    DocumentFault::Scan => texts::document_scan,
                 };
                 let name = sent_name(&file.path);
                 let text = describe(message.language(), &name);

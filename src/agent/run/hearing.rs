@@ -5,6 +5,7 @@
 
 use super::Run;
 use crate::agent::context::Content;
+use crate::agent::host::TurnEvent;
 use crate::agent::{Agent, HearingFor};
 use crate::base::access::Role;
 use crate::base::cancel::Cancel;
@@ -21,7 +22,7 @@ use std::path::Path;
 
 /// Characters that the person is shown of what was heard: a few lines on a phone.
 const SHOWN_CHARS: usize = 400;
-/// Seconds of a minute.
+/// Seconds of a minute. The chat shows how long a recording is of which there is more.
 const MINUTE: u64 = 60;
 
 /// Why the words of a recording are not known.
@@ -104,7 +105,7 @@ impl Run<'_> {
     }
 
     fn listen_to(
-        &self,
+        &mut self,
         path: &str,
         hearing: &Hearing,
         left: &mut Left,
@@ -121,6 +122,10 @@ impl Run<'_> {
             .seconds
             .checked_sub(seconds)
             .ok_or_else(|| Unheard::TooLong(seconds.div_ceil(MINUTE)))?;
+        if seconds >= MINUTE {
+            let text = listening(language, &seconds.div_ceil(MINUTE));
+            self.host.on_event(TurnEvent::Progress(&text));
+        }
         let words = match way {
             Way::Server(listener) => {
                 if self.role < Role::Owner && !recording.is_counted() {
@@ -238,11 +243,12 @@ texts! {
         "语音消息由 {provider}（{model}）转成文字，使用已有的 API 密钥。可在 `transcription` 设置中更改或关闭。",
     }
     pub(in crate::agent) fn nobody_listens() {
-        "I cannot hear voice messages yet. Set `transcription.provider` to `openai`, `groq` or `gemini` with its API \
-         key, `transcription.apiBase` to a server of your own, or `transcription.command` to a program.",
-        "我还听不了语音消息。请将 `transcription.provider` 设为 `openai`、`groq` 或 `gemini`（需要 API 密钥），或设置 \
+        "I cannot hear voice messages yet. Set `transcription.provider` to `openai`, `groq`, `gemini` or `mistral` with \
+         its API key, `transcription.apiBase` to a server of your own, or `transcription.command` to a program.",
+        "我还听不了语音消息。请将 `transcription.provider` 设为 `openai`、`groq`、`gemini` 或 `mistral`（需要 API 密钥），或设置 \
          `transcription.apiBase`（自己的服务器）或 `transcription.command`（程序）。",
     }
+    fn listening(minutes) { "listening to {minutes} minutes", "正在听 {minutes} 分钟的录音" }
     fn not_heard(error) {
         "I could not hear this voice message: {error}",
         "无法听取这条语音消息：{error}",

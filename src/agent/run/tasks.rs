@@ -20,7 +20,7 @@ impl Run<'_> {
                 PER_TURN
             )));
         }
-        if request.agent.as_deref() == Some(PLAN) && self.host.colleague(PLAN).is_err() {
+        if request.agent.as_deref() == Some(PLAN) && !self.host.has_agent(PLAN) {
             return self.host.begin_plan(&request.task).map(ToolResult::new);
         }
         if !request.waits

@@ -82,6 +82,8 @@ pub enum Cause {
     Fetch {
         /// The file.
         path: String,
+        /// Whether it is one of the program's own, such as its configuration.
+        is_own: bool,
     },
     /// It is input for a command that runs outside the sandbox.
     Input {

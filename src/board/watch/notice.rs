@@ -311,14 +311,20 @@ impl Notice {
 
 /// The name of a quantity for people, as Markdown.
 pub fn name_of(quantity: &Quantity, language: Language) -> String {
-    let path = || plain(quantity.path().unwrap_or("~"));
+    let path = || quantity.path().map(plain);
     match quantity {
         Quantity::Temperature => texts::temperature(language).to_owned(),
         Quantity::Load => texts::load(language).to_owned(),
         Quantity::Memory => texts::memory(language).to_owned(),
         Quantity::Swap => texts::swap(language).to_owned(),
-        Quantity::Disk(_) => texts::disk(language, &path()),
-        Quantity::Inodes(_) => texts::inodes(language, &path()),
+        Quantity::Disk(_) => path().map_or_else(
+            || texts::home_disk(language).to_owned(),
+            |path| texts::disk(language, &path),
+        ),
+        Quantity::Inodes(_) => path().map_or_else(
+            || texts::home_inodes(language).to_owned(),
+            |path| texts::inodes(language, &path),
+        ),
         Quantity::Traffic => texts::traffic(language).to_owned(),
         Quantity::Pressure => texts::pressure(language).to_owned(),
     }

@@ -126,6 +126,9 @@ texts! {
     pub fn swap() { "swap", "交换空间" }
     pub fn disk(path) { "disk {path}", "磁盘 {path}" }
     pub fn inodes(path) { "inodes of {path}", "{path} 的 inode" }
+    /// Those of the home folder, which needs no path.
+    pub fn home_disk() { "disk", "磁盘" }
+    pub fn home_inodes() { "inodes", "inode 使用率" }
     pub fn traffic() { "network traffic", "网络流量" }
     pub fn pressure() { "memory pressure", "内存压力" }
 

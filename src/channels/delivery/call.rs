@@ -25,6 +25,7 @@ use super::job::{Content, Job, Outcome};
 use super::question;
 use super::question::Settled;
 use super::work::DraftText;
+pub(super) use files::RefusedAlbums;
 use offer::{RenderedMessage, buttons_of};
 use put::{Refused, is_refusal, put};
 
@@ -39,13 +40,16 @@ pub(super) struct Caller<'a> {
     connection: Option<Box<dyn Connection>>,
     /// The pieces of the message that was sent from last, by its number: a long one is rendered once.
     rendered: Option<(u64, RenderedMessage)>,
-    /// The message whose files go one by one, because the channel has refused them as an album.
-    singly: Option<u64>,
+    refused_albums: &'a RefusedAlbums,
 }
 
 impl<'a> Caller<'a> {
     /// Nothing is connected yet.
-    pub fn new(parts: &'a DeliveryParts, cancel: &'a Cancel) -> Self {
+    pub fn new(
+        parts: &'a DeliveryParts,
+        cancel: &'a Cancel,
+        refused_albums: &'a RefusedAlbums,
+    ) -> Self {
         let heartbeat = parts.heartbeats.register("delivery");
         heartbeat.beat(CALL_TIME);
         Self {
@@ -54,7 +58,7 @@ impl<'a> Caller<'a> {
             heartbeat,
             connection: None,
             rendered: None,
-            singly: None,
+            refused_albums,
         }
     }
 

@@ -1,9 +1,8 @@
-//! Messages to people, the same for every channel: those of the outbox, and what is only shown (drafts,
-//! questions, reactions, "typing").
+//! Messages to people, the same for every channel: those of the outbox, and what is only shown (drafts, questions, "typing").
 //!
-//! The `plan` decides what is done next, without threads or a clock. A few workers do it, each with its
-//! own connection. They start when there is something to do and end a while after there is not: an idle
-//! gateway has no delivering thread and no connection. One timer of the runtime waits for later times.
+//! The `plan` decides what is done next, without threads or a clock. A few workers do it, each with its own connection. They
+//! start when there is something to do and end a while after there is not: an idle gateway has no delivering thread and no
+//! connection. One timer of the runtime waits for later times.
 
 mod call;
 mod ended;
@@ -42,7 +41,7 @@ use crate::sys::{memory, random};
 use crate::channels::kit::adapter::{Adapter, MenuEntry};
 use crate::channels::kit::choices::Choices;
 use crate::channels::kit::health::{Health, Task};
-use call::Caller;
+use call::{Caller, RefusedAlbums};
 use job::{Content, Job, Next, Outcome, Report, Ticket};
 pub use observer::Observer;
 pub use plan::Wait;
@@ -104,6 +103,7 @@ struct Shared {
     woken: Condvar,
     /// Held while the outbox is read, so that an older state never replaces a newer one.
     reading: Mutex<()>,
+    refused_albums: RefusedAlbums,
     /// See [`DELIVERY_LINGER`].
     linger: Duration,
 }
@@ -171,6 +171,7 @@ impl Delivery {
             woken: Condvar::new(),
             reading: Mutex::new(()),
             linger,
+            refused_albums: RefusedAlbums::default(),
         }))
     }
 
@@ -462,7 +463,7 @@ impl Shared {
 
     /// Runs a worker until it has been idle for a while.
     fn work(self: Arc<Self>) {
-        let mut caller = Caller::new(&self.parts, &self.cancel);
+        let mut caller = Caller::new(&self.parts, &self.cancel, &self.refused_albums);
         let mut inner = self.lock();
         inner.starting -= 1;
         while !self.cancel.is_cancelled() {

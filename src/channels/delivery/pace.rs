@@ -27,6 +27,8 @@ struct Chat {
     sent: VecDeque<Duration>,
     /// Until when the channel accepts nothing for this chat.
     held: Duration,
+    /// The same for drafts alone.
+    drafts_held: Duration,
 }
 
 impl Pace {
@@ -48,7 +50,8 @@ impl Pace {
     pub fn draft_at(&self, chat: &str, is_group: bool) -> Duration {
         let (group_count, group_span) = self.limits.group_rate;
         let half = (group_count.div_ceil(2), group_span);
-        self.at(chat, is_group.then_some(half))
+        let at = self.at(chat, is_group.then_some(half));
+        at.max(self.drafts_held_until(chat))
     }
 
     fn at(&self, chat: &str, group_rate: Option<(usize, Duration)>) -> Duration {
@@ -70,6 +73,18 @@ impl Pace {
             .map_or(Duration::ZERO, |chat| chat.held)
     }
 
+    /// The same for drafts.
+    pub fn drafts_held_until(&self, chat: &str) -> Duration {
+        let held = |chat: &Chat| chat.held.max(chat.drafts_held);
+        self.chats.get(chat).map_or(Duration::ZERO, held)
+    }
+
+    /// The channel accepts no drafts for a chat until then. It may accept messages, for which the limits are others.
+    pub fn hold_drafts(&mut self, chat: &str, until: Duration) {
+        let chat = self.chats.entry(chat.to_owned()).or_default();
+        chat.drafts_held = chat.drafts_held.max(until);
+    }
+
     /// The channel accepts nothing for a chat until then.
     pub fn hold(&mut self, chat: &str, until: Duration) {
         let chat = self.chats.entry(chat.to_owned()).or_default();
@@ -82,7 +97,7 @@ impl Pace {
         // Chats that have been quiet limit nothing any longer.
         self.chats.retain(|_, chat| {
             let last = chat.sent.back().copied().unwrap_or_default();
-            last + span > now || chat.held > now
+            last + span > now || chat.held.max(chat.drafts_held) > now
         });
         push(&mut self.all, self.limits.total_rate.0, now);
         let chat = self.chats.entry(chat.to_owned()).or_default();
@@ -163,6 +178,18 @@ mod tests {
         assert_eq!(pace.message_at("1", false).as_secs(), 107);
         assert_eq!(pace.held_until("1").as_secs(), 107);
         assert_eq!(pace.message_at("2", false), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_hold_of_drafts_holds_no_message() {
+        let mut pace = Pace::new(LIMITS);
+        pace.hold_drafts("1", Duration::from_secs(20));
+        assert_eq!(pace.drafts_held_until("1").as_secs(), 20);
+        assert_eq!(pace.draft_at("1", false).as_secs(), 20);
+        assert_eq!(pace.held_until("1"), Duration::ZERO);
+        assert_eq!(pace.message_at("1", false), Duration::ZERO);
+        pace.begin("2", Duration::from_secs(10));
+        assert_eq!(pace.draft_at("1", false).as_secs(), 20, "it is remembered");
     }
 
     proptest! {

@@ -98,7 +98,7 @@ impl Settled {
 pub fn name_command(question: &Question) -> String {
     let what = match &question.cause {
         Cause::Tool { name, .. } => name,
-        Cause::Fetch { path } => path,
+        Cause::Fetch { path, .. } => path,
         _ => &question.command,
     };
     let what = markup::inline_text(what.trim());
@@ -190,7 +190,7 @@ fn describe(asked: &ChatQuestion, room: Room) -> (String, bool) {
             };
             title(language, &room.short(name))
         }
-        (Cause::Fetch { path }, _) => {
+        (Cause::Fetch { path, .. }, _) => {
             texts::title_fetch(language, &room.short(&reveal_name(path)), &account)
         }
         (_, true) => texts::title_unsandboxed(language, &account),
@@ -251,8 +251,10 @@ fn write_warnings(text: &mut String, asked: &ChatQuestion, room: Room) {
     let mut warn = |warning: String| {
         let _ = write!(text, "\n{warning}");
     };
-    if let Cause::Risk(risk) = asked.question.cause {
-        warn(texts::risk(language, &describe_risk(language, risk)));
+    match asked.question.cause {
+        Cause::Risk(risk) => warn(texts::risk(language, &describe_risk(language, risk))),
+        Cause::Fetch { is_own: true, .. } => warn(texts::own_file(language).to_owned()),
+        _ => {}
     }
     let of_scripts = scripts
         .iter()

@@ -510,7 +510,10 @@ impl Intake {
 
     /// The language in which a person reads the program's texts in a chat.
     fn language_in(&self, chat: &Address, sender: &Sender) -> Language {
-        let chosen = self.0.parts.languages.chosen(chat);
+        let languages = &self.0.parts.languages;
+        // Telegram's own Stop comes without the language of the app.
+        let said = (languages.said(chat)).filter(|_| sender.language.is_default());
+        let chosen = languages.chosen(chat).or(said);
         chosen.unwrap_or(sender.language)
     }
 

@@ -83,10 +83,10 @@ pub mod approve {
         }
         /// `list` has a line for each command.
         pub(crate) fn which(list) { "Waiting for approval:\n{list}", "等待批准：\n{list}" }
-        /// An answer that came as soon as the question, or may answer something else. `list` has the command to type.
-        pub(crate) fn not_sure(list) {
-            "That may have been meant for something else, so nothing was done yet. Press a button of the question, or send:\n{list}",
-            "这可能是对其他内容的答复，因此尚未执行任何操作。请按该询问的按钮，或发送：\n{list}",
+        /// An answer that came as soon as the question, or may answer something else. `command` is what to type.
+        pub(crate) fn not_sure(command) {
+            "That may have been meant for something else, so nothing was done yet. Press a button of the question, or send {command}",
+            "这可能是对其他内容的答复，因此尚未执行任何操作。请按该询问的按钮，或发送 {command}",
         }
         /// `text` is inline code.
         pub(crate) fn not_a_number(text) {
@@ -155,6 +155,11 @@ pub mod question {
         pub(crate) fn title_fetch(path, account) {
             "Send the board's file {path} to **this chat**? It is fetched **outside the sandbox**, as {account}:",
             "要把开发板上的文件 {path} 发送到**此聊天**吗？文件以 {account} 身份在**沙箱外**读取：",
+        }
+        /// Below the command, where the file is the program's own.
+        pub(crate) fn own_file() {
+            "⚠ It is one of my own files, such as my configuration: it can hold keys, and they are sent as they are.",
+            "⚠ 这是我自己的文件（例如配置）：其中可能含有密钥，会原样发送。",
         }
         pub(crate) fn title_sandboxed() { "Run this in the sandbox?", "要在沙箱内运行吗？" }
         /// `name` is inline code.

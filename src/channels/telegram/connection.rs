@@ -57,9 +57,12 @@ const ALBUM_FILES: usize = 10;
 /// Bytes of an album: all of it goes again when the line breaks.
 const ALBUM_BYTES: u64 = UPLOAD_BYTES;
 
+/// The part of a refusal that says that a server is of a version without a method. Any other one is about one message.
+const NO_METHOD: &str = "method not found";
+
 /// Parts of refusals, in lower case, that say that a server has no messages for one person.
 const NO_EPHEMERAL: [&str; 4] = [
-    "method not found",
+    NO_METHOD,
     "ephemeral_disabled",
     "ephemeral_not_supported",
     "ephemeral messages are not supported",
@@ -174,7 +177,8 @@ impl Connection for Api {
         let place = place(to)?;
         let sent = to_receiver(self, place, body(post, &buttons), |to, body| {
             let reply_to = reply_to.filter(|_| to == place);
-            let sent = self.send_message(to, body, reply_to)?;
+            let send = |to, reply_to| self.send_message(to, body, reply_to);
+            let sent = in_topic_or_chat((to, reply_to), send)?;
             let moved_to = (to != place).then_some(to.chat);
             Ok(MessageRef { moved_to, ..sent })
         });
@@ -204,13 +208,16 @@ impl Connection for Api {
                 let edited = self.edit_rich_message(place, message, &blocks, &body);
                 edited.map(|()| message)
             }
-            None => self.send_rich_message(place, &blocks, &body, reply_to),
+            None => in_topic_or_chat((place, reply_to), |place, reply_to| {
+                self.send_rich_message(place, &blocks, &body, reply_to)
+            }),
         };
         match sent {
-            // It may be about the person.
-            Err(ApiError::Refused(_)) if is_for_one => None,
             Err(ApiError::Refused(said)) => {
-                self.extras.forget(Extra::Rich, &said);
+                // Only this is not about the chat, the person or the blocks.
+                if is_unknown_method(&said) && !is_for_one {
+                    self.extras.forget(Extra::Rich, &said);
+                }
                 None
             }
             // The usual message shows what can be done about it.
@@ -229,8 +236,10 @@ impl Connection for Api {
             return None;
         }
         let shown = match self.send_message_draft(place, id, &body(post, &[])) {
-            Err(ApiError::Refused(said)) => {
-                self.extras.forget(Extra::Drafts, &said);
+            Err(ApiError::Refused(said) | ApiError::TopicGone(said)) => {
+                if is_unknown_method(&said) {
+                    self.extras.forget(Extra::Drafts, &said);
+                }
                 return None;
             }
             shown => shown,
@@ -244,7 +253,9 @@ impl Connection for Api {
         let body = of_place(body(post, &buttons), message);
         let edited = self.edit_message_text(message.place(place), message, &body);
         match (edited, message.only_for.or(message.moved_to)) {
-            // It is sent again, into the person's private chat if need be.
+            // It is sent again: where its topic was, into the chat.
+            (Err(ApiError::TopicGone(_)), _) => Err(Failure::MessageGone),
+            // The same, into the person's private chat if need be.
             (Err(ApiError::Refused(_) | ApiError::Gone { moved_to: None, .. }), Some(_)) => {
                 Err(Failure::MessageGone)
             }
@@ -298,7 +309,13 @@ impl Connection for Api {
         };
         let album = album(uploads, caption)?;
         let reply_to = text.reply_to.and_then(|message| message.parse().ok());
-        let sent = place(to).and_then(|place| Ok(self.send_media_group(place, &album, reply_to)?));
+        let sent = place(to).and_then(|place| {
+            let sent = in_topic_or_chat((place, reply_to), |place, reply_to| {
+                album.rewind()?;
+                self.send_media_group(place, &album, reply_to)
+            });
+            Ok(sent?)
+        });
         Some(sent.map(|()| album.files.len()))
     }
 
@@ -379,7 +396,7 @@ fn send_as_it_is(
     let length = length.map_err(Failure::Local)?.len();
     let is_photo = has_ending(name, &PHOTO_ENDINGS) && length <= PHOTO_BYTES;
     let sent = to_receiver(api, place, caption, |to, caption| {
-        let mut send = |send_as| {
+        let mut send_to = |(to, reply_to), send_as| {
             let rewound = file.seek(SeekFrom::Start(0));
             rewound.map_err(|error| ApiError::Local(Error::io("read", name)(error)))?;
             let upload = Upload {
@@ -388,8 +405,11 @@ fn send_as_it_is(
                 send_as,
                 caption: *caption,
             };
-            api.send_file(to, &upload, reply_to.filter(|_| to == place))
+            api.send_file(to, &upload, reply_to)
         };
+        let quoted = reply_to.filter(|_| to == place);
+        let mut send =
+            |send_as| in_topic_or_chat((to, quoted), |to, quoted| send_to((to, quoted), send_as));
         let is_sticker = is_sticker && has_ending(name, &STICKER_ENDINGS);
         let as_sticker = is_sticker.then(|| send(SendAs::Sticker));
         // One that Telegram refuses is a picture.
@@ -413,6 +433,30 @@ fn send_as_it_is(
         }
     });
     Ok(sent.map(drop)?)
+}
+
+/// Sends something to a topic; where it is deleted or closed, to the chat that it was in, whose members are the same. It
+/// quotes nothing there: a reply would go into the topic of what it quotes.
+fn in_topic_or_chat<T>(
+    (place, reply_to): (ChatTarget, Option<i64>),
+    mut send: impl FnMut(ChatTarget, Option<i64>) -> std::result::Result<T, ApiError>,
+) -> std::result::Result<T, ApiError> {
+    match send(place, reply_to) {
+        Err(ApiError::TopicGone(said)) if place.thread.is_some() => {
+            tracing::warn!(chat = %place.address(), "a message goes into the chat of its topic: {said}");
+            let chat = ChatTarget {
+                thread: None,
+                ..place
+            };
+            send(chat, None)
+        }
+        sent => sent,
+    }
+}
+
+/// Whether a refusal says that the server is too old for a method. It says nothing about a chat or a message.
+fn is_unknown_method(said: &str) -> bool {
+    said.to_lowercase().contains(NO_METHOD)
 }
 
 /// Whether one person alone is to see a message in a group, and the server may do that.
@@ -448,6 +492,7 @@ fn to_receiver<T>(
         }
         Err(
             ApiError::Refused(said)
+            | ApiError::TopicGone(said)
             | ApiError::Gone {
                 said,
                 moved_to: None,
@@ -482,7 +527,7 @@ impl From<ApiError> for Failure {
                 said,
                 moved_to: moved_to.map(|chat| ChatTarget { chat, thread: None }.address()),
             },
-            ApiError::Refused(_) => Self::Refused(said),
+            ApiError::TopicGone(_) | ApiError::Refused(_) => Self::Refused(said),
             ApiError::Server(_) | ApiError::Timeout(_) => Self::Trouble(said),
             ApiError::Token | ApiError::Conflict { .. } | ApiError::Network(_) => Self::Down(said),
             ApiError::Local(error) => Self::Local(error),

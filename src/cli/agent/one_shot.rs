@@ -44,7 +44,10 @@ pub fn run(
     let is_named = arguments.model.is_some();
     let turn = foreground.run(move |cancel| {
         if is_named {
-            agent.check_named_model(session.chat(), cancel)?;
+            let remark = agent.check_named_model(session.chat(), cancel)?;
+            if let Some(remark) = remark {
+                print::notice(&remark);
+            }
         }
         let mut view = View::new(mode, std::io::stdout(), std::io::stderr()).fitted();
         super::show_repairs(&session, &mut view);

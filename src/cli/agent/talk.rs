@@ -52,7 +52,10 @@ pub fn run(context: &Context, arguments: &Arguments, name: Option<&str>) -> Resu
     let ready = super::prepare(context, arguments, true, open)?;
     if arguments.model.is_some() {
         let (agent, chat) = (Arc::clone(&ready.agent), ready.session.chat().clone());
-        foreground.run(move |cancel| agent.check_named_model(&chat, cancel))??;
+        let checked = foreground.run(move |cancel| agent.check_named_model(&chat, cancel))??;
+        if let Some(remark) = checked {
+            print::notice(&remark);
+        }
     }
     let prompt = Prompt::new(context.home()?.state().join("prompt_history"));
     let _quiet = prompt.reads_keys().then(|| Quiet::start(true));

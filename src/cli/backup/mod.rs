@@ -104,10 +104,14 @@ fn save_next(context: &Context) -> Result<Exit> {
         return Err(Error::Config(why));
     }
     let series = series(context, loaded.config.backup)?;
+    let is_handed_over = series.settings.send || !series.settings.run.is_empty();
     let is_plain = series.settings.passphrase.is_empty() && !series.settings.without_secrets;
     let foreground = Foreground::new()?;
     let made = foreground.run(move |cancel| series.make(&Clock::System, cancel))??;
     print::line(&texts::saved_at(&made.packed, made.size, &made.path))?;
+    if is_handed_over {
+        print::notice(&texts::not_handed_over(&made.path));
+    }
     finish(&made.packed, &made.manifest, is_plain)
 }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::base::error::Error;
 use crate::cli::sessions::size;
 use crate::config::Home;
+use crate::config::home::quote_for_shell;
 use crate::store::backup::{Manifest, Packed, Survey};
 use crate::text::{count_of, one_line};
 
@@ -61,6 +62,15 @@ pub fn no_home(home: &Path) -> String {
     format!(
         "There is nothing to save: {} does not exist.",
         home.display()
+    )
+}
+
+/// A backup that the gateway did not make stays where it is, whatever the settings say.
+pub fn not_handed_over(file: &Path) -> String {
+    format!(
+        "backup.send and backup.run are for the backups that the running bot makes by itself. To send this one: \
+         peacrab send --file {}",
+        quote_for_shell(file)
     )
 }
 

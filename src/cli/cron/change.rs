@@ -132,6 +132,9 @@ fn filled(text: String) -> Option<String> {
 pub fn add(planner: &Planner<'_>, arguments: AddArguments) -> Result<()> {
     let settings = &arguments.settings;
     let (schedule, message) = when_and_what(planner, &arguments)?;
+    if settings.command && runs_peacrab(&message) {
+        return Err(Error::Usage(texts::NO_PEACRAB.to_owned()));
+    }
     let all = format!("{} {}", arguments.when, arguments.message.join(" "));
     let said = edit::said(all.trim(), message.trim());
     let deliver = settings.deliver().unwrap_or_default();
@@ -159,6 +162,13 @@ pub fn add(planner: &Planner<'_>, arguments: AddArguments) -> Result<()> {
     };
     let job = edit::add(&planner.store, schedule, new, planner.asker())?;
     report(planner, "Added", &job)
+}
+
+/// Whether a command is one of this program, which has no home folder in the sandbox.
+fn runs_peacrab(command: &str) -> bool {
+    let mut words = command.split_whitespace();
+    let program = words.next().and_then(|word| word.rsplit('/').next());
+    program == Some("peacrab") && words.next().is_some_and(|word| !word.starts_with('-'))
 }
 
 /// Finds out where the schedule ends and the message begins: they are two arguments, or the words of a
@@ -191,6 +201,9 @@ fn when_and_what(planner: &Planner<'_>, arguments: &AddArguments) -> Result<(Sch
 /// Changes a job and says how it is now.
 pub fn edit(planner: &Planner<'_>, arguments: EditArguments) -> Result<()> {
     let settings = &arguments.settings;
+    if settings.command && arguments.message.as_deref().is_some_and(runs_peacrab) {
+        return Err(Error::Usage(texts::NO_PEACRAB.to_owned()));
+    }
     let (when, tz) = (arguments.when.as_deref(), settings.tz.as_deref());
     let schedule = match when.or(tz) {
         Some(_) => {

@@ -23,6 +23,9 @@ pub const NO_SCHEDULE: &str = "When should it run? Begin with a time such as 'in
 /// A command line without a message.
 pub const NO_MESSAGE: &str =
     "The message is missing. For example: peacrab cron add 'in 20m' 'Take the bread out' --remind";
+/// A command of this program as a job.
+pub const NO_PEACRAB: &str = "Commands of jobs run in the sandbox, where peacrab and its home folder are not there. \
+    For a backup every day: peacrab config set backup.every 24. For anything else use the system's cron (crontab -e).";
 /// An edit without a change.
 pub const NO_CHANGE: &str =
     "Nothing to change. `peacrab cron edit --help` lists what can be changed.";

@@ -46,7 +46,7 @@ is written there, and nothing that is here already is replaced. Import only a ho
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// The home folder of the other program, such as ~/.nanobot
+    /// The home folder of the other program, such as ~/.nanobot, or the folder that it is in
     folder: Option<PathBuf>,
     /// Only say what would be taken
     #[arg(short = 'n', long)]
@@ -92,10 +92,11 @@ pub fn import(
         context.environment().get(name).cloned()
     })?;
     let is_ours = |path: &Path| path.canonicalize().is_ok_and(|path| path == home.path());
-    if is_ours(from) {
-        return Err(Error::Usage(texts::OWN_HOME.to_owned()));
-    }
-    let source = Source::open(from, workspace).map_err(|error| texts::explain(error, from))?;
+    let source = source::home_at(from).and_then(|from| match is_ours(&from) {
+        true => Err(Error::Usage(texts::OWN_HOME.to_owned())),
+        false => Source::open(&from, workspace),
+    });
+    let source = source.map_err(|error| texts::explain(error, from))?;
     let file = context.config_file()?;
     let loaded = match file.exists() {
         true => context.start()?,

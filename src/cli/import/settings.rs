@@ -76,7 +76,16 @@ pub fn plan(source: &Source, target: &Target<'_>, report: &mut Report) -> Result
         seen: 0,
     };
     reading.value(&mut Vec::new(), &settings);
-    for (section, names) in std::mem::take(&mut reading.unknown) {
+    for (mut section, mut names) in std::mem::take(&mut reading.unknown) {
+        if section == "env" {
+            // Those that settings refer to are taken with them.
+            let text = source.settings.to_string();
+            names.retain(|name| !text.contains(&format!("${{{name}}}")));
+            section = texts::VARIABLES.to_owned();
+        }
+        if names.is_empty() {
+            continue;
+        }
         let names: Vec<_> = names.into_iter().collect();
         let names = names.join(", ");
         reading.report.add(Mark::Unknown, &section, &names);

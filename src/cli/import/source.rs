@@ -212,16 +212,42 @@ impl Source {
 
 /// The usual homes of other programs that an account has.
 pub fn find_homes(environment: &Environment) -> Vec<(Program, PathBuf)> {
-    let Some(user) = environment.get("HOME") else {
-        return Vec::new();
-    };
+    let user = environment.get("HOME");
+    user.map_or_else(Vec::new, |user| homes_in(Path::new(user)))
+}
+
+/// The homes of other programs in a folder, by their usual names.
+fn homes_in(folder: &Path) -> Vec<(Program, PathBuf)> {
     let all = Program::ALL.into_iter();
-    let found = all.filter_map(|(_, _, folder)| {
-        let path = Path::new(user).join(folder);
+    let found = all.filter_map(|(_, _, name)| {
+        let path = folder.join(name);
         let home = Folder::open(&path).ok()?;
         Some((recognise(&home).ok()??.0, path))
     });
     found.collect()
+}
+
+/// The home that is meant by a path: its own folder, that of a file of settings, or the only one in a folder.
+pub fn home_at(path: &Path) -> Result<PathBuf> {
+    if path.is_file() {
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        return Ok(folder.unwrap_or(Path::new(".")).to_owned());
+    }
+    if !matches!(recognise(&Folder::open(path)?), Ok(None)) {
+        return Ok(path.to_owned());
+    }
+    let mut found = homes_in(path);
+    match found.len() {
+        0 => Ok(path.to_owned()),
+        1 => Ok(found.remove(0).1),
+        _ => {
+            let found: Vec<_> = found
+                .into_iter()
+                .map(|(program, path)| (program.name(), path))
+                .collect();
+            Err(Error::Usage(texts::name_one(&found)))
+        }
+    }
 }
 
 fn recognise(home: &Folder) -> Result<Option<(Program, Value)>> {

@@ -40,6 +40,8 @@ pub const EVERYONE: &str = "* would give everyone access; add people one by one"
 pub const PATTERN: &str = "it matches more than one person; add people one by one";
 /// A group is ours already.
 pub const CONFIGURED: &str = "it is configured here already";
+/// Variables that no setting here is like.
+pub const VARIABLES: &str = "environment variables of that home (.env)";
 /// Channels that are off.
 pub const OFF: &str = "channels that are off there";
 /// A channel is off.

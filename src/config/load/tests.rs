@@ -178,6 +178,23 @@ fn backups_are_off_without_their_passphrase_and_the_rest_starts() {
         (24, None)
     );
     assert!(loaded.ignored.is_empty(), "{:?}", loaded.ignored);
+    // One that is right besides counts, and the wrong one is named.
+    let variable = "PEACRAB_BACKUP__PASSPHRASE";
+    let board = Board::new(&text("file:missing")).with(variable, "long enough");
+    let loaded = board.load().unwrap();
+    assert_eq!(
+        (loaded.config.backup.every, loaded.backup_fault),
+        (24, None)
+    );
+    let ignored = loaded.ignored.join("\n");
+    assert!(
+        ignored.contains("refers to a file: cannot read "),
+        "{ignored}"
+    );
+    assert!(
+        ignored.ends_with(&format!("The one of {variable} is used")),
+        "{ignored}"
+    );
 }
 
 #[test]
@@ -196,6 +213,7 @@ fn a_secret_is_set_to_a_file_that_is_there() {
     }
     // The service alone has it.
     set(passphrase, "file:${CREDENTIALS_DIRECTORY}/passphrase").unwrap();
+    set(passphrase, "file:/run/credentials/not-there.service/key").unwrap();
     std::fs::write(board.folder.path().join("secret"), "short\n").unwrap();
     for short in ["short", "file:secret"] {
         let short = set(passphrase, short).unwrap_err();

@@ -2,6 +2,7 @@
 
 mod allowance;
 mod offered;
+mod refused;
 #[cfg(test)]
 mod tests;
 mod typed;
@@ -30,7 +31,7 @@ use crate::base::limits::agent::ANSWER_TIME;
 use crate::base::limits::cancel::POLL;
 use crate::base::limits::gateway::QUESTION_NUMBERS;
 use crate::base::message::{
-    Address, Envelope, OutgoingMessage, PressedMessage, Sender, SessionKey,
+    Address, CommandButton, Envelope, OutgoingMessage, PressedMessage, Sender, SessionKey,
 };
 use crate::base::sync::{Condvar, Mutex};
 use crate::channels::delivery::question::{Asked, name_command};
@@ -39,11 +40,12 @@ use crate::channels::kit::texts::{approve as texts, question_closed};
 use crate::text::markup::{inline_code, plain};
 use crate::text::{reveal_but, truncate_bytes, truncate_chars};
 use crate::tools::Caller;
-use crate::tools::commands::texts::describe_risk;
 use crate::tools::commands::{Attempt, ask_and_retry};
 
 /// Characters of a mistyped number that are shown again.
 const NUMBER_CHARS: usize = 40;
+/// Characters of a command on a button that answers the question about it.
+const BUTTON_CHARS: usize = 40;
 /// How long a question has been in its chat before an answer without its number can be meant for it.
 const READ_TIME: Duration = Duration::from_secs(2);
 /// Questions remembered after they were closed; their buttons are pressed twice at once or never.
@@ -69,6 +71,8 @@ struct Questions {
     heard: VecDeque<Address>,
     /// The plans that wait for a word, each as the last thing said in its chat; the oldest first.
     offered: VecDeque<offered::Offered>,
+    /// The commands that were refused, each by its message's id, whose question says so already; the oldest first.
+    refused: VecDeque<String>,
     /// Whether the gateway stops, so that no question waits any longer.
     is_shutting_down: bool,
 }
@@ -181,8 +185,9 @@ impl Approvals {
         self.answered.notify_all();
     }
 
-    /// Waits for the answer, the token, the end of the time or of the gateway; closes the question.
-    pub fn wait(&self, number: u64, cancel: &Cancel) -> (Answer, String) {
+    /// Waits for the answer, the token, the end of the time or of the gateway; closes the question. Returns also who has
+    /// answered, and whether the question was shown.
+    pub fn wait(&self, number: u64, cancel: &Cancel) -> (Answer, String, bool) {
         let watch = Stopwatch::start();
         let mut questions = self.questions.lock();
         loop {
@@ -199,8 +204,8 @@ impl Approvals {
                 None => None,
             };
             if let Some(answer) = over {
-                let by = questions.close(number);
-                return (answer, by.unwrap_or_default());
+                let (by, is_shown) = questions.close(number);
+                return (answer, by, is_shown);
             }
             questions = self.answered.wait_timeout(questions, left.min(POLL));
         }
@@ -296,6 +301,16 @@ impl Gateway {
         question: &Question,
         cancel: &Cancel,
     ) -> Answer {
+        self.ask_shown(asker, question, cancel).0
+    }
+
+    /// The same, and whether the question was shown.
+    fn ask_shown(
+        self: &Arc<Self>,
+        asker: &Asker<'_>,
+        question: &Question,
+        cancel: &Cancel,
+    ) -> (Answer, bool) {
         let Asker {
             session,
             to,
@@ -320,14 +335,14 @@ impl Gateway {
             };
             self.approvals.answer(to, Some(number), given);
         }
-        let (answer, by) = self.approvals.wait(number, cancel);
+        let (answer, by, is_shown) = self.approvals.wait(number, cancel);
         if let Some(delivery) = self.delivery(to) {
             delivery.settle(number, answer, &by);
         }
         if answer == Answer::Everything {
             self.begin_allowance(asker);
         }
-        answer
+        (answer, is_shown)
     }
 
     /// Does what a person has typed in a chat, once they have allowed what has to be.
@@ -373,8 +388,12 @@ impl Gateway {
             self.events.send(Event::Asks { message, is_open })
         };
         tell(true);
-        let answer = self.ask(&asker, question, cancel);
+        let (answer, is_shown) = self.ask_shown(&asker, question, cancel);
         tell(false);
+        let by_person = matches!(answer, Answer::Deny | Answer::Stopped);
+        if by_person && is_shown && self.edits(asker.to) {
+            self.approvals.refused(&message.id);
+        }
         if answer.allows() {
             inbox.begin(&message.id)?;
         }
@@ -439,30 +458,67 @@ impl Gateway {
             self.approvals.answer(to, number, given)
         };
         let text = match taken {
-            Taken::Yes if answer == Answer::Deny && was_shown && self.edits(to) => return Ok(None),
+            Taken::Yes if was_shown && self.edits(to) => return Ok(None),
             Taken::Yes => {
                 let is_meant = |open: &&(u64, String)| number.is_none_or(|number| number == open.0);
                 let command = open.iter().find(is_meant).map_or("", |open| &open.1);
                 format!("{}: {command}", outcome(language, answer))
             }
-            Taken::OnceOnly(number, always) => once_only(language, number, always),
+            Taken::OnceOnly(number, always) => refused::once_only(language, number, always),
             Taken::NotEverything => texts::not_everything(language).to_owned(),
             Taken::Unknown => {
-                let line = |(number, command): &(u64, String)| match answer {
-                    Answer::Deny => format!("- {command} /deny {number}"),
-                    Answer::Always => format!("- {command} /approve {number} always"),
-                    Answer::Everything => format!("- {command} /approve {number} all"),
-                    _ => format!("- {command} /approve {number}"),
-                };
-                let lines: Vec<String> = open.iter().map(line).collect();
-                match open.as_slice() {
-                    [] => texts::nothing_open(language).to_owned(),
-                    [_] if number.is_none() => texts::not_sure(language, &lines.join("\n")),
-                    _ => texts::which(language, &lines.join("\n")),
-                }
+                return Ok(Some(self.list_open(to, language, (number, answer), &open)));
             }
         };
-        Ok(Some(text.into()))
+        Ok(Some(CommandAnswer::private(text)))
+    }
+
+    /// The open questions of a chat, where it is not clear which one an answer is for: as buttons where there are any, else
+    /// with what to type.
+    fn list_open(
+        &self,
+        to: &Address,
+        language: Language,
+        (number, answer): (Option<u64>, Answer),
+        open: &[(u64, String)],
+    ) -> CommandAnswer {
+        let how = |number: &u64| match answer {
+            Answer::Deny => format!("/deny {number}"),
+            Answer::Always => format!("/approve {number} always"),
+            Answer::Everything => format!("/approve {number} all"),
+            _ => format!("/approve {number}"),
+        };
+        // A choice by words could be meant for something else.
+        let has_buttons = self.delivery(to).is_some_and(|it| it.choices().is_none());
+        let mut buttons = Vec::new();
+        let text = match open {
+            [] => texts::nothing_open(language).to_owned(),
+            [(only, _)] if number.is_none() => texts::not_sure(language, &how(only)),
+            open if has_buttons => {
+                let sign = if answer.allows() { "✓" } else { "✗" };
+                let button = |(number, command): &(u64, String)| {
+                    let command = truncate_chars(command.trim_matches('`'), BUTTON_CHARS);
+                    vec![CommandButton {
+                        label: format!("{sign} {command}"),
+                        command: how(number),
+                    }]
+                };
+                buttons.extend(open.iter().map(button));
+                let lines = open.iter().map(|(_, command)| format!("- {command}"));
+                texts::which(language, &lines.collect::<Vec<_>>().join("\n"))
+            }
+            open => {
+                let line =
+                    |(number, command): &(u64, String)| format!("- {command} {}", how(number));
+                let lines: Vec<String> = open.iter().map(line).collect();
+                texts::which(language, &lines.join("\n"))
+            }
+        };
+        CommandAnswer {
+            text,
+            buttons,
+            is_private: true,
+        }
     }
 
     /// Takes the answer that a pressed button gives.
@@ -483,7 +539,7 @@ impl Gateway {
         match taken {
             Taken::Yes => {}
             Taken::OnceOnly(number, always) => {
-                self.say_later(to, &once_only(person.language, number, always));
+                self.say_later(to, &refused::once_only(person.language, number, always));
             }
             Taken::NotEverything => self.say_later(to, texts::not_everything(person.language)),
             // Its message says what became of it.
@@ -505,18 +561,6 @@ impl Gateway {
     }
 }
 
-/// Why a command cannot be allowed always, and how to allow it once.
-fn once_only(language: Language, number: u64, always: AlwaysOption) -> String {
-    let why = match always {
-        AlwaysOption::TooRisky(risk) => texts::too_risky(language, &describe_risk(language, risk)),
-        AlwaysOption::Subagent => texts::of_subagent(language).to_owned(),
-        AlwaysOption::Other => texts::for_other(language).to_owned(),
-        AlwaysOption::Terminal => texts::terminal(language).to_owned(),
-        AlwaysOption::Changeable | AlwaysOption::Offered => texts::changeable(language).to_owned(),
-    };
-    format!("{why} {}", texts::allow_once(language, &number))
-}
-
 impl Open {
     /// Whether someone can have read the question before they wrote, at this time where that is known.
     fn was_read(&self, sent_at: Option<i64>) -> bool {
@@ -532,13 +576,15 @@ fn is_read(shown_ms: i64, age: Duration, sent_at: Option<i64>) -> bool {
 }
 
 impl Questions {
-    /// Closes a question, and returns who has answered it.
-    fn close(&mut self, number: u64) -> Option<String> {
+    /// Closes a question, and returns who has answered it, and whether it was shown.
+    fn close(&mut self, number: u64) -> (String, bool) {
         let closed = self.open.remove(&number);
         if self.closed.len() >= CLOSED_QUESTIONS {
             self.closed.pop_front();
         }
         self.closed.push_back(number);
-        closed.map(|question| question.by)
+        closed.map_or_else(Default::default, |question| {
+            (question.by, question.shown.is_some())
+        })
     }
 }

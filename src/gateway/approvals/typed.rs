@@ -208,6 +208,7 @@ impl Gateway {
             }),
             Typed::Waits(command) => self.tell_later(OutgoingMessage {
                 once: format!("{WAITS}{}", message.id),
+                only_for: message.only_for().to_owned(),
                 ..OutgoingMessage::text(&to, texts::waits(message.language(), &command))
             }),
         }
@@ -233,6 +234,7 @@ impl Gateway {
         self.tell_with(OutgoingMessage {
             reply_to: message.reference.clone(),
             once: once.unwrap_or_default(),
+            only_for: message.only_for().to_owned(),
             ..OutgoingMessage::text(&message.address(), text)
         });
     }

@@ -38,7 +38,7 @@ impl Asking<'_> {
             })
         })?;
         match asked {
-            Asked::List => Ok(self.list_series(&names)),
+            Asked::List => Ok(self.list_series(&board.listed_names())),
             Asked::Csv(file) => self.plot_table(&file),
             Asked::History(names, seconds) => self.plot_history(&names, seconds),
         }

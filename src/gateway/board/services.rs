@@ -87,6 +87,14 @@ impl<'a> Logs<'a> {
     /// The command line that says why the journal cannot be read: with `-q` it would not.
     pub const CHECK: &'static str = "exec journalctl --no-pager -o short -n 1";
 
+    /// The command line that looks for a unit: it ends with [`NO_UNIT`] where neither systemd nor the journal knows it.
+    pub fn find(unit: &str) -> String {
+        format!(
+            "command -v systemctl >/dev/null || exit 0; LC_ALL=C systemctl cat -- '{unit}' 2>&1 >/dev/null | \
+             grep -q 'No files found' || exit 0; journalctl -q --no-pager -n 1 -u '{unit}' | grep -q . || exit {NO_UNIT}"
+        )
+    }
+
     /// The command line.
     pub fn line(self) -> String {
         let arguments = match self {
@@ -107,6 +115,8 @@ pub fn is_following(argument: &str) -> bool {
 
 /// The status of a line that found no program for its task.
 pub const MISSING: i32 = 93;
+/// The status of a line that found no such unit.
+pub const NO_UNIT: i32 = 94;
 
 impl Change {
     /// Its word, for systemctl and for people's commands.

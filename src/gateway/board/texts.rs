@@ -68,6 +68,11 @@ texts! {
     }
     pub fn no_warnings() { "No warnings since the board was started.", "开机以来没有警告。" }
     /// `unit` as inline code.
+    pub fn no_unit(unit) {
+        "There is no service {unit}, and the journal has no lines of it.",
+        "没有服务 {unit}，系统日志中也没有它的记录。",
+    }
+    /// `unit` as inline code.
     pub fn no_lines(unit) { "No lines of {unit}.", "没有 {unit} 的日志。" }
     /// `why` is journalctl's own words; to root, which has all rights.
     pub fn no_readable_journal(why) { "I can't read the journal: {why}", "无法读取日志：{why}" }

@@ -1,7 +1,7 @@
 //! `/logs` and `/svc`: the services of the system.
 
 use super::services::{
-    Change, Logs, MISSING, Services, lacks_rights, polkit_rule, read_list, sudoers_line,
+    Change, Logs, MISSING, NO_UNIT, Services, lacks_rights, polkit_rule, read_list, sudoers_line,
 };
 use super::{Answer, Asking, button, describe_output, in_rows, texts};
 use super::{CHANGE_TIME, LOOK_TIME};
@@ -31,9 +31,9 @@ impl Asking<'_> {
             Logs::Follow(_) => (FOLLOW_TIME, true),
             Logs::Warnings | Logs::Last(..) => (LOOK_TIME, false),
         };
-        let _following = match is_shown {
-            true => self.begin_following()?,
-            false => None,
+        let _following = match asked {
+            Logs::Follow(unit) => self.begin_following(unit)?,
+            Logs::Warnings | Logs::Last(..) => None,
         };
         let mut ran = self.look(&asked.line(), time, is_shown)?;
         if ran.status == Some(MISSING) {
@@ -52,13 +52,20 @@ impl Asking<'_> {
     }
 
     /// Lists it as a running command until the end, in which nothing can be typed. Fails when the journal has nothing
-    /// that could be followed: journalctl would wait for it in silence.
-    fn begin_following(&self) -> Result<Option<Begun<'_>>> {
+    /// that could be followed, or there is no such unit: journalctl would wait for it in silence.
+    fn begin_following(&self, unit: &str) -> Result<Option<Begun<'_>>> {
         let checked = self.look(Logs::CHECK, LOOK_TIME, false)?;
         let mut lines = checked.output.lines();
         let is_indented = |line: &str| line.is_empty() || line.starts_with(' ');
         if !lines.any(|line| !is_indented(line) && journal::is_entry(line)) {
             self.check_complaint(&checked.output)?;
+        }
+        let found = self.look(&Logs::find(unit), LOOK_TIME, false)?;
+        if found.status == Some(NO_UNIT) {
+            return Err(Error::Failed(texts::no_unit(
+                self.language,
+                &inline_code(unit),
+            )));
         }
         let running = self.gateway.commands.begin(self.message);
         if let Some(running) = &running {

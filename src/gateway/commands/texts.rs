@@ -1,10 +1,21 @@
 //! What the gateway says to people, in each language.
 
+use std::io::ErrorKind;
+
 use crate::base::error::Error;
 use crate::base::language::{Language, texts};
+use crate::sandbox::files::is_outside;
+use crate::text::markup::inline_code;
+use crate::text::one_line;
+
+/// Characters of a path in an error.
+const PATH_CHARS: usize = 200;
 
 /// An error as a sentence, for a chat.
 pub fn format_error(error: &Error, language: Language) -> String {
+    if let Some(text) = file_error(error, language) {
+        return text + language.full_stop();
+    }
     let text = match error {
         Error::Model(error) => error.describe(language),
         _ => error.to_string(),
@@ -28,6 +39,24 @@ pub fn format_error(error: &Error, language: Language) -> String {
         sentence
     } else {
         failed(language, &sentence)
+    }
+}
+
+/// The usual errors of files, for those who do not read English.
+fn file_error(error: &Error, language: Language) -> Option<String> {
+    let shown = |path: &str| inline_code(&one_line(path, PATH_CHARS));
+    match error {
+        _ if language == Language::English => None,
+        Error::Io { path, .. } if error.is_not_found() => {
+            Some(no_such_file(language, &shown(&path.to_string_lossy())))
+        }
+        Error::Io { path, source, .. } if source.kind() == ErrorKind::PermissionDenied => {
+            Some(no_permission(language, &shown(&path.to_string_lossy())))
+        }
+        Error::Refused { path, .. } if is_outside(error) => {
+            Some(outside_folders(language, &shown(path)))
+        }
+        _ => None,
     }
 }
 
@@ -76,6 +105,13 @@ pub fn format_seconds(seconds: u64, language: Language) -> String {
 }
 
 texts! {
+    /// Errors of files; `path` is inline code.
+    fn no_such_file(path) { "{path} does not exist", "{path} 不存在" }
+    fn no_permission(path) { "{path} may not be opened: permission denied", "无法打开 {path}：权限不足" }
+    fn outside_folders(path) {
+        "{path} is outside the workspace. Add its folder to tools.allowedPaths to allow it",
+        "{path} 位于工作区之外。如需允许，请把它的文件夹加入 tools.allowedPaths",
+    }
     /// Before an error whose text comes in English only.
     fn failed(error) { "{error}", "出错了：{error}" }
 
@@ -398,6 +434,9 @@ mod tests {
             let error = Error::io("read", "/a")(io);
             assert_eq!(format_error(&error, language), sentence);
         }
+        let missing = Error::io("open", "a.txt")(ErrorKind::NotFound.into());
+        let of_missing = format_error(&missing, Language::German);
+        assert_eq!(of_missing, "`a.txt` gibt es nicht.");
         let german = Error::Usage("das geht nicht".to_owned());
         assert_eq!(format_error(&german, Language::German), "Das geht nicht.");
         assert_eq!(told("不可能", Language::Japanese), "不可能。");

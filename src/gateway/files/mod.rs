@@ -68,14 +68,21 @@ impl Gateway {
             };
             perform(&job, call.argument)
         });
-        let outcome = performed.unwrap_or_else(|error| {
-            OutgoingMessage::text(&to, format_error(&error, message.language()))
-        });
-        self.tell_with(OutgoingMessage {
-            reply_to: message.reference.clone(),
-            replaces: Some(draft.clone()).filter(|_| watch.elapsed() < long_turn()),
-            ..outcome
-        });
+        let outcome = match performed {
+            Err(_) if self.approvals.says_refusal(&message.id) => None,
+            Err(error) => Some(OutgoingMessage::text(
+                &to,
+                format_error(&error, message.language()),
+            )),
+            Ok(outcome) => Some(outcome),
+        };
+        if let Some(outcome) = outcome {
+            self.tell_with(OutgoingMessage {
+                reply_to: message.reference.clone(),
+                replaces: Some(draft.clone()).filter(|_| watch.elapsed() < long_turn()),
+                ..outcome
+            });
+        }
         self.parts.inbox.taken(&message.id);
         if let Some(delivery) = self.delivery(&to) {
             delivery.resting(&draft);

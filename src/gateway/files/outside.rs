@@ -83,6 +83,20 @@ impl Job<'_> {
         )))
     }
 
+    /// Whether a file is the program's own, such as its configuration: in its home folder and in no workspace.
+    fn is_own(&self, path: &str) -> bool {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let (path, workspace) = (real(Path::new(path)), real(self.workspace.path()));
+        let home = self.gateway.parts.state.parent().map(real);
+        let below = home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+        below.is_some_and(|below| {
+            let of_agent = below
+                .components()
+                .any(|part| part.as_os_str() == "workspace");
+            !of_agent && !path.starts_with(workspace)
+        })
+    }
+
     /// Runs the command that copies it, once it is allowed.
     fn copy(&self, path: &str, to: &str) -> Result<()> {
         let (message, language) = (self.message, self.language());
@@ -95,14 +109,17 @@ impl Job<'_> {
             unsandboxed: true,
             language,
         };
+        let is_own = self.is_own(path);
         self.gateway.parts.inbox.begin(&message.id)?;
         let run = |caller: &Caller<'_>| {
             let mut attempt = toolbox.shell(typed, caller, &mut |_| {});
             if let Ok(Attempt::Ask(question)) = &mut attempt
                 && question.cause == Cause::Unsandboxed
             {
-                let path = path.to_owned();
-                question.cause = Cause::Fetch { path };
+                question.cause = Cause::Fetch {
+                    path: path.to_owned(),
+                    is_own,
+                };
             }
             attempt
         };

@@ -47,23 +47,28 @@ impl Gateway {
         if let Some(delivery) = self.delivery(&to) {
             delivery.working(&draft, &to);
         }
-        let outcome = self.try_shell(call, &running).unwrap_or_else(|error| {
-            let text = answers::format_error(&error, message.language());
-            OutgoingMessage::text(&to, text)
-        });
+        let outcome = match self.try_shell(call, &running) {
+            Err(_) if self.approvals.says_refusal(&message.id) => None,
+            outcome => Some(outcome.unwrap_or_else(|error| {
+                let text = answers::format_error(&error, message.language());
+                OutgoingMessage::text(&to, text)
+            })),
+        };
         let is_input_unused = running.input.is_unused();
         drop(running);
-        let outcome = OutgoingMessage {
+        let outcome = outcome.map(|outcome| OutgoingMessage {
             reply_to: message.reference.clone(),
             // An edit would make no sound.
             replaces: Some(draft.clone()).filter(|_| watch.elapsed() < long_turn()),
             only_for: message.only_for().to_owned(),
             ..outcome
-        };
-        let text = outcome.text.clone();
-        if let Err(error) = self.enqueue(outcome, None) {
-            tracing::error!(chat = %to, "failed to store a command's output: {error}");
-            self.tell_at_once(&to, &with_command(message, &text));
+        });
+        if let Some(outcome) = outcome {
+            let text = outcome.text.clone();
+            if let Err(error) = self.enqueue(outcome, None) {
+                tracing::error!(chat = %to, "failed to store a command's output: {error}");
+                self.tell_at_once(&to, &with_command(message, &text));
+            }
         }
         if is_input_unused {
             self.tell(&to, texts::takes_no_input(message.language()));
@@ -125,8 +130,9 @@ impl Gateway {
             let number = recall::number_of(&toolbox.typed_lines(session), &line);
             recall::on_the_board(&line, number)
         });
-        let mut outcome = format_typed(&to, &line, ran, language);
-        if let Some(command) = again.flatten() {
+        let again = again.flatten();
+        let mut outcome = format_typed(&to, &line, ran, (again.is_some(), language));
+        if let Some(command) = again {
             let label = texts::run_on_board(language).to_owned();
             outcome.command_buttons = vec![vec![CommandButton { label, command }]];
         }
@@ -275,7 +281,7 @@ impl Gateway {
         if text.is_empty() {
             text = texts::bg_none(language).to_owned();
         }
-        Ok(text.into())
+        Ok(CommandAnswer::private(text))
     }
 
     /// Answers `/history`: the last commands of this chat, or those with a word.
@@ -305,7 +311,7 @@ impl Gateway {
             true => texts::history_none(language).to_owned(),
             false => markup::code_block(&rows.join("\n"), "") + texts::history_how(language),
         };
-        Ok(text.into())
+        Ok(CommandAnswer::private(text))
     }
 }
 
@@ -315,13 +321,19 @@ fn process_name(line: &str) -> String {
 
 /// What a command came to, as a message for a chat. The path of its file is relative to the workspace.
 pub fn format_output(to: &Address, ran: ShellResult, language: Language) -> OutgoingMessage {
-    format_shown(to, "", ran, language)
+    format_shown(to, "", ran, (false, language))
 }
 
-/// The same for one that was typed at a prompt, which is shown above what it wrote.
-fn format_typed(to: &Address, line: &str, ran: ShellResult, language: Language) -> OutgoingMessage {
+/// The same for one that was typed at a prompt, which is shown above what it wrote; with whether a button runs it on the
+/// board.
+fn format_typed(
+    to: &Address,
+    line: &str,
+    ran: ShellResult,
+    (has_button, language): (bool, Language),
+) -> OutgoingMessage {
     let prompt = running::prompt_line(&ran.prompt, line);
-    format_shown(to, &prompt, ran, language)
+    format_shown(to, &prompt, ran, (has_button, language))
 }
 
 /// The command that was typed or is recalled from the history, and whether it is to run outside the sandbox.
@@ -362,7 +374,7 @@ fn format_shown(
     to: &Address,
     prompt: &str,
     ran: ShellResult,
-    language: Language,
+    (has_button, language): (bool, Language),
 ) -> OutgoingMessage {
     let output = ran.output.trim_end();
     let parts = [ran.earlier.as_str(), prompt, output];
@@ -371,7 +383,7 @@ fn format_shown(
         true => String::new(),
         false => markup::code_block(&shown.join("\n"), ""),
     };
-    if output.is_empty() && ran.is_success {
+    if output.is_empty() && ran.is_success && !ran.has_ended_shell {
         text.push_str(answers::no_output(language));
     }
     if !ran.is_success {
@@ -390,12 +402,16 @@ fn format_shown(
     about.retain(|sentence| !end.contains(sentence));
     let names_sandbox = about.iter().any(|it| it.contains("sandbox")) || end.contains("sandbox");
     if ran.needs_more && !names_sandbox {
-        add(&format!("_{}_", texts::in_the_sandbox(language)));
+        let text = match has_button {
+            true => texts::in_the_sandbox(language),
+            false => texts::in_the_sandbox_and_out(language),
+        };
+        add(&format!("_{text}_"));
     }
     for sentence in &about {
         add(&format!("_{sentence}_"));
     }
-    if ran.needs_more && names_sandbox {
+    if ran.needs_more && names_sandbox && !has_button {
         add(&format!("_{}_", texts::on_the_board(language)));
     }
     if ran.file.is_some() {
@@ -412,7 +428,32 @@ mod tests {
     use super::*;
 
     fn shown(ran: ShellResult) -> String {
-        format_typed(&Address::new("telegram", "1"), "ls", ran, Language::English).text
+        let to = Address::new("telegram", "1");
+        format_typed(&to, "ls", ran, (false, Language::English)).text
+    }
+
+    #[test]
+    fn what_a_button_says_is_not_said_again() {
+        let shown = |about: &str| {
+            let ran = ShellResult {
+                prompt: "~ $".to_owned(),
+                output: "no".to_owned(),
+                is_success: true,
+                needs_more: true,
+                about: vec![about.to_owned()],
+                ..ShellResult::default()
+            };
+            let to = Address::new("telegram", "1");
+            format_typed(&to, "ls", ran, (true, Language::English)).text
+        };
+        assert_eq!(
+            shown("the sandbox shows only its own processes"),
+            "```\n~ $ ls\nno\n```\n\n_the sandbox shows only its own processes_"
+        );
+        assert_eq!(
+            shown("a new shell"),
+            "```\n~ $ ls\nno\n```\n\n_In the sandbox._\n_a new shell_"
+        );
     }
 
     #[test]

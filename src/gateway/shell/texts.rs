@@ -3,12 +3,14 @@
 use crate::base::language::texts;
 
 texts! {
-    /// Below a command that failed or whose answer is odd because of the sandbox; in italics.
-    pub fn in_the_sandbox() {
+    /// Below a command that failed or whose answer is odd because of the sandbox; in italics, with a button.
+    pub fn in_the_sandbox() { "In the sandbox.", "在沙箱中。" }
+    /// The same without a button.
+    pub fn in_the_sandbox_and_out() {
         "In the sandbox. `/sh! …` runs it on the board itself.",
         "在沙箱中。`/sh! …` 会直接在开发板上运行。",
     }
-    /// The same below why the sandbox is the reason.
+    /// The same below why the sandbox is the reason, without a button.
     pub fn on_the_board() {
         "`/sh! …` runs it on the board itself.",
         "`/sh! …` 会直接在开发板上运行。",

@@ -382,6 +382,9 @@ impl Gateway {
     pub(super) fn terminal(self: &Arc<Self>, call: &Call<'_>) {
         match self.try_terminal(call) {
             Ok(()) => self.parts.inbox.taken(&call.message.id),
+            Err(_) if self.approvals.says_refusal(&call.message.id) => {
+                self.parts.inbox.taken(&call.message.id);
+            }
             Err(error) => self.finish_command(call.message, format_error(&error, call.language)),
         }
     }

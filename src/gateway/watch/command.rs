@@ -24,10 +24,10 @@ use crate::board::watch::texts as words;
 use crate::board::watch::{Cause, Entry, Mute, Subject, Then, Watch, What, parse};
 use crate::gateway::Gateway;
 use crate::gateway::commands::Call;
-use crate::gateway::commands::texts::format_error;
+use crate::gateway::commands::texts::{format_error, list_comma};
 use crate::text::markup::{inline_code, plain};
 use crate::text::one_line;
-use describe::{describe_look, describe_state};
+use describe::{describe_look, describe_state, is_reported, is_well};
 use offline::no_rules;
 
 pub use offline::{AddedToFile, add_to_file, describe_offline};
@@ -101,7 +101,7 @@ impl Gateway {
             author: author.as_ref(),
             is_group: false,
         };
-        self.answer_watch(asker, "")
+        self.answer_watch(asker, "list")
     }
 
     /// Answers what the command line asks, in plain text.
@@ -133,7 +133,7 @@ impl Gateway {
         let text = match verb.as_str() {
             "" | "list" | "ls" => {
                 self.settle_watches();
-                self.list_watches(asker)
+                self.list_watches(asker, verb.is_empty() && asker.chat.is_some())
             }
             "help" => format!(
                 "{}\n\n{}",
@@ -414,12 +414,14 @@ impl Gateway {
         }
     }
 
-    fn list_watches(&self, asker: Asker<'_>) -> String {
+    /// The watches as a list; where it `is_brief`, the built-in ones that are well are one line.
+    fn list_watches(&self, asker: Asker<'_>, is_brief: bool) -> String {
         let (watches, language) = (&self.parts.watches, asker.language);
         let now = watches.now(self.clock());
         let shared = watches.shared.lock();
         let mut own = String::new();
         let mut built_in = String::new();
+        let mut fine: Vec<&str> = Vec::new();
         let mut others = String::new();
         for item in shared
             .items
@@ -427,7 +429,9 @@ impl Gateway {
             .filter(|item| self.is_visible(asker, item))
         {
             let state = describe_state(item, &shared, now, language);
-            if item.is_built_in {
+            if item.is_built_in && is_brief && is_well(item, &shared) {
+                fine.extend(is_reported(item, &shared).then_some(item.key.as_str()));
+            } else if item.is_built_in {
                 let _ = write!(
                     built_in,
                     "\n{}",
@@ -463,6 +467,10 @@ impl Gateway {
         if !built_in.is_empty() {
             let _ = write!(text, "\n\n{}{built_in}", texts::built_in(language));
         }
+        if !fine.is_empty() {
+            let names = fine.join(list_comma(language));
+            let _ = write!(text, "\n\n{}", texts::built_in_well(language, &names));
+        }
         if !shared.faults.is_empty() {
             let path = inline_code(&watches.store.path().display().to_string());
             let _ = write!(text, "\n\n{}", texts::faults(language, &path));
@@ -470,7 +478,7 @@ impl Gateway {
                 let _ = write!(text, "\n- {}", plain(fault));
             }
         }
-        if asker.chat.is_some() {
+        if asker.chat.is_some() && own.is_empty() {
             let _ = write!(text, "\n\n{}", texts::usage(language));
         }
         text

@@ -16,6 +16,11 @@ texts! {
     pub fn built_in() { "**Built in**", "**内置监视**" }
     /// The full stop is escaped: numbers have gaps, and a list in Markdown would count them from the first.
     pub fn line(id, rule, state) { "{id}\\. {rule}: {state}", "{id}\\. {rule}：当前 {state}" }
+    /// Those of which there is nothing to say.
+    pub fn built_in_well(names) {
+        "Built in, all well: {names}. `/watch list` shows their values.",
+        "内置监视，一切正常：{names}。用 `/watch list` 查看各项的值。",
+    }
     pub fn built_in_line(name, state) { "- {name}: {state}", "- {name}：当前 {state}" }
     pub fn added(id, rule, state) { "Watching {rule} (number {id}). Now: {state}.", "开始监视 {rule}（编号 {id}）。当前：{state}。" }
     pub fn added_later(id, rule) { "Watching {rule} (number {id}).", "开始监视 {rule}（编号 {id}）。" }
@@ -47,8 +52,7 @@ texts! {
     pub fn state_paused() { "paused", "已暂停" }
     pub fn state_off() { "off", "已关闭" }
     pub fn state_muted(state, time) { "{state}, muted for {time}", "{state}，静音 {time}" }
-    pub fn state_alarm(state, time) { "🔴 {state}, for {time}", "🔴 {state}，已 {time}" }
-    pub fn state_alarm_now(state) { "🔴 {state}", "🔴 状态 {state}" }
+    pub fn state_alarm(state, time) { "{state}, for {time}", "{state}，已 {time}" }
     pub fn unknown_value() { "not known", "未知" }
     pub fn fine() { "ok", "正常" }
     pub fn alarm() { "alarm", "告警" }

@@ -9,16 +9,13 @@ use crate::models::table::Format;
 
 /// The providers that are used where none is named, with the model of each
 /// (<https://developers.openai.com/api/docs/models/gpt-transcribe>, <https://console.groq.com/docs/speech-to-text>,
-/// <https://ai.google.dev/gemini-api/docs/audio>), and others whose model is known
-/// (<https://docs.mistral.ai/capabilities/audio>).
+/// <https://ai.google.dev/gemini-api/docs/audio>, <https://docs.mistral.ai/capabilities/audio>).
 const MODELS: [(&str, &str); 4] = [
     ("openai", "gpt-transcribe"),
     ("groq", "whisper-large-v3-turbo"),
     ("gemini", "gemini-3.8-flash"),
     ("mistral", "voxtral-mini-latest"),
 ];
-/// How many of them are used where none is named.
-const USUAL: usize = 3;
 /// The model of all others: servers at home take any name, or this one.
 const OTHER_MODEL: &str = "whisper-1";
 /// The name of a server of one's own.
@@ -65,7 +62,7 @@ pub fn choose(
         let route = Route::unsaved(OWN, server, &|_| None);
         (Some(way(route, &settings.model)?), false)
     } else if is_assumed {
-        let usual = MODELS[..USUAL].iter().map(|(name, _)| *name);
+        let usual = MODELS.iter().map(|(name, _)| *name);
         let answers = sources.choose(answers.0, answers.1);
         let answers = answers.map_or_else(|_| String::new(), |route| route.provider);
         let answering = usual.clone().filter(|name| *name == answers);
@@ -100,7 +97,7 @@ fn way(mut route: Route, model: &str) -> Result<Way> {
     let name = route.provider.as_str();
     if route.format != Format::OpenAi || route.sign_in.is_some() {
         return Err(Error::Config(format!(
-            "{name} cannot transcribe. Set transcription.provider to openai, groq or gemini, or \
+            "{name} cannot transcribe. Set transcription.provider to openai, groq, gemini or mistral, or \
              transcription.apiBase to a server of your own"
         )));
     }
@@ -171,7 +168,11 @@ mod tests {
                 &["anthropic", "groq"],
                 "groq/whisper-large-v3-turbo",
             ),
-            ("mistral/mistral-large-4", &["mistral"], ""),
+            (
+                "anthropic",
+                &["anthropic", "mistral"],
+                "mistral/voxtral-mini-latest",
+            ),
             ("", &[], ""),
         ] {
             assert_eq!(listener(&auto, answers, keys).unwrap(), expected);

@@ -227,15 +227,46 @@ fn a_name_is_spelt_as_the_server_has_it() {
 }
 
 #[test]
+fn a_name_that_goes_on_in_other_words_may_be_taken_by_its_beginning() {
+    let offers = Offers {
+        names: vec!["grok-4-fast-reasoning".to_owned()],
+        ..Offers::default()
+    };
+    for (model, expected) in [
+        ("Grok-4", Some("grok-4-fast-reasoning")),
+        ("grok-4-fast", Some("grok-4-fast-reasoning")),
+        ("grok-4-fa", None),
+        ("gork-4", None),
+    ] {
+        assert_eq!(longer(model, &offers), expected, "{model}");
+        assert!(!is_offered(model, &offers), "{model}");
+    }
+}
+
+#[test]
 fn words_stand_for_the_only_name_that_has_them() {
-    let offers = ["fake-model", "eye-small", "Eye-large", "gpt-4.1"].map(str::to_owned);
+    let offers = [
+        "fake-model",
+        "eye-small",
+        "Eye-large",
+        "gpt-4.1",
+        "gpt-5-mini",
+        "claude-opus-4-20260101",
+        "openai/oss-20b:free",
+    ]
+    .map(str::to_owned);
     for (words, expected) in [
         ("fake", Some("fake-model")),
         ("LARGE", Some("Eye-large")),
         ("eye", None),
         ("mall", None),
         ("gpt-4", None),
-        ("gpt", Some("gpt-4.1")),
+        ("4.1", Some("gpt-4.1")),
+        ("gpt-5", None),
+        ("mini", Some("gpt-5-mini")),
+        ("opus-4", Some("claude-opus-4-20260101")),
+        ("opus", Some("claude-opus-4-20260101")),
+        ("oss-20b", Some("openai/oss-20b:free")),
         ("", None),
     ] {
         assert_eq!(only_match(words, &offers), expected, "{words}");

@@ -1,14 +1,15 @@
 //! The helper that answers when no model is connected: understands a small set of plain requests in
 //! English and Chinese and turns them into calls of the request's tools, as a model does. Pure.
 //!
-//! `manners` knows small talk, `phrases` matches sentences, this file turns them into calls, `say` puts
-//! the answers together from `texts`.
+//! `manners` knows small talk, `phrases` matches sentences, `words` questions about the board in other words, this file
+//! turns them into calls, `say` puts the answers together from `texts`.
 
 mod manners;
 mod phrases;
 mod remind;
 mod say;
 mod texts;
+mod words;
 
 use serde_json::{Value, json};
 
@@ -97,6 +98,11 @@ fn answer(request: &Request<'_>, spoken: &str, (nonce, language): (u32, Language
     let (kind, found) = match understand(spoken) {
         Some((Kind::Help, _)) => return text(say::introduce("", &has, language)),
         Some((Kind::Power, _)) => return text(texts::how_to_reboot(language).to_owned()),
+        Some((Kind::Running, _)) => return text(texts::how_to_see_running(language).to_owned()),
+        Some((Kind::Watch, found)) => {
+            let command = inline_code(found.text);
+            return text(texts::how_to_watch(language, &command));
+        }
         Some((Kind::Time, _)) => return text(say::tell_time(find_time(request.entries), language)),
         Some((Kind::Reminder | Kind::Reminders | Kind::Cancel, _)) if !has(CRON) => {
             return text(texts::how_to_remind(language).to_owned());
@@ -183,7 +189,7 @@ fn understand(sentence: &str) -> Option<(Kind, Found<'_>)> {
             .any(begins);
         Some((if is_end { Kind::Cancel } else { kind }, found))
     };
-    found.or_else(names_other)
+    found.or_else(|| words::find(core)).or_else(names_other)
 }
 
 /// The call of a tool that does what a sentence asks for.
@@ -218,7 +224,9 @@ fn call(kind: Kind, found: Found<'_>) -> Option<(&'static str, Value)> {
         Kind::Cancel if text.is_empty() || text.parse::<u32>().is_ok() => return None,
         Kind::Cancel => (CRON, json!({ "action": "remove", "job": text })),
         Kind::Run => ("exec", json!({ "command": text })),
-        Kind::Help | Kind::Time | Kind::Reminder | Kind::Power => return None,
+        Kind::Help | Kind::Time | Kind::Reminder | Kind::Power | Kind::Running | Kind::Watch => {
+            return None;
+        }
     })
 }
 

@@ -30,6 +30,10 @@ pub enum Kind {
     Uptime,
     /// A restart of the board, or its end.
     Power,
+    /// What runs on the board, and who is logged in.
+    Running,
+    /// To be told when something is wrong with the board.
+    Watch,
     /// Run a shell command.
     Run,
     /// Append a text to a file.
@@ -572,6 +576,22 @@ pub const PHRASES: &[(Kind, &[&str])] = &[
             "switch off",
             "重启",
             "关机",
+        ],
+    ),
+    (
+        Kind::Running,
+        &[
+            "ps",
+            "top",
+            "htop",
+            "who",
+            "is <text> running",
+            "进程",
+            "有哪些进程",
+            "查看进程",
+            "在运行什么",
+            "谁登录了",
+            "有谁登录",
         ],
     ),
     (

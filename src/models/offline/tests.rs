@@ -158,6 +158,28 @@ fn the_phrases_of_the_first_day_are_understood() {
         ("How much space is left on the SD card?", "device"),
         ("Is the internet up?", "device"),
         ("reboot", "/reboot restarts"),
+        ("turn the pi off", "/reboot restarts"),
+        ("what is running?", "/top shows"),
+        ("who is logged in?", "/top shows"),
+        ("which processes are running", "/top shows"),
+        ("is ssh running?", "/svc shows the services"),
+        ("is anyone logged in", "/top shows"),
+        ("what uses the most memory?", "/top shows"),
+        ("谁登录了？", "/top 显示"),
+        (
+            "Tell me when the disk is nearly full",
+            "`/watch disk / > 90`",
+        ),
+        (
+            "let me know if it gets too hot",
+            "`/watch temperature > 75 for 5m`",
+        ),
+        (
+            "warn me when the NAS is down",
+            "for example `/watch disk / > 90`",
+        ),
+        ("内存快满时告诉我", "`/watch memory > 90 for 5m`"),
+        ("tell me the current time", "I don't know the time."),
         ("please restart the pi", "/reboot restarts"),
         ("who are you?", "offline helper. No language model"),
         ("list my files", "list_dir"),
@@ -195,6 +217,8 @@ fn what_it_does_not_understand_it_says_with_what_it_does() {
         "read",
         "write",
         "open the pod bay doors",
+        "is the disk of the neighbour full",
+        "how do I free memory in Python",
     ] {
         let reply = say(spoken);
         assert!(reply.tool_calls.is_empty(), "{spoken}");
@@ -285,6 +309,100 @@ fn a_tool_with_another_schema_is_not_called() {
     }
 }
 
+/// Questions about a board, what the answer has, and what it has not.
+const BOARD_QUESTIONS: [(&[&str], &str, &str); 16] = [
+    (
+        &["How hot is it?", "what's the temperature?", "cpu temp"],
+        "- Temperature: 48.2 °C (`cpu`)  \n  `▁▂` 40 to 50 °C\n- Throttling: none\n\n(offline",
+        "Disk",
+    ),
+    (
+        &["how much disk space is left?", "df -h", "Is the disk full?"],
+        "- Disk: 10.0 GB free of 30.0 GB (66 % used)\n\n(offline",
+        "Memory",
+    ),
+    (
+        &["how much RAM is free?", "free memory"],
+        "- Memory: 484.0 MB free of 968.0 MB (50 % used)\n\n(offline",
+        "Disk",
+    ),
+    (
+        &["what is your IP address?", "ip", "my ip", "what's my ip"],
+        "- Network `eth0`: up, 192.168.1.7,",
+        "Disk",
+    ),
+    (
+        &[
+            "which address do you have",
+            "which wifi are you on?",
+            "is wifi connected",
+            "what's the address of this pi?",
+        ],
+        "- Network `eth0`: up, 192.168.1.7,",
+        "Disk",
+    ),
+    (
+        &[
+            "is swap used",
+            "how is the memory?",
+            "how much memory are you using",
+            "how much RAM is installed?",
+            "is there enough RAM left",
+        ],
+        "- Memory: 484.0 MB free",
+        "Disk",
+    ),
+    (
+        &[
+            "is the card nearly full?",
+            "what is the disk usage",
+            "show me the free space",
+            "is the SSD full",
+        ],
+        "- Disk: 10.0 GB free",
+        "Memory",
+    ),
+    (
+        &[
+            "what's your temperature",
+            "is the cpu too hot?",
+            "what is the board's temperature?",
+            "how warm are you right now",
+            "is the voltage ok",
+        ],
+        "- Temperature: 48.2 °C",
+        "Disk",
+    ),
+    (
+        &[
+            "when did you last reboot?",
+            "since when is it on",
+            "how long is the board up",
+        ],
+        "**Raspberry Pi 4**, up 2 d 3 h\n\n(offline",
+        "Disk",
+    ),
+    (&["what's the load like"], "- Load: 0.10", "Disk"),
+    (
+        &["uptime", "how long have you been running?"],
+        "**Raspberry Pi 4**, up 2 d 3 h\n\n(offline",
+        "Disk",
+    ),
+    (&["温度多少？", "现在多少度"], "- 温度：48.2 °C", "磁盘"),
+    (
+        &["还剩多少磁盘空间？", "磁盘空间"],
+        "- 磁盘：10.0 GB 可用，共 30.0 GB",
+        "内存",
+    ),
+    (&["还有多少内存？", "内存"], "- 内存：484.0 MB 可用", "磁盘"),
+    (
+        &["你的IP地址是什么？", "IP地址", "ip"],
+        "192.168.1.7",
+        "Disk",
+    ),
+    (&["运行多久了？"], "已运行 2 d 3 h", "磁盘"),
+];
+
 #[test]
 fn what_the_owner_of_a_board_tries_first_is_answered() {
     const STATUS: &str = "**Raspberry Pi 4**, up 2 d 3 h\n- Temperature: 48.2 °C (`cpu`)  \n  `▁▂` 40 to 50 °C\n\
@@ -299,46 +417,7 @@ fn what_the_owner_of_a_board_tries_first_is_answered() {
         entries[2].name = Some(call.name);
         answer_to(&entries, &NAMES).text
     };
-    for (questions, wanted, others) in [
-        (
-            &["How hot is it?", "what's the temperature?", "cpu temp"][..],
-            "- Temperature: 48.2 °C (`cpu`)  \n  `▁▂` 40 to 50 °C\n- Throttling: none\n\n(offline",
-            "Disk",
-        ),
-        (
-            &["how much disk space is left?", "df -h", "Is the disk full?"],
-            "- Disk: 10.0 GB free of 30.0 GB (66 % used)\n\n(offline",
-            "Memory",
-        ),
-        (
-            &["how much RAM is free?", "free memory"],
-            "- Memory: 484.0 MB free of 968.0 MB (50 % used)\n\n(offline",
-            "Disk",
-        ),
-        (
-            &["what is your IP address?", "ip", "my ip", "what's my ip"],
-            "- Network `eth0`: up, 192.168.1.7,",
-            "Disk",
-        ),
-        (
-            &["uptime", "how long have you been running?"],
-            "**Raspberry Pi 4**, up 2 d 3 h\n\n(offline",
-            "Disk",
-        ),
-        (&["温度多少？", "现在多少度"], "- 温度：48.2 °C", "磁盘"),
-        (
-            &["还剩多少磁盘空间？", "磁盘空间"],
-            "- 磁盘：10.0 GB 可用，共 30.0 GB",
-            "内存",
-        ),
-        (&["还有多少内存？", "内存"], "- 内存：484.0 MB 可用", "磁盘"),
-        (
-            &["你的IP地址是什么？", "IP地址", "ip"],
-            "192.168.1.7",
-            "Disk",
-        ),
-        (&["运行多久了？"], "已运行 2 d 3 h", "磁盘"),
-    ] {
+    for (questions, wanted, others) in BOARD_QUESTIONS {
         for question in questions {
             let text = asked(question);
             assert!(

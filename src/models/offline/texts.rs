@@ -49,6 +49,16 @@ texts! {
         "In a chat, /reboot restarts the board and /shutdown switches it off. I'll ask you first.",
         "在聊天中，/reboot 重启开发板，/shutdown 关机。我会先向你确认。",
     }
+    /// A question about what runs on the board.
+    pub fn how_to_see_running() {
+        "In a chat, /top shows what is running, /svc shows the services, and `/sh! who` shows who is logged in, after asking you.",
+        "在聊天中，/top 显示正在运行的程序，/svc 显示服务，`/sh! who` 在征求你的同意后显示谁已登录。",
+    }
+    /// A request to be told when something is wrong; `command` is inline code.
+    pub fn how_to_watch(command) {
+        "In a chat, /watch tells you when something is wrong, for example {command}. This needs no model.",
+        "在聊天中，/watch 会在出现异常时告诉你，例如 {command}。这不需要模型。",
+    }
     /// A file came; `path` is inline code, and how to connect a model follows.
     pub fn stored(path) {
         "Stored as {path}. Questions about what is in it need a language model.\n\n",

@@ -121,6 +121,12 @@ fn is_refused(text: &str) -> bool {
     words.iter().any(|part| text.contains(part))
 }
 
+/// Whether a package manager says that it does not know what it is to install, which is so outside too.
+fn lacks_package(text: &str) -> bool {
+    let words = ["Unable to locate package", "no installation candidate"];
+    words.iter().any(|part| text.contains(part))
+}
+
 /// The reason; `None` when the sandbox is not known to be one.
 fn explain(isolation: Isolation, line: &str, end: &End, output: &str) -> Option<Reason> {
     let failed = match end {
@@ -158,7 +164,9 @@ fn explain_failure(isolation: Isolation, line: &str, output: &str) -> Option<Rea
         Some(NO_SPECIAL_MODES)
     } else if names(&SERVICES) && NO_SERVICE.iter().any(|words| says(words)) {
         Some(NO_SERVICES)
-    } else if says("ead-only file system") || names(&CHANGES) && (refused || says("are you root")) {
+    } else if says("ead-only file system")
+        || names(&CHANGES) && !lacks_package(output) && (refused || says("are you root"))
+    {
         // A file system can be read-only by itself too, but the system is so in each sandbox.
         isolation.own_view().then_some(NO_CHANGES)
     } else if names(&RIGHTS)
@@ -286,6 +294,17 @@ mod tests {
         assert_eq!(reason(Namespaces::User, "script x", End::Exit(1), "x"), "");
         assert_eq!(
             reason(Namespaces::User, "cat issue", End::Exit(1), "No such file"),
+            ""
+        );
+        let locked = "E: Could not open lock file - open (13: Permission denied)";
+        let unknown = format!("{locked}\nE: Unable to locate package jqq");
+        assert_eq!(
+            reason(
+                Namespaces::User,
+                "apt install jqq",
+                End::Exit(100),
+                &unknown
+            ),
             ""
         );
         let wrong = reason(

@@ -41,6 +41,7 @@ fn times_are_read_as_people_write_them() {
         ("in an hour", "Monday 2026-11-23 11:20"),
         ("in twenty minutes", "Monday 2026-11-23 10:40"),
         ("in twenty-five minutes", "Monday 2026-11-23 10:45"),
+        ("in Twenty five minutes", "Monday 2026-11-23 10:45"),
         ("in 1 year", "Tuesday 2027-11-23 10:20"),
         ("in two months at 7:00", "Saturday 2027-01-23 07:00"),
         ("3个月后", "Tuesday 2027-02-23 10:20"),

@@ -315,6 +315,14 @@ fn read_word(text: &str) -> Option<(Word, usize)> {
     // `2026-12-24 18:00` may be one word, with a T.
     let plain = word.trim_end_matches([':', ';']);
     let read = read_english(&plain.to_ascii_lowercase())?;
+    // "twenty five": one number in two words.
+    let ones = text.get(word.len()..)?.strip_prefix(' ');
+    let ones = ones.and_then(|rest| rest.split(is_end).next());
+    if let Some(ones) = ones
+        && let Some(number) = read_number(&format!("{word}-{ones}").to_ascii_lowercase())
+    {
+        return Some((Word::Number(number), word.len() + 1 + ones.len()));
+    }
     Some((read, word.len()))
 }
 

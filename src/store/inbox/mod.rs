@@ -188,6 +188,11 @@ impl Inbox {
         Ok(())
     }
 
+    /// The message with this id as it is now, if it is waiting, begun or not.
+    pub fn message(&self, id: &str) -> Option<Envelope> {
+        self.lock().state.message(id)
+    }
+
     /// Whether the message with this id is still waiting, begun or not.
     pub fn holds(&self, id: &str) -> bool {
         self.lock().state.holds(id)

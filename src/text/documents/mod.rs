@@ -36,6 +36,31 @@ const OFFICE_PARTS: [&[u8]; 5] = [
 /// The ends of their files' names.
 const OFFICE_NAMES: [&str; 6] = ["docx", "docm", "dotx", "xlsx", "xlsm", "xltx"];
 
+/// Of documents that are not read: how those of old programs begin, and the ends of names of those and others.
+const OLD_MARK: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
+const OTHER_NAMES: [&str; 13] = [
+    "doc", "dot", "xls", "xlt", "ppt", "pps", "pptx", "odt", "ods", "odp", "pages", "numbers",
+    "key",
+];
+
+/// Whether a file is a document of a kind that is not read, such as one of Word before 2007.
+pub fn is_other(name: &str, beginning: &[u8]) -> bool {
+    let (_, extension) = name.rsplit_once('.').unwrap_or_default();
+    let mut names = OTHER_NAMES.iter();
+    names.any(|name| extension.eq_ignore_ascii_case(name))
+        && (beginning.starts_with(OLD_MARK) || beginning.starts_with(b"PK\x03\x04"))
+}
+
+/// Whether the text of a document has nothing but what stands there for scanned pages.
+pub fn is_scan(text: &str) -> bool {
+    let mut lines = text.lines().filter(|line| !line.is_empty());
+    let is_blank = |line: &str| line.starts_with("[page ") && line.contains(" has no text");
+    text.contains(SCAN) && lines.all(is_blank)
+}
+
+/// What stands for the text of a page that is a picture.
+const SCAN: &str = "it seems to be a scan]";
+
 /// A kind of document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -412,6 +412,8 @@ pub struct ShellResult {
     pub earlier: String,
     /// Sentences about the shell that it ran in.
     pub about: Vec<String>,
+    /// Whether it has ended that shell.
+    pub has_ended_shell: bool,
 }
 
 impl Toolbox {

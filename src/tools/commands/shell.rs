@@ -143,7 +143,8 @@ impl Toolbox {
             (caller.session, typed.language),
         );
         let outcome = outcome.map(|outcome| {
-            let looked_up = !unsandboxed && misses_what_is_outside(typed.line, &outcome);
+            let is_shown = |path: &Path| commands.exec.is_shown(path);
+            let looked_up = !unsandboxed && misses_what_is_outside(typed.line, &outcome, is_shown);
             Outcome {
                 needs_more: !unsandboxed && (outcome.needs_more || looked_up),
                 end: outcome.end,
@@ -154,8 +155,10 @@ impl Toolbox {
         record_end(&entry, &outcome);
         let outcome = outcome?;
         let result = self.shell_result(&outcome, (keeper, spool.finish()), typed.language);
+        let ended = texts::shell_has_ended(typed.language);
         Ok(Attempt::Done(ShellResult {
             prompt,
+            has_ended_shell: about.iter().any(|sentence| sentence == ended),
             earlier: self.earlier(&earlier.text),
             about: (outcome.notes.into_iter().chain(flood).chain(about)).collect(),
             ..result
@@ -372,16 +375,28 @@ fn last_lines(text: &str, lines: usize, bytes: usize) -> String {
 /// What programs and the shells say of a path that is not there.
 const NOT_FOUND: [&str; 4] = ["No such file", "can't cd to", "nonexistent", "not found"];
 
-/// Whether a command in the sandbox did not find a file that is there outside. Only for a person: a model
-/// would learn the names of files that it may not see.
-fn misses_what_is_outside(line: &str, outcome: &ShellOutcome) -> bool {
+/// Whether a command in the sandbox did not find a file that is there outside, or the folder of one that it was to make.
+/// Only for a person: a model would learn the names of files that it may not see.
+fn misses_what_is_outside(
+    line: &str,
+    outcome: &ShellOutcome,
+    is_shown: impl Fn(&Path) -> bool,
+) -> bool {
     if !matches!(outcome.end, End::Exit(1..)) {
         return false;
     }
     let output = outcome.output.text();
+    let is_there = |path: &Path| std::fs::symlink_metadata(path).is_ok();
+    let is_hidden = |path: &Path| {
+        let mut folders = HIDDEN.iter().filter(|folder| !TEMPORARY.contains(folder));
+        folders.any(|folder| path.starts_with(folder)) && !is_shown(path)
+    };
     NOT_FOUND.iter().any(|words| output.contains(words))
-        && named_paths(line)
-            .any(|path| output.contains(path) && std::fs::symlink_metadata(path).is_ok())
+        && named_paths(line).any(|path| {
+            let folder = Path::new(path).parent();
+            let hides = || folder.is_some_and(|folder| is_hidden(folder) && is_there(folder));
+            output.contains(path) && (is_there(Path::new(path)) || hides())
+        })
 }
 
 /// The paths that a command names as words, from the root.
@@ -393,9 +408,12 @@ fn named_paths(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Folders of the board that the sandbox hides, or has one of its own for.
-const HIDDEN: [&str; 8] = [
-    "/tmp", "/var/tmp", "/home", "/root", "/var/log", "/run", "/mnt", "/media",
+const HIDDEN: [&str; 9] = [
+    "/tmp", "/var/tmp", "/home", "/root", "/var/log", "/run", "/mnt", "/media", "/srv",
 ];
+
+/// Those of which it has one of its own.
+const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// A note for the person about a command that runs in the sandbox by itself: a path in it leads to nothing of the board,
 /// as far as `is_shown` says. `None` when there is no such path.
@@ -414,7 +432,7 @@ pub fn describe_unseen(
         .find(|folder| Path::new(path).starts_with(folder));
     let path = inline_code(&ellipsize_chars(path, PATH_CHARS));
     Some(match folder {
-        Some(&"/tmp" | &"/var/tmp") => texts::temporary_of_its_own(language, &path),
+        Some(folder) if TEMPORARY.contains(folder) => texts::temporary_of_its_own(language, &path),
         _ => texts::unseen(language, &path),
     })
 }

@@ -12,7 +12,7 @@ use crate::base::secret::Eraser;
 use crate::sandbox::documents;
 use crate::sandbox::files::Workspace;
 use crate::sys::file::read_beginning;
-use crate::text::documents::{Kind, Text};
+use crate::text::documents::{Kind, Text, is_other, is_scan};
 use crate::text::truncate_chars;
 
 /// Bytes at a file's beginning by which a document is recognised.
@@ -23,6 +23,10 @@ const MISNAMED: &str = "it is not the kind of document that its name says";
 
 /// The same of a file with no bytes.
 const EMPTY: &str = "it is an empty file";
+
+/// The same of a document of a kind that is not read.
+const OTHER: &str =
+    "a kind of document that cannot be read here; saved as .docx, .xlsx or PDF it can";
 
 /// The tool that reads on in a document.
 const READER: &str = "read_file";
@@ -50,6 +54,10 @@ pub enum DocumentFault {
     Empty,
     /// It is damaged, protected or too large.
     Unreadable,
+    /// It is of a kind that is not read.
+    Other,
+    /// Its pages are pictures; the text says so page by page.
+    Scan,
 }
 
 impl Excerpt {
@@ -96,6 +104,12 @@ pub(in crate::tools) fn excerpt(
 ) -> Option<Excerpt> {
     let file = workspace.open_read(Path::new(path)).ok()?;
     let head = read_beginning(&file, SNIFF_BYTES).ok()?;
+    if is_other(path, &head) {
+        return Some(Excerpt::without_text(
+            OTHER.to_owned(),
+            DocumentFault::Other,
+        ));
+    }
     let Some(kind) = Kind::detect(path, &head) else {
         let (why, fault) = match head.is_empty() {
             true => (EMPTY, DocumentFault::Empty),
@@ -113,7 +127,7 @@ pub(in crate::tools) fn excerpt(
                 text: text.to_owned(),
                 about: eraser.clean(&document.about).into_owned(),
                 reader: READER,
-                fault: None,
+                fault: is_scan(&document.text).then_some(DocumentFault::Scan),
             }
         }
         Err(Error::Stopped) => return None,

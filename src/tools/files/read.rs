@@ -334,7 +334,7 @@ pub enum FileType {
 use FileType::{Binary, Image, Text};
 
 /// Offset, signature and what it means. The first match counts.
-const SIGNATURES: [(usize, &[u8], FileType); 24] = [
+const SIGNATURES: [(usize, &[u8], FileType); 25] = [
     (0, b"\x89PNG\r\n\x1a\n", Image("image/png")),
     (0, b"\xff\xd8\xff", Image("image/jpeg")),
     (0, b"GIF87a", Image("image/gif")),
@@ -348,6 +348,13 @@ const SIGNATURES: [(usize, &[u8], FileType); 24] = [
     (0, b"\x28\xb5\x2f\xfd", Binary("zstd archive")),
     (0, b"7z\xbc\xaf\x27\x1c", Binary("7z archive")),
     (257, b"ustar", Binary("tar archive")),
+    (
+        0,
+        b"\xd0\xcf\x11\xe0",
+        Binary(
+            "file of an old Office program, which can be read once it is saved as .docx, .xlsx or PDF",
+        ),
+    ),
     (0, b"\x7fELF", Binary("ELF program or library")),
     (0, b"SQLite format 3\0", Binary("SQLite database")),
     (0, b"OggS", Binary("Ogg audio")),

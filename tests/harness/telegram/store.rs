@@ -298,13 +298,24 @@ impl File {
                 thumbnail["height"] = json!(67);
                 return json!([thumbnail, json]);
             }
-            Media::Document | Media::Sticker => {}
-            Media::Voice | Media::Audio | Media::Video | Media::VideoNote => {
-                json["duration"] = json!(3)
+            Media::Document => {}
+            Media::Sticker => {
+                json["type"] = json!("regular");
+                json["is_animated"] = json!(false);
+                json["is_video"] = json!(false);
+                json["width"] = json!(512);
+                json["height"] = json!(512);
+                return json;
             }
+            Media::VideoNote => {
+                json["duration"] = json!(3);
+                json["length"] = json!(240);
+                return json;
+            }
+            Media::Voice | Media::Audio | Media::Video => json["duration"] = json!(3),
         }
         json["mime_type"] = json!(self.mime);
-        if ![Media::Voice, Media::VideoNote].contains(&self.media) {
+        if self.media != Media::Voice {
             json["file_name"] = json!(self.name);
         }
         json

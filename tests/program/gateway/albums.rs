@@ -143,6 +143,15 @@ fn an_album_that_telegram_refuses_goes_file_by_file() {
     assert_eq!(scene.texts(), ["Here.", "", "", "", "Sent."]);
     assert_eq!(scene.telegram.calls("sendMediaGroup").len(), 1);
 
+    let scene = scene_with(sending(&["a.png", "broken.png", "d.txt"], "Here."));
+    scene.telegram.forgives("IMAGE_PROCESS_FAILED");
+    let gateway = scene.start();
+    scene.ana.says("send me those");
+    scene.wait_for("Sent.");
+    gateway.stop().ends_with(0);
+    assert_eq!(shown(&scene), ["a.png", "broken.png", "d.txt"].map(singly));
+    assert_eq!(scene.telegram.calls("sendMediaGroup").len(), 1);
+
     let scene = scene_with(sending(&["d.txt", "e.txt"], "Here."));
     scene.telegram.fail_next("sendMediaGroup", Fault::NoMethod);
     let gateway = scene.start();

@@ -191,13 +191,16 @@ fn a_question_can_be_answered_in_words() {
     scene.wait_for("Nothing is waiting for approval here.");
 
     scene.ana.says("log it");
-    let open = question(&scene);
-    scene.ana.says("/approve 1");
-    scene.wait_for("Waiting for approval:");
-    scene.wait_for(&format!("{} /approve {}", file.display(), number(&open)));
+    question(&scene);
     scene.ana.says("/approve one");
     scene.wait_for("is not the number of a question");
-    scene.ana.says(&format!("/approve {}", number(&open)));
+    scene.ana.says("/approve 1");
+    let list = scene.wait_for("Waiting for approval:");
+    assert!(list.text.ends_with("/log"), "no number: {}", list.text);
+    let button = &list.markup.as_ref().unwrap()["inline_keyboard"][0][0]["text"];
+    let button = button.as_str().unwrap();
+    assert!(button.starts_with("✓ echo x >> /"), "{button}");
+    scene.ana.presses_on(&list, button);
     scene.wait_for("✓ Allowed once by");
     scene.model.wait_for_requests(2);
 
@@ -397,7 +400,8 @@ fn a_reply_to_the_question_answers_it() {
         "external_reply": {"origin": origin, "message_id": 7},
     });
     scene.telegram.pushes("message", message);
-    scene.wait_for("may have been meant for something else");
+    let unsure = scene.wait_for("may have been meant for something else");
+    assert!(unsure.text.contains("or send /approve "), "{}", unsure.text);
     scene.ana.replies(scene.ana.chat(), asked.id, "/deny");
     scene.wait_for("✗ Denied by");
     scene.model.wait_for_requests(4);
@@ -601,8 +605,14 @@ fn a_stop_while_a_question_is_open_denies_nothing_in_the_persons_name() {
     question(&scene);
     scene.ana.says("/stop");
     scene.wait_for("✗ Not run: stopped: ");
-    scene.wait_for("Not run: stopped.");
+    scene.wait_for("Stopped. 1 command ended.");
     gateway.stop().ends_with(0);
+    // The question says it.
+    let texts = scene.texts();
+    assert!(
+        !texts.iter().any(|text| text == "Not run: stopped."),
+        "{texts:?}"
+    );
 }
 
 #[test]

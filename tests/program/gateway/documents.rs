@@ -23,6 +23,11 @@ macro_rules! input {
 
 const TWO_PAGES: &[u8] = input!("pdf_document/two-pages");
 
+/// One page, which is a picture.
+const PICTURES: &[u8] = b"%PDF-1.4 1 0 obj<</Pages 2 0 R>>endobj 2 0 obj<</Kids[3 0 R]>>endobj \
+    3 0 obj<</Contents 4 0 R/Resources<</XObject<</X 5 0 R>>>>>>endobj 4 0 obj<<>>stream\n/X Do\nendstream endobj \
+    5 0 obj<</Subtype/Image>>stream\nx\nendstream endobj trailer<</Root 1 0 R>>";
+
 fn document(name: &str, bytes: &[u8]) -> Upload {
     Upload::new(Media::Document, name, bytes)
 }
@@ -162,7 +167,37 @@ fn a_document_without_text_says_why_and_a_hostile_one_harms_nothing() {
         };
         assert!(lines.any(is_told), "{name} in {told}");
     }
+    // It has a page with text.
     assert!(!told.contains("scan.pdf is kept"), "{told}");
+}
+
+#[test]
+fn a_scan_and_an_old_document_are_told_to_the_person_too() {
+    const OLD: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 and the rest";
+    let files = [
+        (
+            "pictures.pdf",
+            PICTURES,
+            "[page 1 has no text: it seems to be a scan]",
+        ),
+        ("letter.doc", OLD, "saved as .docx, .xlsx or PDF it can"),
+    ];
+    let scene = Scene::playing(files.map(|(name, ..)| say(&format!("I have {name}."))));
+    let gateway = scene.start();
+    for (index, (name, bytes, part)) in files.into_iter().enumerate() {
+        scene.ana.sends(document(name, bytes));
+        scene.wait_for(&format!("I have {name}."));
+        let asked = scene.asked(index);
+        assert!(asked.contains(part), "{name}: {part} is not in {asked}");
+    }
+    gateway.stop().ends_with(0);
+    let told = scene.texts().join("\n");
+    for part in [
+        "pictures.pdf is kept, but its pages are pictures without text (a scan)",
+        "letter.doc is kept, but I can't read this kind of document. Save it as .docx",
+    ] {
+        assert_eq!(told.matches(part).count(), 1, "{part} in {told}");
+    }
 }
 
 #[test]

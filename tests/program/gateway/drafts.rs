@@ -1,5 +1,7 @@
 //! Answers in private chats while they are written: drafts of Telegram's own, which are no messages.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use super::scene::Scene;
@@ -165,4 +167,66 @@ fn what_a_question_is_about_is_a_message_above_it() {
     let done = scene.wait_for("Done.");
     gateway.stop().ends_with(0);
     assert!(done.id > question.id, "{done:?}");
+}
+
+#[test]
+fn a_draft_that_is_rate_limited_or_hangs_holds_back_no_answer() {
+    for fault in [Fault::TooManyRequests { retry_after: 600 }, Fault::Hang] {
+        let gate = Gate::default();
+        let scene = Scene::playing([say(STORY).pausing_at(&gate)]);
+        scene.telegram.fail_next("sendMessageDraft", fault);
+        let gateway = scene.start();
+        scene.ana.says("tell me a story");
+        scene.telegram.wait_for_beginning("sendMessageDraft", 1);
+        let begun = Instant::now();
+        gate.open();
+        scene.wait_for(STORY);
+        let waited = begun.elapsed();
+        gateway.stop().ends_with(0);
+        assert!(waited < Duration::from_secs(20), "{waited:?}");
+    }
+}
+
+#[test]
+fn an_answer_whose_draft_is_refused_in_the_middle_goes_on_as_a_message() {
+    let gates: [Gate; 3] = std::array::from_fn(|_| Gate::default());
+    let look = say("First I look.").and_call("read_file", json!({"path": "crab.txt"}));
+    let scene = Scene::playing([
+        look.pausing_at(&gates[0]),
+        say("It lives in a bottle.").pausing_at(&gates[1]),
+        say("Again and again.").pausing_at(&gates[2]),
+    ]);
+    std::fs::write(scene.home.workspace("crab.txt"), "in a bottle").unwrap();
+    let refused = Fault::BadRequest("TEXTDRAFT_PEER_INVALID");
+    scene.telegram.fail_when(1, refused, |call| {
+        let text = call.parameters["text"].as_str().unwrap_or_default();
+        call.method == "sendMessageDraft" && text.contains("It lives")
+    });
+    let gateway = scene.start();
+    scene.ana.says("where is it?");
+    scene.telegram.wait_for_draft(scene.ana.chat(), "First");
+    gates[0].open();
+    let shown = scene.wait_for("It lives");
+    gates[1].open();
+    let answer = scene.wait_for("in a bottle.");
+    assert_eq!(answer.id, shown.id);
+    scene.ana.says("say it again");
+    scene.telegram.wait_for_draft(scene.ana.chat(), "Again");
+    gates[2].open();
+    scene.wait_for("Again and again.");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn the_button_of_a_draft_is_answered_in_the_language_of_the_app() {
+    let gate = Gate::default();
+    let scene = Scene::playing([say(STORY).pausing_at(&gate)]);
+    let eva = scene.telegram.person(1001, "Eva", None).speaking("de");
+    let gateway = scene.start();
+    eva.says("erzähl mir etwas");
+    scene.telegram.wait_for_draft(eva.chat(), "Once");
+    eva.stops(eva.chat());
+    let stopped = scene.wait_for("1 Antwort");
+    gateway.stop().ends_with(0);
+    assert!(!stopped.text.contains("Stopped"), "{stopped:?}");
 }

@@ -55,6 +55,31 @@ fn an_owner_alone_sees_the_question_and_what_became_of_it() {
 }
 
 #[test]
+fn what_is_said_about_an_open_question_is_for_the_owner_alone_too() {
+    let wish = json!({"command": "expr 48 + 48", "escalate": true, "reason": "to see"});
+    let scene = Scene::playing([call("exec", wish), say("It said so.")]);
+    let home = scene.telegram.group(-900, "Home");
+    let gateway = scene.start();
+    scene.ana.says_in(home, "@peacrab_bot count");
+    scene
+        .telegram
+        .wait_for_message(home, |message| message.button("Run once").is_some());
+    scene.ana.says_in(home, "@peacrab_bot and now?");
+    let waits = scene.wait_in(home, "I still need your answer");
+    scene.ana.says_in(home, "/approve 1");
+    let list = scene.wait_in(home, "Waiting for approval:");
+    scene.ana.presses_on(&list, "✓ expr 48 + 48");
+    scene.wait_in(home, "It said so.");
+    gateway.stop().ends_with(0);
+    assert_eq!([waits.only_for, list.only_for], [Some(1001); 2]);
+    let messages = scene.telegram.messages(home);
+    let allowed = messages
+        .iter()
+        .filter(|it| it.text.contains("Allowed once"));
+    assert_eq!(allowed.count(), 1, "the question says it");
+}
+
+#[test]
 fn the_output_so_far_is_replaced_and_after_a_kill_it_is_found_again() {
     let scene = Scene::playing([]).set("streamEditIntervalMs", json!(1000));
     let home = scene.telegram.group(-900, "Home");

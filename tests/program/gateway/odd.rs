@@ -39,14 +39,22 @@ fn an_answer_that_the_sandbox_makes_odd_says_so_at_any_status() {
         ("ps aux", "only its own processes"),
         ("ps -e | tail -1", "only its own processes"),
         ("mount | head -1", "mounts of its own"),
+        ("df -h", "mounts of its own"),
+        ("kill -0 999999", "only its own processes"),
+        ("mkdir /mnt/peacrab-none", "In the sandbox."),
     ] {
         let answer = odd.asks(&format!("/sh {line}"), said);
         assert!(answer.button("Run it on the board").is_some(), "{line}");
+    }
+    // `man` needs it.
+    if std::path::Path::new("/etc/manpath.config").exists() {
+        odd.asks("/sh test -r /etc/manpath.config && echo se''en", "seen");
     }
     for line in [
         "echo dmesg",
         "echo 'ps aux'; echo mount",
         "ps --version | head -1",
+        "df -h /",
     ] {
         let answer = odd.asks(&format!("/sh {line}"), line);
         assert!(
@@ -92,9 +100,16 @@ fn a_file_outside_the_workspace_is_asked_about_and_sent() {
         &format!("/get! {}", outside.path().display()),
         "not a regular file",
     );
+    let config = odd.0.home.path().join("config.json");
+    odd.0.ana.says(&format!("/get! {}", config.display()));
+    odd.0
+        .wait_for_question("It is one of my own files, such as my configuration");
+    odd.0.ana.presses("Deny");
+    odd.0.wait_for("Denied by");
     for (button, is_sent) in [("Deny", false), ("Run once", true)] {
         odd.0.ana.says(&format!("/get! {}", path.display()));
-        odd.0.wait_for_question("cp -- ");
+        let question = odd.0.wait_for_question("cp -- ");
+        assert!(!question.text.contains("my own files"), "{}", question.text);
         odd.0.ana.presses(button);
         match is_sent {
             true => {
@@ -107,10 +122,20 @@ fn a_file_outside_the_workspace_is_asked_about_and_sent() {
                 assert_eq!(file.name, "it's.conf");
                 assert_eq!(&*file.bytes, b"outside the workspace\n");
             }
-            false => drop(odd.0.wait_for("Denied")),
+            false => wait_until("it is denied", || {
+                let texts = odd.0.texts();
+                let denied = texts.iter().filter(|text| text.contains("Denied by"));
+                denied.count() == 2
+            }),
         }
     }
     odd.1.stop().ends_with(0);
+    // The question says it.
+    let texts = odd.0.texts();
+    assert!(
+        !texts.iter().any(|text| text.contains("Not run")),
+        "{texts:?}"
+    );
 }
 
 /// The names of files of the workspace with this text in them.

@@ -136,6 +136,18 @@ fn no_report_and_no_worker_begins_a_plan() {
 }
 
 #[test]
+fn an_agent_named_plan_is_no_plan_where_it_may_be_given_no_tasks() {
+    let mut scene = Scene::playing([spawn(), say("It may not.")]);
+    scene.home.set("/agents/list", json!([{"id": "plan"}]));
+    let gateway = scene.start();
+    scene.ana.says("look after the lake");
+    scene.wait_for("It may not.");
+    gateway.stop().ends_with(0);
+    assert!(was_told(&scene.model, "subagents.allowAgents"));
+    assert_eq!(plans(&scene.home), 0);
+}
+
+#[test]
 fn no_job_begins_a_plan() {
     let clock = Turned::at(jobs::START);
     let scene = jobs::scene(&clock, |request| match is_result(request) {

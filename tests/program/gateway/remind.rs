@@ -10,7 +10,7 @@ use super::scene::Scene;
 use crate::harness::clock::Turned;
 use crate::harness::gateway::Gateway;
 use crate::harness::model::{Step, call, say};
-use crate::harness::telegram::{BOT_NAME, Message, Place};
+use crate::harness::telegram::{BOT_NAME, FOREVER, Fault, Message, Place};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -426,5 +426,24 @@ fn a_press_waits_for_the_lock_of_the_jobs_and_nothing_else_does() {
     );
     rustix::fs::flock(&folder, FlockOperation::Unlock).unwrap();
     wait_for_edit(&scene, scene.ana.chat(), &reminder, "💤 Again today 07:30");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_reminder_of_a_deleted_topic_comes_into_the_chat() {
+    let (scene, clock) = scene([]);
+    let gateway = scene.start();
+    let topic = scene.ana.opens_topic(Some("Trip"));
+    scene.ana.says_in(topic, "/remind 20m take the bread out");
+    scene.wait_in(topic, "in 20 min");
+    let deleted = Fault::BadRequest("message thread not found");
+    scene.telegram.fail_in(topic, FOREVER, deleted);
+    clock.forward(20 * MINUTE);
+    let reminder = scene.wait_for("take the bread out");
+    assert_eq!(reminder.text, "⏰ take the bread out");
+    scene.ana.presses("✓ Done");
+    wait_for_edit(&scene, scene.ana.chat(), &reminder, "✓");
+    scene.ana.says_in(topic, "/status");
+    scene.wait_for("Model");
     gateway.stop().ends_with(0);
 }

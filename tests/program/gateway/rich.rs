@@ -37,19 +37,37 @@ fn a_table_a_task_list_and_a_long_answer_are_each_one_message_of_blocks() {
 #[test]
 fn a_server_without_rich_messages_is_asked_once_and_the_table_fits_a_phone() {
     let wide = "| a plant with a long name | how much water |\n|---|---|\n| fern | two litres |";
-    for fault in [Fault::NoMethod, Fault::BadRequest("RICH_MESSAGES_DISABLED")] {
-        let scene = Scene::playing([say(TABLE), say(wide)]);
-        scene.telegram.fail_next("sendRichMessage", fault);
-        let gateway = scene.start();
-        scene.ana.says("1");
-        scene.wait_for("crab | ");
-        scene.ana.says("2");
-        let shown = scene.wait_for("litres");
-        gateway.stop().ends_with(0);
-        assert_eq!(scene.telegram.calls("sendRichMessage").len(), 1);
-        let widths = shown.text.lines().map(|line| line.chars().count());
-        assert!(widths.max() <= Some(36), "{}", shown.text);
-    }
+    let scene = Scene::playing([say(TABLE), say(wide)]);
+    scene.telegram.fail_next("sendRichMessage", Fault::NoMethod);
+    let gateway = scene.start();
+    scene.ana.says("1");
+    scene.wait_for("crab | ");
+    scene.ana.says("2");
+    let shown = scene.wait_for("litres");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.telegram.calls("sendRichMessage").len(), 1);
+    let widths = shown.text.lines().map(|line| line.chars().count());
+    assert!(widths.max() <= Some(36), "{}", shown.text);
+}
+
+#[test]
+fn one_chat_that_refuses_them_takes_them_from_no_other() {
+    let scene = Scene::playing([say(TABLE), say(TASKS)]);
+    let home = scene.telegram.group(-900, "Home");
+    let words = "not enough rights to send text messages to the chat";
+    let refused = Fault::BadRequest(words);
+    scene.telegram.fail_when(1, refused, move |call| {
+        call.is_in(home) && !call.parameters["rich_message"].is_null()
+    });
+    let gateway = scene.start();
+    scene.ana.says_in(home, "@peacrab_bot 1");
+    scene
+        .telegram
+        .wait_for_message(home, |it| it.text.contains("crab") && it.rich.is_none());
+    scene.ana.says("2");
+    let tasks = scene.wait_for("bread");
+    gateway.stop().ends_with(0);
+    assert!(tasks.rich.is_some(), "{tasks:?}");
 }
 
 #[test]

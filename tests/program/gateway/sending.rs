@@ -536,3 +536,22 @@ fn a_message_reaches_a_gateway_that_is_just_starting() {
         assert_eq!(scene.texts(), ["Good morning."]);
     }
 }
+
+#[test]
+fn the_owner_hears_of_an_answer_that_can_no_longer_reach_its_person() {
+    let gate = Gate::default();
+    let scene = Scene::playing([say("Hello, Bob.").after(&gate)]);
+    let scene = scene.set("roles", json!({"2002": "user"}));
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let gateway = scene.start();
+    scene.ana.says("/status");
+    scene.wait_for("Model");
+    bob.says("hello");
+    scene.model.wait_for_requests(1);
+    bob.blocks();
+    gate.open();
+    let told = scene.wait_for("can't be delivered and is lost");
+    gateway.stop().ends_with(0);
+    assert!(told.text.contains("Telegram (2002)"), "{told:?}");
+    assert!(told.text.contains("blocked by the user"), "{told:?}");
+}

@@ -55,7 +55,7 @@ fn a_command_that_waits_for_an_approval_takes_no_input_and_is_not_listed() {
     asks(&scene, "/in Ann", "a=Ann");
     asks(&scene, "/bg", "Nothing is running here.");
     scene.ana.presses("Deny");
-    scene.wait_for("Not run: you denied it.");
+    scene.wait_for("✗ Denied by");
     gateway.stop().ends_with(0);
 }
 

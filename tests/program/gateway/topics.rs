@@ -1,7 +1,10 @@
 //! Topics of a private chat on Telegram: each is a conversation of its own.
 
+use serde_json::json;
+
 use super::scene::Scene;
-use crate::harness::model::{Gate, say};
+use crate::harness::model::{Gate, call, say};
+use crate::harness::telegram::{FOREVER, Fault, Message};
 use crate::harness::wait_until;
 
 #[test]
@@ -84,4 +87,41 @@ fn the_button_of_a_draft_stops_the_topic_that_it_is_in() {
     second.open();
     gateway.stop().ends_with(0);
     assert!(!scene.texts_in(one).join("\n").contains("Stopped"));
+}
+
+#[test]
+fn what_was_for_a_topic_that_is_closed_or_deleted_comes_into_its_chat() {
+    const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\nnothing more";
+    let table = "| pot | water |\n|---|--:|\n| fern | 2 |\n| crab | 30 |";
+    for words in ["TOPIC_CLOSED", "message thread not found"] {
+        let one = json!({"content": "One.", "media": ["a.png"]});
+        let both = json!({"content": "Both.", "media": ["a.png", "b.png"]});
+        let scene = Scene::playing([
+            call("message", one),
+            call("message", both),
+            say(table),
+            say("In private."),
+        ]);
+        for name in ["a.png", "b.png"] {
+            std::fs::write(scene.home.workspace(name), PICTURE).unwrap();
+        }
+        let home = scene.telegram.group(-900, "Home");
+        let plants = scene.telegram.topic(home, "Plants");
+        let gateway = scene.start();
+        let refused = Fault::BadRequest(words);
+        scene.telegram.fail_in(plants, FOREVER, refused.clone());
+        scene.ana.says_in(plants, "@peacrab_bot show me");
+        let rich = |message: &Message| message.text.contains("crab") && message.rich.is_some();
+        scene.telegram.wait_for_message(home, rich);
+        let topic = scene.ana.opens_topic(Some("Trip"));
+        scene.telegram.fail_in(topic, FOREVER, refused);
+        scene.ana.says_in(topic, "and here?");
+        scene.wait_for("In private.");
+        gateway.stop().ends_with(0);
+        let shown = scene.telegram.messages(home);
+        let files = shown.iter().filter(|message| message.file.is_some());
+        assert_eq!(files.count(), 3, "{shown:?}");
+        assert_eq!(scene.texts_in(plants), Vec::<String>::new());
+        assert_eq!(scene.texts(), ["In private."]);
+    }
 }

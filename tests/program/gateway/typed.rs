@@ -482,7 +482,7 @@ fn a_command_outside_the_sandbox_asks_first_and_patterns_refuse() {
             message.text.contains("touch another")
         });
     scene.ana.presses("Deny");
-    scene.wait_for("Not run: you denied it.");
+    scene.wait_for("✗ Denied by");
     scene.ana.says("/sh fortune");
     scene.wait_for("Not run: the configuration forbids it (tools.exec.denyPatterns: fortune).");
     gateway.stop().ends_with(0);

@@ -102,6 +102,31 @@ fn what_is_said_is_shown_and_goes_to_the_model_as_heard() {
 }
 
 #[test]
+fn a_long_recording_is_announced_and_its_words_count_as_they_were_edited_meanwhile() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let ear = Ear::start(move |_, _| Answer::After(held.clone(), "water the plants".to_owned()));
+    let scene = with_ear(Scene::playing([say("I will.")]), &ear).with_edits();
+    let gateway = scene.start();
+    let said = scene.ana.sends(spoken(130).caption("for today"));
+    scene.wait_for("listening to 3 minutes");
+    let edit = scene.ana.edits(&said, "for tomorrow");
+    scene.telegram.wait_for_offset(edit);
+    // The answer to this comes behind the edit.
+    scene.ana.says("/id");
+    scene.wait_for("telegram:1001");
+    gate.open();
+    scene.wait_for("I will.");
+    gateway.stop().ends_with(0);
+    let asked = scene.asked(0);
+    assert!(
+        asked.contains("for tomorrow") && !asked.contains("for today"),
+        "{asked}"
+    );
+    assert!(asked.contains("water the plants"), "{asked}");
+}
+
+#[test]
 fn gemini_hears_in_its_own_form_and_its_tokens_are_counted() {
     let ear = Ear::hearing("Guten Tag.");
     let scene = Scene::playing([say("Hello.")]);
@@ -328,7 +353,7 @@ fn a_failure_is_told_to_the_owner_with_what_to_do_and_to_others_without() {
         &json!({}),
         3,
         (
-            "Set transcription.provider to openai, groq or gemini",
+            "Set transcription.provider to openai, groq, gemini or mistral",
             tell_owner,
         ),
     );

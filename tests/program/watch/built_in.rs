@@ -7,7 +7,7 @@ fn the_board_speaks_up_by_itself() {
     let (scene, board, clock) = scene([]);
     let gateway = scene.start();
     greet(&scene);
-    asks_until(&scene, "/watch", "• undervoltage: ok");
+    asks_until(&scene, "/watch list", "• undervoltage: ok");
     board.firmware("50005");
     clock.forward(MINUTE);
     let alarm = scene.wait_for("⚡ The voltage is too low.");
@@ -22,7 +22,7 @@ fn the_board_speaks_up_by_itself() {
     scene.wait_for("💥 Out of memory: the kernel ended 2 processes.");
     board.temperature(85_000);
     clock.forward(MINUTE / 2);
-    asks_until(&scene, "/watch", "• temperature: 85 °C");
+    asks_until(&scene, "/watch", "• temperature: 🔴 85 °C");
     clock.forward(MINUTE);
     scene.wait_for("🌡 temperature 85 °C (over 80 for 1 min");
     scene.ana.presses("Turn off");
@@ -54,7 +54,7 @@ fn a_login_and_a_new_address_are_told() {
     interface("20010db8000000000000000000000001");
     let gateway = scene.start();
     greet(&scene);
-    asks_until(&scene, "/watch", "• login: ok");
+    asks_until(&scene, "/watch list", "• login: ok");
     // The folder is watched: the clock need not move.
     session(&board, 2, "203.0.113.9");
     scene.wait_for("🔑 Login over ssh: pi from 203.0.113.9.");
@@ -62,12 +62,12 @@ fn a_login_and_a_new_address_are_told() {
     clock.forward(MINUTE);
     scene.wait_for("🌐 New address: 2001:db8::2 (eth7).");
     // What comes after it says that it was confirmed: else it would have to be sent again.
-    asks_until(&scene, "/watch", "• address: ok");
+    asks_until(&scene, "/watch list", "• address: ok");
     drop(gateway.kill());
     interface("20010db8000000000000000000000001");
     let gateway = scene.start();
     clock.forward(MINUTE);
-    asks_until(&scene, "/watch", "• address: ok");
+    asks_until(&scene, "/watch list", "• address: ok");
     gateway.stop().ends_with(0);
     assert_eq!(count(&scene, "🔑"), 1, "{:?}", scene.texts());
     assert_eq!(count(&scene, "🌐"), 1);
@@ -88,7 +88,7 @@ fn an_alarm_of_the_board_goes_to_no_group_although_nobody_has_written_elsewhere(
     wait_until("the watches", || {
         let texts = scene.texts_in(group);
         if texts.len() == asked {
-            scene.ana.says_in(group, "/watch");
+            scene.ana.says_in(group, "/watch list");
             asked += 1;
         }
         texts.iter().any(|text| text.contains("• login: ok"))
@@ -114,12 +114,15 @@ fn what_the_configuration_turns_off_is_not_watched() {
     board.firmware("50005");
     clock.forward(MINUTE);
     scene.ana.says("/watch");
-    let listed = scene.wait_for("Built in");
+    let listed = scene.wait_for("Built in, all well: ");
     assert!(
         !listed.text.contains("undervoltage") && listed.text.contains("disk"),
         "{}",
         listed.text
     );
+    // What the board does not have is in the whole list only.
+    assert!(!listed.text.contains("pressure"), "{}", listed.text);
+    asks_until(&scene, "/watch list", "• pressure: this board");
     scene.home.set("/watch", json!({"enabled": false}));
     Program::new(&scene.home).arg("reload").run().ends_with(0);
     scene.ana.says("/watch load > 4");

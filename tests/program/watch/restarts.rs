@@ -37,7 +37,7 @@ fn commands_that_wait_for_the_start_find_all_watches() {
     gateway.stop().ends_with(0);
     for (number, first) in [(1, "1. load > 1"), (2, "1. load > 1: 0.10, muted for 2 h")] {
         let before = scene.texts().len();
-        scene.ana.says("/watch");
+        scene.ana.says("/watch list");
         scene.ana.says(&format!("/watch mute {number} 2h"));
         let gateway = scene.start();
         scene.wait_for(&format!("Muted for 2 h: load > {number}"));

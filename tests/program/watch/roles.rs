@@ -100,7 +100,7 @@ fn who_has_lost_access_is_told_nothing_and_runs_nothing() {
     scene.ana.says("/watch remove 1");
     scene.wait_for("Removed: load > 4");
     // The number is not given to another one.
-    add(&scene, "load > 6", "9.00");
+    add(&scene, "load > 6", "🔴 9.00");
     scene.wait_for("(number 3)");
     gateway.stop().ends_with(0);
     assert!(!scene.home.workspace("ran-for-ben").exists());

@@ -200,12 +200,16 @@ impl Jobs<'_> {
             let next = show::next_run(job, asker.now_ms, asker.zone);
             job.payload.kind == PayloadKind::Reminder && job.enabled && next.is_some()
         });
-        let pending = match jobs.is_empty() {
-            true => texts::no_reminders(self.language).to_owned(),
+        Ok(match jobs.is_empty() {
+            true => {
+                let (none, usage) = (
+                    texts::no_reminders(self.language),
+                    texts::remind_usage(self.language),
+                );
+                format!("{none}\n\n{usage}")
+            }
             false => format!("{}\n{}", texts::pending(self.language), self.lines(&jobs)),
-        };
-        let usage = texts::remind_usage(self.language);
-        Ok(format!("{pending}\n\n{usage}"))
+        })
     }
 
     /// The schedule at the beginning of a text, and the rest. The error says how it is meant.

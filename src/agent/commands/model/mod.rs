@@ -145,25 +145,34 @@ impl Agent {
 
     /// Fails when the model that was named for a conversation at the start does not exist: when its
     /// provider lists its models without it, or lists none and the name is a slip of a known one. A server
-    /// of one's own may have models that it does not list, so nothing is said about those.
-    pub fn check_named_model(&self, key: &SessionKey, cancel: &Cancel) -> Result<()> {
+    /// of one's own may have models that it does not list, so nothing is said about those. Returns a remark where only
+    /// longer names are listed: the provider decides.
+    pub fn check_named_model(&self, key: &SessionKey, cancel: &Cancel) -> Result<Option<String>> {
         let models = self.selection.models_of(key.as_str())?;
         let route = models.primary();
         let (provider, model) = (&route.provider, &*route.model);
         let is_known = prices::window(provider, model).is_some();
         if is_known || !route.is_of_cloud() || route.key.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let advice = match offers::list(self.connections.tls(), route, cancel) {
             Ok(offers) if offers.names.is_empty() || offers::is_offered(model, &offers) => None,
-            Ok(offers) => Some(offers::suggestion(model, &offers.names)),
+            Ok(offers) => match offers::longer(model, &offers) {
+                None => Some(offers::suggestion(model, &offers.names)),
+                Some(longer) => {
+                    let (model, longer) = (reveal(model), reveal(longer));
+                    return Ok(Some(format!(
+                        "{provider} lists no {model}, only longer names such as {longer}. It is tried all the same."
+                    )));
+                }
+            },
             Err(ListError::Ended(error)) => return Err(error),
             Err(_) => prices::slip_of(provider, model).map(|near| format!("Did you mean {near}?")),
         };
         let model = reveal(model);
         let refuse =
             |advice| Error::Usage(format!("No model named {model} at {provider}. {advice}"));
-        advice.map(refuse).map_or(Ok(()), Err)
+        advice.map(refuse).map_or(Ok(None), Err)
     }
 }
 

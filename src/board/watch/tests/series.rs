@@ -49,7 +49,7 @@ fn told(text: &str, series: &str) -> Vec<String> {
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn recorded_series() {
-    let table: [(&str, &str, &str, &[&str]); 14] = [
+    let table: [(&str, &str, &str, &[&str]); 15] = [
         (
             "an alarm is told once, and its end",
             "temperature > 75",
@@ -64,6 +64,12 @@ fn recorded_series() {
             "disk / > 90%",
             "0=90 30=90 60=91",
             &["60 💾 disk \\/ 91 % (over 90)."],
+        ),
+        (
+            "the disk of the home needs no path",
+            "disk > 60%",
+            "0=62",
+            &["0 💾 disk 62 % (over 60)."],
         ),
         (
             "a little below is not over yet",

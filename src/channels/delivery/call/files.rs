@@ -1,5 +1,6 @@
 //! Files: those of a message, and commands that are too long for their question.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::path::Path;
 
@@ -9,6 +10,7 @@ use super::{COMMAND_FILE, Caller, is_silent, key, only};
 use crate::base::error::Error;
 use crate::base::limits::channels::CALL_TIME;
 use crate::base::message::{Address, OutgoingMessage};
+use crate::base::sync::Mutex;
 use crate::channels::delivery::question;
 use crate::channels::kit::adapter::{Connection, Failure, Post, Sent, Upload};
 use crate::channels::kit::texts::file_not_sent;
@@ -18,12 +20,33 @@ use crate::text::markup::inline_code;
 
 /// Files of an album, on every channel that has albums.
 const ALBUM_FILES: usize = 10;
+/// Messages of which it is known that their files go one by one. Of more the album is tried once more.
+const REFUSED_ALBUMS: usize = 16;
+
+/// The messages whose files go one by one, because the channel has refused them as an album. All workers know them: each
+/// piece of a message may be sent by another one.
+#[derive(Default)]
+pub(in crate::channels::delivery) struct RefusedAlbums(Mutex<VecDeque<u64>>);
+
+impl RefusedAlbums {
+    fn has(&self, message: u64) -> bool {
+        self.0.lock().contains(&message)
+    }
+
+    fn add(&self, message: u64) {
+        let mut messages = self.0.lock();
+        if messages.len() >= REFUSED_ALBUMS {
+            messages.pop_front();
+        }
+        messages.push_back(message);
+    }
+}
 
 impl Caller<'_> {
     /// Sends the files that come next as an album, and the text with them if it comes next and is the only one: how many
     /// pieces have been sent then. `None` where they go one by one.
     pub(super) fn send_album(
-        &mut self,
+        &self,
         connection: &mut dyn Connection,
         pending: &Pending,
         rendered: &RenderedMessage,
@@ -32,7 +55,7 @@ impl Caller<'_> {
         let Pending { id, message, .. } = pending;
         // No album can be for one person alone.
         let is_alone = message.voice.is_some() || message.sticker.is_some();
-        if is_alone || !message.only_for.is_empty() || self.singly == Some(*id) {
+        if is_alone || !message.only_for.is_empty() || self.refused_albums.has(*id) {
             return None;
         }
         let (piece, first) = match (rendered.pieces.as_slice(), pending.pieces) {
@@ -70,7 +93,7 @@ impl Caller<'_> {
         match connection.upload_album(&message.to, &uploads, text.as_ref())? {
             Err(failure) if is_lasting(&failure) => {
                 tracing::info!(chat = %message.to, "files go one by one: {failure}");
-                self.singly = Some(*id);
+                self.refused_albums.add(*id);
                 None
             }
             sent => Some(sent.map(|files| pending.pieces + usize::from(piece.is_some()) + files)),

@@ -67,7 +67,7 @@ impl Plan {
             }
             let preview = work.preview_of(text).filter(|_| key.is_of_turn());
             let paced = match preview {
-                Some(_) if work.is_previewed() => self.pace.held_until(&to.chat),
+                Some(_) if work.is_previewed() => self.pace.drafts_held_until(&to.chat),
                 _ => self.pace.draft_at(&to.chat, (self.is_group)(to)),
             };
             let may = search.is_due(ready_at.map(|at| at.max(paced).max(work_at)));

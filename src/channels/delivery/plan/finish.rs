@@ -330,11 +330,15 @@ impl Plan {
                     .until = now + wait;
                 to
             }
+            // The message that comes next may be accepted, or has a wait of its own.
+            Job::Show { to, .. } => {
+                self.pace.hold_drafts(&to.chat, now + wait);
+                to
+            }
             Job::Deliver { to, .. }
             | Job::SetAside { to, .. }
             | Job::Delete { to, .. }
             | Job::Remove { to, .. }
-            | Job::Show { to, .. }
             | Job::Notify { to, .. }
             | Job::Settle { to, .. } => {
                 self.pace.hold(&to.chat, now + wait);

@@ -39,6 +39,8 @@ pub enum ApiError {
         /// The chat that took its place, when a group became a supergroup.
         moved_to: Option<i64>,
     },
+    /// The topic of the chat is deleted or closed; the chat itself may take messages.
+    TopicGone(String),
     /// Any other refusal; asking again changes nothing.
     Refused(String),
     /// A failure of Telegram's servers or of a proxy.
@@ -80,6 +82,7 @@ impl ApiError {
                 | Self::MessageGone
                 | Self::TooLong
                 | Self::Gone { .. }
+                | Self::TopicGone(_)
                 | Self::Refused(_)
         )
     }
@@ -137,14 +140,15 @@ enum Meaning {
     MessageGone,
     TooLong,
     Gone,
+    TopicGone,
 }
 
-use Meaning::{CannotParse, Gone, MessageGone, NotModified, TooLong};
+use Meaning::{CannotParse, Gone, MessageGone, NotModified, TooLong, TopicGone};
 
 /// Parts of the descriptions of bad requests, in lower case, and what they mean. The API documents
 /// none of them; these are those of its server, `Client.cpp` in
 /// <https://github.com/tdlib/telegram-bot-api>.
-const BAD_REQUESTS: [(&str, Meaning); 24] = [
+const BAD_REQUESTS: [(&str, Meaning); 25] = [
     ("can't parse entities", CannotParse),
     ("message is not modified", NotModified),
     ("message_not_modified", NotModified),
@@ -166,8 +170,9 @@ const BAD_REQUESTS: [(&str, Meaning); 24] = [
     ("chat is deactivated", Gone),
     ("group chat was deactivated", Gone),
     ("peer_id_invalid", Gone),
-    ("message thread not found", Gone),
-    ("topic_deleted", Gone),
+    ("message thread not found", TopicGone),
+    ("topic_deleted", TopicGone),
+    ("topic_closed", TopicGone),
     ("have no rights to send a message", Gone),
 ];
 
@@ -179,6 +184,7 @@ impl Meaning {
             MessageGone => ApiError::MessageGone,
             TooLong => ApiError::TooLong,
             Gone => ApiError::Gone { said, moved_to },
+            TopicGone => ApiError::TopicGone(said),
         }
     }
 }
@@ -210,7 +216,10 @@ impl fmt::Display for ApiError {
             Self::NotModified => "the message already has this content",
             Self::MessageGone => "the message no longer exists or cannot be changed",
             Self::TooLong => "the text is too long for Telegram",
-            Self::CannotParse(said) | Self::Gone { said, .. } | Self::Refused(said) => {
+            Self::CannotParse(said)
+            | Self::Gone { said, .. }
+            | Self::TopicGone(said)
+            | Self::Refused(said) => {
                 return write!(f, "Telegram refused the request: {said}");
             }
             Self::Server(said) => {
@@ -284,7 +293,9 @@ mod tests {
             (400, "Bad Request: MEDIA_CAPTION_TOO_LONG", "TooLong"),
             (400, "Bad Request: chat not found", "Gone {"),
             (400, "Bad Request: PEER_ID_INVALID", "Gone {"),
-            (400, "Bad Request: message thread not found", "Gone {"),
+            (400, "Bad Request: message thread not found", "TopicGone("),
+            (400, "Bad Request: TOPIC_DELETED", "TopicGone("),
+            (400, "Bad Request: TOPIC_CLOSED", "TopicGone("),
             (403, "Forbidden: bot was blocked by the user", "Gone {"),
             (
                 403,

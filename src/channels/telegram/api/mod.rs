@@ -27,6 +27,10 @@ use crate::config::schema::Bot;
 use crate::net::http::{Client, Settings, Tls};
 use types::{File, Message, Peer, Update};
 
+/// How long Telegram may take for what is over in a moment, drafts and "typing": the message that follows waits for it,
+/// since it would be shown below that one otherwise. One that comes too late for all that goes after 30 s.
+const MOMENT_PATIENCE: Duration = Duration::from_secs(3);
+
 /// The kinds of updates that mean something to us.
 const UPDATES: [&str; 4] = [
     "message",
@@ -229,7 +233,7 @@ impl Api {
             body.mode(),
             ("can_stop", true.into()),
         ];
-        self.act("sendMessageDraft", &fields)
+        self.act_for_a_moment("sendMessageDraft", &fields)
     }
 
     /// Replaces the text and the buttons of one of the bot's messages.
@@ -311,7 +315,7 @@ impl Api {
     /// Shows an action such as `typing` for 5 s.
     pub fn send_chat_action(&self, place: ChatTarget, action: &str) -> Result<(), ApiError> {
         let fields = [place.chat(), place.thread(), ("action", action.into())];
-        self.act("sendChatAction", &fields)
+        self.act_for_a_moment("sendChatAction", &fields)
     }
 
     /// Adds a reaction to a message; Telegram allows only some emoji.
@@ -352,6 +356,14 @@ impl Api {
     /// Calls a method and ignores its result.
     fn act(&self, method: &str, fields: &[(&str, Value)]) -> Result<(), ApiError> {
         answer::result(&self.ask(method, fields)?).map(drop)
+    }
+
+    /// The same for what is over in a moment, and no longer worth it after [`MOMENT_PATIENCE`].
+    fn act_for_a_moment(&self, method: &str, fields: &[(&str, Value)]) -> Result<(), ApiError> {
+        self.client.set_reply_time(Some(MOMENT_PATIENCE));
+        let done = self.act(method, fields);
+        self.client.set_reply_time(None);
+        done
     }
 
     /// Calls a method. Fields that are null are left out.

@@ -1,7 +1,7 @@
 //! Files, which are never held in memory as a whole.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -51,6 +51,16 @@ pub struct Album<'a> {
     pub kinds: Vec<&'static str>,
     /// The caption of the first.
     pub caption: MessageBody<'a>,
+}
+
+impl Album<'_> {
+    /// Back to the beginning of each file, for another try.
+    pub fn rewind(&self) -> Result<(), ApiError> {
+        for &(mut file, name, _) in &self.files {
+            file.rewind().map_err(Error::io("read", name))?;
+        }
+        Ok(())
+    }
 }
 
 impl Api {

@@ -238,6 +238,12 @@ pub struct Part {
     pub question: String,
     /// Of a poll.
     pub options: Vec<Part>,
+    /// Of a poll: how many have voted.
+    pub total_voter_count: i64,
+    /// Of a poll: whether no one can vote any more.
+    pub is_closed: bool,
+    /// Of an option of a poll.
+    pub voter_count: i64,
     /// Of a checklist.
     pub tasks: Vec<Part>,
     /// Of a task: when it was done; 0 when it was not.

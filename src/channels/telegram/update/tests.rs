@@ -340,7 +340,12 @@ fn what_has_no_words_is_told_in_a_few() {
         ),
         (
             json!({"poll": {"question": "Tea?", "type": "quiz", "options": [{"text": "yes", "voter_count": 0}, {"text": "no"}]}}),
-            "[a poll: Tea?. Options: yes; no]",
+            "[a poll: Tea? Options: yes; no]",
+        ),
+        (
+            json!({"poll": {"question": "Where to", "is_closed": true, "total_voter_count": 3, "options": [
+                {"text": "sea", "voter_count": 3}, {"text": "hills", "voter_count": 0}]}}),
+            "[a closed poll: Where to. Options: sea (votes: 3); hills (votes: 0)]",
         ),
         (
             json!({"checklist": {"title": "Trip", "tasks": [

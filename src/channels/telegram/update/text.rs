@@ -248,13 +248,24 @@ fn describe_content(message: &Message) -> Option<String> {
             None => format!("a location: {}", point(location)),
         }
     } else if let Some(poll) = &message.poll {
-        let options = poll.options.iter().map(|option| option.text.clone());
-        format!("a poll: {}{}", poll.question, listed("Options", options))
+        let has_votes = poll.total_voter_count > 0;
+        let options = poll.options.iter().map(|option| match has_votes {
+            true => format!("{} (votes: {})", option.text, option.voter_count),
+            false => option.text.clone(),
+        });
+        let kind = if poll.is_closed {
+            "closed poll"
+        } else {
+            "poll"
+        };
+        let options = listed(&poll.question, "Options", options);
+        format!("a {kind}: {}{options}", poll.question)
     } else if let Some(list) = &message.checklist {
         let sign = |task: &Part| if task.completion_date > 0 { "x" } else { " " };
         let tasks = list.tasks.iter();
         let tasks = tasks.map(|task| format!("({}) {}", sign(task), task.text));
-        format!("a checklist: {}{}", list.title, listed("Tasks", tasks))
+        let tasks = listed(&list.title, "Tasks", tasks);
+        format!("a checklist: {}{tasks}", list.title)
     } else if let Some(dice) = &message.dice {
         format!("a throw of {}: {}", dice.emoji, dice.value)
     } else if let Some(game) = &message.game {
@@ -295,13 +306,15 @@ fn describe_story(story: &Part) -> String {
     format!("[a story{of}, which cannot be seen here]")
 }
 
-/// The entries of a list after its text; empty when there are none.
-fn listed(what: &str, entries: impl Iterator<Item = String>) -> String {
+/// The entries of a list after its title; empty when there are none.
+fn listed(title: &str, what: &str, entries: impl Iterator<Item = String>) -> String {
     let entries: Vec<String> = entries.take(ENTRIES_SHOWN).collect();
     if entries.is_empty() {
         String::new()
     } else {
-        format!(". {what}: {}", entries.join("; "))
+        let is_ended = title.ends_with(['.', '?', '!', '…', '。', '？', '！']);
+        let end = if is_ended { "" } else { "." };
+        format!("{end} {what}: {}", entries.join("; "))
     }
 }
 

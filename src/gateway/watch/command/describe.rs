@@ -2,7 +2,7 @@
 
 use crate::base::language::Language;
 use crate::board::watch::notice::format_span;
-use crate::board::watch::{Moment, Subject, Told, What};
+use crate::board::watch::{Blind, Entry, Moment, Subject, Told, What};
 use crate::gateway::watch::{Item, Look, Shared, texts};
 use crate::text::markup::inline_code;
 use crate::text::{ellipsize_chars, one_line};
@@ -21,10 +21,13 @@ pub fn describe_state(item: &Item, shared: &Shared, now: Moment, language: Langu
     let look = shared.found.get(&item.key).cloned().unwrap_or_default();
     let mut state = describe_look(item, &look, language);
     if let Some(since) = entry.and_then(|entry| entry.tracker.raised_since()) {
-        state = match now.since(since) {
-            Some(span) => texts::state_alarm(language, &state, &format_span(span, language)),
-            None => texts::state_alarm_now(language, &state),
-        };
+        // It may be well again, but not for long enough.
+        if !state.starts_with(sign_of(item)) {
+            state = signed(item, &state);
+        }
+        if let Some(span) = now.since(since) {
+            state = texts::state_alarm(language, &state, &format_span(span, language));
+        }
     }
     match entry.and_then(|entry| entry.muted?.left(now)) {
         Some(left) => texts::state_muted(language, &state, &format_span(left, language)),
@@ -32,7 +35,42 @@ pub fn describe_state(item: &Item, shared: &Shared, now: Moment, language: Langu
     }
 }
 
-/// What a look has found, as a part of a line.
+/// Whether there is nothing to say about an item: it is watched, makes itself heard, and all is well, or the board does
+/// not have what it is about.
+pub fn is_well(item: &Item, shared: &Shared) -> bool {
+    let entry = shared.entries.get(&item.key);
+    let is_calm = |entry: &Entry| {
+        !entry.is_off && entry.muted.is_none() && entry.tracker.raised_since().is_none()
+    };
+    let look = shared.found.get(&item.key).cloned().unwrap_or_default();
+    let is_bad = describe_look(item, &look, Language::English).starts_with(sign_of(item));
+    let is_blind = look.blind.is_some() && is_reported(item, shared);
+    entry.is_none_or(|entry| is_calm(entry)) && !is_bad && !is_blind
+}
+
+/// Whether the board has what an item is about.
+pub fn is_reported(item: &Item, shared: &Shared) -> bool {
+    let look = shared.found.get(&item.key);
+    look.is_none_or(|look| look.blind != Some(Blind::NotReported))
+}
+
+/// The sign that the alarm of an item has: not everything that is waited for is bad.
+fn sign_of(item: &Item) -> &'static str {
+    match item.rule().map(|rule| &rule.what) {
+        Some(What::Command {
+            told: Told::Success,
+            ..
+        }) => "✅",
+        Some(What::Pid(_)) => "🏁",
+        _ => "🔴",
+    }
+}
+
+fn signed(item: &Item, state: &str) -> String {
+    format!("{} {state}", sign_of(item))
+}
+
+/// What a look has found, as a part of a line, with the sign of the alarm where it is one.
 pub fn describe_look(item: &Item, look: &Look, language: Language) -> String {
     let note = inline_code(&ellipsize_chars(
         &one_line(&look.note, NOTE_CHARS),
@@ -54,11 +92,30 @@ pub fn describe_look(item: &Item, look: &Look, language: Language) -> String {
             }
             (_, None) if blind.is_some() => return blind.unwrap_or_default(),
             (_, None) => texts::unknown_value(language).to_owned(),
-            (What::Value { quantity, .. }, Some(value)) => return quantity.format(value),
-            (what, Some(value)) => describe_flag(what, value > 0.5, language).to_owned(),
+            (
+                What::Value {
+                    quantity,
+                    is_over,
+                    threshold,
+                    ..
+                },
+                Some(value),
+            ) => {
+                let text = quantity.format(value);
+                let is_beyond = match is_over {
+                    true => value > *threshold,
+                    false => value < *threshold,
+                };
+                return match is_beyond {
+                    true => signed(item, &text),
+                    false => text,
+                };
+            }
+            (what, Some(value)) if value > 0.5 => signed(item, describe_flag(what, true, language)),
+            (what, Some(_)) => describe_flag(what, false, language).to_owned(),
         },
         (Subject::BuiltIn(_), None) if blind.is_some() => return blind.unwrap_or_default(),
-        (Subject::BuiltIn(_), Some(value)) if value > 0.5 => texts::alarm(language).to_owned(),
+        (Subject::BuiltIn(_), Some(value)) if value > 0.5 => signed(item, texts::alarm(language)),
         (Subject::BuiltIn(_), _) => texts::fine(language).to_owned(),
     };
     match (blind, look.note.is_empty()) {

@@ -301,7 +301,7 @@ pub const PROGRAMS: [&str; 9] = [
 
 /// What of /etc is seen: names of users and hosts, certificates, zones, the loader's and the
 /// languages' settings. Not there: shadow, keys, passwords of services.
-pub const SETTINGS: [&str; 58] = [
+pub const SETTINGS: [&str; 59] = [
     "adduser.conf",
     "alternatives",
     "apk",
@@ -338,6 +338,7 @@ pub const SETTINGS: [&str; 58] = [
     "lsb-release",
     "magic",
     "mailname",
+    "manpath.config",
     "mime.types",
     "netconfig",
     "networks",

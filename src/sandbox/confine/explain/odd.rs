@@ -2,7 +2,7 @@
 //! was printed. In a pipe the status is that of the last program.
 
 use super::{CHANGES, NO_CHANGES, NO_RIGHTS, NO_SERVICE, NO_SERVICES, RIGHTS, Reason, SERVICES};
-use super::{is_refused, outside};
+use super::{is_refused, lacks_package, outside};
 use crate::sandbox::line::programs;
 
 const OWN_PROCESSES: Reason = outside("the sandbox shows only its own processes");
@@ -18,11 +18,11 @@ pub(super) fn explain(own_view: bool, line: &str, output: &str) -> Option<Reason
     programs(line).iter().find_map(|words| {
         let (program, arguments) = words.split_first()?;
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let program = program.rsplit('/').next().unwrap_or_default();
         let only_asks = |word: &&str| matches!(*word, "--version" | "--help" | "-V");
-        if arguments.iter().any(only_asks) || arguments == ["-h"] {
+        if arguments.iter().any(only_asks) || arguments == ["-h"] && program != "df" {
             return None;
         }
-        let program = program.rsplit('/').next().unwrap_or_default();
         of_program(own_view, program, &arguments, output)
     })
 }
@@ -42,8 +42,14 @@ fn of_program(own_view: bool, program: &str, arguments: &[&str], output: &str) -
         "pgrep" | "pidof" | "pkill" | "killall" if shows_nothing || says("no process found") => {
             own_view.then_some(OWN_PROCESSES)
         }
+        "kill" if says("No such process") && names_process(arguments) => {
+            own_view.then_some(OWN_PROCESSES)
+        }
         "findmnt" => own_view.then_some(OWN_MOUNTS),
+        "lsblk" if says("MOUNTPOINT") => own_view.then_some(OWN_MOUNTS),
         "mount" if lists_mounts(arguments) => own_view.then_some(OWN_MOUNTS),
+        "df" if lists_file_systems(arguments) => own_view.then_some(OWN_MOUNTS),
+        "blkid" if shows_nothing => Some(NO_RIGHTS),
         "who" | "users" | "lastlog" if shows_nothing => own_view.then_some(NO_LOGINS),
         // Its heading has two lines.
         "w" if output.trim().lines().count() <= 2 => own_view.then_some(NO_LOGINS),
@@ -72,6 +78,7 @@ fn of_program(own_view: bool, program: &str, arguments: &[&str], output: &str) -
         if is_one_of(&SERVICES) && NO_SERVICE.iter().any(|words| says(words)) {
             Some(NO_SERVICES)
         } else if is_one_of(&CHANGES)
+            && !lacks_package(output)
             && (is_refused(output) || HAS_NOT_CHANGED.iter().any(|words| says(words)))
         {
             own_view.then_some(NO_CHANGES)
@@ -120,6 +127,24 @@ fn lists_mounts(arguments: &[&str]) -> bool {
         }
     }
     true
+}
+
+/// Whether `df` lists all file systems: no path is named.
+fn lists_file_systems(arguments: &[&str]) -> bool {
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        match *word {
+            "-t" | "-x" | "-B" => _ = rest.next(),
+            word if word.starts_with('-') => {}
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Whether `kill` is given the number of a process, and not one that the line has begun itself.
+fn names_process(arguments: &[&str]) -> bool {
+    arguments.iter().any(|word| word.parse::<u32>().is_ok())
 }
 
 /// Whether a word of options, such as `-tlnp`, has one of these letters.
@@ -184,6 +209,15 @@ mod tests {
                 "read-only",
             ),
             ("mount", "tmpfs on / type tmpfs", "mounts of its own"),
+            ("df -h", "tmpfs 256M 0 256M 0% /tmp", "mounts of its own"),
+            ("df -x tmpfs | tail -1", "/dev/sda", "mounts of its own"),
+            ("lsblk", "NAME SIZE MOUNTPOINTS", "mounts of its own"),
+            ("blkid", "", "rights"),
+            (
+                "kill -0 812",
+                "sh: 1: kill: No such process",
+                "only its own processes",
+            ),
             ("mount | grep sda", "", "mounts of its own"),
             ("who", "", "logged in"),
             ("w", " 12:00 up 3 days\nUSER TTY FROM", "logged in"),
@@ -223,6 +257,16 @@ mod tests {
             ("man journalctl", ""),
             ("top --version", "top"),
             ("dpkg -l jq", "ii jq 1.7"),
+            ("df -h /", "/dev/sda 29G"),
+            ("df -B 1M .", "/dev/sda 29G"),
+            ("lsblk -d -o NAME", "NAME"),
+            ("sleep 1 & kill $!", "sh: 1: kill: No such process"),
+            ("kill 12", ""),
+            (
+                "apt-get install jqq",
+                "W: Unable to read /etc/apt/apt.conf.d/ - DirectoryExists (2: No such file or directory)\n\
+                 E: Unable to locate package jqq",
+            ),
             ("apt list --installed", "jq/stable"),
             (
                 "ls /root; date",

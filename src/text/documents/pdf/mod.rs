@@ -14,7 +14,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use super::{TEXT_BYTES, Text, Unreadable, Writer};
+use super::{SCAN, TEXT_BYTES, Text, Unreadable, Writer};
 use crate::text::count_of;
 use content::Reader;
 use file::File;
@@ -63,7 +63,7 @@ fn describe(number: usize, page: &Page) -> String {
     let text = lines.join("\n");
     let letters = text.chars().count();
     match (letters, page.unreadable, page.has_picture) {
-        (0, 0, true) => format!("[page {number} has no text: it seems to be a scan]"),
+        (0, 0, true) => format!("[page {number} has no text: {SCAN}"),
         (0, 0, false) => format!("[page {number} has no text]"),
         (letters, unreadable, _) if unreadable > letters => format!(
             "[page {number}: its fonts do not say which letters {unreadable} of the characters are]\n{text}"

@@ -296,6 +296,38 @@ fn a_message_is_deleted_once_and_again_after_a_failure() {
 }
 
 #[test]
+fn a_draft_that_is_rate_limited_holds_back_no_answer() {
+    let mut plan = empty();
+    plan.draft(&key("a"), &chat("1"), text("one".to_owned(), ""), SECOND);
+    let ticket = take(&mut plan, 2 * SECOND);
+    finish(&mut plan, ticket, done("55"), 2 * SECOND);
+    plan.draft(
+        &key("a"),
+        &chat("1"),
+        text("two".to_owned(), ""),
+        3 * SECOND,
+    );
+    let ticket = take(&mut plan, 3 * SECOND);
+    let limited = Outcome::RetryAfter(600 * SECOND);
+    finish(&mut plan, ticket, limited, 3 * SECOND);
+    assert_eq!(waits_until(&plan, 4 * SECOND), 603 * SECOND, "the draft");
+    plan.set_backlog(backlog([head(1, "1", Some("a"))]));
+    plan.resting(&key("a"));
+    let ticket = take(&mut plan, 4 * SECOND);
+    assert!(
+        matches!(&ticket.job, Job::Deliver { edits: Some(edits), .. } if edits == "55"),
+        "{ticket:?}"
+    );
+    finish(
+        &mut plan,
+        ticket,
+        Outcome::RetryAfter(9 * SECOND),
+        4 * SECOND,
+    );
+    assert_eq!(waits_until(&plan, 4 * SECOND), 13 * SECOND, "the chat");
+}
+
+#[test]
 fn a_preview_is_renewed_before_it_goes_and_costs_nothing_of_the_pace() {
     let mut plan = empty();
     let (turn, to) = (DraftKey::turn(&chat("1").session()), chat("1"));

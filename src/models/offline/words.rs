@@ -1,0 +1,111 @@
+//! Questions about the board in other words than the phrases have: every word is known, and one says what is asked.
+
+use super::phrases::{Found, Kind};
+
+/// Words of a question; a longer sentence is about something else.
+const WORDS: usize = 14;
+
+/// The words that say what is asked. The first row counts: a processor can be hot.
+const TOPICS: [(Kind, &str); 12] = [
+    (
+        Kind::Running,
+        "who logged users anyone processes process programs services uses eats eating",
+    ),
+    (Kind::Reminders, "reminders jobs"),
+    (
+        Kind::Temperature,
+        "temperature temperatures temp temps hot warm cold cool heat overheating overheated throttling throttled \
+         voltage undervoltage degrees celsius",
+    ),
+    (Kind::Disk, "disk disks card storage space ssd drive"),
+    (Kind::Memory, "memory ram mem swap swapping"),
+    (Kind::Load, "load cpu processor busy"),
+    (
+        Kind::Address,
+        "address addresses ip ips network wifi wi-fi wlan lan ethernet internet online offline connected connection",
+    ),
+    (Kind::Uptime, "uptime long since when last booted"),
+    (Kind::Running, "running"),
+    (Kind::Time, "time date day clock"),
+    (Kind::Power, "reboot restart shut shutdown off"),
+    (Kind::Status, "status state health everything things"),
+];
+
+/// The words around them, which say nothing about what is asked.
+const OTHERS: &str = "a the this that it its is are am be being been was were do does did have has had got i you your my me we \
+    what which how much many there here s still left free used use using usage full nearly almost enough most remains remaining installed thing available any all \
+    some total show tell give list get check see display print current currently now right today of on in at for to with \
+    and or from like board pi raspberry device machine system computer server box sd cpu bot peacrab too very so low high \
+    up down ok okay fine good working going turn switch power start started boot reboot rebooted restart restarted running run";
+
+/// How a wish to be told begins.
+const TELL: [&str; 12] = [
+    "tell me when ",
+    "tell me if ",
+    "let me know when ",
+    "let me know if ",
+    "warn me when ",
+    "warn me if ",
+    "alert me when ",
+    "alert me if ",
+    "notify me when ",
+    "notify me if ",
+    "message me when ",
+    "message me if ",
+];
+
+/// A rule for each kind that can be watched, as `/watch` takes it. The first one is an example for anything else.
+const RULES: [(Kind, &str); 4] = [
+    (Kind::Disk, "/watch disk / > 90"),
+    (Kind::Temperature, "/watch temperature > 75 for 5m"),
+    (Kind::Memory, "/watch memory > 90 for 5m"),
+    (Kind::Load, "/watch load > 4 for 10m"),
+];
+
+/// What a question about the board asks for, without politeness around it.
+pub fn find(sentence: &str) -> Option<(Kind, Found<'_>)> {
+    let lower = sentence.to_lowercase();
+    if let Some(rest) = TELL.iter().find_map(|begin| lower.strip_prefix(begin)) {
+        return Some((Kind::Watch, rule(topic(rest))));
+    }
+    let is_wish = lower.ends_with("告诉我") || lower.ends_with("通知我");
+    if is_wish && (lower.contains('时') || lower.contains("如果")) {
+        return Some((Kind::Watch, rule(chinese_topic(&lower))));
+    }
+    let is_known = |word: &str| has(OTHERS, word) || topic(word).is_some();
+    let is_short = words(&lower).count() <= WORDS;
+    let kind = topic(&lower).filter(|_| is_short && words(&lower).all(is_known))?;
+    Some((kind, Found::default()))
+}
+
+/// The rule that watches a kind.
+fn rule(kind: Option<Kind>) -> Found<'static> {
+    let found = RULES.iter().find(|(ruled, _)| Some(*ruled) == kind);
+    let (_, text) = found.unwrap_or(&RULES[0]);
+    Found { path: "", text }
+}
+
+/// What the words of a sentence are about.
+fn topic(sentence: &str) -> Option<Kind> {
+    let about = |(_, names): &&(Kind, &str)| words(sentence).any(|word| has(names, word));
+    TOPICS.iter().find(about).map(|(kind, _)| *kind)
+}
+
+fn chinese_topic(sentence: &str) -> Option<Kind> {
+    let topics = [
+        (Kind::Temperature, "温度"),
+        (Kind::Memory, "内存"),
+        (Kind::Load, "负载"),
+    ];
+    let found = topics.iter().find(|(_, word)| sentence.contains(word));
+    found.map(|(kind, _)| *kind)
+}
+
+fn words(sentence: &str) -> impl Iterator<Item = &str> {
+    let is_between = |char: char| !char.is_alphanumeric() && char != '-';
+    sentence.split(is_between).filter(|word| !word.is_empty())
+}
+
+fn has(names: &str, word: &str) -> bool {
+    names.split_whitespace().any(|name| name == word)
+}
