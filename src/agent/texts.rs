@@ -457,6 +457,14 @@ texts! {
         "{name} is kept, but its pages are pictures without text (a scan), so I can't read them. Send them as photos instead.",
         "{name} 已保存，但它的页面是没有文字的图片（扫描件），因此无法读取。请改为以照片形式发送。",
     }
+    pub fn document_partial(name) {
+        "{name} is kept, but the file is damaged or was cut off: a part of it is missing, and I read what is there.",
+        "{name} 已保存，但文件已损坏或不完整：缺少一部分内容，我只能读取现有的部分。",
+    }
+    pub fn document_locked(name) {
+        "{name} is kept, but I can't read it: it is protected by a password, or of an old format. Save it without a password as .docx, .xlsx or PDF and send it again.",
+        "{name} 已保存，但无法读取：它受密码保护，或是旧格式。请不带密码另存为 .docx、.xlsx 或 PDF 后重新发送。",
+    }
     /// Both are models.
     pub fn silent(silent, next) {
         "{silent} gave no answer; using {next} instead",

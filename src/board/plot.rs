@@ -1,7 +1,8 @@
 //! What a person asks to see as a plot. Reading it is PURE.
 
-use super::Board;
+use super::{Board, texts};
 use crate::base::error::Error;
+use crate::base::language::Language;
 use crate::base::limits::board::SAMPLE_INTERVAL;
 use crate::base::zone::Zone;
 use crate::text::nearest;
@@ -120,6 +121,16 @@ pub fn format_span(seconds: u64) -> String {
     }
 }
 
+/// A value of what is watched for yes or no, as a word; `None` for what is a number.
+pub fn in_words(name: &str, value: f64, language: Language) -> Option<&'static str> {
+    let (kind, _) = name.split_once(' ')?;
+    let is_flag = ["service", "host", "port", "pid", "cmd"].contains(&kind);
+    is_flag.then(|| match value > 0.5 {
+        true => texts::well(language),
+        false => texts::alarm(language),
+    })
+}
+
 impl Board {
     /// Draws what is asked for on the command line, as PNG.
     pub fn plot_words(&self, words: &str, zone: &Zone) -> Result<Vec<u8>, Error> {
@@ -165,7 +176,10 @@ impl Board {
             let curve = self.series(&name, USUAL);
             let summary = curve.as_ref().and_then(|curve| {
                 let (least, most, last) = curve.summary()?;
-                let [least, most, last] = [least, most, last].map(|value| format_value(value, 0.0));
+                let [least, most, last] = [least, most, last].map(|value| {
+                    let word = in_words(&name, value, Language::English);
+                    word.map_or_else(|| format_value(value, 0.0), str::to_owned)
+                });
                 let unit = &curve.unit;
                 let now = format!("{last} {unit}");
                 let now = now.trim_end();

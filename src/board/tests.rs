@@ -298,6 +298,22 @@ fn what_has_a_built_in_history_is_not_listed_twice() {
 }
 
 #[test]
+fn what_is_watched_for_yes_or_no_is_listed_in_words() {
+    let root = tree(RASPBERRY);
+    let (board, hand) = clocked(root.path());
+    for value in [1.0, 0.0] {
+        let watched = [("cmd 'test -e x' succeeds", value), ("port 443", 1.0)];
+        let watched = watched.map(|(name, value)| (name.to_owned(), value));
+        board.record(true, &watched).unwrap();
+        pass(&hand);
+    }
+    let text = board.list_values();
+    let changed = "\ncmd 'test -e x' succeeds: alarm to ok, now alarm (24 h)\n";
+    assert!(text.contains(changed), "{text}");
+    assert!(text.ends_with("port 443: ok (24 h)"), "{text}");
+}
+
+#[test]
 fn the_small_lines_of_a_day_fit_a_telephone() {
     let root = tree(RASPBERRY);
     let (board, hand) = clocked(root.path());

@@ -20,6 +20,10 @@ texts! {
     pub fn network(interface) { "Network `{interface}`", "网络 `{interface}`" }
     pub fn traffic() { "Network in and out", "网络收发" }
 
+    /// What is watched for yes or no.
+    pub fn well() { "ok", "正常" }
+    pub fn alarm() { "alarm", "告警" }
+
     /// Below the lines of a history that covers a time.
     pub fn lines_show(span) {
         "The small lines show the last {span}.",

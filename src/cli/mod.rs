@@ -326,6 +326,16 @@ pub fn main() -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
+/// Whether the list of commands has this name.
+pub fn has_command(name: &str) -> bool {
+    let command = Cli::command();
+    command.find_subcommand(name).is_some_and(|found| {
+        let mut others = found.get_visible_aliases();
+        let is_listed = found.get_name() == name || others.any(|other| other == name);
+        is_listed && !found.is_hide_set()
+    })
+}
+
 /// Prints the error, if there is one.
 fn report(result: Result<Exit>) -> Exit {
     result.unwrap_or_else(|error| {

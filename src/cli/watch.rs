@@ -23,6 +23,9 @@ Examples:
 Put a rule with > or < in quotes. Watches run while the gateway runs; the same rules
 work in a chat, as /watch RULE.";
 
+/// Columns of what goes into a pipe: there it is read line by line.
+const PIPE_COLUMNS: usize = 10_000;
+
 /// Said where the watches are shown or changed.
 const NOT_RUNNING: &str =
     "The gateway is not running, so nothing is watched. Start it with `peacrab gateway`.";
@@ -200,8 +203,14 @@ fn joined(words: &[String]) -> String {
 fn show(text: &str) -> Result<Exit> {
     use std::io::IsTerminal;
     let look = Look::detect();
-    let is_styled = look.is_styled && std::io::stdout().is_terminal();
-    let look = Look { is_styled, ..look };
+    let look = match std::io::stdout().is_terminal() {
+        true => look,
+        false => Look {
+            columns: || PIPE_COLUMNS,
+            is_styled: false,
+            ..look
+        },
+    };
     let (mut renderer, mut shown) = (Renderer::new(look), String::new());
     renderer.push(text, &mut shown);
     renderer.finish(&mut shown);

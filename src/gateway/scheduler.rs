@@ -28,6 +28,8 @@ pub use actions::{Action, Input, Load, RefusalReason, Stopped, WorkId};
 const COMMANDS_MAX: usize = 16;
 /// Those of one chat: long ones, beside which others were started. Less, so that others have some.
 const COMMANDS_IN_CHAT_MAX: usize = 4;
+/// Those of one chat that have asked its person something, beside these.
+const ASKING_IN_CHAT_MAX: usize = 6;
 
 /// Turns that wait for a person and have given their slot to others; each has a thread. A turn beyond
 /// them keeps its slot while it waits.
@@ -76,6 +78,8 @@ struct Work {
     kind: Kind,
     /// Whether it is a command of the chat's shell or terminal.
     is_of_shell: bool,
+    /// Whether it is a command that has asked its person something, and has not run for long since.
+    has_asked: bool,
     /// What the person may do whose message it is about.
     role: Role,
     /// The holder of its slot.
@@ -528,6 +532,7 @@ impl Scheduler {
             parent: None,
             kind,
             is_of_shell: false,
+            has_asked: false,
             role: Role::Owner,
             holder: Holder::default(),
             is_cancelled: false,

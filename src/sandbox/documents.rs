@@ -79,12 +79,16 @@ pub fn read(
     let failed = |why: &str| Err(Error::Failed(format!("failed to read {name}: {why}")));
     let answer = String::from_utf8_lossy(&answer?).into_owned();
     let (head, text) = answer.split_once('\n').unwrap_or((&answer, ""));
-    match head.split_once(' ') {
-        Some(("failed", why)) => failed(why),
-        Some((next, about)) if end.success() => Ok(Text {
+    if let Some(why) = head.strip_prefix("failed ") {
+        return failed(why);
+    }
+    let mut parts = head.splitn(3, ' ');
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(next), Some(is_partial), Some(about)) if end.success() => Ok(Text {
             about: about.to_owned(),
             text: text.to_owned(),
             next: next.parse().ok().filter(|next| *next > first),
+            is_partial: is_partial == "true",
         }),
         _ => failed("it takes more time or memory than there is for a document"),
     }
@@ -143,7 +147,12 @@ fn answer(kind: Kind, first: usize) -> String {
         return format!("failed {error}");
     }
     match documents::read(kind, &bytes, first) {
-        Ok(Text { about, text, next }) => format!("{} {about}\n{text}", next.unwrap_or(0)),
+        Ok(Text {
+            about,
+            text,
+            next,
+            is_partial,
+        }) => format!("{} {is_partial} {about}\n{text}", next.unwrap_or(0)),
         Err(why) => format!("failed {why}"),
     }
 }

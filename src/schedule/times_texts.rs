@@ -160,6 +160,9 @@ pub fn no_time_of_day(text: &str) -> String {
     )
 }
 
+/// Two times with an "and" between them.
+pub const ONE_TIME: &str = "There are two times in this. Ask for one at a time: each one is a reminder or a task of its own";
+
 /// A cron line that is far too long.
 pub fn line_too_long() -> String {
     "The cron line is too long".to_owned()

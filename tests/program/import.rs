@@ -332,8 +332,10 @@ fn a_model_is_kept_with_its_provider() {
         "providers": {"openai": {"api_key": KEY}},
     });
     second.write("config.json", config.to_string());
+    let tried = second.import(&Home::new(), &["--dry-run"]).ends_with(0);
+    assert!(!tried.stderr.contains("Looked in"), "{tried:?}");
     let output = second.import(&home, &[]).ends_with(0);
-    assert_has(&output, &["kept agents.defaults.model"]);
+    assert_has(&output, &["From PicoClaw", "kept agents.defaults.model"]);
     assert!(!output.stdout.contains("agents.defaults.provider"));
     assert_eq!(setting(&home, "/agents/defaults"), before);
     let said = Program::new(&home).args(["agent", "-m", "hello"]).run();

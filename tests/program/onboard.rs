@@ -243,6 +243,12 @@ fn flags_are_checked_like_answers() {
     ];
     let output = onboard(&home, &right).ends_with(0);
     output.complains_of(&["openai does not list a model named gpt-7"]);
+    // A folder that is not there yet.
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("crab");
+    let path = folder.display().to_string();
+    onboard(&home, &["--workspace", &path]).ends_with(0);
+    assert!(folder.join("AGENTS.md").is_file());
 }
 
 #[test]

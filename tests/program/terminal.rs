@@ -360,6 +360,8 @@ fn what_works_only_with_a_gateway_or_in_chats_says_so() {
     terminal.wait_for_screen("The gateway is not running: nothing comes until you start it");
     tell(&mut terminal, "/heartbeat");
     terminal.wait_for_screen("/heartbeat works only in chats.");
+    tell(&mut terminal, "/watch");
+    terminal.wait_for_screen("In the shell there is");
     tell(&mut terminal, "/exit");
     assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
 }

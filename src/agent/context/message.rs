@@ -7,7 +7,7 @@
 use crate::base::limits::channels::NAME_CHARS;
 use crate::base::message::{Attachment, Envelope, Media, Origin, Sender};
 use crate::text::{is_invisible, is_newline, one_line, without_brackets};
-use crate::tools::Excerpt;
+use crate::tools::{DocumentFault, Excerpt};
 
 /// What the lines of a person's text begin with that follow the first one.
 const INDENT: &str = "  ";
@@ -48,6 +48,9 @@ impl Content {
                 ". The beginning of its text, as it is in the file; {} reads on:",
                 excerpt.reader
             ),
+            (_, false) if excerpt.fault == Some(DocumentFault::Partial) => {
+                ". What there is of its text, as it is in the file:".to_owned()
+            }
             (_, false) => ". Its whole text, as it is in the file:".to_owned(),
         };
         Self {

@@ -63,6 +63,7 @@ impl Run<'_> {
                 DocumentFault::Misnamed,
                 DocumentFault::Empty,
                 DocumentFault::Other,
+                DocumentFault::Locked,
             ];
             if excerpt.fault.is_none_or(|fault| !is_other.contains(&fault))
                 && excerpt.text.is_empty()
@@ -81,6 +82,8 @@ impl Run<'_> {
                     DocumentFault::Unreadable => texts::document_unreadable,
                     DocumentFault::Other => texts::document_other,
                     DocumentFault::Scan => texts::document_scan,
+                    DocumentFault::Partial => texts::document_partial,
+                    DocumentFault::Locked => texts::document_locked,
                 };
                 let name = sent_name(&file.path);
                 let text = describe(message.language(), &name);

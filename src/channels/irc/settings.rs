@@ -136,7 +136,9 @@ fn room(entry: &str) -> Option<Room> {
 pub fn check(bot: &Bot) -> Option<&'static str> {
     let settings = Settings::new(bot);
     let is_odd = |char: char| char.is_whitespace() || "/@".contains(char);
-    if settings.server.contains(is_odd) {
+    // An address of IPv6 has more colons.
+    let has_odd_port = settings.server.matches(':').count() == 1;
+    if has_odd_port || settings.server.contains(is_odd) {
         return Some(
             "channels.irc.server must be a host name alone, such as irc.libera.chat; its port is channels.irc.port",
         );
@@ -218,6 +220,8 @@ mod tests {
         for (key, value, word) in [
             ("server", json!("irc://irc.example.org"), "server"),
             ("server", json!("irc.example.org/6697"), "its port"),
+            ("server", json!("irc.example.org:abc"), "its port"),
+            ("server", json!("irc.example.org:70000"), "its port"),
             ("nick", json!("1crab"), "nick"),
             ("nick", json!("a b"), "nick"),
             ("channels", json!(["crab"]), "channels.irc.channels"),

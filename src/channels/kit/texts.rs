@@ -76,7 +76,7 @@ pub mod approve {
 
     texts! {
         pub(crate) fn nothing_open() { "Nothing is waiting for approval here.", "这里没有等待批准的命令。" }
-        /// `command` is inline code.
+        /// `command` is inline code, or several with commas between.
         pub(crate) fn waits(command) {
             "I still need your answer: {command}. Press a button, or reply to the question with yes or no.",
             "仍需要你的答复：{command}。请按按钮，或回复该询问“是”或“否”。",

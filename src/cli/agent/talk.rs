@@ -17,7 +17,6 @@ use crate::base::error::{Error, Exit, Result};
 use crate::base::language::Language;
 use crate::base::message::Envelope;
 use crate::base::sync::Mutex;
-use crate::cli::Context;
 use crate::cli::terminal;
 use crate::cli::terminal::interrupt::Foreground;
 use crate::cli::terminal::mode::{self, Quiet, Stoppable};
@@ -25,6 +24,7 @@ use crate::cli::terminal::print;
 use crate::cli::terminal::prompt::{Prompt, Typed};
 use crate::cli::terminal::status::Status;
 use crate::cli::terminal::view::{Mode, View};
+use crate::cli::{Context, has_command};
 use crate::gateway;
 use crate::gateway::commands::{Command, Reader, Terminal, format_help, unknown_command};
 use crate::store::session::Session;
@@ -202,7 +202,12 @@ impl Talk {
                 return Ok(texts::HOW_TO_STOP.to_owned());
             }
             Some(Terminal::Exit) | None => {
-                return Ok(unknown_command(&command.word, Surface::Terminal, language));
+                let unknown = unknown_command(&command.word, Surface::Terminal, language);
+                let word = command.word.to_ascii_lowercase();
+                return Ok(match has_command(&word) {
+                    true => format!("{unknown}\n\n{}", texts::in_the_shell(&word)),
+                    false => unknown,
+                });
             }
         };
         answer.map(|answer| answer.text)

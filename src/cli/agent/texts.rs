@@ -46,6 +46,11 @@ pub const HOW_TO_QUIT: &str = "(press Ctrl-C again, Ctrl-D or type /exit to quit
 /// The answer to `/stop`.
 pub const HOW_TO_STOP: &str = "Nothing is running. While something is, Ctrl-C stops it.";
 
+/// Behind the answer to a command that is not known here, where the program has one of this name.
+pub fn in_the_shell(word: &str) -> String {
+    format!("In the shell there is `peacrab {word}`.")
+}
+
 /// Below the first line, when only the offline helper answers.
 pub const HOW_TO_CONNECT: &str =
     "To connect a model: peacrab onboard, or set a key such as ANTHROPIC_API_KEY";

@@ -163,7 +163,8 @@ const SHARED: [&str; 9] = [
     "/", "/home", "/media", "/mnt", "/opt", "/root", "/srv", "/tmp", "/var",
 ];
 
-/// Whether the folder can be the workspace. The error says why not. Nothing is created.
+/// Whether the folder can be the workspace. The error says why not. A new folder below one that is there is tried out,
+/// and not there afterwards.
 pub fn check_workspace(context: &Context, loaded: &Loaded, folder: &Path) -> Result<()> {
     let real = sys::beneath::canonical(folder).unwrap_or_else(|_| folder.to_owned());
     let is_system = SYSTEM.iter().any(|system| real.starts_with(system));
@@ -173,7 +174,16 @@ pub fn check_workspace(context: &Context, loaded: &Loaded, folder: &Path) -> Res
             real.display()
         )));
     }
-    workspace_at(context, &context.home()?, loaded, folder).map(drop)
+    let home = context.home()?;
+    let is_new = !folder.exists() && folder.parent().is_some_and(Path::is_dir);
+    if is_new {
+        std::fs::create_dir(folder).map_err(Error::io("create", folder))?;
+    }
+    let checked = workspace_at(context, &home, loaded, folder).map(drop);
+    if is_new {
+        let _ = std::fs::remove_dir(folder);
+    }
+    checked
 }
 
 fn workspace_at(context: &Context, home: &Home, loaded: &Loaded, path: &Path) -> Result<Workspace> {

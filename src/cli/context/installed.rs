@@ -159,8 +159,8 @@ impl Context {
         }
     }
 
-    /// Where the command looked, for people, in a home that is not the usual one: after a failure that what is there may
-    /// explain, or where there is no configuration.
+    /// Where the command looked, for people, in a home that is not the usual one: after a failure, which what is there or
+    /// not there may explain.
     pub fn note_home(&self, home_use: HomeUse, ran: &Result<Exit>) -> Option<HomeNote> {
         if home_use != HomeUse::Installed || !self.has_looked.load(Ordering::Relaxed) {
             return None;
@@ -174,16 +174,17 @@ impl Context {
         {
             return None;
         }
-        let has_failed = !matches!(ran, Ok(exit) if *exit != Exit::Failed);
-        if !self.config_file().is_ok_and(|file| file.exists()) {
-            Some(HomeNote::Unconfigured(format!(
+        if matches!(ran, Ok(exit) if *exit != Exit::Failed) {
+            return None;
+        }
+        Some(if !self.config_file().is_ok_and(|file| file.exists()) {
+            HomeNote::Unconfigured(format!(
                 "Looked in {}, which has no configuration. Use --home DIR for another home folder.",
                 home.path().display()
-            )))
+            ))
         } else {
-            let used = || HomeNote::Used(format!("home folder: {}", home.path().display()));
-            has_failed.then(used)
-        }
+            HomeNote::Used(format!("home folder: {}", home.path().display()))
+        })
     }
 }
 

@@ -169,7 +169,7 @@ impl Source {
         let home = Folder::open(path)?;
         let variables = home.read_text(".env", SETTINGS_BYTES)?;
         let variables = read_env(&variables.unwrap_or_default());
-        let Some((program, mut settings)) = recognise(&home)? else {
+        let Some((program, mut settings)) = recognise(&home, path)? else {
             return Err(Error::Usage(texts::unknown_home(path)));
         };
         if program == Program::PicoClaw
@@ -222,7 +222,7 @@ fn homes_in(folder: &Path) -> Vec<(Program, PathBuf)> {
     let found = all.filter_map(|(_, _, name)| {
         let path = folder.join(name);
         let home = Folder::open(&path).ok()?;
-        Some((recognise(&home).ok()??.0, path))
+        Some((recognise(&home, &path).ok()??.0, path))
     });
     found.collect()
 }
@@ -233,7 +233,7 @@ pub fn home_at(path: &Path) -> Result<PathBuf> {
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         return Ok(folder.unwrap_or(Path::new(".")).to_owned());
     }
-    if !matches!(recognise(&Folder::open(path)?), Ok(None)) {
+    if !matches!(recognise(&Folder::open(path)?, path), Ok(None)) {
         return Ok(path.to_owned());
     }
     let mut found = homes_in(path);
@@ -250,7 +250,8 @@ pub fn home_at(path: &Path) -> Result<PathBuf> {
     }
 }
 
-fn recognise(home: &Folder) -> Result<Option<(Program, Value)>> {
+/// The program of a home and its settings; the name of the folder counts where the settings fit two.
+fn recognise(home: &Folder, path: &Path) -> Result<Option<(Program, Value)>> {
     let read = |name: &str| home.read_text(name, SETTINGS_BYTES);
     let broken = |name: &str| Error::Failed(texts::unreadable_settings(name));
     for name in ["openclaw.json", "clawdbot.json"] {
@@ -269,7 +270,8 @@ fn recognise(home: &Folder) -> Result<Option<(Program, Value)>> {
         ]
         .into_iter()
         .any(has)
-            || home.has(".security.yml");
+            || home.has(".security.yml")
+            || path.ends_with(".picoclaw") && !text.contains("\"apiKey\"");
         let program = match is_pico {
             true => Program::PicoClaw,
             false => Program::Nanobot,

@@ -95,7 +95,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
             configure(&loaded, &file, &answers.wanted)?;
         }
         let saved: Vec<_> = answers.wanted.iter().map(|(path, _)| &**path).collect();
-        print::line(&texts::stopped(&saved, &file))?;
+        print::line(&texts::stopped(&saved, &file, arguments.channel.as_deref()))?;
         return Ok(Exit::Stopped);
     }
     apply(context, &home, &loaded, &file, &answers)?;

@@ -389,12 +389,13 @@ pub fn sentence(text: &str) -> String {
     }
 }
 
-/// After Ctrl-C. `saved` are the settings that were saved.
-pub fn stopped(saved: &[&str], file: &Path) -> String {
+/// After Ctrl-C. `saved` are the settings that were saved; `channel` is the only one that was to be set up.
+pub fn stopped(saved: &[&str], file: &Path, channel: Option<&str>) -> String {
+    let option = channel.map_or_else(String::new, |name| format!(" --channel {name}"));
     match saved {
         [] => "Stopped. Nothing was saved.".to_owned(),
         saved => format!(
-            "Stopped. Saved in {}: {}. Run `peacrab onboard` again to go on.",
+            "Stopped. Saved in {}: {}. Run `peacrab onboard{option}` again to go on.",
             file.display(),
             saved.join(", ")
         ),

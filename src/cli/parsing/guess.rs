@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue};
 
+use crate::cli::has_command;
 use crate::config::check::looks_secret;
 use crate::config::home::quote_for_shell;
 
@@ -44,6 +45,7 @@ pub fn advise(error: &mut clap::Error) -> Option<String> {
         return None;
     };
     let word = &word.clone();
+    leave_out_hidden(error);
     let line: Vec<String> = std::env::args_os()
         .skip(1)
         .map(|word| word.to_string_lossy().into_owned())
@@ -55,6 +57,19 @@ pub fn advise(error: &mut clap::Error) -> Option<String> {
         error.remove(ContextKind::Suggested);
     }
     Some(advice)
+}
+
+/// Names that are in no list are suggested only where there are no others.
+fn leave_out_hidden(error: &mut clap::Error) {
+    let kind = ContextKind::SuggestedSubcommand;
+    let Some(ContextValue::Strings(names)) = error.get(kind) else {
+        return;
+    };
+    let shown = names.iter().filter(|name| has_command(name));
+    let shown: Vec<String> = shown.cloned().collect();
+    if !shown.is_empty() {
+        error.insert(kind, ContextValue::Strings(shown));
+    }
 }
 
 /// The error about an unknown first word, without what its advice makes superfluous. For a sentence, similar commands are
@@ -116,6 +131,19 @@ mod tests {
         ] {
             assert_eq!(advice_for(line), "", "{line}");
         }
+    }
+
+    #[test]
+    fn a_hidden_command_is_not_suggested() {
+        let mut error = Cli::command()
+            .try_get_matches_from(["peacrab", "servise"])
+            .unwrap_err();
+        leave_out_hidden(&mut error);
+        let text = error.to_string();
+        assert!(
+            text.contains("'service'") && !text.contains("'serve'"),
+            "{text}"
+        );
     }
 
     #[test]

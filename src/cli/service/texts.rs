@@ -219,10 +219,14 @@ pub fn cannot_start(program: &str, error: &dyn Display) -> String {
 
 /// Another home was named than the hardened service can have.
 pub fn fixed_home(named: &Path, fixed: &str) -> String {
+    let named_path = named.display();
+    let to_move = match named.exists() {
+        true => format!("To move {named_path} there, add --adopt {named_path}. "),
+        false => String::new(),
+    };
     format!(
-        "The hardened system service always uses the home folder {fixed}, not {0}. To move {0} there, add \
-         --adopt {0}. To use it where it is, add --user or --profile terminal.",
-        named.display()
+        "The hardened system service always uses the home folder {fixed}, not {named_path}. {to_move}To use that one, add \
+         --user or --profile terminal."
     )
 }
 
@@ -302,4 +306,21 @@ pub fn odd_path(path: &Path) -> String {
         "{} contains characters that a systemd unit cannot contain. Use a simpler path.",
         path.display()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_that_is_not_there_is_not_offered_to_be_moved() {
+        let folder = tempfile::tempdir().unwrap();
+        let there = fixed_home(folder.path(), "/var/lib/peacrab");
+        assert!(there.contains("add --adopt /"), "{there}");
+        let missing = fixed_home(&folder.path().join("x"), "/var/lib/peacrab");
+        assert!(
+            !missing.contains("--adopt") && missing.contains("add --user"),
+            "{missing}"
+        );
+    }
 }

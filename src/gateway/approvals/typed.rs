@@ -28,7 +28,7 @@ enum Typed {
     Nothing,
     /// An answer, as the slash command that gives it.
     Answer(&'static str),
-    /// No answer: a question about this command waits for one.
+    /// No answer: questions about these commands wait for one.
     Waits(String),
 }
 
@@ -67,13 +67,14 @@ impl Approvals {
         let Some((_, first)) = open.next() else {
             return Typed::Nothing;
         };
-        if let Some(command) = first.read(message).filter(|_| open.next().is_none()) {
+        let others: Vec<_> = open.map(|(_, other)| other.command.clone()).collect();
+        if let Some(command) = first.read(message).filter(|_| others.is_empty()) {
             return Typed::Answer(command);
         }
         let is_told = std::mem::replace(&mut first.is_reminded, true);
         match is_told && !first.sounds_answered(message) {
             true => Typed::Nothing,
-            false => Typed::Waits(first.command.clone()),
+            false => Typed::Waits([vec![first.command.clone()], others].concat().join(", ")),
         }
     }
 
@@ -324,7 +325,8 @@ mod tests {
         assert_eq!(quoted, approved);
         let second = open(&question);
         approvals.asked(second, "18", 5_000_500);
-        assert!(!matches!(read("yes"), Typed::Answer(_)), "two are open");
+        let both = Typed::Waits("`make it`, `make it`".to_owned());
+        assert_eq!(read("yes"), both, "two are open");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::{Answer, Asking, button, in_rows, texts};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::message::CommandButton;
-use crate::board::plot::{Asked, Wrong, format_span, parse};
+use crate::board::plot::{Asked, Wrong, format_span, in_words, parse};
 use crate::gateway::commands::texts::list_comma;
 use crate::gateway::cron::zone_of;
 use crate::text::markup::{inline_code, plain};
@@ -175,7 +175,12 @@ impl Asking<'_> {
     /// The values of a curve in words.
     fn describe(&self, curve: &Curve, words: Words) -> Option<String> {
         let (least, most, last) = curve.summary()?;
+        let is_of_board = self.gateway.parts.board.names().contains(&curve.name);
         let [least, most, last] = [least, most, last].map(|value| {
+            let word = in_words(&curve.name, value, self.language);
+            if let Some(word) = word.filter(|_| is_of_board) {
+                return word.to_owned();
+            }
             let value = format_value(value, 0.0);
             format!("{value} {}", curve.unit).trim_end().to_owned()
         });

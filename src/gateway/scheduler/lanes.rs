@@ -1,7 +1,7 @@
 //! Whose a message is, and the commands of each session that run beside its turns, one after another.
 
+use super::{ASKING_IN_CHAT_MAX, COMMANDS_IN_CHAT_MAX, COMMANDS_MAX};
 use super::{Action, Kind, RefusalReason, Scheduler, Work, WorkId};
-use super::{COMMANDS_IN_CHAT_MAX, COMMANDS_MAX};
 use crate::base::access::Role;
 use crate::base::limits::gateway::COMMANDS_WAITING_MAX;
 use crate::base::message::{Envelope, Origin, SessionKey};
@@ -53,6 +53,7 @@ impl Scheduler {
     pub(super) fn enqueue_command(&mut self, message: ParsedMessage, actions: &mut Vec<Action>) {
         let key = message.session.clone();
         let has_room = self.has_room(&message);
+        let asked = self.asked_in(&key);
         let session = self.sessions.entry(key.clone()).or_default();
         if !has_room || session.commands.len() >= COMMANDS_WAITING_MAX {
             return self.refuse(
@@ -62,6 +63,8 @@ impl Scheduler {
             );
         }
         let asking = session.asking.filter(|_| is_of_shell(&message));
+        let oldest = asked.first().copied();
+        let asking = asking.or(oldest.filter(|_| asked.len() >= ASKING_IN_CHAT_MAX));
         let told = asking.map(|other| Action::TellWaiting {
             message: Box::new(message.clone().into_envelope()),
             other,
@@ -103,10 +106,15 @@ impl Scheduler {
 
     /// Takes the first command that waits in a session, if it can start now.
     fn next_command(&mut self, key: &SessionKey) -> Option<ParsedMessage> {
+        let (all, of_chat) = (
+            self.count(|work| work.kind == Kind::Queued),
+            self.count(|work| work.kind == Kind::Queued && work.session == *key),
+        );
+        let asked = self.asked_in(key).len();
         let is_full = self.is_stopping
-            || self.count(|work| work.kind == Kind::Queued) >= COMMANDS_MAX
-            || self.count(|work| work.kind == Kind::Queued && work.session == *key)
-                >= COMMANDS_IN_CHAT_MAX;
+            || all >= COMMANDS_MAX
+            || asked >= ASKING_IN_CHAT_MAX
+            || of_chat - asked >= COMMANDS_IN_CHAT_MAX;
         let session = self.sessions.get_mut(key).filter(|_| !is_full)?;
         if session.command.is_some() {
             return None;
@@ -116,6 +124,13 @@ impl Scheduler {
         let next = session.commands.iter().position(is_next)?;
         let ready = session.commands.get(next).filter(|next| is_ready(next));
         ready.is_some().then(|| session.commands.remove(next))?
+    }
+
+    /// The commands of a session that have asked its person something, the oldest first.
+    fn asked_in(&self, key: &SessionKey) -> Vec<WorkId> {
+        let works = self.works.iter();
+        let asked = works.filter(|(_, work)| work.has_asked && work.session == *key);
+        asked.map(|(id, _)| *id).collect()
     }
 
     pub(super) fn start_command(
@@ -136,15 +151,18 @@ impl Scheduler {
     /// A command waits for a person's answer, which may take long: those behind it need not, but for those of the same
     /// shell, whose person is told. Any other work gives its slot to others.
     pub(super) fn begin_waiting(&mut self, work: WorkId, actions: &mut Vec<Action>) {
-        let Some(asking) = self.works.get(&work).filter(|it| it.kind == Kind::Queued) else {
+        let asking = self.works.get_mut(&work);
+        let Some(asking) = asking.filter(|it| it.kind == Kind::Queued) else {
             return self.release_slot(work);
         };
-        let Some(session) = self.sessions.get_mut(&asking.session) else {
+        asking.has_asked = true;
+        let (key, holds_shell) = (asking.session.clone(), asking.is_of_shell);
+        let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
         session.command.take_if(|command| *command == work);
-        if !asking.is_of_shell {
-            return self.forget_if_idle(&asking.session.clone());
+        if !holds_shell {
+            return self.forget_if_idle(&key);
         }
         session.asking = Some(work);
         if let Some(waiting) = session.commands.iter().find(|message| is_of_shell(message)) {
@@ -159,8 +177,11 @@ impl Scheduler {
     /// What was sent before a command was seen to be long keeps its order, and the person is told. What is
     /// sent from now on runs beside it: it may be there to look at it.
     pub(super) fn grew_long(&mut self, work: WorkId, actions: &mut Vec<Action>) {
-        let key = self.works.get(&work).map(|work| &work.session);
-        let Some(session) = key.and_then(|key| self.sessions.get_mut(key)) else {
+        let Some(long) = self.works.get_mut(&work) else {
+            return;
+        };
+        long.has_asked = false;
+        let Some(session) = self.sessions.get_mut(&long.session) else {
             return;
         };
         let is_asking = session.asking == Some(work);

@@ -105,6 +105,9 @@ impl Gateway {
         if let Some(program) = screen::needed_by(&line) {
             return Ok(offer_terminal(&to, &program, typed));
         }
+        if screen::follows_journal(&line) && toolbox.hides(&typed, &screen::JOURNALS) {
+            return Ok(offer_board(&to, typed));
+        }
         // From here on it does not run again: a kill leaves it with an unknown outcome.
         self.parts.inbox.begin(&message.id)?;
         toolbox.remember_line(session, &line);
@@ -370,6 +373,20 @@ fn offer_terminal(to: &Address, program: &str, typed: TypedCommand<'_>) -> Outgo
     }
 }
 
+/// That a command would wait for what the sandbox does not show, with a button that runs it on the board.
+fn offer_board(to: &Address, typed: TypedCommand<'_>) -> OutgoingMessage {
+    let command = recall::on_the_board(typed.line, None);
+    let button = command.map(|command| CommandButton {
+        label: texts::run_on_board(typed.language).to_owned(),
+        command,
+    });
+    let line = inline_code(&ellipsize_chars(typed.line, PROCESS_CHARS));
+    OutgoingMessage {
+        command_buttons: button.into_iter().map(|button| vec![button]).collect(),
+        ..OutgoingMessage::text(to, texts::follows_unseen(typed.language, &line))
+    }
+}
+
 fn format_shown(
     to: &Address,
     prompt: &str,
@@ -400,18 +417,10 @@ fn format_shown(
     // The end has it already.
     let mut about = ran.about;
     about.retain(|sentence| !end.contains(sentence));
-    let names_sandbox = about.iter().any(|it| it.contains("sandbox")) || end.contains("sandbox");
-    if ran.needs_more && !names_sandbox {
-        let text = match has_button {
-            true => texts::in_the_sandbox(language),
-            false => texts::in_the_sandbox_and_out(language),
-        };
-        add(&format!("_{text}_"));
-    }
     for sentence in &about {
         add(&format!("_{sentence}_"));
     }
-    if ran.needs_more && names_sandbox && !has_button {
+    if ran.needs_more && !has_button {
         add(&format!("_{}_", texts::on_the_board(language)));
     }
     if ran.file.is_some() {
@@ -450,10 +459,6 @@ mod tests {
             shown("the sandbox shows only its own processes"),
             "```\n~ $ ls\nno\n```\n\n_the sandbox shows only its own processes_"
         );
-        assert_eq!(
-            shown("a new shell"),
-            "```\n~ $ ls\nno\n```\n\n_In the sandbox._\n_a new shell_"
-        );
     }
 
     #[test]
@@ -475,8 +480,8 @@ mod tests {
         };
         assert_eq!(
             shown(failed),
-            "```\njob done\n~ $ ls\nno\n```\n\n`exit status 2`\n_In the sandbox. `/sh! …` runs it on the \
-             board itself._\n_The shell has ended._"
+            "```\njob done\n~ $ ls\nno\n```\n\n`exit status 2`\n_The shell has ended._\n_`/sh! …` runs it on the \
+             board itself._"
         );
         for why in [
             "the system is read-only in the sandbox",

@@ -1,4 +1,5 @@
-//! PURE: programs that draw on a terminal, which a command of `/sh` does not have.
+//! PURE: programs that draw on a terminal, which a command of `/sh` does not have, and those that would wait forever in
+//! the sandbox.
 
 use crate::sandbox::line::programs;
 
@@ -55,6 +56,24 @@ const ALONE: [&str; 12] = [
 /// The same for databases, unless they are given what to do.
 const DATABASES: [&str; 3] = ["mysql", "mariadb", "psql"];
 
+/// Where the system's journal is.
+pub const JOURNALS: [&str; 2] = ["/var/log/journal", "/run/log/journal"];
+
+/// Whether a line follows the system's journal until it is ended.
+pub fn follows_journal(line: &str) -> bool {
+    let first = line.split(['|', ';', '\n']).next().unwrap_or_default();
+    let mut words = first.split_whitespace();
+    let is_journal = words.next() == Some("journalctl") && !line.contains('&');
+    is_journal
+        && words.any(|word| {
+            let letters = word.strip_prefix('-').filter(|word| !word.starts_with('-'));
+            // What follows one of these is its value.
+            let options = letters.and_then(|all| all.split(char::is_uppercase).next());
+            let options = options.and_then(|all| all.split(['n', 'u', 'p', 'o', 't', 'g']).next());
+            word == "--follow" || options.is_some_and(|all| all.contains('f'))
+        })
+}
+
 /// The program of a line that needs a terminal; `None` where it needs none, or gets its input or output elsewhere.
 pub fn needed_by(line: &str) -> Option<String> {
     if line.contains(['|', '<', '>', ';', '&', '\n']) {
@@ -109,6 +128,31 @@ pub fn needed_by(line: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_that_follows_the_journal_is_known() {
+        for line in [
+            "journalctl -f",
+            "journalctl -xef",
+            "journalctl -u ssh -f | grep x",
+            "journalctl --follow -n 5",
+            "journalctl -fu ssh",
+        ] {
+            assert!(follows_journal(line), "{line}");
+        }
+        for line in [
+            "journalctl",
+            "journalctl -n 5",
+            "journalctl -ofull",
+            "journalctl | grep -f x",
+            "journalctl --no-follow",
+            "journalctl -f & sleep 5; kill $!",
+            "timeout 5 journalctl -f",
+            "tail -f log",
+        ] {
+            assert!(!follows_journal(line), "{line}");
+        }
+    }
 
     #[test]
     fn programs_that_draw_are_known_by_their_words() {

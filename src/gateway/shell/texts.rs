@@ -3,14 +3,7 @@
 use crate::base::language::texts;
 
 texts! {
-    /// Below a command that failed or whose answer is odd because of the sandbox; in italics, with a button.
-    pub fn in_the_sandbox() { "In the sandbox.", "在沙箱中。" }
-    /// The same without a button.
-    pub fn in_the_sandbox_and_out() {
-        "In the sandbox. `/sh! …` runs it on the board itself.",
-        "在沙箱中。`/sh! …` 会直接在开发板上运行。",
-    }
-    /// The same below why the sandbox is the reason, without a button.
+    /// Below why the sandbox is the reason of a failure or an odd answer, in italics, where there is no button.
     pub fn on_the_board() {
         "`/sh! …` runs it on the board itself.",
         "`/sh! …` 会直接在开发板上运行。",
@@ -21,6 +14,12 @@ texts! {
     pub fn needs_terminal(program) {
         "{program} needs a terminal, which `/sh` does not have. `/term …` opens one.",
         "{program} 需要终端，而 `/sh` 没有终端。`/term …` 会打开终端。",
+    }
+    /// `command` is inline code.
+    pub fn follows_unseen(command) {
+        "The sandbox does not show the system's journal, so {command} would wait forever. `/sh! …` runs it on the board \
+         itself.",
+        "沙箱不显示系统日志，因此 {command} 会一直等待。`/sh! …` 会直接在开发板上运行。",
     }
     pub fn not_in_history() {
         "There is no such command. /history lists them; `/sh !!` runs the last one again.",

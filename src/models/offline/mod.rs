@@ -100,7 +100,7 @@ fn answer(request: &Request<'_>, spoken: &str, (nonce, language): (u32, Language
         Some((Kind::Power, _)) => return text(texts::how_to_reboot(language).to_owned()),
         Some((Kind::Running, _)) => return text(texts::how_to_see_running(language).to_owned()),
         Some((Kind::Watch, found)) => {
-            let command = inline_code(found.text);
+            let command = inline_code(&words::with_limit(found.text, spoken));
             return text(texts::how_to_watch(language, &command));
         }
         Some((Kind::Time, _)) => return text(say::tell_time(find_time(request.entries), language)),
@@ -179,6 +179,7 @@ fn understand(sentence: &str) -> Option<(Kind, Found<'_>)> {
     let found = all.find_map(|(kind, template)| Some((kind, phrases::matches(template, core)?)));
     let names_reminders = || {
         let names = core.to_ascii_lowercase().contains("remind") || core.contains("提醒");
+        let names = names || remind::is_alarm(core);
         names.then_some((Kind::Reminder, Found::default()))
     };
     let names_other = || {

@@ -4,10 +4,22 @@ use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::zone::Zone;
 use crate::schedule::edit::{self, Asker, schedule, split};
-use crate::schedule::when::{has_time, impossible_time};
+use crate::schedule::when::{ONE_TIME, has_time, impossible_time};
 
 /// Characters of a request that is looked through for a time: a reminder is a sentence.
 const REQUEST_CHARS: usize = 500;
+
+/// How other wishes begin that are reminders, and their texts where they have none.
+const ALARMS: [(&str, &str); 8] = [
+    ("set a timer for ", "time is up"),
+    ("set timer for ", "time is up"),
+    ("start a timer for ", "time is up"),
+    ("timer for ", "time is up"),
+    ("set an alarm for ", "alarm"),
+    ("set the alarm for ", "alarm"),
+    ("wake me up ", "wake up"),
+    ("wake me ", "wake up"),
+];
 
 /// The time and the text of a reminder.
 type When<'a> = (&'a str, &'a str);
@@ -52,6 +64,40 @@ fn reader(zone: &Zone) -> Asker<'_> {
     }
 }
 
+/// Whether a sentence is a wish for a reminder in other words, such as `wake me at 7` and `in 5 minutes tea`.
+pub fn is_alarm(sentence: &str) -> bool {
+    let is_later = begins_with(sentence, "in ");
+    let is_short = sentence.chars().count() <= REQUEST_CHARS;
+    let zone = Zone::utc();
+    let is_time =
+        || is_later && is_short && !matches!(split(sentence, None, reader(&zone)), Ok(None));
+    ALARMS.iter().any(|(begin, _)| begins_with(sentence, begin)) || is_time()
+}
+
+fn begins_with(sentence: &str, words: &str) -> bool {
+    let begin = sentence.get(..words.len());
+    begin.is_some_and(|begin| begin.eq_ignore_ascii_case(words))
+}
+
+/// Such as `set a timer for 3 minutes`, `wake me at 7` and `in 5 minutes tea`.
+fn alarm<'a>(sentence: &'a str, asker: Asker<'_>) -> Result<Option<When<'a>>> {
+    let mut all = ALARMS.iter();
+    let found = all.find(|(begin, _)| begins_with(sentence, begin));
+    let (rest, usual) = match found {
+        Some((begin, usual)) => (&sentence[begin.len()..], *usual),
+        None if begins_with(sentence, "in ") => (sentence, ""),
+        None => return Ok(None),
+    };
+    let Some((when, text)) = time_first(rest, asker)? else {
+        return Ok(None);
+    };
+    let text = ["to ", "for ", "about "]
+        .iter()
+        .find_map(|word| text.strip_prefix(word))
+        .unwrap_or(text);
+    Ok(Some((when, if text.is_empty() { usual } else { text })))
+}
+
 /// Such as `remind me in 20 minutes to call mum` and `remind me to call mum at 18:00`.
 fn english<'a>(
     sentence: &'a str,
@@ -65,12 +111,9 @@ fn english<'a>(
         "add a reminder for ",
         "add a reminder ",
     ];
-    let begins = |words: &&&str| {
-        let begin = sentence.get(..words.len());
-        begin.is_some_and(|begin| begin.eq_ignore_ascii_case(words))
-    };
-    let Some(beginning) = BEGINNINGS.iter().find(begins) else {
-        return Ok(None);
+    let mut beginnings = BEGINNINGS.iter();
+    let Some(beginning) = beginnings.find(|words| begins_with(sentence, words)) else {
+        return alarm(sentence, asker);
     };
     let rest = &sentence[beginning.len()..];
     let about = |text: &'a str| text.strip_prefix("to ").or(text.strip_prefix("about "));
@@ -80,6 +123,10 @@ fn english<'a>(
     };
     let mut ends = text.match_indices(' ').map(|(end, _)| text.split_at(end));
     let found = ends.find(|(_, when)| is_time(when.trim()));
+    // "take pills on monday 8am and 9am"
+    if found.is_some_and(|(text, _)| text.ends_with(" and")) {
+        return Err(Error::Usage(ONE_TIME.to_owned()));
+    }
     // "take pills at 26:00", "take pills at 26:00 tomorrow"
     let text = found.map_or(text, |(text, _)| text);
     let last = text.rfind(" at ").and_then(|at| text.get(at..));
@@ -207,6 +254,9 @@ mod tests {
             "remind me to call mum",
             "remind me in 5 minutes",
             "提醒我喝水",
+            "in 5 minutes",
+            "in the oven",
+            "wake me gently",
         ] {
             assert_eq!(find(sentence).unwrap(), None, "{sentence}");
         }
@@ -230,6 +280,45 @@ mod tests {
         }
         let about_a_street = "remind me to meet bob at 26 in 20 minutes";
         assert!(find(about_a_street).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_wish_in_other_words_is_a_reminder_too() {
+        for (sentence, when, text) in [
+            ("in 5 minutes tea", "in 5 minutes", "tea"),
+            ("In 2 hours to call mum", "In 2 hours", "call mum"),
+            ("set a timer for 3 minutes", "3 minutes", "time is up"),
+            ("Set a timer for 3 minutes for eggs", "3 minutes", "eggs"),
+            ("wake me at 7", "at 7", "wake up"),
+            ("wake me up tomorrow at 6:30", "tomorrow at 6:30", "wake up"),
+        ] {
+            assert!(is_alarm(sentence), "{sentence}");
+            let found = find(sentence).unwrap().unwrap();
+            assert_eq!(found, (when.to_owned(), text.to_owned()), "{sentence}");
+        }
+        for sentence in [
+            "in the oven",
+            "in my opinion",
+            "set the table",
+            "list files",
+        ] {
+            assert!(!is_alarm(sentence), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn two_times_are_refused() {
+        for sentence in [
+            "remind me on monday 8am and 9am to take pills",
+            "remind me to take pills on monday 8am and 9am",
+            "提醒我明天8点和9点吃药",
+        ] {
+            let error = find(sentence).unwrap_err().to_string();
+            assert!(
+                error.starts_with("There are two times"),
+                "{sentence}: {error}"
+            );
+        }
     }
 
     #[test]

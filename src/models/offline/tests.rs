@@ -175,6 +175,14 @@ fn the_phrases_of_the_first_day_are_understood() {
             "`/watch temperature > 75 for 5m`",
         ),
         (
+            "tell me when it is hotter than 70",
+            "`/watch temperature > 70 for 5m`",
+        ),
+        (
+            "warn me if the disk is over 80% full",
+            "`/watch disk / > 80`",
+        ),
+        (
             "warn me when the NAS is down",
             "for example `/watch disk / > 90`",
         ),
@@ -442,6 +450,18 @@ fn reminders_are_planned_and_listed_where_there_is_a_tool() {
         (
             "Please remind me in 5 minutes to call mum.",
             r#"cron {"action":"add","message":"call mum","when":"in 5 minutes"}"#,
+        ),
+        (
+            "in 5 minutes tea",
+            r#"cron {"action":"add","message":"tea","when":"in 5 minutes"}"#,
+        ),
+        (
+            "Please set a timer for 3 minutes",
+            r#"cron {"action":"add","message":"time is up","when":"3 minutes"}"#,
+        ),
+        (
+            "wake me at 7",
+            r#"cron {"action":"add","message":"wake up","when":"at 7"}"#,
         ),
         (
             "10分钟后提醒我喝水",

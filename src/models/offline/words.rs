@@ -14,7 +14,7 @@ const TOPICS: [(Kind, &str); 12] = [
     (Kind::Reminders, "reminders jobs"),
     (
         Kind::Temperature,
-        "temperature temperatures temp temps hot warm cold cool heat overheating overheated throttling throttled \
+        "temperature temperatures temp temps hot warm cold cool heat hotter warmer overheating overheated throttling throttled \
          voltage undervoltage degrees celsius",
     ),
     (Kind::Disk, "disk disks card storage space ssd drive"),
@@ -83,6 +83,31 @@ fn rule(kind: Option<Kind>) -> Found<'static> {
     let found = RULES.iter().find(|(ruled, _)| Some(*ruled) == kind);
     let (_, text) = found.unwrap_or(&RULES[0]);
     Found { path: "", text }
+}
+
+/// A rule with the limit that a sentence names, such as `hotter than 70`.
+pub fn with_limit(rule: &str, sentence: &str) -> String {
+    const BEFORE: [&str; 7] = [
+        "than", "over", "above", "reaches", "exceeds", "超过", "高于",
+    ];
+    const LESS: [&str; 6] = ["less", "lower", "colder", "cooler", "fahrenheit", "free"];
+    let lower = sentence.to_lowercase();
+    let behind = BEFORE.iter().find_map(|word| lower.split_once(*word));
+    let digits = behind.map(|(_, behind)| {
+        let behind = behind.trim_start();
+        let is_end = |char: char| !char.is_ascii_digit();
+        behind.split(is_end).next().unwrap_or_default()
+    });
+    let limit = digits.and_then(|digits| digits.parse::<u32>().ok());
+    let limit = limit.filter(|limit| (1..=100).contains(limit));
+    let is_less = words(&lower).any(|word| LESS.contains(&word));
+    match (limit, rule.split_once("> ")) {
+        (Some(limit), Some((start, rest))) if !is_less => {
+            let rest = rest.trim_start_matches(|char: char| char.is_ascii_digit());
+            format!("{start}> {limit}{rest}")
+        }
+        _ => rule.to_owned(),
+    }
 }
 
 /// What the words of a sentence are about.

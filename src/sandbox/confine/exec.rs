@@ -57,7 +57,7 @@ impl Exec {
         let text = outcome.output.text();
         let view = View::new(&policy, self.settings.account_home.as_deref());
         if let Some(reason) = view.explain(command.line, &outcome.end, &text) {
-            outcome.notes.push(reason.text);
+            outcome.notes.push(reason.note);
             outcome.needs_more = reason.needs_more;
         }
         Ok(outcome)

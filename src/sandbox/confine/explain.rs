@@ -2,11 +2,15 @@
 
 mod odd;
 mod program;
+mod texts;
 
 pub use program::View;
 
+use std::fmt;
+
 use super::policy::Isolation;
 use super::run::End;
+use crate::base::language::Language;
 
 /// Programs that need a terminal, which the sandbox has only with namespaces.
 const TERMINALS: [&str; 5] = ["script", "tmux", "screen", "expect", "unbuffer"];
@@ -76,31 +80,84 @@ const RIGHTS: [&str; 22] = [
     "vcgencmd",
 ];
 
+/// What there is to know about how a command ended. Its `Display` is what the model reads.
+#[derive(Clone, Debug)]
+pub enum Note {
+    /// What it lacked without being less isolated; in English for people too.
+    Lacked(String),
+    /// Why it failed, or its answer is odd.
+    Reason(fn(Language) -> &'static str),
+    /// A program, a script or a folder that the sandbox hides.
+    Hidden {
+        /// As the command names it.
+        name: String,
+        /// Its folder; `None`: it is one.
+        folder: Option<String>,
+        /// What shows it.
+        show: Vec<String>,
+        /// The folder in which commands do not look for programs.
+        append: Option<String>,
+    },
+    /// A path that a person has named, and that is there outside.
+    Missed(String),
+}
+
+impl Note {
+    /// The note for a person.
+    pub fn in_language(&self, language: Language) -> String {
+        match self {
+            Self::Lacked(text) => text.clone(),
+            Self::Reason(text) => text(language).to_owned(),
+            Self::Hidden {
+                name,
+                folder,
+                show,
+                append,
+            } => {
+                let show = show.iter().cloned();
+                let show = show.reduce(|one, other| texts::both(language, &one, &other));
+                let show = show.unwrap_or_default();
+                let advice = match folder {
+                    Some(folder) => texts::file_is_hidden(language, name, folder, &show),
+                    None => texts::folder_is_hidden(language, name, &show),
+                };
+                match append {
+                    Some(folder) => texts::and_to_path(language, &advice, folder),
+                    None => advice,
+                }
+            }
+            Self::Missed(path) => texts::not_shown(language, path),
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.in_language(Language::English))
+    }
+}
+
 /// Why a command failed in the sandbox, or its answer is odd.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 struct Reason {
     /// For the model and for people alike.
-    text: &'static str,
+    text: fn(Language) -> &'static str,
     /// Whether the command would work outside the sandbox.
     needs_more: bool,
 }
 
-const NO_PRIVILEGES: Reason = outside("commands cannot gain privileges in the sandbox");
-const NO_LISTENING: Reason = outside("commands cannot listen on the network in the sandbox");
-const NO_SERVICES: Reason = outside("the sandbox has no access to the system's services and logs");
-const NO_CHANGES: Reason = outside("the system is read-only in the sandbox");
-const NO_RIGHTS: Reason = outside("the sandbox does not have the rights for this");
-const NO_TRACING: Reason = fixed("processes cannot be traced in the sandbox");
-const NO_TERMINALS: Reason =
-    fixed("the sandbox has no terminals, because this kernel has no namespaces for commands");
-const NO_SHARED_MEMORY: Reason =
-    fixed("the sandbox has no shared memory, because this kernel has no namespaces for commands");
-const NO_SPECIAL_MODES: Reason = fixed(
-    "set-user-ID and set-group-ID, and modes outside the workspace, cannot be set in the sandbox",
-);
+const NO_PRIVILEGES: Reason = outside(texts::no_privileges);
+const NO_LISTENING: Reason = outside(texts::no_listening);
+const NO_SERVICES: Reason = outside(texts::no_services);
+const NO_CHANGES: Reason = outside(texts::no_changes);
+const NO_RIGHTS: Reason = outside(texts::no_rights);
+const NO_TRACING: Reason = fixed(texts::no_tracing);
+const NO_TERMINALS: Reason = fixed(texts::no_terminals);
+const NO_SHARED_MEMORY: Reason = fixed(texts::no_shared_memory);
+const NO_SPECIAL_MODES: Reason = fixed(texts::no_special_modes);
 
 /// The command would work outside the sandbox.
-const fn outside(text: &'static str) -> Reason {
+const fn outside(text: fn(Language) -> &'static str) -> Reason {
     Reason {
         text,
         needs_more: true,
@@ -108,7 +165,7 @@ const fn outside(text: &'static str) -> Reason {
 }
 
 /// Nothing is gained by going outside.
-const fn fixed(text: &'static str) -> Reason {
+const fn fixed(text: fn(Language) -> &'static str) -> Reason {
     Reason {
         text,
         needs_more: false,
@@ -189,7 +246,42 @@ mod tests {
             landlock: 0,
             system_calls: true,
         };
-        explain(isolation, line, &end, output).map_or("", |reason| reason.text)
+        let reason = explain(isolation, line, &end, output);
+        reason.map_or("", |reason| (reason.text)(Language::English))
+    }
+
+    #[test]
+    fn a_person_reads_the_reason_in_their_language_and_the_model_in_english() {
+        let hidden = Note::Hidden {
+            name: "uvx".to_owned(),
+            folder: Some("/a".to_owned()),
+            show: vec!["/a".to_owned(), "/b".to_owned()],
+            append: Some("/a".to_owned()),
+        };
+        let missed = Note::Missed("/var/log/dpkg.log".to_owned());
+        let odd = Note::Reason(texts::own_processes);
+        for (note, english, german) in [
+            (
+                &hidden,
+                "uvx is in /a, which the sandbox hides: add /a and /b to tools.readOnlyPaths and /a to \
+                 tools.exec.pathAppend",
+                "uvx liegt in /a, was die Sandbox verbirgt: Trage /a und /b in tools.readOnlyPaths ein und /a in \
+                 tools.exec.pathAppend",
+            ),
+            (
+                &missed,
+                "the sandbox does not show /var/log/dpkg.log",
+                "die Sandbox zeigt /var/log/dpkg.log nicht",
+            ),
+            (
+                &odd,
+                "the sandbox shows only its own processes",
+                "die Sandbox zeigt nur ihre eigenen Prozesse",
+            ),
+        ] {
+            assert_eq!(note.to_string(), english);
+            assert_eq!(note.in_language(Language::German), german);
+        }
     }
 
     #[test]

@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 pub use super::hold::{Change, Held, Hold, Writing};
 pub use child::remove_leftovers;
+pub use explain::Note;
 #[cfg(feature = "test-hooks")]
 #[doc(hidden)]
 pub use policy::{HOOKED, Step};

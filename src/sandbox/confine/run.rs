@@ -19,7 +19,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::{Child, ChildStderr};
 use std::time::Duration;
 
-use super::{FLOOD_BYTES, OUTPUT_BYTES, OUTPUT_LOOK, PIPE_BYTES, STATUS_BYTES};
+use super::{FLOOD_BYTES, Note, OUTPUT_BYTES, OUTPUT_LOOK, PIPE_BYTES, STATUS_BYTES};
 pub use end::End;
 
 /// How long what was killed may take to be gone, on a board that is very busy. With [`KILL_GRACE`] before it this is less
@@ -35,7 +35,7 @@ pub struct Outcome {
     pub output: Captured,
     /// What it lacked without being less isolated, such as /proc, and why it failed, where the sandbox
     /// is the reason.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Whether it failed because it needs more than the sandbox gives.
     pub needs_more: bool,
 }
@@ -253,7 +253,7 @@ impl Running {
             // A command that ended by itself at the last moment was not stopped.
             end: report.end.or(ended).unwrap_or(End::Lost),
             output,
-            notes: report.notes,
+            notes: report.notes.into_iter().map(Note::Lacked).collect(),
             needs_more: false,
         })
     }

@@ -142,7 +142,7 @@ impl Served {
         let (line, view) = self.view.as_ref()?;
         let (text, report) = self.errors.parse();
         let explanation = view.explain(line, &report.end?, &text)?;
-        Some(explanation.text)
+        Some(explanation.note.to_string())
     }
 
     fn wait_until_confined(&mut self, cancel: &Cancel) -> Result<()> {

@@ -518,6 +518,25 @@ fn the_time_before_a_message_is_taken_off() {
 }
 
 #[test]
+fn two_times_before_a_message_are_refused() {
+    let zone = zurich();
+    for text in [
+        "on monday 8am and 9am take pills",
+        "tomorrow at 8 and at 9 take pills",
+        "on monday and on tuesday at 8 take pills",
+        "每天8点和9点吃药",
+    ] {
+        let error = take_leading(text, ms(&zone, NOW), &zone).unwrap_err();
+        assert!(
+            error.to_string().starts_with("There are two times"),
+            "{text}: {error}"
+        );
+    }
+    let one = "tomorrow and nine lives";
+    assert!(take_leading(one, ms(&zone, NOW), &zone).unwrap().is_some());
+}
+
+#[test]
 fn a_time_that_there_is_not_is_refused_before_a_message() {
     let zone = zurich();
     for (text, wrong) in [

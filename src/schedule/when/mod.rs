@@ -13,6 +13,7 @@ use crate::base::zone::{Local, Zone};
 use super::times::Schedule;
 use super::times_texts as texts;
 
+pub use super::times_texts::ONE_TIME;
 pub use describe::describe;
 use words::{Duration, Part, Unit, Word, hour_of_day};
 
@@ -44,7 +45,7 @@ pub fn parse(text: &str, now_ms: i64, zone: &Zone) -> Result<Schedule> {
 
 /// Reads a time or a schedule at the beginning of a text; also returns the rest, without the space
 /// before it. `None` when the text does not begin with one; fails when it begins with one that has passed, or
-/// with days and a time of day that there is not.
+/// with days and a time of day that there is not, or with two times.
 pub fn take_leading<'a>(
     text: &'a str,
     now_ms: i64,
@@ -66,6 +67,11 @@ pub fn take_leading<'a>(
     let is_timed = is_line || has_time(taken);
     if let Some(wrong) = impossible_time(rest).filter(|_| !is_timed) {
         return Err(Error::Usage(wrong));
+    }
+    // "on monday 8am and 9am"
+    let second = rest.strip_prefix("and ").or(rest.strip_prefix('和'));
+    if second.is_some_and(|text| take(text.trim_start(), now_ms, zone).is_some()) {
+        return Err(Error::Usage(ONE_TIME.to_owned()));
     }
     // "in 20 minutes to take the bread out"
     let rest = rest.strip_prefix("to ").unwrap_or(rest).trim_start();

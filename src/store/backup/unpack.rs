@@ -53,12 +53,19 @@ impl<R: Read> Gunzip<R> {
     /// Reads the head.
     pub fn new(mut from: R) -> io::Result<Self> {
         const NAMED: u8 = 8;
-        let mut head = [0; 10];
-        read_whole(&mut from, &mut head)?;
-        if !head.starts_with(&[0x1f, 0x8b, 8]) || head[3] & !NAMED != 0 {
+        const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
+        let mut magic = Vec::new();
+        from.by_ref().take(3).read_to_end(&mut magic)?;
+        let mut head = [0; 7];
+        // A file that is shorter than a head may still not be one.
+        if MAGIC.starts_with(&magic) {
+            read_whole(&mut from, &mut head)?;
+        }
+        let [flags, ..] = head;
+        if magic != MAGIC || flags & !NAMED != 0 {
             return Err(damaged("it is not a backup"));
         }
-        if head[3] == NAMED {
+        if flags == NAMED {
             let mut byte = [1];
             while byte != [0] {
                 read_whole(&mut from, &mut byte)?;

@@ -37,6 +37,7 @@ pub fn read(bytes: &[u8]) -> Text {
         about: format!("table, {}", count_of(count, "row", "rows")),
         text: writer.text,
         next: None,
+        is_partial: false,
     }
 }
 

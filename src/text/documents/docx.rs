@@ -43,6 +43,7 @@ pub fn read(archive: &mut Archive<'_>) -> Result<Text, Unreadable> {
         about: "Word document".to_owned(),
         text: body.writer.text,
         next: None,
+        is_partial: false,
     })
 }
 

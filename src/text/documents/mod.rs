@@ -48,7 +48,12 @@ pub fn is_other(name: &str, beginning: &[u8]) -> bool {
     let (_, extension) = name.rsplit_once('.').unwrap_or_default();
     let mut names = OTHER_NAMES.iter();
     names.any(|name| extension.eq_ignore_ascii_case(name))
-        && (beginning.starts_with(OLD_MARK) || beginning.starts_with(b"PK\x03\x04"))
+        && (is_old(beginning) || beginning.starts_with(b"PK\x03\x04"))
+}
+
+/// Whether a file begins as documents of old programs do, and as those with a password do whatever they are called.
+pub fn is_old(beginning: &[u8]) -> bool {
+    beginning.starts_with(OLD_MARK)
 }
 
 /// Whether the text of a document has nothing but what stands there for scanned pages.
@@ -112,6 +117,8 @@ pub struct Text {
     pub text: String,
     /// The page or sheet with which to go on, where the text ends before the document does.
     pub next: Option<usize>,
+    /// Whether a part of it is missing, because the file is damaged or was cut off.
+    pub is_partial: bool,
 }
 
 /// The reason why a document has no text.

@@ -76,6 +76,7 @@ pub fn read(archive: &mut Archive<'_>, first: usize) -> Result<Text, Unreadable>
         ),
         text: writer.text,
         next,
+        is_partial: false,
     })
 }
 

@@ -491,7 +491,7 @@ impl Toolbox {
         let spilled = spilled.filter(|_| !is_binary);
         let mut end = texts::describe_end(language, &outcome.end);
         for note in &outcome.notes {
-            end.push_str(&format!(" ({note})"));
+            end.push_str(&format!(" ({})", note.in_language(language)));
         }
         let text = outcome.output.text();
         let text = self.cleaned(text.trim_end());

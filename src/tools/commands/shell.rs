@@ -12,7 +12,7 @@ use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::sandbox::confine::{
-    End, Exec, Outcome, OutputChunk, Shell as LongShell, ShellCommand, ShellInput, ShellLine,
+    End, Exec, Note, Outcome, OutputChunk, Shell as LongShell, ShellCommand, ShellInput, ShellLine,
     ShellOutcome, Taken, short_folder,
 };
 use crate::store::state::chats::shells::{History, LastFolder};
@@ -142,25 +142,18 @@ impl Toolbox {
             (before, last.as_ref()),
             (caller.session, typed.language),
         );
-        let outcome = outcome.map(|outcome| {
-            let is_shown = |path: &Path| commands.exec.is_shown(path);
-            let looked_up = !unsandboxed && misses_what_is_outside(typed.line, &outcome, is_shown);
-            Outcome {
-                needs_more: !unsandboxed && (outcome.needs_more || looked_up),
-                end: outcome.end,
-                output: outcome.output,
-                notes: outcome.notes,
-            }
-        });
+        let outcome = outcome.map(|outcome| commands.with_missed(typed.line, outcome, unsandboxed));
         record_end(&entry, &outcome);
         let outcome = outcome?;
         let result = self.shell_result(&outcome, (keeper, spool.finish()), typed.language);
         let ended = texts::shell_has_ended(typed.language);
+        let notes = outcome.notes.iter();
+        let notes = notes.map(|note| note.in_language(typed.language));
         Ok(Attempt::Done(ShellResult {
             prompt,
             has_ended_shell: about.iter().any(|sentence| sentence == ended),
             earlier: self.earlier(&earlier.text),
-            about: (outcome.notes.into_iter().chain(flood).chain(about)).collect(),
+            about: (notes.chain(flood).chain(about)).collect(),
             ..result
         }))
     }
@@ -190,6 +183,15 @@ impl Toolbox {
         {
             tracing::warn!("failed to save a command in the history: {error}");
         }
+    }
+
+    /// Whether what is typed runs in the sandbox, and that shows none of these folders.
+    pub fn hides(&self, typed: &TypedCommand<'_>, folders: &[&str]) -> bool {
+        let is_hidden = |commands: &Commands| {
+            let is_shown = |folder: &&str| commands.exec.is_shown(Path::new(folder));
+            commands.sandboxed && !commands.is_shell_outside && !folders.iter().any(is_shown)
+        };
+        !typed.unsandboxed && self.commands.as_deref().is_some_and(is_hidden)
     }
 
     /// See [`describe_unseen`]; `None` where commands run without a sandbox.
@@ -238,6 +240,21 @@ impl Commands {
             false => short_folder(folder, workspace),
         };
         format!("{} {sign}", one_line(&folder))
+    }
+
+    /// The outcome of a line, with what it did not find and is there outside.
+    fn with_missed(&self, line: &str, outcome: ShellOutcome, unsandboxed: bool) -> Outcome {
+        let is_shown = |path: &Path| self.exec.is_shown(path);
+        let missed = match unsandboxed || !outcome.notes.is_empty() {
+            true => None,
+            false => missed_outside(line, &outcome.end, &outcome.output.text(), is_shown),
+        };
+        Outcome {
+            needs_more: !unsandboxed && (outcome.needs_more || missed.is_some()),
+            end: outcome.end,
+            output: outcome.output,
+            notes: outcome.notes.into_iter().chain(missed).collect(),
+        }
     }
 
     /// The shell for a line: the chat's own, or one for this line alone.
@@ -375,28 +392,37 @@ fn last_lines(text: &str, lines: usize, bytes: usize) -> String {
 /// What programs and the shells say of a path that is not there.
 const NOT_FOUND: [&str; 4] = ["No such file", "can't cd to", "nonexistent", "not found"];
 
-/// Whether a command in the sandbox did not find a file that is there outside, or the folder of one that it was to make.
-/// Only for a person: a model would learn the names of files that it may not see.
-fn misses_what_is_outside(
+/// What a command in the sandbox did not find and is there outside: a path that it names, or the folder of one that it was
+/// to make. The status of several commands is that of the last one, so what is said counts. Only for a person: a model
+/// would learn the names of files that it may not see.
+fn missed_outside(
     line: &str,
-    outcome: &ShellOutcome,
+    end: &End,
+    output: &str,
     is_shown: impl Fn(&Path) -> bool,
-) -> bool {
-    if !matches!(outcome.end, End::Exit(1..)) {
-        return false;
+) -> Option<Note> {
+    if !matches!(end, End::Exit(_)) {
+        return None;
     }
-    let output = outcome.output.text();
     let is_there = |path: &Path| std::fs::symlink_metadata(path).is_ok();
     let is_hidden = |path: &Path| {
         let mut folders = HIDDEN.iter().filter(|folder| !TEMPORARY.contains(folder));
         folders.any(|folder| path.starts_with(folder)) && !is_shown(path)
     };
-    NOT_FOUND.iter().any(|words| output.contains(words))
-        && named_paths(line).any(|path| {
-            let folder = Path::new(path).parent();
-            let hides = || folder.is_some_and(|folder| is_hidden(folder) && is_there(folder));
-            output.contains(path) && (is_there(Path::new(path)) || hides())
-        })
+    let complaint = |line: &&str| NOT_FOUND.iter().any(|words| line.contains(words));
+    let complaints: Vec<&str> = output.lines().filter(complaint).collect();
+    named_paths(line).find_map(|path| {
+        if !complaints.iter().any(|line| line.contains(path)) {
+            return None;
+        }
+        let (path, folder) = (Path::new(path), Path::new(path).parent());
+        let hides = |folder: &&Path| is_hidden(folder) && is_there(folder);
+        let missed = match is_there(path) {
+            true => Some(path),
+            false => folder.filter(hides),
+        };
+        missed.map(|path| Note::Missed(path.display().to_string()))
+    })
 }
 
 /// The paths that a command names as words, from the root.
@@ -454,6 +480,33 @@ mod tests {
         ] {
             assert_eq!(last_lines(text, 3, 10), shown, "{text:?}");
         }
+    }
+
+    #[test]
+    fn what_a_command_did_not_find_and_is_there_outside_is_named_at_any_status() {
+        let outside = tempfile::tempdir().unwrap();
+        let file = outside.path().join("dpkg.log").display().to_string();
+        std::fs::write(&file, "x").unwrap();
+        let missed = |line: &str, output: &str, status| {
+            let (line, output) = (line.replace('@', &file), output.replace('@', &file));
+            missed_outside(&line, &End::Exit(status), &output, |_| true).map(|it| it.to_string())
+        };
+        let says = "cat: @: No such file or directory";
+        let named = Some(format!("the sandbox does not show {file}"));
+        assert_eq!(missed("cat @ | tail -1", says, 0), named);
+        assert_eq!(missed("cat @", says, 1), named);
+        assert_eq!(
+            missed("cat notes", says, 1),
+            None,
+            "the line does not name it"
+        );
+        let other = "cat: x: No such file or directory\n@";
+        assert_eq!(missed("cat x; echo @", other, 0), None, "it is not missing");
+        assert_eq!(
+            missed("cat @.no", "cat: @.no: No such file", 1),
+            None,
+            "it is nowhere"
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::base::secret::Eraser;
 use crate::sandbox::documents;
 use crate::sandbox::files::Workspace;
 use crate::sys::file::read_beginning;
-use crate::text::documents::{Kind, Text, is_other, is_scan};
+use crate::text::documents::{Kind, Text, is_old, is_other, is_scan};
 use crate::text::truncate_chars;
 
 /// Bytes at a file's beginning by which a document is recognised.
@@ -28,6 +28,10 @@ const EMPTY: &str = "it is an empty file";
 const OTHER: &str =
     "a kind of document that cannot be read here; saved as .docx, .xlsx or PDF it can";
 
+/// The same of one that has a newer name than what is in it, as those with a password have.
+const LOCKED: &str = "it is protected by a password, or of an old format; saved without a password as .docx, .xlsx or PDF it \
+                      can be read";
+
 /// The tool that reads on in a document.
 const READER: &str = "read_file";
 
@@ -41,7 +45,7 @@ pub struct Excerpt {
     pub is_cut: bool,
     /// The line that says how to read on.
     pub reader: &'static str,
-    /// Why there is nothing to read; `None` where there is.
+    /// Why there is nothing to read, or not all; `None` where there is.
     pub fault: Option<DocumentFault>,
 }
 
@@ -56,8 +60,12 @@ pub enum DocumentFault {
     Unreadable,
     /// It is of a kind that is not read.
     Other,
+    /// It is protected by a password, or of a kind that is not read.
+    Locked,
     /// Its pages are pictures; the text says so page by page.
     Scan,
+    /// Parts of it are missing from the file.
+    Partial,
 }
 
 impl Excerpt {
@@ -113,6 +121,7 @@ pub(in crate::tools) fn excerpt(
     let Some(kind) = Kind::detect(path, &head) else {
         let (why, fault) = match head.is_empty() {
             true => (EMPTY, DocumentFault::Empty),
+            false if is_old(&head) => (LOCKED, DocumentFault::Locked),
             false => (MISNAMED, DocumentFault::Misnamed),
         };
         let excerpt = || Excerpt::without_text(why.to_owned(), fault);
@@ -127,7 +136,10 @@ pub(in crate::tools) fn excerpt(
                 text: text.to_owned(),
                 about: eraser.clean(&document.about).into_owned(),
                 reader: READER,
-                fault: is_scan(&document.text).then_some(DocumentFault::Scan),
+                fault: match document.is_partial {
+                    true => Some(DocumentFault::Partial),
+                    false => is_scan(&document.text).then_some(DocumentFault::Scan),
+                },
             }
         }
         Err(Error::Stopped) => return None,

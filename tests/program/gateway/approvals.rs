@@ -735,8 +735,11 @@ fn while_a_typed_command_waits_for_its_answer_other_commands_are_answered() {
     scene.wait_for("Agent");
     scene.ana.says("/ls");
     scene.wait_for("workspace");
-    scene.ana.says("/get! /etc/hostname");
-    scene.wait_for_question("Send the board's file /etc/hostname to this chat?");
+    for file in ["hostname", "hosts", "passwd", "group"] {
+        scene.ana.says(&format!("/get! /etc/{file}"));
+        let asked = format!("Send the board's file /etc/{file} to this chat?");
+        scene.wait_for_question(&asked);
+    }
     scene.ana.says("/ls skills");
     scene.wait_for("skills");
     assert!(!scene.texts().iter().any(|text| text.contains("\nfirst")));

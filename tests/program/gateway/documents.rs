@@ -118,7 +118,7 @@ fn a_document_without_text_says_why_and_a_hostile_one_harms_nothing() {
         (
             "cut.pdf",
             input!("pdf_document/cut"),
-            "the password is swordfish",
+            "[PDF document, 2 pages; more of it is missing, because the file is damaged or was cut off. What there is of",
         ),
         (
             "any.docx",
@@ -157,6 +157,7 @@ fn a_document_without_text_says_why_and_a_hostile_one_harms_nothing() {
         ("sheet.xlsx", "it is damaged"),
         ("fake.pdf", "is not the kind of document that its name says"),
         ("blank.pdf", "it is empty"),
+        ("cut.pdf", "the file is damaged or was cut off"),
     ] {
         let mut lines = told.lines();
         let kept = format!("{name} is kept");
@@ -181,6 +182,11 @@ fn a_scan_and_an_old_document_are_told_to_the_person_too() {
             "[page 1 has no text: it seems to be a scan]",
         ),
         ("letter.doc", OLD, "saved as .docx, .xlsx or PDF it can"),
+        (
+            "secret.docx",
+            OLD,
+            "it is protected by a password, or of an old format",
+        ),
     ];
     let scene = Scene::playing(files.map(|(name, ..)| say(&format!("I have {name}."))));
     let gateway = scene.start();
@@ -195,6 +201,7 @@ fn a_scan_and_an_old_document_are_told_to_the_person_too() {
     for part in [
         "pictures.pdf is kept, but its pages are pictures without text (a scan)",
         "letter.doc is kept, but I can't read this kind of document. Save it as .docx",
+        "secret.docx is kept, but I can't read it: it is protected by a password, or of an old format.",
     ] {
         assert_eq!(told.matches(part).count(), 1, "{part} in {told}");
     }

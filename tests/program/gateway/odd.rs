@@ -41,7 +41,7 @@ fn an_answer_that_the_sandbox_makes_odd_says_so_at_any_status() {
         ("mount | head -1", "mounts of its own"),
         ("df -h", "mounts of its own"),
         ("kill -0 999999", "only its own processes"),
-        ("mkdir /mnt/peacrab-none", "In the sandbox."),
+        ("mkdir /mnt/peacrab-none", "the sandbox does not show /mnt"),
     ] {
         let answer = odd.asks(&format!("/sh {line}"), said);
         assert!(answer.button("Run it on the board").is_some(), "{line}");
@@ -73,6 +73,9 @@ fn a_program_that_needs_a_terminal_is_offered_one() {
         let answer = odd.asks(&format!("/sh {line}"), "needs a terminal");
         assert!(answer.button(&format!("/term {line}")).is_some(), "{line}");
     }
+    let answer = odd.asks("/sh journalctl -f", "would wait forever");
+    let again = answer.button("Run it on the board");
+    assert!(again.is_some(), "{}", answer.text);
     let answer = odd.asks("/sh! vim x", "needs a terminal");
     assert!(answer.button("/term! vim x").is_some());
     odd.1.stop().ends_with(0);

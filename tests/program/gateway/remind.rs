@@ -308,7 +308,11 @@ fn each_command_about_jobs_has_an_answer() {
         ("/cron frob", "/cron add every day at 7"),
         ("/cron remove tell", "Removed "),
         ("/remind", "No reminders are pending here."),
-        ("/remind 20m", "Today 07:20: add what to say"),
+        (
+            "/remind 20m",
+            "Nothing is planned yet. Today 07:20: add what to say",
+        ),
+        ("/remind 25:00 tea", "\"25:00\" is not a time of day"),
         ("/remind bread", "I can't read a time at the beginning."),
         ("/remind today 6:00 bread", "\"today 6:00\" has passed"),
         (

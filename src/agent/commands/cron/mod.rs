@@ -10,6 +10,7 @@ use crate::base::language::Language;
 use crate::base::message::{Author, CommandButton};
 use crate::schedule::edit::{self, NewJob};
 use crate::schedule::meant_hour;
+use crate::schedule::when::impossible_time;
 use crate::schedule::{Job, PayloadKind, Schedule, show};
 use crate::text::markup::{inline_code, plain};
 use crate::text::reveal;
@@ -220,8 +221,9 @@ impl Jobs<'_> {
     ) -> Result<(Schedule, &'t str)> {
         let found = edit::split(text, None, self.planner.asker(self.language))?;
         let (schedule, rest) = found.ok_or_else(|| {
-            let (problem, usage) = (texts::no_time(self.language), usage(self.language));
-            Error::Usage(format!("{problem}\n\n{usage}"))
+            let problem = impossible_time(text);
+            let problem = problem.unwrap_or_else(|| texts::no_time(self.language).to_owned());
+            Error::Usage(format!("{problem}\n\n{}", usage(self.language)))
         })?;
         Ok((schedule, rest.trim()))
     }

@@ -515,6 +515,32 @@ fn a_question_about_a_command_holds_up_only_its_shell() {
 }
 
 #[test]
+fn commands_that_wait_for_answers_leave_room_for_others_up_to_a_limit_that_is_told() {
+    let mut scene = Scene::new(1);
+    for work in 1..ASKING_IN_CHAT_MAX as WorkId {
+        let started = format!("command {work} /get! /x");
+        assert_eq!(scene.receive("a", "/get! /x"), [started]);
+        assert_eq!(scene.handle(Input::Waits(work)), NOTHING);
+    }
+    assert_eq!(scene.receive("a", "/get a"), ["command 6 /get a"]);
+    assert_eq!(scene.finish(6), NOTHING);
+    assert_eq!(scene.receive("a", "/get! /y"), ["command 7 /get! /y"]);
+    assert_eq!(scene.handle(Input::Waits(7)), NOTHING);
+    let told = ["waiting /get b for the answer of 1"];
+    assert_eq!(scene.receive("a", "/get b"), told);
+    assert_eq!(scene.finish(1), ["command 8 /get b"]);
+    // It has its answer, and runs for long.
+    assert_eq!(scene.handle(Input::Long(2)), NOTHING);
+    for work in 9..9 + COMMANDS_IN_CHAT_MAX as WorkId - 2 {
+        scene.handle(Input::Long(work - 1));
+        let started = format!("command {work} /sh top");
+        assert_eq!(scene.receive("a", "/sh top"), [started]);
+    }
+    scene.handle(Input::Long(10));
+    assert_eq!(scene.receive("a", "/sh last"), NOTHING, "enough of them");
+}
+
+#[test]
 fn too_many_commands_are_refused_in_their_chat_only() {
     let mut scene = Scene::new(1);
     for _ in 0..=COMMANDS_WAITING_MAX {

@@ -2,13 +2,13 @@
 //! was printed. In a pipe the status is that of the last program.
 
 use super::{CHANGES, NO_CHANGES, NO_RIGHTS, NO_SERVICE, NO_SERVICES, RIGHTS, Reason, SERVICES};
-use super::{is_refused, lacks_package, outside};
+use super::{is_refused, lacks_package, outside, texts};
 use crate::sandbox::line::programs;
 
-const OWN_PROCESSES: Reason = outside("the sandbox shows only its own processes");
-const OWN_MOUNTS: Reason = outside("the sandbox has mounts of its own");
-const NO_LOGINS: Reason = outside("the sandbox does not show who is logged in");
-const NO_CRONTAB: Reason = outside("the sandbox does not show the crontab");
+const OWN_PROCESSES: Reason = outside(texts::own_processes);
+const OWN_MOUNTS: Reason = outside(texts::own_mounts);
+const NO_LOGINS: Reason = outside(texts::no_logins);
+const NO_CRONTAB: Reason = outside(texts::no_crontab);
 
 /// What an output says that shows nothing.
 const NOTHING: [&str; 4] = ["", "0", "-- No entries --", "-- No entries --\n0"];
@@ -158,6 +158,7 @@ fn has_letter(arguments: &[&str], letters: &[char]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::language::Language;
     use proptest::prelude::*;
 
     const PS: &str = "USER PID COMMAND\npi 1 peacrab\npi 2 sh\npi 3 ps\n";
@@ -236,7 +237,7 @@ mod tests {
             ("echo \"$(ps aux)\"", PS, "only its own processes"),
         ] {
             let reason = explain(true, line, output);
-            let text = reason.map_or("", |reason| reason.text);
+            let text = reason.map_or("", |reason| (reason.text)(Language::English));
             assert!(text.contains(part), "{line}: {text:?}");
             assert!(reason.is_some_and(|reason| reason.needs_more), "{line}");
         }
@@ -288,11 +289,10 @@ mod tests {
                 "\"-\":0: bad minute\nerrors in crontab file, can't install.",
             ),
         ] {
-            assert_eq!(explain(true, line, output), None, "{line}");
+            assert!(explain(true, line, output).is_none(), "{line}");
         }
-        assert_eq!(
-            explain(false, "ps aux", PS),
-            None,
+        assert!(
+            explain(false, "ps aux", PS).is_none(),
             "without a view of its own"
         );
     }

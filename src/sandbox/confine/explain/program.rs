@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::explain;
+use super::{Note, explain};
 use crate::sandbox::confine::child::PROGRAMS;
 use crate::sandbox::confine::policy::{Access, Policy, closest};
 use crate::sandbox::confine::run::End;
@@ -45,10 +45,10 @@ pub struct View {
 }
 
 /// Why a command failed in the sandbox.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Explanation {
-    /// For the model and for people alike.
-    pub text: String,
+    /// The reason.
+    pub note: Note,
     /// Whether the command would work outside the sandbox.
     pub needs_more: bool,
 }
@@ -86,7 +86,7 @@ impl View {
     ) -> Option<Explanation> {
         if let Some(reason) = explain(self.policy.isolation, line, end, output) {
             return Some(Explanation {
-                text: reason.text.to_owned(),
+                note: Note::Reason(reason.text),
                 needs_more: reason.needs_more,
             });
         }
@@ -111,13 +111,13 @@ impl View {
         let is_meant = |word: &&str| self.is_service() || output.contains(*word);
         let paths = paths.filter(|word| word.contains('/')).filter(is_meant);
         let places = Places::of(folder, line);
-        let text = names
+        let note = names
             .into_iter()
             .take(PROGRAM_NAMES)
             .chain(paths.take(PATHS))
             .find_map(|name| self.hides(name, &places))?;
         Some(Explanation {
-            text,
+            note,
             needs_more: true,
         })
     }
@@ -129,7 +129,7 @@ impl View {
     }
 
     /// What hides a program, and which setting shows it.
-    fn hides(&self, name: &str, places: &Places) -> Option<String> {
+    fn hides(&self, name: &str, places: &Places) -> Option<Note> {
         let (path, is_in_path) = self.locate(name, places)?;
         let real = path.canonicalize().ok()?;
         let mut hidden: Vec<&Path> = Vec::new();
@@ -183,27 +183,18 @@ impl View {
         } else {
             hidden
         };
-        let list = |folders: &[&Path]| {
-            let folders = folders.iter().map(|folder| folder.display().to_string());
-            folders.collect::<Vec<_>>().join(" and ")
-        };
-        let folder = path.parent()?.display();
-        let place = match is_folder {
-            true => "a folder".to_owned(),
-            false => format!("in {folder}"),
-        };
-        let mut text = format!(
-            "{name} is {place}, which the sandbox hides: add {} to tools.readOnlyPaths",
-            list(&hidden)
-        );
-        if !is_in_path {
-            text.push_str(&format!(" and {folder} to tools.exec.pathAppend"));
-        }
-        Some(text)
+        let folder = path.parent()?.display().to_string();
+        let show = hidden.iter().map(|folder| folder.display().to_string());
+        Some(Note::Hidden {
+            name: name.to_owned(),
+            folder: (!is_folder).then(|| folder.clone()),
+            show: show.collect(),
+            append: (!is_in_path).then_some(folder),
+        })
     }
 
     /// The same for the program that runs a script.
-    fn hides_interpreter(&self, script: &Path, places: &Places) -> Option<String> {
+    fn hides_interpreter(&self, script: &Path, places: &Places) -> Option<Note> {
         let mut start = Vec::new();
         let file = open_to_read(script).ok()?;
         file.take(SHEBANG_BYTES).read_to_end(&mut start).ok()?;

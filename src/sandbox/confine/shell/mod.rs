@@ -33,7 +33,7 @@ use follower::Follower;
 pub use input::ShellInput;
 pub use kept::{Shells, Taken};
 
-use super::explain::View;
+use super::explain::{Note, View};
 use super::policy::ChildTask;
 use super::run::{Captured, End, Output, Running};
 use super::session::Observer;
@@ -112,7 +112,7 @@ pub struct ShellOutcome {
     /// Whether the shell goes on.
     pub is_alive: bool,
     /// Why it failed, where the sandbox is the reason.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Whether it failed because it needs more than the sandbox gives.
     pub needs_more: bool,
 }
@@ -415,7 +415,7 @@ impl Shell {
             output,
             is_alive: self.is_alive,
             needs_more: reason.as_ref().is_some_and(|reason| reason.needs_more),
-            notes: reason.into_iter().map(|reason| reason.text).collect(),
+            notes: reason.into_iter().map(|reason| reason.note).collect(),
         }
     }
 

@@ -94,6 +94,20 @@ fn content_that_is_not_read_is_passed_over() {
 }
 
 #[test]
+fn a_short_file_of_another_kind_is_not_called_damaged() {
+    for (bytes, words) in [
+        (&b"hi"[..], "it is not a backup"),
+        (b"some words that are longer", "it is not a backup"),
+        (b"\x1f\x8b\x08\xff0123456789", "it is not a backup"),
+        (b"\x1f\x8b\x08", "damaged or was cut off"),
+        (b"", "damaged or was cut off"),
+    ] {
+        let error = read(bytes).unwrap_err();
+        assert!(error.contains(words), "{bytes:?}: {error}");
+    }
+}
+
+#[test]
 fn what_leads_elsewhere_or_is_more_than_a_file_is_refused() {
     let deep = "d/".repeat(DEPTH_MAX + 1);
     for (name, bad, words) in [

@@ -80,17 +80,11 @@ impl<'a> Reader<'a> {
     pub fn read(&mut self, page: &Object, inherited: &Object) -> Page {
         let mut text = Page::default();
         self.operators = 0;
-        let contents = self.file.resolve(page.get("Contents"));
-        let streams = match &*contents {
-            Object::Array(streams) => streams.as_slice(),
-            _ => std::slice::from_ref(page.get("Contents")),
-        };
         let mut bytes = Vec::new();
-        for stream in streams {
-            if let Object::Reference(number) = stream {
-                bytes.extend(self.file.unpack(&self.file.find(*number)));
-                bytes.push(b'\n');
-            }
+        for number in self.file.contents(page) {
+            text.is_partial |= !self.file.is_whole(number);
+            bytes.extend(self.file.unpack(&self.file.find(number)));
+            bytes.push(b'\n');
         }
         let resources = match self.file.member(page, "Resources") {
             Object::Null => inherited.clone(),

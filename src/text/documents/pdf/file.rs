@@ -31,6 +31,8 @@ enum Place {
 pub struct File<'a> {
     bytes: &'a [u8],
     places: BTreeMap<u32, Place>,
+    /// The object in which the file ends.
+    cut: Option<u32>,
     /// The members of the trailers; the last one first.
     trailers: Vec<Object>,
     unpacked: RefCell<BTreeMap<u32, Rc<Vec<u8>>>>,
@@ -51,6 +53,7 @@ impl<'a> File<'a> {
         let mut file = Self {
             bytes,
             places: BTreeMap::new(),
+            cut: None,
             trailers: Vec::new(),
             unpacked: RefCell::default(),
             left: Cell::new(UNPACKED_BYTES),
@@ -81,6 +84,16 @@ impl<'a> File<'a> {
     /// The numbers of all objects.
     pub fn numbers(&self) -> impl Iterator<Item = u32> {
         self.places.keys().copied()
+    }
+
+    /// Whether the file ends in the middle of an object.
+    pub fn is_cut(&self) -> bool {
+        self.cut.is_some()
+    }
+
+    /// Whether all of an object is there.
+    pub fn is_whole(&self, number: u32) -> bool {
+        self.places.contains_key(&number) && self.cut != Some(number)
     }
 
     /// Notes the objects in the file. Returns the streams that have objects in them, by number and place.
@@ -119,6 +132,7 @@ impl<'a> File<'a> {
                     _ => {}
                 }
             }
+            self.cut = (at >= self.bytes.len()).then_some(number);
         }
         streams
     }
@@ -222,6 +236,21 @@ impl<'a> File<'a> {
                 data: None,
             },
         }
+    }
+
+    /// The numbers of the streams with a page's contents.
+    pub fn contents(&self, page: &Object) -> Vec<u32> {
+        let own = page.get("Contents");
+        let contents = self.resolve(own);
+        let streams = match &*contents {
+            Object::Array(streams) => streams.as_slice(),
+            _ => std::slice::from_ref(own),
+        };
+        let number = |stream: &Object| match stream {
+            Object::Reference(number) => Some(*number),
+            _ => None,
+        };
+        streams.iter().filter_map(number).collect()
     }
 
     /// An object, by way of its reference where it is one.

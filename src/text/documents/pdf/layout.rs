@@ -29,6 +29,8 @@ pub struct Page {
     pub unreadable: usize,
     /// Whether there is a picture.
     pub has_picture: bool,
+    /// Whether a part of its contents is missing from the file.
+    pub is_partial: bool,
 }
 
 impl Page {

@@ -64,11 +64,53 @@ fn the_later_object_counts_and_pages_are_found_without_their_tree() {
         7 0 obj<</Type/Page/Contents 6 0 R/Resources<</Font<</F<</Subtype/Type1>>>>>>>>endobj \
         6 0 obj<</Length 99999>>stream\nBT /F 9 Tf (new) Tj ET\nendstream";
     let read = super::read(text.as_bytes(), 1).unwrap();
-    assert_eq!(read.about, "PDF document, 2 pages");
+    assert!(
+        read.is_partial
+            && read
+                .about
+                .starts_with("PDF document, 2 pages; more of it is missing")
+    );
     assert!(read.text.ends_with("[page 2]\nnew\n\n"), "{}", read.text);
     let second = super::read(text.as_bytes(), 2).unwrap();
     assert!(!second.text.contains("page 1"));
     assert_eq!(super::read(text.as_bytes(), 3), Err(Unreadable::Beyond(2)));
+}
+
+#[test]
+fn a_file_that_was_cut_off_says_so_and_one_without_its_tables_is_whole() {
+    let page = |number: usize| {
+        let content = number + 1;
+        format!(
+            "{number} 0 obj<</Type/Page/Parent 2 0 R/Contents {content} 0 R/Resources<</Font<</F<</Subtype/Type1>>>>>>>>\
+             endobj {content} 0 obj<</Length 40>>stream\nBT /F 9 Tf (words of page {number}) Tj ET         \nendstream endobj "
+        )
+    };
+    let tree = "%PDF-1.4 1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj \
+        2 0 obj<</Type/Pages/Count 3/Kids[3 0 R 5 0 R 7 0 R]>>endobj ";
+    let two = format!("{tree}{}{}", page(3), page(5));
+    let whole = format!("{two}{}", page(7));
+    let read = |text: &str| super::read(text.as_bytes(), 1).unwrap();
+    let of_all = read(&whole);
+    assert_eq!(of_all.about, "PDF document, 3 pages");
+    assert!(!of_all.is_partial && of_all.text.contains("words of page 7"));
+    let of_two = read(&two);
+    assert!(of_two.is_partial && of_two.text.contains("words of page 5"));
+    let about =
+        "PDF document, 2 pages; more of it is missing, because the file is damaged or was cut off";
+    assert_eq!(of_two.about, about);
+    // In the middle of the last page's contents, of its own object, and between the two.
+    let last = whole.rfind("words").unwrap();
+    let object = whole.rfind("/Resources").unwrap();
+    let between = whole.rfind("8 0 obj").unwrap();
+    for at in [last + 3, object, between] {
+        let cut = read(&whole[..at]);
+        assert!(
+            cut.is_partial && cut.about.starts_with("PDF document, 3 pages; "),
+            "{at}"
+        );
+        let mark = "[page 3: a part of it is missing, or all]";
+        assert!(cut.text.contains(mark), "{at}: {}", cut.text);
+    }
 }
 
 #[test]

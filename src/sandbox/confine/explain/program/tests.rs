@@ -96,7 +96,7 @@ impl Board {
 
     fn says(&self, line: &str, output: &str) -> String {
         let said = self.view.explain(line, &End::Exit(127), output);
-        said.map(|said| said.text).unwrap_or_default()
+        said.map(|said| said.note.to_string()).unwrap_or_default()
     }
 }
 
@@ -187,14 +187,14 @@ fn a_hidden_program_is_named_in_any_line() {
             let said = board
                 .view
                 .explain(&line, &end, &output)
-                .map(|said| said.text);
+                .map(|said| said.note.to_string());
             let said = said.unwrap_or_default();
             assert_eq!(said.contains(&advice), is_told, "{line}: {said}");
         }
     }
     let uvx = "sh: 1: ./uvx: not found";
     let said = board.view.explain_at(&tools, "./uvx", &End::Exit(127), uvx);
-    assert!(said.unwrap().text.contains(&advice));
+    assert!(said.unwrap().note.to_string().contains(&advice));
     for (line, output) in [
         ("ls @", "ls: cannot access '@': No such file or directory"),
         (
@@ -296,5 +296,5 @@ fn what_is_not_there_or_seen_is_not_explained_and_output_alone_finds_no_paths() 
     assert_eq!(board.says("./tool", &not_found("./tool")), "");
     board.program(".local/bin/uvx", "x");
     let fine = board.view.explain("uvx", &End::Exit(0), &not_found("uvx"));
-    assert_eq!(fine, None);
+    assert!(fine.is_none());
 }
