@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use super::FIRST_LOOK_TIME;
-use super::{Item, Look, Watching, texts, usage};
+use super::{Item, Look, texts, usage};
 use crate::agent::commands::CommandAnswer;
 use crate::base::access::Role;
 use crate::base::clock::Stopwatch;
@@ -21,15 +21,13 @@ use crate::board::watch::notice::format_span;
 use crate::board::watch::rule::millis;
 use crate::board::watch::store::Added;
 use crate::board::watch::texts as words;
-use crate::board::watch::{
-    Cause, Entry, Kind, Mute, Notice, Rule, Subject, Then, Watch, What, parse,
-};
+use crate::board::watch::{Cause, Entry, Mute, Rule, Subject, Then, Watch, What, parse};
 use crate::gateway::Gateway;
 use crate::gateway::commands::Call;
 use crate::gateway::commands::texts::{format_error, list_comma};
 use crate::text::markup::{inline_code, plain};
 use crate::text::one_line;
-use describe::{describe_look, describe_state, is_alarm, is_reported, is_well};
+use describe::{describe_look, describe_state, is_reported, is_well};
 use offline::no_rules;
 
 pub use offline::{AddedToFile, add_to_file, describe_offline};
@@ -66,34 +64,6 @@ impl Asker<'_> {
             Some(_) => "/watch",
             None => ON_COMMAND_LINE,
         }
-    }
-}
-
-/// See [`Watching::hold`].
-struct Held<'a>(&'a Watching, Address);
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        let mut shared = self.0.shared.lock();
-        let place = shared.adding.iter().position(|chat| *chat == self.1);
-        place.map(|place| shared.adding.swap_remove(place));
-        let state = &mut *shared;
-        for key in std::mem::take(&mut state.said) {
-            let entry = state.entries.get_mut(&key);
-            let is_first = |notice: &mut Box<Notice>| notice.kind == Kind::Raised;
-            let said = entry.and_then(|entry| entry.notice.take_if(is_first));
-            state.is_unsaved |= said.is_some();
-        }
-        drop(shared);
-        self.0.wake();
-    }
-}
-
-impl Watching {
-    /// Tells a chat nothing until the result is dropped, and after that no alarm that the confirmation has said.
-    fn hold(&self, chat: &Address) -> impl Drop {
-        self.shared.lock().adding.push(chat.clone());
-        Held(self, chat.clone())
     }
 }
 
@@ -173,7 +143,7 @@ impl Gateway {
             // From the command line, which has added it to the file.
             "added" if asker.chat.is_none() => {
                 self.settle_watches();
-                self.describe_added(asker, &*self.find_watch(asker, name)?)
+                self.describe_added(&*self.find_watch(asker, name)?, language)
             }
             verb if VERBS.contains(&verb) => {
                 if name.is_empty() {
@@ -371,7 +341,7 @@ impl Gateway {
         self.settle_watches();
         let text = match (is_new, self.watch_item(&id.to_string())) {
             (false, _) => texts::exists(language, &id, &shown),
-            (true, Some(item)) => self.describe_added(asker, &item),
+            (true, Some(item)) => self.describe_added(&item, language),
             (true, None) => texts::added_later(language, &id, &shown),
         };
         Ok(CommandAnswer {
@@ -386,23 +356,17 @@ impl Gateway {
         self.read_watches();
         let items = self.parts.watches.shared.lock().items.clone();
         items.into_iter().find(|item| {
-            item.chat.is_none()
+            // A built-in one has a name, and may be turned off.
+            item.key.parse::<u32>().is_ok()
+                && item.chat.is_none()
                 && item.rule() == Some(rule)
                 && self.chat_of_watch(item).as_ref() == asker.chat
         })
     }
 
     /// That a new item is watched, and what the first look has found.
-    fn describe_added(self: &Arc<Self>, asker: Asker<'_>, item: &Item) -> String {
-        let language = asker.language;
+    fn describe_added(self: &Arc<Self>, item: &Item, language: Language) -> String {
         let look = self.look_first(item);
-        // What an alarm does besides being told still happens, and so does what comes after a process has ended.
-        let only_tells =
-            |rule: &Rule| matches!(rule.then, Then::Tell) && !matches!(rule.what, What::Pid(_));
-        if asker.chat.is_some() && item.rule().is_some_and(only_tells) && is_alarm(item, &look) {
-            let mut shared = self.parts.watches.shared.lock();
-            shared.said.push(item.key.clone());
-        }
         let (rule, state) = (
             inline_code(&item.rule),
             describe_look(item, &look, language),

@@ -79,8 +79,6 @@ struct Shared {
     telling: Vec<String>,
     /// The chats in which a watch is being added: its confirmation comes before its first alarm.
     adding: Vec<Address>,
-    /// The keys of those whose confirmation says the alarm.
-    said: Vec<String>,
     /// Whether the entries differ from the disk.
     is_unsaved: bool,
     /// How often the file or the configuration may have changed; reading them at the start counts as a change.
@@ -312,6 +310,12 @@ impl Watching {
         self.wake();
     }
 
+    /// Tells a chat nothing until the result is dropped.
+    fn hold(&self, chat: &Address) -> impl Drop {
+        self.shared.lock().adding.push(chat.clone());
+        Held(self, chat.clone())
+    }
+
     /// The values of what is watched by the name under which a picture can show them.
     pub fn values(&self) -> Vec<(String, f64)> {
         let shared = self.shared.lock();
@@ -369,6 +373,19 @@ impl Watching {
     /// A text of a file below the root.
     fn read(&self, path: &str) -> Option<String> {
         system::read(&self.root, path)
+    }
+}
+
+/// See [`Watching::hold`].
+struct Held<'a>(&'a Watching, Address);
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let mut shared = self.0.shared.lock();
+        let place = shared.adding.iter().position(|chat| *chat == self.1);
+        place.map(|place| shared.adding.swap_remove(place));
+        drop(shared);
+        self.0.wake();
     }
 }
 

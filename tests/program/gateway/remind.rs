@@ -310,7 +310,7 @@ fn each_command_about_jobs_has_an_answer() {
         ("/remind", "No reminders are pending here."),
         (
             "/remind 20m",
-            "Nothing is planned yet. Today 07:20: add what to say",
+            "Nothing is planned yet for today 07:20: add what to say",
         ),
         ("/remind 25:00 tea", "\"25:00\" is not a time of day"),
         ("/remind bread", "I can't read a time at the beginning."),

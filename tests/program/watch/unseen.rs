@@ -160,36 +160,33 @@ fn a_watch_of_the_command_line_is_no_group_s_and_no_user_s() {
 }
 
 #[test]
-fn an_alarm_that_the_confirmation_says_does_not_follow_it_and_its_end_does() {
-    let (scene, _board, clock) = scene([]);
+fn a_new_watch_is_confirmed_before_its_first_alarm() {
+    let (scene, board, clock) = scene([]);
+    board.write("proc/loadavg", "8.00 1.00 1.00 1/88 900\n");
     let gateway = scene.start();
-    for number in 1..=3 {
-        let rule = format!("cmd 'test -e f{number}' fails every 1m");
-        scene.ana.says(&format!("/watch {rule}"));
-        scene.wait_for(&format!("Watching {rule} (number {number})"));
+    for limit in 1..=6 {
+        scene.ana.says(&format!("/watch load > {limit}"));
+        clock.forward(Duration::from_secs(2));
+        scene.wait_for(&format!("(over {limit})."));
     }
-    // What else an alarm does is done, after the confirmation.
-    scene
-        .ana
-        .says("/watch cmd 'test -e f4' fails every 1m then run echo ran");
-    scene.wait_for("Watch 4 ran");
-    for number in 1..=4 {
-        fs::write(scene.home.workspace(&format!("f{number}")), "").unwrap();
-    }
-    clock.forward(2 * MINUTE);
-    for number in 1..=4 {
-        scene.wait_for(&format!("✅ test -e f{number} succeeds"));
+    for status in 1..=3 {
+        scene.ana.says(&format!("/watch cmd 'exit {status}' fails"));
+        scene.wait_for(&format!("🔴 exit {status} fails"));
     }
     gateway.stop().ends_with(0);
     let texts = scene.texts();
     let place = |words: &str| texts.iter().position(|text| text.contains(words));
-    for number in 1..=4 {
-        let confirmed = place(&format!("(number {number})")).unwrap();
-        let alarm = place(&format!("🔴 test -e f{number} fails"));
-        // On a board that is very busy the first look may come too late for the confirmation.
-        let has_said = number < 4 && texts[confirmed].contains("🔴");
-        assert_eq!(alarm.is_none(), has_said, "{number}: {texts:?}");
-        assert!(alarm.is_none_or(|alarm| confirmed < alarm), "{texts:?}");
+    let loads = (1..=6).map(|limit| (format!("load > {limit} "), format!("(over {limit}).")));
+    let commands = (1..=3).map(|status| {
+        let rule = format!("cmd 'exit {status}' fails ");
+        (rule, format!("🔴 exit {status} fails"))
+    });
+    for (rule, alarm) in loads.chain(commands) {
+        let confirmed = place(&format!("Watching {rule}"));
+        assert!(
+            confirmed.is_some() && confirmed < place(&alarm),
+            "{rule}: {texts:?}"
+        );
     }
 }
 

@@ -29,13 +29,13 @@ texts! {
     }
     /// There is a time and nothing else.
     pub fn no_text(time) {
-        "Nothing is planned yet. {time}: add what to say, all in one message.",
-        "还没有计划任何提醒。{time}：请把要提醒的内容也写在同一条消息里。",
+        "Nothing is planned yet for {time}: add what to say, all in one message.",
+        "{time} 还没有计划任何提醒：请把要提醒的内容也写在同一条消息里。",
     }
     /// The same for a task.
     pub fn no_task(time) {
-        "Nothing is planned yet. {time}: add what to do, all in one message.",
-        "还没有计划任何任务。{time}：请把要做的事也写在同一条消息里。",
+        "Nothing is planned yet for {time}: add what to do, all in one message.",
+        "{time} 还没有计划任何任务：请把要做的事也写在同一条消息里。",
     }
     /// Where a job and its name are missing.
     pub fn which() {

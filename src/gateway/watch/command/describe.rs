@@ -43,14 +43,9 @@ pub fn is_well(item: &Item, shared: &Shared) -> bool {
         !entry.is_off && entry.muted.is_none() && entry.tracker.raised_since().is_none()
     };
     let look = shared.found.get(&item.key).cloned().unwrap_or_default();
-    let is_bad = is_alarm(item, &look);
+    let is_bad = describe_look(item, &look, Language::English).starts_with(sign_of(item));
     let is_blind = look.blind.is_some() && is_reported(item, shared);
     entry.is_none_or(|entry| is_calm(entry)) && !is_bad && !is_blind
-}
-
-/// Whether what a look has found has the sign of an alarm.
-pub fn is_alarm(item: &Item, look: &Look) -> bool {
-    describe_look(item, look, Language::English).starts_with(sign_of(item))
 }
 
 /// Whether the board has what an item is about.
