@@ -56,7 +56,7 @@ pub fn is_old(beginning: &[u8]) -> bool {
     beginning.starts_with(OLD_MARK)
 }
 
-/// Whether the text of a document has nothing but what stands there for scanned pages.
+/// Whether the text of a document has nothing but the notes about scanned pages.
 pub fn is_scan(text: &str) -> bool {
     let mut lines = text.lines().filter(|line| !line.is_empty());
     let is_blank = |line: &str| line.starts_with("[page ") && line.contains(" has no text");
