@@ -321,8 +321,10 @@ fn outside_the_sandbox_it_is_allowed_each_time() {
     closes(&scene, "Terminal closed: exit status 0");
     scene.ana.says("/term ! sh");
     scene.ana.presses("Deny");
-    scene.wait_for("you denied it");
+    scene.wait_for("✗ Denied by");
     gateway.stop().ends_with(0);
+    let said_twice = |text: &String| text.contains("you denied it");
+    assert!(!scene.texts().iter().any(said_twice));
 }
 
 #[test]
