@@ -142,15 +142,16 @@ and the clock: the board takes today for $(date +%Y-%m-%d), and https needs the 
     done
 }
 
+is_address() { case $1 in http://* | https://*) true ;; *) false ;; esac }
+
 # Puts a file of the release into the scratch folder: what is checked there cannot change afterwards.
 get() {
-    case $base in
-    http://* | https://*) fetch "$base/$1" "$scratch/$1" "$2" ;;
-    *)
+    if is_address "$base"; then
+        fetch "$base/$1" "$scratch/$1" "$2"
+    else
         [ -f "$base/$1" ] || fail "There is no $1 in $base."
         cp "$base/$1" "$scratch/$1" || fail "Cannot copy $base/$1 to $scratch."
-        ;;
-    esac
+    fi
     [ "$(wc -c <"$scratch/$1")" -le "$2" ] || fail "$1 is larger than $2 bytes. This is not a release."
 }
 
@@ -162,7 +163,7 @@ find_key() {
         cp "$key" "$scratch/key.pem" || fail "Cannot read the key $key."
     elif [ "$RELEASE_KEY" ]; then
         printf '%s\n' "$RELEASE_KEY" >"$scratch/key.pem"
-    elif [ -f "$base/release-key.pem" ]; then
+    elif ! is_address "$base" && [ -f "$base/release-key.pem" ]; then
         cp "$base/release-key.pem" "$scratch/key.pem"
         step note "the key is from the same folder: it shows damage, but not who made the release"
     else
@@ -244,10 +245,12 @@ locate() {
 # Whether only root and the account that runs this can change a file or folder. Behind sudo that is the account which called it.
 is_ours() {
     # shellcheck disable=SC2012 # find(1) of BusyBox prints no owners; names come last and are not read
-    ls -ldn "$1" 2>/dev/null | awk -v me="$(id -u)" -v user="${SUDO_UID:-}" -v group="${SUDO_GID:-$(id -g)}" '{
+    ls -ldn "$1" 2>/dev/null | awk -v me="$(id -u)" -v user="${SUDO_UID:-}" -v group="${SUDO_GID:-$(id -g)}" -v above="${2:-}" '{
         owned = $3 == 0 || $3 == me || (user != "" && $3 == user)
         closed = substr($1, 9, 1) != "w" && (substr($1, 6, 1) != "w" || $4 == group)
-        exit !(owned && closed && $1 ~ /^[-d]/)
+        # Such as /tmp, where nobody renames what is not theirs.
+        sticky = above != "" && substr($1, 10, 1) ~ /[tT]/
+        exit !(owned && (closed || sticky) && $1 ~ /^[-d]/)
     }'
 }
 
@@ -263,6 +266,13 @@ obtain() {
                 [ ! -e "$path" ] && [ ! -L "$path" ] || is_ours "$path" ||
                     fail "Others can change $path: unpack the archive in a folder of your own."
             done
+            # Or exchanged a folder above.
+            above=$here
+            while [ "$above" != / ]; do
+                above=$(dirname "$above")
+                is_ours "$above" above ||
+                    fail "Others can change $above: unpack the archive in a folder of your own."
+            done
             program=$here/peacrab extras=$here
             step use "$program"
             return
@@ -271,7 +281,7 @@ obtain() {
         from=$here
     fi
     locate
-    if [ "$file" ] && [ "$no_signature" ] && [ -f "$from" ] && [ ! -e "$base/SHA256SUMS" ]; then
+    if [ "$file" ] && [ "$no_signature" ] && ! is_address "$from" && [ -f "$from" ] && [ ! -e "$base/SHA256SUMS" ]; then
         step note "there is no SHA256SUMS beside $from, so nothing is checked"
         get "$file" "$program_bytes_max"
     else

@@ -180,17 +180,33 @@ impl Board {
         let slots = u32::try_from(seconds / interval).unwrap_or(u32::MAX);
         let since = moment.slot().saturating_sub(slots).max(first);
         let mut values = recorder.store.read(&[column], since, moment).pop()?;
+        // The newest sample may be minutes old. What moved since then is no rate yet.
+        let newest = built_in
+            .map(|quantity| history::values_of(&self.reading(), None)[quantity as usize])
+            .filter(|value| value.is_finite());
+        // The slot of now may have no sample yet: the curve goes on to the value of now.
+        let is_sampled = values.last().is_some_and(|value| value.is_finite());
+        if let (false, Some(newest), Some(last)) = (is_sampled, newest, values.last_mut()) {
+            *last = newest;
+        }
         history::bridge(&mut values);
         let start = u64::from(moment.slot() + 1) - values.len() as u64;
-        let times = (start..).map(|slot| (slot * interval) as f64);
+        // Samples of one run come at the same second of their slots.
+        let now = moment.now_ms.div_euclid(1000);
+        let since_last = recorder
+            .last
+            .map(|(at, _)| moment.uptime.saturating_sub(at));
+        let second = since_last.map_or(0, |since| {
+            (now - since as i64).rem_euclid(interval as i64) as u64
+        });
+        let times = (start..).map(|slot| ((slot * interval + second) as f64).min(now as f64));
         let mut points: Vec<(f64, f64)> = times.zip(values.into_iter().map(f64::from)).collect();
-        if let Some(quantity) = built_in {
-            // The newest sample may be minutes old. What moved since then is no rate yet.
-            let value = history::values_of(&self.reading(), None)[quantity as usize];
-            let now = self.now() as f64;
-            let is_older = |(at, value): &(f64, f64)| *at < now || !value.is_finite();
-            if value.is_finite() && points.last().is_none_or(is_older) {
-                points.push((now, f64::from(value)));
+        if let Some(newest) = newest {
+            if !is_sampled {
+                points.pop();
+            }
+            if points.last().is_none_or(|(at, _)| *at < now as f64) {
+                points.push((now as f64, f64::from(newest)));
             }
         }
         Some(Curve {

@@ -30,7 +30,7 @@ pub enum Asked {
 pub enum Wrong {
     /// This has no history, and this may be meant.
     Name(String, Option<String>),
-    /// The span is too short or too long.
+    /// The span is too short or too long, or not understood.
     Span(String),
 }
 
@@ -66,6 +66,8 @@ pub fn parse(argument: &str, names: &[String]) -> Result<Asked, Wrong> {
             }
             span = seconds;
             rest = after;
+        } else if word.starts_with(|char: char| char.is_ascii_digit()) {
+            return Err(Wrong::Span((*word).to_owned()));
         } else {
             let near = nearest(word, names.iter().map(String::as_str));
             return Err(Wrong::Name((*word).to_owned(), near.map(str::to_owned)));
@@ -125,9 +127,12 @@ pub fn format_span(seconds: u64) -> String {
 pub fn in_words(name: &str, value: f64, language: Language) -> Option<&'static str> {
     let (kind, _) = name.split_once(' ')?;
     let is_flag = ["service", "host", "port", "pid", "cmd"].contains(&kind);
-    is_flag.then(|| match value > 0.5 {
-        true => texts::well(language),
-        false => texts::alarm(language),
+    let tells_success = kind == "cmd" && name.ends_with(" succeeds");
+    is_flag.then(|| match (tells_success, value > 0.5) {
+        (false, true) => texts::well(language),
+        (false, false) => texts::alarm(language),
+        (true, true) => texts::fails(language),
+        (true, false) => texts::succeeds(language),
     })
 }
 
@@ -274,6 +279,7 @@ mod tests {
         );
         assert_eq!(parsed("load 30m"), Err(Wrong::Span("30m".to_owned())));
         assert_eq!(parsed("load 8d"), Err(Wrong::Span("8d".to_owned())));
+        assert_eq!(parsed("load 5x"), Err(Wrong::Span("5x".to_owned())));
         assert_eq!(parsed("load 1y"), Err(Wrong::Span("1y".to_owned())));
         let near = Some("load".to_owned());
         assert_eq!(parsed("laod"), Err(Wrong::Name("laod".to_owned(), near)));
@@ -286,7 +292,7 @@ mod tests {
         );
         assert_eq!(
             parsed("temper 99999999999999999999h"),
-            Err(Wrong::Name("99999999999999999999h".to_owned(), None))
+            Err(Wrong::Span("99999999999999999999h".to_owned()))
         );
     }
 

@@ -247,6 +247,34 @@ fn a_history_grows_below_the_values_and_survives_a_restart() {
 }
 
 #[test]
+fn a_curve_begins_with_the_first_sample_and_goes_on_to_now() {
+    let root = tree(RASPBERRY);
+    let (board, hand) = clocked(root.path());
+    let later = |seconds: i64| hand.fetch_add(seconds * 1000, Ordering::Relaxed);
+    later(100);
+    let first = board.now() as f64;
+    board.record(true, &[]).unwrap();
+    pass(&hand);
+    board.record(true, &[]).unwrap();
+    let times = || {
+        let points = board.series("temperature", 3600).unwrap().points;
+        let from_first = points.into_iter().skip_while(|(_, value)| value.is_nan());
+        let known = from_first.map(|(at, value)| value.is_finite().then_some(at - first));
+        known.collect::<Vec<_>>()
+    };
+    assert_eq!(times(), [Some(0.0), Some(300.0)]);
+    later(50);
+    assert_eq!(times(), [Some(0.0), Some(300.0), Some(350.0)]);
+    // The slot of now has no sample yet.
+    later(200);
+    assert_eq!(times(), [Some(0.0), Some(300.0), Some(550.0)]);
+    later(1200);
+    let apart = times();
+    assert_eq!(apart.last(), Some(&Some(1750.0)));
+    assert!(apart.contains(&None), "a real gap stays: {apart:?}");
+}
+
+#[test]
 fn watched_values_have_a_history_under_their_names() {
     let root = tree(RASPBERRY);
     let (board, hand) = clocked(root.path());
@@ -308,7 +336,8 @@ fn what_is_watched_for_yes_or_no_is_listed_in_words() {
         pass(&hand);
     }
     let text = board.list_values();
-    let changed = "\ncmd 'test -e x' succeeds: alarm to ok, now alarm (24 h)\n";
+    // That it succeeds may be good news.
+    let changed = "\ncmd 'test -e x' succeeds: succeeds to fails, now succeeds (24 h)\n";
     assert!(text.contains(changed), "{text}");
     assert!(text.ends_with("port 443: ok (24 h)"), "{text}");
 }

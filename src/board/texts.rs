@@ -23,6 +23,9 @@ texts! {
     /// What is watched for yes or no.
     pub fn well() { "ok", "正常" }
     pub fn alarm() { "alarm", "告警" }
+    /// The same of a command whose success is waited for.
+    pub fn succeeds() { "succeeds", "成功" }
+    pub fn fails() { "fails", "失败" }
 
     /// Below the lines of a history that covers a time.
     pub fn lines_show(span) {

@@ -66,7 +66,7 @@ const FIRST_STEPS: &str = "\
 A personal AI agent for single-board computers.
 
 To begin:
-  peacrab onboard              set up Peacrab: create its folder and connect a model
+  peacrab onboard              set up Peacrab and connect a model
   peacrab agent                chat in the terminal
   peacrab agent QUESTION       ask one question
   peacrab gateway              run the bot on Telegram and other channels
@@ -312,11 +312,15 @@ pub fn main() -> ExitCode {
             let home_use = cli.command.home_use();
             // Its own messages name the file.
             let names_home = matches!(cli.command, Command::Config(_));
+            let fills_home = matches!(cli.command, Command::Restore(_));
             match Context::new(cli.global, environment::variables(), home_use) {
                 Ok(context) => {
                     let ran = cli.command.run(&context);
                     let note = context.note_home(home_use, &ran);
-                    report_at(ran, note.filter(|_| !names_home))
+                    let is_clear = |note: &HomeNote| {
+                        names_home || fills_home && matches!(note, HomeNote::Unconfigured(_))
+                    };
+                    report_at(ran, note.filter(|note| !is_clear(note)))
                 }
                 Err(error) => report(Err(error)),
             }
@@ -383,7 +387,7 @@ fn report_usage(error: &mut clap::Error) -> Exit {
             report(print::out(&text).map(|()| Exit::Done))
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            print::raw_error(if is_first { FIRST_STEPS } else { &text });
+            print::guide(if is_first { FIRST_STEPS } else { &text });
             Exit::Usage
         }
         _ => {
@@ -412,7 +416,26 @@ fn report_usage(error: &mut clap::Error) -> Exit {
 
 #[cfg(test)]
 mod tests {
-    use super::with_home;
+    use super::*;
+
+    #[test]
+    fn the_ends_of_the_lines_of_a_help_are_left_to_the_terminal() {
+        let mut program = Cli::command();
+        program.build();
+        for command in program.get_subcommands().chain([&program]) {
+            let help = command.get_after_help().map(ToString::to_string);
+            let help = help.unwrap_or_default();
+            let lines: Vec<&str> = help.lines().collect();
+            let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+            let broken = lines
+                .windows(2)
+                .find(|pair| is_prose(pair[0]) && is_prose(pair[1]));
+            assert_eq!(broken, None, "{}", command.get_name());
+            let is_long = |line: &&&str| line.starts_with(' ') && line.chars().count() > 80;
+            assert_eq!(lines.iter().find(is_long), None, "{}", command.get_name());
+        }
+        assert!(FIRST_STEPS.lines().all(|line| line.chars().count() <= 80));
+    }
 
     #[test]
     fn the_home_folder_is_not_a_part_of_a_lists_last_entry() {

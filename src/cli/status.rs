@@ -44,7 +44,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     if arguments.json {
         print::json(&status.to_json().to_string())
     } else {
-        print::out(&status.format())
+        print::out(&print::folded(&status.format()))
     }?;
     Ok(Exit::Done)
 }

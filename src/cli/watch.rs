@@ -20,7 +20,7 @@ Examples:
   peacrab watch add cmd 'test -e done' succeeds every 5m
   peacrab watch test 1
 
-Put a rule with > or < in quotes. Watches run while the gateway runs; the same rules
+Put a rule with > or < in quotes. Watches run while the gateway runs; the same rules \
 work in a chat, as /watch RULE.";
 
 /// Columns of what goes into a pipe: there it is read line by line.
@@ -28,7 +28,11 @@ const PIPE_COLUMNS: usize = 10_000;
 
 /// Said where the watches are shown or changed.
 const NOT_RUNNING: &str =
-    "The gateway is not running, so nothing is watched. Start it with `peacrab gateway`.";
+    "The gateway is not running, so nothing is watched. Start it: `peacrab gateway`";
+
+/// The list where nothing was added.
+const NO_WATCHES: &str =
+    "No watches of your own yet. Add one: peacrab watch add 'temperature > 75 for 5m'";
 
 /// `peacrab watch …`
 #[derive(Debug, Args)]
@@ -97,8 +101,12 @@ pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
             Some(text) => return show(&text),
             None => {
                 print::notice(NOT_RUNNING);
-                return print::out(&describe_offline(&store, &loaded.config.watch.built_in)?)
-                    .map(|()| Exit::Done);
+                let text = describe_offline(&store)?;
+                print::line(match text.trim_end() {
+                    "" => NO_WATCHES,
+                    text => text,
+                })?;
+                return Ok(Exit::Done);
             }
         },
         Action::Test { watch } => match ask(format!("test {watch}"))? {

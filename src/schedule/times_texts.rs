@@ -160,6 +160,11 @@ pub fn no_time_of_day(text: &str) -> String {
     )
 }
 
+/// A text that looks like a day.
+pub fn no_day(text: &str) -> String {
+    format!("\"{}\" never comes: there is no such day", short(text))
+}
+
 /// Two times with an "and" between them.
 pub const ONE_TIME: &str = "There are two times in this. Ask for one at a time: each one is a reminder or a task of its own";
 

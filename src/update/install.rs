@@ -90,17 +90,21 @@ impl Installed {
         self.path.with_file_name(self.new_name())
     }
 
-    /// Creates the file for the new program, in the same folder. What an update that was interrupted has
-    /// left there is removed.
+    /// Creates the file for the new program, in the same folder, which only this account can read and nothing can run.
+    /// What an update that was interrupted has left there is removed.
     pub fn create_new(&self) -> Result<File> {
         self.discard();
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(0o755);
-        let created = rustix::fs::openat(&self.folder, self.new_name(), flags, mode)
-            .and_then(|file| rustix::fs::fchmod(&file, mode).map(|()| file));
-        created
+        let mode = Mode::from_raw_mode(0o600);
+        rustix::fs::openat(&self.folder, self.new_name(), flags, mode)
             .map(File::from)
+            .map_err(|errno| self.explain(errno.into()))
+    }
+
+    /// Lets all accounts run what was written there, once it is known to be what it should be.
+    pub fn allow_running(&self, file: &File) -> Result<()> {
+        rustix::fs::fchmod(file, Mode::from_raw_mode(0o755))
             .map_err(|errno| self.explain(errno.into()))
     }
 
@@ -269,13 +273,19 @@ mod tests {
 
     #[test]
     fn a_program_is_replaced_given_back_and_exchanged() {
+        use std::os::unix::fs::PermissionsExt;
         let (folder, program) = folder();
         let installed = Installed::lock(&program).unwrap();
         let content = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
         let names = || fs::read_dir(folder.path()).unwrap().count();
         assert!(installed.take_old().is_err());
         for (number, text) in ["two", "three"].iter().enumerate() {
-            io::Write::write_all(&mut installed.create_new().unwrap(), text.as_bytes()).unwrap();
+            let mut file = installed.create_new().unwrap();
+            io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+            let mode = |file: &fs::File| file.metadata().unwrap().permissions().mode() & 0o777;
+            assert_eq!(mode(&file), 0o600);
+            installed.allow_running(&file).unwrap();
+            assert_eq!(mode(&file), 0o755);
             installed.swap().unwrap();
             assert_eq!(content("peacrab"), *text);
             assert_eq!(content("peacrab.old"), ["one", "two"][number]);

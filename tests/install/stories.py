@@ -186,6 +186,14 @@ class Stories:
             self.root.run("chmod", "o+w", place).ends_with(0)
             self.root.run(*shell, "--no-service").ends_with(1, f"Others can change {place}")
             self.root.run("chmod", "o-w", place).ends_with(0)
+        # A folder above that others can rename it in, or in which everyone keeps their own.
+        self.root.run("sh", "-c", f"mkdir -p /opt/above && cp -a {folder} /opt/above/").ends_with(0)
+        below = (self.root.shell, f"/opt/above/{name}/install.sh", "--no-service", "--dry-run")
+        for mode, status in (("0777", 1), ("1777", 0), ("0755", 0)):
+            self.root.run("chmod", mode, "/opt/above").ends_with(0)
+            self.root.run(*below).ends_with(status)
+        self.root.run("chown", "65534", "/opt/above").ends_with(0)
+        self.root.run(*below).ends_with(1, "Others can change /opt/above")
         self.root.run("chown", "65534", f"{folder}/peacrab").ends_with(0)
         self.root.run(*shell, "--no-service").ends_with(1, f"Others can change {folder}/peacrab")
         self.assertFalse(self.root.exists(TARGET))
@@ -384,6 +392,16 @@ class Stories:
         self.root.install(*options).ends_with(1, "Install curl or wget")
         self.root.install("--from", server.address, "--no-signature").ends_with(1, "must begin with https")
         self.assertNotIn("release-key.pem", server.asked)
+
+    def test_a_key_in_the_current_folder_is_none_of_a_server_s(self):
+        server = Server(release("real"))
+        self.addCleanup(server.close)
+        planted = f"opt/here/{server.address.replace('//', '/')}"
+        self.root.run("mkdir", "-p", f"/{planted}").ends_with(0)
+        self.put("key/public.pem", f"{planted}/release-key.pem")
+        script = (SCRIPTS / "install.sh").read_text()
+        ran = self.root.run("sh", "-c", f"cd /opt/here && {self.root.shell} -s -- --from {server.address} --no-service", input=script)
+        ran.ends_with(1, "does not contain the key")
 
     def test_without_a_signature_only_curl_downloads(self):
         # The others follow a redirect to http, or do not check who answers.

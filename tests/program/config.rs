@@ -104,6 +104,7 @@ fn a_change_with_which_nothing_would_start_is_refused_in_the_words_of_the_check(
             "must look like http://host:port",
         ),
         ("log.level", "loud", "must be one of off, error"),
+        ("backup.send", "true", "backup.send needs backup.passphrase"),
     ] {
         set(key, value).ends_with(78).complains_of(&[says]);
         assert_eq!(fs::read_to_string(&file).unwrap(), good, "{key}");
@@ -125,6 +126,7 @@ fn a_change_with_which_nothing_would_start_is_refused_in_the_words_of_the_check(
         // What is safe to leave out does not stop a start.
         let is_ignored = [
             "agents.defaults.timezone",
+            "backup.send",
             "channels.telegram.allowFrom",
             // The channel is off.
             "channels.telegram.proxy",

@@ -136,7 +136,7 @@ fn a_stop_in_the_middle_says_what_was_saved() {
     answer(&mut terminal, "Which model provider", "openai");
     terminal.wait_for("API key?");
     terminal.type_text(CTRL_C);
-    terminal.wait_for("Stopped. Nothing was saved.");
+    terminal.wait_for("Stopped. Nothing was changed.");
     assert_eq!(terminal.finish(), Some(130), "{}", terminal.shown());
     let after = fs::read_to_string(home.path().join("config.json")).unwrap();
     assert_eq!(before, after);
@@ -155,6 +155,19 @@ fn a_stop_in_the_middle_says_what_was_saved() {
 }
 
 #[test]
+fn a_token_that_is_kept_although_it_is_wrong_is_named_at_the_end() {
+    let home = Home::new();
+    let mut terminal = Terminal::start(&home, &["onboard", "--channel", "discord"]);
+    answer(&mut terminal, "Token (hidden)", "wrongtoken");
+    answer(&mut terminal, "keep it anyway", "");
+    terminal.wait_for("Discord does not work yet");
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+    let shown = terminal.shown();
+    assert!(!shown.contains("start the bot"), "{shown}");
+    assert_eq!(setting(&home, "/channels/discord/token"), "wrongtoken");
+}
+
+#[test]
 fn ctrl_c_stops_a_server_that_does_not_answer() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let home = Home::new();
@@ -165,7 +178,7 @@ fn ctrl_c_stops_a_server_that_does_not_answer() {
     terminal.wait_for("Connecting to mine");
     let _connected = silent.accept().unwrap();
     terminal.type_text(CTRL_C);
-    terminal.wait_for("Stopped. Nothing was saved.");
+    terminal.wait_for("Stopped. Nothing was changed.");
     assert_eq!(terminal.finish(), Some(130), "{}", terminal.shown());
 }
 

@@ -1,5 +1,6 @@
 //! PURE: rules as people type them, also on a phone: quotes may be curly, `>` may be a word.
 
+mod near;
 mod tokens;
 
 use super::rule::{LEVELS, Quantity, Rule, Sound, Then, Told, What};
@@ -64,6 +65,7 @@ pub fn parse_spelled(text: &str, spelling: Spelling, language: Language) -> Resu
         .next()
         .filter(|name| !name.is_empty())
         .unwrap_or(&subject);
+    let rest = text.get(first.at + name.len()..);
     let row = Quantity::NAMES
         .iter()
         .position(|names| names.contains(&name));
@@ -71,6 +73,7 @@ pub fn parse_spelled(text: &str, spelling: Spelling, language: Language) -> Resu
         (words, _) = tokens(head, true);
     }
     let mut parser = Parser {
+        rest: rest.unwrap_or_default(),
         words: words.into_iter().skip(1).collect(),
         at: 0,
         language,
@@ -173,15 +176,17 @@ fn split_then(text: &str, spelling: Spelling, language: Language) -> Result<(&st
 }
 
 /// Reads the words after the first.
-struct Parser {
+struct Parser<'a> {
     words: Vec<Word>,
+    /// All that is typed behind the first word.
+    rest: &'a str,
     at: usize,
     language: Language,
     spelling: Spelling,
     example: &'static str,
 }
 
-impl Parser {
+impl Parser<'_> {
     fn next(&mut self) -> Option<Word> {
         let word = self.words.get(self.at).cloned();
         self.at += 1;
@@ -288,28 +293,7 @@ impl Parser {
             }
             "file" | "log" => self.file(),
             "cmd" | "command" => self.command(),
-            _ => {
-                let quantities = Quantity::NAMES
-                    .iter()
-                    .flat_map(|names| names.iter().copied());
-                let known = EXAMPLES.iter().map(|(word, _)| *word).chain(quantities);
-                let near = nearest(name, known);
-                let row = near.and_then(|near| {
-                    let mut names = Quantity::NAMES.iter();
-                    names.position(|names| names.contains(&near))
-                });
-                let line = row.and_then(|row| VALUE_EXAMPLES.get(row).copied());
-                let of_word = || EXAMPLES.iter().find(|(word, _)| Some(*word) == near);
-                let line = line.or_else(|| of_word().map(|(_, line)| *line));
-                let name = inline_code(truncate_chars(name, 60));
-                Err(match line {
-                    Some(line) => {
-                        let line = inline_code(&(self.spelling)(line));
-                        texts::unknown_near(self.language, &name, &line)
-                    }
-                    None => texts::unknown(self.language, &name, &examples(self.spelling)),
-                })
-            }
+            _ => Err(self.unknown(name)),
         }
     }
 

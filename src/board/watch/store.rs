@@ -204,9 +204,11 @@ impl Store {
             process,
         };
         self.change(|list| {
+            // Without a chat it would be told to an owner, who has asked for it.
+            let is_of_owner = |other: &Watch| other.role == Role::Owner && !other.by_model;
             let same = list.iter().find(|other| {
                 other.rule == watch.rule
-                    && other.chat == watch.chat
+                    && (other.chat == watch.chat || watch.chat.is_none() && is_of_owner(other))
                     && other.process == watch.process
             });
             Ok(match same {

@@ -1,7 +1,9 @@
 //! What an event means. Pure; the intake decides who has access.
 
 use super::NAME;
-use super::types::{Attachment, Interaction, Member, Message, User, VOICE, is_thread, snowflake};
+use super::types::{
+    Attachment, Interaction, Member, Message, PRIVATE, User, VOICE, is_thread, snowflake,
+};
 use crate::base::clock::seconds_of;
 use crate::base::json::{self, Members};
 use crate::base::language::Language;
@@ -220,7 +222,9 @@ impl Reader<'_> {
     fn interaction(&self, interaction: Interaction) -> Option<Meaning> {
         snowflake(&interaction.id)?;
         let address = address(&interaction.channel_id)?;
-        let is_group = interaction.guild_id.is_some() || interaction.member.is_some();
+        // As with messages, whatever hints at others counts.
+        let is_server = interaction.guild_id.is_some() || interaction.member.is_some();
+        let is_group = is_server || interaction.channel.kind > PRIVATE || interaction.context == 2;
         let member = interaction.member.unwrap_or_default();
         // In a server it is the member, and in private the user: never another one beside.
         let user = match (interaction.user, member.user.clone()) {

@@ -195,6 +195,9 @@ pub struct Interaction {
     /// The channel as far as it is known.
     #[serde(deserialize_with = "or_default")]
     pub channel: PartialChannel,
+    /// Where it comes from: 0 for a server, 1 for the private chat, 2 for a chat of several people.
+    #[serde(deserialize_with = "or_default")]
+    pub context: u64,
     /// The person, in a server.
     pub member: Option<Member>,
     /// The person, in a private chat.

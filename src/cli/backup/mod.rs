@@ -34,7 +34,7 @@ Examples:
   peacrab backup --without-secrets - | ssh nas 'cat >peacrab.tar.gz'
   peacrab restore --check peacrab.tar.gz
 
-The bot may run meanwhile. Without --encrypt it is an ordinary .tar.gz file. Files of the
+The bot may run meanwhile. Without --encrypt it is an ordinary .tar.gz file. Files of the \
 workspace and conversations are saved as they are, whatever is in them.";
 
 /// `peacrab backup …`

@@ -22,8 +22,8 @@ Examples:
   peacrab restore peacrab.tar.gz
   sudo peacrab restore - <peacrab.tar.gz
 
-It says what will change and asks first. What is there now is kept in the home folder, in
-before-restore. Restore only backups of your own: the settings in them decide what runs here.
+It says what will change and asks first. What is there now is kept in the home folder, in \
+before-restore. Restore only backups of your own: the settings in them decide what runs here. \
 Messages that were waiting when the backup was made are answered or sent on the next start.";
 
 /// `peacrab restore …`
@@ -71,7 +71,8 @@ pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
         if !print::can_ask() || arguments.file == Path::new(STANDARD) {
             return Err(Error::Usage(texts::NEEDS_YES.to_owned()));
         }
-        let answer = print::ask(&texts::question(home.path()))?;
+        let is_new = !std::fs::read_dir(home.path()).is_ok_and(|mut there| there.next().is_some());
+        let answer = print::ask(&texts::question(home.path(), is_new))?;
         if !matches!(&*answer.to_ascii_lowercase(), "y" | "yes") {
             print::line(texts::UNCHANGED)?;
             return Ok(Exit::Done);

@@ -195,11 +195,12 @@ pub fn survey_notes(survey: &Survey) -> Vec<String> {
 }
 
 /// Asks before anything changes.
-pub fn question(home: &Path) -> String {
-    format!(
-        "Put this in the place of what is in {}? [y/N] ",
-        home.display()
-    )
+pub fn question(home: &Path, is_new: bool) -> String {
+    let home = home.display();
+    match is_new {
+        true => format!("Restore this into the new home folder {home}? [y/N] "),
+        false => format!("Put this in the place of what is in {home}? [y/N] "),
+    }
 }
 
 /// A gateway has the home.

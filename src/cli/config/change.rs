@@ -9,9 +9,11 @@ use super::{find_setting, texts};
 use crate::base::error::{Error, Result};
 use crate::cli::terminal::print;
 use crate::cli::{Context, service};
+use crate::config::Loaded;
 use crate::config::key::Key;
 use crate::config::load::{load_text, save, text_with, text_without};
 use crate::config::table;
+use crate::config::texts::UNSAFE_BACKUP;
 use crate::gateway::control;
 
 /// Sets a setting in the file. null resets it, unless null is one of its values.
@@ -57,8 +59,15 @@ pub fn unset(context: &Context, path: &str) -> Result<()> {
 
 /// Writes the new text, unless Peacrab would not start with it but did start before.
 pub fn write(context: &Context, file: &Path, text: &str) -> Result<()> {
+    let is_sent_open = |loaded: &Loaded| {
+        let mut ignored = loaded.ignored.iter();
+        ignored.any(|problem| problem.contains(UNSAFE_BACKUP))
+    };
     let check = |text: &str| {
         let loaded = load_text(Some(text), file, context.environment())?;
+        if is_sent_open(&loaded) && !context.load().is_ok_and(|before| is_sent_open(&before)) {
+            return Err(Error::Config(UNSAFE_BACKUP.to_owned()));
+        }
         let mut warnings = check_start(context, &loaded)?;
         warnings.extend(loaded.ignored);
         Ok::<_, Error>(warnings)

@@ -30,11 +30,11 @@ const AFTER_HELP: &str = "\
 Examples:
   peacrab cron add 'every day at 7' 'Say good morning, with the weather'
   peacrab cron add 'in 20m' 'Take the bread out' --remind
-  peacrab cron add '0 3 * * 1' 'df -h / | tail -1' --command --name 'disk on Mondays'
+  peacrab cron add '0 3 * * 1' 'df -h / | tail -1' --command --name disk
   peacrab cron next
   peacrab cron edit j7k2 --when 'every 2h'
 
-Jobs run while the gateway runs. A run that was missed, because the board was off,
+Jobs run while the gateway runs. A run that was missed, because the board was off, \
 is made up for once, when it is on again. JOB is an id, a name or the beginning of one.";
 
 /// `peacrab cron …`

@@ -50,7 +50,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     if arguments.json {
         print::json(&serde_json::to_string(&changes).unwrap_or_default())?
     } else {
-        print::out(&format_changes(&changes))?
+        print::out(&print::folded(&format_changes(&changes)))?
     }
     Ok(Exit::Done)
 }

@@ -38,8 +38,8 @@ Examples:
   peacrab import ~/.nanobot
   peacrab import --workspace /srv/claw ~/.openclaw
 
-It recognises the home of nanobot, PicoClaw, OpenClaw, Hermes or zeroclaw, and takes settings with
-their keys, the files of the workspace, memory, skills, jobs, conversations and allow-lists. Nothing
+It recognises the home of nanobot, PicoClaw, OpenClaw, Hermes or zeroclaw, and takes settings with \
+their keys, the files of the workspace, memory, skills, jobs, conversations and allow-lists. Nothing \
 is written there, and nothing that is here already is replaced. Import only a home of your own.";
 
 /// `peacrab import …`
@@ -114,7 +114,7 @@ pub fn import(
         report.map(|report| (report, source))
     })??;
     print::line(&texts::heading(&source, writes))?;
-    print::out(&report.text())?;
+    print::out(&print::wrapped(&report.text()))?;
     print::line(&texts::outcome(&source, &report, writes))
 }
 

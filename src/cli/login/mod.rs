@@ -25,11 +25,11 @@ use crate::text::one_line;
 const PASTES_MAX: usize = 20;
 
 const AFTER_HELP: &str = "\
-A sign-in may stop working any day, the provider decides. Everybody who may talk with the
+A sign-in may stop working any day, the provider decides. Everybody who may talk with the \
 bot uses your subscription. Signing in is possible only here, at the command line.
 
 Examples:
-  peacrab login openai-codex       ChatGPT's subscription, as the Codex command line uses it
+  peacrab login openai-codex       ChatGPT's subscription, as Codex uses it
   peacrab login github-copilot     GitHub Copilot's subscription
   peacrab logout openai-codex";
 

@@ -23,7 +23,7 @@ Examples:
   peacrab mcp login notes
   peacrab mcp call files read_text_file '{\"path\": \"notes.md\"}'
 
-A program runs in the sandbox of commands, with the same folders and network, and only
+A program runs in the sandbox of commands, with the same folders and network, and only \
 while it is used. `peacrab config explain tools.mcpServers` shows all settings.";
 
 /// `peacrab mcp …`

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::Arguments;
-use super::forms::{is_key, is_token, with_scheme, with_version};
+use super::forms::{is_key, is_token, with_scheme, with_version, without_dots};
 use super::outside::{Outside, Question, Trial};
 use super::texts::{self, KeySource};
 use crate::base::error::{Error, Result};
@@ -56,6 +56,8 @@ pub struct Answers {
     pub bot: Option<String>,
     /// Another channel that was set up.
     pub channel: Option<&'static Service>,
+    /// Whether the last answer, which is that of the bot, does not work and was kept nevertheless.
+    pub is_doubtful: bool,
     /// Whether the person stopped. Then `wanted` has what was settled before.
     pub is_stopped: bool,
 }
@@ -73,6 +75,7 @@ pub fn gather(flags: &Arguments, found: &Found<'_>, outside: &mut dyn Outside) -
         is_unreachable: false,
         bot: None,
         channel: None,
+        is_doubtful: false,
         progress: Progress::default(),
     };
     let ended = interview.run(flags);
@@ -81,6 +84,7 @@ pub fn gather(flags: &Arguments, found: &Found<'_>, outside: &mut dyn Outside) -
         settled,
         bot,
         channel,
+        is_doubtful,
         ..
     } = interview;
     let is_stopped = matches!(ended, Err(Error::Stopped));
@@ -92,6 +96,7 @@ pub fn gather(flags: &Arguments, found: &Found<'_>, outside: &mut dyn Outside) -
         wanted,
         bot,
         channel,
+        is_doubtful,
         is_stopped,
     })
 }
@@ -138,6 +143,8 @@ struct Interview<'a> {
     is_unreachable: bool,
     bot: Option<String>,
     channel: Option<&'static Service>,
+    /// Whether the last answer does not work and was kept nevertheless.
+    is_doubtful: bool,
     progress: Progress,
 }
 
@@ -149,6 +156,7 @@ impl<'i> Interview<'i> {
         mut question: Question,
         check: Check<'_, 'i>,
     ) -> Result<String> {
+        self.is_doubtful = false;
         if flag.is_some() || !self.outside.can_ask() {
             return match check(self, flag.unwrap_or_default().trim())? {
                 Verdict::Take(answer) => Ok(answer),
@@ -157,8 +165,7 @@ impl<'i> Interview<'i> {
             };
         }
         // What is above it is said once.
-        let name = question.text.rsplit('\n').next().unwrap_or_default();
-        let name = name.to_owned();
+        let name = Self::name_of(&question);
         let given = self.progress.given(&name);
         if let Some(given) = &given {
             question.hint = match question.is_hidden {
@@ -178,6 +185,7 @@ impl<'i> Interview<'i> {
                     _ => None,
                 };
                 if let Some(settled) = settled {
+                    self.is_doubtful = true;
                     self.progress.answered(&name, &settled);
                     return Ok(settled);
                 }
@@ -204,12 +212,17 @@ impl<'i> Interview<'i> {
                     on_repeat,
                 } => {
                     self.outside.say(&reason)?;
-                    self.progress.remember(&name, &answer);
                     question.hint = hint;
                     doubted = Some((answer, on_enter, on_repeat));
                 }
             }
         }
+    }
+
+    /// The last line of a question, under which its answer is kept.
+    fn name_of(question: &Question) -> String {
+        let name = question.text.rsplit('\n').next();
+        name.unwrap_or_default().to_owned()
     }
 
     /// Settles the provider; empty when there is none.
@@ -468,12 +481,16 @@ impl<'i> Interview<'i> {
                 Ok(folder) => std::path::absolute(&folder).map_err(Error::io("find", &folder))?,
                 Err(reason) => return Ok(Verdict::Reject(reason)),
             };
+            let given = folder;
+            let folder = without_dots(&given);
             if folder.exists() && !folder.is_dir() {
                 return Ok(Verdict::Reject(texts::not_a_folder(&folder)));
             }
             Ok(match this.outside.check_workspace(&folder) {
                 Err(error) => Verdict::Reject(error.to_string()),
-                Ok(()) if answer.starts_with('~') => Verdict::Take(answer.to_owned()),
+                Ok(()) if answer.starts_with('~') && folder == given => {
+                    Verdict::Take(answer.to_owned())
+                }
                 Ok(()) => Verdict::Take(folder.display().to_string()),
             })
         })?;

@@ -1,6 +1,7 @@
-//! Understands and checks answers. Pure.
+//! Understands and checks answers. Pure, apart from [`without_dots`].
 
 use std::net::IpAddr;
+use std::path::{Component, Path, PathBuf};
 
 /// What is meant by an answer to the question for the model.
 pub enum Choice {
@@ -78,6 +79,20 @@ pub fn with_version(base: &str) -> Option<String> {
     (!rest.contains('/')).then(|| format!("{base}/v1"))
 }
 
+/// The path without `..`; behind a link that leads to where the link leads.
+pub fn without_dots(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        if part == Component::ParentDir {
+            clean = clean.canonicalize().unwrap_or(clean);
+            clean.pop();
+        } else {
+            clean.push(part);
+        }
+    }
+    clean
+}
+
 /// Whether a text can be sent as a key.
 pub fn is_key(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
@@ -98,6 +113,23 @@ pub fn is_token(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_is_kept_without_detours() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("a/b")).unwrap();
+        std::os::unix::fs::symlink(root.join("a/b"), root.join("link")).unwrap();
+        for (given, expected) in [
+            ("new/../x", "x"),
+            ("a/b/../../x", "x"),
+            ("link/../x", "a/x"),
+            ("link/x", "link/x"),
+        ] {
+            assert_eq!(without_dots(&root.join(given)), root.join(expected));
+        }
+        assert_eq!(without_dots(Path::new("/../x")), Path::new("/x"));
+    }
 
     #[test]
     fn an_address_without_a_scheme_gets_the_one_that_fits() {

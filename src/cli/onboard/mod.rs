@@ -150,10 +150,11 @@ fn apply(
     if made.is_empty() && changes.is_empty() {
         print::out(texts::NOTHING_CHANGED)?
     } else {
-        print::out(&format!("\n{made}{changes}"))?
+        print::out(&print::folded(&format!("\n{made}{changes}")))?
     }
     let telegram = loaded.config.channels.of(telegram::NAME);
     let bots = match answers.channel {
+        _ if answers.is_doubtful => None,
         Some(service) => Some((service.title, "")),
         None => telegram
             .enabled
@@ -167,7 +168,16 @@ fn apply(
     }
     let model = who_answers(&models);
     let peacrab = command_for(home, context.environment());
-    print::out(&texts::next_steps(&peacrab, model.as_deref(), bots))
+    print::out(&texts::next_steps(&peacrab, model.as_deref(), bots))?;
+    if answers.is_doubtful {
+        let (title, name) = match answers.channel {
+            Some(service) => (service.title, service.name),
+            None => ("Telegram", telegram::NAME),
+        };
+        let warning = texts::does_not_work(title, name, &peacrab);
+        print::line(&format!("\n{}", texts::warning(&warning)))?;
+    }
+    Ok(())
 }
 
 /// Writes the settings; each is a line of the report. Creates the file when it is missing.

@@ -270,6 +270,14 @@ pub fn not_a_folder(path: &Path) -> String {
     format!("{} is a file, not a folder.", path.display())
 }
 
+/// At the end, of a channel whose answers did not work and were kept nevertheless.
+pub fn does_not_work(title: &str, name: &str, peacrab: &str) -> String {
+    format!(
+        "{title} does not work yet: what you entered is kept, but was not accepted. To enter it again: \
+         {peacrab} onboard --channel {name}"
+    )
+}
+
 /// The question for the token of a Telegram bot.
 pub fn ask_telegram(has_token: bool) -> Question {
     let (text, hint) = if has_token {
@@ -393,7 +401,7 @@ pub fn sentence(text: &str) -> String {
 pub fn stopped(saved: &[&str], file: &Path, channel: Option<&str>) -> String {
     let option = channel.map_or_else(String::new, |name| format!(" --channel {name}"));
     match saved {
-        [] => "Stopped. Nothing was saved.".to_owned(),
+        [] => "Stopped. Nothing was changed.".to_owned(),
         saved => format!(
             "Stopped. Saved in {}: {}. Run `peacrab onboard{option}` again to go on.",
             file.display(),

@@ -39,7 +39,7 @@ Examples:
   peacrab send --file plot.png 'Today'
   peacrab send --chat -100123456 'Good morning, all'
 
-The output tells whether the message was sent, or queued because the channel
+The output tells whether the message was sent, or queued because the channel \
 cannot be reached or no gateway is running. With -q there is no output.";
 
 /// The name of the file for text that is too long for a message.

@@ -72,7 +72,9 @@ pub fn install(context: &Context, mut plan: Plan, adopted: Option<&Path>) -> Res
         // It may be running already, with the old unit.
         run_all(plan.scope, &[&["restart", NAME]], &mut to_do)?;
     }
-    print::out(&format_next(context, plan, has_config, &to_do))?;
+    print::out(&print::folded(&format_next(
+        context, plan, has_config, &to_do,
+    )))?;
     Ok(if to_do.is_empty() {
         Exit::Done
     } else {

@@ -59,7 +59,7 @@ pub fn uninstall(context: &Context, scope: Scope, purge: Option<bool>) -> Result
         None => print::line(texts::HOME_STAYS)?,
         Some(home) => delete(&home, scope)?,
     }
-    print::out(&texts::by_hand(&to_do))?;
+    print::out(&print::folded(&texts::by_hand(&to_do)))?;
     Ok(if to_do.is_empty() {
         Exit::Done
     } else {

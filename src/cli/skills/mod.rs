@@ -25,8 +25,8 @@ use crate::tools::skills::{Place, Skill, Skills};
 const DESCRIPTION_COLUMNS_MIN: usize = 20;
 
 const AFTER_HELP: &str = "\
-A skill is a folder with a SKILL.md that teaches the model a task. The model is
-shown the names and descriptions, and reads a skill when a task fits; $NAME in a
+A skill is a folder with a SKILL.md that teaches the model a task. The model is \
+shown the names and descriptions, and reads a skill when a task fits; $NAME in a \
 message loads one.
 
 Examples:

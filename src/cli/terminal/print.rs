@@ -52,7 +52,12 @@ pub fn unbroken(written: Result<()>) -> Result<()> {
 
 /// Writes a line to standard output; see [`out`]. On a terminal it is wrapped between words.
 pub fn line(text: &str) -> Result<()> {
-    out(&format!("{}\n", fold(text, columns_of(&io::stdout()))))
+    out(&format!("{}\n", folded(text)))
+}
+
+/// The same lines, for a text that is not written alone.
+pub fn folded(text: &str) -> String {
+    fold(text, columns())
 }
 
 /// Writes lines to standard output that are wrapped between words to a terminal's columns.
@@ -138,14 +143,17 @@ fn push_words(words: &str, indent: &str, columns: usize, wrapped: &mut String) {
 }
 
 /// Wraps each line between words; of a row of a table, what is behind the last gap at its beginning stays in its column.
-/// Indented lines, which are commands to copy, stay as they are.
+/// Other indented lines, which are commands to copy, stay as they are.
 fn fold(text: &str, columns: usize) -> String {
     let fold_line = |line: &str| {
-        if shown_width(line) <= columns || line.starts_with(' ') {
+        let value = value_column(line);
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        let is_command = indent > 0 && value.is_none_or(|column| column <= indent);
+        if shown_width(line) <= columns || is_command {
             return line.to_owned();
         }
-        let value = value_column(line).filter(|column| column * 2 <= columns);
-        let (head, rest) = line.split_at(value.unwrap_or(0));
+        let value = value.filter(|column| column * 2 <= columns);
+        let (head, rest) = line.split_at(value.unwrap_or(indent));
         let indent = " ".repeat(shown_width(head));
         let mut folded = String::from(head);
         push_words(rest, &indent, columns, &mut folded);
@@ -182,6 +190,11 @@ pub fn complain(text: &str) {
 pub fn raw_error(text: &str) {
     let _line = status::hide();
     let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Writes lines of the program's own to standard error, wrapped as [`line`] does.
+pub fn guide(text: &str) {
+    raw_error(&fold(text, columns_of(&io::stderr())));
 }
 
 /// Writes lines of the log, which were cleaned before, wrapped between words on a terminal.
@@ -250,7 +263,7 @@ pub fn can_ask() -> bool {
 
 /// Asks and reads a line, without the white space around it. The end of the input is [`Error::Stopped`].
 pub fn ask(question: &str) -> Result<String> {
-    out(question)?;
+    out(&folded(question))?;
     let mut answer = String::new();
     let stdin = io::stdin().lock();
     let read = stdin.take(limits::ANSWER_BYTES).read_line(&mut answer);
@@ -327,6 +340,12 @@ mod tests {
         );
         let command = "Run:\n  sudo systemctl restart peacrab";
         assert_eq!(fold(command, 10), command);
+        let step = "  peacrab onboard              set up Peacrab and connect a model";
+        assert_eq!(
+            fold(step, 64),
+            "  peacrab onboard              set up Peacrab and connect a\n                               model"
+        );
+        assert_eq!(fold(step, usize::MAX), step, "a pipe gets it whole");
         let styled = format!("{}one{} two", STYLES[0], STYLES[2]);
         assert_eq!(fold(&styled, 7), styled);
     }

@@ -18,9 +18,9 @@ use crate::text::{count_of, reveal};
 use crate::tools::custom::{self, Candidate, CustomTools, Listed};
 
 const AFTER_HELP: &str = "\
-A tool of your own is a folder tools/NAME in the workspace: a tool.json with its
-description and parameters, and an executable in any language. It gets the
-arguments as JSON on standard input, in the sandbox, and what it prints is the
+A tool of your own is a folder tools/NAME in the workspace: a tool.json with its \
+description and parameters, and an executable in any language. It gets the \
+arguments as JSON on standard input, in the sandbox, and what it prints is the \
 result. You are asked before its first run, and again after each change.
 
 Examples:

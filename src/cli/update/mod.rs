@@ -4,6 +4,7 @@
 mod running;
 mod texts;
 
+use std::fs::OpenOptions;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -184,6 +185,7 @@ impl From<Failure> for Error {
 fn fetch(installed: &Installed, release: &Release, progress: &dyn Fn(u64)) -> Result<()> {
     let mut file = installed.create_new()?;
     let fetched = release.fetch(&mut file, progress);
+    let fetched = fetched.and_then(|()| installed.allow_running(&file));
     // It cannot be started while it is open to be written (execve(2), ETXTBSY).
     drop(file);
     fetched
@@ -287,7 +289,10 @@ fn configured(context: &Context) -> Result<(String, Tls)> {
     };
     let mut settings = Settings::new(None);
     if let Some(file) = file {
-        let text = sys::file::read_at_most(&file, FILE_BYTES)?;
+        // It may be in the home of another account, whose links lead where that may not look.
+        let text = sys::file::open_regular(&file, OpenOptions::new().read(true))
+            .and_then(|file| sys::file::read_beginning(&file, FILE_BYTES as u64))
+            .map_err(Error::io("read", &file))?;
         settings.take_file(&String::from_utf8_lossy(&text), &file.display().to_string())?;
     }
     let variables = context.environment().iter();

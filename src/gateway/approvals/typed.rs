@@ -14,6 +14,11 @@ const ALLOWING: [&str; 2] = ["好", "可以"];
 /// Words that refuse it, beside [`NO`].
 const REFUSING: [&str; 2] = ["不", "不行"];
 
+/// Words that sound as if they allowed something.
+const AGREEING: [&str; 3] = ["ok", "okay", "sure"];
+/// Words behind one of those with which a message is still no more than an answer: `yes, go ahead`.
+const ANSWER_WORDS: usize = 2;
+
 /// Chats in which nothing was said since a person wrote; of more those that were quiet longest are forgotten, and a word
 /// allows nothing there.
 const HEARD_CHATS: usize = 256;
@@ -30,6 +35,8 @@ enum Typed {
     Answer(&'static str),
     /// No answer: questions about these commands wait for one.
     Waits(String),
+    /// The same, where the message sounds like one, with the slash command that it would be.
+    Unclear(String, &'static str),
 }
 
 /// The labels of a question's buttons in all languages, in lower case.
@@ -72,9 +79,11 @@ impl Approvals {
             return Typed::Answer(command);
         }
         let is_told = std::mem::replace(&mut first.is_reminded, true);
-        match is_told && !first.sounds_answered(message) {
-            true => Typed::Nothing,
-            false => Typed::Waits([vec![first.command.clone()], others].concat().join(", ")),
+        let waits = || [vec![first.command.clone()], others].concat().join(", ");
+        match first.sounds_like(message) {
+            Some(command) => Typed::Unclear(waits(), command),
+            None if is_told => Typed::Nothing,
+            None => Typed::Waits(waits()),
         }
     }
 
@@ -138,12 +147,25 @@ pub(super) fn is_no(words: &str) -> bool {
 }
 
 impl Open {
-    /// Whether a person may take a message for an answer that is none here: it could answer something else.
-    fn sounds_answered(&self, message: &Envelope) -> bool {
+    /// The slash command that a person may take a message for that is no answer here: it could answer something else.
+    fn sounds_like(&self, message: &Envelope) -> Option<&'static str> {
+        if message.is_reply() || message.is_group {
+            return None;
+        }
         let words = spoken(message);
-        let is_label = self.labels.iter().any(|(label, _)| *label == words);
-        let is_plain = !message.is_reply() && !message.is_group;
-        is_plain && (is_label || is_yes(&words) || is_no(&words))
+        let label = self.labels.iter().find(|(label, _)| *label == words);
+        let first = match words.split_once(char::is_whitespace) {
+            Some((first, rest)) if rest.split_whitespace().count() <= ANSWER_WORDS => first,
+            Some(_) => "",
+            None => &words,
+        };
+        let first = first.trim_end_matches(',');
+        let is_refused = label.is_some_and(|(_, answer)| *answer == Answer::Deny);
+        if is_refused || is_no(first) {
+            return Some("/deny");
+        }
+        let is_allowed = label.is_some() || is_yes(first) || AGREEING.contains(&first);
+        is_allowed.then_some("/approve")
     }
 
     fn read(&self, message: &Envelope) -> Option<&'static str> {
@@ -207,13 +229,25 @@ impl Gateway {
             Typed::Answer(command) => message.change(|message| {
                 command.clone_into(&mut message.text);
             }),
-            Typed::Waits(command) => self.tell_later(OutgoingMessage {
-                once: format!("{WAITS}{}", message.id),
-                only_for: message.only_for().to_owned(),
-                ..OutgoingMessage::text(&to, texts::waits(message.language(), &command))
-            }),
+            // The offline helper has asked nothing that this could answer: what waits is listed.
+            Typed::Unclear(_, command) if self.is_helped_offline(&message) => {
+                message.change(|message| command.clone_into(&mut message.text));
+            }
+            Typed::Waits(commands) | Typed::Unclear(commands, _) => {
+                self.tell_later(OutgoingMessage {
+                    once: format!("{WAITS}{}", message.id),
+                    only_for: message.only_for().to_owned(),
+                    ..OutgoingMessage::text(&to, texts::waits(message.language(), &commands))
+                });
+            }
         }
         message
+    }
+
+    fn is_helped_offline(self: &std::sync::Arc<Self>, message: &Envelope) -> bool {
+        let hosted = self.agent_for(&self.live(), &message.session, Some(message));
+        let agent = hosted.agent();
+        agent.is_ok_and(|agent| agent.is_offline(&message.session))
     }
 
     /// Tells a person that a command waits for another one: for its end, or first for their answer about it.
@@ -282,8 +316,17 @@ mod tests {
         let late = approvals.read(&chat, &message("no", None));
         assert_eq!(late, Typed::Answer("/deny"), "a refusal always counts");
         let undated = approvals.read(&chat, &message("yes", None));
-        let waits = Typed::Waits("`make it`".to_owned());
+        let waits = Typed::Unclear("`make it`".to_owned(), "/approve");
         assert_eq!(undated, waits);
+        for (text, command) in [
+            ("ok", "/approve"),
+            ("Yes, please!", "/approve"),
+            ("no thanks", "/deny"),
+        ] {
+            let unclear = Typed::Unclear("`make it`".to_owned(), command);
+            assert_eq!(read(text), unclear, "{text}");
+        }
+        assert_eq!(read("no, I mean the other folder"), Typed::Nothing);
         assert_eq!(read("and now?"), Typed::Nothing, "it was told");
         let everything = read("Allow everything for 10 minutes");
         assert_eq!(
@@ -325,7 +368,7 @@ mod tests {
         assert_eq!(quoted, approved);
         let second = open(&question);
         approvals.asked(second, "18", 5_000_500);
-        let both = Typed::Waits("`make it`, `make it`".to_owned());
+        let both = Typed::Unclear("`make it`, `make it`".to_owned(), "/approve");
         assert_eq!(read("yes"), both, "two are open");
     }
 

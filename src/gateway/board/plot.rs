@@ -11,6 +11,7 @@ use crate::base::message::CommandButton;
 use crate::board::plot::{Asked, Wrong, format_span, in_words, parse};
 use crate::gateway::commands::texts::list_comma;
 use crate::gateway::cron::zone_of;
+use crate::gateway::files::in_workspace;
 use crate::text::markup::{inline_code, plain};
 use crate::text::picture::csv;
 use crate::text::picture::plot::{Across, Curve, Plot, format_value};
@@ -104,6 +105,7 @@ impl Asking<'_> {
     }
 
     fn plot_table(&self, file: &str) -> Result<Answer> {
+        let file = in_workspace(file);
         let language = self.language;
         let gateway = self.gateway;
         let hosted = gateway.agent_for(&gateway.live(), &self.message.session, Some(self.message));

@@ -113,6 +113,9 @@ pub fn is_following(argument: &str) -> bool {
     matches!(Logs::parse(argument), Some(Logs::Follow(_)))
 }
 
+/// Whether systemd manages this machine: systemctl may be installed where something else does, as in a container.
+const RUNS_SYSTEMD: &str = "command -v systemctl >/dev/null && [ \"$(systemctl is-system-running 2>/dev/null)\" != offline ]";
+
 /// The status of a line that found no program for its task.
 pub const MISSING: i32 = 93;
 /// The status of a line that found no such unit.
@@ -149,25 +152,31 @@ impl<'a> Services<'a> {
         Some(Self::Change(unit, change, parse_confirmed(&mut words)?))
     }
 
+    /// The command line that ends with [`MISSING`] where nothing here could manage a unit.
+    pub fn check(unit: &str) -> String {
+        by_system("exit 0", unit, None)
+    }
+
     /// The command line.
     pub fn line(self) -> String {
         match self {
             Self::List => {
                 // Files in /etc that are no links are units that a person has put there.
-                "if command -v systemctl >/dev/null; then \
-                 systemctl --no-pager --plain --no-legend list-units --failed; \
-                 cd /etc/systemd/system 2>/dev/null && for unit in *.service; do \
-                 if [ -f \"$unit\" ] && [ ! -L \"$unit\" ]; then \
-                 echo \"own $unit $(systemctl is-active \"$unit\")\"; fi; done; true; \
-                 elif command -v rc-status >/dev/null; then exec rc-status; \
-                 elif command -v service >/dev/null; then exec service --status-all; \
-                 else ls /etc/init.d; fi"
-                    .to_owned()
+                format!(
+                    "if {RUNS_SYSTEMD}; then \
+                     systemctl --no-pager --plain --no-legend list-units --failed; \
+                     cd /etc/systemd/system 2>/dev/null && for unit in *.service; do \
+                     if [ -f \"$unit\" ] && [ ! -L \"$unit\" ]; then \
+                     echo \"own $unit $(systemctl is-active \"$unit\")\"; fi; done; true; \
+                     elif command -v rc-status >/dev/null; then exec rc-status; \
+                     elif command -v service >/dev/null; then exec service --status-all; \
+                     else ls /etc/init.d; fi"
+                )
             }
             Self::Status(unit) => by_system(
                 &format!("exec systemctl --no-pager -l -n 5 status '{unit}'"),
                 unit,
-                "status",
+                Some("status"),
             ),
             Self::Change(unit, change, _) => {
                 let word = change.word();
@@ -177,7 +186,7 @@ impl<'a> Services<'a> {
                 );
                 let systemd =
                     format!("{line}; systemctl is-active '{unit}' 2>/dev/null; exit $status");
-                by_system(&systemd, unit, word)
+                by_system(&systemd, unit, Some(word))
             }
         }
     }
@@ -191,13 +200,21 @@ pub fn with_rights(line: &str) -> String {
     )
 }
 
-/// A line for systemd, or the same for OpenRC, System V and OpenWrt.
-fn by_system(systemd: &str, unit: &str, word: &str) -> String {
+/// A line for systemd where it runs, or the same for OpenRC, System V and OpenWrt; without a word nothing is run there.
+fn by_system(systemd: &str, unit: &str, word: Option<&str>) -> String {
     let name = unit.strip_suffix(".service").unwrap_or(unit);
+    let run = |program: &str| match word {
+        Some(word) => format!("exec {program} {word}"),
+        None => "exit 0".to_owned(),
+    };
+    let (openrc, init) = (
+        run(&format!("rc-service '{name}'")),
+        run(&format!("'/etc/init.d/{name}'")),
+    );
     format!(
-        "if command -v systemctl >/dev/null; then {systemd}; \
-         elif command -v rc-service >/dev/null; then exec rc-service '{name}' {word}; \
-         elif [ -x '/etc/init.d/{name}' ]; then exec '/etc/init.d/{name}' {word}; \
+        "if {RUNS_SYSTEMD}; then {systemd}; \
+         elif command -v rc-service >/dev/null; then {openrc}; \
+         elif [ -x '/etc/init.d/{name}' ]; then {init}; \
          else exit {MISSING}; fi"
     )
 }

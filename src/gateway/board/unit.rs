@@ -124,6 +124,10 @@ impl Asking<'_> {
                 })
             }
             Services::Change(unit, change, None) => {
+                let checked = self.look(&Services::check(unit), LOOK_TIME, false)?;
+                if checked.status == Some(MISSING) {
+                    return Err(Error::Failed(texts::no_services(language).to_owned()));
+                }
                 let (question, label) = question(change, unit, language);
                 let typed = format!("/svc {unit} {} now", change.word());
                 let pressed = format!("{typed} {}", self.gateway.parts.board.now());

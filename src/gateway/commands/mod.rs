@@ -346,14 +346,12 @@ impl Gateway {
         let gateway = self.status_line(language);
         let board = self.parts.board.format_status(language);
         let gateway = texts::gateway(language, &gateway);
-        let _ = write!(text, "\n{gateway}");
-        if let Some(clock) = self.describe_clock(language) {
-            let _ = write!(text, "\n\n{clock}");
+        let clock = self.describe_clock(language);
+        let memory = self.memory.describe_last(key, language);
+        for line in [Some(gateway), clock, memory].into_iter().flatten() {
+            let _ = writeln!(text, "- {line}");
         }
-        if let Some(memory) = self.memory.describe_last(key, language) {
-            let _ = write!(text, "\n- {memory}");
-        }
-        let _ = write!(text, "\n\n{board}");
+        let _ = write!(text, "\n{board}");
         Ok(CommandAnswer {
             text,
             buttons: plot_buttons(language),
@@ -457,7 +455,7 @@ fn answer_id(_: &Gateway, call: &Call<'_>) -> Result<CommandAnswer> {
         Some(sender) => {
             let you = texts::you(language, &sender.id, &inline_code(&sender.name));
             let role = texts::your_role(language, &message.role);
-            format!("{chat}\n{you}\n{role}")
+            format!("{chat}\n{you} · {role}")
         }
         None => chat,
     };

@@ -114,7 +114,7 @@ impl Job<'_> {
         if let Some(path) = argument.strip_prefix('!') {
             return self.get_outside(path.trim());
         }
-        let found = self.find(argument)?;
+        let found = self.find(in_workspace(argument))?;
         let to = self.message.address();
         let limit = self.gateway.delivery(&to).map(|it| it.upload_bytes());
         let limit = limit.unwrap_or(u64::MAX);
@@ -219,7 +219,7 @@ impl Job<'_> {
     /// `/ls PATH`.
     pub fn list(&self, argument: &str) -> Result<OutgoingMessage> {
         let language = self.language();
-        let path = match argument {
+        let path = match in_workspace(argument) {
             "" => ".",
             path => path,
         };
@@ -248,6 +248,7 @@ impl Job<'_> {
             Some(path) => (true, path.trim()),
             None => (false, path.trim()),
         };
+        let path = in_workspace(path);
         let files = &self.message.attachments;
         if files.is_empty() {
             let usage = texts::put_usage(language);
@@ -319,6 +320,16 @@ impl Job<'_> {
 
     fn absolute(&self, path: impl AsRef<Path>) -> String {
         self.hosted.absolute(&path.as_ref().to_string_lossy())
+    }
+}
+
+/// A path without the `~/` that stands for the workspace, as in the prompt of commands.
+pub fn in_workspace(path: &str) -> &str {
+    match path.strip_prefix("~/") {
+        Some("") => ".",
+        Some(rest) => rest,
+        None if path == "~" => ".",
+        None => path,
     }
 }
 

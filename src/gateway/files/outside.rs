@@ -1,7 +1,7 @@
 //! `/get!`: a file from outside the workspace. The person is asked about the command that copies it, as for `/sh!`.
 
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use super::{Job, format_bytes, name_of, short, texts};
 use crate::base::approval::Cause;
@@ -16,8 +16,16 @@ use crate::tools::commands::{Attempt, TypedCommand};
 impl Job<'_> {
     /// The error of a path outside the workspace, with the command that can send the file all the same, where there is one.
     pub(super) fn name_way_outside(&self, path: &str, error: Error) -> Error {
-        let from = Path::new(path);
-        let is_file = from.is_absolute() && !from.is_dir() && !path.contains('\n');
+        let Some(from) = self.outside(Path::new(path)) else {
+            return error;
+        };
+        let shown = from.to_string_lossy();
+        if is_outside(&error) && from.is_dir() && self.is_own(&shown) {
+            // No setting gives it to the tools.
+            let path = short(path);
+            return Error::Usage(texts::get_outside_no_file(self.language(), &path));
+        }
+        let is_file = !from.is_dir() && !shown.contains('\n');
         let can_ask = || {
             let agent = self.hosted.agent().ok()?;
             Some(agent.toolbox().commands()?.can_ask())
@@ -25,13 +33,37 @@ impl Job<'_> {
         if !is_file || !is_outside(&error) || can_ask() != Some(true) {
             return error;
         }
-        let command = inline_code(&format!("/get! {path}"));
+        let command = inline_code(&format!("/get! {shown}"));
         Error::Usage(texts::get_outside(self.language(), &short(path), &command))
+    }
+
+    /// The whole path of what people name, without `..` and links unless it is whole already; `None` within the workspace.
+    fn outside(&self, path: &Path) -> Option<PathBuf> {
+        if path.is_absolute() {
+            return Some(path.to_owned());
+        }
+        let workspace = real(self.workspace.path());
+        let mut whole = workspace.clone();
+        for part in path.components() {
+            match part {
+                Component::ParentDir => {
+                    whole.pop();
+                }
+                part => whole.push(part),
+            }
+        }
+        Some(real(&whole)).filter(|whole| !whole.starts_with(&workspace))
     }
 
     /// Copies a file to where nothing in the sandbox sees it, for as long as it takes to send it.
     pub(super) fn get_outside(&self, path: &str) -> Result<OutgoingMessage> {
         let language = self.language();
+        let in_home = path.strip_prefix("~/").and_then(|rest| {
+            let agent = self.hosted.agent().ok()?;
+            let home = agent.toolbox().commands()?.outside_home();
+            Some(home.join(rest).to_string_lossy().into_owned())
+        });
+        let path = in_home.as_deref().unwrap_or(path);
         let from = Path::new(path);
         if !from.is_absolute() || path.contains(['\n', '\0']) {
             return Err(Error::Usage(texts::get_outside_usage(language).to_owned()));
@@ -85,7 +117,6 @@ impl Job<'_> {
 
     /// Whether a file is the program's own, such as its configuration: in its home folder and in no workspace.
     fn is_own(&self, path: &str) -> bool {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let (path, workspace) = (real(Path::new(path)), real(self.workspace.path()));
         let home = self.gateway.parts.state.parent().map(real);
         let below = home.as_ref().and_then(|home| path.strip_prefix(home).ok());
@@ -132,4 +163,9 @@ impl Job<'_> {
         let why = if output.is_empty() { &ran.end } else { output };
         Err(Error::Failed(why.to_owned()))
     }
+}
+
+/// The path without links, where it can be followed.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

@@ -11,7 +11,6 @@ texts! {
     pub fn none() { "Nothing is watched for this chat yet.", "此聊天还没有监视项。" }
     /// On the command line; `example` adds a watch there.
     pub fn no_rules(example) { "No watches of your own yet. Add one, for example: {example}", "还没有自己的监视项。添加示例：{example}" }
-    pub fn by_itself(names) { "Built in: {names}. They speak up by themselves while the gateway runs.", "内置监视：{names}。网关运行时会自动提醒。" }
     pub fn heading() { "**Watches**", "**监视**" }
     pub fn built_in() { "**Built in**", "**内置监视**" }
     /// The full stop is escaped: numbers have gaps, and a list in Markdown would count them from the first.
@@ -45,6 +44,7 @@ texts! {
     pub fn no_file() { "Only a regular file can be watched, such as `/home/pi/app.log`: no folder, device or pipe, and nothing in /proc or /sys.", "只能监视普通文件，例如 `/home/pi/app.log`：不能是文件夹、设备或管道，也不能在 /proc 或 /sys 中。" }
     pub fn no_process(pid) { "Process {pid} is not running.", "进程 {pid} 未在运行。" }
     pub fn no_systemd() { "This board has no services of systemd that could be watched.", "此开发板没有可监视的 systemd 服务。" }
+    pub fn never(name) { "{name} is between 0 and 100 %: this would never be an alarm.", "{name} 介于 0 与 100 % 之间：这条规则永远不会告警。" }
     pub fn faults(path) { "Some watches in {path} cannot be used:", "{path} 中有些监视无法使用：" }
     pub fn ran(key, line) { "Watch {key} ran {line}:", "监视 {key} 运行了 {line}：" }
 

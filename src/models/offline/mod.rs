@@ -43,8 +43,9 @@ pub fn reply(request: &Request<'_>, nonce: u32, language: Language) -> Reply {
         results => {
             let kind = understand(spoken).map(|(kind, _)| kind);
             let hour = remind::suggest_hour(core(spoken)).filter(|_| kind == Some(Kind::Reminder));
+            let is_introduced = is_introduced(request.entries, language);
             Reply {
-                text: say::show_results(results, kind, hour, language),
+                text: say::show_results(results, (kind, is_introduced), hour, language),
                 ..Reply::default()
             }
         }
@@ -65,6 +66,15 @@ fn results<'a>(entries: &[&'a Entry]) -> Vec<&'a Entry> {
     let end = &entries[begin.map_or(0, |last| last + 1)..];
     let is_result = |entry: &&&Entry| entry.kind == EntryKind::Tool;
     end.iter().filter(is_result).copied().collect()
+}
+
+/// Whether an earlier answer in the conversation says who answers.
+fn is_introduced(entries: &[&Entry], language: Language) -> bool {
+    let said = [texts::signature(language), texts::introduction(language)];
+    let mut answers = entries
+        .iter()
+        .filter(|entry| entry.kind == EntryKind::Assistant);
+    answers.any(|answer| said.iter().any(|text| answer.content.contains(text)))
 }
 
 /// The time, from the runtime's facts.

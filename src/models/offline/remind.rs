@@ -127,16 +127,17 @@ fn english<'a>(
     if found.is_some_and(|(text, _)| text.ends_with(" and")) {
         return Err(Error::Usage(ONE_TIME.to_owned()));
     }
-    // "take pills at 26:00", "take pills at 26:00 tomorrow"
+    // "take pills at 26:00", "take pills at 26:00 tomorrow", "take pills on feb 30"
     let text = found.map_or(text, |(text, _)| text);
-    let last = text.rfind(" at ").and_then(|at| text.get(at..));
-    let last = last.map(str::trim).filter(|last| {
-        let is_end = found.is_none() || last.split_whitespace().count() == 2;
-        let is_day = found.is_none_or(|(_, when)| !has_time(when));
-        is_end && is_day
-    });
-    if let Some(last) = last {
-        time_first(last, asker)?;
+    let is_day = found.is_none_or(|(_, when)| !has_time(when));
+    for word in [" at ", " on "] {
+        let last = text.rfind(word).and_then(|at| text.get(at..));
+        let is_end = |last: &&str| found.is_none() || last.split_whitespace().count() == 2;
+        if let Some(last) = last.map(str::trim).filter(is_end)
+            && is_day
+        {
+            time_first(last, asker)?;
+        }
     }
     Ok(found.map(|(text, when)| (when, text)))
 }
@@ -263,6 +264,21 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_hours_and_the_day_after_tomorrow_are_times() {
+        for (sentence, when) in [
+            ("remind me in 1.5 hours to call", "in 1.5 hours"),
+            ("in two and a half hours to call", "in two and a half hours"),
+            (
+                "remind me to call the day after tomorrow at 9",
+                "the day after tomorrow at 9",
+            ),
+        ] {
+            let found = find(sentence).unwrap().unwrap();
+            assert_eq!(found, (when.to_owned(), "call".to_owned()), "{sentence}");
+        }
+    }
+
+    #[test]
     fn a_time_that_there_is_not_is_refused() {
         for (sentence, wrong) in [
             ("remind me every day at 26:00 to take pills", "at 26:00"),
@@ -277,6 +293,15 @@ mod tests {
             let error = find(sentence).unwrap_err().to_string();
             let reason = format!("\"{wrong}\" is not a time of day");
             assert!(error.starts_with(&reason), "{sentence}: {error}");
+        }
+        for (sentence, reason) in [
+            ("remind me on feb 30 x", "\"on feb 30\" never comes"),
+            ("remind me on 31.2. to x", "\"on 31.2.\" never comes"),
+            ("remind me to x on feb 30", "\"on feb 30\" never comes"),
+            ("remind me in -5 minutes x", "\"in -5 minutes\" has passed"),
+        ] {
+            let error = find(sentence).unwrap_err().to_string();
+            assert!(error.starts_with(reason), "{sentence}: {error}");
         }
         let about_a_street = "remind me to meet bob at 26 in 20 minutes";
         assert!(find(about_a_street).unwrap().is_some());

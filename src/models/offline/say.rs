@@ -78,10 +78,10 @@ pub fn tell_time(time: Option<&str>, language: Language) -> String {
 }
 
 /// What the tools returned to a request of a kind; `hour` is one that the request may have meant, and the reminder with
-/// it.
+/// it. Below it the helper names itself, unless it is introduced already or has planned a reminder.
 pub fn show_results(
     results: &[&Entry],
-    kind: Option<Kind>,
+    (kind, is_introduced): (Option<Kind>, bool),
     hour: Option<(String, String)>,
     language: Language,
 ) -> String {
@@ -103,7 +103,10 @@ pub fn show_results(
         text += &meant_hour(language, &hour, &command);
         text += "\n\n";
     }
-    text += texts::signature(language);
+    if !is_introduced && !is_planned {
+        text += texts::signature(language);
+    }
+    text.truncate(text.trim_end().len());
     text
 }
 
@@ -118,12 +121,19 @@ fn show_board(content: &str, kind: Option<Kind>, language: Language) -> String {
         Some(Kind::Uptime) => &["**"],
         _ => &[],
     };
+    // Beside a temperature it matters only where the board says it.
+    let unknown = texts::label_unknown(Language::English);
+    let is_needless = |line: &str| {
+        kind == Some(Kind::Temperature)
+            && line.starts_with("- Throttling")
+            && line.trim_end().ends_with(unknown)
+    };
     let mut is_wanted = false;
     let lines = content.lines().filter(|line| {
         // A line with a small picture belongs to the one above.
         is_wanted =
             names.iter().any(|name| line.starts_with(name)) || is_wanted && line.starts_with("  ");
-        is_wanted
+        is_wanted && !is_needless(line)
     });
     let part: Vec<&str> = lines.collect();
     let shown = if part.is_empty() {

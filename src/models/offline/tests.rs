@@ -155,6 +155,8 @@ fn the_phrases_of_the_first_day_are_understood() {
     for (spoken, expected) in [
         ("What can you do?", "offline helper. No language model"),
         ("how much space is left", "device"),
+        ("how big is the disk?", "device"),
+        ("how big is my sd card", "device"),
         ("How much space is left on the SD card?", "device"),
         ("Is the internet up?", "device"),
         ("reboot", "/reboot restarts"),
@@ -499,6 +501,8 @@ fn reminders_are_planned_and_listed_where_there_is_a_tool() {
     let planned = answered("remind me tomorrow 7 call mum", "Planned j7 (7 call mum)");
     let meant = "If you meant 7:00: `/remind tomorrow 7:00 call mum`";
     assert!(planned.contains(meant), "{planned}");
+    let planned = answered("remind me at 7:00 to call mum", "Planned j7 (call mum)");
+    assert_eq!(planned, "Planned: j7 (call mum)", "one short message");
     let cancel = "cancel the reminder call mum";
     assert!(answered(cancel, "Removed j7 (call mum).").starts_with("Removed: j7"));
     let unknown = answered(cancel, "Error: There is no job \"call mum\".");
@@ -581,6 +585,40 @@ fn results_are_shown_readably() {
     assert!(shown(&["x", "y"]).starts_with("**read_file**\n\nx\n\n**read_file**\n\ny"));
     let chinese = answer_to(&after("读取 a", &["内容"]), &NAMES).text;
     assert!(chinese.ends_with("）"), "{chinese}");
+}
+
+#[test]
+fn the_helper_names_itself_once_in_a_conversation() {
+    let followed = |first: &[Entry], spoken: &str, result: &str| {
+        let entries = [first, &after(spoken, &[result])].concat();
+        answer_to(&entries, &NAMES).text
+    };
+    let named = followed(&[], "read a", "one");
+    assert!(named.starts_with("one\n\n(offline helper"), "{named}");
+    for said in [named, say("hi").text] {
+        let said = Entry::new(EntryKind::Assistant, said);
+        assert_eq!(followed(&[said], "read b", "two"), "two");
+    }
+    let other = Entry::new(EntryKind::Assistant, "Of a model.");
+    assert!(followed(&[other], "read b", "two").contains("(offline helper"));
+}
+
+#[test]
+fn a_temperature_that_cannot_be_read_is_said_once() {
+    let shown = |throttling: &str| {
+        let board = format!(
+            "**Board**, up 1 h\n- Temperature: not available\n- Throttling: {throttling}\n- Load: 0.31"
+        );
+        let mut entries = after("how hot is it?", &[&board]);
+        entries[2].name = Some("device".to_owned());
+        answer_to(&entries, &NAMES).text
+    };
+    let unknown = shown("not available");
+    assert!(
+        unknown.starts_with("- Temperature: not available\n\n("),
+        "{unknown}"
+    );
+    assert!(shown("none").starts_with("- Temperature: not available\n- Throttling: none\n\n("));
 }
 
 #[test]

@@ -33,7 +33,7 @@ const TOPICS: [(Kind, &str); 12] = [
 
 /// The words around them, which say nothing about what is asked.
 const OTHERS: &str = "a the this that it its is are am be being been was were do does did have has had got i you your my me we \
-    what which how much many there here s still left free used use using usage full nearly almost enough most remains remaining installed thing available any all \
+    what which how big large size much many there here s still left free used use using usage full nearly almost enough most remains remaining installed thing available any all \
     some total show tell give list get check see display print current currently now right today of on in at for to with \
     and or from like board pi raspberry device machine system computer server box sd cpu bot peacrab too very so low high \
     up down ok okay fine good working going turn switch power start started boot reboot rebooted restart restarted running run";

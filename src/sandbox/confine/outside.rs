@@ -34,6 +34,11 @@ impl Exec {
         self.is_writable(path) || others.any(|folder| path.starts_with(folder))
     }
 
+    /// Whether a real path is hidden from commands in the sandbox, such as one in the home of the program.
+    pub fn is_hidden(&self, path: &Path) -> bool {
+        self.settings.access(path) == Some(Access::Hidden)
+    }
+
     /// The folders beside the workspace that any of those can write to: real paths.
     pub fn changeable(&self) -> &[PathBuf] {
         &self.settings.others
@@ -59,7 +64,15 @@ impl Settings {
         if is_temporary(path) {
             return true;
         }
-        let said = closest(
+        match self.access(path) {
+            Some(access) => access == Access::Write,
+            None => self.whole && !SYSTEM.iter().any(|folder| path.starts_with(folder)),
+        }
+    }
+
+    /// What the closest of the settings says of a real path.
+    fn access(&self, path: &Path) -> Option<Access> {
+        closest(
             path,
             [
                 (&self.write, Access::Write),
@@ -68,11 +81,7 @@ impl Settings {
                 (&real(&self.hide), Access::Hidden),
                 (&real(self.home.as_slice()), Access::Hidden),
             ],
-        );
-        match said {
-            Some(access) => access == Access::Write,
-            None => self.whole && !SYSTEM.iter().any(|folder| path.starts_with(folder)),
-        }
+        )
     }
 
     fn outside_home(&self) -> PathBuf {

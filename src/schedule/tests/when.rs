@@ -5,7 +5,7 @@ use super::{ms, show};
 use crate::base::language::Language;
 use crate::base::zone::Zone;
 use crate::schedule::times::Schedule;
-use crate::schedule::when::{describe, parse, take_leading};
+use crate::schedule::when::{describe, impossible_time, parse, take_leading};
 
 /// A Monday, some minutes after ten.
 const NOW: &str = "2026-11-23 10:20";
@@ -51,6 +51,16 @@ fn times_are_read_as_people_write_them() {
         ("24.12.2027 18:00", "Friday 2027-12-24 18:00"),
         ("every year on 24.12.", "every year on December 24 at 09:00"),
         ("in half an hour", "Monday 2026-11-23 10:50"),
+        ("in 1.5 hours", "Monday 2026-11-23 11:50"),
+        ("0.25h", "Monday 2026-11-23 10:35"),
+        ("1.5小时后", "Monday 2026-11-23 11:50"),
+        ("in two and a half hours", "Monday 2026-11-23 12:50"),
+        ("in one hour and a half", "Monday 2026-11-23 11:50"),
+        ("in 1.5 days", "Tuesday 2026-11-24 22:20"),
+        (
+            "on the day after tomorrow at 9",
+            "Wednesday 2026-11-25 09:00",
+        ),
         ("20 minutes later", "Monday 2026-11-23 10:40"),
         ("in 2 days", "Wednesday 2026-11-25 10:20"),
         ("in 2 days at 7:00", "Wednesday 2026-11-25 07:00"),
@@ -361,7 +371,7 @@ fn what_is_no_time_is_refused_with_the_reason() {
 #[test]
 fn words_that_are_nearly_another_time_are_refused() {
     for text in [
-        "every 1.5 hours",
+        "every 1.555 hours",
         "每3个月1号",
         "in one year and two months",
         "in 2 months 3 days",
@@ -481,7 +491,23 @@ const MESSAGES: &[(&str, Option<(&str, &str)>)] = &[
         Some(("Tuesday 2026-11-24 09:00", "half past it")),
     ),
     ("every 2nd year see the dentist", None),
-    ("every 1.5 hours drink water", None),
+    (
+        "every 1.5 hours drink water",
+        Some(("every 1 h 30 min", "drink water")),
+    ),
+    ("1.5h stretch", Some(("Monday 2026-11-23 11:50", "stretch"))),
+    (
+        "in an hour and a half to call",
+        Some(("Monday 2026-11-23 11:50", "call")),
+    ),
+    (
+        "the day after tomorrow at 9 to call",
+        Some(("Wednesday 2026-11-25 09:00", "call")),
+    ),
+    (
+        "on 3.5 at 9 buy 1.5 kg",
+        Some(("Monday 2027-05-03 09:00", "buy 1.5 kg")),
+    ),
     ("in one year and two months renew the passport", None),
     (
         "every day at 100% unplug it",
@@ -518,6 +544,30 @@ fn the_time_before_a_message_is_taken_off() {
 }
 
 #[test]
+fn days_that_there_are_not_are_named() {
+    for (text, day) in [
+        ("feb 30 x", "feb 30"),
+        ("on the 31st of april x", "on the 31st of april"),
+        ("31.2. x", "31.2."),
+        ("29.2.2027 x", "29.2.2027"),
+        ("2027-02-30 x", "2027-02-30"),
+    ] {
+        let wrong = impossible_time(text);
+        let said = format!("\"{day}\" never comes: there is no such day");
+        assert_eq!(wrong, Some(said), "{text}");
+    }
+    for other in [
+        "feb 29 x",
+        "29.2. x",
+        "31.2 kg",
+        "1-2-3 go",
+        "march 45 miles",
+    ] {
+        assert_eq!(impossible_time(other), None, "{other}");
+    }
+}
+
+#[test]
 fn two_times_before_a_message_are_refused() {
     let zone = zurich();
     for text in [
@@ -525,6 +575,8 @@ fn two_times_before_a_message_are_refused() {
         "tomorrow at 8 and at 9 take pills",
         "on monday and on tuesday at 8 take pills",
         "每天8点和9点吃药",
+        "tomorrow 8am, 9am take pills",
+        "tomorrow at 8 or at 9 take pills",
     ] {
         let error = take_leading(text, ms(&zone, NOW), &zone).unwrap_err();
         assert!(
@@ -532,8 +584,14 @@ fn two_times_before_a_message_are_refused() {
             "{text}: {error}"
         );
     }
-    let one = "tomorrow and nine lives";
-    assert!(take_leading(one, ms(&zone, NOW), &zone).unwrap().is_some());
+    for one in [
+        "tomorrow and nine lives",
+        "tomorrow at 8, 2 eggs and 9 lives",
+        "tomorrow at 8: monday's list",
+    ] {
+        let taken = take_leading(one, ms(&zone, NOW), &zone);
+        assert!(taken.unwrap().is_some(), "{one}");
+    }
 }
 
 #[test]

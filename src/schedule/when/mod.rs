@@ -1,6 +1,7 @@
 //! Times as people write them, and schedules in words: PURE.
 
 mod describe;
+mod impossible;
 mod repeated;
 mod words;
 
@@ -15,6 +16,7 @@ use super::times_texts as texts;
 
 pub use super::times_texts::ONE_TIME;
 pub use describe::describe;
+pub use impossible::impossible_time;
 use words::{Duration, Part, Unit, Word, hour_of_day};
 
 /// Reads a time or a schedule, such as `in 20m`, `tomorrow 7:00`, `every 2h`, `0 7 * * 1-5`,
@@ -68,9 +70,22 @@ pub fn take_leading<'a>(
     if let Some(wrong) = impossible_time(rest).filter(|_| !is_timed) {
         return Err(Error::Usage(wrong));
     }
-    // "on monday 8am and 9am"
-    let second = rest.strip_prefix("and ").or(rest.strip_prefix('和'));
-    if second.is_some_and(|text| take(text.trim_start(), now_ms, zone).is_some()) {
+    // "on monday 8am and 9am", "8am, 9am"
+    let joined = ["and ", "or ", "& ", "和", "或"];
+    let behind = joined.iter().find_map(|word| rest.strip_prefix(word));
+    let listed = taken
+        .trim_end()
+        .ends_with([',', '，', '、'])
+        .then_some(rest);
+    let is_second = |text: &str| {
+        take(text, now_ms, zone).is_some_and(|(_, rest)| {
+            behind.is_some() || has_time(text.strip_suffix(rest).unwrap_or_default())
+        })
+    };
+    if behind
+        .or(listed)
+        .is_some_and(|text| is_second(text.trim_start()))
+    {
         return Err(Error::Usage(ONE_TIME.to_owned()));
     }
     // "in 20 minutes to take the bread out"
@@ -85,45 +100,6 @@ pub fn has_time(text: &str) -> bool {
 
 fn is_pause(char: char) -> bool {
     char.is_whitespace() || ",:;-，：、".contains(char)
-}
-
-/// Why a text does not begin with a time of day, although it looks so: `at 26:00`, `7:75`, `13pm`, `26点`.
-/// Behind `at`, every number does that was not read as a time.
-pub fn impossible_time(text: &str) -> Option<String> {
-    let words = words::read(text);
-    let is_part = |word: &Word| matches!(word, Word::Part(_) | Word::Tonight);
-    let parts = words.iter().take_while(|(word, _)| is_part(word)).count();
-    let at = words.get(parts).filter(|(word, _)| *word == Word::At);
-    let before = parts + usize::from(at.is_some());
-    let behind = words.get(before..)?;
-    let start = before.checked_sub(1).and_then(|last| words.get(last));
-    let start = start.map_or(0, |(_, end)| *end);
-    let end = match behind {
-        [
-            (Word::Number(_), _),
-            (Word::Hour, _),
-            (Word::Number(_), _),
-            (Word::Unit(_), end),
-            ..,
-        ] => *end,
-        [
-            (Word::Number(hour), _),
-            (Word::Hour | Word::Noon(_), end),
-            ..,
-        ] if *hour < 100 => *end,
-        [(Word::Half, _), (Word::Past, _), (Word::Number(_), end), ..] => *end,
-        _ => {
-            let from = text.get(start..)?.trim_start();
-            let is_end =
-                |char: char| !char.is_ascii() || char.is_whitespace() || char == ',' || char == ';';
-            let word = from.split(is_end).next()?.trim_end_matches(['.', ':']);
-            if !words::looks_like_time(word, at.is_some()) {
-                return None;
-            }
-            text.len() - from.len() + word.len()
-        }
-    };
-    text.get(..end).map(texts::no_time_of_day)
 }
 
 /// Takes a cron line. Of six words that could be one, the sixth belongs to it when it is no plain word.
@@ -293,12 +269,28 @@ impl Reader<'_> {
                     _ => None,
                 }
             }
-            Word::Number(count) => match self.next()? {
-                Word::Unit(unit) => Duration::of(count, unit),
-                _ => None,
-            },
+            Word::Number(count) => {
+                let half = self.maybe(Self::and_a_half);
+                let Word::Unit(unit) = self.next()? else {
+                    return None;
+                };
+                // Not the half hour of "1 day and a half hour".
+                let behind = self.maybe(|reader| {
+                    reader.and_a_half()?;
+                    (!matches!(reader.peek(), Some(Word::Unit(_)))).then_some(())
+                });
+                let is_half = half.or(behind).is_some();
+                let half = Duration::part(if is_half { 50 } else { 0 }, unit);
+                Duration::of(count, unit)?.plus(half)
+            }
             _ => None,
         }
+    }
+
+    /// `two and a half hours`, `an hour and a half`.
+    fn and_a_half(&mut self) -> Option<()> {
+        let is_half = self.skip(Word::And) && self.skip(Word::Number(1)) && self.skip(Word::Half);
+        is_half.then_some(())
     }
 
     /// A day and a time, in any order. `Some(None)` when it has passed.

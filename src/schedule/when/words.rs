@@ -125,6 +125,21 @@ impl Duration {
         })
     }
 
+    /// Hundredths of one.
+    pub fn part(hundredths: u32, unit: Unit) -> Self {
+        let unit_ms = match unit {
+            Unit::Second => 1000,
+            Unit::Minute => 60_000,
+            Unit::Hour => 3_600_000,
+            Unit::Day => 86_400_000,
+            Unit::Week => 604_800_000,
+        };
+        Self {
+            days: 0,
+            ms: i64::from(hundredths) * unit_ms / 100,
+        }
+    }
+
     pub fn plus(self, other: Self) -> Option<Self> {
         Some(Self {
             days: self.days.checked_add(other.days)?,
@@ -310,8 +325,18 @@ fn read_word(text: &str) -> Option<(Word, usize)> {
     if !text.starts_with(|first: char| first.is_ascii()) {
         return read_chinese(text);
     }
-    let is_end = |char: char| char.is_whitespace() || char == ',' || !char.is_ascii();
+    for name in ["the day after tomorrow", "day after tomorrow"] {
+        if let Some((begin, rest)) = text.split_at_checked(name.len())
+            && begin.eq_ignore_ascii_case(name)
+            && !rest.starts_with(|char: char| char.is_ascii_alphanumeric())
+        {
+            return Some((Word::Day(2), name.len()));
+        }
+    }
     let word = text.split(is_end).next()?;
+    if let Some((duration, length)) = read_decimal(word, text.get(word.len()..)?) {
+        return Some((Word::Duration(duration), word.len() + length));
+    }
     // `2026-12-24 18:00` may be one word, with a T.
     let plain = word.trim_end_matches([':', ';']);
     let read = read_english(&plain.to_ascii_lowercase())?;
@@ -324,6 +349,43 @@ fn read_word(text: &str) -> Option<(Word, usize)> {
         return Some((Word::Number(number), word.len() + 1 + ones.len()));
     }
     Some((read, word.len()))
+}
+
+/// What a word ends at.
+fn is_end(char: char) -> bool {
+    char.is_whitespace() || char == ',' || !char.is_ascii()
+}
+
+/// `1.5` with the unit behind it, and where that ends.
+fn read_decimal(word: &str, behind: &str) -> Option<(Duration, usize)> {
+    let (whole, hundredths) = decimal(word).filter(|_| word.contains('.'))?;
+    let start = behind.trim_start();
+    let name = start.split(is_end).next()?;
+    let (unit, length) = if name.is_empty() && !start.starts_with([',', '，']) {
+        read_chinese(start)?
+    } else {
+        let plain = name.trim_end_matches([':', ';']);
+        (find_english(&plain.to_ascii_lowercase())?, name.len())
+    };
+    let Word::Unit(unit) = unit else {
+        return None;
+    };
+    let sum = Duration::of(whole, unit)?.plus(Duration::part(hundredths, unit))?;
+    Some((sum, behind.len() - start.len() + length))
+}
+
+/// A number such as `20`, `1.5` or `0.25`, and hundredths.
+fn decimal(text: &str) -> Option<(u32, u32)> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_fraction = (1..=2).contains(&fraction.len()) && is_digits(fraction);
+    let number: u32 = fraction.parse().ok().filter(|_| is_fraction)?;
+    let hundredths = if fraction.len() == 1 {
+        number * 10
+    } else {
+        number
+    };
+    Some((whole.parse().ok().filter(|_| is_digits(whole))?, hundredths))
 }
 
 fn read_english(word: &str) -> Option<Word> {
@@ -440,32 +502,6 @@ fn read_time(word: &str) -> Option<NaiveTime> {
     NaiveTime::from_hms_opt(hour_of_day(hour, after_noon)?, minute, second)
 }
 
-/// An hour from which nothing is a mistyped time of day.
-const HOURS_MISTYPED: u32 = 30;
-
-/// Whether a word looks like a time of day: `26:00`, `13pm`; behind `at` also `26` and `7.30`, and not `100%` or `221B`.
-pub fn looks_like_time(word: &str, is_behind_at: bool) -> bool {
-    let word = word.to_ascii_lowercase();
-    let half = word.strip_suffix("am").or(word.strip_suffix("pm"));
-    let signs: &[char] = if is_behind_at {
-        &[':', '.', '-']
-    } else {
-        &[':']
-    };
-    let parts: Vec<&str> = half.unwrap_or(&word).split(signs).collect();
-    let is_short = |part: &&str| {
-        (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    // "50:50" is none.
-    let is_hour = |part: &&str| {
-        part.parse::<u32>()
-            .is_ok_and(|hour| is_behind_at || hour < HOURS_MISTYPED)
-    };
-    parts.iter().all(is_short)
-        && parts.first().is_some_and(is_hour)
-        && (is_behind_at || parts.len() > 1 || half.is_some())
-}
-
 /// The hour of the day from 0, from one of twelve where it is said which half of the day is meant.
 pub fn hour_of_day(hour: u32, after_noon: Option<bool>) -> Option<u32> {
     match after_noon {
@@ -476,19 +512,21 @@ pub fn hour_of_day(hour: u32, after_noon: Option<bool>) -> Option<u32> {
     }
 }
 
-/// `20m`, `1h30m`, `2d`.
+/// `20m`, `1h30m`, `1.5h`, `2d`.
 fn read_duration(word: &str) -> Option<Duration> {
     let mut sum = Duration::default();
     let mut rest = word;
     while !rest.is_empty() {
-        let digits = rest.find(|char: char| !char.is_ascii_digit())?;
+        let digits = rest.find(|char: char| !char.is_ascii_digit() && char != '.')?;
         let (count, after) = rest.split_at_checked(digits)?;
+        let (count, hundredths) = decimal(count)?;
         let letters = after.find(|char: char| !char.is_ascii_alphabetic());
         let (name, after) = after.split_at_checked(letters.unwrap_or(after.len()))?;
         let Some(Word::Unit(unit)) = find_english(name) else {
             return None;
         };
-        sum = sum.plus(Duration::of(count.parse().ok()?, unit)?)?;
+        sum = sum.plus(Duration::of(count, unit)?)?;
+        sum = sum.plus(Duration::part(hundredths, unit))?;
         rest = after;
     }
     Some(sum)

@@ -48,6 +48,8 @@ pub(super) struct Uses {
     /// Whether it may use other files of the model than those: the line is not simple, or leads through a link of the model's
     /// or to what does not exist yet.
     pub loads_unbound: bool,
+    /// Whether it names what changes without the model: a simple line reads that, and what it reads cannot be shown.
+    pub reads_changing: bool,
     /// Whether it names a folder that the model can write: while it runs beside the model, that could become another one.
     pub has_folder: bool,
 }
@@ -57,6 +59,24 @@ impl Uses {
     pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
         let marks = self.marks.iter();
         marks.flat_map(|(path, mark)| [path.as_os_str().as_encoded_bytes(), mark])
+    }
+
+    /// Leaves out all but the first names that can change what the command does.
+    pub fn shorten(&mut self) {
+        let influences = &mut self.influences;
+        let over = influences.len().saturating_sub(INFLUENCES);
+        if over > 0 {
+            influences.truncate(INFLUENCES);
+            influences.push(format!("and {over} more"));
+        }
+    }
+
+    /// Names a link that leads out of what is bound, before what is bound.
+    fn leads_out(&mut self, link: &Path, target: &Path, place: &Place<'_>) {
+        let name = link.strip_prefix(place.folder).unwrap_or(link);
+        let name = format!("{} → {}", name.display(), target.display());
+        self.influences.retain(|known| *known != name);
+        self.influences.insert(0, name);
     }
 
     fn is_bound(&self, path: &Path) -> bool {
@@ -77,6 +97,8 @@ pub(super) struct Place<'a> {
     pub others: &'a [PathBuf],
     /// Whether the model, or another such program, can write to a real path.
     pub is_writable: &'a dyn Fn(&Path) -> bool,
+    /// Whether a real path is the program's own, hidden from commands in the sandbox: others have it written as they chat.
+    pub is_hidden: &'a dyn Fn(&Path) -> bool,
 }
 
 /// What programs pick up in the folder where they run or above it, and the programs whose own file it
@@ -130,12 +152,6 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
         Some(operands) => operands.iter().try_for_each(|one| search.operand(one))?,
         None => search.line(line)?,
     }
-    let influences = &mut search.uses.influences;
-    let over = influences.len().saturating_sub(INFLUENCES);
-    if over > 0 {
-        influences.truncate(INFLUENCES);
-        influences.push(format!("and {over} more"));
-    }
     Ok(search.uses)
 }
 
@@ -144,7 +160,7 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
 pub(super) fn bind_all(uses: &mut Uses, place: &Place<'_>) -> Result<()> {
     let mut budget = Budget::new();
     for folder in place.roots() {
-        tree::mark(&folder, &mut budget, &mut uses.marks)?;
+        tree::mark(&folder, place, &mut budget, uses)?;
     }
     Ok(())
 }
@@ -192,6 +208,9 @@ impl Search<'_> {
             self.influence(&path, "");
         }
         self.uses.loads_unbound |= links || is_taken || is_hidden;
+        self.uses.reads_changing |= found.as_ref().is_some_and(|found| {
+            (self.place.is_hidden)(&found.path) || found.path.starts_with("/proc")
+        });
         match found {
             Some(found) if !is_folder => self.file(&found),
             Some(found) => {

@@ -320,11 +320,13 @@ impl Commands {
             workspace: &self.workspace,
             others: self.exec.changeable(),
             is_writable: &|path| self.exec.is_changeable(path),
+            is_hidden: &|path| self.exec.is_hidden(path),
         };
         let mut uses = bound::find(line, &place)?;
         if binds_all && uses.loads_unbound {
             bound::bind_all(&mut uses, &place)?;
         }
+        uses.shorten();
         Ok(uses)
     }
 

@@ -86,7 +86,8 @@ impl Request {
         let always = match risk {
             Some(risk) => AlwaysOption::TooRisky(risk),
             None if self.on_terminal => AlwaysOption::Terminal,
-            None if self.uses.loads_unbound || !self.is_shown_whole() => AlwaysOption::Changeable,
+            None if self.uses.loads_unbound || self.uses.reads_changing => AlwaysOption::Changeable,
+            None if !self.is_shown_whole() => AlwaysOption::Changeable,
             None => AlwaysOption::Offered,
         };
         Question {

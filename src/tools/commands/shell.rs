@@ -136,6 +136,7 @@ impl Toolbox {
             input: (input, &observer),
         };
         let outcome = opened.shell.run(&line, &mut output);
+        let has_ended_shell = opened.is_kept && ended_itself(&outcome);
         let about = commands.put_away(
             opened,
             &outcome,
@@ -146,12 +147,11 @@ impl Toolbox {
         record_end(&entry, &outcome);
         let outcome = outcome?;
         let result = self.shell_result(&outcome, (keeper, spool.finish()), typed.language);
-        let ended = texts::shell_has_ended(typed.language);
         let notes = outcome.notes.iter();
         let notes = notes.map(|note| note.in_language(typed.language));
         Ok(Attempt::Done(ShellResult {
             prompt,
-            has_ended_shell: about.iter().any(|sentence| sentence == ended),
+            has_ended_shell,
             earlier: self.earlier(&earlier.text),
             about: (notes.chain(flood).chain(about)).collect(),
             ..result
@@ -333,13 +333,7 @@ impl Commands {
         let went_on = outcome.as_ref().is_ok_and(|outcome| outcome.is_alive);
         let is_full = went_on && self.shells.holds_too_much(&opened.shell);
         let is_alive = went_on && !is_full;
-        let ended_itself = matches!(
-            outcome,
-            Ok(ShellOutcome {
-                end: End::Exit(_) | End::Signal(_),
-                ..
-            })
-        );
+        let ended_itself = ended_itself(outcome);
         if is_alive {
             self.shells.give_back(session, opened.shell, self.settings)
         } else {
@@ -365,6 +359,12 @@ impl Commands {
         }
         about
     }
+}
+
+/// Whether a line has ended its shell, as `exit` does.
+fn ended_itself(outcome: &Result<ShellOutcome>) -> bool {
+    let is_end = |end: &End| matches!(end, End::Exit(_) | End::Signal(_));
+    matches!(outcome, Ok(outcome) if !outcome.is_alive && is_end(&outcome.end))
 }
 
 /// The path of a folder, whose name may have line breaks, in one line.

@@ -35,6 +35,11 @@ impl Commands {
         self.mode != ApprovalMode::Never
     }
 
+    /// HOME of a command outside the sandbox.
+    pub fn outside_home(&self) -> PathBuf {
+        self.exec.outside_home()
+    }
+
     /// The account that commands run as.
     pub(in crate::tools) fn account(&self) -> String {
         account()

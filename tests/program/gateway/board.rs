@@ -156,6 +156,11 @@ fn the_history_survives_restarts_and_comes_as_a_picture() {
     board.waits_for_plot(last);
     let status = board.asks("/status", "Workspace: ");
     assert!(status.button("Plot").is_some());
+    assert!(
+        status.text.contains("\n• Gateway: running for "),
+        "in one block with the lines above: {}",
+        status.text
+    );
     board.asks(
         "/plot humidity",
         "I have no values of humidity. /plot shows what there is; for example",
@@ -352,12 +357,20 @@ fn nothing_changes_on_the_board_while_the_configuration_says_never() {
 #[test]
 fn why_a_service_could_not_be_changed_is_said_once() {
     let board = Board::at("2027-03-01T07:00:00Z");
-    board.program("systemctl", "echo 'System has not been booted' >&2; exit 1");
+    board.program("systemctl", "echo 'Unit not found' >&2; exit 1");
     board.program("sudo", "exit 1");
     let gateway = board.start();
-    let told = board.asks("/svc nosuch restart now", "not been booted");
-    let count = told.text.matches("not been booted").count();
+    let told = board.asks("/svc nosuch restart now", "Unit not found");
+    let count = told.text.matches("Unit not found").count();
     assert_eq!(count, 1, "{}", told.text);
+    // As it is where it is installed and something else has been booted.
+    let offline =
+        "[ $1 = is-system-running ] && echo offline; echo 'System has not been booted' >&2; exit 1";
+    board.program("systemctl", offline);
+    for asked in ["/svc nosuch", "/svc nosuch restart", "/svc nosuch stop now"] {
+        let told = board.asks(asked, "There is no such service here");
+        assert!(told.markup.is_none(), "{}", told.text);
+    }
     gateway.stop().ends_with(0);
 }
 

@@ -118,7 +118,7 @@ fn a_document_without_text_says_why_and_a_hostile_one_harms_nothing() {
         (
             "cut.pdf",
             input!("pdf_document/cut"),
-            "[PDF document, 2 pages; more of it is missing, because the file is damaged or was cut off. What there is of",
+            "[PDF document, 2 pages; all pages are there, but a font, a picture or the like is missing, because the file is damaged or was cut off. What there is of",
         ),
         (
             "any.docx",

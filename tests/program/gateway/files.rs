@@ -42,10 +42,13 @@ fn files_are_sent_by_name_and_by_pattern_and_a_folder_is_listed() {
     let gateway = scene.start();
     scene.ana.says("/get notes.txt");
     assert_eq!(&*sent(&scene, "notes.txt").bytes, b"hello");
-    scene.wait_for("notes.txt (5 B)");
+    let told = scene.wait_for("notes.txt (5 B)");
+    assert!(told.file.is_some(), "the file comes with its line");
+    scene.ana.says("/get ~/logs/a.log");
+    assert_eq!(&*sent(&scene, "a.log").bytes, b"a");
     scene.ana.says("/get logs/*.log");
     assert_eq!(&*sent(&scene, "b.log").bytes, b"b");
-    scene.ana.says("/ls logs");
+    scene.ana.says("/ls ~/logs");
     let listed = scene.wait_for("c.txt").text;
     assert!(
         listed.contains("a.log") && listed.contains("1 B"),
@@ -63,7 +66,11 @@ fn files_are_sent_by_name_and_by_pattern_and_a_folder_is_listed() {
             "/get /etc/passwd",
             "/etc/passwd is outside the workspace. /get! /etc/passwd sends it after asking you.",
         ),
-        ("/get ../config.json", "config.json"),
+        (
+            "/get ../config.json",
+            "/config.json sends it after asking you.",
+        ),
+        ("/get ..", ".. is not a regular file"),
         ("/ls /etc", "outside the workspace"),
     ] {
         scene.ana.says(wrong);
@@ -73,7 +80,7 @@ fn files_are_sent_by_name_and_by_pattern_and_a_folder_is_listed() {
     let names = scene.telegram.messages(scene.ana.chat()).into_iter();
     let files = names.filter_map(|message| message.file);
     let names: Vec<String> = files.map(|file| file.name).collect();
-    assert_eq!(names, ["notes.txt", "a.log", "b.log"]);
+    assert_eq!(names, ["notes.txt", "a.log", "a.log", "b.log"]);
 }
 
 #[test]

@@ -99,6 +99,7 @@ fn a_file_outside_the_workspace_is_asked_about_and_sent() {
     fs::write(&path, "outside the workspace\n").unwrap();
     odd.asks("/get! notes.txt", "Give the whole path of a file");
     odd.asks("/get! /etc/nothing-there", "does not exist");
+    odd.asks("/get! ~/nothing-there", "/nothing-there does not exist");
     odd.asks(
         &format!("/get! {}", outside.path().display()),
         "not a regular file",

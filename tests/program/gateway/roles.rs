@@ -277,7 +277,7 @@ fn a_person_is_paired_with_a_role() {
     scene.ana.says(&format!("/pair {code} user"));
     scene.wait_for("Dan (4004) is now paired on Telegram, as a user.");
     dan.says("/id");
-    scene.wait_in(dan.chat(), "Your role here is user.");
+    scene.wait_in(dan.chat(), " · Your role here is user.");
     let listed = Program::new(&scene.home)
         .args(["channels", "pair"])
         .run()

@@ -356,6 +356,7 @@ fn without_model() -> Scene {
 #[test]
 fn where_no_model_is_configured_start_shows_what_works_and_a_document_is_kept() {
     let scene = without_model();
+    std::fs::write(scene.home.workspace("milk.txt"), "").unwrap();
     let gateway = scene.start();
     scene.ana.says("/start");
     let shown = scene.wait_for("No language model is connected yet");
@@ -364,7 +365,7 @@ fn where_no_model_is_configured_start_shows_what_works_and_a_document_is_kept() 
         ("remind me in 20 minutes to take the bread out", "Planned: "),
         ("how warm is the board?", "Temperature"),
         ("how much space is left?", "Disk"),
-        ("list my files", "offline helper: type"),
+        ("list my files", "milk.txt"),
         ("/watch disk / > 90", "Watching disk / > 90"),
     ];
     let shown: Vec<&str> = shown
@@ -385,6 +386,9 @@ fn where_no_model_is_configured_start_shows_what_works_and_a_document_is_kept() 
                 .any(|text| text.contains(answer))
         });
     }
+    let told = scene.texts().join("\n");
+    let named = told.matches("(offline helper: type").count();
+    assert_eq!(named, 1, "once in a chat: {told}");
     scene
         .ana
         .sends(Upload::new(Media::Document, "bill.pdf", "%PDF-1.4"));

@@ -118,6 +118,13 @@ fn the_command_line_says_what_the_chat_says() {
         .run()
         .ends_with(2)
         .complains_of(&["no services of systemd"]);
+    for (rule, name) in [("disk > 101", "disk"), ("memory < 0%", "memory")] {
+        Program::new(&scene.home)
+            .args(["watch", "add", rule])
+            .run()
+            .ends_with(2)
+            .complains_of(&[name, "would never be an alarm"]);
+    }
     board.group("nginx", true);
     let gateway = scene.start();
     greet(&scene);

@@ -96,7 +96,7 @@ fn a_wrong_rule_says_what_is_wrong_and_shows_the_nearest_form() {
     for (typed, said) in [
         ("", "For example"),
         (
-            "temprature > 75",
+            "temprature hot",
             "Did you mean `/watch temperature > 75 for 5m`?",
         ),
         (
@@ -167,11 +167,24 @@ fn a_wrong_rule_says_what_is_wrong_and_shows_the_nearest_form() {
 }
 
 #[test]
+fn a_misspelt_rule_is_proposed_with_what_was_typed_behind_its_name() {
+    for (typed, said) in [
+        ("temprature > 70", "`/watch temperature > 70`?"),
+        ("temprature>70 for 1m", "`/watch temperature >70 for 1m`?"),
+        ("servce sshd", "`/watch service sshd`?"),
+        ("cpus > 90", "`/watch load > 4 for 10m`?"),
+    ] {
+        let error = parse(typed, Language::English).unwrap_err();
+        assert!(error.contains(said), "{typed}: {error}");
+    }
+}
+
+#[test]
 fn at_the_command_line_a_wrong_rule_is_answered_with_what_is_typed_there() {
     for (typed, said) in [
         (
             "temprature > 75",
-            "Did you mean `peacrab watch add 'temperature > 75 for 5m'`?",
+            "Did you mean `peacrab watch add 'temperature > 75'`?",
         ),
         (
             "file /a",

@@ -8,7 +8,7 @@ use crate::base::language::Language;
 use crate::base::limits::watch::WATCHES_MAX;
 use crate::base::message::Address;
 use crate::board::watch::parse::parse;
-use crate::board::watch::store::{Entry, Mute, Store, Watch, add};
+use crate::board::watch::store::{Added, Cause, Entry, Mute, Store, Watch, add};
 use crate::board::watch::{Moment, Notice};
 
 fn watch(rule: &str) -> Watch {
@@ -70,6 +70,35 @@ fn what_is_added_is_read_again_and_no_number_is_used_again() {
         &Address::parse("telegram:-5"),
     );
     assert_eq!(moved.unwrap(), 2);
+}
+
+#[test]
+fn the_command_line_adds_no_second_watch_of_what_an_owner_has_asked_for() {
+    let (_folder, store) = home();
+    let chat = Address::parse("telegram:1001");
+    let insert = |role, by_model, chat| {
+        let cause = Cause {
+            chat,
+            role,
+            author: None,
+            by_model,
+        };
+        let rule = parse("port 1", Language::English).unwrap();
+        store.insert(rule, cause).unwrap()
+    };
+    assert_eq!(insert(Role::User, false, Some(&chat)), Added::New(1));
+    assert_eq!(insert(Role::Owner, false, None), Added::New(2));
+    assert_eq!(insert(Role::Owner, false, None), Added::Known(2));
+    let (_folder, store) = home();
+    let insert = |cause| {
+        let rule = parse("port 1", Language::English).unwrap();
+        store.insert(rule, cause).unwrap()
+    };
+    let owner = Cause::typed(Some(&chat));
+    assert_eq!(insert(owner), Added::New(1));
+    assert_eq!(insert(Cause::typed(None)), Added::Known(1));
+    let elsewhere = Address::parse("telegram:1002");
+    assert_eq!(insert(Cause::typed(Some(&elsewhere))), Added::New(2));
 }
 
 fn of_owner() -> Watch {

@@ -6,6 +6,7 @@ use super::{Caller, is_silent, key, only};
 use crate::base::message::OutgoingMessage;
 use crate::channels::kit::adapter::{Connection, Failure, Post, Sent, Upload};
 use crate::store::outbox::Pending;
+use crate::text::markup::inline_code;
 
 /// The endings of pictures, which chats show with the words below them.
 const PICTURE_ENDINGS: [&str; 5] = ["jpg", "jpeg", "png", "webp", "gif"];
@@ -17,7 +18,8 @@ fn is_picture(path: &str) -> bool {
 }
 
 impl Caller<'_> {
-    /// Sends a picture, or a file that is not one of the workspace, together with its text; `None` where they go apart.
+    /// Sends a picture, or a file that is not one of the workspace, together with its text, and any file with a line that
+    /// names it; `None` where they go apart.
     pub(super) fn send_with_file(
         &self,
         connection: &mut dyn Connection,
@@ -37,7 +39,10 @@ impl Caller<'_> {
         let [path] = message.files.as_slice() else {
             return None;
         };
-        if message.sticker.is_some() || message.made_files.is_empty() && !is_picture(path) {
+        let name = OutgoingMessage::name_of(path);
+        let is_named = !message.text.contains('\n') && message.text.contains(&inline_code(name));
+        let is_shown_with_text = !message.made_files.is_empty() || is_picture(path) || is_named;
+        if message.sticker.is_some() || !is_shown_with_text {
             return None;
         }
         let rows = buttons_of(message, self.parts.adapter.capabilities().button_data_bytes);
@@ -51,7 +56,6 @@ impl Caller<'_> {
             silent,
             only_for: only(&message.only_for),
         };
-        let name = OutgoingMessage::name_of(path);
         let file = self.open(path, name).ok()?;
         let upload = Upload {
             file: &file,

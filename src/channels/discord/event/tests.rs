@@ -314,6 +314,19 @@ fn a_pressed_button_and_a_chosen_command() {
     assert_eq!(envelope.text, "/sh uptime");
     assert_eq!((envelope.reference.as_str(), envelope.is_group), ("", true));
     assert_eq!(envelope.sender().unwrap().name, "Annie");
+    for hint in [
+        json!({"context": 2}),
+        json!({"channel": {"type": 3}}),
+        json!({"guild_id": "3"}),
+    ] {
+        let Meaning::Interaction { incoming, .. } = interaction(hint.clone()) else {
+            panic!("{hint}");
+        };
+        assert!(
+            matches!(incoming, Incoming::Pressed { is_group: true, .. }),
+            "{hint}"
+        );
+    }
     for changes in [
         json!({"type": 5}),
         json!({"user": null}),

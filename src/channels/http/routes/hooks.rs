@@ -80,7 +80,7 @@ fn is_signed(hook: &Hook, head: &Head, body: &[u8], now: u64) -> bool {
         HookSignature::GitHub => {
             let given = head.header("x-hub-signature-256").unwrap_or_default();
             let hex = given.strip_prefix("sha256=");
-            hex.is_some_and(|hex| is_right("", "", hex))
+            !begins_with_time(body) && hex.is_some_and(|hex| is_right("", "", hex))
         }
         HookSignature::Grafana => {
             // The second is Grafana's own default where its page has set none.
@@ -93,7 +93,7 @@ fn is_signed(hook: &Hook, head: &Head, body: &[u8], now: u64) -> bool {
             ];
             match names.iter().find_map(|name| head.header(name)) {
                 Some(time) => is_recent(time) && is_right(time, ":", given),
-                None => is_right("", "", given),
+                None => !begins_with_time(body) && is_right("", "", given),
             }
         }
         HookSignature::Stripe => {
@@ -109,6 +109,13 @@ fn is_signed(hook: &Hook, head: &Head, body: &[u8], now: u64) -> bool {
             is_recent(time) && parts().any(|(name, hex)| name == "v1" && is_right(time, ".", hex))
         }
     }
+}
+
+/// Whether a body begins as what is signed together with a time does. Such a signature is of that time alone, and not of a body
+/// that the time was moved into.
+fn begins_with_time(body: &[u8]) -> bool {
+    let behind = body.iter().position(|byte| !byte.is_ascii_digit());
+    behind.is_some_and(|at| at > 0 && matches!(body[at], b':' | b'.'))
 }
 
 /// The program's id for a delivery; empty where it has none, and each call is another one.
@@ -254,6 +261,21 @@ mod tests {
         for (signature, headers, is_right) in cases {
             let signed = is_signed(&hook(signature), &head(&headers), BODY.as_bytes(), NOW);
             assert_eq!(signed, is_right, "{headers}");
+        }
+    }
+
+    #[test]
+    fn a_signature_of_a_time_is_none_of_a_body_that_the_time_was_moved_into() {
+        use HookSignature::{GitHub, Grafana};
+        for between in [":", "."] {
+            let moved = format!("{NOW}{between}{BODY}");
+            let signature = sign(&moved);
+            let grafana = format!("X-Grafana-Alerting-Signature: {signature}");
+            let github = format!("X-Hub-Signature-256: sha256={signature}");
+            for (form, headers) in [(Grafana, grafana), (GitHub, github)] {
+                let signed = is_signed(&hook(form), &head(&headers), moved.as_bytes(), NOW);
+                assert!(!signed, "{headers}");
+            }
         }
     }
 

@@ -64,6 +64,7 @@ impl<'i> Interview<'i> {
         if key.is_secret() {
             question = question.hidden();
         }
+        let name = Self::name_of(&question);
         let answer = self.ask(None, question, &mut |this, answer| {
             bot.clone_from(&before);
             let is_kept = answer.is_empty() && bot.has(need.key);
@@ -81,13 +82,16 @@ impl<'i> Interview<'i> {
             if !bot.has(need.key) {
                 return Ok(Verdict::Reject(texts::is_needed(service)));
             }
-            if let Some(problem) = (service.check)(bot) {
-                if Some(problem) != wrong_before {
-                    return Ok(Verdict::Reject(texts::sentence(problem)));
-                }
-                if is_last {
-                    return Ok(Verdict::doubt(texts::sentence(problem), answer));
-                }
+            let problem = (service.check)(bot);
+            if let Some(problem) = problem.filter(|_| problem != wrong_before) {
+                return Ok(Verdict::Reject(texts::sentence(problem)));
+            }
+            // Those who go back then, because another answer is wrong, find this one again.
+            if is_last && service.needs.len() > 1 {
+                this.progress.remember(&name, answer);
+            }
+            if let Some(problem) = problem.filter(|_| is_last) {
+                return Ok(Verdict::doubt(texts::sentence(problem), answer));
             }
             if is_last {
                 match this.outside.find_channel(service, bot)? {

@@ -445,6 +445,27 @@ fn who_goes_back_is_offered_what_was_answered_before() {
 }
 
 #[test]
+fn what_was_not_accepted_is_not_offered_to_who_goes_back() {
+    let (settled, said) = answered(&["opnai", "back", "", "", ""]);
+    assert_eq!(settled, "");
+    assert_eq!(said.matches("do you use? [skip]").count(), 2, "{said}");
+    let (settled, said) = answered(&["openai", KEY, "lrage", "back", "", "", "", ""]);
+    assert_eq!(
+        settled,
+        "agents.defaults.provider=openai providers.openai.apiKey=k-right"
+    );
+    assert!(!said.contains("[lrage]"), "{said}");
+}
+
+#[test]
+fn the_folder_is_kept_without_detours() {
+    for typed in ["/no/such/../x", "/no/./x"] {
+        let (settled, _) = answered(&["", typed, ""]);
+        assert_eq!(settled, "agents.defaults.workspace=/no/x");
+    }
+}
+
+#[test]
 fn of_a_channel_each_answer_can_be_taken_back() {
     let flags = Arguments {
         channel: Some("slack".to_owned()),

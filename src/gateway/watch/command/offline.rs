@@ -11,8 +11,6 @@ use crate::base::limits::watch::{HOST_TIMEOUT, WATCHES_MAX};
 use crate::base::message::Address;
 use crate::board::watch::store::Added;
 use crate::board::watch::{Blind, Cause, Store, What, parse};
-use crate::config::schema::BuiltInWatches;
-use crate::gateway::watch::built_in::items;
 use crate::gateway::watch::{journal, root, system, texts, usage};
 use crate::net::Dialer;
 use crate::text::markup::{self, inline_code};
@@ -23,8 +21,8 @@ pub(super) fn no_rules(language: Language) -> String {
     texts::no_rules(language, &inline_code(&example))
 }
 
-/// The watches of the file as lines, for where no gateway runs; without any, what is watched all the same.
-pub fn describe_offline(store: &Store, built_in: &BuiltInWatches) -> Result<String> {
+/// The watches of the file as lines, for where no gateway runs; empty without any.
+pub fn describe_offline(store: &Store) -> Result<String> {
     let read = store.read()?;
     let mut text = String::new();
     for watch in &read.watches {
@@ -45,15 +43,6 @@ pub fn describe_offline(store: &Store, built_in: &BuiltInWatches) -> Result<Stri
     }
     for fault in &read.faults {
         let _ = writeln!(text, "not usable: {fault}");
-    }
-    if text.is_empty() {
-        text = no_rules(Language::English) + "\n";
-        let items = items(built_in, &root(), store.folder());
-        let names: Vec<&str> = items.iter().map(|item| item.key.as_str()).collect();
-        if !names.is_empty() {
-            text += &texts::by_itself(Language::English, &names.join(", "));
-            text.push('\n');
-        }
     }
     Ok(text)
 }
@@ -99,11 +88,27 @@ pub fn add_to_file(
     }
 }
 
-/// Fails for a rule that can never see anything on this board.
+/// Fails for a rule that can never see anything on this board, or never be an alarm.
 pub(super) fn check_rule(what: &What, root: &Path, language: Language) -> Result<()> {
     match what {
         What::Service(_) if system::services(root).is_none() => {
             Err(usage(texts::no_systemd(language).to_owned()))
+        }
+        What::Value {
+            quantity,
+            is_over,
+            threshold,
+            ..
+        } => {
+            let is_beyond = match is_over {
+                true => *threshold >= 100.0,
+                false => *threshold <= 0.0,
+            };
+            if is_beyond && quantity.unit() == " %" {
+                let name = inline_code(quantity.name());
+                return Err(usage(texts::never(language, &name)));
+            }
+            Ok(())
         }
         _ => Ok(()),
     }

@@ -93,7 +93,13 @@ impl<'a> File<'a> {
 
     /// Whether all of an object is there.
     pub fn is_whole(&self, number: u32) -> bool {
-        self.places.contains_key(&number) && self.cut != Some(number)
+        self.places.get(&number).is_some_and(|place| {
+            let holder = match place {
+                Place::File(_) => number,
+                Place::Stream(stream, _) => *stream,
+            };
+            self.cut != Some(holder)
+        })
     }
 
     /// Notes the objects in the file. Returns the streams that have objects in them, by number and place.

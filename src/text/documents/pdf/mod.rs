@@ -27,6 +27,9 @@ const PAGES: usize = 20_000;
 const DEPTH: usize = 64;
 /// What is said behind the number of pages where there are others, or where a page's contents are missing.
 const PARTIAL: &str = "; more of it is missing, because the file is damaged or was cut off";
+/// The same where all pages are there with their contents.
+const BESIDE: &str = "; all pages are there, but a font, a picture or the like is missing, because the file is \
+                      damaged or was cut off";
 
 /// The text of the pages, from one of them on.
 pub fn read(bytes: &[u8], first: usize) -> Result<Text, Unreadable> {
@@ -57,14 +60,17 @@ pub fn read(bytes: &[u8], first: usize) -> Result<Text, Unreadable> {
         let mut contents = file.contents(page).into_iter();
         contents.all(|number| file.is_whole(number))
     };
-    let is_partial = missing > 0 || file.is_cut() || !pages.iter().all(is_whole);
+    let partial = match (missing > 0 || !pages.iter().all(is_whole), file.is_cut()) {
+        (true, _) => PARTIAL,
+        (false, true) => BESIDE,
+        (false, false) => "",
+    };
     let count = count_of(pages.len(), "page", "pages");
-    let partial = if is_partial { PARTIAL } else { "" };
     Ok(Text {
         about: format!("PDF document, {count}{partial}"),
         text: writer.text,
         next,
-        is_partial,
+        is_partial: !partial.is_empty(),
     })
 }
 

@@ -111,6 +111,11 @@ fn a_file_that_was_cut_off_says_so_and_one_without_its_tables_is_whole() {
         let mark = "[page 3: a part of it is missing, or all]";
         assert!(cut.text.contains(mark), "{at}: {}", cut.text);
     }
+    let font = read(&format!("{whole}9 0 obj<</Length 40>>stream\nhalf a fo"));
+    let about = "PDF document, 3 pages; all pages are there, but a font, a picture or the like is missing, \
+                 because the file is damaged or was cut off";
+    assert_eq!(font.about, about);
+    assert!(font.is_partial && !font.text.contains("a part of it is missing"));
 }
 
 #[test]

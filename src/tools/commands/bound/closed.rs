@@ -161,6 +161,67 @@ fn a_link_of_the_model_is_shown_with_where_it_leads() {
     }
 }
 
+/// A file that a command reads may name a link that its line does not.
+#[test]
+fn a_link_that_the_line_does_not_name_is_bound_to_what_it_leads_to() {
+    let bench = Bench::new();
+    let link = |target: &Path, name: &str| {
+        let path = bench.workspace.join(name);
+        let _ = std::fs::remove_file(&path);
+        symlink(target, &path).unwrap();
+    };
+    let own = bench.workspace.with_file_name("own");
+    let this = std::process::id();
+    for (target, why) in [
+        (own.join("audit.jsonl"), "changes without being asked"),
+        (own.clone(), "changes without being asked"),
+        (format!("/proc/{this}/cmdline").into(), "a process can"),
+        (
+            format!("/proc/{this}/root/tmp/c.mk").into(),
+            "a process can",
+        ),
+        (format!("/proc/{this}/cwd").into(), "a process can"),
+        ("/proc/4194305/root/none/x".into(), "a process can"),
+        ("/dev/stdin".into(), "a process can"),
+        (
+            bench.workspace.join("sub/../../own/later.jsonl"),
+            "changes without being asked",
+        ),
+    ] {
+        link(&target, "lib.sh");
+        let error = bench.find("make").unwrap_err().to_string();
+        let is_named = error.contains("lib.sh is a link to");
+        assert!(is_named && error.contains(why), "{target:?}: {error}");
+        bench.find("df -h").unwrap();
+    }
+    let outside = bench.workspace.with_file_name("outside.sh");
+    link(&outside, "lib.sh");
+    let before = bench.find("make").unwrap();
+    let shown = format!("lib.sh → {}", outside.display());
+    assert_eq!(before.influences.first(), Some(&shown));
+    bench.put("../outside.sh", "echo another\n");
+    let after = bench.find("make").unwrap();
+    assert_ne!(after.marks, before.marks);
+    for target in ["circle", "x.sh", "/usr/bin/env", "/usr/none"] {
+        link(Path::new(target), "circle");
+        let uses = bench.find("make").unwrap();
+        assert_eq!(uses.influences, after.influences, "{target}");
+    }
+}
+
+#[test]
+fn a_line_that_reads_what_others_have_written_is_not_allowed_always() {
+    let bench = Bench::new();
+    let own = bench.workspace.with_file_name("own");
+    std::fs::create_dir(&own).unwrap();
+    bench.put("../own/audit.jsonl", "{}\n");
+    let line = |path: &Path| format!("cat {}", path.display());
+    let uses = bench.find(&line(&own.join("audit.jsonl"))).unwrap();
+    assert!(uses.reads_changing && !uses.loads_unbound);
+    assert!(bench.find("cat /proc/1/cmdline").unwrap().reads_changing);
+    assert!(!bench.find("cat /etc/hostname").unwrap().reads_changing);
+}
+
 /// A store into a mapped file changes no time, so no time counts, and one that says nothing changes nothing.
 #[test]
 fn a_mark_is_of_content_and_not_of_times() {

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use ring::digest::{Context, SHA256};
 use rustix::fs::OFlags;
 
-use super::{Error, Result, refused};
+use super::{Error, Place, Result, Uses, refused};
 use crate::base::limits::tools::SCRIPT_HEAD_BYTES;
 use crate::sandbox::files::PromptPlaces;
+use crate::sys::beneath::links_on_the_way;
 use crate::text::reveal_name;
 
 /// Bytes of all files that are hashed for an approval: 10 seconds on a board, and more than an agent writes.
@@ -20,6 +21,9 @@ pub(super) const BOUND_BYTES: u64 = 256 * 1024 * 1024;
 const BOUND_BUFFER: usize = 64 * 1024;
 /// Files in the agent's folders that are bound to an approval as a whole: a second on a board.
 pub(super) const BOUND_TREE: usize = 10_000;
+
+/// Folders into which packages of the system put programs; links to those are common.
+const PACKAGED: [&str; 6] = ["/usr", "/bin", "/sbin", "/lib", "/opt", "/etc"];
 
 /// What may still be looked at for an approval.
 pub(super) struct Budget {
@@ -54,8 +58,9 @@ pub(super) struct Content {
 /// program itself keeps a place with comes and goes with other commands, and is left out.
 pub(super) fn mark(
     folder: &Path,
+    place: &Place<'_>,
     budget: &mut Budget,
-    marks: &mut Vec<(PathBuf, Vec<u8>)>,
+    uses: &mut Uses,
 ) -> Result<()> {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -85,7 +90,11 @@ pub(super) fn mark(
             if PromptPlaces::is_made(&path, &metadata) {
                 continue;
             }
-            marks.push((path.clone(), of_entry(&path, &metadata, budget)?));
+            let mark = match metadata.is_symlink() {
+                true => of_link(&path, place, uses)?,
+                false => of_entry(&path, &metadata, budget)?,
+            };
+            uses.marks.push((path.clone(), mark));
             if metadata.is_dir() {
                 folders.push(path);
             }
@@ -109,14 +118,51 @@ fn of_entry(path: &Path, metadata: &Metadata, budget: &mut Budget) -> Result<Vec
     let mut context = Context::new(&SHA256);
     add(&mut context, &metadata.mode().to_le_bytes());
     add(&mut context, &metadata.rdev().to_le_bytes());
-    if kind.is_symlink() {
-        let target = std::fs::read_link(path).unwrap_or_default();
-        add(&mut context, target.as_os_str().as_encoded_bytes());
-        let end = path.canonicalize().unwrap_or_default();
-        add(&mut context, end.as_os_str().as_encoded_bytes());
-        if let Ok(end) = end.metadata() {
-            add(&mut context, &end.dev().to_le_bytes());
-            add(&mut context, &end.ino().to_le_bytes());
+    Ok(context.finish().as_ref().to_vec())
+}
+
+/// The mark of a link: where it ends, and the times of what is there, if the model cannot write that. Fails where other
+/// programs write, or another process decides, what is there: it could change after the approval. People see where a link
+/// leads out of what is bound, but for what the system's packages bring.
+fn of_link(path: &Path, place: &Place<'_>, uses: &mut Uses) -> Result<Vec<u8>> {
+    let target = std::fs::read_link(path).unwrap_or_default();
+    let (end, links) = links_on_the_way(path);
+    let mut context = Context::new(&SHA256);
+    add(&mut context, target.as_os_str().as_encoded_bytes());
+    // It may lead in a circle.
+    let Ok(end) = end else {
+        return Ok(context.finish().as_ref().to_vec());
+    };
+    let is_of_process = links.iter().chain([&end]).any(|it| it.starts_with("/proc"));
+    if is_of_process || (place.is_hidden)(&end) {
+        let [name, target] = [path, &target].map(|path| path.to_string_lossy());
+        let (name, target) = (reveal_name(&name), reveal_name(&target));
+        let why = match is_of_process {
+            true => "which a process can change at any time",
+            false => "which changes without being asked about",
+        };
+        return Err(refused(&format!(
+            "{name} is a link to {target}, {why}; delete it first"
+        )));
+    }
+    add(&mut context, end.as_os_str().as_encoded_bytes());
+    let is_bound = (place.is_writable)(&end);
+    if !is_bound && !PACKAGED.iter().any(|folder| end.starts_with(folder)) {
+        uses.leads_out(path, &target, place);
+    }
+    if let Ok(found) = end.symlink_metadata() {
+        add(&mut context, &found.dev().to_le_bytes());
+        add(&mut context, &found.ino().to_le_bytes());
+        if !is_bound && found.is_file() {
+            add(&mut context, &found.len().to_le_bytes());
+            for time in [
+                found.mtime(),
+                found.mtime_nsec(),
+                found.ctime(),
+                found.ctime_nsec(),
+            ] {
+                add(&mut context, &time.to_le_bytes());
+            }
         }
     }
     Ok(context.finish().as_ref().to_vec())
