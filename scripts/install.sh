@@ -324,8 +324,11 @@ is_older() {
             split(halves[1], parts, ".")
             for (n = 1; n <= 3; n++) number[field, n] = parts[n] + 0
             number[field, 4] = ($field !~ /-/)
+            # 1.0.0-rc1 comes before 1.0.0-rc2.
+            gsub(/[^0-9]/, "", halves[2])
+            number[field, 5] = halves[2] + 0
         }
-        for (n = 1; n <= 4; n++)
+        for (n = 1; n <= 5; n++)
             if (number[1, n] != number[2, n]) exit !(number[1, n] < number[2, n])
         exit 1
     }'

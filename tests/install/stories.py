@@ -393,6 +393,15 @@ class Stories:
         self.root.install("--from", server.address, "--no-signature").ends_with(1, "must begin with https")
         self.assertNotIn("release-key.pem", server.asked)
 
+    def test_versions_are_in_order(self):
+        script = (SCRIPTS / "install.sh").read_text()
+        function = script[script.index("is_older() {"):].split("\n}\n")[0] + "\n}\n"
+        order = ["0.9.0", "1.0.0-rc1", "1.0.0-rc2", "1.0.0-rc10", "1.0.0", "1.0.10"]
+        for at, one in enumerate(order):
+            for behind, other in enumerate(order):
+                ran = self.root.run(self.root.shell, "-c", f"{function}is_older {one} {other}")
+                self.assertEqual(ran.status, int(at >= behind), f"{one} {other}")
+
     def test_a_key_in_the_current_folder_is_none_of_a_server_s(self):
         server = Server(release("real"))
         self.addCleanup(server.close)

@@ -303,8 +303,8 @@ fn a_rule_that_is_wrong_shows_the_nearest_form() {
     let gateway = scene.start();
     for (typed, said) in [
         (
-            "/watch temprature > 75",
-            "Did you mean /watch temperature > 75 for 5m?",
+            "/watch temprature > 70",
+            "Did you mean /watch temperature > 70?",
         ),
         ("/watch disk / > full", "For example: /watch disk / > 90%"),
         ("/watch cmd test -e /x", "Put the command in quotes"),
@@ -467,7 +467,7 @@ fn the_command_line_adds_and_changes_watches_of_a_running_gateway() {
     run(&["add", "cmd", "test -e /x", "every", "5m"]).ends_with(0);
     run(&["add", "prot", "1"])
         .ends_with(2)
-        .complains_of(&["Did you mean `peacrab watch add 'port 443'`?"]);
+        .complains_of(&["Did you mean `peacrab watch add 'port 1'`?"]);
     run(&["remove", "9"])
         .ends_with(2)
         .complains_of(&["There is no watch 9"]);

@@ -35,7 +35,7 @@ enum Typed {
     Answer(&'static str),
     /// No answer: questions about these commands wait for one.
     Waits(String),
-    /// The same, where the message sounds like one, with the slash command that it would be.
+    /// The same, where the message sounds like one, with the slash command that lists them with such an answer.
     Unclear(String, &'static str),
 }
 
@@ -147,7 +147,8 @@ pub(super) fn is_no(words: &str) -> bool {
 }
 
 impl Open {
-    /// The slash command that a person may take a message for that is no answer here: it could answer something else.
+    /// The slash command that lists what a message may be meant for that is no answer here: it could answer something else.
+    /// No question has the number 0.
     fn sounds_like(&self, message: &Envelope) -> Option<&'static str> {
         if message.is_reply() || message.is_group {
             return None;
@@ -162,10 +163,10 @@ impl Open {
         let first = first.trim_end_matches(',');
         let is_refused = label.is_some_and(|(_, answer)| *answer == Answer::Deny);
         if is_refused || is_no(first) {
-            return Some("/deny");
+            return Some("/deny 0");
         }
         let is_allowed = label.is_some() || is_yes(first) || AGREEING.contains(&first);
-        is_allowed.then_some("/approve")
+        is_allowed.then_some("/approve 0")
     }
 
     fn read(&self, message: &Envelope) -> Option<&'static str> {
@@ -316,12 +317,12 @@ mod tests {
         let late = approvals.read(&chat, &message("no", None));
         assert_eq!(late, Typed::Answer("/deny"), "a refusal always counts");
         let undated = approvals.read(&chat, &message("yes", None));
-        let waits = Typed::Unclear("`make it`".to_owned(), "/approve");
+        let waits = Typed::Unclear("`make it`".to_owned(), "/approve 0");
         assert_eq!(undated, waits);
         for (text, command) in [
-            ("ok", "/approve"),
-            ("Yes, please!", "/approve"),
-            ("no thanks", "/deny"),
+            ("ok", "/approve 0"),
+            ("Yes, please!", "/approve 0"),
+            ("no thanks", "/deny 0"),
         ] {
             let unclear = Typed::Unclear("`make it`".to_owned(), command);
             assert_eq!(read(text), unclear, "{text}");
@@ -368,7 +369,7 @@ mod tests {
         assert_eq!(quoted, approved);
         let second = open(&question);
         approvals.asked(second, "18", 5_000_500);
-        let both = Typed::Unclear("`make it`, `make it`".to_owned(), "/approve");
+        let both = Typed::Unclear("`make it`, `make it`".to_owned(), "/approve 0");
         assert_eq!(read("yes"), both, "two are open");
     }
 

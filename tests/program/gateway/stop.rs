@@ -163,7 +163,10 @@ fn a_stop_ends_the_background_commands_of_its_chat_and_names_them() {
         person.says(words);
         telegram.wait_for_message(person.chat(), is("It runs."));
     }
-    assert!(processes_with(anas) > 0 && processes_with(bens) > 0);
+    // It was started, and may not be that program yet.
+    wait_until("both run", || {
+        processes_with(anas) > 0 && processes_with(bens) > 0
+    });
     ana.says("/stop");
     let told = format!("Stopped. 1 background command was ended: sleep {anas}.");
     telegram.wait_for_message(ana.chat(), is(&told));

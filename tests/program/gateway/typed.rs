@@ -407,6 +407,34 @@ fn a_command_runs_where_no_model_is_configured() {
 }
 
 #[test]
+fn where_no_model_is_configured_an_unclear_yes_lists_what_waits() {
+    let scene = without_model();
+    let gateway = scene.start();
+    scene.ana.says("/sh! echo outside");
+    scene.wait_for("outside the sandbox");
+    scene.ana.says("how warm is the board?");
+    scene.wait_for("I still need your answer");
+    scene.wait_for("Temperature");
+    for words in ["yes", "ok, fine"] {
+        let asked = scene.ana.says(words).message;
+        scene
+            .telegram
+            .wait_for_message(scene.ana.chat(), |message| {
+                message.id > asked && message.button("✓ echo outside").is_some()
+            });
+    }
+    scene.ana.presses("✓ echo outside");
+    scene.wait_for("\noutside");
+    gateway.stop().ends_with(0);
+    assert!(
+        !scene
+            .texts()
+            .iter()
+            .any(|text| text.contains("haven't asked"))
+    );
+}
+
+#[test]
 fn a_long_output_shows_its_end_and_comes_whole_as_a_file() {
     for lines in [2_000, 200_000] {
         let scene = Scene::playing([]);
