@@ -39,7 +39,12 @@ const ALWAYS: [&str; 32] = [
     "watch",
 ];
 /// Programs that need one to talk with a person: without arguments but for options.
-const ALONE: [&str; 12] = [
+const ALONE: [&str; 17] = [
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "fish",
     "python",
     "python3",
     "node",
@@ -164,6 +169,8 @@ mod tests {
             "top -d 5",
             "python3",
             "python3 -q",
+            "bash",
+            "sudo sh",
             "mysql",
             "mysql -u root -p shop",
             "psql shop",
@@ -181,6 +188,8 @@ mod tests {
             "top -b -n 1",
             "top -bn1",
             "python3 x.py",
+            "sh x.sh",
+            "bash -c 'ls'",
             "python3 -c 'print(1)'",
             "mysql -e 'show tables'",
             "mysql --execute=x",

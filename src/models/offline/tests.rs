@@ -198,7 +198,7 @@ fn the_phrases_of_the_first_day_are_understood() {
         ("write it’s late to a.txt", "write_file"),
         ("what time is it?", "I don't know the time."),
         ("thanks!", "You're welcome."),
-        ("yes", "I haven't asked anything that this answers."),
+        ("yes", "I can't tell what this answers."),
         (
             "[file: files/1-a.pdf]\n[PDF document, 2 pages]",
             "Stored as `files/1-a.pdf`.",
@@ -538,7 +538,10 @@ fn it_says_how_to_set_a_reminder() {
     assert_eq!(say("read reminders.txt").tool_calls.len(), 1);
     let without_text = [Entry::new(EntryKind::Person, "remind me at seven")];
     let told = answer_to(&without_text, &["cron"]).text;
-    assert!(told.starts_with("Say when and what about"), "{told}");
+    assert!(
+        told.starts_with("I miss the time or what it is about"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -9,8 +9,8 @@ texts! {
     pub fn thanks() { "You're welcome.", "不客气。" }
     /// The answer to a yes or no, which reaches the helper where it answers no open question.
     pub fn nothing_asked() {
-        "I haven't asked anything that this answers. If a question about a command is open, press its button or reply to it.",
-        "我没有问需要这样回答的问题。如果有关于命令的问题还没有回答，请按它的按钮，或直接回复那条消息。",
+        "I can't tell what this answers. If a question is open, press its button or reply to it.",
+        "我不知道这是在回答什么。如果还有问题没有回答，请按它的按钮，或直接回复那条消息。",
     }
     /// Who speaks; examples follow.
     pub fn introduction() {
@@ -36,8 +36,8 @@ texts! {
     }
     /// A request for a reminder that lacks a time or what it is about.
     pub fn what_to_remind() {
-        "Say when and what about in one sentence, for example `remind me at seven to call mum`.",
-        "请在一句话里说明时间和内容，例如 `明天7:00提醒我给妈妈打电话`。",
+        "I miss the time or what it is about. Say both in one sentence, for example `remind me at seven to call mum`.",
+        "缺少时间或内容。请在一句话里说明两者，例如 `明天7:00提醒我给妈妈打电话`。",
     }
     /// A request to remove a reminder that names none.
     pub fn how_to_cancel() {

@@ -64,7 +64,7 @@ fn impossible_day(text: &str) -> Option<String> {
         return text.get(..end + "in -".len()).map(texts::passed);
     }
     let words = words::read(text);
-    let is_before = |(word, _): &&(Word, usize)| matches!(word, Word::On | Word::The);
+    let is_before = |(word, _): &&(Word, usize)| matches!(word, Word::On | Word::Next | Word::The);
     let before = words.iter().take_while(is_before).count();
     let start = before.checked_sub(1).and_then(|last| words.get(last));
     let start = start.map_or(0, |(_, end)| *end);

@@ -344,7 +344,9 @@ impl Reader<'_> {
 
     /// A day, and when it comes again.
     fn day(&mut self) -> Option<(NaiveDate, Again)> {
-        let on = self.skip(Word::On);
+        let is_on = self.skip(Word::On);
+        let is_next = self.skip(Word::Next);
+        let on = is_on || is_next;
         if on {
             self.skip(Word::The);
         }
@@ -386,6 +388,7 @@ impl Reader<'_> {
                 } else {
                     Again::NextWeek
                 };
+                let ahead = if is_next && ahead == 0 { 7 } else { ahead };
                 (today.checked_add_days(Days::new(u64::from(ahead)))?, again)
             }
             Word::Month(month) => match self.next()? {

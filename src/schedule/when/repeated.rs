@@ -101,7 +101,7 @@ impl Reader<'_> {
         let days = match named {
             Some(days) => days,
             // Days that are not understood, such as the first Monday, are no part of the text.
-            None if self.peek() == Some(Word::On) => return None,
+            None if matches!(self.peek(), Some(Word::On | Word::Next)) => return None,
             None => today()?,
         };
         Some((days, time.or_else(|| self.maybe(Self::time_of_day))))

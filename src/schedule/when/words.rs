@@ -10,8 +10,10 @@ const WHEN_WORDS: usize = 24;
 pub enum Word {
     In,
     At,
-    /// `on`, `next`: before a day.
+    /// Before a day.
     On,
+    /// Before a day of the week, which is not today then.
+    Next,
     Every,
     And,
     The,
@@ -149,14 +151,15 @@ impl Duration {
 }
 
 /// The words of each meaning.
-const ENGLISH: [(&str, Word); 63] = {
-    use Word::{And, At, Daily, Day, Every, Half, Hourly, In, Later, Number, On, Tonight};
+const ENGLISH: [(&str, Word); 64] = {
+    use Word::{And, At, Daily, Day, Every, Half, Hourly, In, Later, Next, Number, On, Tonight};
     use Word::{Last, Monthly, Months, Nth, Of, Past, The, Weekly, Yearly, Years};
     use Word::{Month, Noon, Part as P, Unit as U, Weekday, Weekdays, Weekends};
     [
         ("in", In),
         ("at", At),
-        ("on next", On),
+        ("on", On),
+        ("next", Next),
         ("every each", Every),
         ("and", And),
         ("the", The),

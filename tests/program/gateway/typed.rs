@@ -430,7 +430,7 @@ fn where_no_model_is_configured_an_unclear_yes_lists_what_waits() {
         !scene
             .texts()
             .iter()
-            .any(|text| text.contains("haven't asked"))
+            .any(|text| text.contains("can't tell what this answers"))
     );
 }
 
