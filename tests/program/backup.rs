@@ -243,31 +243,31 @@ fn a_passphrase_is_asked_for_twice_and_without_it_nothing_is_read() {
     terminal.type_text(&format!("y{RETURN}"));
     terminal.wait_for("Restored");
     assert_eq!(terminal.finish(), Some(0));
-    // A home that is not there yet.
+    assert!(
+        fs::read_to_string(home.workspace("notes"))
+            .unwrap()
+            .contains("canary")
+    );
+}
+
+#[test]
+fn a_home_that_is_not_there_yet_is_asked_about_as_a_new_one() {
+    let (home, shelf) = (Home::new(), Shelf::new());
+    let file = shelf.file("b.tar.gz");
+    peacrab(&home, &["backup", &file]).ends_with(0);
     let new = shelf.file("new");
     let arguments: [&str; 4] = ["--home", &new, "restore", &file];
     let mut terminal = Terminal::start(&home, &arguments);
-    terminal.wait_for("(hidden): ");
-    terminal.type_text(&format!("{PASSPHRASE}{RETURN}"));
     terminal.wait_for("Restore this into the new home folder");
     terminal.wait_for("[y/N]");
     terminal.type_text(RETURN);
     terminal.wait_for("Nothing was changed.");
     assert_eq!(terminal.finish(), Some(0));
-    let refused = Program::new(&home)
-        .args(arguments)
-        .args(["--passphrase-file", &shelf.passphrase()])
-        .run()
-        .ends_with(2);
+    let refused = Program::new(&home).args(arguments).run().ends_with(2);
     refused.complains_of(&["Add --yes"]);
     assert!(
         !refused.stderr.contains("has no configuration"),
         "{refused:?}"
-    );
-    assert!(
-        fs::read_to_string(home.workspace("notes"))
-            .unwrap()
-            .contains("canary")
     );
 }
 

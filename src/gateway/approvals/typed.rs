@@ -319,15 +319,6 @@ mod tests {
         let undated = approvals.read(&chat, &message("yes", None));
         let waits = Typed::Unclear("`make it`".to_owned(), "/approve 0");
         assert_eq!(undated, waits);
-        for (text, command) in [
-            ("ok", "/approve 0"),
-            ("Yes, please!", "/approve 0"),
-            ("no thanks", "/deny 0"),
-        ] {
-            let unclear = Typed::Unclear("`make it`".to_owned(), command);
-            assert_eq!(read(text), unclear, "{text}");
-        }
-        assert_eq!(read("no, I mean the other folder"), Typed::Nothing);
         assert_eq!(read("and now?"), Typed::Nothing, "it was told");
         let everything = read("Allow everything for 10 minutes");
         assert_eq!(
@@ -371,6 +362,31 @@ mod tests {
         approvals.asked(second, "18", 5_000_500);
         let both = Typed::Unclear("`make it`, `make it`".to_owned(), "/approve 0");
         assert_eq!(read("yes"), both, "two are open");
+    }
+
+    #[test]
+    fn what_sounds_like_an_answer_lists_what_waits_and_allows_nothing() {
+        let approvals = Approvals::default();
+        let chat = Address::new("telegram", "1");
+        let read = |text: &str| {
+            let message = Envelope::written(&chat, Sender::default(), text);
+            approvals.read(&chat, &message)
+        };
+        let question = Question {
+            command: "make".to_owned(),
+            ..Question::default()
+        };
+        let number = approvals.open(&chat.session(), &chat, &question);
+        approvals.asked(number, "17", 5_000_500);
+        for (text, command) in [
+            ("ok", "/approve 0"),
+            ("Yes, please!", "/approve 0"),
+            ("no thanks", "/deny 0"),
+        ] {
+            let unclear = Typed::Unclear("`make`".to_owned(), command);
+            assert_eq!(read(text), unclear, "{text}");
+        }
+        assert_eq!(read("no, I mean the other folder"), Typed::Nothing);
     }
 
     #[test]
