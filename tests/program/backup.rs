@@ -181,6 +181,7 @@ fn a_passphrase_is_asked_for_twice_and_without_it_nothing_is_read() {
     terminal.wait_for("again: ");
     terminal.type_text(&format!("another one{RETURN}"));
     terminal.wait_for("differ");
+    terminal.wait_for("(hidden): ");
     terminal.type_text(CTRL_C);
     assert_eq!(terminal.finish(), Some(130));
     let mut terminal = Terminal::start(&home, &["backup", "-e", &file]);
