@@ -192,7 +192,7 @@ pub fn raw_error(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Writes lines of the program's own to standard error, wrapped as [`line`] does.
+/// Writes lines of the program's own to standard error, wrapped as [`line()`] does.
 pub fn guide(text: &str) {
     raw_error(&fold(text, columns_of(&io::stderr())));
 }
