@@ -137,6 +137,10 @@ fn a_change_with_which_nothing_would_start_is_refused_in_the_words_of_the_check(
         let exit = if is_ignored { 1 } else { 78 };
         check(&other).ends_with(exit).complains_of(&[says]);
     }
+    set("backup.folder", "/no/such/folder")
+        .ends_with(0)
+        .complains_of(&["no automatic backup is made: backup.folder /no/such/folder"]);
+    set("backup.folder", "").ends_with(0);
     set("channels.telegram.token", "not a token").ends_with(0);
     set("channels.telegram.enabled", "true")
         .ends_with(78)

@@ -94,10 +94,9 @@ fn the_questions_fit_the_screen() {
             "Setting up Peacrab in {path}.\n\
              Press Enter to take what is in [brackets], type back to go back, Ctrl-C to stop.\n\n\
              Model providers: anthropic, openai, openrouter, deepseek, groq, gemini,\n\
-             moonshot, minimax, zhipu, dashscope, siliconflow, volcengine, aihubmix,\n\
-             mistral, xai, nvidia, openai-codex, github-copilot, ollama, vllm, lmstudio,\n\
-             offline,\n\
-             or any name for your own OpenAI-compatible server.\n\
+             moonshot, minimax, zhipu, dashscope, siliconflow, volcengine, aihubmix, mistral,\n\
+             xai, nvidia, openai-codex, github-copilot, ollama, vllm, lmstudio, offline, or\n\
+             any name for your own OpenAI-compatible server.\n\
              Which model provider do you use? [skip]:"
         )
     );

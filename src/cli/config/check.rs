@@ -8,9 +8,9 @@ use crate::base::message::Address;
 use crate::channels::http;
 use crate::cli::compose::{check_agents, models_of, open_workspace, tls};
 use crate::cli::{Context, gateway};
-use crate::config::Loaded;
 use crate::config::resolve::Folders;
 use crate::config::schema::Config;
+use crate::config::{Home, Loaded};
 use crate::models::table::known;
 use crate::tools::commands::risk::Patterns;
 
@@ -26,6 +26,7 @@ pub fn check_start(context: &Context, loaded: &Loaded) -> Result<Vec<String>> {
     check_agents(&home, loaded)?;
     let user_home = context.environment().get("HOME").map(Path::new);
     let mut warnings = hooks_without_chat(config);
+    warnings.extend(missing_backup_folder(&home, config));
     for profile in config.agents.profiles() {
         let loaded = &loaded.of_agent(Some(&profile.id))?;
         let workspace = home.workspace(&profile.settings.workspace);
@@ -55,6 +56,13 @@ pub fn check_start(context: &Context, loaded: &Loaded) -> Result<Vec<String>> {
         }
     }
     Ok(warnings)
+}
+
+/// A warning where there is no folder for the automatic backups; it is not made, for a disk may be missing there.
+pub fn missing_backup_folder(home: &Home, config: &Config) -> Option<String> {
+    let folder = &config.backup.folder;
+    let path = home.backups(folder);
+    (!folder.is_empty() && !path.is_dir()).then(|| texts::no_backup_folder(&path))
 }
 
 /// Warnings of hooks whose messages could never be sent.

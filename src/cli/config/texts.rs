@@ -89,6 +89,14 @@ pub fn is_still_wrong(why: &dyn Display) -> String {
     format!("saved, but the configuration still has a problem: {why}")
 }
 
+/// The folder of automatic backups is not there.
+pub fn no_backup_folder(folder: &Path) -> String {
+    let folder = folder.display();
+    format!(
+        "no automatic backup is made: backup.folder {folder} does not exist. Create it, or connect its disk"
+    )
+}
+
 /// The model that answers has no API key.
 pub fn no_api_key(provider: &str, variable: &str) -> String {
     format!("{provider} has no API key. Set {variable} or providers.{provider}.apiKey")

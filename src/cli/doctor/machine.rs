@@ -12,6 +12,7 @@ use crate::base::error::Result;
 use crate::base::secret::mask_address;
 use crate::cli::Context;
 use crate::cli::compose::{check_agents, check_workspace, exec_of, models_of};
+use crate::cli::config::check::missing_backup_folder;
 use crate::cli::config::installation;
 use crate::cli::gateway::damaged_files;
 use crate::cli::service::manager::{self, NotDone, Properties};
@@ -56,6 +57,7 @@ pub fn config(context: &Context, loaded: &Loaded) -> Result<Row> {
         .cloned()
         .chain(open)
         .chain(weak)
+        .chain(missing_backup_folder(&context.home()?, &loaded.config))
         .collect();
     Ok(if warnings.is_empty() {
         Row::ok("config", shown.to_string())

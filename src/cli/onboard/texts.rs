@@ -49,11 +49,11 @@ pub fn explain_providers() -> String {
     let names: Vec<_> = PROVIDERS.iter().map(|known| known.name).collect();
     format!(
         "A provider runs the language model. Type one of these names:\n{}\n\
-         ollama, vllm and lmstudio run on a computer of your own; openai-codex and github-copilot\n\
-         take a login; the others give you an API key on their website. For another server that\n\
+         ollama, vllm and lmstudio run on a computer of your own; openai-codex and github-copilot \
+         take a login; the others give you an API key on their website. For another server that \
          speaks as OpenAI's does, type any name: its address is asked next.\n\
          Press Enter to go on without a model: reminders, commands and files work.",
-        in_lines(&names).trim_end_matches(',')
+        names.join(", ")
     )
 }
 
@@ -63,30 +63,12 @@ pub fn ask_provider(default: &str) -> Question {
     let hint = if default.is_empty() { "skip" } else { default };
     Question::new(
         format!(
-            "Model providers: {}\nor any name for your own OpenAI-compatible server.\n\
+            "Model providers: {}, or any name for your own OpenAI-compatible server.\n\
              Which model provider do you use?",
-            in_lines(&names)
+            names.join(", ")
         ),
         hint,
     )
-}
-
-/// The names with commas between them, in lines that fit a terminal.
-fn in_lines(names: &[&str]) -> String {
-    let mut text = String::new();
-    let mut columns = "Model providers: ".len();
-    for name in names {
-        columns += name.len() + 2;
-        if columns > LIST_COLUMNS {
-            text.push('\n');
-            columns = name.len() + 2;
-        } else if !text.is_empty() {
-            text.push(' ');
-        }
-        text += name;
-        text.push(',');
-    }
-    text
 }
 
 /// A name that is not known but is near to one that is.

@@ -138,6 +138,14 @@ fn the_command_line_says_what_the_chat_says() {
     scene.ana.says("/watch remove 4");
     scene.wait_for("Removed: service nginx");
     gateway.stop().ends_with(0);
+    fs::remove_dir_all(board.path("sys/class/thermal")).unwrap();
+    let added = watch(&scene, &["add", "temperature > 90"]);
+    assert!(added.contains("this board does not report it"), "{added}");
+    let listed = watch(&scene, &["list"]);
+    assert!(
+        listed.contains("temperature > 90: this board does not"),
+        "{listed}"
+    );
 }
 
 #[test]

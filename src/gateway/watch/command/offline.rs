@@ -9,8 +9,9 @@ use crate::base::error::Result;
 use crate::base::language::Language;
 use crate::base::limits::watch::{HOST_TIMEOUT, WATCHES_MAX};
 use crate::base::message::Address;
+use crate::board::reading::Reading;
 use crate::board::watch::store::Added;
-use crate::board::watch::{Blind, Cause, Store, What, parse};
+use crate::board::watch::{Blind, Cause, Quantity, Store, What, parse};
 use crate::gateway::watch::{journal, root, system, texts, usage};
 use crate::net::Dialer;
 use crate::text::markup::{self, inline_code};
@@ -32,10 +33,10 @@ pub fn describe_offline(store: &Store) -> Result<String> {
             false => look_offline(&watch.rule.what, false),
         };
         match (watch.is_paused, blind) {
-            (true, _) => text += " (paused)",
+            (true, _) => text += ": paused",
             (false, Some(why)) => {
                 let why = markup::parse(&why.describe(Language::English), &|_| false);
-                let _ = write!(text, " ({})", why.text());
+                let _ = write!(text, ": {}", why.text());
             }
             (false, None) => {}
         }
@@ -123,10 +124,17 @@ fn look_offline(what: &What, all: bool) -> Option<Blind> {
         }
         What::Service(name) => system::blind_service(&root(), name),
         What::Log { .. } => journal::complain(),
-        What::Value { quantity, .. } => {
-            let path = root().join(quantity.path()?.trim_start_matches('/'));
-            (!path.exists()).then_some(Blind::NoFolder)
-        }
+        What::Value { quantity, .. } => match quantity.path() {
+            Some(path) => {
+                let path = root().join(path.trim_start_matches('/'));
+                (!path.exists()).then_some(Blind::NoFolder)
+            }
+            None if *quantity == Quantity::Temperature => {
+                let board = Reading::take(&root(), Path::new("/"));
+                board.temperatures.is_empty().then_some(Blind::NotReported)
+            }
+            None => None,
+        },
         What::Host { host, port } if all => {
             let cancel = Cancel::new();
             let dialer = Dialer::new(&cancel);

@@ -78,6 +78,7 @@ fn of_program(own_view: bool, program: &str, arguments: &[&str], output: &str) -
         if is_one_of(&SERVICES) && NO_SERVICE.iter().any(|words| says(words)) {
             Some(NO_SERVICES)
         } else if is_one_of(&CHANGES)
+            && !asks_only(program, arguments)
             && !lacks_package(output)
             && (is_refused(output) || HAS_NOT_CHANGED.iter().any(|words| says(words)))
         {
@@ -88,6 +89,14 @@ fn of_program(own_view: bool, program: &str, arguments: &[&str], output: &str) -
             None
         }
     })
+}
+
+/// Whether a package manager is asked for what it knows, which it tells in the sandbox too, below a warning about settings
+/// that are not shown.
+fn asks_only(program: &str, arguments: &[&str]) -> bool {
+    let mut words = arguments.iter().filter(|word| !word.starts_with('-'));
+    let asks = ["list", "search", "show", "policy", "depends", "rdepends"];
+    program == "apt" && words.next().is_some_and(|word| asks.contains(word))
 }
 
 /// What package managers say where their folders are missing or cannot be written.
@@ -269,6 +278,11 @@ mod tests {
                  E: Unable to locate package jqq",
             ),
             ("apt list --installed", "jq/stable"),
+            (
+                "apt list --upgradable 2>&1 | head",
+                "W: Unable to read /etc/apt/apt.conf.d/ - DirectoryExists (2: No such file or directory)\n\
+                 Listing...",
+            ),
             (
                 "ls /root; date",
                 "ls: cannot open directory '/root': Permission denied\nToday",
