@@ -188,6 +188,15 @@ impl Agent {
         }
     }
 
+    /// The name of the model that answers in a chat first.
+    pub fn model_name(&self, chat: &SessionKey) -> Result<String> {
+        Ok(self
+            .model_names(chat)?
+            .into_iter()
+            .next()
+            .unwrap_or_default())
+    }
+
     fn model_names(&self, chat: &SessionKey) -> Result<Vec<String>> {
         Ok(self.selection.models_of(chat.as_str())?.names())
     }
@@ -200,7 +209,12 @@ impl Agent {
 
     /// Ends the background commands of a conversation, and returns them. Blocks until they are gone.
     pub fn end_background(&self, chat: &SessionKey) -> Vec<String> {
-        self.toolbox.end_of(chat.as_str())
+        self.end_background_for(chat, Role::Owner)
+    }
+
+    /// The same for a person: what was started for someone who may do more goes on.
+    pub fn end_background_for(&self, chat: &SessionKey, role: Role) -> Vec<String> {
+        self.toolbox.end_of(chat.as_str(), role)
     }
 
     /// The tools of the model; people may use some of them without it.

@@ -226,7 +226,11 @@ impl<'a> Run<'a> {
     /// Journals the message, once: one that was accepted before a power cut may come again although the
     /// session has it.
     fn journal(&mut self, message: &Envelope) -> Result<()> {
-        self.role = self.role.min(message.role);
+        if message.role < self.role {
+            // What the turn leaves behind is for the one who may do least.
+            self.author = message.author().or(self.author.take());
+            self.role = message.role;
+        }
         if !self.session.holds(&message.id) {
             let (mut contents, told) = self.listen(message);
             contents.extend(self.read_documents(message));

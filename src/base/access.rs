@@ -49,6 +49,11 @@ impl Role {
         }
     }
 
+    /// Whether someone with it may change, start and end what was made by someone with this one.
+    pub fn may_change(self, maker: Self) -> bool {
+        self >= maker
+    }
+
     /// Whether it may do everything: then it is left out in files.
     pub fn is_owner(&self) -> bool {
         *self == Self::Owner
@@ -157,10 +162,13 @@ impl Rules {
         allowed.chain(self.roles.keys().map(String::as_str).filter(is_new))
     }
 
-    /// Whether the role of the person with this id may depend on their name.
+    /// Whether the role of the person with this id may depend on their name: a name in the list gives nothing to someone
+    /// whose id is there too, but the role of a name may be a smaller one.
     pub fn needs_name(&self, id: &str) -> bool {
-        let mut named = self.named();
-        !self.roles.contains_key(id) && named.any(|entry| entry.trim().starts_with('@'))
+        let is_name = |entry: &String| entry.trim().starts_with('@');
+        let is_listed = self.allow_from.iter().any(|entry| entry.trim() == id);
+        let by_list = !is_listed && self.allow_from.iter().any(is_name);
+        !self.roles.contains_key(id) && (by_list || self.roles.keys().any(is_name))
     }
 
     fn own_role(&self, person: &Person<'_>) -> Option<Role> {
@@ -241,6 +249,7 @@ mod tests {
     fn a_name_is_needed_where_one_is_named_and_the_id_does_not_decide() {
         assert!(!rules(&["*", "7"], &[("9", Role::User)]).needs_name("8"));
         assert!(rules(&["*", "@ana"], &[]).needs_name("8"));
+        assert!(!rules(&["8", "@ana"], &[]).needs_name("8"));
         let named = rules(&["7"], &[("@bob", Role::Guest), ("9", Role::Owner)]);
         assert!(named.needs_name("7") && !named.needs_name("9"));
     }

@@ -1,6 +1,7 @@
 //! Messages to and from people, and the addresses they travel between.
 
 mod draft;
+mod reply;
 
 use std::fmt;
 
@@ -10,6 +11,7 @@ use crate::base::access::Role;
 use crate::base::language::Language;
 
 pub use draft::DraftKey;
+pub use reply::UNKNOWN_MESSAGE;
 
 /// The key of a conversation, of its journal and of its queue, such as `telegram:812` or
 /// `cli:default`. The key of a conversation in a chat is the chat's address.
@@ -315,7 +317,8 @@ pub struct Envelope {
     /// The message's id within its chat, which replies, edits and reactions point to.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reference: String,
-    /// The message that it replies to, by its id within its chat; empty for none.
+    /// The message that it replies to, by its id within its chat; empty for none, and [`UNKNOWN_MESSAGE`] for one that is
+    /// not named.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub replies_to: String,
     /// The message whose button typed this command; `None` where a person typed it.
@@ -384,11 +387,6 @@ impl Envelope {
         } else {
             &self.unmarked
         }
-    }
-
-    /// Whether it replies to a message: with a quote and no target to one outside of its chat.
-    pub fn is_reply(&self) -> bool {
-        !self.replies_to.is_empty() || !self.quote.is_empty()
     }
 
     /// The person who wrote it, if a person did.
@@ -508,6 +506,8 @@ pub enum Writer {
     /// A turn that ends, or a command: someone waits for it.
     #[default]
     Answer,
+    /// The same for a command of someone who is not an owner.
+    Others,
     /// The program: an alarm, the result of a job, a script.
     Notice,
     /// A model, with its tool.

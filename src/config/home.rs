@@ -117,6 +117,15 @@ impl Home {
         self.0.join("update")
     }
 
+    /// The folder with the homes of an agent's programs: of its MCP servers, and of the commands of the configuration.
+    pub fn programs(&self, agent: &str) -> PathBuf {
+        let folder = self.0.join("programs");
+        match agent {
+            MAIN => folder,
+            agent => folder.join(format!("agent.{agent}")),
+        }
+    }
+
     /// The folder of automatic backups: `backup.folder`, else `backups/`.
     pub fn backups(&self, configured: &str) -> PathBuf {
         let named = if configured.is_empty() {

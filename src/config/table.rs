@@ -92,7 +92,7 @@ static BEHIND: &[Key] = &[
     key("tools.mcpServers.*.type", Choice(&["auto", "stdio", "http", "streamableHttp", "streamable-http", "streamable_http", "sse"]), r#""auto""#, "How the server is reached, as other programs write it. auto: a program if command is set, otherwise by url, with the transport that the server has."),
     key("tools.mcpServers.*.args", Texts, "[]", "Arguments of the program."),
     key("tools.mcpServers.*.env", Secrets, "{}", "Environment variables of the program, in addition to those of commands. ${NAME} reads a value from the environment, file:PATH from a file."),
-    key("tools.mcpServers.*.cwd", Kind::Path, r#""""#, "Folder that the program is started in. Empty: the workspace."),
+    key("tools.mcpServers.*.cwd", Kind::Path, r#""""#, "Folder that the program is started in, such as the workspace. Empty: a folder of its own."),
     key("tools.mcpServers.*.network", Flag, "null", "Allow the program to use the network. null: as tools.exec.network says.").or_null(),
     key("tools.mcpServers.*.allowedPaths", Paths, "[]", "Additional folders that the program may read and write."),
     key("tools.mcpServers.*.readOnlyPaths", Paths, "[]", "Additional folders that the program may read."),

@@ -42,7 +42,8 @@ impl Gateway {
         let changed = host.describe_changed();
         if work.cancel.is_cancelled() {
             // It may have started a command after the /stop ended those that were running.
-            self.live().agents.end_background(session);
+            let role = message.map_or(Role::Owner, |message| message.role);
+            self.live().agents.end_background_for(session, role);
         }
         match &result {
             Ok(_) => self.release(session),

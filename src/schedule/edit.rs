@@ -97,6 +97,8 @@ pub struct Changes {
     pub catch_up: Option<bool>,
     /// Whether it is removed after its first run.
     pub once: Option<bool>,
+    /// The person in a chat who changes it, and their role; `None` at the command line.
+    pub by: Option<(Author, Role)>,
 }
 
 impl Changes {
@@ -243,7 +245,13 @@ pub fn add(store: &Store, schedule: Schedule, new: NewJob, asker: Asker<'_>) -> 
                 _ => texts::too_many_jobs_of_others(language, &count),
             }));
         }
-        let id = new_id(jobs)?;
+        let approvals = store.approvals();
+        // What was allowed to a job that is gone is allowed to no other one.
+        let is_free = |id: &str| {
+            let is_allowed = approvals.are_in(&own_session(id)).unwrap_or(false);
+            !is_allowed && jobs.iter().all(|job| job.id != id)
+        };
+        let id = new_id(is_free)?;
         let payload = Payload {
             kind: new.kind,
             message: new.message.trim().to_owned(),
@@ -258,6 +266,7 @@ pub fn add(store: &Store, schedule: Schedule, new: NewJob, asker: Asker<'_>) -> 
         job.name = one_line(&new.name, NAME_CHARS_MAX);
         job.catch_up = !new.no_catch_up;
         job.delete_after_run = new.once;
+        job.planned_role = new.planned_by.is_some().then_some(new.role);
         job.planned_by = new.planned_by;
         job.made_from = new.made_from;
         let is_once = matches!(job.schedule, Schedule::At { .. });
@@ -268,10 +277,44 @@ pub fn add(store: &Store, schedule: Schedule, new: NewJob, asker: Asker<'_>) -> 
     })
 }
 
-/// Changes a job. Returns it as it is now.
+/// The key of a job's own conversation.
+fn own_session(job: &str) -> String {
+    format!("cron:{job}")
+}
+
+/// Forgets what was allowed to a job that does something else now, and whose it was: it is done for the one who has
+/// changed it.
+fn settle(store: &Store, before: &Job, job: &mut Job, by: Option<(Author, Role)>) -> Result<()> {
+    let deed = |job: &Job| (job.payload.kind, job.payload.message.clone());
+    if deed(before) == deed(job) {
+        return Ok(());
+    }
+    let approvals = store.approvals();
+    approvals.forget(&own_session(&job.id))?;
+    let of_jobs = |key: &&String| key.starts_with("cron:");
+    if let Some(session) = before.payload.session.as_ref().filter(of_jobs) {
+        approvals.forget(session)?;
+    }
+    // What an owner changes of a user's job stays the user's, and does no more than a user may.
+    let role = match job.planned_by {
+        None => Some(Role::Owner),
+        Some(_) => job.planned_role,
+    };
+    if let Some((person, by)) = by.filter(|(_, by)| Some(*by) == role) {
+        (job.planned_by, job.planned_role) = (Some(person), Some(by));
+    }
+    Ok(())
+}
+
+/// Changes a job. Returns it as it is now. What was allowed to it always is not any more when it does something else.
 pub fn edit(store: &Store, name: &str, changes: Changes, asker: Asker<'_>) -> Result<Job> {
     store.change(|jobs| {
         let job = find_mut(jobs, name, asker.language)?;
+        let before = job.clone();
+        if changes.agent.is_some() || changes.session.is_some() {
+            // What reaches another agent or conversation is for owners to change.
+            job.planned_role = Some(Role::Owner);
+        }
         let payload = &mut job.payload;
         set(&mut payload.kind, changes.kind);
         set(&mut payload.message, changes.message);
@@ -296,6 +339,7 @@ pub fn edit(store: &Store, name: &str, changes: Changes, asker: Asker<'_>) -> Re
             forget_missed(job, asker);
             check_schedule(job, asker)?;
         }
+        settle(store, &before, job, changes.by)?;
         Ok(job.clone())
     })
 }
@@ -454,8 +498,8 @@ fn remove_spent(jobs: &mut Vec<Job>, asker: Asker<'_>) {
     jobs.retain(|job| !over.contains(&job.id));
 }
 
-/// An id that no job has: letters and digits that are not mistaken for each other, by turns.
-fn new_id(jobs: &[Job]) -> Result<String> {
+/// An id that is free: letters and digits that are not mistaken for each other, by turns.
+fn new_id(is_free: impl Fn(&str) -> bool) -> Result<String> {
     const LETTERS: &[u8] = b"abcdefghjkmnpqrstuvwxyz";
     const DIGITS: &[u8] = b"23456789";
     loop {
@@ -470,7 +514,7 @@ fn new_id(jobs: &[Job]) -> Result<String> {
         });
         let id: String = chars.collect();
         // At most one of 33 is taken.
-        if jobs.iter().all(|job| job.id != id) {
+        if is_free(&id) {
             return Ok(id);
         }
     }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::due::Times;
 use super::times::Schedule;
+use crate::base::access::Role;
 use crate::base::limits::schedule::AHEAD_MS_MAX;
 use crate::base::limits::schedule::{
     ERROR_CHARS_MAX, NAME_CHARS_MAX, RUN_TRIES_MAX, UNDELIVERED_RUNS_MAX,
@@ -53,6 +54,9 @@ pub struct Job {
     /// or an editor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned_by: Option<Author>,
+    /// The role that they had then. `None` counts as an owner's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned_role: Option<Role>,
     /// The [mark](super::edit::mark) of the request that added it: a request that is repeated after a kill
     /// finds the job. `None` for a job from the command line or an editor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -366,9 +370,18 @@ impl Job {
             delete_after_run: false,
             said: None,
             planned_by: None,
+            planned_role: None,
             made_from: None,
             raw: None,
         }
+    }
+
+    /// Whether someone with a role may change, run and remove it: with at least the role of the one who has planned it,
+    /// or as that person. One of the command line, of an editor or of a hook is an owner's.
+    pub fn may_be_changed_by(&self, role: Role, person: Option<&Author>) -> bool {
+        let of = self.planned_by.as_ref().zip(person);
+        let is_own = of.is_some_and(|(of, person)| of.id == person.id);
+        role.may_change(self.planned_role.unwrap_or(Role::Owner)) || is_own
     }
 
     /// What of it decides whether it is due.

@@ -4,7 +4,7 @@ use crate::base::access::Role;
 use crate::base::approval::{Answer, Question};
 use crate::base::cancel::Cancel;
 use crate::base::chat::InputAnswer;
-use crate::base::message::{Author, Envelope};
+use crate::base::message::{Address, Author, Envelope};
 
 /// The tools that a subagent does not have: those that reach people, now or later, and more subagents.
 pub const NOT_FOR_SUBAGENTS: [&str; 4] = ["message", "cron", "watch", "spawn"];
@@ -55,6 +55,12 @@ impl<'a> Caller<'a> {
     /// The one who typed a message.
     pub fn of(message: &'a Envelope, cancel: &'a Cancel) -> Self {
         Self::new(message.session.as_str(), message.role, &message.id, cancel)
+    }
+
+    /// The person for whom it is made, in their private chat: no one else has a say there.
+    pub(super) fn alone(&self) -> Option<&'a Author> {
+        let chat = Address::parse(self.session).chat;
+        self.author.filter(|author| author.id == chat)
     }
 
     /// Whether it has the tool of this name.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, NaiveDate};
 
+use crate::base::access::Role;
 use crate::base::cancel::Cancel;
 use crate::base::chat::{EntryKind, ToolResult, ToolSpec};
 use crate::base::clock::Clock;
@@ -56,7 +57,7 @@ impl Tool for MemoryTool {
                 let past = Past {
                     workspace: context.workspace,
                     sessions: &self.sessions,
-                    reach: Reach::of(&caller),
+                    reach: Reach::of(&caller, context.caller.role),
                 };
                 format_hits(&past.search(&query, context.caller.cancel)?)
             }
@@ -105,16 +106,17 @@ pub fn describe_place(hit: &Hit) -> String {
 pub enum Reach<'a> {
     /// Only this one, without its last turn while that runs: what one chat said is private to it.
     Conversation(&'a SessionKey),
-    /// All of them: the person at the terminal can read the files anyway. Without the running turn of
+    /// All of them: an owner at the terminal can read the files anyway. Without the running turn of
     /// this one.
     All(Option<&'a SessionKey>),
 }
 
 impl<'a> Reach<'a> {
-    /// What a search may read that is made in a conversation.
-    pub fn of(conversation: &'a SessionKey) -> Self {
+    /// What a search may read that is made in a conversation for someone with a role. The run of a job can have that of
+    /// the terminal, and has the role of a user.
+    pub fn of(conversation: &'a SessionKey, role: Role) -> Self {
         match conversation.parts() {
-            ("cli", _) => Self::All(Some(conversation)),
+            ("cli", _) if role == Role::Owner => Self::All(Some(conversation)),
             _ => Self::Conversation(conversation),
         }
     }
@@ -310,6 +312,10 @@ mod tests {
     }
 
     fn search_in(bench: &Bench, session: &str, text: &str) -> String {
+        search_as(bench, (session, Role::Owner), text)
+    }
+
+    fn search_as(bench: &Bench, (session, role): (&str, Role), text: &str) -> String {
         let call = crate::base::chat::ToolCall {
             id: String::new(),
             name: "memory".to_owned(),
@@ -318,7 +324,7 @@ mod tests {
         };
         let caller = crate::tools::Caller {
             session,
-            role: crate::base::access::Role::Owner,
+            role,
             message: "",
             cancel: &Cancel::new(),
             answer: None,
@@ -435,5 +441,8 @@ mod tests {
         // Only the turn that asks is left out.
         let all = search_in(&bench, "cli:a", "what boiler");
         assert!(all.contains("what about the boiler?"), "{all}");
+        // The run of a job in that conversation is not the owner at the terminal.
+        let of_job = search_as(&bench, ("cli:a", Role::User), "what boiler");
+        assert!(of_job.starts_with("Nothing found"), "{of_job}");
     }
 }

@@ -297,11 +297,11 @@ impl Toolbox {
         self.planner.as_deref()
     }
 
-    /// Ends the background commands of a session, and returns those that were running. Blocks until
-    /// they are gone.
-    pub fn end_of(&self, session: &str) -> Vec<String> {
+    /// Ends the background commands of a session that someone with a role may end, and returns those that were running.
+    /// Blocks until they are gone.
+    pub fn end_of(&self, session: &str, role: Role) -> Vec<String> {
         let commands = self.commands.as_ref();
-        commands.map_or_else(Vec::new, |commands| commands.end_of(session))
+        commands.map_or_else(Vec::new, |commands| commands.end_of(session, role))
     }
 
     /// Takes note of files of the prompt that have changed, by their paths in the workspace: what runs for someone who is

@@ -10,7 +10,7 @@ use crate::base::error::{Error, Result};
 use crate::base::limits::tools::{NOTE_CHARS, RESULTS_AGE};
 use crate::base::secret::Eraser;
 use crate::sandbox::confine::Hold;
-use crate::sandbox::files::{Next, RECEIVED, Workspace};
+use crate::sandbox::files::{Next, Workspace};
 use crate::store::outgoing::OutgoingFiles;
 use crate::sys::at::Kind;
 use crate::sys::random;
@@ -140,19 +140,6 @@ impl Results {
         let workspace = &workspace.straight();
         workspace.write(&path, text.as_bytes())?;
         self.prune(workspace, self.clock.now().timestamp());
-        Ok(path)
-    }
-
-    /// The same where nothing that is done for others than owners can change it.
-    pub(super) fn store_received(
-        &self,
-        workspace: &Workspace,
-        tool: &str,
-        text: &str,
-    ) -> Result<PathBuf> {
-        let name = self.name(tool);
-        let path = Path::new(RECEIVED).join(name.file_name().unwrap_or_default());
-        workspace.straight().write(&path, text.as_bytes())?;
         Ok(path)
     }
 

@@ -16,8 +16,8 @@ use crate::text::{is_invisible, one_line};
 
 /// The names, each with a file of the workspace or an address.
 const INDEX: &str = "stickers/index.json";
-/// The folder of what addresses gave.
-const FETCHED: &str = "stickers/.fetched";
+/// The folder of what addresses gave. Those of the prompt are not written for someone who is not an owner.
+const FETCHED: &str = ".stickers";
 /// Bytes of the index.
 const INDEX_BYTES: usize = 16 * 1024;
 /// Stickers of an index: their names are in every request.
@@ -123,10 +123,12 @@ fn parse(text: &[u8]) -> Result<BTreeMap<String, String>> {
             index.len()
         )));
     }
-    match index.keys().find(|name| !is_name(name)) {
+    match index.keys().position(|name| !is_name(name)) {
         None => Ok(index),
-        Some(name) => Err(Error::Failed(format!(
-            "the name {name:?} is not 1 to {NAME_CHARS} letters, digits, - or _"
+        // Not the name itself: it would be in every request.
+        Some(at) => Err(Error::Failed(format!(
+            "name {} is not 1 to {NAME_CHARS} letters, digits, - or _",
+            at + 1
         ))),
     }
 }
@@ -233,8 +235,8 @@ mod tests {
             ("[1]", "an object of names"),
             ("{\"a\": 1}", "an object of names"),
             ("{}", "0 names"),
-            ("{\"a b\": \"c\"}", "the name"),
-            ("{\"a\u{3164}\": \"c\"}", "the name"),
+            ("{\"a b\": \"c\"}", "name 1 is not"),
+            ("{\"a\u{3164}\": \"c\"}", "name 1 is not"),
             (&json!(many).to_string(), "65 names"),
             (&"x".repeat(INDEX_BYTES + 1), "more than"),
         ] {

@@ -74,8 +74,9 @@ fn whatever_is_started_goes_before_this_program_when_memory_runs_out() {
             );
         }
         let service = Service {
+            name: "score",
             line: SCORE,
-            folder: &folder,
+            folder: Some(folder.clone()),
             write: Vec::new(),
             read: Vec::new(),
             protect: Vec::new(),

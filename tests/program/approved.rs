@@ -356,7 +356,7 @@ fn what_is_not_simple_is_not_run_when_anything_of_the_agent_has_changed() {
         assert!(!shown.contains("[a]"), "{shown}");
         if line.contains("status") {
             assert!(
-                shown.contains("run: status.txt → /etc/hostname\r\n"),
+                shown.contains("run: app → /usr, status.txt → /etc/hostname\r\n"),
                 "{shown}"
             );
         }
@@ -367,6 +367,29 @@ fn what_is_not_simple_is_not_run_when_anything_of_the_agent_has_changed() {
         );
         assert!(told.contains("call exec again"), "{told}");
     }
+}
+
+/// The agent decides names in a folder without changing any file.
+#[test]
+fn names_that_change_after_the_question_are_not_written_to_a_file() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let out = elsewhere.path().join("out");
+    let line = format!("ls reports > {}", out.display());
+    let model = Model::playing([outside(&line, json!({})), say("done")]);
+    let home = Home::with_model(&model);
+    fs::create_dir(home.workspace("reports")).unwrap();
+    let name = |name: &str| home.workspace("reports").join(name);
+    fs::write(name("monday"), "").unwrap();
+    let mut terminal = Terminal::start(&home, &["agent", "-m", "do it"]);
+    terminal.wait_for("Run it?");
+    fs::rename(name("monday"), name("* * * * * root evil")).unwrap();
+    terminal.type_text("y");
+    terminal.type_text(RETURN);
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+    assert!(!terminal.shown().contains("[a]"), "{}", terminal.shown());
+    let told = &model.tool_results()[0];
+    assert!(told.contains("changed since it was approved"), "{told}");
+    assert!(!out.exists());
 }
 
 /// What a question does not show of a file it says, and then nothing is allowed always.

@@ -533,7 +533,8 @@ fn what_is_wrong_with_a_server_and_how_far_it_is_can_be_read() {
     let mut home = Home::new();
     let script = include_str!("../harness/mcp/lamp.py");
     fs::write(home.workspace("mcp.py"), script).unwrap();
-    let command = |args: Value| json!({"command": "python3", "args": args});
+    let folder = home.workspace("");
+    let command = |args: Value| json!({"command": "python3", "args": args, "cwd": folder});
     home.set("/tools/mcpServers/good", command(json!(["mcp.py"])));
     let broken = command(json!(["mcp.py", "legacy", "fail=no lamp here"]));
     home.set("/tools/mcpServers/broken", broken);
@@ -546,6 +547,46 @@ fn what_is_wrong_with_a_server_and_how_far_it_is_can_be_read() {
 }
 
 #[test]
+fn a_server_has_a_home_that_no_command_reads_or_writes() {
+    let model = Model::playing([
+        call(
+            "exec",
+            json!({"command": "echo x > ~/../programs/mcp.lamp/new"}),
+        ),
+        call("exec", json!({"command": "ls ~/../programs/mcp.lamp"})),
+        say("done"),
+    ]);
+    let mut home = Home::with_model(&model);
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    let script = folder.join("mcp.py");
+    let lamp = include_str!("../harness/mcp/lamp.py");
+    let tell = "import os, sys\nsys.stderr.write(\"%s|%s\" % (os.environ[\"HOME\"], os.getcwd()))\n\
+                open(os.path.expanduser(\"~/own\"), \"w\").close()\n";
+    fs::write(&script, format!("{tell}{lamp}")).unwrap();
+    let server = |fault: &str| {
+        json!({
+            "command": "python3",
+            "args": [script, "legacy", fault],
+            "readOnlyPaths": [folder],
+        })
+    };
+    home.set("/tools/mcpServers/lamp", server("fail=no lamp here"));
+    let own = home
+        .path()
+        .canonicalize()
+        .unwrap()
+        .join("programs/mcp.lamp");
+    let told = mcp(&home, &["test", "lamp"]).ends_with(1).stderr;
+    let place = own.display();
+    assert!(told.contains(&format!("{place}|{place}")), "{told}");
+    assert!(own.join("own").is_file());
+    ask(&home);
+    assert!(!model.tool_results()[1].contains("own"));
+    assert!(!own.join("new").exists());
+}
+
+#[test]
 fn a_server_in_other_shapes_is_listed_and_called() {
     let mut home = Home::new();
     fs::write(
@@ -553,8 +594,9 @@ fn a_server_in_other_shapes_is_listed_and_called() {
         include_str!("../harness/mcp/lamp.py"),
     )
     .unwrap();
-    let odd = json!({"command": "python3", "args": ["mcp.py", "odd"]});
-    home.set("/tools/mcpServers/lamp", odd);
+    let folder = home.workspace("");
+    let command = |args: Value| json!({"command": "python3", "args": args, "cwd": folder});
+    home.set("/tools/mcpServers/lamp", command(json!(["mcp.py", "odd"])));
     let shown = mcp(&home, &["test", "lamp"]).ends_with(0).stdout;
     assert!(
         shown.contains("mcp_lamp_plain\n    Plain words\n1 tool\n"),
@@ -562,7 +604,7 @@ fn a_server_in_other_shapes_is_listed_and_called() {
     );
     let called = mcp(&home, &["call", "lamp", "plain"]).ends_with(0);
     assert_eq!(called.stdout, "on\tand \\off\n");
-    let slow = json!({"command": "python3", "args": ["mcp.py", "odd", "waits=6"]});
+    let slow = command(json!(["mcp.py", "odd", "waits=6"]));
     home.set("/tools/mcpServers/lamp", slow);
     let told = mcp(&home, &["test", "lamp"]).ends_with(0).stderr;
     assert!(told.contains("lamp has not answered yet"), "{told}");

@@ -16,7 +16,8 @@ use crate::harness::wait_until;
 fn put_lamp(home: &mut Home, more: Value) {
     let script = include_str!("../harness/mcp/lamp.py");
     fs::write(home.workspace("mcp.py"), script).unwrap();
-    let mut settings = json!({"command": "python3", "args": ["mcp.py", "modern"]});
+    let folder = home.workspace("");
+    let mut settings = json!({"command": "python3", "args": ["mcp.py", "modern"], "cwd": folder});
     let (settings_map, more) = (settings.as_object_mut().unwrap(), more);
     for (key, value) in more.as_object().unwrap() {
         settings_map.insert(key.clone(), value.clone());

@@ -63,7 +63,7 @@ impl Agent {
         let past = Past {
             workspace: self.toolbox.workspace(),
             sessions: invocation.folder,
-            reach: Reach::of(invocation.key),
+            reach: Reach::of(invocation.key, invocation.role),
         };
         let hits = past.search(&query, invocation.cancel)?;
         if hits.is_empty() {

@@ -95,12 +95,17 @@ pub struct Invocation<'a> {
 }
 
 impl Agent {
-    /// Answers `/new`: begins a new conversation in a journal.
-    pub fn start_new(&self, session: &mut Session, language: Language) -> Result<CommandAnswer> {
+    /// Answers `/new` of someone with a role: begins a new conversation in a journal.
+    pub fn start_new(
+        &self,
+        session: &mut Session,
+        role: Role,
+        language: Language,
+    ) -> Result<CommandAnswer> {
         session.clear()?;
         let key = session.chat();
         self.ledger.forget_turn(key.as_str());
-        let ended = describe_ended(&self.end_background(key), language);
+        let ended = describe_ended(&self.end_background_for(key, role), language);
         let mut sentences = vec![texts::started_new(language)];
         if !session.pending().is_empty() && !self.is_offline(key) {
             sentences.push(texts::remembered_later(language));

@@ -53,6 +53,16 @@ pub struct Watch {
     pub process: Option<(String, u64)>,
 }
 
+impl Watch {
+    /// The role of the one who has made it. Only owners make some other than through the model.
+    pub fn maker(&self) -> Role {
+        match self.by_model {
+            true => self.role,
+            false => Role::Owner,
+        }
+    }
+}
+
 /// What is in the file.
 #[derive(Debug, Default)]
 pub struct Watches {

@@ -266,12 +266,15 @@ fn write_warnings(text: &mut String, asked: &ChatQuestion, room: Room) {
         count => warn(describe_hidden(language, count)),
     }
     let is_part = |char: char| char.is_alphanumeric();
-    if let Some(word) = command
+    let words = command
         .split(|c| !is_part(c))
-        .find(|word| looks_latin(word))
-    {
-        let word = room.name(&reveal_name(word));
-        warn(texts::lookalike(language, &word));
+        .filter(|word| looks_latin(word));
+    let words: Vec<String> = words
+        .take(QUESTION_NAMES)
+        .map(|word| room.name(&reveal_name(word)))
+        .collect();
+    if !words.is_empty() {
+        warn(texts::lookalike(language, &words.join(", ")));
     }
     if !influences.is_empty() {
         let names = influences.iter().take(QUESTION_NAMES);

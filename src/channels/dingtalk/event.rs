@@ -99,6 +99,8 @@ pub fn read(data: &str, frame: &str, policy: GroupPolicy) -> Option<Incoming> {
             is_relayed: content.is_relayed,
             reference: id.to_owned(),
             quote: quote(&data),
+            // Of the robot's own messages this names the one that is answered.
+            replies_to: relayed::answered(&[&data["originalProcessQueryKey"]], &data),
             remote_files: content.files,
             sent_at: json::to_number(&data["createAt"]).and_then(json::to_seconds),
             ..Envelope::written(&place.address(), sender, &content.text)
@@ -235,6 +237,7 @@ fn string(value: &Value) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::message::UNKNOWN_MESSAGE;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -339,6 +342,25 @@ mod tests {
         );
         let own = json!({"senderCorpId": "ding1", "chatbotCorpId": "ding1"});
         assert_eq!(group(own).unwrap().sender().unwrap().id, "manager1");
+    }
+
+    #[test]
+    fn a_reply_says_so_also_without_what_it_answers() {
+        let replied = |more: Value| json!({"text": {"content": "yes", "isReplyMsg": true, "repliedMsg": more}});
+        let theirs = json!({"senderId": "$:x", "msgId": "m", "content": {"text": "shall I?"}});
+        let known = json!({"originalMsgId": "m", "originalProcessQueryKey": "q1"});
+        for (message, target) in [
+            (json!({}), ""),
+            (json!({"text": {"content": "yes", "isReplyMsg": false}}), ""),
+            (replied(json!(null)), UNKNOWN_MESSAGE),
+            (replied(json!({"msgId": "m"})), UNKNOWN_MESSAGE),
+            (replied(theirs), UNKNOWN_MESSAGE),
+            (json!({"originalMsgId": "m"}), UNKNOWN_MESSAGE),
+            (known, "q1"),
+        ] {
+            let it = envelope(message.clone()).unwrap();
+            assert_eq!(it.replies_to, target, "{message}");
+        }
     }
 
     #[test]

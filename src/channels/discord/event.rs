@@ -2,7 +2,7 @@
 
 use super::NAME;
 use super::types::{
-    Attachment, Interaction, Member, Message, PRIVATE, User, VOICE, is_thread, snowflake,
+    Attachment, Interaction, Member, Message, PRIVATE, REPLY, User, VOICE, is_thread, snowflake,
 };
 use crate::base::clock::seconds_of;
 use crate::base::json::{self, Members};
@@ -16,7 +16,7 @@ use crate::config::schema::GroupPolicy;
 use crate::text::{ellipsize_chars, one_line};
 
 /// Kinds of messages that people write: a usual one, a reply.
-const WRITTEN: [u64; 2] = [0, 19];
+const WRITTEN: [u64; 2] = [0, REPLY];
 
 /// The meaning of an event.
 #[derive(Debug, PartialEq, Eq)]
@@ -124,10 +124,7 @@ impl Reader<'_> {
             reference: message.id.clone(),
             sent_at: seconds_of(&message.timestamp),
             is_language_guessed: true,
-            replies_to: message
-                .referenced_message
-                .as_deref()
-                .map_or_else(String::new, |target| target.id.clone()),
+            replies_to: message.answered().to_owned(),
             remote_files,
             ..Envelope::written(
                 &address,

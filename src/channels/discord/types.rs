@@ -4,6 +4,8 @@
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
+use crate::base::message::UNKNOWN_MESSAGE;
+
 /// A message, of any kind.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -66,6 +68,20 @@ impl Message {
         !self.message_snapshots.is_empty() || self.message_reference.kind == 1
     }
 
+    /// The message that it answers; empty for none.
+    pub fn answered(&self) -> &str {
+        let target = self.referenced_message.as_deref();
+        let id = match (self.message_reference.message_id.as_str(), target) {
+            ("", Some(target)) => target.id.as_str(),
+            (id, _) => id,
+        };
+        match id {
+            _ if self.is_forward() => "",
+            "" if self.kind == REPLY || target.is_some() => UNKNOWN_MESSAGE,
+            id => id,
+        }
+    }
+
     /// Whether others can read it. Whatever hints at a server counts: in a group people may do less.
     pub fn is_in_group(&self) -> bool {
         let is_private = self.channel_type.is_none_or(|kind| kind == PRIVATE);
@@ -86,7 +102,13 @@ pub struct Reference {
     /// 0 for an answer, 1 for a forward.
     #[serde(rename = "type", deserialize_with = "or_default")]
     pub kind: u64,
+    /// That one, which may be gone.
+    #[serde(deserialize_with = "or_default")]
+    pub message_id: String,
 }
+
+/// The kind of a message that answers another one.
+pub const REPLY: u64 = 19;
 
 /// The kind of a private chat with one person.
 pub const PRIVATE: u64 = 1;

@@ -10,7 +10,7 @@ use super::mime::trust::{Servers, Trust, judge as judge_sender};
 use super::mime::words::{decode_charset, decode_words};
 use super::{SUBJECT_CHARS, TEXT_BYTES};
 use crate::base::language::Language;
-use crate::base::message::{Address, Envelope, RemoteFile, Sender};
+use crate::base::message::{Address, Envelope, RemoteFile, Sender, UNKNOWN_MESSAGE};
 use crate::channels::kit::names::{clean_name, without_brackets};
 use crate::text::{is_invisible, one_line, truncate_chars};
 
@@ -308,9 +308,21 @@ pub fn envelope(fetched: &Fetched<'_>, from: &Mailbox, text: &str, chars: usize)
         is_relayed: is_relayed(fetched, &subject, &body),
         quote: body.quote,
         remote_files: files,
-        replies_to: headers.answered().unwrap_or_default(),
+        replies_to: answered(headers),
         ..Envelope::written(&place, sender, &text)
     }
+}
+
+/// The mail that a mail answers: some programs name it only as the last one of the conversation. Empty for none.
+fn answered(headers: &Headers) -> String {
+    let fields = ["in-reply-to", "references"].map(|name| headers.first(name));
+    let is_answer = fields.into_iter().flatten().any(|field| !field.is_empty());
+    let unknown = || is_answer.then(|| UNKNOWN_MESSAGE.to_owned());
+    let known = match fields[0] {
+        None | Some("") => headers.earlier().pop(),
+        Some(_) => headers.answered(),
+    };
+    known.or_else(unknown).unwrap_or_default()
 }
 
 /// What tells a mail from others, also when the server has numbered its mails again.

@@ -9,7 +9,7 @@ use crate::base::json;
 use crate::base::language::Language;
 use crate::base::limits::channels::QUOTE_CHARS;
 use crate::base::limits::json::LEVELS_MAX;
-use crate::base::message::{Address, Envelope, Origin, PressedMessage, Sender};
+use crate::base::message::{Address, Envelope, Origin, PressedMessage, Sender, UNKNOWN_MESSAGE};
 use crate::channels::kit::names;
 use crate::channels::kit::relayed;
 use crate::channels::kit::sink::Incoming;
@@ -44,6 +44,8 @@ pub struct Written {
     pub envelope: Envelope,
     /// Whether it is for us whatever it replies to.
     pub is_for_us: bool,
+    /// Whether it says that it replies to a message.
+    pub is_reply: bool,
 }
 
 /// A message that another one replies to.
@@ -139,6 +141,8 @@ impl Reader<'_> {
             }
         };
         let parent = Some(part("parent_id")).filter(|parent| is_id(parent));
+        let root = part("root_id");
+        let is_reply = relayed::is_answer(message) || !root.is_empty() && address.thread.is_none();
         if !is_for_us && parent.is_none() {
             return None;
         }
@@ -151,6 +155,7 @@ impl Reader<'_> {
         };
         Some(Meaning::Message(Box::new(Written {
             is_for_us,
+            is_reply,
             envelope: Envelope {
                 id: format!("{NAME}:{id}"),
                 is_group,
@@ -179,6 +184,9 @@ impl Written {
         (self.is_for_us || is_ours).then_some(())?;
         if let Some(answered) = answered {
             self.envelope.quote = quote(answered);
+        }
+        if self.is_reply && self.envelope.replies_to.is_empty() {
+            UNKNOWN_MESSAGE.clone_into(&mut self.envelope.replies_to);
         }
         Some(Incoming::Message {
             envelope: self.envelope,

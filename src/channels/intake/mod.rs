@@ -441,7 +441,7 @@ impl Intake {
         let sent_at = envelope.sent_at;
         let reply = Reply {
             sent_at,
-            ..Reply::new(&envelope.text, &envelope.replies_to)
+            ..Reply::new(&envelope.text, envelope.target())
         };
         let chosen = choices.find(&address, &reply);
         let may = |data: &str| match buttons::read(data) {

@@ -4,12 +4,14 @@ use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use chrono::DateTime;
+use serde_json::json;
 
 use super::ID_BYTES;
 use super::format::strip;
 use super::session::Session;
 use super::session::line::{Line, Source};
 use crate::channels::kit::names::with_slash;
+use crate::channels::kit::relayed::is_answer_mark;
 use crate::config::schema::GroupPolicy;
 
 /// Open batches of a server.
@@ -43,6 +45,8 @@ pub struct Message {
     pub time: Option<i64>,
     /// Whether it was written earlier and is told now.
     pub is_replay: bool,
+    /// Whether it replies to another message. The server does not tell us the ids of our own.
+    pub is_reply: bool,
     /// Whether the id is made of the time and the text, so that two equal lines at the same time have the same one.
     pub is_id_made_up: bool,
 }
@@ -112,6 +116,10 @@ impl Reader {
             is_id_made_up: message_id.is_none(),
             is_for_us: is_named || policy == GroupPolicy::Open,
             time: time.map(|time| time.timestamp()),
+            is_reply: line
+                .tags
+                .iter()
+                .any(|(name, value)| is_answer_mark(name, &json!(value))),
             is_replay: line.tag("batch").is_some_and(|batch| self.is_replay(batch)),
         })
     }

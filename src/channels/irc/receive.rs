@@ -28,7 +28,7 @@ use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::language::Language;
 use crate::base::limits::channels::{CALL_TIME, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE};
-use crate::base::message::{Envelope, Sender};
+use crate::base::message::{Envelope, Sender, UNKNOWN_MESSAGE};
 use crate::channels::kit::health::Task;
 use crate::channels::kit::names::clean_name;
 use crate::channels::kit::sink::{Incoming, SharedSink};
@@ -41,6 +41,8 @@ use paste::{Paste, Whole};
 
 /// How long what is being sent may take when the receiver ends.
 const FINISH_TIME: Duration = Duration::from_secs(3);
+/// How long after it was connected a bouncer may still tell what was written earlier.
+const BACKLOG_TIME: Duration = Duration::from_secs(30);
 /// Bytes of the file with them, and with [`PASTED`].
 const STATE_BYTES: usize = 64 * 1024;
 /// A connection that was shorter counts as a failure: the next one waits longer.
@@ -336,7 +338,12 @@ impl Receiver<'_> {
         };
         let address = place.address();
         let is_awaited = intake.is_awaited(&address, &id);
-        let is_choice = intake.is_choice(&address, &message.text, "");
+        let answered = if message.is_reply {
+            UNKNOWN_MESSAGE
+        } else {
+            ""
+        };
+        let is_choice = intake.is_choice(&address, &message.text, answered);
         // Programs cut a long text into lines of which only the first one names us.
         let is_more = !message.is_replay && self.paste.continues(&address, &id);
         if !message.is_for_us && !is_awaited && !is_choice && !is_more {
@@ -373,7 +380,10 @@ impl Receiver<'_> {
         let envelope = Envelope {
             id: format!("{NAME}:{id}"),
             is_group: message.channel.is_some(),
-            sent_at: message.time,
+            sent_at: message
+                .time
+                .or_else(|| self.now_if_live(message.is_replay, link)),
+            replies_to: answered.to_owned(),
             ..Envelope::written(&address, sender, &text)
         };
         // A command is one line, and what is told again is told as it was told before.
@@ -394,6 +404,16 @@ impl Receiver<'_> {
         let all = self.unstored.iter().chain(self.paste.held());
         let all = all.filter(|whole| !self.parts.intake.is_secret(&whole.envelope));
         self.held.keep(all.cloned().collect());
+    }
+
+    /// The time of a line that has none, for it was written just now: where the server gives times to no lines, and is
+    /// past what a bouncer may tell of earlier. In seconds since 1970.
+    fn now_if_live(&self, is_replay: bool, link: &Link) -> Option<i64> {
+        let is_past = |since: Duration| self.watch.elapsed() >= since + BACKLOG_TIME;
+        let is_live = !is_replay
+            && !link.session().has("server-time")
+            && self.working_since.is_some_and(is_past);
+        is_live.then(|| self.parts.shared.making.clock.now_ms() / 1000)
     }
 
     /// An id for a message that the server gives none.

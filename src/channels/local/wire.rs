@@ -7,7 +7,9 @@ use super::NAME;
 use crate::base::json as parser;
 use crate::base::language::Language;
 use crate::base::limits::channels::MESSAGE_FILES;
-use crate::base::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
+use crate::base::message::{
+    Address, Envelope, Media, PressedMessage, RemoteFile, Sender, UNKNOWN_MESSAGE,
+};
 use crate::channels::kit::adapter::{Button, Post};
 use crate::channels::kit::names::{clean_file_name, clean_name};
 use crate::channels::kit::relayed;
@@ -151,7 +153,7 @@ impl Reader<'_> {
             is_group: self.is_group(),
             is_relayed,
             reference: id.to_owned(),
-            replies_to: self.text("replyTo").to_owned(),
+            replies_to: self.answered(),
             remote_files,
             ..Envelope::written(&address(chat), sender, &text)
         };
@@ -168,6 +170,17 @@ impl Reader<'_> {
     fn is_relayed(&self) -> bool {
         let mut members = self.0.iter();
         members.any(|(name, value)| relayed::is_mark(name, value))
+    }
+
+    /// The message that it answers; empty for none.
+    fn answered(&self) -> String {
+        let mut members = self.0.iter();
+        match self.text("replyTo") {
+            "" if members.any(|(name, value)| relayed::is_answer_mark(name, value)) => {
+                UNKNOWN_MESSAGE.to_owned()
+            }
+            known => known.to_owned(),
+        }
     }
 
     fn files(&self) -> Result<Vec<RemoteFile>, &'static str> {
@@ -301,6 +314,26 @@ mod tests {
         assert_eq!(envelope.sender().unwrap().name, "Ana (x)");
         assert_eq!(envelope.remote_files[0].name, "a b.txt");
         assert!(envelope.is_group);
+    }
+
+    #[test]
+    fn a_reply_says_so_also_without_what_it_answers() {
+        for (member, value, target) in [
+            ("replyTo", json!("m1"), "m1"),
+            ("replyTo", json!(7), UNKNOWN_MESSAGE),
+            ("quote", json!("shall I?"), UNKNOWN_MESSAGE),
+            ("replyTo", json!(""), ""),
+            ("files", json!(["/tmp/reply=1"]), ""),
+        ] {
+            let line = json!({"type": "message", "id": "7", "chat": "home", "from": {"id": "ana"}, "text": "yes", member: value});
+            let Ok(Line::Incoming { incoming, .. }) = said(line.clone()) else {
+                panic!("{line}");
+            };
+            let Incoming::Message { envelope, .. } = *incoming else {
+                panic!("{line}");
+            };
+            assert_eq!(envelope.replies_to, target, "{line}");
+        }
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl Api {
             Some(OK) => Ok(reply["data"].take()),
             Some(code) => {
                 let said = reply["message"].as_str().or_else(|| reply["name"].as_str());
-                Err(refused(code, said.unwrap_or_default(), None))
+                Err(self.refused(code, said.unwrap_or_default(), None))
             }
         }
     }
@@ -84,7 +84,13 @@ impl Api {
         Ok(sent["messageId"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// What an error means, without the token, which a proxy's page may have repeated.
+    /// What a refusal means, without the token, which the server or a proxy's page may have repeated.
+    fn refused(&self, code: u64, said: &str, retry_after: Option<Duration>) -> Failure {
+        let eraser = Eraser::new([self.token.clone()]);
+        refused(code, &eraser.clean(said), retry_after)
+    }
+
+    /// What an error means.
     fn explain(&self, error: Error) -> Failure {
         match error {
             Error::Status {
@@ -92,10 +98,7 @@ impl Api {
                 retry_after,
                 body,
                 ..
-            } => {
-                let eraser = Eraser::new([self.token.clone()]);
-                refused(u64::from(status), &eraser.clean(&body), retry_after)
-            }
+            } => self.refused(u64::from(status), &body, retry_after),
             error @ Error::Network { .. } => Failure::Down(error.to_string()),
             error @ Error::Timeout { .. } => Failure::Trouble(error.to_string()),
             Error::Stopped => Failure::Stopped,

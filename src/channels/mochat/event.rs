@@ -43,11 +43,13 @@ impl Reader<'_> {
         if author == self.me {
             return None;
         }
-        let group = match text_of("groupId") {
-            "" => group,
-            group => group,
+        let has_group = match &message["groupId"] {
+            Value::Null => false,
+            Value::String(own) => !own.trim().is_empty(),
+            // What is no id does not say that only one person reads it.
+            _ => true,
         };
-        let is_group = !group.is_empty() || !is_session(target);
+        let is_group = has_group || !group.is_empty() || !is_session(target);
         let address = Address::new(NAME, target);
         let content = match &message["content"] {
             Value::String(content) => content.trim().to_owned(),
@@ -96,6 +98,7 @@ impl Reader<'_> {
                 is_group,
                 is_relayed,
                 reference: id.to_owned(),
+                replies_to: relayed::answered(&[&message["replyTo"]], message),
                 sent_at: time(&message["createdAt"]).map(|millis| millis.div_euclid(1000)),
                 ..Envelope::written(&address, sender, &text)
             },
@@ -170,6 +173,7 @@ pub fn time(value: &Value) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::message::UNKNOWN_MESSAGE;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -205,6 +209,43 @@ mod tests {
         ] {
             let it = read("panel1", &message).unwrap();
             assert_eq!((it.text.as_str(), it.is_group), ("/status", true));
+        }
+    }
+
+    #[test]
+    fn a_group_that_is_not_clear_is_one() {
+        for (group, is_group) in [
+            (json!(null), false),
+            (json!(" "), false),
+            (json!("g"), true),
+            (json!({"_id": "g"}), true),
+            (json!(["g"]), true),
+            (json!({}), true),
+            (json!(false), true),
+        ] {
+            let message = json!({"messageId": "m", "author": "ana", "content": "@agent9 hi", "groupId": group});
+            let it = read("session_1", &message).unwrap();
+            assert_eq!(it.is_group, is_group, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_reply_says_so_also_without_what_it_answers() {
+        for (member, value, target) in [
+            ("replyTo", json!("m1"), "m1"),
+            ("replyTo", json!({"messageId": "m1"}), UNKNOWN_MESSAGE),
+            (
+                "meta",
+                json!({"reply": {"messageId": "m1"}}),
+                UNKNOWN_MESSAGE,
+            ),
+            ("meta", json!({"quote": "x"}), UNKNOWN_MESSAGE),
+            ("meta", json!({"mentioned": true}), ""),
+        ] {
+            let mut message = json!({"messageId": "m", "author": "ana", "content": "yes"});
+            message[member] = value;
+            let it = read("session_1", &message).unwrap();
+            assert_eq!(it.replies_to, target, "{message}");
         }
     }
 

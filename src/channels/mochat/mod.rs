@@ -17,6 +17,8 @@ pub use connection::MoChat;
 use super::kit::service::{Need, Service};
 use crate::config::schema::Bot;
 
+/// Messages that are asked for at once.
+const MESSAGES: usize = 100;
 /// Sessions and panels that are followed, each.
 const TARGETS: usize = 64;
 

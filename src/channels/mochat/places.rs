@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::TARGETS;
+use super::{MESSAGES, TARGETS};
 use serde::{Deserialize, Serialize};
 
 /// What was read, by the ids of sessions and panels.
@@ -13,6 +13,8 @@ pub struct Places {
     sessions: BTreeMap<String, u64>,
     /// When the newest message of each panel was written, in milliseconds since 1970.
     panels: BTreeMap<String, i64>,
+    /// The ids of the messages of that millisecond.
+    newest: BTreeMap<String, Vec<String>>,
 }
 
 impl Places {
@@ -47,18 +49,31 @@ impl Places {
         }
     }
 
-    /// Whether a message of a panel may be new; those of the same millisecond are told apart by their ids.
-    pub fn is_new_in_panel(&self, panel: &str, at: Option<i64>, began: i64) -> bool {
+    /// Whether a message of a panel is new; those of the same millisecond are told apart by their ids.
+    pub fn is_new_in_panel(&self, panel: &str, id: &str, at: Option<i64>, began: i64) -> bool {
         let since = self.panels.get(panel).copied().unwrap_or(began);
-        at.is_some_and(|at| at >= since)
+        let is_known = || {
+            let newest = self.newest.get(panel);
+            newest.is_some_and(|ids| ids.iter().any(|known| known == id))
+        };
+        at.is_some_and(|at| at > since || at == since && !is_known())
     }
 
-    /// Messages of a panel up to this time have been taken. Returns whether that is new.
-    pub fn read_panel(&mut self, panel: &str, at: i64) -> bool {
+    /// This message of a panel has been taken. Returns whether that is new.
+    pub fn read_panel(&mut self, panel: &str, id: &str, at: i64) -> bool {
         let known = self.panels.get(panel).copied();
-        let is_new = known.is_none_or(|known| at > known);
-        if is_new && (known.is_some() || self.panels.len() < TARGETS) {
+        if known.is_none() && self.panels.len() >= TARGETS || known.is_some_and(|known| at < known)
+        {
+            return false;
+        }
+        if known != Some(at) {
             self.panels.insert(panel.to_owned(), at);
+            self.newest.remove(panel);
+        }
+        let ids = self.newest.entry(panel.to_owned()).or_default();
+        let is_new = ids.len() < MESSAGES && !ids.iter().any(|known| known == id);
+        if is_new {
+            ids.push(id.to_owned());
         }
         is_new
     }
@@ -88,16 +103,16 @@ mod tests {
     #[test]
     fn a_panel_is_read_from_the_newest_known_message_on() {
         let mut places = Places::default();
-        assert!(!places.is_new_in_panel("p", Some(BEGAN - 1), BEGAN));
-        assert!(places.is_new_in_panel("p", Some(BEGAN + 1), BEGAN));
-        assert!(places.read_panel("p", BEGAN + 9));
-        assert!(!places.is_new_in_panel("p", Some(BEGAN + 8), BEGAN));
-        assert!(
-            places.is_new_in_panel("p", Some(BEGAN + 9), BEGAN),
-            "of the same millisecond"
-        );
-        assert!(!places.is_new_in_panel("p", None, BEGAN));
-        assert!(!places.read_panel("p", BEGAN));
+        let is_new = |places: &Places, id, at| places.is_new_in_panel("p", id, at, BEGAN);
+        assert!(!is_new(&places, "a", Some(BEGAN - 1)));
+        assert!(is_new(&places, "a", Some(BEGAN + 1)));
+        assert!(places.read_panel("p", "a", BEGAN + 9));
+        assert!(!is_new(&places, "b", Some(BEGAN + 8)));
+        let same = Some(BEGAN + 9);
+        assert!(is_new(&places, "b", same) && !is_new(&places, "a", same));
+        assert!(places.read_panel("p", "b", BEGAN + 9) && !is_new(&places, "b", same));
+        assert!(!is_new(&places, "c", None));
+        assert!(!places.read_panel("p", "c", BEGAN));
     }
 
     #[test]
@@ -105,7 +120,7 @@ mod tests {
         let mut places = Places::default();
         for number in 0..3 * TARGETS {
             places.read_session(&number.to_string(), 1);
-            places.read_panel(&number.to_string(), 1);
+            places.read_panel(&number.to_string(), "a", 1);
         }
         assert_eq!(
             (places.sessions.len(), places.panels.len()),

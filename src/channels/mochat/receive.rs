@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::TARGETS;
 use super::api::Api;
 use super::event::{Reader, is_id, is_session, time};
 use super::places::Places;
+use super::{MESSAGES, TARGETS};
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
@@ -23,8 +23,6 @@ use crate::channels::kit::stream::backoff::Backoff;
 use crate::store::state::{Damaged, Policy, StateFile};
 use crate::sys::memory;
 
-/// Messages that are asked for at once.
-const MESSAGES: usize = 100;
 /// How often the lists of sessions and panels are looked at where all are followed.
 const REFRESH: Duration = Duration::from_secs(30);
 /// How often each panel is looked at: the server tells nothing new of panels by itself.
@@ -278,18 +276,24 @@ impl Receiver<'_> {
                 .as_array()
                 .map(Vec::as_slice)
                 .unwrap_or_default();
-            let mut newest = None;
+            let mut read = Vec::new();
             let mut batch = Vec::new();
             // The newest comes first.
             for message in messages.iter().take(MESSAGES).rev() {
                 let at = time(&message["createdAt"]);
-                if self.places.is_new_in_panel(&panel, at, self.began) {
-                    newest = newest.max(at);
+                let id = message["messageId"].as_str().filter(|id| is_id(id));
+                let id = id.unwrap_or_default().to_owned();
+                if self.places.is_new_in_panel(&panel, &id, at, self.began) {
+                    read.extend(at.map(|at| (id, at)));
                     batch.extend(self.read(&panel, message, &group));
                 }
             }
             self.take(batch)?;
-            if newest.is_some_and(|newest| self.places.read_panel(&panel, newest)) {
+            let mut is_new = false;
+            for (id, at) in read {
+                is_new |= self.places.read_panel(&panel, &id, at);
+            }
+            if is_new {
                 self.save();
             }
         }

@@ -185,17 +185,19 @@ impl Api {
         url.map(str::to_owned).ok_or_else(missing)
     }
 
-    /// Sends a message; returns its id, which is empty where QQ looks at it first.
+    /// Sends a message; returns its id, which is empty where QQ looks at it first, and the index by which answers to it
+    /// name it, where there is one.
     pub fn send(
         &self,
         to: Place<'_>,
         mut body: Value,
         extras: Extras<'_>,
-    ) -> Result<String, Fault> {
+    ) -> Result<(String, String), Fault> {
         extras.add_to(&mut body, to);
         let path = format!("{}/messages", to.path());
         let sent = self.ask(Method::POST, &path, &body)?;
-        Ok(json::to_text(&sent["id"]).unwrap_or_default())
+        let [id, index] = [&sent["id"], &sent["ext_info"]["ref_idx"]].map(json::to_text);
+        Ok((id.unwrap_or_default(), index.unwrap_or_default()))
     }
 
     /// Takes back one of the bot's messages.

@@ -148,6 +148,15 @@ impl Memory {
         self.replies.lock().heard(place, id, now)
     }
 
+    fn sent(&self, index: String, id: &str) {
+        self.replies.lock().sent(index, id);
+    }
+
+    /// The message of the bot's with this index, if it was one of the last.
+    pub fn sent_as(&self, index: &str) -> Option<String> {
+        self.replies.lock().sent_as(index)
+    }
+
     fn choose(&self, place: Place<'_>, key: Option<u64>) -> Choice {
         self.replies.lock().choose(place, key, self.clock.now_ms())
     }
@@ -273,7 +282,7 @@ impl Worker {
         &self,
         place: Place<'_>,
         key: Option<u64>,
-        send: impl Fn(Extras<'_>) -> std::result::Result<String, Fault>,
+        send: impl Fn(Extras<'_>) -> std::result::Result<(String, String), Fault>,
     ) -> Sent<String> {
         let sequence = match key {
             Some(key) => key % SEQUENCE_MAX + 1,
@@ -290,7 +299,10 @@ impl Worker {
                 sequence,
             };
             match (send(extras), &reply_to) {
-                (Ok(id), _) => return Ok(id),
+                (Ok((id, index)), _) => {
+                    self.memory.sent(index, &id);
+                    return Ok(id);
+                }
                 // It was sent, and its answer was lost; or it is shown later.
                 (Err(Fault::Repeated), Some(_)) if key.is_some() => return Ok(String::new()),
                 (Err(Fault::Audited), _) => return Ok(String::new()),
@@ -310,7 +322,7 @@ impl Worker {
         place: Place<'_>,
         post: &Post<'_>,
         extras: Extras<'_>,
-    ) -> std::result::Result<String, Fault> {
+    ) -> std::result::Result<(String, String), Fault> {
         match self
             .api
             .send(place, self.body(place, post, post.text), extras)
@@ -371,7 +383,10 @@ impl Connection for Worker {
     fn upload(&mut self, to: &Address, upload: &Upload<'_>) -> Sent {
         let place = Place::of(to)?;
         if !place.is_numbered() {
-            let send = |extras: Extras<'_>| self.api.send_picture(place, upload, extras);
+            let send = |extras: Extras<'_>| {
+                let sent = self.api.send_picture(place, upload, extras);
+                sent.map(|id| (id, String::new()))
+            };
             return self.reply(place, upload.key, send).map(drop);
         }
         let info = match self.api.hand_over(place, upload) {

@@ -11,11 +11,16 @@ use crate::base::clock::seconds_of;
 use crate::base::json;
 use crate::base::language::Language;
 use crate::base::limits::channels::{JSON_LEVELS_MAX, MESSAGE_FILES};
-use crate::base::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
+use crate::base::message::{
+    Address, Envelope, Media, PressedMessage, RemoteFile, Sender, UNKNOWN_MESSAGE,
+};
 use crate::channels::kit::names;
 use crate::channels::kit::relayed;
 use crate::channels::kit::sink::Incoming;
 use crate::config::schema::GroupPolicy;
+
+/// The type of a message that answers the one in it.
+const ANSWER: u64 = 103;
 
 /// The meaning of an event.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,6 +33,8 @@ pub enum Meaning {
         chat: String,
         /// The message.
         id: String,
+        /// The index of the message that it answers; empty for none.
+        index: String,
     },
     /// A press of a button, which has to be acknowledged within three seconds.
     Pressed {
@@ -138,11 +145,7 @@ fn message(kind: &str, data: &Value, me: &str, policy: GroupPolicy) -> Option<Me
                 is_relayed,
                 reference: message.to_owned(),
                 sent_at: data["timestamp"].as_str().and_then(seconds_of),
-                replies_to: data["message_reference"]["message_id"]
-                    .as_str()
-                    .filter(|id| id.len() <= ID_BYTES)
-                    .unwrap_or_default()
-                    .to_owned(),
+                replies_to: answered(data),
                 remote_files: files,
                 ..Envelope::written(&address, sender, &text)
             },
@@ -150,23 +153,43 @@ fn message(kind: &str, data: &Value, me: &str, policy: GroupPolicy) -> Option<Me
         },
         chat,
         id: message.to_owned(),
+        index: index(data).to_owned(),
     })
+}
+
+/// The message that a message answers; empty for none.
+fn answered(data: &Value) -> String {
+    let named = relayed::answered(&[&data["message_reference"]["message_id"]], data);
+    if named.is_empty() && is_answer(data) {
+        return UNKNOWN_MESSAGE.to_owned();
+    }
+    named
+}
+
+/// The index of the message that a message answers, which is among other things in a list; empty for none.
+fn index(data: &Value) -> &str {
+    let parts = data["message_scene"]["ext"].as_array();
+    let mut parts = parts.into_iter().flatten().filter_map(Value::as_str);
+    let found = parts.find_map(|part| part.strip_prefix("ref_msg_idx="));
+    found.unwrap_or_default()
+}
+
+/// Whether it is of the type of messages that answer the one in them.
+fn is_answer(data: &Value) -> bool {
+    json::to_number(&data["message_type"]) == Some(ANSWER)
 }
 
 /// Whether a message brings others: it is forwarded or shared, or has messages in it that it does not answer.
 fn is_relayed(data: &Value) -> bool {
-    /// The type of a message that answers the one in it.
-    const ANSWER: u64 = 103;
     let brings = |name: &str| match &data[name] {
         Value::Array(values) => !values.is_empty(),
         Value::Object(members) => !members.is_empty(),
         _ => false,
     };
-    let is_answer = json::to_number(&data["message_type"]) == Some(ANSWER);
     relayed::has_mark(data)
         || brings("ark")
         || brings("embeds")
-        || brings("msg_elements") && !is_answer
+        || brings("msg_elements") && !is_answer(data)
 }
 
 /// The text without the mention of the bot, which is how it is addressed. In groups QQ leaves a space in its place.
@@ -309,6 +332,41 @@ mod tests {
         let it = envelope("DIRECT_MESSAGE_CREATE", &direct).unwrap();
         assert_eq!(it.address().to_string(), "qq:dm-34");
         assert!(!it.is_group);
+    }
+
+    #[test]
+    fn a_reply_says_so_also_without_what_it_answers() {
+        let elements = json!([{"msg_idx": "x", "content": "shall I?"}]);
+        let scene = |ext: Value| json!({"message_scene": {"source": "default", "ext": ext}});
+        for (more, target) in [
+            (json!({}), ""),
+            (scene(json!(["msg_idx=REFIDX_2"])), ""),
+            (json!({"message_reference": {"message_id": "m1"}}), "m1"),
+            (
+                json!({"message_reference": {"message_id": "m".repeat(600)}}),
+                UNKNOWN_MESSAGE,
+            ),
+            (json!({"message_type": 103}), UNKNOWN_MESSAGE),
+            (
+                json!({"message_type": 103, "msg_elements": elements}),
+                UNKNOWN_MESSAGE,
+            ),
+            (
+                scene(json!(["ref_msg_idx=REFIDX_1", "msg_idx=REFIDX_2"])),
+                UNKNOWN_MESSAGE,
+            ),
+        ] {
+            let mut data = json!({"id": "m", "content": "yes", "author": {"user_openid": "ANA"}});
+            for (name, value) in more.as_object().unwrap() {
+                data[name] = value.clone();
+            }
+            let it = envelope("C2C_MESSAGE_CREATE", &data).unwrap();
+            assert_eq!(
+                (it.replies_to.as_str(), it.is_relayed),
+                (target, false),
+                "{data}"
+            );
+        }
     }
 
     #[test]

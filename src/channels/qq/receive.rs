@@ -23,6 +23,7 @@ use crate::base::limits::channels::{
     CALL_TIME, FILE_TRIES, FIRST_WAIT, IDLE, INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE,
     PRESS_PATIENCE,
 };
+use crate::base::message::UNKNOWN_MESSAGE;
 use crate::base::secret::Secret;
 use crate::channels::kit::adapter::Failure;
 use crate::channels::kit::health::Task;
@@ -361,7 +362,18 @@ impl Receiver<'_> {
     fn event(&mut self, kind: &str, data: &str) -> Result<(), End> {
         match read(kind, data, &self.me, self.parts.bot.group_policy) {
             Meaning::Nothing => Ok(()),
-            Meaning::Message { incoming, chat, id } => {
+            Meaning::Message {
+                mut incoming,
+                chat,
+                id,
+                index,
+            } => {
+                if let Incoming::Message { envelope, .. } = &mut incoming
+                    && envelope.replies_to == UNKNOWN_MESSAGE
+                    && let Some(own) = self.parts.memory.sent_as(&index)
+                {
+                    envelope.replies_to = own;
+                }
                 let place = Place::parse(&chat);
                 let is_awaited = place.is_some_and(|place| self.parts.memory.heard(place, &id));
                 self.save();

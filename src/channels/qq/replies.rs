@@ -18,6 +18,10 @@ const CHAT_MESSAGES: usize = 4;
 const CHATS: usize = 64;
 /// Sent pieces of which it is remembered what they replied to, so that a repetition is recognised by QQ.
 const KEYS: usize = 32;
+/// Sent messages whose indices are remembered, by which QQ names what a person answers.
+const INDICES: usize = 64;
+/// Bytes of an index.
+const INDEX_BYTES: usize = 256;
 /// How long no message is tried that replies to nothing, once QQ has refused one in a chat.
 const NO_ACTIVE_MS: i64 = 60 * 60 * 1000;
 
@@ -65,6 +69,8 @@ pub struct Replies {
     chats: VecDeque<Chat>,
     /// The pieces that were sent last, by their keys, and what they replied to.
     keys: VecDeque<(u64, String)>,
+    /// The messages that were sent last: their indices and their ids.
+    indices: VecDeque<(String, String)>,
 }
 
 impl Replies {
@@ -75,6 +81,7 @@ impl Replies {
         Self {
             chats,
             keys: VecDeque::new(),
+            indices: VecDeque::new(),
         }
     }
 
@@ -152,6 +159,23 @@ impl Replies {
         Choice::Active
     }
 
+    /// A message was sent, with this index.
+    pub fn sent(&mut self, index: String, id: &str) {
+        if index.is_empty() || id.is_empty() || index.len() > INDEX_BYTES {
+            return;
+        }
+        if self.indices.len() >= INDICES {
+            self.indices.pop_front();
+        }
+        self.indices.push_back((index, id.to_owned()));
+    }
+
+    /// The message with this index, if it was one of the last.
+    pub fn sent_as(&self, index: &str) -> Option<String> {
+        let mut indices = self.indices.iter();
+        indices.find_map(|(known, id)| (known == index).then(|| id.clone()))
+    }
+
     /// QQ takes no more replies to a message.
     pub fn exhausted(&mut self, place: Place<'_>, id: &str) {
         self.keys.retain(|(_, known)| known != id);
@@ -193,6 +217,20 @@ mod tests {
 
     fn reply(id: &str) -> Choice {
         Choice::Reply(id.to_owned())
+    }
+
+    #[test]
+    fn the_last_messages_are_known_by_their_indices() {
+        let mut replies = Replies::default();
+        replies.sent(String::new(), "a");
+        replies.sent("i".repeat(INDEX_BYTES + 1), "a");
+        assert_eq!(replies.sent_as(""), None);
+        for number in 0..=INDICES {
+            replies.sent(format!("REFIDX_{number}"), &number.to_string());
+        }
+        assert_eq!(replies.sent_as("REFIDX_0"), None, "it was long ago");
+        assert_eq!(replies.sent_as("REFIDX_7").as_deref(), Some("7"));
+        assert_eq!(replies.indices.len(), INDICES);
     }
 
     #[test]

@@ -73,6 +73,9 @@ pub struct Reader<'a> {
     pub sender: &'a dyn Fn(&str) -> Option<Known>,
     /// What is known about another person.
     pub person: &'a dyn Fn(&str) -> Option<Known>,
+    /// Called with the sender's id and name, and the chat where it is a group, before the people are looked up whom they
+    /// mention: those of someone without access are not worth it.
+    pub written_by: &'a dyn Fn(&str, &str, Option<&Address>),
 }
 
 impl Reader<'_> {
@@ -180,6 +183,7 @@ impl Reader<'_> {
         if is_foreign {
             known.username.clear();
         }
+        (self.written_by)(&user, &known.username, is_group.then_some(&address));
         let forwarded = self.forwarded(message);
         let remote_files = files.iter().filter_map(|file| remote_file(file.get()));
         let remote_files: Vec<RemoteFile> = remote_files.collect();

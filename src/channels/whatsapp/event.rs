@@ -1,8 +1,8 @@
 //! What a message of the bridge means. Pure; the intake decides who has access.
 //!
-//! A person's id is their phone number without `+`, or where WhatsApp hides it the number that stands for it, as in
-//! nanobot. In a group the bridge does not tell who wrote: everyone there has the group's address as their id. Access
-//! has to be given to such a group by `roles`, and [`super::check`] refuses to make it an owner.
+//! A person's id is their phone number without `+`, or where WhatsApp hides it the address that stands for it, which no
+//! phone number is equal to. In a group the bridge does not tell who wrote: everyone there has the group's address as
+//! their id. Access has to be given to such a group by `roles`, and [`super::check`] refuses to make it an owner.
 
 use super::NAME;
 use super::frame::{GROUP, Message};
@@ -78,6 +78,7 @@ impl Reader<'_> {
                 is_group: message.is_group,
                 is_relayed: message.is_forwarded,
                 reference: message.id.clone(),
+                replies_to: message.answered.clone(),
                 remote_files: files,
                 sent_at: message.time,
                 ..Envelope::written(&address, sender, &text)
@@ -152,8 +153,8 @@ fn phone(message: &Message) -> Option<&str> {
     digits.find(|digits| is_number(digits))
 }
 
-/// The id of a person; `None` for an address that is neither a phone number's nor the number that stands for one, or
-/// when two phone numbers are told.
+/// The id of a person; `None` for an address that is neither a phone number's nor one that stands for it, or when two
+/// phone numbers are told.
 fn person(message: &Message) -> Option<String> {
     let number = |jid: &str, server: &str| {
         let user = user(jid.strip_suffix(server)?);
@@ -172,7 +173,7 @@ fn person(message: &Message) -> Option<String> {
         (Some(phone), _) => Some(phone),
         (None, told) => {
             let hidden = number(&message.chat, HIDDEN)?;
-            Some(told.unwrap_or(hidden))
+            Some(told.unwrap_or_else(|| hidden + HIDDEN))
         }
     }
 }
@@ -232,6 +233,7 @@ pub fn is_group(chat: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::channels::whatsapp::frame::Frame;
     use proptest::prelude::*;
 
     fn read(message: &Message, policy: GroupPolicy) -> Option<Envelope> {
@@ -269,7 +271,8 @@ mod tests {
                 "4179",
                 "whatsapp:77@lid",
             ),
-            ("77@lid", "", "77", "whatsapp:77@lid"),
+            ("77@lid", "", "77@lid", "whatsapp:77@lid"),
+            ("77:2@lid", "", "77@lid", "whatsapp:77%3A2@lid"),
             ("4179@s.whatsapp.net", "77@lid", "4179", "whatsapp:4179"),
             (
                 "4179:3@s.whatsapp.net",
@@ -315,6 +318,27 @@ mod tests {
                 ..says(chat, "hi")
             };
             assert_eq!(read(&message, GroupPolicy::Open), None, "{chat} {phone}");
+        }
+    }
+
+    #[test]
+    fn a_message_that_answers_another_one_says_so() {
+        for (member, is_reply) in [
+            (r#""quotedMessage":{"conversation":"x"}"#, true),
+            (
+                r#""contextInfo":{"stanzaId":"A","quotedMessage":{}},"isReply":true"#,
+                true,
+            ),
+            (r#""quotedMessage":null"#, false),
+        ] {
+            let frame = format!(
+                r#"{{"type":"message","id":"3EB0","sender":"4179@s.whatsapp.net","content":"yes",{member}}}"#
+            );
+            let Frame::Message(message) = super::super::frame::read(&frame) else {
+                panic!("{frame}");
+            };
+            let envelope = read(&message, GroupPolicy::Mention).unwrap();
+            assert_eq!(envelope.is_reply(), is_reply, "{frame}");
         }
     }
 

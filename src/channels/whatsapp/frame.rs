@@ -13,7 +13,7 @@ use super::QR_BYTES;
 use crate::base::json;
 use crate::base::limits::channels::JSON_LEVELS_MAX;
 use crate::base::secret::Secret;
-use crate::channels::kit::relayed::has_mark;
+use crate::channels::kit::relayed::{answered, has_mark};
 use crate::text::{one_line, truncate_bytes};
 
 /// Bytes of an id, an address or a status that the bridge sends; none is longer than a hundred.
@@ -69,6 +69,8 @@ pub struct Message {
     pub media: Vec<String>,
     /// Whether it was forwarded, as far as the bridge tells.
     pub is_forwarded: bool,
+    /// The message that it answers, as far as the bridge tells; empty for none.
+    pub answered: String,
 }
 
 /// Reads a frame. What cannot be understood is [`Frame::Other`].
@@ -117,6 +119,7 @@ fn message(frame: &Value) -> Option<Message> {
         was_mentioned: json::to_flag(&frame["wasMentioned"]),
         media: media.map(str::to_owned).collect(),
         is_forwarded: has_mark(frame),
+        answered: answered(&[], frame),
         chat,
     })
 }

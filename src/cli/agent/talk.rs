@@ -181,7 +181,9 @@ impl Talk {
             Some(Terminal::Compact) => return self.compact(),
             Some(Terminal::New) => {
                 let ready = &mut *ready();
-                ready.agent.start_new(&mut ready.session, language)
+                ready
+                    .agent
+                    .start_new(&mut ready.session, Role::Owner, language)
             }
             Some(Terminal::Agent(run)) => {
                 let ready = ready();

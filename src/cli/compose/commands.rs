@@ -71,6 +71,7 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
         links,
         named,
         account_home: account::own().map(|account| account.home),
+        programs: Some(home.programs(loaded.agent_id())),
         root: Some(home.state().join("root")),
         empty_home: Some(home.state().join("empty")),
         ..Settings::new(&workspace)

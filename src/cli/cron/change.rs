@@ -229,6 +229,7 @@ pub fn edit(planner: &Planner<'_>, arguments: EditArguments) -> Result<()> {
         session: settings.session.clone().map(filled),
         catch_up: set(settings.catch_up, settings.no_catch_up),
         once: set(settings.once, settings.no_once),
+        by: None,
     };
     if changes.is_empty() {
         return Err(Error::Usage(texts::NO_CHANGE.to_owned()));

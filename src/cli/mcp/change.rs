@@ -1,5 +1,7 @@
 //! `peacrab mcp add` and `remove`.
 
+use std::path::Path;
+
 use clap::{Args, FromArgMatches};
 use serde_json::{Map, Value};
 
@@ -61,7 +63,15 @@ pub fn add(context: &Context, agent: Option<&str>, arguments: &AddArguments) -> 
     if loaded.config.tools.mcp_servers.contains_key(name) {
         return Err(Error::Usage(texts::already_there(name)));
     }
-    let changes = changes(arguments)?;
+    let mut changes = changes(arguments)?;
+    let workspace = &loaded.config.agents.defaults.workspace;
+    let workspace = context.home()?.workspace(workspace);
+    // A program that is a file of the workspace, or is given one, starts there.
+    let is_there = |word: &&String| Path::new(word).is_relative() && workspace.join(word).is_file();
+    if arguments.target.iter().any(|word| is_there(&word)) {
+        let folder = workspace.to_string_lossy().into_owned();
+        changes.push((format!("{SECTION}.{name}.cwd"), folder.into()));
+    }
     let mut rows: Vec<(&Key, &str, &Value)> = Vec::new();
     for (path, value) in &changes {
         let (key, _) = table::find_spelt(path).ok_or_else(|| {

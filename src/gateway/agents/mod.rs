@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::Gateway;
 use crate::agent::Agent;
+use crate::base::access::Role;
 use crate::base::error::{Error, Result};
 use crate::base::message::{Address, Envelope, Origin, SessionKey};
 use crate::base::sync::Mutex;
@@ -152,8 +153,13 @@ impl Roster {
     /// Ends the background commands of a conversation, whichever agent has started them, and returns them.
     /// Blocks until they are gone.
     pub(super) fn end_background(&self, session: &SessionKey) -> Vec<String> {
+        self.end_background_for(session, Role::Owner)
+    }
+
+    /// The same for a person: what was started for someone who may do more goes on.
+    pub(super) fn end_background_for(&self, session: &SessionKey, role: Role) -> Vec<String> {
         let made = self.all.iter().filter_map(|hosted| hosted.made());
-        made.flat_map(|agent| agent.end_background(session))
+        made.flat_map(|agent| agent.end_background_for(session, role))
             .collect()
     }
 

@@ -24,7 +24,7 @@ use crate::agent::commands::CommandAnswer;
 use crate::base::approval::{AlwaysOption, Answer, Question};
 use crate::base::bus::Event;
 use crate::base::cancel::Cancel;
-use crate::base::clock::Stopwatch;
+use crate::base::clock::{Clock, Stopwatch};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::agent::ANSWER_TIME;
@@ -48,6 +48,8 @@ const NUMBER_CHARS: usize = 40;
 const BUTTON_CHARS: usize = 40;
 /// How long a question has been in its chat before an answer without its number can be meant for it.
 const READ_TIME: Duration = Duration::from_secs(2);
+/// How far the clocks of channels may be ahead of the board's.
+const CLOCK_TOLERANCE: Duration = Duration::from_mins(1);
 /// Questions remembered after they were closed; their buttons are pressed twice at once or never.
 const CLOSED_QUESTIONS: usize = 16;
 /// Bytes of a question of an earlier run that stay in its message when it is pressed: with why nothing was done it
@@ -443,10 +445,13 @@ impl Gateway {
                 Some(number)
             }
         };
+        // What an app with buttons sends as a command has no time, and is never late.
+        let has_buttons = self.delivery(to).is_some_and(|it| it.choices().is_none());
+        let now = || has_buttons.then(|| Clock::System.now_ms() / 1000);
         let given = Given {
             answer,
             by,
-            sent_at: message.sent_at,
+            sent_at: message.sent_at.or_else(now),
         };
         let open = self.approvals.open_in(to);
         let was_shown = self.approvals.is_shown(to);
@@ -569,10 +574,12 @@ impl Open {
     }
 }
 
-/// Whether a question that was shown at this time, and for so long, can have been read by someone who wrote then.
+/// Whether a question that was shown at this time, and for so long, can have been read by someone who wrote then. A time
+/// that is unknown, or is still to come, says nothing.
 fn is_read(shown_ms: i64, age: Duration, sent_at: Option<i64>) -> bool {
-    let is_later = |sent: i64| sent >= shown_ms.div_euclid(1000);
-    sent_at.is_none_or(is_later) && age >= READ_TIME
+    let shown = shown_ms.div_euclid(1000);
+    let latest = shown.saturating_add_unsigned((age + CLOCK_TOLERANCE).as_secs());
+    sent_at.is_some_and(|sent| (shown..=latest).contains(&sent)) && age >= READ_TIME
 }
 
 impl Questions {

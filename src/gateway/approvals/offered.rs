@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::typed::{is_no, is_yes, spoken};
 use super::{Approvals, Questions, is_read};
-use crate::base::clock::Stopwatch;
+use crate::base::clock::{BUILD_EPOCH, Stopwatch};
 use crate::base::message::{Address, CommandButton, Envelope};
 
 /// How the commands of a plan's buttons begin.
@@ -106,9 +106,17 @@ impl Approvals {
         } else {
             is_no(&words).then(|| offered.stop.clone())
         };
-        // Without the time at which it was written, it may be older than the plan.
-        let is_later = message.sent_at.is_some()
-            && is_read(offered.at_ms, age(&offered.watch), message.sent_at);
+        let age = age(&offered.watch);
+        let now_ms = offered
+            .at_ms
+            .saturating_add_unsigned(age.as_millis() as u64);
+        // A board whose clock is not set yet makes plans, too: what they do outside the sandbox is asked for.
+        let is_set = offered.at_ms >= BUILD_EPOCH.saturating_mul(1000);
+        let sent_at = message.sent_at.map(|sent| match is_set {
+            true => sent,
+            false => sent.min(now_ms.div_euclid(1000)),
+        });
+        let is_later = is_read(offered.at_ms, age, sent_at);
         if command.is_none() || is_later {
             questions.offered.remove(at);
         }
@@ -126,7 +134,7 @@ impl Approvals {
 mod tests {
     use super::*;
     use crate::base::approval::Question;
-    use crate::base::message::{OutgoingMessage, Sender};
+    use crate::base::message::{OutgoingMessage, Sender, UNKNOWN_MESSAGE};
     use crate::gateway::approvals::READ_TIME;
 
     fn button(label: &str, command: &str) -> CommandButton {
@@ -256,6 +264,10 @@ mod tests {
         assert_eq!(just_shown, None);
         let take = |message: &Envelope| approvals.take_offered_after(&chat, message, |_| READ_TIME);
         assert_eq!(take(&yes(None)), None, "without its time");
+        approvals.showed(&chat, &proposal(), BUILD_EPOCH * 1000);
+        let ahead = take(&yes(Some(BUILD_EPOCH + 3_600)));
+        assert_eq!(ahead, None, "its time is to come");
+        approvals.showed(&chat, &proposal(), 5_000_500);
         assert_eq!(take(&yes(Some(4_999))), None, "older than the plan");
         let in_group = Envelope {
             is_group: true,
@@ -287,7 +299,11 @@ mod tests {
             approvals.heard(&chat);
             approvals.showed(&chat, &proposal(), 5_000_500);
         };
-        for message in [&other, &outside] {
+        let unknown = Envelope {
+            replies_to: UNKNOWN_MESSAGE.to_owned(),
+            ..yes.clone()
+        };
+        for message in [&other, &outside, &unknown] {
             propose();
             assert_eq!(take(message), None);
             assert_eq!(take(&yes), None, "after {}", message.text);

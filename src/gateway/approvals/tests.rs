@@ -60,8 +60,12 @@ fn an_answer_without_a_number_allows_only_what_can_have_been_read() {
         approvals.questions.lock().close(number);
     }
     for (age, sent_at, expected) in [
-        (READ_TIME, None, true),
+        (READ_TIME, None, false),
         (READ_TIME, Some(5_000), true),
+        (READ_TIME, Some(5_062), true),
+        (READ_TIME, Some(5_063), false),
+        (Duration::from_mins(1), Some(5_063), true),
+        (READ_TIME, Some(i64::MAX), false),
         (READ_TIME, Some(4_999), false),
         (READ_TIME - Duration::from_millis(1), Some(5_010), false),
     ] {

@@ -3,7 +3,7 @@
 use super::{Approvals, Open, PlanMessage};
 use crate::base::approval::{AlwaysOption, Answer, Cause, Question};
 use crate::base::language::{Language, NO, YES};
-use crate::base::message::{Address, CommandButton, Envelope, OutgoingMessage};
+use crate::base::message::{Address, CommandButton, Envelope, OutgoingMessage, UNKNOWN_MESSAGE};
 use crate::channels::kit::texts::answers::label;
 use crate::channels::kit::texts::approve as texts;
 use crate::gateway::Gateway;
@@ -150,7 +150,8 @@ impl Open {
     /// The slash command that lists what a message may be meant for that is no answer here: it could answer something else.
     /// No question has the number 0.
     fn sounds_like(&self, message: &Envelope) -> Option<&'static str> {
-        if message.is_reply() || message.is_group {
+        let is_elsewhere = message.is_reply() && message.replies_to != UNKNOWN_MESSAGE;
+        if is_elsewhere || message.is_group {
             return None;
         }
         let words = spoken(message);
@@ -234,15 +235,36 @@ impl Gateway {
             Typed::Unclear(_, command) if self.is_helped_offline(&message) => {
                 message.change(|message| command.clone_into(&mut message.text));
             }
-            Typed::Waits(commands) | Typed::Unclear(commands, _) => {
-                self.tell_later(OutgoingMessage {
-                    once: format!("{WAITS}{}", message.id),
-                    only_for: message.only_for().to_owned(),
-                    ..OutgoingMessage::text(&to, texts::waits(message.language(), &commands))
-                });
+            Typed::Waits(commands) => self.tell_waits(&message, &commands, Answer::Once),
+            Typed::Unclear(commands, command) => {
+                let is_refusal = command.starts_with("/deny");
+                let answer = if is_refusal {
+                    Answer::Deny
+                } else {
+                    Answer::Once
+                };
+                self.tell_waits(&message, &commands, answer);
             }
         }
         message
+    }
+
+    /// Tells a person that questions about these commands wait: where there are no buttons, with what to type for such an
+    /// answer.
+    fn tell_waits(self: &std::sync::Arc<Self>, message: &Envelope, commands: &str, answer: Answer) {
+        let (to, language) = (message.address(), message.language());
+        let has_buttons = self.delivery(&to).is_some_and(|it| it.choices().is_none());
+        let text = if has_buttons {
+            texts::waits(language, &commands)
+        } else {
+            let open = self.approvals.open_in(&to);
+            self.list_open(&to, language, (Some(0), answer), &open).text
+        };
+        self.tell_later(OutgoingMessage {
+            once: format!("{WAITS}{}", message.id),
+            only_for: message.only_for().to_owned(),
+            ..OutgoingMessage::text(&to, text)
+        });
     }
 
     fn is_helped_offline(self: &std::sync::Arc<Self>, message: &Envelope) -> bool {
@@ -387,6 +409,37 @@ mod tests {
             assert_eq!(read(text), unclear, "{text}");
         }
         assert_eq!(read("no, I mean the other folder"), Typed::Nothing);
+    }
+
+    #[test]
+    fn a_word_in_a_reply_to_an_unknown_message_lists_what_waits() {
+        let approvals = Approvals::default();
+        let chat = Address::new("qq", "1");
+        approvals.heard(&chat);
+        let question = Question {
+            command: "make".to_owned(),
+            ..Question::default()
+        };
+        let number = approvals.open(&chat.session(), &chat, &question);
+        approvals.asked(number, "17", 5_000_500);
+        let read = |word: &str, target: &str| {
+            let message = Envelope {
+                replies_to: target.to_owned(),
+                sent_at: Some(5_003),
+                ..Envelope::written(&chat, Sender::default(), word)
+            };
+            approvals.read(&chat, &message)
+        };
+        for (word, command) in [
+            ("yes", "/approve 0"),
+            ("Run once", "/approve 0"),
+            ("no", "/deny 0"),
+        ] {
+            let listed = Typed::Unclear("`make`".to_owned(), command);
+            assert_eq!(read(word, UNKNOWN_MESSAGE), listed, "{word}");
+        }
+        assert_eq!(read("yes", "16"), Typed::Nothing, "it was told");
+        assert_eq!(read("yes", "17"), Typed::Answer("/approve"));
     }
 
     #[test]

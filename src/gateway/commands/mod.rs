@@ -25,7 +25,7 @@ use crate::base::cancel::Cancel;
 use crate::base::error::Result;
 use crate::base::language::Language;
 use crate::base::limits::gateway::{COMMANDS_WAITING_MAX, WAITING_MAX};
-use crate::base::message::{Address, Envelope, OutgoingMessage};
+use crate::base::message::{Address, Envelope, OutgoingMessage, Writer};
 use crate::channels::delivery::Delivery;
 use crate::channels::kit::adapter::MenuEntry;
 use crate::text::markup::{inline_code, plain};
@@ -177,9 +177,9 @@ impl Gateway {
         let spawned = spawn("stop", move || {
             let note = gateway.stop_plans_of(&stop);
             let agents = &gateway.live().agents;
-            let mut ended = agents.end_background(&stop.session);
-            // With nothing else to stop, it is about what the shell has left running.
-            if is_idle && ended.is_empty() {
+            let mut ended = agents.end_background_for(&stop.session, stop.role);
+            // With nothing else to stop, it is about what the shell, which is an owner's, has left running.
+            if is_idle && ended.is_empty() && stop.role.may_change(Role::Owner) {
                 ended = agents.end_in_shells(&stop.session);
             }
             let ended = describe_ended(&ended, language);
@@ -269,6 +269,10 @@ impl Gateway {
         let to = message.address();
         let reply = OutgoingMessage {
             urgent,
+            from: match message.role {
+                Role::Owner => Writer::Answer,
+                Role::User | Role::Guest => Writer::Others,
+            },
             reply_to: message.reference.clone(),
             command_buttons: answer.buttons,
             only_for: match answer.is_private {
@@ -322,7 +326,7 @@ impl Gateway {
         let reply = (&message.address(), call.language);
         let begun = hosted.agent().and_then(|agent| {
             let mut session = self.open(hosted, &message.session, reply)?;
-            agent.start_new(&mut session, call.language)
+            agent.start_new(&mut session, message.role, call.language)
         });
         self.finish_with(message, begun);
         self.plan_after_new(message);

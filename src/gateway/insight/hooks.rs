@@ -1,6 +1,7 @@
 //! What a call of a hook becomes: a message of the outbox, or a job that is due at once. Both are on the disk, and
 //! remember the id of the delivery, before the program hears that its call was accepted.
 
+use std::collections::VecDeque;
 use std::io::Write as _;
 use std::sync::Arc;
 
@@ -17,12 +18,17 @@ use crate::sandbox::confine::Hold;
 use crate::schedule::edit::{self, Asker, NewJob};
 use crate::schedule::job::{Deliver, PayloadKind};
 use crate::schedule::times::Schedule;
+use crate::store::state::{Damaged, Policy, StateFile};
 use crate::text::{ellipsize_chars, is_newline, reveal};
 
 /// Characters of a body that stand in the question to the agent; it reads more in the file.
 const SHOWN_CHARS: usize = 1_000;
 /// Time until a job of a hook is due: a job is planned for the future.
 const DUE_MS: i64 = 1_000;
+/// Deliveries that became jobs and are remembered, also when these are removed; the oldest go first.
+const DELIVERIES: usize = 1_000;
+/// Bytes of the file of them: 20 for each.
+const DELIVERIES_BYTES: usize = 64 * 1024;
 
 impl Gateway {
     /// Takes a call of a hook.
@@ -68,9 +74,14 @@ impl Gateway {
             "" => None,
             id => edit::mark(&format!("hook:{}:{id}", call.name), ""),
         };
-        let known = self.parts.jobs.read()?.jobs;
-        if made_from.is_some() && known.iter().any(|job| job.made_from == made_from) {
-            return Ok(());
+        if let Some(mark) = &made_from {
+            if self.deliveries().read()?.contains(mark) {
+                return Ok(());
+            }
+            let known = self.parts.jobs.read()?.jobs;
+            if known.iter().any(|job| job.made_from == made_from) {
+                return self.note_delivery(mark);
+            }
         }
         let file = self.store_body(call, to)?;
         let (kind, message) = match &call.action {
@@ -98,17 +109,37 @@ impl Gateway {
             model: None,
             session: Some(format!("{CHANNEL}:hook-{}", call.name)),
             no_catch_up: false,
-            // It stays for a while, so that a repeated delivery finds it.
+            // It stays for a while, so that people find it.
             once: false,
             said: None,
             planned_by: None,
             role: Role::User,
-            made_from,
+            made_from: made_from.clone(),
         };
         let at_ms = now_ms + DUE_MS;
         edit::add(&self.parts.jobs, Schedule::At { at_ms }, new, asker)?;
         self.cron.look_soon();
-        Ok(())
+        made_from.map_or(Ok(()), |mark| self.note_delivery(&mark))
+    }
+
+    fn deliveries(&self) -> StateFile<VecDeque<String>> {
+        let policy = Policy {
+            bytes_max: DELIVERIES_BYTES,
+            damaged: Damaged::StartFresh,
+            synced: true,
+        };
+        StateFile::new(self.parts.state.join("hooks.json"), policy)
+    }
+
+    /// Notes that a delivery is a job, so that it becomes no other one.
+    fn note_delivery(&self, mark: &str) -> Result<()> {
+        self.deliveries().update(|known| {
+            if !known.iter().any(|other| other == mark) {
+                known.push_back(mark.to_owned());
+            }
+            known.drain(..known.len().saturating_sub(DELIVERIES));
+            Ok(())
+        })
     }
 
     /// Stores the body in the workspace of the agent that serves the chat. Returns its path there.

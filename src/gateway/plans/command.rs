@@ -230,7 +230,7 @@ impl Gateway {
             };
             Error::Failed(none.to_owned())
         })?;
-        if call.message.role < plan.client.role {
+        if !call.message.role.may_change(plan.client.role) {
             return Err(Error::Failed(texts::not_yours(language).to_owned()));
         }
         let plan = {

@@ -252,7 +252,9 @@ impl Gateway {
         for id in &*active {
             let is_ours = |plan: &Plan| {
                 let client = &plan.client;
-                client.session == stop.session && client.role <= stop.role && plan.is_active()
+                client.session == stop.session
+                    && stop.role.may_change(client.role)
+                    && plan.is_active()
             };
             if !self.plans.store.get(id).is_ok_and(|plan| is_ours(&plan)) {
                 continue;

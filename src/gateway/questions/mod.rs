@@ -18,7 +18,7 @@ use crate::base::limits::agent::ANSWER_TIME;
 use crate::base::limits::cancel::POLL;
 use crate::base::limits::gateway::QUESTION_NUMBERS;
 use crate::base::limits::tools::BUTTON_CHARS;
-use crate::base::message::{Address, CommandButton, Envelope, OutgoingMessage};
+use crate::base::message::{Address, CommandButton, Envelope, OutgoingMessage, UNKNOWN_MESSAGE};
 use crate::base::sync::{Condvar, Mutex};
 use crate::sys::random;
 use crate::text::markup::{inline_code, plain};
@@ -207,7 +207,8 @@ impl Questions {
             && !message.text.trim_start().starts_with('/')
             && message.attachments.is_empty()
             && message.remote_files.is_empty()
-            && !message.is_relayed;
+            && !message.is_relayed
+            && message.target() != UNKNOWN_MESSAGE;
         if inner.passed.remove(&message.id) || !is_words {
             return false;
         }

@@ -131,6 +131,21 @@ fn who_may_do_less_than_the_turn_answers_none_of_its_questions() {
 }
 
 #[test]
+fn a_reply_to_an_unknown_message_is_for_the_model() {
+    let (questions, cancel) = (Questions::default(), Cancel::new());
+    let number = questions.open(whom("1", None), &cancel).unwrap();
+    questions.ask(number, 7);
+    let to = |target: &str, quote: &str| Envelope {
+        replies_to: target.to_owned(),
+        quote: quote.to_owned(),
+        ..says("1", "ana", "yes", false)
+    };
+    assert!(!questions.take_message(&to(UNKNOWN_MESSAGE, "")));
+    assert!(!questions.take_message(&to("", "> Bob: Shall I?")));
+    assert!(questions.take_message(&to("17", "> [you]: Which one?")));
+}
+
+#[test]
 fn what_was_written_before_the_question_was_shown_is_for_the_model() {
     let (questions, cancel) = (Questions::default(), Cancel::new());
     let number = questions.open(whom("1", None), &cancel).unwrap();

@@ -220,6 +220,7 @@ fn settle(
         job.delete_after_run = true;
         job.said = said;
         job.planned_by = message.author();
+        job.planned_role = job.planned_by.is_some().then_some(message.role);
         jobs.push(job);
         Ok(())
     })?;

@@ -145,6 +145,22 @@ impl Exec {
     pub fn protecting(&self, places: &[PathBuf]) -> Result<Self> {
         let mut settings = self.settings.clone();
         settings.protect.extend_from_slice(places);
+        self.with_settings(settings)
+    }
+
+    /// The same, for a program of the configuration: its home is its own, and not the workspace.
+    pub fn of_program(&self, name: &str) -> Result<Self> {
+        let mut settings = self.settings.clone();
+        settings.own = Some(self.program_home(name)?);
+        self.with_settings(settings.resolved()?)
+    }
+
+    /// That home: a folder that no tool and no command writes to.
+    pub fn program_home(&self, name: &str) -> Result<PathBuf> {
+        self.settings.program_home(name)
+    }
+
+    fn with_settings(&self, settings: Settings) -> Result<Self> {
         Ok(Self {
             home: match &settings.home {
                 Some(path) => hidden::Home::hold(path)?,

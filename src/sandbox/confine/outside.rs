@@ -30,8 +30,7 @@ impl Exec {
 
     /// Whether that, or a command of another agent or a server of tools, can write to it.
     pub fn is_changeable(&self, path: &Path) -> bool {
-        let mut others = self.settings.others.iter();
-        self.is_writable(path) || others.any(|folder| path.starts_with(folder))
+        self.settings.is_changeable(path)
     }
 
     /// Whether a real path is hidden from commands in the sandbox, such as one in the home of the program.
@@ -70,6 +69,12 @@ impl Settings {
         }
     }
 
+    /// See [`Exec::is_changeable`].
+    fn is_changeable(&self, path: &Path) -> bool {
+        let mut others = self.others.iter();
+        self.is_writable(path) || others.any(|folder| path.starts_with(folder))
+    }
+
     /// What the closest of the settings says of a real path.
     fn access(&self, path: &Path) -> Option<Access> {
         closest(
@@ -92,11 +97,15 @@ impl Settings {
             .unwrap_or_else(|| NOWHERE.into())
     }
 
-    /// Whether the model can write to a home folder, or to a part of it such as `.config`.
+    /// Whether something in the sandbox can write to a home folder, or to a part of it such as `.config`. Workspaces of
+    /// agents in the home of the program are no such parts.
     fn is_in_reach(&self, home: &Path) -> bool {
+        let own = real(self.home.as_slice());
+        let is_own = |folder: &Path| own.iter().any(|own| folder.starts_with(own));
         let is_configuration = |folder: &PathBuf| {
             let rest = folder.strip_prefix(home);
             *folder != self.workspace
+                && !is_own(folder)
                 && rest.is_ok_and(|rest| rest.as_os_str().as_bytes().starts_with(b"."))
         };
         // A dotfile may be a link to where the model can write.
@@ -106,11 +115,12 @@ impl Settings {
                 let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
                 let is_dotted = folder != home || entry.file_name().as_bytes().starts_with(b".");
                 let real = || entry.path().canonicalize();
-                is_link && is_dotted && real().is_ok_and(|path| self.is_writable(&path))
+                is_link && is_dotted && real().is_ok_and(|path| self.is_changeable(&path))
             })
         };
-        self.is_writable(home)
-            || self.write.iter().any(is_configuration)
+        let mut changeable = self.write.iter().chain(&self.others);
+        self.is_changeable(home)
+            || changeable.any(is_configuration)
             || [home.to_owned(), home.join(".config"), home.join(".local")]
                 .iter()
                 .any(|folder| leads_there(folder))
@@ -144,7 +154,7 @@ impl Settings {
             if let Ok(folder) = real
                 && folder.is_absolute()
                 && !folders.contains(&folder)
-                && !self.is_writable(&folder)
+                && !self.is_changeable(&folder)
             {
                 folders.push(folder);
             }
@@ -159,7 +169,7 @@ impl Settings {
         parts.any(|part| {
             let path = Path::new(OsStr::from_bytes(part));
             let real = path.canonicalize();
-            path.is_absolute() && self.is_writable(real.as_deref().unwrap_or(path))
+            path.is_absolute() && self.is_changeable(real.as_deref().unwrap_or(path))
         })
     }
 }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use super::POLICY_BYTES;
 use crate::base::error::{Error, Result};
 use crate::sys::beneath::canonical;
+use crate::sys::file::private_folder;
 use crate::sys::{process, pty};
 
 /// Entries of each of the policy's lists; the longest honest one has a dozen.
@@ -317,8 +318,12 @@ pub struct Settings {
     pub network: bool,
     /// Whether commands see all files and not just the folders below.
     pub whole: bool,
-    /// The folder to work in; it is HOME too.
+    /// The folder to work in; it is HOME of commands too.
     pub workspace: PathBuf,
+    /// The folder in which programs of the configuration have homes of their own; without it the workspace is theirs.
+    pub programs: Option<PathBuf>,
+    /// The home of the program that is started, which sees and writes it although it lies in `home`.
+    pub own: Option<PathBuf>,
     /// Further folders, read and write.
     pub write: Vec<PathBuf>,
     /// Further folders, read only.
@@ -359,6 +364,8 @@ impl Settings {
             network: true,
             whole: false,
             workspace: workspace.to_owned(),
+            programs: None,
+            own: None,
             write: Vec::new(),
             read: Vec::new(),
             others: Vec::new(),
@@ -450,10 +457,28 @@ impl Settings {
         self.read = apart.into_iter().filter(given).chain(read).collect();
         self.protect.extend(inside);
         self.write = write;
+        let own = match &self.own {
+            Some(own) => {
+                let own = canonical(own).map_err(Error::io("find the program's home", own))?;
+                self.write.push(own.clone());
+                own
+            }
+            None => self.workspace.clone(),
+        };
         self.environment.retain(|(name, _)| name != "HOME");
-        self.environment
-            .push(("HOME".into(), self.workspace.clone().into()));
+        self.environment.push(("HOME".into(), own.into()));
         Ok(self)
+    }
+
+    /// The home of a program of the configuration, which is made when it is needed. What programs load from their home,
+    /// such as `.local/lib/python3`, `.npmrc` and `.cache`, no tool and no command writes there.
+    pub(super) fn program_home(&self, name: &str) -> Result<PathBuf> {
+        let Some(programs) = &self.programs else {
+            return Ok(self.workspace.clone());
+        };
+        let path = programs.join(name);
+        private_folder(&path)?;
+        Ok(path)
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::hash::{Hash, Hasher};
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio};
 
 use rustix::process::{Pid, Signal};
@@ -29,10 +29,12 @@ const ERRORS_BYTES: usize = 4 * 1024;
 /// A program to serve, and what it gets beside what commands get.
 #[derive(Clone, Debug)]
 pub struct Service<'a> {
+    /// The name of its home, see [`Exec::program_home`].
+    pub name: &'a str,
     /// What `sh -c` gets.
     pub line: &'a str,
-    /// Where it runs.
-    pub folder: &'a Path,
+    /// Where it runs; `None`: in its home.
+    pub folder: Option<PathBuf>,
     /// Further folders to read and write: real paths.
     pub write: Vec<PathBuf>,
     /// Further folders to read: real paths.
@@ -85,13 +87,16 @@ impl Exec {
         settings.read.extend_from_slice(&service.read);
         settings.protect.extend_from_slice(&service.protect);
         settings.network = service.network.unwrap_or(settings.network);
+        let own = self.program_home(service.name)?;
+        let folder = service.folder.as_ref().unwrap_or(&own);
+        settings.own = Some(own.clone());
         let mut settings = settings.resolved()?;
         settings
             .environment
             .retain(|(name, _)| service.environment.iter().all(|(other, _)| other != name));
         settings.environment.extend_from_slice(&service.environment);
         let task = ChildTask::Shell(service.line.into());
-        let mut policy = self.policy_by(&settings, isolation, task, service.folder)?;
+        let mut policy = self.policy_by(&settings, isolation, task, folder)?;
         policy.keep_input = true;
         policy.errors_apart = true;
         let mut served = Served::new(

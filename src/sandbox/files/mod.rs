@@ -49,9 +49,8 @@ const FOLDER_NAMES: usize = 10_000;
 /// Bytes of a path; Linux's PATH_MAX less the closing zero.
 const PATH_BYTES: usize = 4095;
 
-/// Files and folders of the workspace that make up the prompt, or tell the agent what to do. What is done for
-/// someone who is not an owner leaves them as they are.
-pub const PROMPT_PLACES: [&str; 12] = [
+/// The workspace's files and folders that make up requests: they stay as they are in what is done for no owner.
+pub const PROMPT_PLACES: [&str; 13] = [
     "AGENT.md",
     "AGENTS.md",
     "BOOTSTRAP.md",
@@ -63,6 +62,7 @@ pub const PROMPT_PLACES: [&str; 12] = [
     "USER.md",
     "memory",
     "skills",
+    "stickers",
     "tools",
 ];
 

@@ -23,6 +23,7 @@ use crate::base::limits::schedule::{ERROR_CHARS_MAX, JOBS_MAX};
 use crate::base::message::Address;
 use crate::base::sync::Mutex;
 use crate::store::append_log::{AppendLog, Durability, to_line};
+use crate::store::state::approvals::Approvals;
 use crate::sys;
 use crate::text::{grouped, one_line};
 
@@ -78,7 +79,8 @@ pub fn read_foreign(text: &[u8]) -> Result<Jobs, String> {
     for job in &mut jobs {
         job.bound_times();
         job.state = super::job::State::default();
-        (job.planned_by, job.made_from, job.raw) = (None, None, None);
+        (job.planned_by, job.planned_role) = (None, None);
+        (job.made_from, job.raw) = (None, None);
         job.payload.agent = None;
         job.payload.model = None;
         job.payload.session = None;
@@ -98,6 +100,12 @@ impl Store {
     /// The file of jobs, which people may edit.
     pub fn path(&self) -> PathBuf {
         self.folder.join("jobs.json")
+    }
+
+    /// The standing approvals of the home, of which jobs have some.
+    pub(super) fn approvals(&self) -> Approvals {
+        let home = self.folder.parent().unwrap_or(&self.folder);
+        Approvals::new(&home.join("state"))
     }
 
     fn log_path(&self) -> PathBuf {

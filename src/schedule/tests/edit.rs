@@ -351,3 +351,29 @@ fn a_quarter_of_all_jobs_is_for_owners() {
         planned(Role::Owner).unwrap_err();
     });
 }
+
+#[test]
+fn a_users_job_that_an_owner_has_given_a_conversation_is_for_owners_to_change() {
+    let (_folder, store) = home();
+    at(NOW, |asker| {
+        let person = Author {
+            id: "2002".to_owned(),
+            ..Author::default()
+        };
+        let new = NewJob {
+            planned_by: Some(person),
+            role: Role::User,
+            ..named("news")
+        };
+        let job = add(&store, every(1), new, asker).unwrap();
+        assert!(job.may_be_changed_by(Role::User, None));
+        let changes = Changes {
+            session: Some(Some("telegram:1001".to_owned())),
+            ..Changes::default()
+        };
+        edit(&store, &job.id, changes, asker).unwrap();
+        let job = store.read().unwrap().jobs.remove(0);
+        assert!(!job.may_be_changed_by(Role::User, None));
+        assert!(job.may_be_changed_by(Role::Owner, None));
+    });
+}

@@ -21,8 +21,8 @@ use crate::sys;
 
 use state::{Record, State};
 
-/// Ids of messages that are known again. A channel repeats at most the batch that we have not
-/// confirmed; Telegram's is 100.
+/// Ids of messages of one channel that are known again: of owners', and of all others'. A channel repeats at most the
+/// batch that we have not confirmed, of which Telegram's is 100, or what it holds to be lost, for hours.
 const SEEN: usize = 512;
 
 /// Bytes of the records that follow a message: that it has begun, was asked about, and is done.

@@ -7,6 +7,7 @@ use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
 
 use super::SEEN;
+use crate::base::access::Role;
 use crate::base::message::{Attachment, Envelope, SessionKey};
 use crate::store::append_log::{shorten, to_line};
 
@@ -57,6 +58,9 @@ pub enum Record {
     Seen {
         /// The ids of messages that were accepted, oldest first.
         seen: Vec<String>,
+        /// The same of owners' messages.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        owners: Vec<String>,
         /// The newest id of each channel, and when it was accepted.
         last: BTreeMap<String, String>,
     },
@@ -84,8 +88,8 @@ impl Record {
 /// The state after some lines.
 #[derive(Debug, Default)]
 pub struct State {
-    /// Ids that are recognised when they arrive again, oldest first.
-    seen: VecDeque<String>,
+    /// Ids that are recognised when they arrive again, oldest first, and whether each is of an owner's message.
+    seen: VecDeque<(String, bool)>,
     waiting: Vec<Waiting>,
     /// By channel: its newest number, and when it was accepted.
     last: BTreeMap<String, (i64, String)>,
@@ -148,9 +152,7 @@ impl State {
         match record {
             Record::Accepted { accepted, at } => {
                 self.note_last(&accepted.id, &at);
-                self.seen.push_back(accepted.id.clone());
-                let over = self.seen.len().saturating_sub(SEEN);
-                self.seen.drain(..over);
+                self.note_seen(accepted.id.clone(), accepted.role == Role::Owner);
                 self.waiting.push(Waiting {
                     message: *accepted,
                     notes: Vec::new(),
@@ -189,17 +191,33 @@ impl State {
                 }
             }
             Record::Taken { taken } => self.waiting.retain(|waiting| waiting.message.id != taken),
-            Record::Seen { seen, last } => {
-                self.seen = seen.into();
+            Record::Seen { seen, owners, last } => {
+                let owners = owners.into_iter().map(|id| (id, true));
+                let others = seen.into_iter().map(|id| (id, false));
+                self.seen = owners.chain(others).collect();
                 self.last.clear();
                 last.iter().for_each(|(id, at)| self.note_last(id, at));
             }
         }
     }
 
+    /// Remembers an id. Each channel forgets its own oldest ones, and those of owners' messages apart: what others write
+    /// does not have an owner's command taken for a new one when it arrives again.
+    fn note_seen(&mut self, id: String, is_owners: bool) {
+        let of = |(seen, owners): &(String, bool)| {
+            *owners == is_owners && channel_of(seen) == channel_of(&id)
+        };
+        if self.seen.iter().filter(|one| of(one)).count() >= SEEN
+            && let Some(oldest) = self.seen.iter().position(of)
+        {
+            self.seen.remove(oldest);
+        }
+        self.seen.push_back((id, is_owners));
+    }
+
     /// Forgets that a message was accepted.
     pub fn forget(&mut self, id: &str) {
-        self.seen.retain(|seen| seen != id);
+        self.seen.retain(|(seen, _)| seen != id);
     }
 
     /// The messages that have not been accepted before, each once.
@@ -208,7 +226,8 @@ impl State {
         for message in messages {
             let id = &message.id;
             let is_among = |list: &[Envelope]| list.iter().any(|other| other.id == *id);
-            let is_known = self.seen.contains(id) || self.holds(id) || is_among(&new);
+            let is_seen = || self.seen.iter().any(|(seen, _)| seen == id);
+            let is_known = is_seen() || self.holds(id) || is_among(&new);
             if id.is_empty() || !is_known {
                 new.push(message);
             }
@@ -293,8 +312,13 @@ impl State {
             (format!("{channel}:{number}"), at.clone())
         };
         // After the others: waiting messages are older than what was accepted last.
+        let seen = |owners: bool| {
+            let chosen = self.seen.iter().filter(move |(_, of)| *of == owners);
+            chosen.map(|(id, _)| id.clone()).collect()
+        };
         lines.extend(to_line(&Record::Seen {
-            seen: self.seen.iter().cloned().collect(),
+            seen: seen(false),
+            owners: seen(true),
             last: self.last.iter().map(id_and_time).collect(),
         }));
         lines
@@ -323,6 +347,12 @@ impl State {
             .insert(channel.to_owned(), (newest, at.to_owned()));
     }
 }
+
+/// The channel in the id of a message.
+fn channel_of(id: &str) -> &str {
+    id.split(':').next().unwrap_or_default()
+}
+
 /// The number in a channel's id of a message: all of it, or what stands before a dot.
 fn number_of(id: &str) -> Option<i64> {
     id.split('.').next()?.parse().ok()

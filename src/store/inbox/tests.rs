@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use proptest::prelude::*;
 
 use super::*;
+use crate::base::access::Role;
 use crate::base::limits::append_log::{COMPACT_BYTES, CONTENT_BYTES};
 use crate::base::message::{Address, Media, RemoteFile};
 use crate::store::append_log::tests::{is_alone, limit_files, run_alone};
@@ -310,6 +311,32 @@ fn after_ten_thousand_messages_the_file_is_short_and_nothing_is_forgotten() {
     let again = newest.chain([1, 2]).map(update).collect();
     assert_eq!(inbox.accept(again).unwrap(), []);
     assert!(inbox.repairs().is_empty());
+}
+
+#[test]
+fn what_others_write_does_not_make_an_owners_message_new_again() {
+    let place = Place::new();
+    let inbox = place.open();
+    inbox.accept(vec![update(1), message("slack:1")]).unwrap();
+    inbox.taken("telegram:1");
+    inbox.taken("slack:1");
+    let guest = |number| Envelope {
+        role: Role::Guest,
+        ..update(number)
+    };
+    for number in 10..10 + SEEN as u32 + 50 {
+        inbox.accept(vec![guest(number)]).unwrap();
+        inbox.taken(&format!("telegram:{number}"));
+    }
+    let again = || vec![update(1), message("slack:1"), guest(100)];
+    assert_eq!(inbox.accept(again()).unwrap(), []);
+    assert_eq!(
+        inbox.accept(vec![guest(10)]).unwrap().len(),
+        1,
+        "the oldest"
+    );
+    drop(inbox);
+    assert_eq!(place.open().accept(again()).unwrap(), []);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! No backlog of one chat keeps the answers from another, and what is not waited for leaves room for answers.
 
+use crate::base::access::Role;
 use crate::base::error::{Error, Result};
 use crate::base::limits::schedule::{CHAT_ROOM_MAX, OUTBOX_ROOM_MAX};
 use crate::base::message::{OutgoingMessage, Writer};
@@ -20,6 +21,7 @@ pub(super) fn check(message: &OutgoingMessage, bytes: usize, state: &State) -> R
     let (here, here_bytes) = state.waiting_for(&message.to);
     let (here_max, mut all_max) = match message.from {
         Writer::Answer => (CHAT_MAX, MESSAGES_MAX),
+        Writer::Others => (Role::User.places(CHAT_MAX), MESSAGES_MAX),
         Writer::Notice => (CHAT_NOTICES_MAX, NOTICES_MAX),
         Writer::Model => (CHAT_ROOM_MAX, OUTBOX_ROOM_MAX),
     };

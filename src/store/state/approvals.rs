@@ -173,6 +173,23 @@ impl Approvals {
         standing.chat.as_deref() == chat && standing.agent == self.1
     }
 
+    /// Whether anything is allowed in a conversation, whichever agent it is.
+    pub fn are_in(&self, chat: &str) -> Result<bool> {
+        let list = self.0.read()?;
+        Ok(list.iter().any(|one| one.chat.as_deref() == Some(chat)))
+    }
+
+    /// Removes all that is allowed in a conversation.
+    pub fn forget(&self, chat: &str) -> Result<()> {
+        if !self.are_in(chat)? {
+            return Ok(());
+        }
+        self.0.update(|list| {
+            list.retain(|one| one.chat.as_deref() != Some(chat));
+            Ok(())
+        })
+    }
+
     /// Removes the standing approval with this number; with `chat` only if it is that chat's. Returns
     /// what was removed.
     pub fn remove(&self, number: u64, chat: Option<&str>) -> Result<Option<StandingApproval>> {

@@ -6,19 +6,23 @@
 
 mod located;
 mod missing;
+mod place;
+mod reach;
 mod simple;
 mod tree;
 mod words;
 
-use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use crate::base::approval::Script;
 use crate::base::error::{Error, Result};
+use crate::sys::mounts::Mounts;
 pub(super) use located::Located;
 use located::links_within;
+pub(super) use place::Place;
+use reach::{is_by_process, is_in_proc, may_name_process};
 use simple::Operand;
 pub(super) use simple::{can_be_simple, ignores_folder};
 use tree::Budget;
@@ -48,7 +52,8 @@ pub(super) struct Uses {
     /// Whether it may use other files of the model than those: the line is not simple, or leads through a link of the model's
     /// or to what does not exist yet.
     pub loads_unbound: bool,
-    /// Whether it names what changes without the model: a simple line reads that, and what it reads cannot be shown.
+    /// Whether it reads what changes without the model, or writes to a file what nothing that is bound decides. That cannot be
+    /// shown.
     pub reads_changing: bool,
     /// Whether it names a folder that the model can write: while it runs beside the model, that could become another one.
     pub has_folder: bool,
@@ -74,7 +79,16 @@ impl Uses {
     /// Names a link that leads out of what is bound, before what is bound.
     fn leads_out(&mut self, link: &Path, target: &Path, place: &Place<'_>) {
         let name = link.strip_prefix(place.folder).unwrap_or(link);
-        let name = format!("{} → {}", name.display(), target.display());
+        self.put_first(format!("{} → {}", name.display(), target.display()));
+    }
+
+    /// Names a file with what its text names that changes without it.
+    fn reads(&mut self, name: String) {
+        self.reads_changing = true;
+        self.put_first(name);
+    }
+
+    fn put_first(&mut self, name: String) {
         self.influences.retain(|known| *known != name);
         self.influences.insert(0, name);
     }
@@ -83,22 +97,6 @@ impl Uses {
         let mut marks = self.marks.iter();
         marks.any(|(bound, _)| bound.as_os_str() == path.as_os_str())
     }
-}
-
-/// Where a command will run.
-pub(super) struct Place<'a> {
-    /// A real path.
-    pub folder: &'a Path,
-    /// HOME of the command.
-    pub home: &'a Path,
-    /// The workspace, where the model can write to it.
-    pub workspace: &'a Path,
-    /// Further folders that an agent or a server of tools can write: real paths.
-    pub others: &'a [PathBuf],
-    /// Whether the model, or another such program, can write to a real path.
-    pub is_writable: &'a dyn Fn(&Path) -> bool,
-    /// Whether a real path is the program's own, hidden from commands in the sandbox: others have it written as they chat.
-    pub is_hidden: &'a dyn Fn(&Path) -> bool,
 }
 
 /// What programs pick up in the folder where they run or above it, and the programs whose own file it
@@ -144,12 +142,17 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
     let mut search = Search {
         place,
         folders: vec![place.folder.to_owned()],
+        has_proc: false,
         lookups: 0,
         budget: Budget::new(),
         uses: Uses::default(),
     };
     match simple::read(line) {
-        Some(operands) => operands.iter().try_for_each(|one| search.operand(one))?,
+        Some(simple) => {
+            search.uses.reads_changing = simple.writes_unbound;
+            let mut operands = simple.operands.iter();
+            operands.try_for_each(|one| search.operand(one))?;
+        }
         None => search.line(line)?,
     }
     Ok(search.uses)
@@ -158,27 +161,7 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
 /// Binds everything that the model can write: its folders, those of other agents and servers of tools, and the one where a
 /// command runs.
 pub(super) fn bind_all(uses: &mut Uses, place: &Place<'_>) -> Result<()> {
-    let mut budget = Budget::new();
-    for folder in place.roots() {
-        tree::mark(&folder, place, &mut budget, uses)?;
-    }
-    Ok(())
-}
-
-impl Place<'_> {
-    /// The folders that hold what the model can write, each once.
-    fn roots(&self) -> Vec<PathBuf> {
-        let own = [self.workspace, self.folder].map(Path::to_owned);
-        let mut all: Vec<PathBuf> = own.into_iter().chain(self.others.iter().cloned()).collect();
-        all.retain(|folder| (self.is_writable)(folder));
-        all.sort_unstable();
-        all.dedup();
-        let is_top = |folder: &&PathBuf| {
-            let mut above = folder.ancestors().skip(1);
-            !above.any(|above| all.iter().any(|one| one == above))
-        };
-        all.iter().filter(is_top).cloned().collect()
-    }
+    tree::mark(&place.roots(), place, uses)
 }
 
 struct Search<'a> {
@@ -186,20 +169,26 @@ struct Search<'a> {
     /// Where a relative path may begin: the folder of the command, and those that its line names, for
     /// it may enter them.
     folders: Vec<PathBuf>,
+    /// Whether something in procfs was found, where processes come and go.
+    has_proc: bool,
     lookups: usize,
     budget: Budget,
     uses: Uses,
 }
 
 impl Search<'_> {
-    /// Binds a file that a simple line names.
+    /// Binds a file that a simple line names, or the names in a folder that it writes to a file.
     fn operand(&mut self, operand: &Operand) -> Result<()> {
         let path = self.place.folder.join(&operand.word);
         let links = self.links(&path);
-        self.by_process(&operand.word)?;
+        // Of what may be a folder only names are read.
+        if !operand.may_be_folder || operand.is_source {
+            by_no_process(&path)?;
+        }
         let found = Located::of_others(&path)?;
         let is_folder = found.as_ref().is_some_and(|found| found.metadata.is_dir());
-        let is_taken = is_folder && !operand.may_be_folder && self.leads_in(&path);
+        let is_taken =
+            is_folder && (!operand.may_be_folder || operand.is_source) && self.leads_in(&path);
         // This account may not look there, and the command as root may.
         let is_hidden = path
             .metadata()
@@ -207,15 +196,27 @@ impl Search<'_> {
         if is_hidden {
             self.influence(&path, "");
         }
-        self.uses.loads_unbound |= links || is_taken || is_hidden;
-        self.uses.reads_changing |= found.as_ref().is_some_and(|found| {
-            (self.place.is_hidden)(&found.path) || found.path.starts_with("/proc")
-        });
+        let real = found.as_ref().map_or(&path, |found| &found.path);
+        let is_own = (self.place.is_writable)(real);
+        let is_listed = is_folder && operand.may_be_folder && operand.is_source && is_own;
+        self.uses.loads_unbound |= links || is_taken && !is_listed || is_hidden;
+        self.uses.reads_changing |= is_in_proc(real);
+        if !is_folder {
+            let names = tree::names_of(real, Mounts::read().ok().as_ref());
+            let is_any = |is: &dyn Fn(&Path) -> bool| names.iter().any(|name| is(name));
+            self.uses.reads_changing |= is_any(self.place.is_hidden);
+            self.uses.loads_unbound |= !is_own && is_any(self.place.is_writable);
+            // What others write there may be what the model has made them write, such as a line of a log.
+            self.uses.reads_changing |= operand.is_source && !is_own && !tree::is_steady(real);
+        }
         match found {
             Some(found) if !is_folder => self.file(&found),
             Some(found) => {
+                if is_listed {
+                    tree::mark_names(&found.path, &mut self.budget, &mut self.uses)?;
+                }
                 // It stays while the command runs in the foreground, and in the background it could become a link.
-                self.uses.has_folder |= (self.place.is_writable)(&found.path);
+                self.uses.has_folder |= is_own;
                 Ok(())
             }
             None => self.missing(&operand.word),
@@ -243,21 +244,6 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Fails where a word reaches files by way of a process.
-    fn by_process(&self, word: &str) -> Result<()> {
-        let path = self.place.folder.join(word);
-        let is_by_process = path.strip_prefix("/proc").is_ok_and(|rest| {
-            let mut parts = rest.iter().skip(1).map(OsStr::to_string_lossy);
-            let way =
-                parts.find(|part| matches!(&**part, "root" | "cwd" | "fd" | "exe" | "map_files"));
-            way.is_some_and(|way| way == "exe" || parts.next().is_some())
-        });
-        if is_by_process {
-            return Err(by_process());
-        }
-        Ok(())
-    }
-
     /// Names the links on the way of a path that the model can replace. Returns whether there are any.
     fn links(&mut self, path: &Path) -> bool {
         let links = links_within(path, self.place.is_writable);
@@ -269,7 +255,11 @@ impl Search<'_> {
     }
 
     fn word(&mut self, word: &str) -> Result<()> {
-        self.by_process(word)?;
+        by_no_process(&self.place.folder.join(word))?;
+        let mut folders = self.folders.iter();
+        if folders.any(|folder| may_name_process(folder, word)) {
+            return Err(by_process());
+        }
         if word.contains(['*', '?', '[']) {
             self.pattern(word)?;
         }
@@ -334,8 +324,19 @@ impl Search<'_> {
         }
         self.links(path);
         let Some(found) = Located::of_others(path)? else {
-            return Ok(());
+            // A process may begin whose number it names.
+            return match path.parent() {
+                Some(above) if self.has_proc && !above.exists() => by_no_process(above),
+                _ => Ok(()),
+            };
         };
+        if is_in_proc(&found.path) {
+            self.has_proc = true;
+            // A number alone may be anything.
+            if !found.metadata.is_dir() {
+                by_no_process(&found.path)?;
+            }
+        }
         if !found.metadata.is_dir() {
             return self.file(&found);
         }
@@ -365,7 +366,14 @@ impl Search<'_> {
                 BOUND_FILES
             )));
         }
-        let content = found.read(&mut self.budget)?;
+        let (place, own) = (self.place, self.place.own());
+        let is_own = |word: &str| place.names_own(word, own, &found.path);
+        let content = found.read(&mut self.budget, &is_own)?;
+        if let Some(name) = content.reach {
+            let path = found.path.strip_prefix(place.folder);
+            let path = path.unwrap_or(&found.path).display();
+            self.uses.reads(format!("{path} → {name}"));
+        }
         self.uses.marks.push((found.path.clone(), content.mark));
         self.uses.scripts.push(Script {
             path: found.path.to_string_lossy().into_owned(),
@@ -511,6 +519,14 @@ fn matches(pattern: &str, name: &str) -> bool {
     pattern[at..].iter().all(|char| *char == '*')
 }
 
+/// Fails where a path leads to what a process holds.
+fn by_no_process(path: &Path) -> Result<()> {
+    match is_by_process(path) {
+        true => Err(by_process()),
+        false => Ok(()),
+    }
+}
+
 fn by_process() -> Error {
     refused("it reaches files by way of a process, so that it cannot be told which they are")
 }
@@ -523,6 +539,8 @@ fn refused(why: &str) -> Error {
     Error::Failed(format!("the command was not run: {why}"))
 }
 
+#[cfg(test)]
+mod changing;
 #[cfg(test)]
 mod closed;
 #[cfg(test)]

@@ -245,8 +245,16 @@ impl Tool for ExecSession {
             ))
         })?;
         let id = u32::try_from(id).unwrap_or(u32::MAX);
-        let mut listed = sessions.list(owner).into_iter();
-        let is_from_outside = listed.any(|one| one.id == id && one.unsandboxed);
+        let listed = sessions.list(owner).into_iter().find(|one| one.id == id);
+        // What a watch or a job does for an owner, with the role of a user, may look at what was begun in their own chat.
+        let looks = matches!(&*action, "read" | "screen" | "kill");
+        let is_own = looks && context.caller.alone().is_some();
+        if listed.is_some() && !is_own && !self.0.may_use(id, context.caller.role) {
+            return Err(Error::Failed(format!(
+                "session {id} was started for an owner, and this is not done for one: start a session of your own"
+            )));
+        }
+        let is_from_outside = listed.is_some_and(|one| one.unsandboxed);
         let shown = |text| ToolResult {
             is_from_outside,
             ..ToolResult::new(text)
@@ -293,12 +301,6 @@ impl ExecSession {
     /// Gives a session input, of which a person decides if it runs outside the sandbox.
     fn write(&self, context: &Context<'_>, id: u32, input: &str) -> Result<ToolResult> {
         let owner = context.caller.session;
-        let is_own = self.0.sessions.list(owner).iter().any(|one| one.id == id);
-        if is_own && !self.0.may_write(id, context.caller.role) {
-            return Err(Error::Failed(format!(
-                "session {id} was started for an owner, and this is not done for one: start a session of your own"
-            )));
-        }
         let listed = self.0.sessions.list(owner).into_iter();
         let is_asked = |one: &SessionInfo| one.id == id && one.unsandboxed;
         let answer = match listed.into_iter().find(is_asked) {

@@ -162,9 +162,10 @@ impl Commands {
         has_any
     }
 
-    /// Whether someone with a role may write to a command in the background: one of an owner may do more than
-    /// they may.
-    pub(super) fn may_write(&self, id: u32, role: Role) -> bool {
-        role == Role::Owner || self.lesser.0.lock().sessions.contains_key(&id)
+    /// Whether someone with a role may read, write to and kill a command in the background: one of an owner may do
+    /// more than they may.
+    pub(super) fn may_use(&self, id: u32, role: Role) -> bool {
+        let is_lesser = self.lesser.0.lock().sessions.contains_key(&id);
+        role.may_change(if is_lesser { Role::User } else { Role::Owner })
     }
 }

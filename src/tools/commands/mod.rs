@@ -174,10 +174,18 @@ impl Commands {
         self.exec.environment()
     }
 
-    /// Ends the background commands of a session, and returns those that were running. Blocks until
-    /// they are gone.
-    pub fn end_of(&self, session: &str) -> Vec<String> {
-        self.sessions.end_of(session)
+    /// Ends the background commands of a session that someone with a role may end, and returns those that were running.
+    /// Blocks until they are gone.
+    pub fn end_of(&self, session: &str, role: Role) -> Vec<String> {
+        if role == Role::Owner {
+            return self.sessions.end_of(session);
+        }
+        let mut theirs = self.sessions.list(session);
+        theirs.retain(|one| self.may_use(one.id, role));
+        let ids = theirs.iter().map(|one| one.id).collect();
+        self.sessions.end_these(&ids);
+        let running = theirs.into_iter().filter(|one| one.end.is_none());
+        running.map(|one| one.command).collect()
     }
 
     /// Ends all background commands. Blocks until they are gone.
@@ -354,6 +362,8 @@ impl Commands {
         let SessionInfo { id, command, .. } = session;
         // What was allowed without this input being seen does not cover what can stop or break the machine.
         let risk = self.input_risk(session, input);
+        // What others write on was not seen by the owner who answered.
+        let risk = risk.or((caller.role != Role::Owner).then_some(AlwaysOption::Other));
         let is_unasked = caller.answer.is_none() && risk.is_none();
         if is_unasked && session.is_input_allowed {
             return Ok(Ok(Answer::Always));
@@ -382,8 +392,8 @@ impl Commands {
             None => Err(Box::new(Question {
                 // A line that was begun is shown whole.
                 command: match risk {
+                    Some(AlwaysOption::Other) | None => input.to_owned(),
                     Some(_) => [&session.unfinished, input].concat(),
-                    None => input.to_owned(),
                 },
                 always: risk.unwrap_or_default(),
                 folder: session.folder.to_string_lossy().into_owned(),

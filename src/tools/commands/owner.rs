@@ -1,8 +1,10 @@
 //! Actions of the owner that need no question of their own: fixed command lines that only read, changes that a
 //! pressed button has confirmed, and commands of the configuration. Each is recorded like any other command.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::exec::record_end;
@@ -13,12 +15,15 @@ use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::config::schema::ApprovalMode;
 use crate::sandbox::confine::OutputChunk;
+use crate::sys::file::replace_unsynced;
 use crate::sys::random;
 use crate::tools::results::Spool;
 use crate::tools::{Caller, Toolbox};
 
 use super::exec::ShellResult;
 
+/// The name of the home of all commands of the configuration. No server has a name with a dot.
+const CONFIGURED: &str = "commands.configured";
 /// Bytes of an output beyond its limit that are taken: the errors are behind it.
 const OUTPUT_SLACK: usize = 4 * 1024;
 
@@ -49,8 +54,9 @@ pub struct OwnerAction<'a> {
 }
 
 impl Toolbox {
-    /// Runs a line of the configuration in the sandbox with a file of the workspace as `$1`. Returns what it writes to
-    /// its output, which has at most `limit` bytes; what it writes to its errors explains a failure.
+    /// Runs a line of the configuration in the sandbox, in a home of its own, with a file as `$1`. Returns what it writes
+    /// to its output, which has at most `limit` bytes; what it writes to its errors explains a failure. It
+    /// leaves the files of the prompt as they are.
     pub fn read_out(
         &self,
         (run, path): (&str, &str),
@@ -76,10 +82,12 @@ impl Toolbox {
         let link = caller.cancel.on_cancel(move || own.cancel());
         let own_caller = Caller {
             cancel: &cancel,
+            role: caller.role.min(Role::User),
             ..*caller
         };
         let mut output = Vec::new();
-        let ran = self.act(action, &own_caller, &mut |bytes| {
+        let folder = self.program_home()?;
+        let ran = self.act_in(&folder, action, &own_caller, &mut |bytes| {
             output.extend_from_slice(bytes);
             if output.len() > limit + OUTPUT_SLACK {
                 cancel.cancel();
@@ -119,11 +127,10 @@ impl Toolbox {
         (file, limit): (&mut File, u64),
         caller: &Caller<'_>,
     ) -> Result<()> {
-        // In a folder that nobody else's commands can write to, where the caller's own can.
-        let words = match caller.role {
-            Role::Owner => self.results.store_received(&self.workspace, "speech", text),
-            _ => self.results.store(&self.workspace, "speech", text),
-        }?;
+        // Where no other command reads or writes.
+        let name = format!("speech-{:016x}.txt", u64::from_le_bytes(random::bytes()?));
+        let words = self.program_home()?.join(name);
+        replace_unsynced(&words, text.as_bytes(), 0o600)?;
         let spoken = words.with_extension("wav");
         let ogg = words.with_extension("ogg");
         let line = format!(
@@ -133,14 +140,14 @@ impl Toolbox {
         let path = spoken.to_string_lossy();
         let ran = self.read_out((&line, &path), language, OUTPUT_SLACK, caller);
         let copied = ran.and_then(|_| {
-            let opened = self.workspace.open_read(&ogg);
-            let opened = opened.or_else(|_| self.workspace.open_read(&spoken))?;
+            let opened = open_unlinked(&ogg).or_else(|_| open_unlinked(&spoken));
+            let opened = opened.map_err(Error::io("open", &spoken))?;
             let copied = io::copy(&mut opened.take(limit + 1), file);
             copied.map_err(Error::io("write", "the speech"))
         });
         for path in [words, spoken, ogg] {
             // The program may have written only one of them.
-            let _ = self.workspace.remove(&path);
+            let _ = std::fs::remove_file(path);
         }
         if copied? > limit {
             let what = "the speech".to_owned();
@@ -150,9 +157,27 @@ impl Toolbox {
         Ok(())
     }
 
-    /// Runs an action, and passes its output on as it comes.
+    /// The home of the commands of the configuration.
+    fn program_home(&self) -> Result<PathBuf> {
+        match &self.commands {
+            Some(commands) => commands.exec.program_home(CONFIGURED),
+            None => Ok(self.workspace.path().to_owned()),
+        }
+    }
+
+    /// Runs an action in the workspace, and passes its output on as it comes.
     pub fn act(
         &self,
+        action: OwnerAction<'_>,
+        caller: &Caller<'_>,
+        watch: &mut dyn FnMut(&[u8]),
+    ) -> Result<ShellResult> {
+        self.act_in(self.workspace.path(), action, caller, watch)
+    }
+
+    fn act_in(
+        &self,
+        folder: &Path,
         action: OwnerAction<'_>,
         caller: &Caller<'_>,
         watch: &mut dyn FnMut(&[u8]),
@@ -167,7 +192,7 @@ impl Toolbox {
         }
         let mut request = Request {
             command: action.line.to_owned(),
-            folder: Folder::at(self.workspace.path())?,
+            folder: Folder::at(folder)?,
             unsandboxed: action.unsandboxed,
             reason: String::new(),
             typed_in: Some(language),
@@ -190,8 +215,28 @@ impl Toolbox {
             OutputChunk::Whole(bytes) => spool.write(bytes),
         };
         let time = action.time.unwrap_or(commands.max_timeout);
-        let outcome = commands.run(&request, time, caller, &mut output);
+        let is_program = action.is_configured && !action.unsandboxed;
+        let outcome = commands.run_for(caller, action.unsandboxed, &mut |exec, cancel| {
+            let own = is_program
+                .then(|| exec.of_program(CONFIGURED))
+                .transpose()?;
+            let exec = own.as_ref().unwrap_or(exec);
+            exec.run(&request.shell_command(), time, cancel, &mut output)
+        });
         record_end(&entry, &outcome);
         Ok(self.shell_result(&outcome?, (keeper, spool.finish()), language))
+    }
+}
+
+/// Opens a regular file to be read, and not what a link leads to: the program may have put one there.
+fn open_unlinked(path: &Path) -> io::Result<File> {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not a regular file")),
     }
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use super::arguments::Arguments;
 use super::{Context, Tool};
+use crate::base::access::Role;
 use crate::base::chat::{ToolResult, ToolSpec};
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::schedule::MESSAGE_BYTES_MAX;
-use crate::base::message::Address;
+use crate::base::message::{Address, Author};
 use crate::base::zone::Zone;
 use crate::schedule::edit::{self, Asker, Changes, NewJob};
 use crate::schedule::{Deliver, Job, PayloadKind, Schedule, Store, show};
@@ -55,10 +56,10 @@ pub struct Planner {
     pub agent: Option<String>,
 }
 
-/// Which jobs a conversation may see and change.
+/// Which jobs a conversation may see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All: the person at the terminal can read the file anyway.
+    /// All: an owner at the terminal can read the file anyway.
     All,
     /// Those of a chat: others write in other chats.
     Chat(Address),
@@ -67,12 +68,13 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// What a conversation may do, by its session key.
-    pub fn of(session: &str) -> Self {
+    /// What someone with a role may see in a conversation, by its session key. The run of a job can have that of the
+    /// terminal, and has the role of a user.
+    pub fn of(session: &str, role: Role) -> Self {
         let address = Address::parse(session);
         match address.channel.as_str() {
-            "cli" => Self::All,
-            "cron" | "heartbeat" => Self::OwnJob(address.chat),
+            "cli" if role == Role::Owner => Self::All,
+            "cli" | "cron" | "heartbeat" => Self::OwnJob(address.chat),
             _ => Self::Chat(address),
         }
     }
@@ -94,6 +96,19 @@ impl Scope {
     }
 }
 
+/// Someone who changes jobs.
+#[derive(Clone, Copy)]
+pub struct Changer<'a> {
+    /// The jobs that they see.
+    pub scope: &'a Scope,
+    /// What they may do.
+    pub role: Role,
+    /// The person, where it is certain that no one else has a say in it.
+    pub person: Option<&'a Author>,
+    /// The language of errors.
+    pub language: Language,
+}
+
 impl Planner {
     /// Who asks, now.
     pub fn asker(&self, language: Language) -> Asker<'_> {
@@ -105,17 +120,30 @@ impl Planner {
         }
     }
 
-    /// The jobs that a conversation may see.
+    /// The jobs that a conversation may see, the next one first, and last those that do not run again.
     pub fn jobs(&self, scope: &Scope) -> Result<Vec<Job>> {
         let mut jobs = self.store.read()?.jobs;
         jobs.retain(|job| scope.has(job));
+        let now_ms = self.clock.now().timestamp_millis();
+        jobs.sort_by_cached_key(|job| {
+            let next = show::next_run(job, now_ms, &self.zone).filter(|_| job.enabled);
+            next.unwrap_or(i64::MAX)
+        });
         Ok(jobs)
     }
 
-    /// The job of a conversation that a name, an id or the beginning of either means.
-    pub fn find(&self, scope: &Scope, name: &str, language: Language) -> Result<Job> {
-        let jobs = self.jobs(scope)?;
-        edit::find(&jobs, name.trim(), language).cloned()
+    /// The job of a conversation that a name, an id or the beginning of either means. Fails when it is not theirs to
+    /// change.
+    fn find(&self, by: Changer<'_>, name: &str) -> Result<Job> {
+        let jobs = self.jobs(by.scope)?;
+        let job = edit::find(&jobs, name.trim(), by.language)?;
+        // The run of a job may end it, although it may do no more than a user.
+        let is_itself = matches!(by.scope, Scope::OwnJob(_));
+        if !is_itself && !job.may_be_changed_by(by.role, by.person) {
+            let label = edit::label(job);
+            return Err(Error::Failed(texts::not_yours(by.language, &label)));
+        }
+        Ok(job.clone())
     }
 
     /// Plans a job of a conversation.
@@ -129,8 +157,12 @@ impl Planner {
         let asker = self.asker(language);
         if *scope != Scope::All {
             let is_planned = |job: &&Job| show::next_run(job, asker.now_ms, asker.zone).is_some();
-            if self.jobs(scope)?.iter().filter(is_planned).count() >= CHAT_JOBS_MAX {
-                return Err(Error::Failed(texts::too_many(language, &CHAT_JOBS_MAX)));
+            let most = new.role.places(CHAT_JOBS_MAX);
+            if self.jobs(scope)?.iter().filter(is_planned).count() >= most {
+                return Err(Error::Failed(match new.role {
+                    Role::Owner => texts::too_many(language, &most),
+                    _ => texts::too_many_of_others(language, &most),
+                }));
             }
         }
         let new = NewJob {
@@ -144,44 +176,32 @@ impl Planner {
     }
 
     /// Changes a job of a conversation.
-    pub fn edit(
-        &self,
-        scope: &Scope,
-        name: &str,
-        changes: Changes,
-        language: Language,
-    ) -> Result<Job> {
-        let id = self.find(scope, name, language)?.id;
-        let job = edit::edit(&self.store, &id, changes, self.asker(language))?;
+    pub fn edit(&self, by: Changer<'_>, name: &str, changes: Changes) -> Result<Job> {
+        let id = self.find(by, name)?.id;
+        let job = edit::edit(&self.store, &id, changes, self.asker(by.language))?;
         self.runner.look_again();
         Ok(job)
     }
 
     /// Enables or disables a job of a conversation.
-    pub fn enable(
-        &self,
-        scope: &Scope,
-        name: &str,
-        enabled: bool,
-        language: Language,
-    ) -> Result<Job> {
-        let id = self.find(scope, name, language)?.id;
-        let job = edit::enable(&self.store, &id, enabled, self.asker(language))?;
+    pub fn enable(&self, by: Changer<'_>, name: &str, enabled: bool) -> Result<Job> {
+        let id = self.find(by, name)?.id;
+        let job = edit::enable(&self.store, &id, enabled, self.asker(by.language))?;
         self.runner.look_again();
         Ok(job)
     }
 
     /// Removes a job of a conversation. Returns what it was called.
-    pub fn remove(&self, scope: &Scope, name: &str, language: Language) -> Result<String> {
-        let id = self.find(scope, name, language)?.id;
-        let label = edit::remove(&self.store, &id, language)?;
+    pub fn remove(&self, by: Changer<'_>, name: &str) -> Result<String> {
+        let id = self.find(by, name)?.id;
+        let label = edit::remove(&self.store, &id, by.language)?;
         self.runner.look_again();
         Ok(label)
     }
 
     /// Runs a job of a conversation now. Returns a line for people.
-    pub fn run(&self, scope: &Scope, name: &str, language: Language) -> Result<String> {
-        let id = self.find(scope, name, language)?.id;
+    pub fn run(&self, by: Changer<'_>, name: &str) -> Result<String> {
+        let id = self.find(by, name)?.id;
         self.runner.run(&id)
     }
 }
@@ -195,6 +215,16 @@ mod texts {
             "This chat has {count} jobs already, as many as possible. Remove some first.",
             "此聊天已有 {count} 个任务，达到上限。请先删除一些。",
         }
+        /// The same to anyone but owners.
+        pub fn too_many_of_others(count) {
+            "There are {count} jobs already, and the other places are kept for owners.",
+            "已有 {count} 个任务，其余名额保留给所有者。",
+        }
+        /// To someone who may do less than the person who has planned a job. `job` is its id and name.
+        pub fn not_yours(job) {
+            "Only an owner, or the person who planned it, can change or run {job}.",
+            "只有所有者或计划它的人才能更改或运行 {job}。",
+        }
     }
 }
 
@@ -207,8 +237,16 @@ pub const KINDS: [(&str, PayloadKind); 3] = [
 
 impl Tool for Arc<Planner> {
     fn run(&self, context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
-        let scope = Scope::of(context.caller.session);
+        let caller = context.caller;
+        let scope = Scope::of(caller.session, caller.role);
         let language = Language::English;
+        let by = Changer {
+            scope: &scope,
+            role: caller.role,
+            // Elsewhere messages of others may have joined the turn: its role is the least of theirs.
+            person: caller.alone(),
+            language,
+        };
         let action = arguments.text("action", ACTIONS)?;
         let changes_schedule = matches!(&*action, "add" | "edit" | "enable" | "run");
         if changes_schedule && matches!(scope, Scope::OwnJob(_)) {
@@ -225,26 +263,7 @@ impl Tool for Arc<Planner> {
                 let schedule = self.schedule(arguments)?.ok_or_else(|| {
                     Error::Failed("when is missing, such as \"tomorrow 7:00\"".to_owned())
                 })?;
-                let message = message(context, arguments)?;
-                let message = message.ok_or_else(|| {
-                    Error::Failed(
-                        "message is missing: what to say, to ask you or to run".to_owned(),
-                    )
-                })?;
-                let name = arguments.optional_text("name", "a short name")?;
-                let new = NewJob {
-                    kind: kind(arguments)?.unwrap_or(PayloadKind::Reminder),
-                    message,
-                    name: context.eraser.clean(&name.unwrap_or_default()).into_owned(),
-                    deliver: deliver(arguments)?.unwrap_or_default(),
-                    said: said(arguments)?,
-                    // A call that a kill has interrupted is not made again, but the model makes another one.
-                    made_from: edit::mark(context.caller.message, &format!("{arguments:?}")),
-                    planned_by: context.caller.author.cloned(),
-                    role: context.caller.role,
-                    ..NewJob::default()
-                };
-                let job = self.add(&scope, schedule, new, language)?;
+                let job = self.add(&scope, schedule, new_job(context, arguments)?, language)?;
                 let note = match self.runner.is_running() {
                     true => "",
                     false => NO_GATEWAY,
@@ -259,18 +278,19 @@ impl Tool for Arc<Planner> {
                     message: message(context, arguments)?,
                     name: name.map(|name| context.eraser.clean(&name).into_owned()),
                     deliver: deliver(arguments)?,
+                    by: caller.author.cloned().map(|author| (author, caller.role)),
                     ..Changes::default()
                 };
-                let job = self.edit(&scope, &wanted()?, changes, language)?;
+                let job = self.edit(by, &wanted()?, changes)?;
                 format!("Changed {}", self.line(&job))
             }
             "enable" | "disable" => {
                 let enabled = action == "enable";
-                let job = self.enable(&scope, &wanted()?, enabled, language)?;
+                let job = self.enable(by, &wanted()?, enabled)?;
                 format!("Now: {}", self.line(&job))
             }
-            "remove" => format!("Removed {}.", self.remove(&scope, &wanted()?, language)?),
-            "run" => Planner::run(self, &scope, &wanted()?, language)?,
+            "remove" => format!("Removed {}.", self.remove(by, &wanted()?)?),
+            "run" => Planner::run(self, by, &wanted()?)?,
             other => {
                 return Err(Error::Failed(format!(
                     "action wants {ACTIONS}, not {other:?}"
@@ -279,6 +299,27 @@ impl Tool for Arc<Planner> {
         };
         Ok(ToolResult::new(text))
     }
+}
+
+/// The job that a call adds.
+fn new_job(context: &Context<'_>, arguments: &Arguments) -> Result<NewJob> {
+    let caller = context.caller;
+    let message = message(context, arguments)?.ok_or_else(|| {
+        Error::Failed("message is missing: what to say, to ask you or to run".to_owned())
+    })?;
+    let name = arguments.optional_text("name", "a short name")?;
+    Ok(NewJob {
+        kind: kind(arguments)?.unwrap_or(PayloadKind::Reminder),
+        message,
+        name: context.eraser.clean(&name.unwrap_or_default()).into_owned(),
+        deliver: deliver(arguments)?.unwrap_or_default(),
+        said: said(arguments)?,
+        // A call that a kill has interrupted is not made again, but the model makes another one.
+        made_from: edit::mark(caller.message, &format!("{arguments:?}")),
+        planned_by: caller.author.cloned(),
+        role: caller.role,
+        ..NewJob::default()
+    })
 }
 
 /// The words for the time of a call, in the owner's time zone.

@@ -6,6 +6,10 @@ use std::sync::atomic::AtomicI64;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::base::cancel::Cancel;
+use crate::base::chat::ToolCall;
+use crate::store::state::Approvals;
+use crate::tools::Caller;
 use crate::tools::tests::{Bench, refused, said};
 
 /// Notes what it is asked.
@@ -67,6 +71,33 @@ impl Desk {
         self.bench.run_in("cron", session, message, &arguments)
     }
 
+    /// A call for a person.
+    fn run_as(&self, (role, id): (Role, &str), session: &str, arguments: &Value) -> ToolResult {
+        let author = Author {
+            id: id.to_owned(),
+            ..Author::default()
+        };
+        let cancel = Cancel::new();
+        let caller = Caller {
+            author: Some(&author),
+            ..Caller::new(session, role, "", &cancel)
+        };
+        let call = ToolCall {
+            id: String::new(),
+            name: "cron".to_owned(),
+            arguments: arguments.to_string(),
+            signature: None,
+        };
+        self.bench.toolbox.run(&call, &caller)
+    }
+
+    /// The job whose message begins so.
+    fn job(&self, message: &str) -> Job {
+        let mut jobs = self.store.read().unwrap().jobs.into_iter();
+        jobs.find(|job| job.payload.message.starts_with(message))
+            .unwrap()
+    }
+
     fn says(&self, session: &str, arguments: Value) -> String {
         said(self.run(session, arguments))
     }
@@ -77,6 +108,107 @@ impl Desk {
 }
 
 const CHAT: &str = "telegram:-100:7";
+const ANA: (Role, &str) = (Role::Owner, "1001");
+const BOB: (Role, &str) = (Role::User, "2002");
+
+fn adding(message: &str) -> Value {
+    json!({"action": "add", "when": "every 2h", "message": message, "kind": "task"})
+}
+
+#[test]
+fn a_user_changes_the_jobs_of_users_and_an_owner_those_of_all() {
+    let desk = Desk::new();
+    said(desk.run_as(ANA, CHAT, &adding("restart the pump")));
+    said(desk.run_as(BOB, CHAT, &adding("water the plants")));
+    // As no one has planned it in a chat.
+    desk.says(CHAT, adding("deploy"));
+    let of_bob = desk.job("water").id;
+    let change = |action: &str, id: &str| json!({"action": action, "job": id, "message": "go"});
+    let actions = ["edit", "disable", "enable", "run", "remove"];
+    for action in actions {
+        for message in ["restart", "deploy"] {
+            let call = change(action, &desk.job(message).id);
+            // Also in a turn of hers that he has joined.
+            for person in [BOB, (Role::User, "1001")] {
+                let error = refused(desk.run_as(person, CHAT, &call));
+                assert!(error.contains("Only an owner"), "{action}: {error}");
+            }
+        }
+    }
+    let listed = said(desk.run_as(BOB, CHAT, &json!({"action": "list"})));
+    assert!(listed.contains("restart the pump"), "{listed}");
+    said(desk.run_as(ANA, CHAT, &change("edit", &of_bob)));
+    let job = desk.job("go");
+    assert_eq!(job.planned_by.unwrap().id, "2002", "it is still his");
+    assert_eq!(job.planned_role, Some(Role::User));
+    let cora = (Role::User, "3003");
+    let water = json!({"action": "edit", "job": of_bob, "message": "water them all"});
+    said(desk.run_as(cora, CHAT, &water));
+    let job = desk.job("water");
+    assert_eq!(job.planned_by.unwrap().id, "3003", "it is done for her now");
+    for action in actions {
+        said(desk.run_as(BOB, CHAT, &change(action, &of_bob)));
+    }
+    for message in ["restart", "deploy"] {
+        let id = desk.job(message).id;
+        actions
+            .iter()
+            .for_each(|action| drop(said(desk.run_as(ANA, CHAT, &change(action, &id)))));
+    }
+    assert!(desk.store.read().unwrap().jobs.is_empty());
+}
+
+#[test]
+fn what_was_allowed_to_a_job_is_not_allowed_to_what_it_is_changed_to() {
+    let desk = Desk::new();
+    said(desk.run_as(BOB, CHAT, &adding("look at the disk")));
+    let id = desk.job("look").id;
+    let approvals = Approvals::new(&desk.bench.path("home/state"));
+    let chats = [format!("cron:{id}"), "cron:other".to_owned()];
+    for chat in &chats {
+        let since = "2026-11-23T12:00:00Z".to_owned();
+        approvals
+            .add_pattern("systemctl restart *", chat, since)
+            .unwrap();
+    }
+    let edit = |members: Value| {
+        let mut call = json!({"action": "edit", "job": id});
+        for (name, value) in members.as_object().unwrap() {
+            call[name] = value.clone();
+        }
+        said(desk.run_as(BOB, CHAT, &call));
+        chats
+            .clone()
+            .map(|chat| approvals.matches("systemctl restart nginx", &chat))
+    };
+    assert_eq!(edit(json!({"when": "every 3h", "name": "disk"})), [true; 2]);
+    assert_eq!(edit(json!({"message": "look at the disk"})), [true; 2]);
+    assert_eq!(edit(json!({"message": "erase it"})), [false, true]);
+}
+
+/// What a watch asks the model in their chat has the role of a user.
+#[test]
+fn in_their_private_chat_an_owner_changes_their_jobs_through_a_watch_too() {
+    let desk = Desk::new();
+    let (own, other) = ("telegram:1001", "telegram:2002");
+    said(desk.run_as(ANA, own, &adding("restart the pump")));
+    let edit = json!({"action": "edit", "job": "restart", "message": "stop the pump"});
+    said(desk.run_as((Role::User, "1001"), own, &edit));
+    // As if she had planned one for him at the terminal.
+    desk.says(other, adding("restart the pump"));
+    refused(desk.run_as(BOB, other, &edit));
+}
+
+#[test]
+fn the_run_of_a_job_in_the_conversation_of_the_terminal_reaches_no_other_jobs() {
+    let desk = Desk::new();
+    said(desk.run_as(ANA, CHAT, &adding("restart the pump")));
+    let list = json!({"action": "list"});
+    let listed = said(desk.run_as(BOB, "cli:default", &list));
+    assert_eq!(listed, "No jobs are planned.");
+    let error = refused(desk.run_as(BOB, "cli:default", &adding("x")));
+    assert!(error.contains("a scheduled job cannot plan"), "{error}");
+}
 
 #[test]
 fn a_job_belongs_to_its_chat_and_the_answer_says_what_was_understood() {
@@ -102,6 +234,14 @@ fn a_job_belongs_to_its_chat_and_the_answer_says_what_was_understood() {
         desk.says("cli:a", list.clone())
             .contains("take the bread out")
     );
+    desk.says(
+        CHAT,
+        json!({"action": "add", "when": "5m", "message": "tea"}),
+    );
+    let listed = desk.says(CHAT, list.clone());
+    let at = |text: &str| listed.find(text).unwrap();
+    assert!(at("tea") < at("take the bread out"), "{listed}");
+    desk.says(CHAT, json!({"action": "remove", "job": "tea"}));
     for other in ["telegram:-100", "telegram:5", "discord:7"] {
         assert_eq!(desk.says(other, list.clone()), "No jobs are planned.");
         for action in ["remove", "disable", "enable", "run", "edit"] {
@@ -216,8 +356,15 @@ fn a_chat_has_a_bounded_number_of_jobs() {
     }
     let error = desk.refuses("telegram:1", add.clone());
     assert!(error.contains("This chat has 100 jobs already"), "{error}");
-    desk.says("telegram:2", add);
+    desk.says("telegram:2", add.clone());
     assert_eq!(desk.asked.lock().unwrap().len(), CHAT_JOBS_MAX + 1);
+    // What a user fills leaves an owner some.
+    for _ in 0..CHAT_JOBS_MAX - CHAT_JOBS_MAX / 4 {
+        said(desk.run_as(BOB, CHAT, &add));
+    }
+    let error = refused(desk.run_as(BOB, CHAT, &add));
+    assert!(error.contains("kept for owners"), "{error}");
+    said(desk.run_as(ANA, CHAT, &add));
 }
 
 #[test]

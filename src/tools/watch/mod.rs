@@ -94,9 +94,9 @@ impl Watches {
         check_host(context, &rule)?;
         let made = self.of_chat(chat)?;
         let made = made.iter().filter(|watch| watch.by_model).count();
-        if made >= MODEL_WATCHES_MAX {
+        if made >= context.caller.role.places(MODEL_WATCHES_MAX) {
             return Err(Error::Failed(format!(
-                "there are {made} watches of yours for this chat, as many as possible: remove some first"
+                "there are {made} watches of yours for this chat, as many as possible for this person: remove some first"
             )));
         }
         if let Some(asked) = self.permit(context, &rule)? {
@@ -177,7 +177,7 @@ fn check_host(context: &Context<'_>, rule: &Rule) -> Result<()> {
 
 impl Tool for Watches {
     fn run(&self, context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
-        let scope = Scope::of(context.caller.session);
+        let scope = Scope::of(context.caller.session, context.caller.role);
         if matches!(scope, Scope::OwnJob(_)) {
             return Err(Error::Failed(
                 "a scheduled job cannot change watches: say in your answer what should be watched"
@@ -202,6 +202,16 @@ impl Tool for Watches {
                         "no watch of this chat has that id; action list shows them".to_owned(),
                     )
                 })?;
+                let person = context.caller.alone();
+                let is_own = person.is_some_and(|person| {
+                    found.author.as_ref().is_some_and(|it| it.id == person.id)
+                });
+                if !is_own && !context.caller.role.may_change(found.maker()) {
+                    return Err(Error::Failed(format!(
+                        "watch {} is an owner's, and only an owner can remove it",
+                        found.id
+                    )));
+                }
                 self.store.change(|list| {
                     list.retain(|watch| watch.id != found.id);
                     Ok(())

@@ -5,6 +5,9 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::base::cancel::Cancel;
+use crate::base::chat::ToolCall;
+use crate::tools::Caller;
 use crate::tools::tests::{Bench, refused, said};
 
 struct Scene {
@@ -31,6 +34,19 @@ impl Scene {
 
     fn run(&self, session: &str, arguments: Value) -> ToolResult {
         self.bench.run_in("watch", session, "", &arguments)
+    }
+
+    /// A call for a user.
+    fn run_for_user(&self, arguments: &Value) -> ToolResult {
+        let cancel = Cancel::new();
+        let call = ToolCall {
+            id: String::new(),
+            name: "watch".to_owned(),
+            arguments: arguments.to_string(),
+            signature: None,
+        };
+        let caller = Caller::new(CHAT, Role::User, "", &cancel);
+        self.bench.toolbox.run(&call, &caller)
     }
 
     fn says(&self, session: &str, arguments: Value) -> String {
@@ -114,4 +130,31 @@ fn a_model_in_a_loop_is_stopped() {
     let error = scene.refuses(CHAT, adding("port 999"));
     assert!(error.contains("as many as possible"), "{error}");
     scene.says("telegram:5", adding("port 999"));
+}
+
+#[test]
+fn a_user_removes_no_watch_of_an_owner_and_leaves_room_for_some() {
+    let scene = Scene::new();
+    scene.says(CHAT, adding("port 1"));
+    let chat = Address::parse(CHAT);
+    let typed = parse::parse("port 2", Language::English).unwrap();
+    scene
+        .store
+        .insert(typed, Cause::typed(Some(&chat)))
+        .unwrap();
+    said(scene.run_for_user(&adding("port 3")));
+    let remove = |id: u32| scene.run_for_user(&json!({"action": "remove", "id": id}));
+    for of_owner in [1, 2] {
+        let error = refused(remove(of_owner));
+        assert!(error.contains("only an owner can remove it"), "{error}");
+    }
+    said(remove(3));
+    let room = Role::User.places(MODEL_WATCHES_MAX) - 1;
+    for port in 4..4 + room {
+        said(scene.run_for_user(&adding(&format!("port {port}"))));
+    }
+    let error = refused(scene.run_for_user(&adding("port 99")));
+    assert!(error.contains("as many as possible"), "{error}");
+    scene.says(CHAT, adding("port 99"));
+    scene.says(CHAT, json!({"action": "remove", "id": 2}));
 }

@@ -26,7 +26,8 @@ impl Allowed {
             return Self::Address(address.to_canonical(), None);
         }
         match entry.split_once(':') {
-            Some((name, port)) => Self::Name(plain_name(name), port.parse().ok()),
+            // What is no port allows none: no one connects to port 0.
+            Some((name, port)) => Self::Name(plain_name(name), Some(port.parse().unwrap_or(0))),
             None => Self::Name(plain_name(entry), None),
         }
     }
@@ -101,6 +102,7 @@ mod tests {
             "10.0.0.1:80",
             "[fd00::5]:80",
             "::1",
+            "odd:99999",
         ];
         for (host, address) in [
             ("example.org", "1.1.1.1:443"),
@@ -117,6 +119,7 @@ mod tests {
         }
         for (host, address) in [
             ("wiki", "192.168.1.9:80"),
+            ("odd", "192.168.1.9:80"),
             ("nas.local.example.org", "192.168.1.9:80"),
             ("10.0.0.1", "10.0.0.1:81"),
             ("fd00::5", "[fd00::5]:81"),

@@ -25,6 +25,7 @@ pub fn run(bytes: &[u8]) {
             takes_part: &|_| false,
             sender: &|_| None,
             person: &|_| None,
+            written_by: &|_, _, _| (),
         };
         let read = [reader.event(text), reader.press(text), reader.command(text)];
         read.iter().flatten().for_each(check_incoming);

@@ -31,7 +31,11 @@ impl Server {
     /// The same, and in the configuration.
     pub fn configured(home: &mut Home, name: &str, has: &Value) -> Self {
         let server = Self::put(home, name, has);
-        let settings = json!({"command": "python3", "args": ["server.py", format!("{name}.json")]});
+        let settings = json!({
+            "command": "python3",
+            "args": ["server.py", format!("{name}.json")],
+            "cwd": home.workspace(""),
+        });
         home.set(&format!("/tools/mcpServers/{name}"), settings);
         server
     }

@@ -323,19 +323,26 @@ impl Person {
 
     /// The same with files: their names, kinds and bytes.
     pub fn sends(&self, text: &str, files: &[(&str, &str, &[u8])]) -> String {
-        self.tells(text, files, None)
+        self.tells(text, files, &json!({}))
+    }
+
+    /// Quotes the message with this id, which may be of anyone.
+    pub fn quotes(&self, message: &str, text: &str) -> String {
+        let index = format!("REFIDX_{message}");
+        let quoted = json!({"msg_idx": index, "content": "Shall I water the plants?"});
+        let scene = json!({"source": "default", "ext": [format!("ref_msg_idx={index}"), "msg_idx=REFIDX_new"]});
+        let more = json!({"message_type": 103, "msg_elements": [quoted], "message_scene": scene});
+        self.tells(text, &[], &more)
     }
 
     /// Forwards what somebody else has written.
     pub fn forwards(&self, text: &str) -> String {
-        self.tells(
-            text,
-            &[],
-            Some(json!([{"content": text, "author": {"id": "EVE"}}])),
-        )
+        let elements = json!([{"content": text, "author": {"id": "EVE"}}]);
+        let more = json!({"message_type": 102, "msg_elements": elements});
+        self.tells(text, &[], &more)
     }
 
-    fn tells(&self, text: &str, files: &[(&str, &str, &[u8])], elements: Option<Value>) -> String {
+    fn tells(&self, text: &str, files: &[(&str, &str, &[u8])], more: &Value) -> String {
         self.server.change(|state| {
             let id = state.next_id();
             let attachments: Vec<Value> = files
@@ -344,9 +351,8 @@ impl Person {
                 .collect();
             let mut event =
                 json!({"id": id, "content": text, "timestamp": chrono::Utc::now().to_rfc3339()});
-            if let Some(elements) = &elements {
-                event["message_type"] = json!(102);
-                event["msg_elements"] = elements.clone();
+            for (name, value) in more.as_object().into_iter().flatten() {
+                event[name] = value.clone();
             }
             if !attachments.is_empty() {
                 event["attachments"] = json!(attachments);

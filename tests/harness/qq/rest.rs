@@ -229,7 +229,8 @@ impl State {
         };
         let id = message.id.clone();
         self.messages.push(message);
-        Ok(json!({"id": id, "timestamp": "2026-01-01T00:00:00+08:00"}))
+        let index = json!({"ref_idx": format!("REFIDX_{id}")});
+        Ok(json!({"id": id, "timestamp": "2026-01-01T00:00:00+08:00", "ext_info": index}))
     }
 
     /// The message that is replied to. Replies are limited, and numbered in the newer API.

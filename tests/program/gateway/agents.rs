@@ -177,6 +177,8 @@ fn each_chat_has_its_agent_with_its_own_model_prompt_and_journal() {
     assert!(told.contains("agents/work/workspace"), "{told}");
     bob.says("/model other-model");
     scene.wait_in(bob.chat(), "other-model");
+    bob.says("/agents");
+    scene.wait_in(bob.chat(), "✓ work (Office): other-model");
     gateway.stop().ends_with(0);
     let requests = scene.model.requests();
     let prompts: Vec<String> = requests

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -404,6 +405,58 @@ fn a_reply_brings_what_it_replies_to() {
         "{asked}"
     );
     assert!(!asked.contains(ROBOT), "{asked}");
+}
+
+#[test]
+fn a_yes_to_another_message_or_without_its_time_allows_nothing() {
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("log");
+    let wish = json!({"command": format!("echo one >> {}", file.display()), "escalate": true, "reason": "to log"});
+    let chat = Chat::playing([call("exec", wish), say("Logged.")]);
+    let gateway = chat.start();
+    chat.ana.says("log it");
+    let question = chat.dingtalk.wait_for(ANA, "echo one");
+    let shown = Instant::now();
+    wait_until("the question can have been read", || {
+        shown.elapsed() > Duration::from_secs(3)
+    });
+    let now = || chrono::Utc::now().timestamp_millis();
+    let says_yes = |replied: Value, key: &str, at: Value| {
+        let text =
+            json!({"content": "yes", "isReplyMsg": !replied.is_null(), "repliedMsg": replied});
+        let members = json!({"text": text, "originalProcessQueryKey": key, "createAt": at});
+        chat.ana.tell(None, "text", members);
+    };
+    let bobs = json!({"senderId": "$:bob", "msgId": "msgOld==", "content": {"text": "Shall I water the plants?"}});
+    let yeses = [
+        (bobs.clone(), "", json!(now())),
+        (bobs, "keyOther", json!(now())),
+        (json!({"msgId": "msgOld=="}), "", json!(now())),
+        (Value::Null, "", Value::Null),
+        (Value::Null, "", json!("soon")),
+    ];
+    for (told, (replied, key, at)) in [1, 1, 2, 3, 4].into_iter().zip(yeses) {
+        says_yes(replied, key, at);
+        chat.dingtalk.wait_for_acknowledgements();
+        // What answers a known message is about that one: what waits was said before.
+        wait_until("what waits", || {
+            let texts = chat.texts();
+            let waits = texts
+                .iter()
+                .filter(|text| text.contains("Waiting for approval:"));
+            waits.count() == told
+        });
+    }
+    assert!(!file.exists());
+    let tomorrow = json!(now() + 86_400_000);
+    says_yes(Value::Null, "", tomorrow);
+    chat.dingtalk
+        .wait_for(ANA, "may have been meant for something else");
+    assert!(!file.exists());
+    says_yes(json!({"senderId": ROBOT}), &question.id, json!(now()));
+    chat.dingtalk.wait_for(ANA, "Logged.");
+    gateway.stop().ends_with(0);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "one\n");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! People on IRC: what they are promised there, where anyone can take a nick and a server tells everything once.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -249,6 +250,38 @@ fn a_mask_in_allow_from_names_whoever_the_server_shows_so() {
     chat.irc.wait_for("carl", "/pair");
     gateway.stop().ends_with(0);
     assert_eq!(chat.model.requests().len(), 1);
+}
+
+#[test]
+fn a_yes_that_may_have_been_kept_by_a_bouncer_allows_nothing() {
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("log");
+    let wish = json!({"command": format!("echo one >> {}", file.display()), "escalate": true, "reason": "to log"});
+    let chat = Chat::playing([call("exec", wish), say("Logged.")]);
+    chat.irc.offers("account-tag message-tags sasl");
+    let gateway = chat.start();
+    chat.ana.says("log it");
+    chat.irc.wait_for("ana", "Reply with a number:");
+    let shown = Instant::now();
+    wait_until("the question can have been read", || {
+        shown.elapsed() > Duration::from_secs(3)
+    });
+    // The bot was connected a moment ago, and lines have no times.
+    chat.ana.says("yes");
+    chat.irc.wait_for("ana", "Waiting for approval:");
+    let mut number = String::new();
+    wait_until("the number", || {
+        let texts = chat.irc.texts("ana").join("\n");
+        let words = texts.split_whitespace();
+        let mut behind = words.skip_while(|word| !word.ends_with("/approve")).skip(1);
+        number = behind.next().unwrap_or_default().to_owned();
+        !number.is_empty()
+    });
+    assert!(!file.exists());
+    chat.ana.says(&format!("!approve {number}"));
+    chat.irc.wait_for("ana", "Logged.");
+    gateway.stop().ends_with(0);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "one\n");
 }
 
 #[test]

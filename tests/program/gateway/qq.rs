@@ -1,6 +1,6 @@
 //! People on QQ: what they are promised there, and what its rules do to it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -250,6 +250,28 @@ fn markdown_and_buttons_are_used_where_they_are_permitted() {
     assert_eq!(chat.qq.calls("PUT /interactions/").len(), 1);
     // Without the permission the same is sent as text.
     gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_yes_that_quotes_another_message_allows_nothing_and_one_to_the_question_does() {
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("log");
+    let wish = json!({"command": format!("echo one >> {}", file.display()), "escalate": true, "reason": "to log"});
+    let chat = Chat::playing([call("exec", wish), say("Logged.")]);
+    let gateway = chat.start();
+    chat.ana.says("log it");
+    let question = chat.qq.wait_for(&chat.ana, "echo one");
+    let shown = Instant::now();
+    crate::harness::wait_until("the question can have been read", || {
+        shown.elapsed() > Duration::from_secs(3)
+    });
+    chat.ana.quotes("other", "yes");
+    chat.qq.wait_for(&chat.ana, "Waiting for approval:");
+    assert!(!file.exists());
+    chat.ana.quotes(&question.id, "yes");
+    chat.qq.wait_for(&chat.ana, "Logged.");
+    gateway.stop().ends_with(0);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\n");
 }
 
 #[test]

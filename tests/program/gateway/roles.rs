@@ -303,9 +303,9 @@ fn making(calls: Vec<(&'static str, Value)>) -> impl Fn(&Request) -> Step + Send
 
 #[test]
 fn what_is_done_for_a_user_changes_nothing_that_stands_in_prompts() {
-    let shell = "mkdir -p skills/y tools/y; ln -s SOUL.md link; ln AGENTS.md hard; \
+    let shell = "mkdir -p skills/y tools/y stickers; ln -s SOUL.md link; ln AGENTS.md hard; \
                  for file in AGENTS.md ./SOUL.md memory/../USER.md HEARTBEAT.md link hard skills/x/SKILL.md skills/y/SKILL.md \
-                 tools/y/tool.json memory/MEMORY.md memory/2026-01-01.md; do echo EVIL >> $file; done; \
+                 tools/y/tool.json stickers/index.json memory/MEMORY.md memory/2026-01-01.md; do echo EVIL >> $file; done; \
                  mv memory gone; mv skills gone; mv AGENTS.md gone; rm -rf memory AGENTS.md; \
                  echo EVIL > new && mv new SOUL.md; echo fine > own.txt";
     let calls = vec![
@@ -366,7 +366,14 @@ fn what_is_done_for_a_user_changes_nothing_that_stands_in_prompts() {
             "{results:#?}"
         );
     }
-    for file in ["SOUL.md", "USER.md", "HEARTBEAT.md", "skills/y", "tools/y"] {
+    for file in [
+        "SOUL.md",
+        "USER.md",
+        "HEARTBEAT.md",
+        "stickers/index.json",
+        "skills/y",
+        "tools/y",
+    ] {
         let content = fs::read_to_string(at(file)).unwrap_or_default();
         assert!(
             !content.contains("EVIL") && !at(file).is_dir(),
@@ -414,10 +421,15 @@ fn a_command_that_an_owner_has_started_takes_no_input_of_a_users() {
                 "exec",
                 json!({"command": "cat >> SOUL.md", "background": true}),
             ),
-            _ => call(
-                "exec_session",
-                json!({"action": "write", "session_id": 1, "input": "EVIL\n"}),
-            ),
+            _ => {
+                let mut actions = ["read", "kill"].into_iter();
+                let action = actions.find(|action| text.contains(action));
+                let action = action.unwrap_or("write");
+                call(
+                    "exec_session",
+                    json!({"action": action, "session_id": 1, "input": "EVIL\n"}),
+                )
+            }
         }
     });
     let group = scene.telegram.group(-900, "Home");
@@ -425,8 +437,19 @@ fn a_command_that_an_owner_has_started_takes_no_input_of_a_users() {
     let gateway = scene.start();
     scene.ana.says_in(group, "start it");
     scene.wait_in(group, "Started as session 1");
-    bob.says_in(group, "write to it");
-    scene.wait_in(group, "was started for an owner");
+    for (count, action) in (1..).zip(["write to it", "read it", "kill it"]) {
+        bob.says_in(group, action);
+        wait_until("a refusal", || {
+            let texts = scene.texts_in(group).into_iter();
+            let refused = texts.filter(|text| text.contains("was started for an owner"));
+            refused.count() == count
+        });
+    }
+    let told = scene.texts_in(group).len();
+    bob.says_in(group, "/stop");
+    wait_until("what was stopped", || scene.texts_in(group).len() > told);
+    scene.ana.says_in(group, "kill it");
+    scene.wait_in(group, "Killed.");
     gateway.stop().ends_with(0);
     let soul = fs::read_to_string(scene.home.workspace("SOUL.md")).unwrap_or_default();
     assert_eq!(soul, "");
@@ -902,4 +925,60 @@ fn what_waits_is_done_with_the_role_that_its_person_has_then() {
     gateway.stop().ends_with(0);
     let agents = fs::read_to_string(scene.home.workspace("AGENTS.md")).unwrap_or_default();
     assert!(!agents.contains("Bob"), "{agents}");
+}
+
+/// The jobs of the file.
+fn jobs(scene: &Scene) -> Vec<Value> {
+    let file = fs::read(scene.home.path().join("cron/jobs.json")).unwrap_or_default();
+    let file: Value = serde_json::from_slice(&file).unwrap_or_default();
+    file["jobs"].as_array().cloned().unwrap_or_default()
+}
+
+#[test]
+fn no_user_changes_the_job_of_an_owner() {
+    let (scene, bob, _) = scene(|request| {
+        let last = request.messages().last().unwrap();
+        let text = last["content"].to_string();
+        match text.split_once("rewrite ") {
+            _ if last["role"] == "tool" => say(&text),
+            Some((_, id)) => call(
+                "cron",
+                json!({"action": "edit", "job": id.get(..4), "message": "go away"}),
+            ),
+            None => say("The pump runs."),
+        }
+    });
+    let group = scene.telegram.group(-900, "Home");
+    let scene = scene.set("groupPolicy", json!("open"));
+    let gateway = scene.start();
+    let plan = "/cron add every day at 7 restart the pump";
+    scene.ana.says_in(group, plan);
+    scene.wait_in(group, "restart the pump");
+    let id = jobs(&scene)[0]["id"].as_str().unwrap().to_owned();
+    let asks = [
+        "/cron run",
+        "/cron enable",
+        "/cron disable",
+        "/cron remove",
+        "rewrite",
+    ];
+    for (count, ask) in (1..).zip(asks) {
+        bob.says_in(group, &format!("{ask} {id}"));
+        wait_until("a refusal", || {
+            let texts = scene.texts_in(group).into_iter();
+            texts.filter(|text| text.contains("Only an owner")).count() == count
+        });
+    }
+    let [job]: [Value; 1] = jobs(&scene).try_into().unwrap();
+    assert_eq!(job["payload"]["message"], "restart the pump");
+    assert_eq!(job["enabled"], true);
+    bob.says_in(group, "/remind 2h water the plants");
+    wait_until("a job of his own", || jobs(&scene).len() == 2);
+    bob.says_in(group, "/remind remove water");
+    wait_until("its end", || jobs(&scene).len() == 1);
+    scene.ana.says_in(group, &format!("/cron run {id}"));
+    scene.wait_in(group, "The pump runs.");
+    scene.ana.says_in(group, &format!("/cron remove {id}"));
+    wait_until("the end of the other one", || jobs(&scene).is_empty());
+    gateway.stop().ends_with(0);
 }

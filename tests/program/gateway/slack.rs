@@ -415,6 +415,21 @@ fn names_that_take_long_do_not_hold_a_message_for_longer_than_slack_waits() {
 }
 
 #[test]
+fn people_whom_a_stranger_mentions_are_not_looked_up() {
+    let chat = Chat::counting();
+    let eve = chat.slack.person("U0EVE", "Eve");
+    let gateway = chat.start();
+    let people = ["U0B", "U0C", "U0D"].map(str::to_owned);
+    eve.mentions_people_in(&eve.chat(), &people);
+    chat.ana.says("one");
+    chat.wait_for("1 so far, one.");
+    gateway.stop().ends_with(0);
+    let calls = chat.slack.calls("users.info");
+    let asked: Vec<&str> = calls.iter().map(|call| call.argument("user")).collect();
+    assert_eq!(asked, [eve.id(), chat.ana.id()]);
+}
+
+#[test]
 fn people_who_are_mentioned_do_not_hide_the_name_that_gives_the_sender_a_role() {
     let chat = Chat::counting()
         .set("allowFrom", json!(["*"]))

@@ -1,5 +1,6 @@
 //! Voice messages: what is said in them, who may hear it, and what it can never do.
 
+use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -470,7 +471,10 @@ fn a_command_hears_in_the_sandbox_and_its_errors_are_the_owners() {
     scene.wait_for("what the command wrote");
     scene.wait_for("Nor that.");
     gateway.stop().ends_with(0);
-    let line = "echo begun >begun; sleep 3600";
+    let line = format!(
+        "echo begun >{}/begun; sleep 3600",
+        scene.home.workspace("").display()
+    );
     scene.home.set("/transcription/command", json!(line));
     let gateway = scene.start();
     scene.ana.sends(spoken(3));
@@ -479,6 +483,33 @@ fn a_command_hears_in_the_sandbox_and_its_errors_are_the_owners() {
     scene.ana.says("/stop");
     scene.wait_for("Stopped");
     gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_command_that_hears_for_an_owner_loads_nothing_of_the_workspace_and_leaves_the_prompt() {
+    let mut scene = Scene::playing([say("Heard.")]);
+    for name in [".heard", "heard"] {
+        fs::write(scene.home.workspace(name), "planted").unwrap();
+    }
+    let soul = scene.home.workspace("SOUL.md");
+    fs::write(&soul, "kind\n").unwrap();
+    let line = format!(
+        "cat ~/.heard heard 2>/dev/null; echo kept >~/kept; cat ~/kept; echo new >{}",
+        soul.display()
+    );
+    scene
+        .home
+        .set("/transcription/command", json!(format!("({line}); true")));
+    let gateway = scene.start();
+    scene.ana.sends(spoken(3));
+    scene.wait_for("Heard.");
+    gateway.stop().ends_with(0);
+    let asked = scene.asked(0);
+    assert!(
+        asked.contains("kept") && !asked.contains("planted"),
+        "{asked}"
+    );
+    assert_eq!(fs::read_to_string(soul).unwrap(), "kind\n");
 }
 
 #[test]

@@ -144,6 +144,9 @@ fn a_call_asks_the_agent_once_without_approvals_and_its_body_is_no_instruction()
     assert_eq!((call(&forge, "look"), call(&forge, "look")), (202, 202));
     wait_for_text(&telegram, "The deployment is fine.");
     assert_eq!(call(&forge, "look"), 202, "after it was done, too");
+    let remove = Program::new(&home).args(["cron", "remove", "hook look"]);
+    remove.run().ends_with(0);
+    assert_eq!(call(&forge, "look"), 202, "after its job was removed, too");
     assert_eq!(call(&forge, "count"), 202);
     wait_for_text(&telegram, &BODY.len().to_string());
     let requests = model.requests();

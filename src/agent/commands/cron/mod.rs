@@ -14,7 +14,7 @@ use crate::schedule::when::impossible_time;
 use crate::schedule::{Job, PayloadKind, Schedule, show};
 use crate::text::markup::{inline_code, plain};
 use crate::text::reveal;
-use crate::tools::cron::{Planner, Scope};
+use crate::tools::cron::{Changer, Planner, Scope};
 
 /// Jobs that `/cron` and `/remind` list, those that run next: two screens of a phone.
 const JOBS_LISTED_MAX: usize = 40;
@@ -63,7 +63,7 @@ impl Agent {
             planner.ok_or_else(|| Error::Usage(texts::turned_off(language).to_owned()))?;
         Ok(Jobs {
             planner,
-            scope: Scope::of(invocation.key.as_str()),
+            scope: Scope::of(invocation.key.as_str(), invocation.role),
             language,
             surface: invocation.surface,
             message: invocation.message,
@@ -74,6 +74,15 @@ impl Agent {
 }
 
 impl Jobs<'_> {
+    fn by(&self) -> Changer<'_> {
+        Changer {
+            scope: &self.scope,
+            role: self.role,
+            person: self.author,
+            language: self.language,
+        }
+    }
+
     fn answer_cron(&self, word: &str, rest: &str) -> Result<CommandAnswer> {
         let Self {
             planner,
@@ -112,18 +121,18 @@ impl Jobs<'_> {
                 return Ok(self.added(&job, texts::planned(language, &self.line(&job))));
             }
             "remove" | "rm" => {
-                let label = planner.remove(scope, rest, language)?;
+                let label = planner.remove(self.by(), rest)?;
                 texts::removed(language, &plain(&reveal(&label)))
             }
             "enable" => {
-                let job = planner.enable(scope, rest, true, language)?;
+                let job = planner.enable(self.by(), rest, true)?;
                 texts::enabled(language, &self.line(&job))
             }
             "disable" => {
-                let job = planner.enable(scope, rest, false, language)?;
+                let job = planner.enable(self.by(), rest, false)?;
                 texts::disabled(language, &self.line(&job))
             }
-            "run" => plain(&planner.run(scope, rest, language)?),
+            "run" => plain(&planner.run(self.by(), rest)?),
             _ => return Err(Error::Usage(texts::cron_usage(language).to_owned())),
         };
         Ok(text.into())

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::base::message::UNKNOWN_MESSAGE;
 
 fn me() -> Me {
     Me {
@@ -102,6 +103,42 @@ fn in_a_server_the_policy_decides() {
             _ => None,
         };
         assert_eq!(text.as_deref(), expected, "{data} {policy:?}");
+    }
+}
+
+#[test]
+fn a_reply_is_one_also_when_what_it_answers_is_gone() {
+    let reference = json!({"message_id": "9", "channel_id": "55"});
+    for (changes, target) in [
+        (json!({}), ""),
+        (
+            json!({"type": 19, "message_reference": reference, "referenced_message": null}),
+            "9",
+        ),
+        (json!({"message_reference": reference}), "9"),
+        (
+            json!({"type": 19, "referenced_message": {"id": "8", "author": {"id": "900"}}}),
+            "8",
+        ),
+        (json!({"type": 19}), UNKNOWN_MESSAGE),
+        (
+            json!({"type": 19, "message_reference": {"channel_id": "55"}}),
+            UNKNOWN_MESSAGE,
+        ),
+        (
+            json!({"message_reference": {"type": 1, "message_id": "9"}}),
+            "",
+        ),
+    ] {
+        let meaning = read_as(
+            "MESSAGE_CREATE",
+            &message(changes.clone()),
+            GroupPolicy::Off,
+        );
+        let Meaning::Incoming(Incoming::Message { envelope, .. }) = meaning else {
+            panic!("{changes}");
+        };
+        assert_eq!(envelope.replies_to, target, "{changes}");
     }
 }
 

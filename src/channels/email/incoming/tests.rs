@@ -371,3 +371,22 @@ fn nothing_of_a_text_is_lost_and_nothing_stays_encoded() {
         );
     }
 }
+
+#[test]
+fn a_mail_says_which_one_it_answers_or_that_it_answers_one() {
+    for (fields, target) in [
+        ("", ""),
+        ("In-Reply-To: <b@x>\r\nReferences: <a@x> <c@x>\r\n", "<b@x>"),
+        ("References: <a@x> <b@x>\r\n", "<b@x>"),
+        ("In-Reply-To: \r\nReferences: <a@x>\r\n", "<a@x>"),
+        ("In-Reply-To: your mail of Monday\r\n", UNKNOWN_MESSAGE),
+        (
+            "In-Reply-To: what <no id> it said\r\nReferences: <a@x>\r\n",
+            UNKNOWN_MESSAGE,
+        ),
+        ("References: none\r\n", UNKNOWN_MESSAGE),
+    ] {
+        let headers = Headers::parse(fields.as_bytes());
+        assert_eq!(answered(&headers), target, "{fields}");
+    }
+}

@@ -114,6 +114,26 @@ fn a_reply_counts_once_it_is_known_to_be_to_the_bot() {
 }
 
 #[test]
+fn a_reply_to_what_is_not_named_is_one_all_the_same() {
+    for (changes, target) in [
+        (json!({}), ""),
+        (json!({"parent_id": "om_0", "root_id": "om_0"}), "om_0"),
+        (json!({"root_id": "om_0"}), UNKNOWN_MESSAGE),
+        (
+            json!({"parent_id": format!("om_{}", "x".repeat(900))}),
+            UNKNOWN_MESSAGE,
+        ),
+        (json!({"quoted": {"message_id": "om_0"}}), UNKNOWN_MESSAGE),
+    ] {
+        let written = written(GroupPolicy::Mention, &changes).unwrap();
+        let Some(Incoming::Message { envelope, .. }) = written.finish(None) else {
+            panic!("{changes}");
+        };
+        assert_eq!(envelope.replies_to, target, "{changes}");
+    }
+}
+
+#[test]
 fn a_thread_is_a_conversation_named_by_its_first_message() {
     let mut changes = mentioning(ME);
     changes["thread_id"] = json!("omt_9");

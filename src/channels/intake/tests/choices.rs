@@ -113,6 +113,27 @@ fn a_choice_types_its_command_as_a_button_does() {
 }
 
 #[test]
+fn a_choice_in_a_reply_to_an_unknown_message_is_a_message() {
+    let mut scene = Scene::without_buttons();
+    let here = Address::new("fake", "1");
+    let rows = vec![vec![CommandButton {
+        label: "large".to_owned(),
+        command: "/model large".to_owned(),
+    }]];
+    scene.offers(&here, &buttons::for_commands(&rows, 64));
+    let outside = Incoming::Message {
+        envelope: Envelope {
+            quote: "> Bob: large?".to_owned(),
+            ..envelope(1, "1", "LARGE", &[])
+        },
+        username: String::new(),
+    };
+    scene.take(vec![outside]);
+    assert_eq!(scene.arrived().text, "LARGE");
+    assert!(scene.has_no_event());
+}
+
+#[test]
 fn what_is_more_than_a_reply_is_a_message() {
     let mut scene = Scene::without_buttons();
     let here = Address::new("fake", "1");

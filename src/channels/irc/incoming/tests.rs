@@ -28,7 +28,11 @@ fn a_private_message_and_one_in_a_channel_are_read() {
         (Some("ana"), Some(1_795_514_400))
     );
     assert!(message.is_for_us && message.channel.is_none() && !message.is_replay);
-    assert!(!message.is_id_made_up);
+    assert!(!message.is_id_made_up && !message.is_reply);
+    for tag in ["+draft/reply=a~1", "+reply=a~1"] {
+        let message = read(&format!("@{tag} :ana!~a@h PRIVMSG crab :yes")).unwrap();
+        assert!(message.is_reply, "{tag}");
+    }
     let message = read(":ana!~a@h PRIVMSG #garden :CRAB: what is it").unwrap();
     assert_eq!(
         (message.channel.as_deref(), message.text.as_str()),

@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CHOICES_TIME, CHOICES_USED, OFFERS, OFFERS_IN_CHAT, READ_TIME};
+use super::{CHOICES_TIME, CHOICES_USED, CLOCK_TOLERANCE, OFFERS, OFFERS_IN_CHAT, READ_TIME};
 use crate::base::approval::Answer;
 use crate::base::language::{NO, YES};
-use crate::base::message::{Address, PressedMessage};
+use crate::base::message::{Address, PressedMessage, UNKNOWN_MESSAGE};
 use crate::channels::kit::buttons::{self, Press};
 use crate::text::truncate_bytes;
 
@@ -98,7 +98,9 @@ impl Offer {
     /// Whether someone had the time to read it before they sent a reply, at this time where that is known.
     fn was_read(&self, sent_at: Option<i64>, now: i64) -> bool {
         self.shown_at.is_some_and(|shown| {
-            let is_later = sent_at.is_none_or(|sent| sent >= shown);
+            // A time that is unknown, or is still to come, says nothing.
+            let latest = now.saturating_add_unsigned(CLOCK_TOLERANCE.as_secs());
+            let is_later = sent_at.is_some_and(|sent| (shown..=latest).contains(&sent));
             is_later && now >= shown.saturating_add_unsigned(READ_TIME.as_secs())
         })
     }
@@ -155,7 +157,7 @@ impl Offer {
 pub struct Reply<'a> {
     /// What it says.
     pub text: &'a str,
-    /// The message that it replies to; may be empty.
+    /// The message that it replies to; may be empty, or [`UNKNOWN_MESSAGE`].
     pub quoted: &'a str,
     /// When it was sent, in seconds since 1970, where the channel says so.
     pub sent_at: Option<i64>,
@@ -301,6 +303,7 @@ impl Book {
             !quoted.is_empty() && !self.of(chat).any(|offer| offer.message == quoted);
         let is_meant = |offer: &&Offer| match quoted {
             "" => offer.is_open(now),
+            UNKNOWN_MESSAGE => false,
             // A mail always replies to one, such as to the closing words below a question.
             _ if is_of_another => offer.until.is_some() && offer.is_open(now),
             message => offer.message == message,
@@ -318,10 +321,13 @@ impl Book {
             };
             // What is quoted may be the message that is being sent: its id is not known yet. The numbers of approvals are
             // in no other one.
-            let is_being_sent =
-                |offer: &&Offer| is_of_another && offer.message.is_empty() && offer.is_approval();
+            let is_unknown = quoted == UNKNOWN_MESSAGE;
+            let may_be_quoted = |offer: &&Offer| {
+                let may_be = is_of_another && offer.message.is_empty();
+                offer.is_approval() && (may_be || is_unknown && offer.is_open(now))
+            };
             let newest_first = self.of(chat).rev();
-            let mut meant = newest_first.filter(|offer| is_meant(offer) || is_being_sent(offer));
+            let mut meant = newest_first.filter(|offer| is_meant(offer) || may_be_quoted(offer));
             return meant.find_map(found);
         }
         let label = bare(text);

@@ -33,6 +33,8 @@ const OFFERS_IN_CHAT: usize = 6;
 const CHOICES_TIME: Duration = Duration::from_secs(24 * 3600);
 /// The least time between a question about a command and a word that answers it: less has not been read.
 const READ_TIME: Duration = Duration::from_secs(2);
+/// How far the clocks of channels may be ahead of the board's.
+const CLOCK_TOLERANCE: Duration = Duration::from_mins(1);
 /// Replies that have answered questions and are known if the channel sends them again.
 const CHOICES_USED: usize = 32;
 

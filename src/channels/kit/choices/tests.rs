@@ -4,6 +4,7 @@ use super::book::Book;
 use super::*;
 use crate::base::approval::{AlwaysOption, Answer, Cause, Question};
 use crate::base::clock::BUILD_EPOCH;
+use crate::base::message::UNKNOWN_MESSAGE;
 use crate::channels::kit::texts::answers;
 
 fn chat(name: &str) -> Address {
@@ -59,9 +60,11 @@ impl Scene {
     }
 
     fn chosen(&self, to: &Address, text: &str) -> Option<String> {
-        self.choices
-            .find(to, &Reply::new(text, ""))
-            .map(|chosen| chosen.data)
+        let reply = Reply {
+            sent_at: Some(self.choices.now()),
+            ..Reply::new(text, "")
+        };
+        self.choices.find(to, &reply).map(|chosen| chosen.data)
     }
 
     fn restarted(self) -> Self {
@@ -244,6 +247,13 @@ fn a_word_allows_only_what_its_writer_can_have_read() {
     let late = sent_at(shown - 120);
     assert!(scene.choices.find(&here, &late).is_none(), "it was older");
     assert!(scene.choices.is_early(&here, &late));
+    let now = clock.load(Ordering::SeqCst) / 1000;
+    for ahead in [sent_at(now + 61), sent_at(i64::MAX), Reply::new("yes", "")] {
+        let found = scene.choices.find(&here, &ahead);
+        assert!(found.is_none(), "its time is not known: {ahead:?}");
+        assert!(scene.choices.is_early(&here, &ahead));
+    }
+    assert!(scene.choices.find(&here, &sent_at(now + 60)).is_some());
     let found = scene.choices.find(&here, &sent_at(shown + 3)).unwrap();
     assert_eq!(found.data, "q:7:once");
 }
@@ -260,7 +270,11 @@ fn a_word_allows_a_command_only_while_nothing_else_is_asked_or_said() {
         ("run once", "q:7:once"),
         ("否", "q:7:deny"),
     ] {
-        let chosen = scene.choices.find(&here, &Reply::new(word, "")).unwrap();
+        let reply = Reply {
+            sent_at: Some(BUILD_EPOCH + 4),
+            ..Reply::new(word, "")
+        };
+        let chosen = scene.choices.find(&here, &reply).unwrap();
         assert_eq!(
             (&*chosen.data, chosen.is_approved_by_word),
             (data, true),
@@ -403,6 +417,33 @@ fn a_reply_to_a_message_means_that_message() {
             .find(&here, &Reply::new("1", &first))
             .is_none()
     );
+}
+
+#[test]
+fn a_reply_to_an_unknown_message_is_an_answer_by_its_approvals_number_only() {
+    let (mut scene, here) = (Scene::new(), chat("1"));
+    let labels = buttons::for_labels(&[vec!["Red".to_owned(), "Blue".to_owned()]], 64);
+    scene.offers(&here, &labels);
+    scene.offers(&here, &commands(&["done"]));
+    let (text, _) = scene.offers(&here, &question(7, Language::English));
+    let find = |text: &str| {
+        let now = Some(scene.choices.now());
+        let reply = Reply {
+            sent_at: now,
+            ..Reply::new(text, UNKNOWN_MESSAGE)
+        };
+        let chosen = scene.choices.find(&here, &reply);
+        chosen.map(|chosen| chosen.data)
+    };
+    for word in ["yes", "no", "Run once", "1", "3", "red", "done"] {
+        assert_eq!(find(word), None, "{word}");
+    }
+    let number = number_of(&text, "Run once");
+    assert_eq!(find(&number).as_deref(), Some("q:7:once"));
+    scene.choices.close(7);
+    scene.choices.moved_on(&here, true);
+    let late = Reply::new(&number, UNKNOWN_MESSAGE);
+    assert_eq!(scene.choices.find(&here, &late), None, "it is over");
 }
 
 #[test]

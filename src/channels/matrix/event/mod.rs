@@ -10,7 +10,7 @@ use super::sync::Event;
 use crate::base::json::Members;
 use crate::base::language::Language;
 use crate::base::limits::channels::QUOTE_CHARS;
-use crate::base::message::{Address, Envelope, Media, RemoteFile, Sender};
+use crate::base::message::{Address, Envelope, Media, RemoteFile, Sender, UNKNOWN_MESSAGE};
 use crate::channels::kit::names;
 use crate::channels::kit::relayed;
 use crate::channels::kit::sink::Incoming;
@@ -45,6 +45,8 @@ struct Relation {
     thread: Option<String>,
     /// The message that it replies to.
     replies_to: Option<String>,
+    /// Whether that is named only for clients without threads.
+    is_fallback: bool,
 }
 
 impl Relation {
@@ -53,11 +55,25 @@ impl Relation {
         let id = |members: &Members<'_>| members.text("event_id").filter(|id| is_id('$', id));
         let kind = relation.text_or_empty("rel_type");
         // In a thread, clients without threads are given the last message as the one that is replied to.
-        let is_fallback = relation.is_true("is_falling_back");
+        let is_fallback = kind == "m.thread" && relation.is_true("is_falling_back");
         Self {
             replaces: id(&relation).filter(|_| kind == "m.replace"),
             thread: id(&relation).filter(|_| kind == "m.thread"),
             replies_to: id(&relation.members("m.in_reply_to")).filter(|_| !is_fallback),
+            is_fallback,
+        }
+    }
+
+    /// The message that an event answers, by its id where that is known; empty for none.
+    fn answered(&self, event: &Event<'_>) -> String {
+        let says_so = || {
+            let mut members = event.content.iter();
+            members.any(|(name, value)| relayed::is_answer_mark(name, &value))
+        };
+        match &self.replies_to {
+            Some(id) => id.clone(),
+            None if !self.is_fallback && says_so() => UNKNOWN_MESSAGE.to_owned(),
+            None => String::new(),
         }
     }
 }
@@ -128,7 +144,7 @@ impl Reader<'_> {
                 is_relayed,
                 quote: replied.map_or_else(String::new, |replied| self.quote(replied)),
                 reference: event.id.clone(),
-                replies_to: relation.replies_to.clone().unwrap_or_default(),
+                replies_to: relation.answered(event),
                 remote_files: files.into_iter().collect(),
                 sent_at: event.sent_at,
                 ..Envelope::written(&place, sender, &text)

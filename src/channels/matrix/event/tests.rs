@@ -237,6 +237,13 @@ fn a_thread_is_a_place_of_its_own_and_its_fallback_is_no_reply() {
     assert_eq!(message.address().to_string(), "matrix:!r%3Ax.org:$root");
     assert_eq!(message.replies_to, "");
     assert_eq!(private(&said(false)).unwrap().replies_to, "$last");
+    for odd in [
+        json!({"m.in_reply_to": {"event_id": "no id"}}),
+        json!({"is_falling_back": true, "m.in_reply_to": {"event_id": 7}}),
+    ] {
+        let odd = private(&ana(with(text("yes"), "m.relates_to", odd))).unwrap();
+        assert_eq!(odd.replies_to, UNKNOWN_MESSAGE);
+    }
     let secret = from(
         "@eve:x.org",
         with(text("hi"), "m.relates_to", relation(true)),

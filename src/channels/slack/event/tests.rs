@@ -33,6 +33,7 @@ fn with<T>(scope: &Scope, read: impl FnOnce(&Reader<'_>) -> T) -> T {
         takes_part: &|address| address.thread.as_deref() == Some("1355517111.000001"),
         sender: &person,
         person: &person,
+        written_by: &|_, _, _| (),
     })
 }
 

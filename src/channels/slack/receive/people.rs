@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Receiver;
 use crate::base::json::Members;
-use crate::base::message::Address;
+use crate::base::message::{Address, Sender};
 use crate::channels::kit::adapter::Failure;
 use crate::channels::slack::event::{Known, Reader};
 
@@ -46,6 +46,15 @@ impl Receiver<'_> {
                 look_up(id, NAME_PATIENCE)
             })
         };
+        let written_by = |id: &str, username: &str, group: Option<&Address>| {
+            let sender = Sender {
+                id: id.to_owned(),
+                ..Sender::default()
+            };
+            if self.parts.intake.role(&sender, username, group).is_none() {
+                left.set(0);
+            }
+        };
         let read = read(&Reader {
             me: &self.me,
             scope: self.parts.scope,
@@ -53,6 +62,7 @@ impl Receiver<'_> {
             takes_part: &|thread| self.threads.has(thread),
             sender: &sender,
             person: &person,
+            written_by: &written_by,
         });
         if is_unsure.get() {
             tracing::info!(

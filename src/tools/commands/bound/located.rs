@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
+use super::reach::{Reach, is_stream, leads_by_process};
 use super::tree::{self, Budget, Content};
 use super::{Result, by_process};
 use crate::sandbox::files::PromptPlaces;
@@ -66,10 +67,15 @@ impl Located {
         format!("/proc/self/fd/{}", handle.as_raw_fd())
     }
 
-    /// What is in a file.
-    pub(super) fn read(&self, budget: &mut Budget) -> Result<Content> {
+    /// What is in a file; `is_own` says whether a word of its text names a file of the program's own.
+    pub(super) fn read(
+        &self,
+        budget: &mut Budget,
+        is_own: &dyn Fn(&str) -> bool,
+    ) -> Result<Content> {
         let path = PathBuf::from(Self::link(&self.handle));
-        tree::content(&path, &self.path, &self.metadata, budget)
+        let reach = Reach::new(is_own);
+        tree::content((&path, &self.path), &self.metadata, budget, reach)
     }
 }
 
@@ -78,19 +84,4 @@ pub(super) fn links_within(path: &Path, is_writable: &dyn Fn(&Path) -> bool) -> 
     let (_, mut links) = links_on_the_way(path);
     links.retain(|link| is_writable(link));
     links
-}
-
-/// Whether the way of a path leads through a link of a process in /proc: that of `cwd`, `root`, `exe` or a descriptor.
-fn leads_by_process(path: &Path) -> bool {
-    let (_, links) = links_on_the_way(path);
-    // Those right below /proc are links as others (`self`, `mounts`).
-    links
-        .iter()
-        .any(|link| link.starts_with("/proc") && link.iter().count() > 3)
-}
-
-/// Whether a path is a stream of the command itself, and no file.
-fn is_stream(path: &Path) -> bool {
-    let streams = ["/dev/stdin", "/dev/stdout", "/dev/stderr"];
-    streams.iter().any(|stream| path == Path::new(stream))
 }

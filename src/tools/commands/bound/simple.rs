@@ -101,6 +101,8 @@ pub(super) struct Operand {
     pub word: String,
     /// Whether it may be a folder.
     pub may_be_folder: bool,
+    /// Whether what is in it is written to a file: of a folder the names.
+    pub is_source: bool,
 }
 
 /// A command as every shell reads it.
@@ -109,29 +111,98 @@ struct Command {
     words: Vec<String>,
     /// The files that its output goes to.
     writes: Vec<String>,
+    /// Whether the next command reads its output.
+    is_piped: bool,
 }
 
-/// The files that a line names, if it is simple.
-pub(super) fn read(line: &str) -> Option<Vec<Operand>> {
-    let mut operands = Vec::new();
-    for command in split(line)? {
+/// A line that is simple.
+#[derive(Debug, Default)]
+pub(super) struct Simple {
+    /// The files that it names, and a folder of which it writes the names.
+    pub operands: Vec<Operand>,
+    /// Whether it writes to a file what neither its words nor the files that it names decide: names of processes, answers of
+    /// other machines, journals.
+    pub writes_unbound: bool,
+}
+
+/// Programs whose output is what their words and the files that they name decide, and the time.
+const FIXED: &str =
+    "echo printf date true false sleep cat head tail wc grep sort cut tr uniq tee cp mv";
+
+/// Programs that write names from a folder.
+const LISTERS: &str = "ls du";
+
+/// Reads a line, if it is simple.
+pub(super) fn read(line: &str) -> Option<Simple> {
+    let commands = split(line)?;
+    let mut simple = Simple::default();
+    for pipeline in commands.chunk_by(|command, _| command.is_piped) {
+        add_pipeline(&mut simple, pipeline)?;
+    }
+    Some(simple)
+}
+
+/// Takes commands of which each reads the output of the one before.
+fn add_pipeline(simple: &mut Simple, pipeline: &[Command]) -> Option<()> {
+    let mut files = Vec::new();
+    let mut sources = Vec::new();
+    let (mut writes, mut is_fixed, mut lists_here) = (false, true, false);
+    for command in pipeline {
         let words = match &command.words[..] {
             [sudo, dash, rest @ ..] if sudo == "sudo" && dash == "-n" => rest,
             [sudo, rest @ ..] if sudo == "sudo" => rest,
             words => words,
         };
         let (program, arguments) = words.split_first()?;
-        operands.extend(operands_of(program, arguments)?);
+        let mut operands = operands_of(program, arguments)?;
         if command.writes.iter().any(|word| is_vital(word)) {
             return None;
         }
-        let files = command.writes.into_iter();
-        operands.extend(files.map(|word| Operand {
-            word,
-            may_be_folder: false,
-        }));
+        let program = base(program);
+        is_fixed &= has(FIXED, program);
+        lists_here |= has(LISTERS, program) && operands.is_empty();
+        let written = command.writes.iter();
+        let mut written: Vec<Operand> = written.map(|word| Operand::new(word, false)).collect();
+        match program {
+            "tee" => written.append(&mut operands),
+            "cp" | "mv" => written.extend(operands.pop()),
+            _ => {}
+        }
+        writes |= written.iter().any(|file| file.word != "/dev/null");
+        files.append(&mut written);
+        match has(WRITERS, program) && !has(FIXED, program) {
+            true => files.append(&mut operands),
+            false => sources.append(&mut operands),
+        }
     }
-    Some(operands)
+    simple.writes_unbound |= writes && !is_fixed;
+    if writes && lists_here {
+        sources.push(Operand::new(".", true));
+    }
+    let sources = sources.into_iter().map(|source| Operand {
+        is_source: writes,
+        ..source
+    });
+    simple.operands.extend(sources.chain(files));
+    Some(())
+}
+
+impl Operand {
+    fn new(word: &str, may_be_folder: bool) -> Self {
+        Self {
+            word: word.to_owned(),
+            may_be_folder,
+            is_source: false,
+        }
+    }
+}
+
+/// The name of a program without the folder, if that is one of [`FOLDERS`].
+fn base(program: &str) -> &str {
+    let in_folder = FOLDERS
+        .iter()
+        .find_map(|folder| program.strip_prefix(folder));
+    in_folder.unwrap_or(program)
 }
 
 /// Whether lines of a pattern can be simple: it is one itself, or begins with a listed program.
@@ -139,11 +210,7 @@ pub(in crate::tools::commands) fn can_be_simple(pattern: &str) -> bool {
     let mut words = pattern
         .split(' ')
         .skip_while(|word| matches!(*word, "sudo" | "-n"));
-    let program = words.next().unwrap_or_default();
-    let in_folder = FOLDERS
-        .iter()
-        .find_map(|folder| program.strip_prefix(folder));
-    let program = in_folder.unwrap_or(program);
+    let program = base(words.next().unwrap_or_default());
     let is_listed = PROGRAMS.lines().any(|row| {
         row.split('|')
             .next()
@@ -158,7 +225,7 @@ pub(in crate::tools::commands) fn can_be_simple(pattern: &str) -> bool {
 
 /// Whether a line is simple and names no file, so that nothing in any folder changes what it does.
 pub(in crate::tools::commands) fn ignores_folder(line: &str) -> bool {
-    read(line).is_some_and(|operands| operands.iter().all(|one| one.word == "/"))
+    read(line).is_some_and(|simple| simple.operands.iter().all(|one| one.word == "/"))
 }
 
 /// The words of each command of a line that is simple but for its programs.
@@ -185,6 +252,7 @@ fn split(line: &str) -> Option<Vec<Command>> {
                 command.writes.push(file.to_owned());
             }
             "&&" | "||" | "|" | ";" if !rest.is_empty() => {
+                command.is_piped = token == "|";
                 commands.push(std::mem::take(&mut command));
             }
             _ => return None,
@@ -231,10 +299,12 @@ fn is_quotable(char: char) -> bool {
 
 /// The files among the arguments of a program; `None` where it is not known what they do.
 fn operands_of(program: &str, arguments: &[String]) -> Option<Vec<Operand>> {
-    let in_folder = FOLDERS
-        .iter()
-        .find_map(|folder| program.strip_prefix(folder));
-    let program = in_folder.unwrap_or(program);
+    let program = base(program);
+    // Without it, some write what they read from a pipe.
+    let lists = |word: &String| word.starts_with('-') && word.contains('l');
+    if program == "crontab" && !arguments.iter().any(lists) {
+        return None;
+    }
     let mut rows = PROGRAMS.lines().map(|row| row.split('|').map(str::trim));
     let mut row = rows.find(|row| row.clone().next().is_some_and(|names| has(names, program)))?;
     let [_, takes, verbs, options, valued] =
@@ -281,10 +351,8 @@ fn operands_of(program: &str, arguments: &[String]) -> Option<Vec<Operand>> {
     let may_be_folder = matches!(takes, Takes::Folders | Takes::TextFolders);
     let are_files = may_be_folder || matches!(takes, Takes::Files | Takes::TextFiles);
     let is_named = |word: &&&str| are_files && !word.is_empty();
-    let operands = files.iter().filter(is_named).map(|word| Operand {
-        word: (*word).to_owned(),
-        may_be_folder,
-    });
+    let operands = files.iter().filter(is_named);
+    let operands = operands.map(|word| Operand::new(word, may_be_folder));
     let writes_vital = has(WRITERS, program) && files.iter().any(|word| is_vital(word));
     (is_verb && is_fine && !writes_vital).then(|| operands.collect())
 }

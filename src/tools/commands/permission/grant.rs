@@ -31,11 +31,12 @@ impl Grant {
     }
 }
 
-/// Whether no one but the program writes in a session, or an owner at the terminal: what is allowed there always is
-/// allowed to that job or watch.
+/// Whether a session is of a job, the heartbeat or a watch: what is allowed there always is allowed to that one. It has
+/// the role of a user, and only someone with at least the role of its maker changes it, after which nothing is allowed
+/// to a job any more.
 fn is_of_program(session: &str) -> bool {
     let channel = session.split(':').next().unwrap_or_default();
-    ["cli", "cron", "heartbeat", "watch"].contains(&channel)
+    ["cron", "heartbeat", "watch"].contains(&channel)
 }
 
 impl Commands {

@@ -174,6 +174,43 @@ fn a_job_has_the_model_and_the_conversation_that_it_names() {
 }
 
 #[test]
+fn a_job_in_the_conversation_of_the_terminal_has_none_of_its_approvals() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |request| {
+        match request.messages().last().unwrap()["role"] == "tool" {
+            true => say("Looked."),
+            false => call(
+                "exec",
+                json!({"command": "df -h", "escalate": true, "reason": "r"}),
+            ),
+        }
+    });
+    for chat in ["cli:default", "cron:own"] {
+        let add = ["approvals", "add", "--chat", chat, "df", "-h"];
+        Program::new(&scene.home).args(add).run().ends_with(0);
+    }
+    let mut typed = turn("look");
+    typed["sessionKey"] = json!("cli:default");
+    let jobs = [
+        job(&clock, "typed", at(&clock, MINUTE), typed),
+        job(&clock, "own", at(&clock, MINUTE), turn("look")),
+    ];
+    write(&scene.home, &jobs);
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    clock.forward(MINUTE);
+    wait_for_count(&scene, "Looked.", 2);
+    gateway.stop().ends_with(0);
+    let mut decisions: Vec<String> = scene
+        .audit()
+        .iter()
+        .map(|record| record["decision"].as_str().unwrap_or_default().to_owned())
+        .collect();
+    decisions.sort();
+    assert_eq!(decisions, ["allowed by a pattern", "denied: no one to ask"]);
+}
+
+#[test]
 fn a_job_never_overlaps_itself() {
     let clock = Turned::at(START);
     let gate = Gate::default();

@@ -77,7 +77,7 @@ impl Inner {
                 entry.name
             ))
         })?;
-        let (served, kept) = launcher.launch(server, cancel)?;
+        let (served, kept) = launcher.launch(&entry.name, server, cancel)?;
         let settings = Settings {
             name: entry.name.clone(),
             eraser: Eraser::new(server.env.values().cloned()),

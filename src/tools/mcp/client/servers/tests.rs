@@ -32,6 +32,7 @@ struct Plain {
 impl Launcher for Plain {
     fn launch(
         &self,
+        _name: &str,
         server: &McpServer,
         _cancel: &Cancel,
     ) -> Result<(Served, Option<PromptPlaces>)> {
@@ -299,7 +300,7 @@ fn settings() -> Settings {
 #[test]
 fn a_server_that_ignores_the_first_question_is_asked_in_the_old_way() {
     let hub = Arc::<Hub>::default();
-    let served = Plain::default().launch(&lamp(&["deaf"]), &Cancel::new());
+    let served = Plain::default().launch("lamp", &lamp(&["deaf"]), &Cancel::new());
     let connection = hub.attach(served.unwrap().0, settings()).unwrap();
     let mut options = Options::new("lamp", NO_ABILITIES, String::new());
     options.discover_time = Duration::from_millis(50);
@@ -319,7 +320,10 @@ fn a_server_that_says_nothing_at_first_is_waited_for_once_and_named() {
     let hub = Arc::<Hub>::default();
     let silent = lamp(&["mute", "speaks=/nowhere"]);
     let connection = hub.attach(
-        Plain::default().launch(&silent, &Cancel::new()).unwrap().0,
+        Plain::default()
+            .launch("lamp", &silent, &Cancel::new())
+            .unwrap()
+            .0,
         settings(),
     );
     let connection = connection.unwrap();

@@ -16,9 +16,14 @@ use crate::sys::process;
 
 /// Starts the programs of servers.
 pub trait Launcher: Send + Sync {
-    /// Starts a program, and returns when it is confined, with what has to be held until it has ended.
-    fn launch(&self, server: &McpServer, cancel: &Cancel)
-    -> Result<(Served, Option<PromptPlaces>)>;
+    /// Starts the program of the server with this name, and returns when it is confined, with what has to be held until
+    /// it has ended.
+    fn launch(
+        &self,
+        name: &str,
+        server: &McpServer,
+        cancel: &Cancel,
+    ) -> Result<(Served, Option<PromptPlaces>)>;
 
     /// Another number when programs would be started in another way.
     fn fingerprint(&self) -> u64;
@@ -51,6 +56,7 @@ impl Sandboxed {
 impl Launcher for Sandboxed {
     fn launch(
         &self,
+        name: &str,
         server: &McpServer,
         cancel: &Cancel,
     ) -> Result<(Served, Option<PromptPlaces>)> {
@@ -76,10 +82,16 @@ impl Launcher for Sandboxed {
         let environment = server.env.iter();
         let environment =
             environment.map(|(name, value)| (OsString::from(name), value.expose().into()));
+        // Not the workspace, where everyone who can write there would have a say in what the program loads.
+        let folder = match server.cwd.as_str() {
+            "" => None,
+            cwd => Some(expanded(cwd, &self.workspace, user_home)?),
+        };
         let served = self.exec.serve(
             &Service {
+                name: &format!("mcp.{name}"),
                 line: &line(&server.command, &server.args),
-                folder: &expanded(&server.cwd, &self.workspace, user_home)?,
+                folder,
                 write,
                 read: real(folders.read),
                 protect,
