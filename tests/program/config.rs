@@ -67,6 +67,22 @@ fn the_status_works_with_a_damaged_an_empty_and_a_missing_file() {
 }
 
 #[test]
+fn a_folder_of_backups_that_is_missing_is_warned_of() {
+    let home = Home::new();
+    Program::new(&home)
+        .args(["config", "set", "backup.folder", "/no/such/folder"])
+        .run()
+        .ends_with(0)
+        .complains_of(&["no automatic backup is made: backup.folder /no/such/folder"]);
+    let doctor = Program::new(&home).arg("doctor").run();
+    assert!(
+        doctor.stdout.contains("/no/such/folder"),
+        "{}",
+        doctor.stdout
+    );
+}
+
+#[test]
 fn a_change_with_which_nothing_would_start_is_refused_in_the_words_of_the_check() {
     let home = Home::with_endpoint("openai", "http://127.0.0.1:9/v1");
     let file = home.path().join("config.json");
@@ -137,10 +153,6 @@ fn a_change_with_which_nothing_would_start_is_refused_in_the_words_of_the_check(
         let exit = if is_ignored { 1 } else { 78 };
         check(&other).ends_with(exit).complains_of(&[says]);
     }
-    set("backup.folder", "/no/such/folder")
-        .ends_with(0)
-        .complains_of(&["no automatic backup is made: backup.folder /no/such/folder"]);
-    set("backup.folder", "").ends_with(0);
     set("channels.telegram.token", "not a token").ends_with(0);
     set("channels.telegram.enabled", "true")
         .ends_with(78)

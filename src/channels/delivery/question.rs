@@ -7,7 +7,7 @@ use std::io::{Seek, Write as _};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 
-use crate::base::approval::{Answer, Cause, Question, Script};
+use crate::base::approval::{AlwaysOption, Answer, Cause, Question, Script};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::limits::agent::ANSWER_TIME;
@@ -221,6 +221,7 @@ fn describe(asked: &ChatQuestion, room: Room) -> (String, bool) {
         Cause::Configured => {
             let _ = write!(text, "\n{}", texts::configured(language));
         }
+        Cause::Input { .. } if question.always != AlwaysOption::Offered => {}
         Cause::Input { .. } => {
             let _ = write!(text, "\n{}", texts::all_input(language));
         }

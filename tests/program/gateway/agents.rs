@@ -175,10 +175,11 @@ fn each_chat_has_its_agent_with_its_own_model_prompt_and_journal() {
     bob.says("/status");
     let told = scene.wait_in(bob.chat(), "Agent: work (Office)").text;
     assert!(told.contains("agents/work/workspace"), "{told}");
+    scene.model.offers(["work-model", "other-model"]);
     bob.says("/model other-model");
-    scene.wait_in(bob.chat(), "other-model");
+    scene.wait_in(bob.chat(), "Model: fake/other-model");
     bob.says("/agents");
-    scene.wait_in(bob.chat(), "✓ work (Office): other-model");
+    scene.wait_in(bob.chat(), "✓ work (Office): fake/other-model");
     gateway.stop().ends_with(0);
     let requests = scene.model.requests();
     let prompts: Vec<String> = requests

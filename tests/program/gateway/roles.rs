@@ -366,14 +366,7 @@ fn what_is_done_for_a_user_changes_nothing_that_stands_in_prompts() {
             "{results:#?}"
         );
     }
-    for file in [
-        "SOUL.md",
-        "USER.md",
-        "HEARTBEAT.md",
-        "stickers/index.json",
-        "skills/y",
-        "tools/y",
-    ] {
+    for file in ["SOUL.md", "stickers/index.json", "skills/y", "tools/y"] {
         let content = fs::read_to_string(at(file)).unwrap_or_default();
         assert!(
             !content.contains("EVIL") && !at(file).is_dir(),

@@ -289,12 +289,16 @@ fn a_command_speaks_in_the_sandbox() {
     gateway.stop().ends_with(0);
     let file = files(&scene).remove(0).file.unwrap();
     assert_eq!(*file.bytes, *b"OggSOne 'two' $HOME.");
-    let left = std::fs::read_dir(scene.home.workspace("inbox")).unwrap();
-    assert_eq!(left.count(), 0, "nothing stays in the workspace");
+    let own = scene.home.path().join("programs/commands.configured");
+    let left = std::fs::read_dir(&own).unwrap();
+    assert_eq!(left.count(), 0, "nothing stays there");
     let audit = scene.audit();
-    // No command of a user's can write there.
+    // No other command reads or writes there.
     let command = audit[0]["command"].as_str().unwrap();
-    assert!(command.contains("/inbox/"), "{command}");
+    assert!(
+        command.contains("/programs/commands.configured/"),
+        "{command}"
+    );
     assert!(
         !audit[0]["command"].as_str().unwrap().contains("One"),
         "{audit:?}"
