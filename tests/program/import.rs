@@ -13,7 +13,7 @@ use crate::harness::home::{Home, KEY};
 use crate::harness::model::{Model, say};
 use crate::harness::program::{Output, Program};
 use crate::harness::telegram::{TOKEN, Telegram};
-use crate::harness::terminal::{RETURN, Terminal};
+use crate::harness::terminal::{CTRL_C, RETURN, Terminal};
 
 /// The home of another program, and how it was before.
 struct Other {
@@ -879,4 +879,26 @@ fn onboard_offers_the_home_that_it_finds() {
     terminal.wait_for("Stop nanobot before you start this bot");
     terminal.wait_for("Which model provider");
     assert_eq!(setting(&home, "/providers/custom/apiKey"), KEY);
+}
+
+#[test]
+fn ctrl_c_behind_an_import_stops_and_names_what_was_taken() {
+    let (model, telegram) = (Model::playing([]), Telegram::start());
+    let home = Home::new();
+    for name in [".nanobot", ".picoclaw"] {
+        let other = nanobot(&model, &telegram);
+        fs::rename(other.path(), home.path().join(name)).unwrap();
+    }
+    let mut terminal = Terminal::start(&home, &["onboard"]);
+    terminal.wait_for("Found a home of nanobot");
+    terminal.wait_for("[n]: ");
+    terminal.type_text("x");
+    terminal.type_text(RETURN);
+    terminal.wait_for("Type y or n.");
+    terminal.type_text("y");
+    terminal.type_text(RETURN);
+    terminal.wait_for("Stop nanobot before you start this bot");
+    terminal.wait_for(".picoclaw");
+    terminal.type_text(CTRL_C);
+    terminal.wait_for("Stopped. Taken over: nanobot.");
 }

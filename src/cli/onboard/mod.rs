@@ -16,7 +16,7 @@ use super::config::texts::no_price;
 use super::terminal::print;
 use super::{Context, import};
 use crate::base::clock::Clock;
-use crate::base::error::{Exit, Result};
+use crate::base::error::{Error, Exit, Result};
 use crate::channels::telegram;
 use crate::config::home::command_for;
 use crate::config::key::Key;
@@ -65,8 +65,16 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let file = context.config_file()?;
     let can_ask = print::can_ask() && !arguments.non_interactive;
     let is_new = !file.exists();
+    let mut taken = Vec::new();
     if is_new && arguments.channel.is_none() {
-        offer_import(context, can_ask)?;
+        match offer_import(context, can_ask, &mut taken) {
+            // The terminal's own Ctrl-C no longer ends the program once it has waited for a server.
+            Err(Error::Stopped) if can_ask => {
+                print::line(&texts::stopped(&taken, &[], &file, None))?;
+                return Ok(Exit::Stopped);
+            }
+            offered => offered?,
+        }
     }
     let loaded = match !is_new {
         true => context.start()?,
@@ -95,24 +103,39 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
             configure(&loaded, &file, &answers.wanted)?;
         }
         let saved: Vec<_> = answers.wanted.iter().map(|(path, _)| &**path).collect();
-        print::line(&texts::stopped(&saved, &file, arguments.channel.as_deref()))?;
+        print::line(&texts::stopped(
+            &taken,
+            &saved,
+            &file,
+            arguments.channel.as_deref(),
+        ))?;
         return Ok(Exit::Stopped);
     }
     apply(context, &home, &loaded, &file, &answers)?;
     Ok(Exit::Done)
 }
 
-/// Offers to take over the homes of other programs.
-fn offer_import(context: &Context, can_ask: bool) -> Result<()> {
+/// Offers to take over the homes of other programs. `taken` are the programs whose home was.
+fn offer_import(context: &Context, can_ask: bool, taken: &mut Vec<&'static str>) -> Result<()> {
+    let mut editor = if can_ask { terminal::editor() } else { None };
     for (program, folder) in import::homes(context) {
         if !can_ask {
             let command = import::command(context, &folder)?;
             print::notice(&texts::can_import(program, &command));
             continue;
         }
-        let answer = print::ask(&texts::ask_to_import(program, &folder))?;
-        if matches!(&*answer.trim().to_ascii_lowercase(), "y" | "yes") {
+        let question = texts::ask_to_import(program, &folder);
+        let is_wanted = loop {
+            let answer = terminal::ask(editor.as_mut(), &question)?;
+            match &*answer.to_ascii_lowercase() {
+                "y" | "yes" => break true,
+                "" | "n" | "no" => break false,
+                _ => print::line(texts::YES_OR_NO)?,
+            }
+        };
+        if is_wanted {
             import::import(context, &folder, None, true)?;
+            taken.push(program);
         }
     }
     Ok(())

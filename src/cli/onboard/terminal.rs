@@ -37,10 +37,31 @@ pub struct Terminal<'a> {
     foreground: Option<Foreground>,
 }
 
+/// Asks, and returns the answer without the white space around it. [`Error::Stopped`] when the person ends it.
+pub fn ask(editor: Option<&mut Prompt>, question: &Question) -> Result<String> {
+    let text = format!("\n{} [{}]: ", question.text, question.hint);
+    let (above, prompt) = text.rsplit_once('\n').unwrap_or(("", &text));
+    print::paragraph(above)?;
+    let answer = match editor {
+        Some(editor) => match editor.ask(&reveal(prompt), question.is_hidden)? {
+            Typed::Line(answer) => answer,
+            Typed::Cleared | Typed::Interrupt | Typed::End => return Err(Error::Stopped),
+        },
+        None if question.is_hidden => print::ask_hidden(prompt, std::io::stdin())?,
+        None => print::ask(prompt)?,
+    };
+    Ok(answer.trim().to_owned())
+}
+
+/// Line editing; `None` on a terminal that cannot move its cursor.
+pub fn editor() -> Option<Prompt> {
+    Some(Prompt::for_questions()).filter(Prompt::reads_keys)
+}
+
 impl<'a> Terminal<'a> {
     /// The terminal, or where nobody is to be asked, only what tries.
     pub fn new(context: &'a Context, loaded: &'a Loaded, can_ask: bool) -> Result<Self> {
-        let prompt = Some(Prompt::for_questions()).filter(|prompt| can_ask && prompt.reads_keys());
+        let prompt = if can_ask { editor() } else { None };
         Ok(Self {
             context,
             loaded,
@@ -71,18 +92,7 @@ impl Outside for Terminal<'_> {
     }
 
     fn ask(&mut self, question: &Question) -> Result<String> {
-        let text = format!("\n{} [{}]: ", question.text, question.hint);
-        let (above, prompt) = text.rsplit_once('\n').unwrap_or(("", &text));
-        print::paragraph(above)?;
-        let answer = match &mut self.prompt {
-            Some(editor) => match editor.ask(&reveal(prompt), question.is_hidden)? {
-                Typed::Line(answer) => answer,
-                Typed::Cleared | Typed::Interrupt | Typed::End => return Err(Error::Stopped),
-            },
-            None if question.is_hidden => print::ask_hidden(prompt, std::io::stdin())?,
-            None => print::ask(prompt)?,
-        };
-        Ok(answer.trim().to_owned())
+        ask(self.prompt.as_mut(), question)
     }
 
     fn say(&mut self, text: &str) -> Result<()> {

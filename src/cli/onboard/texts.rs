@@ -27,12 +27,18 @@ pub fn can_import(program: &str, command: &str) -> String {
 }
 
 /// A question.
-pub fn ask_to_import(program: &str, folder: &Path) -> String {
-    format!(
-        "\nFound a home of {program}: {}\nTake over its settings, memory, skills, jobs and conversations? (y/n) [n]: ",
-        folder.display()
+pub fn ask_to_import(program: &str, folder: &Path) -> Question {
+    Question::new(
+        format!(
+            "Found a home of {program}: {}\nTake over its settings, memory, skills, jobs and conversations? (y/n)",
+            folder.display()
+        ),
+        "n",
     )
 }
+
+/// An answer to that which is neither.
+pub const YES_OR_NO: &str = "Type y or n.";
 
 /// A warning in a script's log.
 pub fn script_warning(text: &str) -> String {
@@ -379,16 +385,20 @@ pub fn sentence(text: &str) -> String {
     }
 }
 
-/// After Ctrl-C. `saved` are the settings that were saved; `channel` is the only one that was to be set up.
-pub fn stopped(saved: &[&str], file: &Path, channel: Option<&str>) -> String {
+/// After Ctrl-C. `taken` are the programs whose homes were taken over, `saved` the settings that were saved; `channel` is
+/// the only one that was to be set up.
+pub fn stopped(taken: &[&str], saved: &[&str], file: &Path, channel: Option<&str>) -> String {
     let option = channel.map_or_else(String::new, |name| format!(" --channel {name}"));
-    match saved {
-        [] => "Stopped. Nothing was changed.".to_owned(),
-        saved => format!(
-            "Stopped. Saved in {}: {}. Run `peacrab onboard{option}` again to go on.",
-            file.display(),
-            saved.join(", ")
-        ),
+    let mut text = "Stopped.".to_owned();
+    if !taken.is_empty() {
+        text += &format!(" Taken over: {}.", taken.join(", "));
+    }
+    if !saved.is_empty() {
+        text += &format!(" Saved in {}: {}.", file.display(), saved.join(", "));
+    }
+    match (taken, saved) {
+        ([], []) => text + " Nothing was changed.",
+        _ => text + &format!(" Run `peacrab onboard{option}` again to go on."),
     }
 }
 

@@ -580,6 +580,7 @@ fn two_times_before_a_message_are_refused() {
         "每天8点和9点吃药",
         "tomorrow 8am, 9am take pills",
         "tomorrow at 8 or at 9 take pills",
+        "every day at 9 and 18 to take pills",
     ] {
         let error = take_leading(text, ms(&zone, NOW), &zone).unwrap_err();
         assert!(

@@ -82,9 +82,16 @@ pub fn take_leading<'a>(
             behind.is_some() || has_time(text.strip_suffix(rest).unwrap_or_default())
         })
     };
-    if behind
-        .or(listed)
-        .is_some_and(|text| is_second(text.trim_start()))
+    // "every day at 9 and 18 to take pills"
+    let is_hour = |text: &str| {
+        let (number, rest) = text.split_once(' ').unwrap_or((text, ""));
+        number.parse::<u8>().is_ok_and(|hour| hour < 24)
+            && (rest.is_empty() || rest.starts_with("to "))
+    };
+    if behind.is_some_and(is_hour) && is_timed
+        || behind
+            .or(listed)
+            .is_some_and(|text| is_second(text.trim_start()))
     {
         return Err(Error::Usage(ONE_TIME.to_owned()));
     }

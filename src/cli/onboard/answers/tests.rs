@@ -490,7 +490,7 @@ fn of_a_channel_each_answer_can_be_taken_back() {
 #[test]
 fn a_stop_names_the_command_that_was_stopped() {
     let file = Path::new("/c.json");
-    let again = |channel| texts::stopped(&["channels.irc.server"], file, channel);
+    let again = |channel| texts::stopped(&[], &["channels.irc.server"], file, channel);
     assert!(again(Some("irc")).ends_with("Run `peacrab onboard --channel irc` again to go on."));
     assert!(again(None).ends_with("Run `peacrab onboard` again to go on."));
 }
