@@ -285,4 +285,31 @@ mod tests {
         assert_eq!(value(&settings, "LIBRARIES"), None);
         assert_eq!(value(&settings, "EDITOR"), Some("vi".into()));
     }
+
+    #[test]
+    fn what_servers_of_tools_can_write_is_neither_home_nor_in_path() {
+        let (folder, home, mut settings) = place();
+        let tools = folder.path().canonicalize().unwrap().join("tools");
+        std::fs::create_dir(&tools).unwrap();
+        settings.others = vec![tools.clone()];
+        let path = format!("/usr/bin:{}", tools.display());
+        let variable = |name: &str| (name == "PATH").then(|| OsString::from(&path));
+        let settings = settings.environment("", &[], variable).resolved().unwrap();
+        assert_eq!(value(&settings, "PATH"), Some("/usr/bin".into()));
+        assert_eq!(value(&settings, "HOME"), Some(home.clone().into()));
+        let (_folder, home, mut settings) = place();
+        std::fs::create_dir(home.join(".config")).unwrap();
+        settings.others = vec![home.join(".config")];
+        let settings = settings.resolved().unwrap();
+        let empty = settings.empty_home.clone().unwrap();
+        assert_eq!(value(&settings, "HOME"), Some(empty.into()));
+        // The workspace of another agent lies in the home of the program, which is hidden.
+        let (_folder, home, mut settings) = place();
+        let other = home.join(".peacrab/agents/work/workspace");
+        std::fs::create_dir_all(&other).unwrap();
+        settings.home = Some(home.join(".peacrab"));
+        settings.others = vec![other];
+        let settings = settings.resolved().unwrap();
+        assert_eq!(value(&settings, "HOME"), Some(home.into()));
+    }
 }

@@ -449,6 +449,31 @@ fn a_command_that_an_owner_has_started_takes_no_input_of_a_users() {
 }
 
 #[test]
+fn an_owner_allows_each_input_of_a_user_by_itself() {
+    let write = json!({"action": "write", "session_id": 1, "input": "one\n"});
+    let (scene, bob, _) = scene(making(vec![
+        (
+            "exec",
+            json!({"command": "cat", "escalate": true, "background": true, "reason": "r"}),
+        ),
+        ("exec_session", write),
+    ]));
+    let gateway = scene.start();
+    scene.ana.says("/id");
+    scene.wait_for("owner");
+    bob.says("do it");
+    scene.wait_for(r#"Asked for by telegram:2002 "Bob"."#);
+    scene.ana.presses("Run once");
+    let asked = scene.wait_for("Send this input to");
+    let labels = format!("{:?}", asked.markup);
+    assert!(!labels.contains("Allow all"), "{labels}");
+    assert!(!asked.text.contains("any further input"), "{}", asked.text);
+    scene.ana.presses("Deny");
+    scene.wait_in(bob.chat(), "Tried.");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
 fn a_command_for_a_user_ends_when_an_owner_has_changed_the_prompt() {
     let (scene, bob, _) = scene(|request| {
         let last = request.messages().last().unwrap();
