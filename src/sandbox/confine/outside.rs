@@ -303,7 +303,7 @@ mod tests {
         let settings = settings.resolved().unwrap();
         let empty = settings.empty_home.clone().unwrap();
         assert_eq!(value(&settings, "HOME"), Some(empty.into()));
-        // The workspace of another agent lies in the home of the program, which is hidden.
+        // The workspace of another agent is in the home of the program, which is hidden.
         let (_folder, home, mut settings) = place();
         let other = home.join(".peacrab/agents/work/workspace");
         std::fs::create_dir_all(&other).unwrap();

@@ -322,7 +322,7 @@ pub struct Settings {
     pub workspace: PathBuf,
     /// The folder in which programs of the configuration have homes of their own; without it the workspace is theirs.
     pub programs: Option<PathBuf>,
-    /// The home of the program that is started, which sees and writes it although it lies in `home`.
+    /// The home of the program that is started, which sees and writes it although it is in `home`.
     pub own: Option<PathBuf>,
     /// Further folders, read and write.
     pub write: Vec<PathBuf>,

@@ -91,15 +91,21 @@ fn only_an_owner_answers_a_question() {
     assert!(scene.has_no_event());
 }
 
-#[test]
-fn a_choice_types_its_command_as_a_button_does() {
-    let mut scene = Scene::without_buttons();
+/// A chat in which a model is offered, as a choice with the label `large`.
+fn offering_large() -> Scene {
+    let scene = Scene::without_buttons();
     let here = Address::new("fake", "1");
     let rows = vec![vec![CommandButton {
         label: "large".to_owned(),
         command: "/model large".to_owned(),
     }]];
     scene.offers(&here, &buttons::for_commands(&rows, 64));
+    scene
+}
+
+#[test]
+fn a_choice_types_its_command_as_a_button_does() {
+    let mut scene = offering_large();
     scene.take(vec![
         message(1, "1", "LARGE", &[]),
         message(1, "1", "LARGE", &[]),
@@ -114,13 +120,7 @@ fn a_choice_types_its_command_as_a_button_does() {
 
 #[test]
 fn a_choice_in_a_reply_to_an_unknown_message_is_a_message() {
-    let mut scene = Scene::without_buttons();
-    let here = Address::new("fake", "1");
-    let rows = vec![vec![CommandButton {
-        label: "large".to_owned(),
-        command: "/model large".to_owned(),
-    }]];
-    scene.offers(&here, &buttons::for_commands(&rows, 64));
+    let mut scene = offering_large();
     let outside = Incoming::Message {
         envelope: Envelope {
             quote: "> Bob: large?".to_owned(),
