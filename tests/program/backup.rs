@@ -5,6 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rustix::process::Signal;
 use serde_json::json;
 
 use crate::disk::{FILL, IN_OWN_MOUNTS, has_mounts_of_its_own};
@@ -270,6 +271,27 @@ fn a_home_that_is_not_there_yet_is_asked_about_as_a_new_one() {
         !refused.stderr.contains("has no configuration"),
         "{refused:?}"
     );
+}
+
+#[test]
+fn ctrl_c_at_the_question_of_a_restore_changes_nothing() {
+    let (home, shelf) = (Home::new(), Shelf::new());
+    let file = shelf.file("b.tar.gz");
+    peacrab(&home, &["backup", &file]).ends_with(0);
+    fs::write(home.workspace("notes"), "changed").unwrap();
+    for kind in ["xterm", "dumb"] {
+        for is_key in [true, false] {
+            let mut terminal =
+                Terminal::start_on(&home, &["restore", &file], 80, &[("TERM", kind)]);
+            terminal.wait_for("[y/N]");
+            match is_key {
+                true => terminal.type_text(CTRL_C),
+                false => terminal.send(Signal::INT),
+            }
+            assert_eq!(terminal.finish(), Some(130), "{kind}");
+        }
+    }
+    assert_eq!(fs::read(home.workspace("notes")).unwrap(), b"changed");
 }
 
 #[test]

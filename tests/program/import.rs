@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::harness::clock::Turned;
@@ -898,7 +899,29 @@ fn ctrl_c_behind_an_import_stops_and_names_what_was_taken() {
     terminal.type_text("y");
     terminal.type_text(RETURN);
     terminal.wait_for("Stop nanobot before you start this bot");
+    // Before the question or at it.
     terminal.wait_for(".picoclaw");
     terminal.type_text(CTRL_C);
     terminal.wait_for("Stopped. Taken over: nanobot.");
+    assert_eq!(terminal.finish(), Some(130));
+}
+
+#[test]
+fn a_signal_behind_an_import_stops_on_each_terminal() {
+    for kind in ["xterm", "dumb"] {
+        let (model, telegram) = (Model::playing([]), Telegram::start());
+        let home = Home::new();
+        for name in [".nanobot", ".picoclaw"] {
+            let other = nanobot(&model, &telegram);
+            fs::rename(other.path(), home.path().join(name)).unwrap();
+        }
+        let mut terminal = Terminal::start_on(&home, &["onboard"], 80, &[("TERM", kind)]);
+        terminal.wait_for("[n]: ");
+        terminal.type_text("y\r");
+        terminal.wait_for("Stop nanobot before you start this bot");
+        terminal.wait_for("[n]: ");
+        terminal.send(Signal::INT);
+        terminal.wait_for("Stopped. Taken over: nanobot.");
+        assert_eq!(terminal.finish(), Some(130), "{kind}");
+    }
 }

@@ -4,14 +4,17 @@ use std::fs::File;
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 
 use super::{STANDARD, ask_passphrase, read_passphrase, texts};
 use crate::base::error::{Error, Exit, Result};
+use crate::base::sync::Mutex;
 use crate::cli::Context;
 use crate::cli::terminal::interrupt::Foreground;
 use crate::cli::terminal::print;
+use crate::cli::terminal::prompt::Prompt;
 use crate::config::Home;
 use crate::store::backup::{Backup, Survey, swap};
 use crate::sys::file::{open_to_read, private_folder, unlock};
@@ -72,7 +75,8 @@ pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
             return Err(Error::Usage(texts::NEEDS_YES.to_owned()));
         }
         let is_new = !std::fs::read_dir(home.path()).is_ok_and(|mut there| there.next().is_some());
-        let answer = print::ask(&texts::question(home.path(), is_new))?;
+        let prompt = Arc::new(Mutex::new(Prompt::for_questions()));
+        let answer = foreground.ask(&prompt, &texts::question(home.path(), is_new), false)?;
         if !matches!(&*answer.to_ascii_lowercase(), "y" | "yes") {
             print::line(texts::UNCHANGED)?;
             return Ok(Exit::Done);

@@ -27,7 +27,7 @@ use crate::config::{Home, Loaded};
 use crate::models::route::Sources;
 use crate::store::state::PromptChanges;
 use answers::{Answers, Found};
-use terminal::Terminal;
+use terminal::{Person, Terminal};
 
 /// `peacrab onboard …`; every question has a flag.
 #[derive(Debug, Default, Args)]
@@ -65,10 +65,10 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let file = context.config_file()?;
     let can_ask = print::can_ask() && !arguments.non_interactive;
     let is_new = !file.exists();
+    let person = Person::new()?;
     let mut taken = Vec::new();
     if is_new && arguments.channel.is_none() {
-        match offer_import(context, can_ask, &mut taken) {
-            // The terminal's own Ctrl-C no longer ends the program once it has waited for a server.
+        match offer_import(context, can_ask.then_some(&person), &mut taken) {
             Err(Error::Stopped) if can_ask => {
                 print::line(&texts::stopped(&taken, &[], &file, None))?;
                 return Ok(Exit::Stopped);
@@ -96,7 +96,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
             sign_ins: None,
         },
     };
-    let mut terminal = Terminal::new(context, &loaded, can_ask)?;
+    let mut terminal = Terminal::new(context, &loaded, &person, can_ask)?;
     let answers = answers::gather(arguments, &found, &mut terminal)?;
     if answers.is_stopped {
         if !answers.wanted.is_empty() {
@@ -116,17 +116,20 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
 }
 
 /// Offers to take over the homes of other programs. `taken` are the programs whose home was.
-fn offer_import(context: &Context, can_ask: bool, taken: &mut Vec<&'static str>) -> Result<()> {
-    let mut editor = if can_ask { terminal::editor() } else { None };
+fn offer_import(
+    context: &Context,
+    person: Option<&Person>,
+    taken: &mut Vec<&'static str>,
+) -> Result<()> {
     for (program, folder) in import::homes(context) {
-        if !can_ask {
+        let Some(person) = person else {
             let command = import::command(context, &folder)?;
             print::notice(&texts::can_import(program, &command));
             continue;
-        }
+        };
         let question = texts::ask_to_import(program, &folder);
         let is_wanted = loop {
-            let answer = terminal::ask(editor.as_mut(), &question)?;
+            let answer = person.ask(&question)?;
             match &*answer.to_ascii_lowercase() {
                 "y" | "yes" => break true,
                 "" | "n" | "no" => break false,

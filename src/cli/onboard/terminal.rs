@@ -1,11 +1,14 @@
 //! Asks the person at the terminal, and tries what was answered.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::outside::{Outside, Question, Trial};
 use super::texts::{self, sentence};
+use crate::base::cancel::Cancel;
 use crate::base::error::{Error, Fault, Result};
 use crate::base::limits::channels::TEST_PATIENCE;
+use crate::base::sync::Mutex;
 use crate::channels::kit::adapter::Failure;
 use crate::channels::kit::service::Service;
 use crate::channels::telegram::api::{Api, ApiError};
@@ -13,76 +16,76 @@ use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::terminal::interrupt::Foreground;
 use crate::cli::terminal::print;
-use crate::cli::terminal::prompt::{Prompt, Typed};
+use crate::cli::terminal::prompt::Prompt;
 use crate::config::Loaded;
 use crate::config::schema::{Bot, Provider};
 use crate::models::offers::{self, ListError, Offers};
 use crate::models::route::Route;
 use crate::models::{Window, ask_window};
 use crate::net::http::Tls;
-use crate::text::reveal;
+
+/// The person who is asked, and may stop everything.
+pub struct Person {
+    prompt: Arc<Mutex<Prompt>>,
+    /// Takes Ctrl-C wherever it comes: once any work has taken it, the system does not end the program at it any more.
+    foreground: Foreground,
+}
+
+impl Person {
+    /// The person at the terminal.
+    pub fn new() -> Result<Self> {
+        Ok(Self {
+            prompt: Arc::new(Mutex::new(Prompt::for_questions())),
+            foreground: Foreground::new()?,
+        })
+    }
+
+    /// Asks, and returns the answer without the white space around it. [`Error::Stopped`] when the person ends it.
+    pub fn ask(&self, question: &Question) -> Result<String> {
+        let text = format!("\n{} [{}]: ", question.text, question.hint);
+        let (above, prompt) = text.rsplit_once('\n').unwrap_or(("", &text));
+        print::paragraph(above)?;
+        self.foreground
+            .ask(&self.prompt, prompt, question.is_hidden)
+    }
+}
 
 /// The person at the terminal, or a script.
 pub struct Terminal<'a> {
     context: &'a Context,
     loaded: &'a Loaded,
     tls: Tls,
-    /// Line editing; `None` in a script and on a terminal that cannot move its cursor.
-    prompt: Option<Prompt>,
+    person: &'a Person,
     /// Whether there is a person to ask.
     can_ask: bool,
     /// The server that was asked for its models last.
     listed: Option<Route>,
-    /// Runs what Ctrl-C can stop; `None` until something was tried.
-    foreground: Option<Foreground>,
-}
-
-/// Asks, and returns the answer without the white space around it. [`Error::Stopped`] when the person ends it.
-pub fn ask(editor: Option<&mut Prompt>, question: &Question) -> Result<String> {
-    let text = format!("\n{} [{}]: ", question.text, question.hint);
-    let (above, prompt) = text.rsplit_once('\n').unwrap_or(("", &text));
-    print::paragraph(above)?;
-    let answer = match editor {
-        Some(editor) => match editor.ask(&reveal(prompt), question.is_hidden)? {
-            Typed::Line(answer) => answer,
-            Typed::Cleared | Typed::Interrupt | Typed::End => return Err(Error::Stopped),
-        },
-        None if question.is_hidden => print::ask_hidden(prompt, std::io::stdin())?,
-        None => print::ask(prompt)?,
-    };
-    Ok(answer.trim().to_owned())
-}
-
-/// Line editing; `None` on a terminal that cannot move its cursor.
-pub fn editor() -> Option<Prompt> {
-    Some(Prompt::for_questions()).filter(Prompt::reads_keys)
 }
 
 impl<'a> Terminal<'a> {
     /// The terminal, or where nobody is to be asked, only what tries.
-    pub fn new(context: &'a Context, loaded: &'a Loaded, can_ask: bool) -> Result<Self> {
-        let prompt = if can_ask { editor() } else { None };
+    pub fn new(
+        context: &'a Context,
+        loaded: &'a Loaded,
+        person: &'a Person,
+        can_ask: bool,
+    ) -> Result<Self> {
         Ok(Self {
             context,
             loaded,
             tls: compose::tls(&loaded.config.tls)?,
-            prompt,
+            person,
             can_ask,
             listed: None,
-            foreground: None,
         })
     }
 
     /// Runs something that waits for a server. Ctrl-C ends it with [`Error::Stopped`].
     fn run<T: Send + 'static>(
-        &mut self,
-        work: impl FnOnce(&crate::base::cancel::Cancel) -> T + Send + 'static,
+        &self,
+        work: impl FnOnce(&Cancel) -> T + Send + 'static,
     ) -> Result<T> {
-        let foreground = match self.foreground.take() {
-            Some(foreground) => foreground,
-            None => Foreground::new()?,
-        };
-        self.foreground.insert(foreground).run(work)
+        self.person.foreground.run(work)
     }
 }
 
@@ -92,7 +95,7 @@ impl Outside for Terminal<'_> {
     }
 
     fn ask(&mut self, question: &Question) -> Result<String> {
-        ask(self.prompt.as_mut(), question)
+        self.person.ask(question)
     }
 
     fn say(&mut self, text: &str) -> Result<()> {

@@ -12,12 +12,14 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
+use super::prompt::{Prompt, Typed};
 use super::{mode, print, texts};
 use crate::base::cancel::Cancel;
-use crate::base::error::{Exit, Result};
+use crate::base::error::{Error, Exit, Result};
 use crate::base::limits::agent::TURN_STACK_BYTES;
 use crate::base::sync::{self, Mutex};
 use crate::sys::process::writable;
+use crate::text::reveal;
 
 /// The runtime, and the token of what runs now.
 pub struct Foreground {
@@ -85,6 +87,17 @@ impl Foreground {
         self.run_boxed(Box::new(move |cancel| *result.lock() = Some(work(cancel))))?;
         let result = slot.lock().take();
         result.ok_or_else(texts::no_result)
+    }
+
+    /// Asks for one line, and returns it without the white space around it. [`Error::Stopped`] at Ctrl-C, also where that
+    /// came before the question, and at the end of the input.
+    pub fn ask(&self, prompt: &Arc<Mutex<Prompt>>, text: &str, is_hidden: bool) -> Result<String> {
+        let (prompt, text) = (Arc::clone(prompt), reveal(text).into_owned());
+        let typed = self.run(move |cancel| prompt.lock().ask(&text, is_hidden, cancel))?;
+        match typed? {
+            Typed::Line(line) => Ok(line.trim().to_owned()),
+            Typed::Cleared | Typed::Interrupt | Typed::End => Err(Error::Stopped),
+        }
     }
 
     /// In the program once, and not for each kind of work and result.

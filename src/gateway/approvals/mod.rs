@@ -94,6 +94,8 @@ struct Open {
     can_allow_all: bool,
     /// When it had come to the chat as a whole; `None` before that.
     shown: Option<Shown>,
+    /// Whether someone has named its number: they have seen it, even where the channel has not said yet that it is there.
+    is_seen: bool,
     answer: Option<Answer>,
     /// Who gave it.
     by: String,
@@ -133,8 +135,7 @@ pub enum Taken {
 }
 
 impl Approvals {
-    /// Opens a question of a conversation in a chat, which may be another one. Its number cannot be guessed, and an old button of another run of
-    /// the program does not have it.
+    /// Opens a question of a conversation in a chat, which may be another one. Its number cannot be guessed.
     pub fn open(&self, asker: &SessionKey, chat: &Address, question: &Question) -> u64 {
         let mut questions = self.questions.lock();
         let is_own = *asker == chat.session() && question.asked_for.is_empty();
@@ -159,6 +160,7 @@ impl Approvals {
                     always: question.always,
                     can_allow_all: question.can_allow_all,
                     shown: None,
+                    is_seen: false,
                     answer: None,
                     by: String::new(),
                 });
@@ -239,6 +241,7 @@ impl Approvals {
             return Taken::NotEverything;
         }
         question.answer = Some(answer);
+        question.is_seen = number.is_some();
         by.clone_into(&mut question.by);
         self.answered.notify_all();
         Taken::Yes
@@ -463,7 +466,7 @@ impl Gateway {
             self.approvals.answer(to, number, given)
         };
         let text = match taken {
-            Taken::Yes if was_shown && self.edits(to) => return Ok(None),
+            Taken::Yes if (number.is_some() || was_shown) && self.edits(to) => return Ok(None),
             Taken::Yes => {
                 let is_meant = |open: &&(u64, String)| number.is_none_or(|number| number == open.0);
                 let command = open.iter().find(is_meant).map_or("", |open| &open.1);
@@ -591,7 +594,7 @@ impl Questions {
         }
         self.closed.push_back(number);
         closed.map_or_else(Default::default, |question| {
-            (question.by, question.shown.is_some())
+            (question.by, question.is_seen || question.shown.is_some())
         })
     }
 }

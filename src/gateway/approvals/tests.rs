@@ -98,6 +98,18 @@ fn what_stops_the_machine_is_allowed_once_only() {
 }
 
 #[test]
+fn a_question_whose_number_is_named_was_shown_although_the_channel_has_not_said_so() {
+    let (approvals, chat) = (Approvals::default(), Address::new("fake", "1"));
+    for (is_named, is_shown) in [(true, true), (false, false)] {
+        let number = approvals.open(&chat.session(), &chat, &Question::default());
+        let named = is_named.then_some(number);
+        let taken = approvals.answer(&chat, named, given(Answer::Deny));
+        assert_eq!(taken, Taken::Yes);
+        assert_eq!(approvals.wait(number, &Cancel::new()).2, is_shown);
+    }
+}
+
+#[test]
 fn a_stopped_turn_and_a_stopping_gateway_end_the_wait() {
     let (approvals, cancel) = (Approvals::default(), Cancel::new());
     let number = approvals.open(

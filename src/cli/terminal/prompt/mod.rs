@@ -102,13 +102,22 @@ impl Prompt {
         }
     }
 
-    /// Asks for one line, behind a text such as `Which model? `. Nothing of it is kept, and a hidden one
-    /// is not shown. The terminal must be one whose [keys are read](Self::reads_keys).
-    pub fn ask(&mut self, text: &str, is_hidden: bool) -> Result<Typed> {
-        text.clone_into(&mut self.sign);
+    /// Asks for one line, behind a text such as `Which model? `, or waits for the token. Nothing of it is kept, and a
+    /// hidden one is not shown.
+    pub fn ask(&mut self, text: &str, is_hidden: bool, cancel: &Cancel) -> Result<Typed> {
+        if is_hidden && !self.is_screen {
+            return match print::ask_hidden(text, io::stdin()) {
+                Err(Error::Stopped) => Ok(Typed::Interrupt),
+                line => line.map(Typed::Line),
+            };
+        }
+        match self.is_screen {
+            true => text.clone_into(&mut self.sign),
+            false => self.sign = print::folded(text),
+        }
         self.is_question = true;
         self.is_hidden = is_hidden;
-        let typed = self.edit().map_err(texts::no_terminal);
+        let typed = self.wait(cancel);
         self.line = Line::default();
         typed
     }
@@ -121,6 +130,14 @@ impl Prompt {
     /// Waits for a text, or for the token. The text is in the history at once: a run that is cut off later
     /// does not lose it.
     pub fn read(&mut self, cancel: &Cancel) -> Result<Typed> {
+        let typed = self.wait(cancel)?;
+        if let Typed::Line(line) = &typed {
+            self.remember(line);
+        }
+        Ok(typed)
+    }
+
+    fn wait(&mut self, cancel: &Cancel) -> Result<Typed> {
         let (woken, waker) =
             rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(texts::no_terminal)?;
         // The pipe takes the byte: nothing else is written to it.
@@ -135,13 +152,10 @@ impl Prompt {
         } else {
             read_line(&self.sign, &woken)?
         };
-        if cancel.is_cancelled() && typed == Typed::End {
-            return Ok(Typed::Interrupt);
-        }
-        if let Typed::Line(line) = &typed {
-            self.remember(line);
-        }
-        Ok(typed)
+        Ok(match typed {
+            Typed::End if cancel.is_cancelled() => Typed::Interrupt,
+            typed => typed,
+        })
     }
 
     fn remember(&mut self, line: &str) {
