@@ -14,7 +14,7 @@ WIDTH, HEIGHT, HEADER = 460, 600, 52
 MARGIN, PADDING, GAP, RADIUS = 12, 11, 9, 14
 TEXT_WIDTH = 340
 SIZE, LINE, MONO = 14, 20, 7.8
-BUTTON, BUTTON_GAP = 32, 5
+BUTTON, BUTTON_GAP, BUTTON_PADDING = 32, 5, 6
 # Seconds: until the next message, for an answer to be read, for a button to be pressed, and at the end.
 PAUSE, READING, TAP, END = 1.4, 2.6, 0.7, 7.0
 
@@ -181,7 +181,7 @@ class Bubble:
         self.state, self.is_mine = state, is_mine
         self.lines = list(wrapped(Parser(state.markup).lines))
         text_width = max(sum(run.width() for run in line) for line in self.lines)
-        self.width = max(text_width + 2 * PADDING, 300 if state.buttons else 0)
+        self.width = max(text_width + 2 * PADDING, 300 if state.buttons else 0, *map(row_width, state.buttons))
         self.text_height = len(self.lines) * LINE + 2 * PADDING - 4
         self.height = self.text_height + len(state.buttons) * (BUTTON + BUTTON_GAP)
 
@@ -215,6 +215,12 @@ class Bubble:
             if is_block:
                 yield rectangle(left + PADDING - 5, line_at, self.width - 2 * PADDING + 10, height, "code", 5)
             line_at += height
+
+
+def row_width(labels):
+    """The width of buttons that are as wide as the widest of their row needs."""
+    widest = max(Run(label).width() for label in labels)
+    return len(labels) * (widest + 2 * BUTTON_PADDING + BUTTON_GAP) - BUTTON_GAP
 
 
 def rectangle(left, top, width, height, fill, radius=RADIUS):

@@ -159,6 +159,10 @@ impl Board {
     /// Whether the board has what a name is about, such as a sensor of the temperature. Watched values count as there.
     pub fn is_reported(&self, name: &str) -> bool {
         built_in(name).is_none_or(|quantity| {
+            // The disk is that of the home, which the first start makes.
+            if matches!(quantity, Quantity::Disk) && !self.home.exists() {
+                return true;
+            }
             let reading = self.reading();
             // A rate needs two samples.
             let moved = reading.traffic().map(|_| 0.0);
@@ -205,9 +209,9 @@ impl Board {
             if !is_sampled {
                 points.pop();
             }
-            if points.last().is_none_or(|(at, _)| *at < now as f64) {
-                points.push((now as f64, f64::from(newest)));
-            }
+            // A sample of this very second, or a second off at the border of its slot, is not newer.
+            points.pop_if(|(at, _)| *at >= now as f64);
+            points.push((now as f64, f64::from(newest)));
         }
         Some(Curve {
             name: name.to_owned(),

@@ -167,7 +167,7 @@ impl Board {
                     }
                 }
                 None => {
-                    "There are no values yet: `peacrab gateway` takes a sample every 5 minutes."
+                    "There are no values yet: measurements begin when the bot runs (`peacrab gateway`), one every 5 minutes."
                         .to_owned()
                 }
             })

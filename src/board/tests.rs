@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use super::history::Quantity;
 use super::*;
 use crate::base::limits::board::{COLUMNS, FILE_BYTES, INTERFACES, SAMPLE_INTERVAL};
+use crate::base::zone::Zone;
 
 /// A Raspberry Pi that is warm, on Wi-Fi, and short of current now and then.
 const RASPBERRY: &[(&str, &str)] = &[
@@ -272,6 +273,12 @@ fn a_curve_begins_with_the_first_sample_and_goes_on_to_now() {
     let apart = times();
     assert_eq!(apart.last(), Some(&Some(1750.0)));
     assert!(apart.contains(&None), "a real gap stays: {apart:?}");
+    board.record(true, &[]).unwrap();
+    let zone = "sys/class/thermal/thermal_zone0/temp";
+    put(root.path(), zone, b"71000\n");
+    let now = board.series("temperature", 3600).unwrap().points;
+    let last = now.last().copied();
+    assert_eq!(last, Some((board.now() as f64, 71.0)), "the value of now");
 }
 
 #[test]
@@ -385,4 +392,17 @@ proptest! {
         board.record(true, &[]).unwrap();
         let _ = (board.format_status(Language::English), board.format_history());
     }
+}
+
+#[test]
+fn before_the_first_start_a_plot_of_the_disk_says_that_measurements_begin_then() {
+    let root = tree(RASPBERRY);
+    let board = Board::new(root.path(), &root.path().join("none"));
+    let said = board.plot_words("disk", &Zone::utc()).unwrap_err();
+    assert!(
+        said.to_string()
+            .contains("measurements begin when the bot runs"),
+        "{said}"
+    );
+    assert!(board.list_values().contains("disk: no values in 24 h"));
 }

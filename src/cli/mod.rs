@@ -405,7 +405,8 @@ fn report_usage(error: &mut clap::Error) -> Exit {
                 }
             });
             let safe: String = safe.collect();
-            print::complain(safe.trim_start_matches("error: ").trim_end());
+            let plain = in_plain_words(&safe);
+            print::complain(plain.trim_start_matches("error: ").trim_end());
             if let Some(advice) = advice {
                 print::notice(&advice);
             }
@@ -414,9 +415,35 @@ fn report_usage(error: &mut clap::Error) -> Exit {
     }
 }
 
+/// An error of the command line without what only programmers say of numbers.
+fn in_plain_words(error: &str) -> String {
+    error
+        .replace(
+            ": invalid digit found in string",
+            ": it must be a whole number",
+        )
+        .replace(
+            ": number too large to fit in target type",
+            ": it is too large",
+        )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_that_is_none_is_refused_in_plain_words() {
+        for (typed, expected) in [
+            ("zz", "'zz' for '<NUMBER>...': it must be a whole number"),
+            ("99999999999999999999999999", ": it is too large"),
+        ] {
+            let line = ["peacrab", "watch", "remove", typed];
+            let error = Cli::command().try_get_matches_from(line).unwrap_err();
+            let text = in_plain_words(&error.to_string());
+            assert!(text.contains(expected), "{text}");
+        }
+    }
 
     #[test]
     fn the_ends_of_the_lines_of_a_help_are_left_to_the_terminal() {

@@ -348,7 +348,8 @@ impl Loop {
             Event::Waits(work) => Input::Waits(work),
             Event::GoesOn(work) => Input::Answered(work),
             Event::Asks { message, is_open } => match self.note_asking(&message, is_open) {
-                Some(work) => Input::Waits(work),
+                Some(work) if is_open => Input::Waits(work),
+                Some(work) => Input::Answered(work),
                 None => return,
             },
             Event::Long(work) => Input::Long(work),
@@ -522,7 +523,7 @@ impl Loop {
         if !is_open {
             self.time(work);
         }
-        is_open.then_some(work)
+        Some(work)
     }
 
     /// Has the scheduler told when a command has become a long one.

@@ -80,6 +80,8 @@ struct Work {
     is_of_shell: bool,
     /// Whether it is a command that has asked its person something, and has not run for long since.
     has_asked: bool,
+    /// Whether it is a command whose question is open.
+    is_asking: bool,
     /// What the person may do whose message it is about.
     role: Role,
     /// The holder of its slot.
@@ -282,7 +284,11 @@ impl Scheduler {
     }
 
     fn want_slot(&mut self, work: WorkId, actions: &mut Vec<Action>) {
-        match self.works.get_mut(&work).map(|work| &mut work.kind) {
+        let answered = self.works.get_mut(&work).map(|work| {
+            work.is_asking = false;
+            &mut work.kind
+        });
+        match answered {
             Some(Kind::Turn(slot @ Slot::Released)) => {
                 *slot = Slot::Waiting;
                 self.returning.push_back(work);
@@ -335,6 +341,7 @@ impl Scheduler {
                 match work.kind {
                     Kind::Task => count.tasks += 1,
                     Kind::Turn(_) => count.turns += 1,
+                    Kind::Queued if work.is_asking => count.questions += 1,
                     Kind::Exclusive | Kind::Queued | Kind::Beside | Kind::Upkeep => {
                         count.commands += 1
                     }
@@ -533,6 +540,7 @@ impl Scheduler {
             kind,
             is_of_shell: false,
             has_asked: false,
+            is_asking: false,
             role: Role::Owner,
             holder: Holder::default(),
             is_cancelled: false,

@@ -9,6 +9,8 @@ use super::times::Schedule;
 use super::when::describe;
 use crate::base::language::Language;
 use crate::base::zone::Zone;
+use crate::text::markup::{inline_code, plain};
+use crate::text::reveal;
 
 /// A job as a line of a list. What others chose (the title) has nothing invisible in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +58,23 @@ pub fn list(job: &Job, now_ms: i64, zone: &Zone, language: Language) -> Listed {
         next,
         note,
     }
+}
+
+/// A job as a line of Markdown.
+pub fn line(job: &Job, now_ms: i64, zone: &Zone, language: Language) -> String {
+    let listed = list(job, now_ms, zone, language);
+    let (id, title) = (inline_code(&listed.id), plain(&reveal(&listed.title)));
+    let mut line = match job.schedule {
+        Schedule::At { .. } => texts::line_once(language, &id, &title, &listed.next),
+        _ => {
+            let schedule = plain(&listed.schedule);
+            texts::line(language, &id, &title, &schedule, &listed.next)
+        }
+    };
+    if let Some(note) = listed.note {
+        line += &texts::last_run(language, &note);
+    }
+    line
 }
 
 /// When a job runs next, in milliseconds since 1970, whether it is enabled or not: now or earlier when a

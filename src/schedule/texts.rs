@@ -49,6 +49,15 @@ texts! {
         "If you meant {hour}: {command}",
         "如果指的是 {hour}：{command}",
     }
+    /// A line of a list; `id` is inline code.
+    pub fn line(id, title, schedule, next) {
+        "{id} {title}: {schedule}; next {next}",
+        "{id} {title}：{schedule}；下次 {next}",
+    }
+    /// The same for a job that runs at one time only.
+    pub fn line_once(id, title, next) { "{id} {title}: {next}", "{id} {title}，时间：{next}" }
+    /// Behind a line: how the last run ended, unless it ended well.
+    pub fn last_run(note) { " (last run {note})", "（上次运行：{note}）" }
     pub fn disabled() { "disabled", "已停用" }
     /// A job was disabled because its chat takes nothing.
     pub fn disabled_undelivered() { "disabled, its chat is gone", "已停用：聊天无法送达" }

@@ -59,6 +59,12 @@ fn a_mistyped_command_is_wrong_usage_and_says_the_right_one() {
     let output = Program::new(&Home::new()).arg("logs").run().ends_with(2);
     output.complains_of(&["journalctl -u peacrab"]);
     assert!(!output.stderr.contains("similar"), "{output:?}");
+    let run = |line: &[&str]| Program::new(&Home::new()).args(line).run().ends_with(2);
+    let pair = run(&["pair", "K7QM"]);
+    pair.complains_of(&["Did you mean:\n  peacrab channels pair K7QM"]);
+    let explain = run(&["config", "expain", "temp"]);
+    explain.complains_of(&["a similar subcommand exists: 'explain'"]);
+    assert!(!explain.stderr.contains("peacrab agent"), "{explain:?}");
     Program::new(&Home::new())
         .args(["agent", "--no-such-flag"])
         .run()

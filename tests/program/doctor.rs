@@ -210,6 +210,23 @@ fn a_name_that_cannot_be_resolved_is_a_row_and_the_server_is_not_called() {
         "failed   dns       Cannot resolve no-such-host.invalid. Check the name and your network."
     );
     assert!(!output.stdout.contains(" model "), "{output:#?}");
+    // Without a network nothing is said twice.
+    for (host, expected) in [
+        ("no-such-host", "no-such-host.invalid. Check the name and"),
+        (
+            "no-bot-host",
+            "no-such-host.invalid and no-bot-host.invalid. Check the names and",
+        ),
+    ] {
+        let base = format!("http://{host}.invalid");
+        home.set(
+            "/channels",
+            json!({"telegram": {"enabled": true, "token": TOKEN, "apiBase": base}}),
+        );
+        let output = doctor(&mut home).run().ends_with(1);
+        assert_eq!(output.stdout.matches(" dns ").count(), 1, "{output:#?}");
+        assert!(row(&output, "dns").contains(expected), "{output:#?}");
+    }
 }
 
 #[test]

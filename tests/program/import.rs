@@ -547,6 +547,8 @@ fn a_zeroclaw_of_each_age_moves_in() {
             "not taken channels_config.telegram.allowed_users: * would",
             "not taken channels_config.slack.bot_token: it is encrypted",
             "taken SOUL.md",
+            "Stop zeroclaw before you start this bot",
+            "People in allowFrom are owners here",
         ],
     );
     assert_eq!(setting(&home, "/providers/openrouter/apiKey"), KEY);
@@ -568,6 +570,18 @@ fn a_zeroclaw_of_each_age_moves_in() {
         json!(["1001"])
     );
     assert_eq!(setting(&home, "/channels/telegram/token"), TOKEN);
+
+    // Without a bot, two programs do not meet.
+    let alone = Other::new(".zeroclaw");
+    alone.write(
+        "config.toml",
+        format!("api_key = \"{KEY}\"\ndefault_provider = \"openrouter\"\n"),
+    );
+    let output = alone.import(&Home::new(), &[]).ends_with(0);
+    assert_has(&output, &["`peacrab doctor` checks the rest."]);
+    for text in ["Stop zeroclaw", "allowFrom"] {
+        assert!(!output.stdout.contains(text), "{output:?}");
+    }
 }
 
 /// A home that someone has made to reach out of it, to get rights here, or to fill the board.
@@ -816,7 +830,15 @@ fn what_is_no_home_is_refused() {
     broken
         .import(&Home::new(), &[])
         .ends_with(1)
-        .complains_of(&["config.json in that home cannot be read"]);
+        .complains_of(&["/.nanobot/config.json cannot be read: it is damaged, or nested too"]);
+    broken.write("config.json", "{\n\"agents\": {}\n\"channels\": {}\n}\n");
+    broken
+        .import(&Home::new(), &[])
+        .ends_with(1)
+        .complains_of(&[
+            "/.nanobot/config.json cannot be read: there is a mistake in line 3",
+            "Correct it and import again.",
+        ]);
     let none = Other::new("empty");
     let refused = none.import(&Home::new(), &[]).ends_with(2);
     assert!(

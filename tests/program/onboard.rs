@@ -228,6 +228,7 @@ fn flags_are_checked_like_answers() {
     let before = fs::read_to_string(home.path().join("config.json")).unwrap();
     for (flags, code, text) in [
         (&["--provider", "opnai"][..], 2, "Did you mean openai?"),
+        (&["--channel", "discrod"], 2, "Did you mean discord?"),
         (&["--api-key", KEY], 2, "--provider NAME"),
         (
             &["--provider", "ChatGPT", "--api-key", "sk-canary-wrong"],

@@ -197,13 +197,14 @@ fn a_service_that_stops_is_told_and_one_that_restarts_is_not() {
 #[test]
 fn lines_of_a_log_are_told_at_once_and_many_of_them_together() {
     let (scene, _board, clock) = scene([]);
-    let log = scene.home.path().join("app.log");
+    let log = scene.home.workspace("app.log");
+    fs::create_dir_all(scene.home.workspace("")).unwrap();
     fs::write(&log, "ERROR of yesterday\n").unwrap();
     let gateway = scene.start();
     add(
         &scene,
         &format!("file {} matches 'ERROR|panic'", log.display()),
-        "no line has matched yet",
+        "no line has matched yet. At most one message every 10 min.",
     );
     // What was there is old: the watch has begun once it is listed with the file at its end.
     clock.forward(Duration::from_secs(2));
@@ -215,7 +216,7 @@ fn lines_of_a_log_are_told_at_once_and_many_of_them_together() {
     scene.wait_for("app.log: ERROR `disk` <b>");
     file.write_all(b"OR line\nERROR three\n").unwrap();
     // Rotated, as logrotate does it.
-    fs::rename(&log, scene.home.path().join("app.log.1")).unwrap();
+    fs::rename(&log, scene.home.workspace("app.log.1")).unwrap();
     fs::write(&log, "panic in the new file\n").unwrap();
     clock.forward(Duration::from_secs(2));
     asks_until(&scene, "/watch", "last match panic in the new file");
@@ -301,6 +302,11 @@ fn ports_hosts_and_commands_are_asked() {
 fn a_rule_that_is_wrong_shows_the_nearest_form() {
     let (scene, _board, _clock) = scene([]);
     let gateway = scene.start();
+    let own = scene.home.path().join("config.json");
+    scene
+        .ana
+        .says(&format!("/watch file {} matches x", own.display()));
+    scene.wait_for("My own files, such as my configuration");
     for (typed, said) in [
         (
             "/watch temprature > 70",
@@ -309,10 +315,15 @@ fn a_rule_that_is_wrong_shows_the_nearest_form() {
         ("/watch disk / > full", "For example: /watch disk / > 90%"),
         ("/watch cmd test -e /x", "Put the command in quotes"),
         ("/watch remove", "For example: /watch remove 1"),
+        ("/watch off", "For example: /watch off temperature"),
+        (
+            "/watch host nas port abc",
+            "/watch host 192.168.1.1 port 22",
+        ),
         ("/watch remove 7", "There is nothing watched under 7 here"),
         (
             "/watch mute temperature soon",
-            "For how long, 30 days at most?",
+            "at most? For example: /watch mute temperature 2h",
         ),
         ("/watch mute temperature 31d", "30 days at most"),
         ("/watch > 5", "I can't watch >"),

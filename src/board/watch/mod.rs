@@ -28,4 +28,4 @@ pub use store::{Cause, Entry, Mute, Ran, Store, Watch, Watches};
 const FLAP_CALM_MS: i64 = 10 * 60 * 1000;
 /// Time between two messages about things that happen one by one, such as lines of a log, in milliseconds. What happens
 /// in between is counted.
-const SEEN_PAUSE_MS: i64 = 10 * 60 * 1000;
+pub const SEEN_PAUSE_MS: i64 = 10 * 60 * 1000;

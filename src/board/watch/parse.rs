@@ -376,7 +376,11 @@ impl Parser<'_> {
     fn host(&mut self) -> Result<What, String> {
         let word = self.next().ok_or_else(|| self.missing())?;
         let host = self.host_name(&word)?;
-        let port = match self.skip(&["port"]) {
+        let has_port = self.skip(&["port"]);
+        if has_port {
+            self.example = "host 192.168.1.1 port 22";
+        }
+        let port = match has_port {
             true => Some(self.port_number()?),
             false => None,
         };

@@ -17,7 +17,7 @@ use super::judge::{Moment, Seen, Tracker};
 use super::notice::Notice;
 use super::parse::parse;
 use super::process::identity;
-use super::rule::{Rule, What};
+use super::rule::{Quantity, Rule, What};
 use crate::base::access::Role;
 use crate::base::error::{Error, Result};
 use crate::base::json;
@@ -213,11 +213,12 @@ impl Store {
             author: cause.author.cloned(),
             process,
         };
+        let home = self.folder();
         self.change(|list| {
             // Without a chat it would be told to an owner, who has asked for it.
             let is_of_owner = |other: &Watch| other.role == Role::Owner && !other.by_model;
             let same = list.iter().find(|other| {
-                other.rule == watch.rule
+                is_same(&other.rule, &watch.rule, home)
                     && (other.chat == watch.chat || watch.chat.is_none() && is_of_owner(other))
                     && other.process == watch.process
             });
@@ -304,6 +305,30 @@ pub fn can_be_followed(path: &Path) -> bool {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let is_made_up = ["/proc", "/sys"].iter().any(|root| real.starts_with(root));
     !is_made_up && std::fs::metadata(path).map_or(true, |data| data.is_file())
+}
+
+/// Whether two rules are about the same: also where one names a path, and the other is about the file system of the home,
+/// which has that path.
+pub fn is_same(one: &Rule, other: &Rule, home: &Path) -> bool {
+    let place = |rule: &Rule| match &rule.what {
+        What::Value { quantity, .. } => {
+            let path = quantity.path().map_or(home, Path::new);
+            std::fs::metadata(path).ok().map(|data| data.dev())
+        }
+        _ => None,
+    };
+    let without_path = |rule: &Rule| {
+        let mut rule = rule.clone();
+        if let What::Value { quantity, .. } = &mut rule.what
+            && let Quantity::Disk(path) | Quantity::Inodes(path) = quantity
+        {
+            *path = None;
+        }
+        rule
+    };
+    one == other
+        || without_path(one) == without_path(other)
+            && place(one).is_some_and(|place_of_one| Some(place_of_one) == place(other))
 }
 
 /// Adds a watch with the next number, and returns that.

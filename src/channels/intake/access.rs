@@ -1,6 +1,7 @@
 //! Who has access: the people whom the configuration names and those who are paired. Anyone else who writes to the bot in
 //! private is given a pairing code.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::IntakeParts;
@@ -8,28 +9,52 @@ use crate::base::access::Rules;
 use crate::base::limits::state::PAIRING_VALID_SECS;
 use crate::base::message::{Address, Envelope, OutgoingMessage, Sender, Writer};
 use crate::base::sync::Mutex;
-use crate::channels::kit::texts::{introduction, welcome};
+use crate::channels::kit::texts::{introduction, reminder, welcome};
+use crate::store::state::pairing::Offer;
 use crate::text::markup::inline_code;
+
+/// Codes whose people were reminded of them that are remembered: as many as a channel gives out at a time, and more.
+const REMINDED_CODES: usize = 128;
 
 /// The people who may write according to the configuration, and their roles. Clones share it, so that a
 /// reload of the configuration takes effect everywhere.
 #[derive(Clone, Debug, Default)]
-pub struct AccessList(Arc<Mutex<Arc<Rules>>>);
+pub struct AccessList {
+    rules: Arc<Mutex<Arc<Rules>>>,
+    /// The codes of which someone was reminded, the newest last.
+    reminded: Arc<Mutex<VecDeque<String>>>,
+}
 
 impl AccessList {
     /// A list with these rules.
     pub fn new(rules: Rules) -> Self {
-        Self(Arc::new(Mutex::new(Arc::new(rules))))
+        Self {
+            rules: Arc::new(Mutex::new(Arc::new(rules))),
+            reminded: Arc::default(),
+        }
     }
 
     /// The rules as they are now.
     pub fn rules(&self) -> Arc<Rules> {
-        Arc::clone(&self.0.lock())
+        Arc::clone(&self.rules.lock())
     }
 
     /// Puts other rules in place of these.
     pub fn replace(&self, rules: Rules) {
-        *self.0.lock() = Arc::new(rules);
+        *self.rules.lock() = Arc::new(rules);
+    }
+
+    /// Whether the person with this code has not been reminded of it before.
+    fn reminds(&self, code: &str) -> bool {
+        let mut reminded = self.reminded.lock();
+        if reminded.iter().any(|known| known == code) {
+            return false;
+        }
+        if reminded.len() >= REMINDED_CODES {
+            reminded.pop_front();
+        }
+        reminded.push_back(code.to_owned());
+        true
     }
 }
 
@@ -61,9 +86,29 @@ pub(super) fn refuse(parts: &IntakeParts, envelope: &Envelope, sender: &Sender) 
                 }
             }
         }
-        // They already have one.
-        Ok(None) => {}
+        Ok(None) => remind(parts, &chat, sender),
         Err(error) => tracing::warn!("failed to create a pairing code: {error}"),
+    }
+}
+
+/// Reminds someone of the code that they have, once for each: two programs that answer each other end there.
+fn remind(parts: &IntakeParts, chat: &Address, sender: &Sender) {
+    let offers = parts.pairing.list().map(|known| known.offers);
+    let mut offers = offers.unwrap_or_default().into_iter();
+    let is_theirs = |offer: &Offer| offer.channel == chat.channel && offer.sender.id == sender.id;
+    let Some(offer) = offers.find(is_theirs) else {
+        return;
+    };
+    if !parts.access.reminds(&offer.code) {
+        return;
+    }
+    let message = OutgoingMessage {
+        from: Writer::Notice,
+        ..OutgoingMessage::text(chat, reminder(sender.language, &offer.code))
+    };
+    match parts.outbox.add(&message, None) {
+        Ok(_) => (parts.wake)(),
+        Err(error) => tracing::warn!("failed to remind a person of their pairing code: {error}"),
     }
 }
 

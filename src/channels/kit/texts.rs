@@ -308,6 +308,11 @@ texts! {
         "{count} people are already paired. Remove some, or add people to allowFrom.",
         "已有 {count} 人配对。请移除一些人，或把人员加入 allowFrom。",
     }
+    /// To a person who has a pairing code and writes again.
+    pub fn reminder(code) {
+        "You don't have access yet. My message with the code {code} says how to get it.",
+        "你还没有权限。我发的带有配对码 {code} 的消息说明了如何获得权限。",
+    }
     /// To a person who is not paired: how to be. `command` is the command that
     /// pairs, `code` the pairing code, `id` their id as inline code, `minutes` how long the code is valid.
     pub fn introduction(command, code, id, minutes) {

@@ -47,6 +47,9 @@ pub const UNCHANGED: &str = "Nothing was changed.";
 /// No one can be asked.
 pub const NEEDS_YES: &str = "Add --yes to restore without being asked, or --check to only look.";
 
+/// What becomes of files that the backup does not have, below its description.
+const MOVED: &str = "\nFiles that are only in the present home are not deleted: a restore moves the present home to before-restore.";
+
 /// A warning.
 pub fn warning(error: &Error) -> String {
     format!("warning: {error}")
@@ -177,7 +180,7 @@ pub fn describe(survey: &Survey) -> String {
             (changes.new, "new"),
             (changes.changed, "changed"),
             (changes.same, "unchanged"),
-            (changes.aside, "only here (moved aside, not deleted)"),
+            (changes.aside, "only in the present home"),
         ];
         let counts = counts.iter().filter(|(count, _)| *count > 0);
         let counts: Vec<String> = counts
@@ -185,6 +188,9 @@ pub fn describe(survey: &Survey) -> String {
             .collect();
         let name = one_line(name, NAME_CHARS);
         let _ = write!(text, "\n  {name:width$}  {}", counts.join(", "));
+    }
+    if survey.changes.values().any(|changes| changes.aside > 0) {
+        text.push_str(MOVED);
     }
     text
 }
@@ -251,4 +257,35 @@ pub fn to_set_again(survey: &Survey, peacrab: &str) -> Option<String> {
         let _ = write!(text, "\n  {command}");
     }
     Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::backup::Changes;
+
+    #[test]
+    fn files_that_a_backup_does_not_have_are_said_to_move() {
+        let mut survey = Survey::default();
+        let changes = Changes {
+            same: 96,
+            ..Changes::default()
+        };
+        survey.changes.insert("workspace".to_owned(), changes);
+        assert!(!describe(&survey).contains("before-restore"));
+        let changes = Changes {
+            aside: 33,
+            ..changes
+        };
+        survey.changes.insert("workspace".to_owned(), changes);
+        let text = describe(&survey);
+        assert!(
+            text.contains("\n  workspace  96 unchanged, 33 only in the present home\n"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("moves the present home to before-restore."),
+            "{text}"
+        );
+    }
 }

@@ -218,7 +218,16 @@ fn list_pairings(context: &Context) -> Result<Exit> {
         &pair_command(context)?,
         now,
     ))?;
+    // The advice for the first person needs a bot that answers.
+    if paired.is_empty() && offers.is_empty() && !is_running(context)? {
+        print::notice(texts::NO_GATEWAY);
+    }
     Ok(Exit::Done)
+}
+
+fn is_running(context: &Context) -> Result<bool> {
+    let status = control::ask(&context.home()?.control(), &Request::Status)?;
+    Ok(status.is_some())
 }
 
 /// The command that pairs a person with the bot of this home, without the code.

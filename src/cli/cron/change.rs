@@ -254,7 +254,7 @@ pub fn enable(planner: &Planner<'_>, names: &[String], enabled: bool) -> Result<
 
 fn report(planner: &Planner<'_>, what: &str, job: &Job) -> Result<()> {
     report_runs(planner, what, job)?;
-    let row = |name: &str, value: &str| print::line(&format!("  {name:<9} {}", reveal(value)));
+    let row = |name: &str, value: &str| print::line(&format!("  {name:<9}  {}", reveal(value)));
     row("action", &texts::action(job))?;
     row("result to", &planner.destination(job))?;
     if job.delete_after_run {
@@ -278,10 +278,10 @@ fn report_runs(planner: &Planner<'_>, what: &str, job: &Job) -> Result<()> {
     print::line(&format!("{what} {label}: {}", reveal(&listed.schedule)))?;
     for (index, at_ms) in runs.iter().enumerate() {
         let text = match index {
-            0 => format!("  next run  {}", listed.next),
+            0 => format!("  next run   {}", listed.next),
             _ => {
                 let time = show::time(*at_ms, planner.now_ms, &planner.zone, Language::English);
-                format!("            {time}")
+                format!("             {time}")
             }
         };
         print::line(&text)?;

@@ -66,7 +66,7 @@ pub fn print_job(planner: &Planner<'_>, name: &str, json: bool) -> Result<()> {
         return print::json(&job_as_json(planner, job).to_string());
     }
     let listed = show::list(job, planner.now_ms, &planner.zone, ENGLISH);
-    let row = |name: &str, value: &str| format!("  {name:<9} {}\n", reveal(value));
+    let row = |name: &str, value: &str| format!("  {name:<9}  {}\n", reveal(value));
     let mut text = format!("{}  {}\n", print::bold(&job.id), reveal(&listed.title));
     text += &row("when", &listed.schedule);
     if let crate::schedule::Schedule::Cron { expr, tz } = &job.schedule {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::base::limits::schedule::UNDELIVERED_RUNS_MAX;
 use crate::base::message::Address;
+use crate::cli::send::texts::did_you_mean_channel;
 use crate::schedule::{Deliver, Fault, Job, PayloadKind};
 
 /// There are no jobs.
@@ -69,7 +70,10 @@ pub fn removed(label: &str) -> String {
 
 /// A channel that there is not.
 pub fn unknown_channel(name: &str) -> String {
-    format!("Unknown channel \"{name}\". Write the chat with its channel, such as telegram:ID.")
+    format!(
+        "Unknown channel \"{name}\".{} Write the chat with its channel, such as telegram:ID.",
+        did_you_mean_channel(name)
+    )
 }
 
 /// What a run does, for people.

@@ -1,10 +1,11 @@
 //! Checks over the network: names, the model's server, the channels.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use super::report::{Report, Row};
+use super::report::{Report, Row, State};
 use crate::base::cancel::Cancel;
 use crate::base::chat::Fault;
 use crate::base::error::{Error, Result};
@@ -135,10 +136,15 @@ fn keys(route: &Route, answering: Option<String>) -> Row {
 impl Examination {
     /// Runs one check after the other. [`Error::Stopped`] when the token is raised.
     pub fn run(self, report: &mut Report, cancel: &Cancel) -> Result<()> {
+        let mut names = Names {
+            cancel,
+            seen: BTreeMap::new(),
+            unresolved: Vec::new(),
+        };
         if let Some(route) = &self.route {
             let url = route.url(crate::models::table::Api::Chat);
             let proxy = self.proxy || route.proxy.is_some();
-            if self.name_is_known(&url, proxy, report, cancel)? {
+            if names.is_known(&url, proxy, report)? {
                 report.add(self.model(route, cancel)?)?;
                 if let Some(row) = self.window(route, cancel) {
                     report.add(row)?;
@@ -154,44 +160,12 @@ impl Examination {
                 continue;
             }
             let proxy = self.proxy || bot.proxy.is_some();
-            if bot.api_base.is_empty()
-                || self.name_is_known(&bot.api_base, proxy, report, cancel)?
-            {
+            if bot.api_base.is_empty() || names.is_known(&bot.api_base, proxy, report)? {
                 report.add(self.channel(service, bot, cancel)?)?;
             }
         }
-        Ok(())
-    }
-
-    /// Whether the host can be called: adds a row for its name.
-    fn name_is_known(
-        &self,
-        url: &str,
-        proxy: bool,
-        report: &mut Report,
-        cancel: &Cancel,
-    ) -> Result<bool> {
-        if proxy {
-            report.add(Row::ok("dns", "the proxy resolves names"))?;
-            return Ok(true);
-        }
-        let row = match look_up(url, LOOKUP_TIME, cancel) {
-            Err(Error::Stopped) => return Err(Error::Stopped),
-            Err(error @ Error::Config(_)) => Row::failed("dns", error.to_string()),
-            Err(_) => Row::failed(
-                "dns",
-                format!(
-                    "Cannot resolve {}. Check the name and your network.",
-                    host(url)
-                ),
-            ),
-            Ok(None) => return Ok(true),
-            Ok(Some(1)) => Row::ok("dns", format!("{} has 1 address", host(url))),
-            Ok(Some(count)) => Row::ok("dns", format!("{} has {count} addresses", host(url))),
-        };
-        let is_known = row.state == super::report::State::Ok;
-        report.add(row)?;
-        Ok(is_known)
+        let unresolved = unresolved(&names.unresolved);
+        unresolved.map_or(Ok(()), |row| report.add(row))
     }
 
     fn model(&self, route: &Route, cancel: &Cancel) -> Result<Row> {
@@ -245,6 +219,57 @@ impl Examination {
             Err(failure) => Row::failed(service.name, failure.to_string()),
         })
     }
+}
+
+/// The names of the hosts that are called. Each is looked up once; without a network one row has all of them.
+struct Names<'a> {
+    cancel: &'a Cancel,
+    /// Whether a host can be called; that of a proxy is empty.
+    seen: BTreeMap<String, bool>,
+    unresolved: Vec<String>,
+}
+
+impl Names<'_> {
+    /// Whether the host can be called: adds a row for its name, if it has one.
+    fn is_known(&mut self, url: &str, proxy: bool, report: &mut Report) -> Result<bool> {
+        let host = if proxy { "" } else { host(url) };
+        if let Some(known) = self.seen.get(host) {
+            return Ok(*known);
+        }
+        let row = if proxy {
+            Some(Row::ok("dns", "the proxy resolves names"))
+        } else {
+            match look_up(url, LOOKUP_TIME, self.cancel) {
+                Err(Error::Stopped) => return Err(Error::Stopped),
+                Err(error @ Error::Config(_)) => Some(Row::failed("dns", error.to_string())),
+                Err(_) => {
+                    self.unresolved.push(host.to_owned());
+                    None
+                }
+                Ok(None) => return Ok(true),
+                Ok(Some(1)) => Some(Row::ok("dns", format!("{host} has 1 address"))),
+                Ok(Some(count)) => Some(Row::ok("dns", format!("{host} has {count} addresses"))),
+            }
+        };
+        let is_known = row.as_ref().is_some_and(|row| row.state == State::Ok);
+        self.seen.insert(host.to_owned(), is_known);
+        row.map_or(Ok(()), |row| report.add(row))?;
+        Ok(is_known)
+    }
+}
+
+/// The row about hosts whose names cannot be resolved.
+fn unresolved(hosts: &[String]) -> Option<Row> {
+    let names = match hosts {
+        [] => return None,
+        [_] => "name",
+        _ => "names",
+    };
+    let text = format!(
+        "Cannot resolve {}. Check the {names} and your network.",
+        hosts.join(" and ")
+    );
+    Some(Row::failed("dns", text))
 }
 
 /// Whether the limit of a day knows what the models cost.
@@ -337,9 +362,6 @@ fn within<T>(time: Duration, cancel: &Cancel, work: impl FnOnce(&Cancel) -> T) -
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use super::super::report::State;
     use super::*;
     use crate::base::secret::Secret;
     use crate::config::schema::Provider;

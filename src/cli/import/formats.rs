@@ -25,6 +25,34 @@ pub fn read_json(text: &str) -> Option<Value> {
     json::from_str(&loose_from_str(text).ok()?).ok()
 }
 
+/// The line at which JSON that is unreadable is wrong; `None` where that is uncertain, as behind comments.
+pub fn wrong_line_of_json(text: &str) -> Option<usize> {
+    let is_comment = |line: &str| {
+        ["//", "/*"]
+            .iter()
+            .any(|mark| line.trim_start().starts_with(mark))
+    };
+    if text.lines().any(is_comment) {
+        return None;
+    }
+    let error = json::from_str::<Value>(text.trim_start_matches('\u{feff}')).err()?;
+    Some(error.line()).filter(|line| *line > 0)
+}
+
+/// The same for YAML.
+pub fn wrong_line_of_yaml(text: &str) -> Option<usize> {
+    let faults = front_matter::parse(&fenced(text)).faults;
+    let line = faults.first()?.line;
+    // The fence is a line more, where it is not there already.
+    let added = usize::from(!text.starts_with("---\n"));
+    line.checked_sub(added).filter(|line| *line > 0)
+}
+
+/// YAML as a document that consists of it.
+fn fenced(text: &str) -> String {
+    format!("---\n{}\n---\n", text.trim_start_matches("---\n"))
+}
+
 /// Reads YAML. All scalars are strings.
 pub fn read_yaml(text: &str) -> Option<Value> {
     fn plain(value: front_matter::Value) -> Value {
@@ -37,8 +65,7 @@ pub fn read_yaml(text: &str) -> Option<Value> {
                 .collect(),
         }
     }
-    let fenced = format!("---\n{}\n---\n", text.trim_start_matches("---\n"));
-    let read = plain(front_matter::parse(&fenced).front);
+    let read = plain(front_matter::parse(&fenced(text)).front);
     read.as_object()
         .is_some_and(|map| !map.is_empty())
         .then_some(read)
@@ -188,12 +215,25 @@ mod tests {
         assert_eq!(yaml, Some(serde_json::json!({"a": {"b": "c", "e": ["f"]}})));
     }
 
+    #[test]
+    fn the_line_with_a_mistake_is_found() {
+        let json = "{\n \"a\": {\"b\": 1},\n \"c\": {\"d\": true \"e\": 2}\n}\n";
+        assert_eq!(read_json(json), None);
+        assert_eq!(wrong_line_of_json(json), Some(3));
+        assert_eq!(wrong_line_of_json(&format!("// mine\n{json}")), None);
+        assert_eq!(wrong_line_of_json(&"[".repeat(1_000)), None, "too deep");
+        assert_eq!(read_yaml("- a\n- b\n"), None);
+        assert_eq!(wrong_line_of_yaml("- a\n- b\n"), Some(1));
+        assert_eq!(wrong_line_of_yaml("---\n- a\n"), Some(2));
+    }
+
     proptest! {
         #[test]
         fn any_text_is_read_without_a_panic(text in "[\\[\\]{}\"'=#.:\\-\n a-c0-9é]{0,60}") {
             read_toml(&text);
             read_env(&text);
             let _ = (read_json(&text), read_yaml(&text));
+            let _ = (wrong_line_of_json(&text), wrong_line_of_yaml(&text));
         }
     }
 }

@@ -53,6 +53,8 @@ pub struct Report {
     held: Vec<Line>,
     lines: usize,
     taken: usize,
+    has_token: bool,
+    has_people: bool,
 }
 
 impl Report {
@@ -67,6 +69,7 @@ impl Report {
         self.taken += usize::from(is_new);
         self.lines += 1;
         let names_people = is_new && what.ends_with("llowFrom");
+        self.has_people |= names_people;
         let rank = match mark {
             _ if names_people => 0,
             Mark::Taken | Mark::Changed => 1 + place_of(self.part),
@@ -92,6 +95,21 @@ impl Report {
     /// How many things are new here.
     pub fn taken(&self) -> usize {
         self.taken
+    }
+
+    /// Notes that the token of a bot was taken.
+    pub fn note_token(&mut self) {
+        self.has_token = true;
+    }
+
+    /// Whether the token of a bot was taken.
+    pub fn has_token(&self) -> bool {
+        self.has_token
+    }
+
+    /// Whether people were taken.
+    pub fn has_people(&self) -> bool {
+        self.has_people
     }
 
     /// The report for a terminal.

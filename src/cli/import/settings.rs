@@ -462,6 +462,9 @@ impl Taking<'_> {
             }
         }
         self.has_model |= group.starts_with("providers.");
+        if group.starts_with("channels.") && wishes.iter().any(|(_, wish)| wish.key.is_secret()) {
+            report.note_token();
+        }
         for (path, wish) in wishes {
             let theirs = super::texts::plain_path(&wish.theirs);
             let is_same = camel_case_path(&theirs) == path;

@@ -6,7 +6,9 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::formats::{read_env, read_json, read_toml, read_yaml};
+use super::formats::{
+    read_env, read_json, read_toml, read_yaml, wrong_line_of_json, wrong_line_of_yaml,
+};
 use super::texts;
 use crate::base::error::{Error, Result};
 use crate::config::schema::Tools;
@@ -253,15 +255,18 @@ pub fn home_at(path: &Path) -> Result<PathBuf> {
 /// The program of a home and its settings; the name of the folder counts where the settings fit two.
 fn recognise(home: &Folder, path: &Path) -> Result<Option<(Program, Value)>> {
     let read = |name: &str| home.read_text(name, SETTINGS_BYTES);
-    let broken = |name: &str| Error::Failed(texts::unreadable_settings(name));
+    let broken =
+        |name: &str, line| Error::Failed(texts::unreadable_settings(&path.join(name), line));
     for name in ["openclaw.json", "clawdbot.json"] {
         if let Some(text) = read(name)? {
-            let settings = read_json(&text).ok_or_else(|| broken(name))?;
+            let settings = read_json(&text);
+            let settings = settings.ok_or_else(|| broken(name, wrong_line_of_json(&text)))?;
             return Ok(Some((Program::OpenClaw, settings)));
         }
     }
     if let Some(text) = read("config.json")? {
-        let settings = read_json(&text).ok_or_else(|| broken("config.json"))?;
+        let settings = read_json(&text);
+        let settings = settings.ok_or_else(|| broken("config.json", wrong_line_of_json(&text)))?;
         let has = |pointer: &str| settings.pointer(pointer).is_some();
         let is_pico = [
             "/model_list",
@@ -282,7 +287,8 @@ fn recognise(home: &Folder, path: &Path) -> Result<Option<(Program, Value)>> {
         return Ok(Some((Program::ZeroClaw, read_toml(&text))));
     }
     if let Some(text) = read("config.yaml")? {
-        let settings = read_yaml(&text).ok_or_else(|| broken("config.yaml"))?;
+        let settings = read_yaml(&text);
+        let settings = settings.ok_or_else(|| broken("config.yaml", wrong_line_of_yaml(&text)))?;
         return Ok(Some((Program::Hermes, settings)));
     }
     let is_hermes = home.has(".env") && home.has("memories");

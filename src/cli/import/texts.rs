@@ -119,9 +119,16 @@ pub fn unknown_home(path: &Path) -> String {
     )
 }
 
-/// The settings of a home are unreadable.
-pub fn unreadable_settings(name: &str) -> String {
-    format!("{name} in that home cannot be read: it is damaged, or nested too deeply.")
+/// The settings of a home are unreadable, from this line on.
+pub fn unreadable_settings(file: &Path, line: Option<usize>) -> String {
+    let what = match line {
+        Some(line) => format!("there is a mistake in line {line}, or just above it"),
+        None => "it is damaged, or nested too deeply".to_owned(),
+    };
+    format!(
+        "{} cannot be read: {what}. Correct it and import again. Nothing was changed.",
+        file.display()
+    )
 }
 
 /// No folder was named.
@@ -179,11 +186,18 @@ pub fn outcome(source: &Source, report: &Report, writes: bool) -> String {
     match (writes, report.taken()) {
         (_, 0) => "Nothing new. Nothing was changed.".to_owned(),
         (false, _) => format!("Nothing was written. Without --dry-run, {count} would be taken."),
-        (true, _) => format!(
-            "Took {count}. Nothing was changed in that home.\nStop {name} before you start this bot: two programs with the \
-             same token take each other's messages. People in allowFrom are owners here: see \
-             `peacrab channels list`; channels.NAME.roles changes that. `peacrab doctor` checks the rest."
-        ),
+        (true, _) => {
+            let mut text = format!("Took {count}. Nothing was changed in that home.\n");
+            if report.has_token() {
+                text += &format!(
+                    "Stop {name} before you start this bot: two programs with the same token take each other's messages. "
+                );
+            }
+            if report.has_people() {
+                text += "People in allowFrom are owners here: see `peacrab channels list`; channels.NAME.roles changes that. ";
+            }
+            text + "`peacrab doctor` checks the rest."
+        }
     }
 }
 

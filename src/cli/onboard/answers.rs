@@ -16,15 +16,17 @@ use super::texts::{self, KeySource};
 use crate::base::error::{Error, Result};
 use crate::base::secret::Secret;
 use crate::channels::kit::service::Service;
-use crate::channels::telegram;
+use crate::channels::table::title;
+use crate::channels::{local, telegram};
 use crate::config::check::{looks_secret, problem};
 use crate::config::resolve::Outside as References;
 use crate::config::schema::Provider;
-use crate::config::{Home, Loaded, load, table};
+use crate::config::{Home, Loaded, channels, load, table};
 use crate::models::offers::Offers;
 use crate::models::route::{Sources, is_auto};
 use crate::models::table::{Known, OFFLINE, PROVIDERS, known, nearest};
 use crate::sys::environment::Environment;
+use crate::text::nearest as suggest;
 use steps::Progress;
 
 const PROVIDER: &str = "agents.defaults.provider";
@@ -237,7 +239,7 @@ impl<'i> Interview<'i> {
         let question = texts::ask_provider(&default);
         let provider = self.ask(flags.provider.as_deref(), question, &mut |this, answer| {
             let name = if answer.is_empty() { &default } else { answer };
-            Ok(this.judge_provider(name, flags))
+            Ok(this.judge_provider(name, &default, flags))
         })?;
         let is_same = |name: &str| self.found.sources.resolve(name).ok() == Some(&provider);
         if !provider.is_empty() && !is_same(&current) {
@@ -246,7 +248,7 @@ impl<'i> Interview<'i> {
         Ok(provider)
     }
 
-    fn judge_provider(&self, name: &str, flags: &Arguments) -> Verdict {
+    fn judge_provider(&self, name: &str, default: &str, flags: &Arguments) -> Verdict {
         if name.is_empty() || ["skip", "none", "no"].contains(&&*name.to_lowercase()) {
             return Verdict::Take(String::new());
         }
@@ -260,6 +262,10 @@ impl<'i> Interview<'i> {
         }
         if let Ok(name) = self.found.sources.resolve(name) {
             return Verdict::Take(name.to_owned());
+        }
+        let is_asked = flags.provider.is_none() && flags.api_base.is_none();
+        if let Some(verdict) = judge_odd_provider(name, default).filter(|_| is_asked) {
+            return verdict;
         }
         let is_fit = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_');
         let reason = match () {
@@ -561,6 +567,25 @@ impl<'i> Interview<'i> {
             self.wanted.push((path.to_owned(), value.into()));
         }
     }
+}
+
+/// The verdict on a number or the name of a channel in the place of a provider's; `None` for anything else.
+fn judge_odd_provider(name: &str, default: &str) -> Option<Verdict> {
+    if name.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(Verdict::Reject(texts::NAME_IS_NUMBER.to_owned()));
+    }
+    let lower = name.to_lowercase();
+    // Short names are alike by chance, and `local` is a good name for a server of one's own.
+    let is_meant = |channel: &&str| {
+        *channel != local::NAME && (*channel == lower || lower.len() > 4 && nearest(name).is_none())
+    };
+    let channel = suggest(&lower, channels::names()).filter(is_meant)?;
+    Some(Verdict::Doubt {
+        reason: texts::name_is_channel(name, title(channel)),
+        hint: texts::ask_provider(default).hint,
+        on_enter: default.to_owned(),
+        on_repeat: name.to_owned(),
+    })
 }
 
 #[cfg(test)]

@@ -105,6 +105,18 @@ pub const NAME_IS_KEY: &str = "That looks like an API key. Enter the provider's 
 /// A name that cannot be a key of the configuration.
 pub const NAME_IS_ODD: &str = "A provider's name consists of letters, digits and hyphens.";
 
+/// A number, as if the providers were numbered.
+pub const NAME_IS_NUMBER: &str =
+    "Providers are chosen by name, not by number. Type one of the names above.";
+
+/// What was given as a provider's name is a channel, perhaps mistyped.
+pub fn name_is_channel(name: &str, channel: &str) -> String {
+    format!(
+        "{channel} is a channel, not a model provider: channels are set up afterwards. Type the name of a provider. If \
+         {name} is the name of your own server, type it once more."
+    )
+}
+
 /// Flags for a provider, and none was named.
 pub const FLAGS_WITHOUT_PROVIDER: &str = "--api-key and --api-base need --provider NAME";
 

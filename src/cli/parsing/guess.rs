@@ -3,13 +3,17 @@
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue};
+use clap::{Command, CommandFactory};
 
-use crate::cli::has_command;
+use crate::cli::{Cli, has_command};
 use crate::config::check::looks_secret;
 use crate::config::home::quote_for_shell;
 
 /// Words of a command line, with the program's name, that may still be a command with a mistake in its name.
 const SENTENCE_WORDS: usize = 3;
+
+/// Commands that are offered for a word that each has below it, such as `edit`; more would not help.
+const ELSEWHERE_MAX: usize = 3;
 
 /// Words that people try, and what to type instead.
 const TRIED: [(&[&str], &str); 5] = [
@@ -45,18 +49,74 @@ pub fn advise(error: &mut clap::Error) -> Option<String> {
         return None;
     };
     let word = &word.clone();
+    let mut program = Cli::command();
+    program.build();
+    let path = path_above(&error.to_string());
+    if !path.is_empty() {
+        return siblings(&program, &path).filter(|_| !suggests(error));
+    }
     leave_out_hidden(error);
     let line: Vec<String> = std::env::args_os()
         .skip(1)
         .map(|word| word.to_string_lossy().into_owned())
         .skip_while(|one| one != word)
         .collect();
-    let advice = advice(word, &line)?;
-    if tried(word).is_some() {
+    let is_tried = tried(word).is_some();
+    let below = elsewhere(&program, &line).filter(|_| !is_tried);
+    if is_tried || below.is_some() {
         error.remove(ContextKind::SuggestedSubcommand);
         error.remove(ContextKind::Suggested);
     }
-    Some(advice)
+    below.or_else(|| advice(word, &line))
+}
+
+/// The names of the commands that an error is about, from its usage: none for the program itself.
+fn path_above(error: &str) -> Vec<String> {
+    let usage = error.lines().find_map(|line| line.strip_prefix("Usage: "));
+    let words = usage.unwrap_or_default().split(' ').skip(1);
+    let is_name = |word: &&str| word.starts_with(|char: char| char.is_ascii_lowercase());
+    words.take_while(is_name).map(str::to_owned).collect()
+}
+
+fn suggests(error: &clap::Error) -> bool {
+    error.get(ContextKind::SuggestedSubcommand).is_some()
+}
+
+/// The commands below one, for those who typed a word that is like none of them.
+fn siblings(program: &Command, path: &[String]) -> Option<String> {
+    let mut command = program;
+    for name in path {
+        command = command.find_subcommand(name)?;
+    }
+    let is_shown = |one: &&Command| !one.is_hide_set() && one.get_name() != "help";
+    let names = command.get_subcommands().filter(is_shown);
+    let names: Vec<&str> = names.map(Command::get_name).collect();
+    let path = path.join(" ");
+    Some(format!(
+        "Commands of `peacrab {path}`: {}. `peacrab {path} --help` explains them.",
+        names.join(", ")
+    ))
+}
+
+/// Commands that have one of this name below them, for a line that has no more than an argument besides.
+fn elsewhere(program: &Command, line: &[String]) -> Option<String> {
+    let (word, rest) = line.split_first()?;
+    let has = |one: &&Command| {
+        let below = one.find_subcommand(word);
+        !one.is_hide_set() && one.get_name() != "help" && below.is_some_and(|it| !it.is_hide_set())
+    };
+    let found: Vec<&Command> = program.get_subcommands().filter(has).collect();
+    if rest.len() >= SENTENCE_WORDS - 1 || found.is_empty() || found.len() > ELSEWHERE_MAX {
+        return None;
+    }
+    let rest = rest.iter().filter(|word| !looks_secret(word));
+    let rest: String = rest
+        .map(|word| format!(" {}", quote_for_shell(Path::new(word))))
+        .collect();
+    let lines = found
+        .iter()
+        .map(|one| format!("\n  peacrab {} {word}{rest}", one.get_name()));
+    Some(format!("Did you mean:{}", lines.collect::<String>()))
 }
 
 /// Names that are in no list are suggested only where there are no others.
@@ -110,10 +170,7 @@ fn advice(word: &str, line: &[String]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
-    use crate::cli::Cli;
 
     fn advice_for(line: &str) -> String {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
@@ -130,6 +187,47 @@ mod tests {
             "ask sk-proj-abcdefghijklmnop0123456789",
         ] {
             assert_eq!(advice_for(line), "", "{line}");
+        }
+    }
+
+    fn below(line: &str) -> String {
+        let mut program = Cli::command();
+        program.build();
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        elsewhere(&program, &words).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_command_of_another_command_is_offered_with_it() {
+        assert_eq!(below("pair"), "Did you mean:\n  peacrab channels pair");
+        let explain = below("explain temp");
+        assert!(
+            explain.contains("\n  peacrab config explain temp"),
+            "{explain}"
+        );
+        // Many have it, none has it, or it begins a question.
+        for line in ["list", "frobnicate", "explain why it rains"] {
+            assert_eq!(below(line), "", "{line}");
+        }
+    }
+
+    #[test]
+    fn below_a_command_its_own_commands_are_named_and_no_question_is_offered() {
+        for (line, expected) in [
+            (["peacrab", "config", "expain"], None),
+            (
+                ["peacrab", "channels", "aprove"],
+                Some("list, status, pair,"),
+            ),
+        ] {
+            let mut error = Cli::command().try_get_matches_from(line).unwrap_err();
+            assert_eq!(path_above(&error.to_string()), [line[1]]);
+            let advice = advise(&mut error);
+            assert_eq!(suggests(&error), expected.is_none(), "{line:?}");
+            match expected {
+                None => assert_eq!(advice, None),
+                Some(names) => assert!(advice.unwrap().contains(names), "{line:?}"),
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use crate::base::error::Error;
 use crate::config::channels;
-use crate::text::one_line;
+use crate::text::{nearest, one_line};
 
 /// The gateway has stored the message, or nothing runs that could send it.
 pub const QUEUED: &str = "Queued: no gateway is running. It will be sent when one starts.";
@@ -61,8 +61,37 @@ pub fn no_answer() -> Error {
 pub fn unknown_channel(name: &str) -> String {
     let known: Vec<&str> = channels::names().collect();
     format!(
-        "Unknown channel {:?}. Known channels: {}.",
+        "Unknown channel {:?}.{} Known channels: {}.",
         one_line(name, usize::MAX),
+        did_you_mean_channel(name),
         known.join(", ")
     )
+}
+
+/// The channel that a mistyped name probably means, as a question behind other sentences; else empty.
+pub fn did_you_mean_channel(name: &str) -> String {
+    let meant = nearest(&name.to_lowercase(), channels::names());
+    meant.map_or_else(String::new, |meant| format!(" Did you mean {meant}?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistyped_channel_leads_to_the_one_that_was_meant() {
+        for (typed, meant) in [
+            ("discrod", "discord"),
+            ("Telegram", "telegram"),
+            ("telgram", "telegram"),
+            ("whatsap", "whatsapp"),
+        ] {
+            let text = unknown_channel(typed);
+            assert!(
+                text.contains(&format!("Did you mean {meant}? Known")),
+                "{text}"
+            );
+        }
+        assert!(!unknown_channel("pigeon").contains("Did you mean"));
+    }
 }

@@ -43,6 +43,8 @@ const CHANGE_TIME: Duration = Duration::from_secs(120);
 /// How long a button can confirm something that changes the board, in seconds: pressed by mistake the day after
 /// it does nothing.
 const CONFIRM_SECONDS: i64 = 600;
+/// The time in the button that refuses it, which no question was asked at.
+const REFUSED: i64 = 0;
 /// Buttons in a row.
 const BUTTONS_IN_ROW: usize = 3;
 
@@ -136,15 +138,19 @@ impl Gateway {
 }
 
 impl Asking<'_> {
-    /// Whether something may be done now; an error when its button is too old. The question says that its button with
-    /// this label was pressed, and has no button any more.
+    /// Whether something may be done now; an error when it is refused or its button is too old. The question says which
+    /// button was pressed, and has none any more.
     fn check_confirmed(&self, confirmed: Confirmed, label: &str) -> Result<()> {
         let Confirmed::Pressed(at) = confirmed else {
             return Ok(());
         };
+        if at == REFUSED {
+            self.settle_question(Some(format!("✗ {}", texts::no(self.language))));
+            return Err(Error::Usage(texts::refused(self.language).to_owned()));
+        }
         let age = self.gateway.parts.board.now().saturating_sub(at);
         let is_fresh = age.unsigned_abs() <= CONFIRM_SECONDS.unsigned_abs();
-        self.settle_question(label, is_fresh);
+        self.settle_question(is_fresh.then(|| format!("✓ {label}")));
         if !is_fresh {
             return Err(Error::Usage(
                 texts::button_too_old(self.language).to_owned(),
@@ -153,17 +159,17 @@ impl Asking<'_> {
         Ok(())
     }
 
-    /// Takes the button away from the question that was answered.
-    fn settle_question(&self, label: &str, is_fresh: bool) {
+    /// Takes the buttons away from the question that was answered, and adds the answer.
+    fn settle_question(&self, answer: Option<String>) {
         // A channel may not say what the message is: then it is left as it is.
         let pressed = self.message.pressed.as_ref();
         let Some(pressed) = pressed.filter(|pressed| !pressed.text.trim().is_empty()) else {
             return;
         };
         let said = markup::plain(&reveal_but(pressed.text.trim(), &["\n"]));
-        let text = match is_fresh {
-            true => format!("{said}\n✓ {label}"),
-            false => said,
+        let text = match answer {
+            Some(answer) => format!("{said}\n{answer}"),
+            None => said,
         };
         self.gateway.tell_with(OutgoingMessage {
             edits: pressed.id.clone(),
@@ -171,9 +177,16 @@ impl Asking<'_> {
         });
     }
 
-    /// A question whose button types a command. One that does not fit into a button is shown, so that it can
+    /// A question whose buttons type a command with a time. One that does not fit into a button is shown, so that it can
     /// be sent.
-    fn confirm(&self, question: String, label: &str, pressed: String, typed: &str) -> Answer {
+    fn confirm(
+        &self,
+        question: String,
+        label: &str,
+        command: impl Fn(i64) -> String,
+        typed: &str,
+    ) -> Answer {
+        let pressed = command(self.gateway.parts.board.now());
         // Two bytes say that it is a command.
         if pressed.len() + 2 > BUTTON_DATA_BYTES {
             let typed = markup::code_block(typed, "");
@@ -181,7 +194,10 @@ impl Asking<'_> {
         }
         Answer {
             text: question,
-            buttons: vec![vec![button(label, pressed)]],
+            buttons: vec![vec![
+                button(label, pressed),
+                button(texts::no(self.language), command(REFUSED)),
+            ]],
             ..Answer::default()
         }
     }

@@ -98,12 +98,11 @@ impl Asking<'_> {
         let live = self.gateway.live();
         let command = live.commands.get(name).ok_or_else(unknown)?;
         if command.confirm && confirmed.is_none() {
-            let now = self.gateway.parts.board.now();
             let shown = format!("/{name} {arguments}");
             let question = texts::own_question(language, &inline_code(shown.trim_end()));
-            let pressed = format!("/own {now} {name} {arguments}");
+            let command = |time: i64| format!("/own {time} {name} {arguments}");
             let typed = format!("/own now {name} {arguments}");
-            return Ok(self.confirm(question, texts::run(language), pressed, &typed));
+            return Ok(self.confirm(question, texts::run(language), command, &typed));
         }
         if let Some(confirmed) = confirmed {
             self.check_confirmed(confirmed, texts::run(language))?;

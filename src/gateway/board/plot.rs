@@ -45,24 +45,25 @@ impl Asking<'_> {
         }
     }
 
-    /// What there is to see, with a button for each.
+    /// What there is to see, with a button for each that the board reports.
     fn list_series(&self, names: &[String]) -> Answer {
         let language = self.language;
         let mut text = texts::plot_list(language).to_owned();
+        let mut buttons = Vec::new();
         for name in names {
             let curve = self.gateway.parts.board.series(name, SPANS[1]);
             let values = curve
                 .as_ref()
                 .and_then(|curve| self.describe(curve, texts::plot_values));
+            if values.is_some() || self.gateway.parts.board.is_reported(name) {
+                buttons.push(button(name, format!("/plot {name}")));
+            }
             let values = values.unwrap_or_else(|| self.describe_missing(name));
             text.push_str(&format!("\n- {}: {values}", inline_code(name)));
         }
-        let buttons = names
-            .iter()
-            .map(|name| button(name, format!("/plot {name}")));
         Answer {
             text,
-            buttons: in_rows(buttons.collect()),
+            buttons: in_rows(buttons),
             ..Answer::default()
         }
     }

@@ -80,8 +80,8 @@ impl Asking<'_> {
         match confirmed.ok_or_else(|| Error::Usage(usage.to_owned()))? {
             None => {
                 let typed = format!("{command} now");
-                let pressed = format!("{typed} {}", self.gateway.parts.board.now());
-                Ok(self.confirm(question.to_owned(), label, pressed, &typed))
+                let command = |time: i64| format!("{typed} {time}");
+                Ok(self.confirm(question.to_owned(), label, command, &typed))
             }
             Some(confirmed) => {
                 self.check_confirmed(confirmed, label)?;

@@ -56,6 +56,9 @@ texts! {
         "{question} If so, send this:\n{command}",
         "{question}如果是，请发送：\n{command}",
     }
+    /// The button beside the one that does it, and the answer.
+    pub fn no() { "No", "否" }
+    pub fn refused() { "Nothing was done.", "什么都没有做。" }
     pub fn done() { "Done.", "完成。" }
 
     pub fn logs_usage() {

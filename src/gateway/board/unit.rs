@@ -130,8 +130,8 @@ impl Asking<'_> {
                 }
                 let (question, label) = question(change, unit, language);
                 let typed = format!("/svc {unit} {} now", change.word());
-                let pressed = format!("{typed} {}", self.gateway.parts.board.now());
-                Ok(self.confirm(question, label, pressed, &typed))
+                let command = |time: i64| format!("{typed} {time}");
+                Ok(self.confirm(question, label, command, &typed))
             }
             asked @ Services::Change(unit, change, Some(confirmed)) => {
                 let (_, label) = question(change, unit, self.language);

@@ -394,6 +394,7 @@ fn describe_stop(count: Stopped, background: &str, language: Language) -> String
     let Stopped {
         turns,
         commands,
+        questions,
         tasks,
         messages,
     } = count;
@@ -407,6 +408,11 @@ fn describe_stop(count: Stopped, background: &str, language: Language) -> String
         0 => {}
         1 => parts.push(texts::command_ended(language).to_owned()),
         commands => parts.push(texts::commands_ended(language, &commands)),
+    }
+    match questions {
+        0 => {}
+        1 => parts.push(texts::question_withdrawn(language).to_owned()),
+        questions => parts.push(texts::questions_withdrawn(language, &questions)),
     }
     match tasks {
         0 => {}
@@ -475,10 +481,11 @@ mod tests {
         let count = Stopped {
             turns: 1,
             commands: 0,
+            questions: 1,
             tasks: 1,
             messages: 2,
         };
-        let told = "Stopped. 1 reply cancelled, 1 subagent ended, 2 queued messages dropped.";
+        let told = "Stopped. 1 reply cancelled, 1 question withdrawn, 1 subagent ended, 2 queued messages dropped.";
         assert_eq!(describe_stop(count, "", Language::English), told);
         let none = Stopped::default();
         assert_eq!(

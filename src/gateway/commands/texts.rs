@@ -307,6 +307,9 @@ texts! {
     pub fn reply_cancelled() { "1 reply cancelled", "已取消 1 条回复" }
     pub fn commands_ended(count) { "{count} commands ended", "已结束 {count} 个命令" }
     pub fn command_ended() { "1 command ended", "已结束 1 个命令" }
+    /// About a command that was not run.
+    pub fn questions_withdrawn(count) { "{count} questions withdrawn", "已撤回 {count} 个问题" }
+    pub fn question_withdrawn() { "1 question withdrawn", "已撤回 1 个问题" }
     pub fn subagents_ended(count) { "{count} subagents ended", "已结束 {count} 个子代理" }
     pub fn subagent_ended() { "1 subagent ended", "已结束 1 个子代理" }
     pub fn messages_dropped(count) {

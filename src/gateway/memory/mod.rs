@@ -58,7 +58,7 @@ type Asker = (Address, Language);
 struct Last {
     key: SessionKey,
     at: DateTime<FixedOffset>,
-    result: Result<Consolidation, String>,
+    result: Result<Consolidation>,
 }
 
 impl Upkeep {
@@ -79,11 +79,11 @@ impl Upkeep {
         let at = at.format("%H:%M");
         Some(match result {
             Ok(done) => texts::memory_done(language, &done.turns, &at),
-            Err(error) => texts::memory_failed(language, &at, error),
+            Err(error) => texts::memory_failed(language, &at, &format_error(error, language)),
         })
     }
 
-    fn note(&self, key: &SessionKey, result: Result<Consolidation, String>) {
+    fn note(&self, key: &SessionKey, result: Result<Consolidation>) {
         let mut last = self.last.lock();
         last.retain(|last| last.key != *key);
         if last.len() >= NOTED_MAX {
@@ -194,7 +194,7 @@ impl Gateway {
         if let Some(job) = job {
             let (gateway, taken) = (Arc::clone(self), job.clone());
             if let Err(error) = spawn("memory", move || gateway.consolidate(&taken)) {
-                self.fail_consolidation(&job, &Error::Failed(error.to_string()));
+                self.fail_consolidation(&job, Error::Failed(error.to_string()));
             }
         } else if let Some(at) = next {
             self.wake_memory(at);
@@ -239,7 +239,7 @@ impl Gateway {
                 }
             }
             Err(_) if self.is_stopping() => self.memory.plan.lock().done(),
-            Err(error) => self.fail_consolidation(job, &error),
+            Err(error) => self.fail_consolidation(job, error),
         }
         self.close_connections_later();
         self.tend_memory();
@@ -267,7 +267,7 @@ impl Gateway {
         self.memory.note(key, Ok(done));
     }
 
-    fn fail_consolidation(&self, job: &Job, error: &Error) {
+    fn fail_consolidation(&self, job: &Job, error: Error) {
         let key = &job.target.key;
         let wait = self.memory.plan.lock().failed(job, self.since.elapsed());
         match wait {
@@ -279,10 +279,10 @@ impl Gateway {
         }
         if job.why == Why::Asked {
             self.report(key, |language| {
-                texts::not_compacted(language, &format_error(error, language))
+                texts::not_compacted(language, &format_error(&error, language))
             });
         }
-        self.memory.note(key, Err(error.to_string()));
+        self.memory.note(key, Err(error));
     }
 
     /// Tells the person who has asked for it how a `/compact` went.

@@ -30,7 +30,7 @@ pub enum Input {
     Step(WorkId),
     /// A turn or a command waits for a person's answer: a turn needs no slot meanwhile, and other commands need not wait.
     Waits(WorkId),
-    /// A turn has its answer and wants to continue.
+    /// A turn or a command has its answer; a turn wants to continue.
     Answered(WorkId),
     /// A piece of work has ended. `unread` are messages that were handed to it and that it has not
     /// put into its journal.
@@ -146,6 +146,8 @@ pub struct Stopped {
     pub turns: usize,
     /// Commands.
     pub commands: usize,
+    /// Commands that had not begun: their questions were open.
+    pub questions: usize,
     /// Tasks of subagents.
     pub tasks: usize,
     /// Messages that waited.

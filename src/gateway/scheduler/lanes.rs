@@ -156,6 +156,7 @@ impl Scheduler {
             return self.release_slot(work);
         };
         asking.has_asked = true;
+        asking.is_asking = true;
         let (key, holds_shell) = (asking.session.clone(), asking.is_of_shell);
         let Some(session) = self.sessions.get_mut(&key) else {
             return;

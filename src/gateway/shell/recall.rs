@@ -98,7 +98,7 @@ pub fn number_of(history: &History, line: &str) -> Option<u64> {
 
 /// Undoes the long dashes that phones put into a command: iPhones make `—` of two hyphens as they are typed, and texts that
 /// were copied have `–` for one or two. One or two letters are options such as `-la`, which no program takes with two
-/// hyphens; more are a word, such as `--all`. In quotes, and within a word, a dash is left as it is.
+/// hyphens; more are a word, such as `--all`. In quotes, within a word and by itself a dash is left as it is.
 pub fn undo_dashes(line: &str) -> Cow<'_, str> {
     if !line.contains(['—', '–']) {
         return Cow::Borrowed(line);
@@ -130,7 +130,7 @@ fn hyphens(rest: &str) -> Option<&'static str> {
     let after = rest.chars().nth(letters);
     let is_number = rest.starts_with(|char: char| char.is_ascii_digit());
     match letters {
-        0 => after.is_none_or(char::is_whitespace).then_some("--"),
+        0 => None,
         1 | 2 if after != Some('-') => Some("-"),
         _ if is_number => Some("-"),
         _ => Some("--"),
@@ -170,7 +170,7 @@ mod tests {
             ("ls —all —sort=size", "ls --all --sort=size"),
             ("git log —no-color", "git log --no-color"),
             ("tail —20 log", "tail -20 log"),
-            ("grep — —x", "grep -- -x"),
+            ("echo a — b – c", "echo a — b – c"),
             ("ls|sort —r", "ls|sort -r"),
             ("echo 'a —la' \"—b\" x—y", "echo 'a —la' \"—b\" x—y"),
             ("echo it\\'s —n", "echo it\\'s -n"),

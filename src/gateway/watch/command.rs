@@ -19,7 +19,7 @@ use crate::base::limits::watch::{SECONDS_MAX, WATCHES_MAX};
 use crate::base::message::{Address, Author, CommandButton};
 use crate::board::watch::notice::format_span;
 use crate::board::watch::rule::millis;
-use crate::board::watch::store::Added;
+use crate::board::watch::store::{self, Added};
 use crate::board::watch::texts as words;
 use crate::board::watch::{Cause, Entry, Mute, Rule, Subject, Then, Watch, What, parse};
 use crate::gateway::Gateway;
@@ -27,7 +27,7 @@ use crate::gateway::commands::Call;
 use crate::gateway::commands::texts::{format_error, list_comma};
 use crate::text::markup::{inline_code, plain};
 use crate::text::one_line;
-use describe::{describe_look, describe_state, is_reported, is_well};
+use describe::{describe_look, describe_state, is_reported, is_well, with_pause};
 use offline::no_rules;
 
 pub use offline::{AddedToFile, add_to_file, describe_offline};
@@ -146,10 +146,11 @@ impl Gateway {
                 self.describe_added(&*self.find_watch(asker, name)?, language)
             }
             verb if VERBS.contains(&verb) => {
-                if name.is_empty() {
-                    return Err(usage(texts::which(language, &verb)));
-                }
                 self.settle_watches();
+                if name.is_empty() {
+                    let name = self.example_for(asker, verb);
+                    return Err(usage(texts::which(language, &verb, &name)));
+                }
                 let item = self.find_watch(asker, name)?;
                 self.change_watch(asker, &item, verb, rest.trim())?
             }
@@ -166,6 +167,29 @@ impl Gateway {
         let is_own =
             asker.chat.is_none() || item.chat.as_ref() == asker.chat || is_typed && is_private;
         item.is_built_in || is_own || item.role < Role::Owner || self.has_no_access(item)
+    }
+
+    /// The number or name of a watch that a verb could be for.
+    fn example_for(&self, asker: Asker<'_>, verb: &str) -> String {
+        let shared = self.parts.watches.shared.lock();
+        let is_off = |item: &Item| shared.entries.get(&item.key).is_some_and(|it| it.is_off);
+        let (built_in, own): (Vec<_>, Vec<_>) = shared
+            .items
+            .iter()
+            .filter(|item| self.is_visible(asker, item))
+            .partition(|item| item.is_built_in);
+        let found = match verb {
+            "on" => built_in.iter().find(|item| is_off(item)),
+            "off" => built_in.iter().find(|item| !is_off(item)),
+            "resume" => own.iter().find(|item| item.is_paused),
+            _ => own.iter().find(|item| !item.is_paused),
+        };
+        let any = match verb {
+            "on" | "off" => &built_in,
+            _ => &own,
+        };
+        let found = found.or_else(|| any.first());
+        found.map_or_else(|| "1".to_owned(), |item| item.key.clone())
     }
 
     /// The watch with a number or a built-in name that a chat may change.
@@ -251,7 +275,7 @@ impl Gateway {
                         parse::seconds(time).filter(|seconds| (1..=SECONDS_MAX).contains(seconds))
                     }
                 };
-                let wrong = || usage(texts::wrong_time(language).to_owned());
+                let wrong = || usage(texts::wrong_time(language, &item.key));
                 let ms = millis(seconds.ok_or_else(wrong)?);
                 mute(Some(ms))?;
                 texts::muted(language, &rule, &format_span(ms, language))
@@ -302,6 +326,7 @@ impl Gateway {
         let rule = parse::parse(text, language).map_err(usage)?;
         let watches = &self.parts.watches;
         offline::check_rule(&rule.what, &watches.root, language)?;
+        offline::check_file(&rule.what, &watches.store, language)?;
         let cause = Cause {
             chat: asker.chat,
             role: asker.role,
@@ -354,12 +379,13 @@ impl Gateway {
     /// The watch of the command line with this rule that tells the chat already.
     fn typed_for(&self, asker: Asker<'_>, rule: &Rule) -> Option<Arc<Item>> {
         self.read_watches();
+        let home = self.parts.watches.store.folder();
         let items = self.parts.watches.shared.lock().items.clone();
         items.into_iter().find(|item| {
             // A built-in one has a name, and may be turned off.
             item.key.parse::<u32>().is_ok()
                 && item.chat.is_none()
-                && item.rule() == Some(rule)
+                && item.rule().is_some_and(|it| store::is_same(it, rule, home))
                 && self.chat_of_watch(item).as_ref() == asker.chat
         })
     }
@@ -372,6 +398,10 @@ impl Gateway {
             describe_look(item, &look, language),
         );
         let added = texts::added(language, &item.key, &rule, &state);
+        let added = match item.rule() {
+            Some(rule) => with_pause(added, &rule.what, language),
+            None => added,
+        };
         self.with_unseen(added, item, language)
     }
 

@@ -23,6 +23,8 @@ texts! {
     pub fn built_in_line(name, state) { "- {name}: {state}", "- {name}：当前 {state}" }
     pub fn added(id, rule, state) { "Watching {rule} (number {id}). Now: {state}.", "开始监视 {rule}（编号 {id}）。当前：{state}。" }
     pub fn added_later(id, rule) { "Watching {rule} (number {id}).", "开始监视 {rule}（编号 {id}）。" }
+    /// Behind one of these two, for lines of a file or of the journal.
+    pub fn at_most_every(minutes) { "At most one message every {minutes} min.", "最多每 {minutes} 分钟通知一次。" }
     pub fn exists(id, rule) { "{rule} is watched already (number {id}).", "{rule} 已在监视中（编号 {id}）。" }
     pub fn too_many(limit, command) { "{limit} watches are as many as possible. Remove one first: {command} lists them.", "最多 {limit} 个监视。请先删除一个：{command} 会列出全部。" }
     pub fn too_many_of_others(limit) { "There are {limit} watches already, and the other places are kept for owners.", "已有 {limit} 个监视，其余名额保留给所有者。" }
@@ -37,11 +39,13 @@ texts! {
     pub fn unknown(name, command) { "There is nothing watched under {name} here. {command} lists what is.", "这里没有名为 {name} 的监视。{command} 会列出全部。" }
     pub fn not_built_in(name) { "{name} is not a built-in watch. `/watch remove NUMBER` removes one of yours.", "{name} 不是内置监视。用 `/watch remove 编号` 删除自己的监视。" }
     pub fn only_off(name) { "{name} is built in. `/watch off {name}` turns it off.", "{name} 是内置监视。用 `/watch off {name}` 关闭。" }
-    pub fn which(verb) { "Which one? For example: `/watch {verb} 1`", "请指明编号，例如：`/watch {verb} 1`" }
-    pub fn wrong_time() { "For how long, 30 days at most? For example: `/watch mute 1 2h`", "静音多久（最多 30 天）？例如：`/watch mute 1 2h`" }
+    /// `name` is the number or the name of one.
+    pub fn which(verb, name) { "Which one? For example: `/watch {verb} {name}`", "请指明编号，例如：`/watch {verb} {name}`" }
+    pub fn wrong_time(name) { "For how long, 30 days at most? For example: `/watch mute {name} 2h`", "静音多久（最多 30 天）？例如：`/watch mute {name} 2h`" }
     pub fn others() { "**Of other chats**", "**其他聊天**" }
     pub fn other_line(id, rule, chat) { "{id}\\. {rule}, told to {chat}", "{id}\\. {rule}，通知 {chat}" }
     pub fn no_file() { "Only a regular file can be watched, such as `/home/pi/app.log`: no folder, device or pipe, and nothing in /proc or /sys.", "只能监视普通文件，例如 `/home/pi/app.log`：不能是文件夹、设备或管道，也不能在 /proc 或 /sys 中。" }
+    pub fn own_file() { "My own files, such as my configuration, hold secrets and cannot be watched.", "我自己的文件（例如配置）含有机密，无法监视。" }
     pub fn no_process(pid) { "Process {pid} is not running.", "进程 {pid} 未在运行。" }
     pub fn no_systemd() { "This board has no services of systemd that could be watched.", "此开发板没有可监视的 systemd 服务。" }
     pub fn never(name) { "{name} is between 0 and 100 %: this would never be an alarm.", "{name} 介于 0 与 100 % 之间：这条规则永远不会告警。" }

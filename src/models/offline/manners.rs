@@ -106,8 +106,15 @@ pub fn small_talk(message: &str) -> Option<SmallTalk> {
 fn without_manners(text: &str) -> Option<&str> {
     const BEFORE: &[&str] = &[
         "please ",
+        "pls ",
+        "plz ",
         "can you ",
+        "can u ",
         "could you ",
+        "could u ",
+        "i want you to ",
+        "i need you to ",
+        "i'd like you to ",
         "would you ",
         "will you ",
         "hey ",
@@ -135,7 +142,8 @@ fn without_manners(text: &str) -> Option<&str> {
         "给我",
     ];
     const AFTER: &[&str] = &[
-        "?", "!", "。", "？", "！", ", please", " please", " now", "吗", "吧", "呢", "一下",
+        "?", "!", "。", "？", "！", ", please", " please", ", pls", " pls", " plz", ", thanks",
+        " now", "吗", "吧", "呢", "一下",
     ];
     let before = BEFORE.iter().find_map(|word| strip(text, word));
     before

@@ -42,6 +42,14 @@ pub fn reply(request: &Request<'_>, nonce: u32, language: Language) -> Reply {
         [] => answer(request, spoken, (nonce, language)),
         results => {
             let kind = understand(spoken).map(|(kind, _)| kind);
+            if kind == Some(Kind::Cancel)
+                && let [list] = results
+                && list.name.as_deref() == Some(CRON)
+                && let Some(job) = remind::find_ended(core(spoken), &list.content)
+            {
+                let removal = json!({ "action": "remove", "job": job });
+                return invoke(CRON, removal, (nonce, language));
+            }
             let hour = remind::suggest_hour(core(spoken)).filter(|_| kind == Some(Kind::Reminder));
             let is_introduced = is_introduced(request.entries, language);
             Reply {
@@ -109,6 +117,7 @@ fn answer(request: &Request<'_>, spoken: &str, (nonce, language): (u32, Language
         Some((Kind::Help, _)) => return text(say::introduce("", &has, language)),
         Some((Kind::Power, _)) => return text(texts::how_to_reboot(language).to_owned()),
         Some((Kind::Running, _)) => return text(texts::how_to_see_running(language).to_owned()),
+        Some((Kind::Update, _)) => return text(texts::how_to_update(language).to_owned()),
         Some((Kind::Watch, found)) => {
             let command = inline_code(&words::with_limit(found.text, spoken));
             return text(texts::how_to_watch(language, &command));
@@ -129,8 +138,7 @@ fn answer(request: &Request<'_>, spoken: &str, (nonce, language): (u32, Language
     };
     let Some((tool, arguments)) = made else {
         return text(match kind {
-            Kind::Cancel => texts::how_to_cancel(language).to_owned(),
-            Kind::Reminder => texts::what_to_remind(language).to_owned(),
+            Kind::Reminder => say::ask_for_time(remind::text_without_time(core(spoken)), language),
             _ => not_understood(),
         });
     };
@@ -138,14 +146,25 @@ fn answer(request: &Request<'_>, spoken: &str, (nonce, language): (u32, Language
     if request.tools.iter().find(takes).is_none() {
         return text(say::refuse(tool, language));
     }
-    let mut reply = text(String::new());
-    reply.tool_calls.push(ToolCall {
+    invoke(tool, arguments, (nonce, language))
+}
+
+/// An answer that calls a tool.
+fn invoke(tool: &str, mut arguments: Value, (nonce, language): (u32, Language)) -> Reply {
+    if tool == CRON {
+        // Not in its schema: models read English.
+        arguments["language"] = language.code().into();
+    }
+    let call = ToolCall {
         id: format!("call_{nonce:08x}_0"),
         name: tool.to_owned(),
         arguments: arguments.to_string(),
         signature: None,
-    });
-    reply
+    };
+    Reply {
+        tool_calls: vec![call],
+        ..Reply::default()
+    }
 }
 
 /// The path of the first file that came with a message, from the mark of the message's text.
@@ -183,24 +202,24 @@ fn accepts(spec: &ToolSpec, arguments: &Value) -> bool {
 /// What a sentence asks for, and with which words.
 fn understand(sentence: &str) -> Option<(Kind, Found<'_>)> {
     let core = core(sentence);
+    // Not a file: "add a reminder to stretch".
+    if remind::beginning(core).is_some() {
+        return Some((Kind::Reminder, Found::default()));
+    }
     let mut all = PHRASES
         .iter()
         .flat_map(|(kind, templates)| templates.iter().map(move |template| (*kind, *template)));
     let found = all.find_map(|(kind, template)| Some((kind, phrases::matches(template, core)?)));
-    let names_reminders = || {
-        let names = core.to_ascii_lowercase().contains("remind") || core.contains("提醒");
-        let names = names || remind::is_alarm(core);
-        names.then_some((Kind::Reminder, Found::default()))
+    let reminder = || {
+        let kind = if remind::is_end(core) {
+            Kind::Cancel
+        } else {
+            Kind::Reminder
+        };
+        let is_about_one = kind == Kind::Cancel || remind::is_wish(core);
+        is_about_one.then_some((kind, Found::default()))
     };
-    let names_other = || {
-        let (kind, found) = names_reminders()?;
-        let begins = |word: &&str| core.to_lowercase().starts_with(word);
-        let is_end = ["cancel", "delete", "remove", "取消", "删除"]
-            .iter()
-            .any(begins);
-        Some((if is_end { Kind::Cancel } else { kind }, found))
-    };
-    found.or_else(|| words::find(core)).or_else(names_other)
+    found.or_else(|| words::find(core)).or_else(reminder)
 }
 
 /// The call of a tool that does what a sentence asks for.
@@ -225,19 +244,22 @@ fn call(kind: Kind, found: Found<'_>) -> Option<(&'static str, Value)> {
         ),
         Kind::Status
         | Kind::Temperature
+        | Kind::Throttling
         | Kind::Disk
         | Kind::Memory
         | Kind::Load
         | Kind::Address
         | Kind::Uptime => ("device", json!({ "action": "status" })),
-        Kind::Reminders => (CRON, json!({ "action": "list" })),
-        // The list has no numbers.
-        Kind::Cancel if text.is_empty() || text.parse::<u32>().is_ok() => return None,
-        Kind::Cancel => (CRON, json!({ "action": "remove", "job": text })),
+        // One to cancel is found in the list.
+        Kind::Reminders | Kind::Cancel => (CRON, json!({ "action": "list" })),
         Kind::Run => ("exec", json!({ "command": text })),
-        Kind::Help | Kind::Time | Kind::Reminder | Kind::Power | Kind::Running | Kind::Watch => {
-            return None;
-        }
+        Kind::Help
+        | Kind::Time
+        | Kind::Reminder
+        | Kind::Update
+        | Kind::Power
+        | Kind::Running
+        | Kind::Watch => return None,
     })
 }
 

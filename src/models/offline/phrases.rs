@@ -18,6 +18,8 @@ pub enum Kind {
     Status,
     /// The same, and only how hot it is.
     Temperature,
+    /// The same, and only whether the power suffices.
+    Throttling,
     /// The same, and only the disk.
     Disk,
     /// The same, and only the memory.
@@ -28,6 +30,8 @@ pub enum Kind {
     Address,
     /// The same, and only since when it runs.
     Uptime,
+    /// A newer version of anything.
+    Update,
     /// A restart of the board, or its end.
     Power,
     /// What runs on the board, and who is logged in.
@@ -151,6 +155,14 @@ pub const PHRASES: &[(Kind, &[&str])] = &[
             "list jobs",
             "show reminders",
             "show my reminders",
+            "timers",
+            "my timers",
+            "list timers",
+            "show timers",
+            "alarms",
+            "my alarms",
+            "list alarms",
+            "show alarms",
             "show jobs",
             "what reminders are there",
             "what reminders do i have",
@@ -174,23 +186,31 @@ pub const PHRASES: &[(Kind, &[&str])] = &[
         ],
     ),
     (
-        Kind::Cancel,
+        Kind::Reminder,
+        &["timer", "set a timer", "alarm", "set an alarm"],
+    ),
+    (
+        Kind::Throttling,
         &[
-            "cancel the reminder to <text>",
-            "cancel my reminder to <text>",
-            "delete the reminder to <text>",
-            "remove the reminder to <text>",
-            "cancel the reminder <text>",
-            "cancel my reminder <text>",
-            "cancel reminder <text>",
-            "delete the reminder <text>",
-            "delete my reminder <text>",
-            "delete reminder <text>",
-            "remove the reminder <text>",
-            "remove my reminder <text>",
-            "remove reminder <text>",
-            "取消提醒<text>",
-            "删除提醒<text>",
+            "电压",
+            "电压正常",
+            "电压怎么样",
+            "供电",
+            "供电正常",
+            "降频",
+            "降频了",
+        ],
+    ),
+    (
+        Kind::Update,
+        &[
+            "are you up to date",
+            "is it up to date",
+            "is everything up to date",
+            "更新",
+            "有更新",
+            "有没有更新",
+            "检查更新",
         ],
     ),
     (
@@ -230,9 +250,6 @@ pub const PHRASES: &[(Kind, &[&str])] = &[
             "is it too hot",
             "is it overheating",
             "are you overheating",
-            "throttling",
-            "is it throttled",
-            "are you throttled",
             "温度",
             "温度多少",
             "温度是多少",
@@ -571,6 +588,9 @@ pub const PHRASES: &[(Kind, &[&str])] = &[
             "shut down the board",
             "shut down the pi",
             "power off",
+            "power down",
+            "power down the board",
+            "power down the pi",
             "poweroff",
             "turn off",
             "switch off",

@@ -69,6 +69,18 @@ pub fn refuse(tool: &str, language: Language) -> String {
     texts::cannot(language, &action, &tool)
 }
 
+/// A request for a reminder lacks a time, or its text.
+pub fn ask_for_time(reminder: Option<&str>, language: Language) -> String {
+    let Some(reminder) = reminder else {
+        return texts::what_to_remind(language).to_owned();
+    };
+    let example = match Language::of_text(reminder) {
+        Language::Chinese => format!("明天8点提醒我{reminder}"),
+        _ => format!("remind me tomorrow at 8 {reminder}"),
+    };
+    texts::when_to_remind(language, &inline_code(&example))
+}
+
 /// The time, where the runtime has told it.
 pub fn tell_time(time: Option<&str>, language: Language) -> String {
     match time {
@@ -114,6 +126,7 @@ pub fn show_results(
 fn show_board(content: &str, kind: Option<Kind>, language: Language) -> String {
     let names: &[&str] = match kind {
         Some(Kind::Temperature) => &["- Temperature", "- Throttling"],
+        Some(Kind::Throttling) => &["- Throttling"],
         Some(Kind::Disk) => &["- Disk"],
         Some(Kind::Memory) => &["- Memory"],
         Some(Kind::Load) => &["- Load"],
@@ -172,13 +185,15 @@ const PLANNED: &str = "Planned ";
 fn show_jobs(result: &Entry, kind: Option<Kind>, language: Language) -> String {
     let content = result.content.trim();
     if kind == Some(Kind::Cancel) {
-        return match content.strip_prefix("Removed ") {
-            Some(job) => texts::removed(language, &job),
-            None => {
-                let how = texts::how_to_cancel(language);
-                format!("{}\n\n{how}", show_result(result, language))
-            }
-        };
+        if let Some(job) = content.strip_prefix("Removed ") {
+            return texts::removed(language, &job);
+        }
+        let job = content.strip_prefix("- ");
+        if let Some(id) = job.and_then(|job| job.split_whitespace().next()) {
+            let command = format!("/cron remove {}", id.trim_matches('`'));
+            let which = texts::which_to_cancel(language, &inline_code(&command));
+            return format!("{content}\n\n{which}");
+        }
     }
     match content.strip_prefix(PLANNED) {
         Some(job) => texts::planned(language, &job),

@@ -39,10 +39,20 @@ texts! {
         "I miss the time or what it is about. Say both in one sentence, for example `remind me at seven to call mum`.",
         "缺少时间或内容。请在一句话里说明两者，例如 `明天7:00提醒我给妈妈打电话`。",
     }
-    /// A request to remove a reminder that names none.
-    pub fn how_to_cancel() {
-        "Say `reminders` for the list, then type /cron remove and the name or id of one, for example `/cron remove call mum`.",
-        "输入“提醒”查看列表，然后输入 /cron remove 和名称或 id，例如 `/cron remove 给妈妈打电话`。",
+    /// A request for a reminder that lacks a time; `example` is the same with one, as inline code.
+    pub fn when_to_remind(example) {
+        "When should I remind you? Say it all in one message, for example {example}.",
+        "什么时候提醒你？请在一条消息里说明，例如 {example}。",
+    }
+    /// Below a list, to a request to remove a reminder that fits none of it, or several; `command` is inline code.
+    pub fn which_to_cancel(command) {
+        "Which one? Type /cron remove and its name or id, for example {command}.",
+        "要删除哪一个？请输入 /cron remove 和名称或 id，例如 {command}。",
+    }
+    /// A question about updates.
+    pub fn how_to_update() {
+        "On the board, `peacrab update --check` looks for a newer version of Peacrab. In a chat, `/sh! apt list --upgradable` lists the updates of Raspberry Pi OS or Debian, after asking you.",
+        "在开发板上，`peacrab update --check` 检查 Peacrab 的新版本。在聊天中，`/sh! apt list --upgradable` 在征求你的同意后列出 Raspberry Pi OS 或 Debian 的更新。",
     }
     /// A request for a restart of the board.
     pub fn how_to_reboot() {

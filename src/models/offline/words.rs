@@ -6,7 +6,7 @@ use super::phrases::{Found, Kind};
 const WORDS: usize = 14;
 
 /// The words that say what is asked. The first row counts: a processor can be hot.
-const TOPICS: [(Kind, &str); 12] = [
+const TOPICS: [(Kind, &str); 15] = [
     (
         Kind::Running,
         "who logged users anyone processes process programs services uses eats eating",
@@ -14,8 +14,12 @@ const TOPICS: [(Kind, &str); 12] = [
     (Kind::Reminders, "reminders jobs"),
     (
         Kind::Temperature,
-        "temperature temperatures temp temps hot warm cold cool heat hotter warmer overheating overheated throttling throttled \
-         voltage undervoltage degrees celsius",
+        "temperature temperatures temp temps hot warm cold cool heat hotter warmer overheating overheated \
+         degrees celsius",
+    ),
+    (
+        Kind::Throttling,
+        "throttling throttled voltage undervoltage under-voltage undervolted",
     ),
     (Kind::Disk, "disk disks card storage space ssd drive"),
     (Kind::Memory, "memory ram mem swap swapping"),
@@ -24,10 +28,18 @@ const TOPICS: [(Kind, &str); 12] = [
         Kind::Address,
         "address addresses ip ips network wifi wi-fi wlan lan ethernet internet online offline connected connection",
     ),
-    (Kind::Uptime, "uptime long since when last booted"),
+    (
+        Kind::Uptime,
+        "uptime long since when last booted reboots restarts",
+    ),
+    (
+        Kind::Update,
+        "update updates upgrade upgrades upgradable outdated",
+    ),
     (Kind::Running, "running"),
     (Kind::Time, "time date day clock"),
     (Kind::Power, "reboot restart shut shutdown off"),
+    (Kind::Throttling, "power"),
     (Kind::Status, "status state health everything things"),
 ];
 
@@ -36,7 +48,8 @@ const OTHERS: &str = "a the this that it its is are am be being been was were do
     what which how big large size much many there here s still left free used use using usage full nearly almost enough most remains remaining installed thing available any all \
     some total show tell give list get check see display print current currently now right today of on in at for to with \
     and or from like board pi raspberry device machine system computer server box sd cpu bot peacrab too very so low high \
-    up down ok okay fine good working going turn switch power start started boot reboot rebooted restart restarted running run";
+    up down under ok okay fine good new software whats hows u ur r working going turn switch power supply \
+    start started boot reboot rebooted restart restarted running run";
 
 /// How a wish to be told begins.
 const TELL: [&str; 12] = [
@@ -55,9 +68,10 @@ const TELL: [&str; 12] = [
 ];
 
 /// A rule for each kind that can be watched, as `/watch` takes it. The first one is an example for anything else.
-const RULES: [(Kind, &str); 4] = [
+const RULES: [(Kind, &str); 5] = [
     (Kind::Disk, "/watch disk / > 90"),
     (Kind::Temperature, "/watch temperature > 75 for 5m"),
+    (Kind::Throttling, "/watch temperature > 75 for 5m"),
     (Kind::Memory, "/watch memory > 90 for 5m"),
     (Kind::Load, "/watch load > 4 for 10m"),
 ];
@@ -131,6 +145,7 @@ fn words(sentence: &str) -> impl Iterator<Item = &str> {
     sentence.split(is_between).filter(|word| !word.is_empty())
 }
 
-fn has(names: &str, word: &str) -> bool {
+/// Whether a word is one of a list.
+pub fn has(names: &str, word: &str) -> bool {
     names.split_whitespace().any(|name| name == word)
 }

@@ -16,7 +16,7 @@ use crate::base::language::Language;
 const TERMINALS: [&str; 5] = ["script", "tmux", "screen", "expect", "unbuffer"];
 
 /// Programs that talk to the system's services, and what they say when there are none.
-const SERVICES: [&str; 10] = [
+const SERVICES: [&str; 16] = [
     "systemctl",
     "service",
     "rc-service",
@@ -24,12 +24,20 @@ const SERVICES: [&str; 10] = [
     "loginctl",
     "hostnamectl",
     "timedatectl",
+    "localectl",
+    "resolvectl",
+    "networkctl",
+    "bluetoothctl",
+    "wpa_cli",
+    "avahi-browse",
     "nmcli",
     "docker",
     "podman",
 ];
-const NO_SERVICE: [&str; 7] = [
+const NO_SERVICE: [&str; 9] = [
     "o connect to",
+    "ould not connect:",
+    "Daemon not running",
     "annot connect to",
     "not been booted with systemd",
     "No journal files",

@@ -389,6 +389,11 @@ fn words_that_are_nearly_another_time_are_refused() {
 
 /// Messages, with their times in words and what is left; `None`: they begin with no time.
 const MESSAGES: &[(&str, Option<(&str, &str)>)] = &[
+    ("tomorow gym", Some(("Tuesday 2026-11-24 09:00", "gym"))),
+    (
+        "in 20 minutes that the shop closes",
+        Some(("Monday 2026-11-23 10:40", "the shop closes")),
+    ),
     (
         "20m take the bread out",
         Some(("Monday 2026-11-23 10:40", "take the bread out")),

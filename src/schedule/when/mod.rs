@@ -96,9 +96,13 @@ pub fn take_leading<'a>(
         return Err(Error::Usage(ONE_TIME.to_owned()));
     }
     // "in 20 minutes to take the bread out"
-    let rest = rest.strip_prefix("to ").unwrap_or(rest).trim_start();
+    let linked = LINKS.iter().find_map(|link| rest.strip_prefix(link));
+    let rest = linked.unwrap_or(rest).trim_start();
     Ok(Some((schedule, rest)))
 }
+
+/// Words between a time and what it is for.
+pub const LINKS: [&str; 3] = ["to ", "that ", "about "];
 
 /// Whether a schedule in words has a time, and not only days.
 pub fn has_time(text: &str) -> bool {

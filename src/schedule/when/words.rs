@@ -150,7 +150,7 @@ impl Duration {
     }
 }
 
-/// The words of each meaning.
+/// The words of each meaning, also as they are often misspelt.
 const ENGLISH: [(&str, Word); 64] = {
     use Word::{And, At, Daily, Day, Every, Half, Hourly, In, Later, Next, Number, On, Tonight};
     use Word::{Last, Monthly, Months, Nth, Of, Past, The, Weekly, Yearly, Years};
@@ -169,7 +169,10 @@ const ENGLISH: [(&str, Word); 64] = {
         ("half", Half),
         ("past", Past),
         ("today", Day(0)),
-        ("tomorrow", Day(1)),
+        (
+            "tomorrow tomorow tommorow tommorrow tomorrw tmrw tmr",
+            Day(1),
+        ),
         ("tonight", Tonight),
         ("morning", P(Part::Morning)),
         ("noon", P(Part::Midday)),
@@ -196,11 +199,11 @@ const ENGLISH: [(&str, Word); 64] = {
         ("w week weeks", U(Unit::Week)),
         ("sunday", Weekday(0, false)),
         ("monday", Weekday(1, false)),
-        ("tuesday", Weekday(2, false)),
-        ("wednesday", Weekday(3, false)),
-        ("thursday", Weekday(4, false)),
+        ("tuesday tuseday teusday", Weekday(2, false)),
+        ("wednesday wensday wednsday", Weekday(3, false)),
+        ("thursday thurday", Weekday(4, false)),
         ("friday", Weekday(5, false)),
-        ("saturday", Weekday(6, false)),
+        ("saturday saterday", Weekday(6, false)),
         ("sun", Weekday(0, true)),
         ("mon", Weekday(1, true)),
         ("tue tues", Weekday(2, true)),

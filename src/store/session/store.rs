@@ -12,6 +12,7 @@ use ring::digest::{SHA256, digest};
 use crate::base::chat::EntryKind;
 use crate::base::error::{Error, Result};
 use crate::base::hex::hex;
+use crate::base::language::{NO, YES};
 use crate::base::limits::append_log::LINE_BYTES;
 use crate::base::message::SessionKey;
 use crate::store::append_log::{Lines, Tail};
@@ -420,27 +421,54 @@ fn summary(path: &Path) -> std::io::Result<Option<Summary>> {
 }
 
 /// The first line of what the person said first, after the last place where the conversation was
-/// begun again.
+/// begun again. A `yes` or a number is passed over where more was said.
 fn first_question(mut file: &File) -> io::Result<String> {
     file.rewind()?;
     let mut title = String::new();
+    let mut is_settled = false;
     let mut lines = Lines::new(BufReader::new(file));
     while let Some(bytes) = lines.following()? {
         // Most lines need not be decoded: only one that begins again counts once there is a title.
         let marks = bytes.windows(BEGIN_AGAIN.len());
-        if !title.is_empty() && !marks.into_iter().any(|mark| mark == BEGIN_AGAIN) {
+        if is_settled && !marks.into_iter().any(|mark| mark == BEGIN_AGAIN) {
             continue;
         }
         match line::decode(bytes) {
-            Some(Line::Entry(entry)) if title.is_empty() && entry.kind == EntryKind::Person => {
+            Some(Line::Entry(entry)) if !is_settled && entry.kind == EntryKind::Person => {
                 let first = entry.content.lines().find(|line| !line.trim().is_empty());
-                title = first.unwrap_or_default().trim().to_owned();
+                let first = first.unwrap_or_default().trim();
+                is_settled = !says_little(first);
+                if is_settled || title.is_empty() {
+                    first.clone_into(&mut title);
+                }
             }
-            Some(Line::State(state)) if state.begins_conversation() => title.clear(),
+            Some(Line::State(state)) if state.begins_conversation() => {
+                title.clear();
+                is_settled = false;
+            }
             _ => {}
         }
     }
     Ok(title)
+}
+
+/// Bytes of a text that may say little.
+const LITTLE_BYTES: usize = 16;
+/// Answers besides those of [`YES`] and [`NO`].
+const ANSWERS: [&str; 6] = ["y", "n", "ok", "okay", "好", "不"];
+
+/// Whether a text only answers something, or is made of marks: no title of a conversation.
+fn says_little(text: &str) -> bool {
+    let words = text.trim_matches(|char: char| !char.is_alphanumeric());
+    if words.len() > LITTLE_BYTES {
+        return false;
+    }
+    let lower = words.to_lowercase();
+    let words = lower.as_str();
+    words.bytes().all(|byte| byte.is_ascii_digit())
+        || YES.contains(&words)
+        || NO.contains(&words)
+        || ANSWERS.contains(&words)
 }
 
 /// What a line has in it that begins the conversation again.

@@ -475,6 +475,28 @@ fn a_list_names_the_sessions_by_their_true_keys() {
 }
 
 #[test]
+fn a_title_is_the_first_message_that_says_something() {
+    let place = Place::new();
+    let title = || store::list(place.0.path()).unwrap().remove(0).title;
+    let mut session = place.open();
+    for (said, expected) in [
+        ("Yes!", "Yes!"),
+        ("2", "Yes!"),
+        ("👍", "Yes!"),
+        ("\nwater the plants\nat 7", "water the plants"),
+        ("and the garden", "water the plants"),
+    ] {
+        say(&mut session, said, "Done.");
+        assert_eq!(title(), expected, "{said}");
+    }
+    session.clear().unwrap();
+    say(&mut session, "ok", "Done.");
+    assert_eq!(title(), "ok");
+    say(&mut session, "why?", "Done.");
+    assert_eq!(title(), "why?");
+}
+
+#[test]
 fn an_unfinished_turn_is_known_by_the_message_that_it_began_with() {
     let place = Place::new();
     let of = |text: &str, id: &str| Entry {

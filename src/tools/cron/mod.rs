@@ -40,7 +40,7 @@ pub trait Runner: Send + Sync {
 
 /// Behind a job that was planned while nothing runs jobs.
 const NO_GATEWAY: &str =
-    "\nThe gateway is not running: nothing comes until it is started with `peacrab gateway`.";
+    "The gateway is not running: nothing comes until it is started with `peacrab gateway`.";
 
 /// The jobs of the home, and what is needed to plan and run them.
 pub struct Planner {
@@ -206,11 +206,22 @@ impl Planner {
     }
 }
 
-/// What the tool says to people, because `/cron` says it too.
+/// The language of a person who reads the answers as they are, because no model does; the offline helper names it.
+fn reader(arguments: &Arguments) -> Result<Option<Language>> {
+    let code = arguments.optional_text("language", "a code such as de")?;
+    Ok(code.map(|code| Language::from_tag(&code)))
+}
+
+/// What the tool says to people, because `/cron` and the offline helper say it too.
 mod texts {
     use crate::base::language::texts;
 
     texts! {
+        /// Behind a job that was planned while nothing runs jobs, to a person.
+        pub fn no_gateway() {
+            "The gateway is not running: nothing comes until you start it with `peacrab gateway`.",
+            "网关没有运行：用 `peacrab gateway` 启动之前不会发送任何内容。",
+        }
         pub fn too_many(count) {
             "This chat has {count} jobs already, as many as possible. Remove some first.",
             "此聊天已有 {count} 个任务，达到上限。请先删除一些。",
@@ -239,7 +250,8 @@ impl Tool for Arc<Planner> {
     fn run(&self, context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
         let caller = context.caller;
         let scope = Scope::of(caller.session, caller.role);
-        let language = Language::English;
+        let reader = reader(arguments)?;
+        let language = reader.unwrap_or_default();
         let by = Changer {
             scope: &scope,
             role: caller.role,
@@ -258,17 +270,19 @@ impl Tool for Arc<Planner> {
         }
         let wanted = || arguments.text("job", "the id or the name of a job");
         let text = match &*action {
-            "list" => self.list_for_model(&scope)?,
+            "list" => self.list(&scope, reader)?,
             "add" => {
                 let schedule = self.schedule(arguments)?.ok_or_else(|| {
                     Error::Failed("when is missing, such as \"tomorrow 7:00\"".to_owned())
                 })?;
                 let job = self.add(&scope, schedule, new_job(context, arguments)?, language)?;
-                let note = match self.runner.is_running() {
-                    true => "",
-                    false => NO_GATEWAY,
+                let note = match reader {
+                    _ if self.runner.is_running() => "",
+                    None => NO_GATEWAY,
+                    Some(language) => texts::no_gateway(language),
                 };
-                format!("Planned {}{note}", self.line(&job))
+                let line = self.line(&job, reader) + if note.is_empty() { "" } else { "\n" };
+                format!("Planned {line}{note}")
             }
             "edit" => {
                 let name = arguments.optional_text("name", "a short name")?;
@@ -282,12 +296,12 @@ impl Tool for Arc<Planner> {
                     ..Changes::default()
                 };
                 let job = self.edit(by, &wanted()?, changes)?;
-                format!("Changed {}", self.line(&job))
+                format!("Changed {}", self.line(&job, reader))
             }
             "enable" | "disable" => {
                 let enabled = action == "enable";
                 let job = self.enable(by, &wanted()?, enabled)?;
-                format!("Now: {}", self.line(&job))
+                format!("Now: {}", self.line(&job, reader))
             }
             "remove" => format!("Removed {}.", self.remove(by, &wanted()?)?),
             "run" => Planner::run(self, by, &wanted()?)?,
@@ -352,18 +366,27 @@ impl Planner {
         edit::schedule(&words, tz.as_deref(), asker).map(Some)
     }
 
-    fn list_for_model(&self, scope: &Scope) -> Result<String> {
-        let jobs = self.jobs(scope)?;
+    /// The jobs as a list; a person gets those that run again.
+    fn list(&self, scope: &Scope, reader: Option<Language>) -> Result<String> {
+        let mut jobs = self.jobs(scope)?;
+        let now_ms = self.clock.now().timestamp_millis();
+        let is_left = |job: &Job| show::next_run(job, now_ms, &self.zone).is_some();
+        jobs.retain(|job| reader.is_none() || is_left(job));
         if jobs.is_empty() {
             return Ok("No jobs are planned.".to_owned());
         }
-        let lines = jobs.iter().map(|job| format!("- {}", self.line(job)));
+        let lines = jobs
+            .iter()
+            .map(|job| format!("- {}", self.line(job, reader)));
         Ok(lines.collect::<Vec<_>>().join("\n"))
     }
 
-    /// A job for the model: `j7k2 (call mum): reminder, every day at 07:00. Next: tomorrow 07:00, in 9 h`.
-    fn line(&self, job: &Job) -> String {
-        let asker = self.asker(Language::English);
+    /// A job for a person, or for the model: `j7k2 (call mum): reminder, every day at 07:00. Next: tomorrow 07:00, in 9 h`.
+    fn line(&self, job: &Job, reader: Option<Language>) -> String {
+        let asker = self.asker(reader.unwrap_or_default());
+        if let Some(language) = reader {
+            return show::line(job, asker.now_ms, asker.zone, language);
+        }
         let listed = show::list(job, asker.now_ms, asker.zone, Language::English);
         let mut kinds = KINDS.iter();
         let kind = kinds.find(|(_, kind)| *kind == job.payload.kind);

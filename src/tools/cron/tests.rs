@@ -210,6 +210,41 @@ fn the_run_of_a_job_in_the_conversation_of_the_terminal_reaches_no_other_jobs() 
     assert!(error.contains("a scheduled job cannot plan"), "{error}");
 }
 
+/// The offline helper names the language of the person, who reads the answers as they are.
+#[test]
+fn a_person_reads_jobs_in_their_language_and_without_those_that_are_done() {
+    let desk = Desk::new();
+    let bread = json!({"action": "add", "when": "20m", "message": "Brot", "language": "de"});
+    let planned = desk.says(CHAT, bread);
+    assert!(
+        planned.ends_with("` Brot: heute 12:20, in 20 min"),
+        "{planned}"
+    );
+    let list = |language: &str| json!({"action": "list", "language": language});
+    let chinese = desk.says(CHAT, list("zh"));
+    assert!(
+        chinese.ends_with("` Brot，时间：今天 12:20，20 分钟后"),
+        "{chinese}"
+    );
+    let id = desk.job("Brot").id;
+    let remove = json!({"action": "remove", "job": id, "language": "de"});
+    assert_eq!(desk.says(CHAT, remove), format!("Removed {id} (Brot)."));
+    assert_eq!(desk.says(CHAT, list("de")), "No jobs are planned.");
+
+    desk.says(
+        CHAT,
+        json!({"action": "add", "when": "5m", "message": "tea"}),
+    );
+    desk.store
+        .change(|jobs| {
+            jobs[0].state.note_planned(NOON + 5 * 60_000);
+            Ok(())
+        })
+        .unwrap();
+    assert!(desk.says(CHAT, json!({"action": "list"})).contains("(tea)"));
+    assert_eq!(desk.says(CHAT, list("de")), "No jobs are planned.");
+}
+
 #[test]
 fn a_job_belongs_to_its_chat_and_the_answer_says_what_was_understood() {
     let desk = Desk::new();

@@ -605,7 +605,7 @@ fn a_stop_while_a_question_is_open_denies_nothing_in_the_persons_name() {
     question(&scene);
     scene.ana.says("/stop");
     scene.wait_for("✗ Not run: stopped: ");
-    scene.wait_for("Stopped. 1 command ended.");
+    scene.wait_for("Stopped. 1 question withdrawn.");
     gateway.stop().ends_with(0);
     // The question says it.
     let texts = scene.texts();

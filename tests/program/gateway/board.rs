@@ -215,6 +215,8 @@ fn of_a_sensor_that_is_missing_is_said_so_and_what_there_is() {
         "/plot temperature load",
         "temperature: this board does not report it",
     );
+    let list = board.asks("/plot", "In the last 24 h:");
+    assert!(list.button("load").is_some() && list.button("temperature").is_none());
     let wrong = board.peacrab().args(["plot", "temperature"]).run();
     wrong.complains_of(&["This board does not report temperature, but load, memory"]);
     gateway.stop().ends_with(0);
@@ -336,6 +338,11 @@ fn missing_rights_are_explained_with_the_lines_that_give_them() {
         "{}",
         answer.text
     );
+    board.asks("/reboot", "Restart the board?");
+    let last = board.newest();
+    board.scene.ana.presses("No");
+    board.waits_after(last, "Nothing was done.");
+    board.scene.wait_for("✗ No");
     board.asks("/reboot", "Restart the board?");
     let last = board.newest();
     board.scene.ana.presses("Restart the board");

@@ -111,7 +111,7 @@ fn a_person_whose_telegram_is_german_reads_german_also_after_a_restart() {
             ),
             (
                 "/sh reboot",
-                "Nicht ausgeführt: er würde das Board herunterfahren",
+                "Nicht ausgeführt: der Befehl würde das Board herunterfahren",
             ),
             ("/sh exit 3", "Exit-Status 3"),
             ("/stats", "Unbekannter Befehl /stats."),

@@ -279,7 +279,12 @@ fn rubbish_is_named_once_and_changes_nothing() {
     assert_eq!(read(&scene, "HISTORY.md"), "");
     talk(&scene, "still there?");
     scene.ana.says("/status");
-    scene.wait_for("Memory: not updated at");
+    let status = scene.wait_for("Memory: not updated at");
+    assert!(
+        status.text.contains(": The model answered"),
+        "{}",
+        status.text
+    );
     // It is no business of other chats.
     ben.says("/status");
     let status = scene.wait_in(ben.chat(), "Gateway");

@@ -46,6 +46,8 @@ fn an_answer_that_the_sandbox_makes_odd_says_so_at_any_status() {
         let answer = odd.asks(&format!("/sh {line}"), said);
         assert!(answer.button("Run it on the board").is_some(), "{line}");
     }
+    let missing = odd.asks("/sh nosuch-program", "not found");
+    assert!(!missing.text.contains("eval"), "{}", missing.text);
     // `man` needs it.
     if std::path::Path::new("/etc/manpath.config").exists() {
         odd.asks("/sh test -r /etc/manpath.config && echo se''en", "seen");
@@ -88,6 +90,7 @@ fn the_long_dash_of_a_phone_is_undone_outside_of_quotes() {
     odd.asks("/sh ls —a", ".hidden");
     odd.asks("/sh ls —all", ".hidden");
     odd.asks("/sh echo '—la' x—y", "—la x—y");
+    odd.asks("/sh echo a — b", "\na — b");
     odd.1.stop().ends_with(0);
 }
 

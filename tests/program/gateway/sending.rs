@@ -492,6 +492,15 @@ fn where_it_was_looked_is_said_of_a_home_that_is_not_the_usual_one() {
 }
 
 #[test]
+fn before_anyone_is_paired_it_is_said_that_the_bot_has_to_run() {
+    let home = Home::new();
+    home.write_config("{}");
+    let pair = Program::new(&home).args(["channels", "pair"]).run();
+    assert!(pair.stdout.contains("Send the bot a message"), "{pair:?}");
+    pair.complains_of(&["No gateway is running."]);
+}
+
+#[test]
 fn a_text_with_columns_keeps_them_and_a_long_one_becomes_a_file() {
     let scene = Scene::playing([]);
     let gateway = scene.start();

@@ -398,6 +398,34 @@ fn where_no_model_is_configured_start_shows_what_works_and_a_document_is_kept() 
 }
 
 #[test]
+fn where_no_model_is_configured_reminders_are_listed_in_the_language_of_the_person_and_cancelled_by_their_words()
+ {
+    let scene = without_model();
+    let gateway = scene.start();
+    for reminder in ["take the bread out", "call mum"] {
+        scene
+            .ana
+            .says(&format!("remind me in 20 minutes to {reminder}"));
+        scene.wait_for(&format!("{reminder}: "));
+    }
+    scene.ana.says("有哪些提醒？");
+    let listed = scene.wait_for("take the bread out，时间：").text;
+    assert!(!listed.contains("reminder"), "{listed}");
+    scene.ana.says("cancel the milk reminder");
+    scene.wait_for("Which one? Type /cron remove");
+    scene.ana.says("cancel the bread reminder");
+    scene.wait_for("(take the bread out)");
+    scene.ana.says("list my reminders");
+    wait_until("the other one is left", || {
+        scene
+            .texts()
+            .last()
+            .is_some_and(|text| text.contains("call mum: ") && !text.contains("bread"))
+    });
+    gateway.stop().ends_with(0);
+}
+
+#[test]
 fn a_command_runs_where_no_model_is_configured() {
     let scene = without_model();
     let gateway = scene.start();

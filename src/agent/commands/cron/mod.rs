@@ -274,19 +274,8 @@ impl Jobs<'_> {
 
     /// A job as a line of Markdown.
     fn line(&self, job: &Job) -> String {
-        let listed = self.listed(job);
-        let (id, title) = (inline_code(&listed.id), plain(&reveal(&listed.title)));
-        let mut line = match job.schedule {
-            Schedule::At { .. } => texts::line_once(self.language, &id, &title, &listed.next),
-            _ => {
-                let schedule = plain(&listed.schedule);
-                texts::line(self.language, &id, &title, &schedule, &listed.next)
-            }
-        };
-        if let Some(note) = listed.note {
-            line += &texts::last_run(self.language, &note);
-        }
-        line
+        let asker = self.planner.asker(self.language);
+        show::line(job, asker.now_ms, asker.zone, self.language)
     }
 
     fn listed(&self, job: &Job) -> show::Listed {

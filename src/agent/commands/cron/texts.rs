@@ -63,15 +63,6 @@ texts! {
     pub fn removed(job) { "Removed {job}.", "已删除 {job}。" }
     pub fn enabled(job) { "Enabled {job}", "已启用 {job}" }
     pub fn disabled(job) { "Disabled {job}", "已停用 {job}" }
-    /// A line of a list; `id` is inline code.
-    pub fn line(id, title, schedule, next) {
-        "{id} {title}: {schedule}; next {next}",
-        "{id} {title}：{schedule}；下次 {next}",
-    }
-    /// The same for a job that runs at one time only.
-    pub fn line_once(id, title, next) { "{id} {title}: {next}", "{id} {title}，时间：{next}" }
-    /// Behind a line: how the last run ended, unless it ended well.
-    pub fn last_run(note) { " (last run {note})", "（上次运行：{note}）" }
     pub fn and_more(count) { "… and {count} more", "…… 另有 {count} 个" }
     pub fn cancel_button() { "Cancel", "取消" }
 }

@@ -129,6 +129,10 @@ fn a_wrong_rule_says_what_is_wrong_and_shows_the_nearest_form() {
         ("service apt-daily.timer", "Only services"),
         ("service ../x", "I don't understand"),
         ("host -f", "I don't understand"),
+        (
+            "host nas port abc",
+            "For example: `/watch host 192.168.1.1 port 22`",
+        ),
         ("port 0", "I don't understand `0` here"),
         ("port 99999", "I don't understand"),
         ("pid 0", "I don't understand"),

@@ -101,6 +101,21 @@ fn the_command_line_adds_no_second_watch_of_what_an_owner_has_asked_for() {
     assert_eq!(insert(Cause::typed(Some(&elsewhere))), Added::New(2));
 }
 
+#[test]
+fn the_disk_of_the_home_is_watched_once_whatever_path_names_it() {
+    let (folder, store) = home();
+    let insert = |text: &str| {
+        let rule = parse(text, Language::English).unwrap();
+        store.insert(rule, Cause::typed(None)).unwrap()
+    };
+    assert_eq!(insert("disk > 90"), Added::New(1));
+    let path = folder.path().display();
+    assert_eq!(insert(&format!("disk {path} > 90")), Added::Known(1));
+    assert_eq!(insert(&format!("disk {path} > 91")), Added::New(2));
+    assert_eq!(insert(&format!("inodes {path} > 90")), Added::New(3));
+    assert_eq!(insert("disk /proc > 90"), Added::New(4));
+}
+
 fn of_owner() -> Watch {
     Watch {
         role: Role::Owner,

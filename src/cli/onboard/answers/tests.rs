@@ -312,6 +312,32 @@ fn a_name_that_cannot_be_one_is_rejected() {
 }
 
 #[test]
+fn a_number_or_a_channel_is_not_asked_for_its_address() {
+    for (typed, expected) in [
+        ("9", texts::NAME_IS_NUMBER),
+        ("telgram", "Telegram is a channel, not a model provider"),
+        ("Discord", "Discord is a channel, not a model provider"),
+    ] {
+        let (settled, said) = answered(&[typed, "skip", "", ""]);
+        assert!(said.contains(expected), "{typed}: {said}");
+        assert!(!said.contains("Address of"), "{said}");
+        assert_eq!(settled, "", "{typed}");
+    }
+    // Enter takes what it takes at the question itself, and those who insist have a server of that name.
+    assert_eq!(answered(&["telegram", "", "", ""]).0, "");
+    let (settled, _) = answered(&["matrix", "matrix", "http://host/v1", KEY, "", "", ""]);
+    assert!(
+        settled.starts_with("agents.defaults.provider=matrix "),
+        "{settled}"
+    );
+    // A name of one's own that is like none of them.
+    for name in ["local", "mail", "mine"] {
+        let (_, said) = answered(&[name, "http://host/v1", KEY, "", "", ""]);
+        assert!(!said.contains("is a channel"), "{said}");
+    }
+}
+
+#[test]
 fn who_insists_is_believed() {
     let (settled, _) = answered(&["opnai", "opnai", "host/api", "", "m-x", "m-x", "", ""]);
     assert_eq!(

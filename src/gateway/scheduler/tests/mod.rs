@@ -71,10 +71,14 @@ fn describe(action: &Action) -> String {
         Action::Forget(message) => format!("forget {}", message.text),
         Action::Drop(messages) => format!("drop {}", texts(messages)),
         Action::Stopped { count, .. } => format!(
-            "stopped {} {} {}{}",
+            "stopped {} {} {}{}{}",
             count.turns,
             count.commands,
             count.messages,
+            match count.questions {
+                0 => String::new(),
+                questions => format!(", {questions} asked"),
+            },
             if count.tasks > 0 {
                 format!(", {} tasks", count.tasks)
             } else {
@@ -484,6 +488,24 @@ fn a_long_command_keeps_what_waited_for_it_and_not_what_is_sent_later() {
     assert_eq!(scene.receive("a", "/sh last"), NOTHING, "enough of them");
     assert_eq!(scene.receive("b", "/sh df"), ["command 7 /sh df"]);
     assert_eq!(scene.finish(4), ["command 8 /sh last"]);
+}
+
+#[test]
+fn a_stop_withdraws_the_question_of_a_command_that_has_not_begun() {
+    let mut scene = Scene::new(1);
+    scene.receive("a", "/sh !touch /x");
+    scene.handle(Input::Waits(1));
+    let stopped = ["cancel 1", "stopped 0 0 0, 1 asked"];
+    assert_eq!(scene.receive("a", "/stop"), stopped);
+    scene.finish(1);
+    scene.receive("a", "/sh !touch /x");
+    scene.handle(Input::Waits(2));
+    scene.handle(Input::Answered(2));
+    assert_eq!(
+        scene.receive("a", "/stop"),
+        ["cancel 2", "stopped 0 1 0"],
+        "it runs"
+    );
 }
 
 #[test]

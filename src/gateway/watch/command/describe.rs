@@ -2,7 +2,7 @@
 
 use crate::base::language::Language;
 use crate::board::watch::notice::format_span;
-use crate::board::watch::{Blind, Entry, Moment, Subject, Told, What};
+use crate::board::watch::{Blind, Entry, Moment, SEEN_PAUSE_MS, Subject, Told, What};
 use crate::gateway::watch::{Item, Look, Shared, texts};
 use crate::text::markup::inline_code;
 use crate::text::{ellipsize_chars, one_line};
@@ -123,6 +123,15 @@ pub fn describe_look(item: &Item, look: &Look, language: Language) -> String {
         (None, true) => state,
         (None, false) => texts::with_note(language, &state, &note),
     }
+}
+
+/// The confirmation of a rule, with how often it tells of lines.
+pub fn with_pause(added: String, what: &What, language: Language) -> String {
+    if !matches!(what, What::File { .. } | What::Log { .. }) {
+        return added;
+    }
+    let pause = texts::at_most_every(language, &(SEEN_PAUSE_MS / 60_000));
+    format!("{added} {pause}")
 }
 
 fn describe_flag(what: &What, is_bad: bool, language: Language) -> &'static str {

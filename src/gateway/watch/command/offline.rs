@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::ON_COMMAND_LINE;
+use super::describe::with_pause;
 use crate::base::cancel::Cancel;
 use crate::base::error::Result;
 use crate::base::language::Language;
@@ -65,6 +66,7 @@ pub fn add_to_file(
 ) -> Result<AddedToFile> {
     let rule = parse::parse_spelled(text, parse::on_command_line, language).map_err(usage)?;
     check_rule(&rule.what, &root(), language)?;
+    check_file(&rule.what, store, language)?;
     let shown = inline_code(&rule.to_string());
     let what = rule.what.clone();
     match store.insert(rule, Cause::typed(chat))? {
@@ -73,6 +75,7 @@ pub fn add_to_file(
                 Some(why) => texts::added(language, &id, &shown, &why.describe(language)),
                 None => texts::added_later(language, &id, &shown),
             };
+            let text = with_pause(text, &what, language);
             Ok(AddedToFile { id: Some(id), text })
         }
         Added::Known(id) => Ok(AddedToFile {
@@ -111,6 +114,24 @@ pub(super) fn check_rule(what: &What, root: &Path, language: Language) -> Result
             }
             Ok(())
         }
+        _ => Ok(()),
+    }
+}
+
+/// Fails for a file in the home that is of no workspace: lines of it would be sent with the secrets in them.
+pub(super) fn check_file(what: &What, store: &Store, language: Language) -> Result<()> {
+    let What::File { path, .. } = what else {
+        return Ok(());
+    };
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let file = real(Path::new(path));
+    let below = file.strip_prefix(real(store.folder())).ok();
+    let is_of_agent = |below: &Path| {
+        let mut parts = below.components();
+        parts.any(|part| part.as_os_str() == "workspace")
+    };
+    match below {
+        Some(below) if !is_of_agent(below) => Err(usage(texts::own_file(language).to_owned())),
         _ => Ok(()),
     }
 }

@@ -10,6 +10,37 @@ const OWN_MOUNTS: Reason = outside(texts::own_mounts);
 const NO_LOGINS: Reason = outside(texts::no_logins);
 const NO_CRONTAB: Reason = outside(texts::no_crontab);
 
+const NO_SSH: Reason = outside(texts::no_ssh);
+const NO_DEVICES: Reason = outside(texts::no_devices);
+
+/// Programs that log in with the keys of `ssh`, and what it says without them, or without the names in its settings.
+const SSH: [&str; 7] = ["ssh", "scp", "sftp", "rsync", "git", "sshfs", "ssh-copy-id"];
+const SSH_FAILS: [&str; 7] = [
+    "Could not resolve hostname",
+    "Permission denied (publickey",
+    "Permission denied (password",
+    "Permission denied (keyboard",
+    "Permission denied (gssapi",
+    "Host key verification failed",
+    "Could not create directory",
+];
+
+/// Programs that show devices, and what they say when there are none.
+const DEVICES: [&str; 11] = [
+    "lsusb",
+    "vcgencmd",
+    "i2cdetect",
+    "i2cget",
+    "gpiodetect",
+    "gpioinfo",
+    "pinctrl",
+    "v4l2-ctl",
+    "rfkill",
+    "aplay",
+    "arecord",
+];
+const NO_DEVICE: [&str; 4] = ["/dev/", "libusb", "VCHI ", "no soundcards"];
+
 /// What an output says that shows nothing.
 const NOTHING: [&str; 4] = ["", "0", "-- No entries --", "-- No entries --\n0"];
 
@@ -71,11 +102,20 @@ fn of_program(own_view: bool, program: &str, arguments: &[&str], output: &str) -
             Some(NO_CRONTAB)
         }
         "journalctl" if shows_nothing || says("-- No entries --") => Some(NO_SERVICES),
+        "service" if says("/etc/init.d") || says("unrecognized service") => Some(NO_SERVICES),
+        // They begin a complaint with what they were to do.
+        "iw" | "iwlist" | "iwconfig" if is_refused(output) => Some(NO_RIGHTS),
         _ => None,
     };
     let is_one_of = |programs: &[&str]| programs.contains(&program);
     found.or_else(|| {
-        if is_one_of(&SERVICES) && NO_SERVICE.iter().any(|words| says(words)) {
+        if is_one_of(&SSH) && SSH_FAILS.iter().any(|words| says(words)) {
+            Some(NO_SSH)
+        } else if is_one_of(&DEVICES)
+            && (shows_nothing || NO_DEVICE.iter().any(|words| says(words)))
+        {
+            own_view.then_some(NO_DEVICES)
+        } else if is_one_of(&SERVICES) && NO_SERVICE.iter().any(|words| says(words)) {
             Some(NO_SERVICES)
         } else if is_one_of(&CHANGES)
             && !asks_only(program, arguments)
@@ -174,6 +214,13 @@ mod tests {
     const BUS: &str =
         "System has not been booted with systemd as init system (PID 1). Can't operate.";
 
+    fn assert_explained(line: &str, output: &str, part: &str) {
+        let reason = explain(true, line, output);
+        let text = reason.map_or("", |reason| (reason.text)(Language::English));
+        assert!(text.contains(part), "{line}: {text:?}");
+        assert!(reason.is_some_and(|reason| reason.needs_more), "{line}");
+    }
+
     #[test]
     fn an_odd_answer_is_explained_whatever_the_status_is() {
         for (line, output, part) in [
@@ -245,10 +292,62 @@ mod tests {
             ("if true; then ps aux; fi", PS, "only its own processes"),
             ("echo \"$(ps aux)\"", PS, "only its own processes"),
         ] {
-            let reason = explain(true, line, output);
-            let text = reason.map_or("", |reason| (reason.text)(Language::English));
-            assert!(text.contains(part), "{line}: {text:?}");
-            assert!(reason.is_some_and(|reason| reason.needs_more), "{line}");
+            assert_explained(line, output, part);
+        }
+    }
+
+    #[test]
+    fn what_services_keys_and_devices_are_missing_for_is_explained() {
+        for (line, output, part) in [
+            (
+                "service --status-all",
+                "/usr/sbin/service: 76: cd: can't cd to /etc/init.d",
+                "services",
+            ),
+            (
+                "service ssh status",
+                "ssh: unrecognized service",
+                "services",
+            ),
+            (
+                "nmcli",
+                "Error: Could not create NMClient object: Could not connect: No such file or directory.",
+                "services",
+            ),
+            ("bluetoothctl show", "Failed to connect to bus", "services"),
+            (
+                "ssh pi@nas",
+                "ssh: Could not resolve hostname nas: Name or service not known",
+                "SSH keys",
+            ),
+            (
+                "rsync -a photos pi@nas:",
+                "pi@nas: Permission denied (publickey,password).",
+                "SSH keys",
+            ),
+            (
+                "scp a nas: | cat",
+                "Host key verification failed.",
+                "SSH keys",
+            ),
+            ("lsusb", "", "devices"),
+            (
+                "vcgencmd measure_temp",
+                "Can't open device file: /dev/vcio",
+                "devices",
+            ),
+            (
+                "vcgencmd get_throttled",
+                "VCHI initialization failed",
+                "devices",
+            ),
+            (
+                "iw dev wlan0 scan",
+                "command failed: Operation not permitted (-1)",
+                "rights",
+            ),
+        ] {
+            assert_explained(line, output, part);
         }
     }
 
@@ -288,6 +387,18 @@ mod tests {
                 "ls: cannot open directory '/root': Permission denied\nToday",
             ),
             ("pgrep sleep", "12"),
+            ("lsusb", "Bus 001 Device 001: ID 1d6b:0002"),
+            ("lsusb", "sh: 1: lsusb: not found"),
+            (
+                "ssh pi@nas",
+                "ssh: connect to host nas port 22: Connection refused",
+            ),
+            ("git status", "On branch main"),
+            (
+                "rsync -a /root/x .",
+                "rsync: opendir \"/root/x\" failed: Permission denied (13)",
+            ),
+            ("git log | head -1", "Fix \"Permission denied\""),
             ("who", "pi tty1"),
             ("ss -tln", "State Recv-Q"),
             ("mount --version", "mount from util-linux"),

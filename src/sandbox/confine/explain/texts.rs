@@ -24,6 +24,14 @@ texts! {
         "the sandbox does not have the rights for this",
         "沙箱没有执行此操作的权限",
     }
+    pub(super) fn no_ssh() {
+        "the sandbox does not have your SSH keys and settings",
+        "沙箱中没有你的 SSH 密钥和设置",
+    }
+    pub(super) fn no_devices() {
+        "the sandbox does not show the board's devices",
+        "沙箱不显示开发板的设备",
+    }
     pub(super) fn no_tracing() {
         "processes cannot be traced in the sandbox",
         "沙箱中无法跟踪进程",

@@ -79,7 +79,7 @@ fn a_job_of_the_terminal_is_for_an_owner_and_not_for_the_group_that_wrote_last()
     let add = ["cron", "add", "in 1m", "echo s3same", "--command"];
     let added = Program::new(&scene.home).args(add).run().ends_with(0);
     assert!(
-        added.stdout.contains("result to telegram:1001"),
+        added.stdout.contains("result to  telegram:1001"),
         "{added:?}"
     );
     let gateway = scene.start();
@@ -103,7 +103,7 @@ fn a_job_of_the_terminal_goes_to_the_chat_that_was_printed_whoever_writes_until_
     let add = ["cron", "add", "in 1m", "echo s3same", "--command"];
     let added = Program::new(&scene.home).args(add).run().ends_with(0);
     assert!(
-        added.stdout.contains("result to telegram:1001\n"),
+        added.stdout.contains("result to  telegram:1001\n"),
         "{added:?}"
     );
     bob.says("/id");
