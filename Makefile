@@ -1,6 +1,6 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
-.PHONY: help run test documents languages screens fakes mail croniter html5lib pdftotext mailboxes conformance units fuzz footprint sizes soak boards boards-test deploy install-test boards-today reproducible
+.PHONY: help run test documents languages screens fakes mail croniter html5lib pdftotext mailboxes conformance units fuzz footprint minimal sizes soak boards boards-test deploy install-test boards-today reproducible
 .PHONY: harness layout irc voice matrix mcp-servers web packages packages-test release deny clean day
 
 CARGO ?= cargo
@@ -197,6 +197,12 @@ footprint: ## Build the static binary and measure its size, memory, instructions
 	binary=$$(cross/build $(CROSS_TARGET)) && python3 scripts/footprint "$$binary" && \
 		env -u PEACRAB_UPDATE_KEY python3 scripts/footprint/card.py "$$binary" $(CARGO) test --locked --test program -- \
 		--ignored --exact channels::together::a_connected_channel_takes_little_memory --nocapture
+
+minimal: ## Build the static binary with Telegram alone, test it without the other channels, print its size and run it
+	@scripts/setup test
+	$(CARGO) test --locked --no-default-features --features test-hooks --lib
+	binary=$$(cross/build --minimal $(CROSS_TARGET)) && stat -c '%n: %s bytes' "$$binary" && \
+		python3 scripts/harness "$$binary"
 
 layout: ## Note which functions a board needs, in cross/layout/order, which the next build of the static binary reads
 	@scripts/setup footprint

@@ -79,6 +79,8 @@ pub(super) struct Run<'a> {
     /// The language of what the program itself says.
     language: Language,
     author: Option<Author>,
+    /// Whether people alone have begun and joined it.
+    is_asked: bool,
     /// The chat for which the turn is.
     reply: Option<Address>,
     /// The runtime's facts, which go along and are not saved.
@@ -170,6 +172,8 @@ impl<'a> Run<'a> {
             cancel,
             language,
             author: message.and_then(Envelope::author),
+            // Of a turn that goes on after a kill it is certain only where an owner's role does.
+            is_asked: message.map_or(role == Role::Owner, Caller::is_asked_by),
             reply: address.cloned(),
             report,
             system,
@@ -226,6 +230,7 @@ impl<'a> Run<'a> {
     /// Journals the message, once: one that was accepted before a power cut may come again although the
     /// session has it.
     fn journal(&mut self, message: &Envelope) -> Result<()> {
+        self.is_asked &= Caller::is_asked_by(message);
         if message.role < self.role {
             // What the turn leaves behind is for the one who may do least.
             self.author = message.author().or(self.author.take());
@@ -493,6 +498,7 @@ impl<'a> Run<'a> {
             input: None,
             without: self.without,
             author: author.as_ref(),
+            is_asked: self.is_asked,
         };
         let host = &mut *self.host;
         let mut told = |text: &str| host.on_event(TurnEvent::Progress(text));

@@ -210,8 +210,9 @@ fn joined(words: &[String]) -> String {
 /// Prints Markdown.
 fn show(text: &str) -> Result<Exit> {
     use std::io::IsTerminal;
+    let is_terminal = std::io::stdout().is_terminal();
     let look = Look::detect();
-    let look = match std::io::stdout().is_terminal() {
+    let look = match is_terminal {
         true => look,
         false => Look {
             columns: || PIPE_COLUMNS,
@@ -222,7 +223,11 @@ fn show(text: &str) -> Result<Exit> {
     let (mut renderer, mut shown) = (Renderer::new(look), String::new());
     renderer.push(text, &mut shown);
     renderer.finish(&mut shown);
-    print::out(shown.trim_end())?;
-    print::out("\n")?;
+    let shown = format!("{}\n", shown.trim_end());
+    match is_terminal {
+        // The renderer has cleaned the text between its own codes.
+        true => print::control(&shown),
+        false => print::out(&shown)?,
+    }
     Ok(Exit::Done)
 }

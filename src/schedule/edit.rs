@@ -266,7 +266,10 @@ pub fn add(store: &Store, schedule: Schedule, new: NewJob, asker: Asker<'_>) -> 
         job.name = one_line(&new.name, NAME_CHARS_MAX);
         job.catch_up = !new.no_catch_up;
         job.delete_after_run = new.once;
-        job.planned_role = new.planned_by.is_some().then_some(new.role);
+        // What goes on in a conversation that it names is for owners to change.
+        let is_others = new.role < Role::Owner && job.payload.session.is_none();
+        let is_of_role = new.planned_by.is_some() || is_others;
+        job.planned_role = is_of_role.then_some(new.role);
         job.planned_by = new.planned_by;
         job.made_from = new.made_from;
         let is_once = matches!(job.schedule, Schedule::At { .. });
@@ -297,7 +300,7 @@ fn settle(store: &Store, before: &Job, job: &mut Job, by: Option<(Author, Role)>
     }
     // What an owner changes of a user's job stays the user's, and does no more than a user may.
     let role = match job.planned_by {
-        None => Some(Role::Owner),
+        None => Some(job.planned_role.unwrap_or(Role::Owner)),
         Some(_) => job.planned_role,
     };
     if let Some((person, by)) = by.filter(|(_, by)| Some(*by) == role) {

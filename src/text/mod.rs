@@ -70,6 +70,17 @@ pub fn ellipsize_chars(text: &str, chars: usize) -> Cow<'_, str> {
     ellipsize(text, truncate_chars(text, chars))
 }
 
+/// The end of a text, of at most `chars` characters; where the text is longer, whole lines if there are any.
+pub fn end_in_lines(text: &str, chars: usize) -> &str {
+    let last = text.char_indices().rev().take(chars).last();
+    let start = last.map_or(text.len(), |(at, _)| at);
+    let end = text.get(start..).unwrap_or_default();
+    match end.split_once('\n') {
+        Some((_, lines)) if start > 0 && !lines.trim().is_empty() => lines,
+        _ => end,
+    }
+}
+
 /// Like [`truncate_bytes`], with an ellipsis behind a text that was cut, beyond `bytes`.
 pub fn ellipsize_bytes(text: &str, bytes: usize) -> Cow<'_, str> {
     ellipsize(text, truncate_bytes(text, bytes))
@@ -387,6 +398,15 @@ pub fn format_dollars(dollars: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_end_of_a_text_begins_with_a_line_if_one_does() {
+        assert_eq!(end_in_lines("", 6), "");
+        assert_eq!(end_in_lines("one\n", 2), "e\n");
+        assert_eq!(end_in_lines("one\ntwo\nthree", 6), "three");
+        assert_eq!(end_in_lines("one two three", 6), " three");
+        assert_eq!(end_in_lines("é1\n22", 6), "é1\n22");
+    }
 
     #[test]
     fn prose_keeps_what_joins_letters_and_own_codes_and_json_keeps_its_value() {

@@ -4,7 +4,7 @@ use crate::base::access::Role;
 use crate::base::approval::{Answer, Question};
 use crate::base::cancel::Cancel;
 use crate::base::chat::InputAnswer;
-use crate::base::message::{Address, Author, Envelope};
+use crate::base::message::{Address, Author, Envelope, Origin};
 
 /// The tools that a subagent does not have: those that reach people, now or later, and more subagents.
 pub const NOT_FOR_SUBAGENTS: [&str; 4] = ["message", "cron", "watch", "spawn"];
@@ -34,6 +34,8 @@ pub struct Caller<'a> {
     pub without: &'a [&'a str],
     /// The person for whom it is made, where a message says so.
     pub author: Option<&'a Author>,
+    /// Whether it is made in a turn that people alone have begun and joined; see [`Self::is_asked_by`].
+    pub is_asked: bool,
 }
 
 impl<'a> Caller<'a> {
@@ -49,18 +51,33 @@ impl<'a> Caller<'a> {
             input: None,
             without: &[],
             author: None,
+            is_asked: true,
         }
     }
 
     /// The one who typed a message.
     pub fn of(message: &'a Envelope, cancel: &'a Cancel) -> Self {
-        Self::new(message.session.as_str(), message.role, &message.id, cancel)
+        Self {
+            is_asked: Self::is_asked_by(message),
+            ..Self::new(message.session.as_str(), message.role, &message.id, cancel)
+        }
+    }
+
+    /// Whether a person has asked for what a message begins, by themselves or through an agent that worked for them: no job,
+    /// watch or heartbeat has begun it.
+    pub fn is_asked_by(message: &Envelope) -> bool {
+        message.attended || matches!(message.origin, Origin::Cli | Origin::Person(_))
     }
 
     /// The person for whom it is made, in their private chat: no one else has a say there.
     pub(super) fn alone(&self) -> Option<&'a Author> {
         let chat = Address::parse(self.session).chat;
         self.author.filter(|author| author.id == chat)
+    }
+
+    /// The same in a turn that they have asked for: what a job or a watch begins is done for them, and not by them.
+    pub(super) fn in_person(&self) -> Option<&'a Author> {
+        self.alone().filter(|_| self.is_asked)
     }
 
     /// Whether it has the tool of this name.

@@ -332,6 +332,7 @@ mod tests {
             input: None,
             without: &[],
             author: None,
+            is_asked: true,
         };
         bench.toolbox.run(&call, &caller).text
     }

@@ -119,6 +119,7 @@ fn caller(cancel: &Cancel) -> Caller<'_> {
         input: None,
         without: &[],
         author: None,
+        is_asked: true,
     }
 }
 

@@ -199,6 +199,7 @@ class Servers:
         message["From"] = "Ana <ana@example.org>"
         message["To"] = "bot@example.org"
         message["Subject"] = subject
+        message["Date"] = email.utils.localtime()
         message["Message-ID"] = email.utils.make_msgid(domain="example.org")
         if answers is not None:
             message["In-Reply-To"] = answers["Message-ID"]

@@ -279,7 +279,9 @@ fn nothing_in_the_sandbox_changes_what_a_configured_command_reads() {
     let model = Model::playing([call("exec", session), say("started")]);
     let telegram = Telegram::start();
     let mut home = Home::with_telegram(&model, &telegram);
-    let deploy = json!({"deploy": {"run": READ, "where": "host"}});
+    // It starts in HOME, where the model writes nothing.
+    let read = format!("cd '{}'; {READ}", home.workspace("").display());
+    let deploy = json!({"deploy": {"run": read, "where": "host"}});
     home.set("/commands", deploy);
     fs::write(home.workspace("part.sh"), "echo original\n").unwrap();
     let gateway = Gateway::start(&home);
@@ -327,6 +329,39 @@ fn a_script_behind_an_open_name_is_not_run_when_it_has_changed() {
         terminal.type_text(RETURN);
         assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
         assert!(!terminal.shown().contains("[a]"), "{}", terminal.shown());
+        let told = &model.tool_results()[0];
+        assert!(told.contains("changed since it was approved"), "{told}");
+    }
+}
+
+/// A server of tools writes in its home while the question waits.
+#[test]
+fn what_a_server_changes_in_its_home_after_the_question_is_not_run() {
+    for line in ["cd {h} && sh ./x.sh", "sh {h}/x.sh", "cat {h}/x.sh"] {
+        let command = Arc::new(OnceLock::<String>::new());
+        let asked = Arc::clone(&command);
+        let model = Model::answering(move |request| {
+            let messages = request.messages();
+            let is_over = messages.iter().any(|message| message["role"] == "tool");
+            match asked.get() {
+                Some(line) if !is_over => outside(line, json!({})),
+                _ => say("done"),
+            }
+        });
+        let home = Home::with_model(&model);
+        let server = home.path().join("programs/mcp.b.0123");
+        fs::create_dir_all(&server).unwrap();
+        let server = server.canonicalize().unwrap();
+        command
+            .set(line.replace("{h}", server.to_str().unwrap()))
+            .unwrap();
+        fs::write(server.join("x.sh"), "echo good\n").unwrap();
+        let mut terminal = Terminal::start(&home, &["agent", "-m", "do it"]);
+        terminal.wait_for("Run it?");
+        fs::write(server.join("x.sh"), "echo another\n").unwrap();
+        terminal.type_text("y");
+        terminal.type_text(RETURN);
+        assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
         let told = &model.tool_results()[0];
         assert!(told.contains("changed since it was approved"), "{told}");
     }

@@ -233,6 +233,16 @@ fn only_what_was_changed_is_shown() {
 fn a_word_finds_the_settings_that_it_is_about() {
     let home = Home::new();
     let explain = |word: &str| Program::new(&home).args(["config", "explain", word]).run();
+    for words in [&["quiet hours"][..], &["quiet", "Hours"]] {
+        let found = Program::new(&home)
+            .args(["config", "explain"])
+            .args(words)
+            .run();
+        assert!(
+            found.ends_with(0).stdout.contains("cron.quietHours"),
+            "{words:?}"
+        );
+    }
     let found = explain("Temperature").ends_with(0).stdout;
     for key in [
         "agents.defaults.temperature\n",

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -55,6 +56,8 @@ fn a_server_is_added_listed_and_removed() {
         "lamp",
         "--env",
         "LAMP_KEY=sk-lamp-0123456789",
+        "--cwd",
+        ".",
         "--",
         "python3",
         "server.py",
@@ -62,7 +65,9 @@ fn a_server_is_added_listed_and_removed() {
     ];
     let added = mcp(&home, &command).ends_with(0).stdout;
     assert!(
-        added.contains("Added lamp") && added.contains("Lamp Server 1.2, MCP 2025-06-18"),
+        added.contains("Added lamp")
+            && added.contains("lamp starts in ")
+            && added.contains("Lamp Server 1.2, MCP 2025-06-18"),
         "{added}"
     );
     assert!(
@@ -87,6 +92,62 @@ fn a_server_is_added_listed_and_removed() {
             .starts_with("No MCP servers.")
     );
     assert!(!home.path().join("state/mcp/lamp.json").exists());
+    assert!(homes(&home).is_empty());
+}
+
+/// The homes of programs.
+fn homes(home: &Home) -> Vec<PathBuf> {
+    let homes = fs::read_dir(home.path().join("programs"));
+    let homes = homes.into_iter().flatten().flatten();
+    homes.map(|entry| entry.path()).collect()
+}
+
+/// No file of the workspace decides where a server starts, and no server finds what another one of its name has left.
+#[test]
+fn what_others_have_written_has_no_say_in_a_new_server() {
+    let home = Home::new();
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    let lamp = include_str!("../harness/mcp/lamp.py");
+    let tell = "import os, sys\nown = os.path.expanduser(\"~/own\")\n\
+                sys.stderr.write(\"%s|%s\" % (os.getcwd(), os.path.exists(own)))\nopen(own, \"w\").close()\n";
+    // The model makes files with the names of programs and arguments.
+    for name in ["python3", "legacy"] {
+        fs::write(home.workspace(name), "").unwrap();
+    }
+    let add = |script: &str, options: &[&str]| {
+        let script = folder.join(script);
+        fs::write(&script, format!("{tell}{lamp}")).unwrap();
+        let (read, script) = (folder.to_str().unwrap(), script.to_str().unwrap());
+        let mut words = vec!["add", "lamp", "--read", read];
+        words.extend_from_slice(options);
+        words.extend(["--", "python3", script, "legacy", "fail=no lamp here"]);
+        mcp(&home, &words).ends_with(1)
+    };
+    let config = || fs::read_to_string(home.path().join("config.json")).unwrap();
+    let added = add("one.py", &[]);
+    assert!(!config().contains("cwd"), "{}", config());
+    assert!(!added.stdout.contains("starts in"), "{}", added.stdout);
+    let own = homes(&home);
+    let place = format!("{}|False", own[0].display());
+    assert!(added.stderr.contains(&place), "{}", added.stderr);
+    // A home that a removal has left, as one by hand in the file does, is not the next server's.
+    let kept = own[0].clone();
+    let aside = folder.join("aside");
+    fs::rename(&kept, &aside).unwrap();
+    mcp(&home, &["remove", "lamp"]).ends_with(0);
+    fs::rename(&aside, &kept).unwrap();
+    let added = add("two.py", &[]);
+    assert!(added.stderr.contains("|False"), "{}", added.stderr);
+    assert_eq!(homes(&home).len(), 2);
+    // A removal takes all of that name along.
+    mcp(&home, &["remove", "lamp"]).ends_with(0);
+    assert!(homes(&home).is_empty() && !config().contains("two.py"));
+    let added = add("two.py", &["--cwd", "."]);
+    let workspace = home.workspace("").canonicalize().unwrap();
+    let place = format!("{}|False", workspace.display());
+    assert!(added.stderr.contains(&place), "{}", added.stderr);
+    assert!(added.stdout.contains("lamp starts in "), "{}", added.stdout);
 }
 
 #[test]
@@ -551,9 +612,9 @@ fn a_server_has_a_home_that_no_command_reads_or_writes() {
     let model = Model::playing([
         call(
             "exec",
-            json!({"command": "echo x > ~/../programs/mcp.lamp/new"}),
+            json!({"command": "for own in ~/../programs/mcp.lamp*; do echo x > $own/new; done"}),
         ),
-        call("exec", json!({"command": "ls ~/../programs/mcp.lamp"})),
+        call("exec", json!({"command": "ls ~/../programs/mcp.lamp*"})),
         say("done"),
     ]);
     let mut home = Home::with_model(&model);
@@ -572,12 +633,8 @@ fn a_server_has_a_home_that_no_command_reads_or_writes() {
         })
     };
     home.set("/tools/mcpServers/lamp", server("fail=no lamp here"));
-    let own = home
-        .path()
-        .canonicalize()
-        .unwrap()
-        .join("programs/mcp.lamp");
     let told = mcp(&home, &["test", "lamp"]).ends_with(1).stderr;
+    let own = homes(&home)[0].canonicalize().unwrap();
     let place = own.display();
     assert!(told.contains(&format!("{place}|{place}")), "{told}");
     assert!(own.join("own").is_file());

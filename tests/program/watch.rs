@@ -19,6 +19,7 @@ use crate::harness::gateway::Gateway;
 use crate::harness::model::{Step, call, say};
 use crate::harness::program::Program;
 use crate::harness::telegram::Message;
+use crate::harness::terminal::Terminal;
 use crate::harness::wait_until;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -582,4 +583,20 @@ fn how_a_command_came_out_at_the_beginning_is_no_news_even_after_a_while() {
     scene.wait_for("succeeds (after");
     gateway.stop().ends_with(0);
     assert_eq!(count(&scene, "🔴 test -e gone"), 0, "{:?}", scene.texts());
+}
+
+#[test]
+fn a_terminal_shows_styles_and_no_codes() {
+    let scene = Scene::playing([]);
+    let variables = [("TERM", "xterm-256color"), ("LANG", "C.UTF-8")];
+    for line in [&["watch", "add", "load > 96"][..], &["watch", "list"]] {
+        let mut terminal = Terminal::start_on(&scene.home, line, 80, &variables);
+        assert_eq!(terminal.finish(), Some(0));
+        let shown = terminal.shown();
+        assert!(
+            shown.contains("\x1b[") && !shown.contains("u{1b}"),
+            "{shown}"
+        );
+        assert!(terminal.screen().contains("load > 96"), "{shown}");
+    }
 }

@@ -169,6 +169,7 @@ impl Run<'_> {
             input: None,
             without: self.without,
             author: self.author.as_ref(),
+            is_asked: self.is_asked,
         }
     }
 

@@ -11,10 +11,11 @@ use super::adapter::Parts;
 use super::imap::structure::Part;
 use super::imap::value::Value;
 use super::imap::{Imap, Mailbox, structure};
-use super::incoming::{Fetched, Judgement, envelope, judge, subject, text_of};
+use super::incoming::{Fetched, Judgement, envelope, judge, own_word, subject, text_of};
 use super::mime::address::Mailbox as Person;
-use super::mime::headers::Headers;
+use super::mime::headers::{HEADER_BYTES, Headers};
 use super::mime::trust::Trust;
+use super::mime::vouched::Word;
 use super::texts::unconfirmed;
 use super::threads::Place;
 use crate::base::bus::Heartbeat;
@@ -35,16 +36,21 @@ use crate::text::markup::inline_code;
 const IDLE_RENEWAL: Duration = Duration::from_mins(25);
 /// A connection that was shorter counts as a failure: the next one waits longer.
 const STEADY: Duration = Duration::from_secs(60);
-/// Bytes of a mail's headers that are read: those that the receiving server adds come first.
-const HEADER_BYTES: usize = 64 * 1024;
 /// Bytes of a mail of which more than the headers is read. Gmail and most others take 25 MB.
 const MAIL_BYTES: u64 = 35 * 1024 * 1024;
-/// Mails of one sender that are accepted within [`ACCEPTED_SPAN`]: two programs that answer each other stop there.
+/// Mails of one sender that are accepted within [`ACCEPTED_SPAN`], as two programs may answer each other; and mails of all
+/// unknown senders whose text is looked at. Others of people who have access wait.
 const ACCEPTED: usize = 30;
 /// See [`ACCEPTED`].
 const ACCEPTED_SPAN: Duration = Duration::from_hours(1);
 /// Mails whose times are remembered for that, of all senders.
 const ACCEPTED_KEPT: usize = 2000;
+/// Mails that wait for that.
+const WAITING: usize = 200;
+/// Bytes of the text of an unknown sender, which may have an invitation.
+const INVITATION_BYTES: usize = 4 * 1024;
+/// The name under which mails of unknown senders are counted.
+const STRANGERS: &str = "";
 /// Unread mails of the last day that are answered when the mailbox is seen for the first time.
 const FIRST_MAILS: usize = 20;
 /// Mails that are read before others are looked for.
@@ -64,6 +70,7 @@ pub(super) fn run(parts: &Parts, intake: &SharedSink, heartbeat: &Heartbeat, can
         cancel,
         watch: Stopwatch::start(),
         accepted: VecDeque::new(),
+        waiting: Vec::new(),
         tries: (0, 0),
         works_since: None,
     };
@@ -80,6 +87,8 @@ struct Receiver<'a> {
     watch: Stopwatch,
     /// Whose mails were accepted, and when, on `watch`; the oldest first.
     accepted: VecDeque<(String, Duration)>,
+    /// See [`Place::waiting`].
+    waiting: Vec<(String, u64)>,
     /// The mail that could not be read, and how often it was tried.
     tries: (u64, u32),
     /// When the present session began to work, on `watch`.
@@ -183,8 +192,10 @@ impl Receiver<'_> {
         );
         let known = self.parts.threads.place()?;
         if known.mailbox == name && known.validity == mailbox.validity {
+            self.waiting.clone_from(&known.waiting);
             return Ok(known);
         }
+        self.waiting.clear();
         if known.mailbox == name {
             tracing::info!("the mail server has numbered its mails again");
         }
@@ -199,21 +210,39 @@ impl Receiver<'_> {
         for uid in unread.into_iter().skip(skipped).filter(|uid| *uid < next) {
             self.read(imap, mailbox.validity, uid)?;
         }
-        let place = Place {
+        let mut place = Place {
             mailbox: name,
             validity: mailbox.validity,
             next,
+            waiting: Vec::new(),
         };
-        self.remember(&place)?;
+        self.remember(&mut place)?;
         Ok(place)
     }
 
-    fn remember(&self, place: &Place) -> Result<(), End> {
+    fn remember(&self, place: &mut Place) -> Result<(), End> {
+        place.waiting.clone_from(&self.waiting);
         self.parts.threads.set_place(place).map_err(End::Inbox)
+    }
+
+    /// Reads the mails that have waited, as far as there is room for them now.
+    fn collect_waiting(&mut self, imap: &mut Imap, place: &mut Place) -> Result<(), End> {
+        let mut at = 0;
+        while let Some((from, uid)) = self.waiting.get(at).cloned() {
+            if !self.has_room(&from) {
+                at += 1;
+                continue;
+            }
+            self.waiting.remove(at);
+            self.read(imap, place.validity, uid)?;
+            self.remember(place)?;
+        }
+        Ok(())
     }
 
     /// Reads what is new, in order. Whether there may be more.
     fn collect(&mut self, imap: &mut Imap, place: &mut Place) -> Result<bool, End> {
+        self.collect_waiting(imap, place)?;
         let found = imap.search(&format!("UID {}:*", place.next))?;
         // The server names the last mail also when that is an older one.
         let first = place.next;
@@ -274,19 +303,31 @@ impl Receiver<'_> {
     fn accept(&mut self, imap: &mut Imap, opened: &Opened, person: Person) -> Result<(), End> {
         let settings = &self.parts.settings;
         let address = person.address.clone();
+        let sender = Sender {
+            id: settings.person(&address),
+            ..Default::default()
+        };
+        if !self.intake.has_access(&sender, "") {
+            return self.accept_stranger(imap, opened, &person);
+        }
         if !self.has_room(&address) {
-            tracing::warn!(from = %address, "ignored a mail: too many from this sender within an hour");
+            self.keep(address, opened.uid);
             return Ok(());
+        }
+        let word = self.word(opened, &person);
+        if let Some(doubt) = word.doubt {
+            tracing::info!(from = %address, "took a mail for a forwarded one: {}", doubt.why());
         }
         let is_too_large = opened.bytes > MAIL_BYTES;
         let (mut text, mut attached) = (String::new(), String::new());
         if !is_too_large {
             let own: Vec<&Part> = opened.content.texts.iter().collect();
-            text = self.texts(imap, opened, &own)?.join("\n\n");
+            text = self.texts(imap, opened, &own, TEXT_BYTES)?.join("\n\n");
             let parts = opened.content.attached.iter();
             let (lines, parts): (Vec<&String>, Vec<&Part>) =
                 parts.map(|(line, part)| (line, part)).unzip();
-            for (line, text) in lines.iter().zip(self.texts(imap, opened, &parts)?) {
+            let texts = self.texts(imap, opened, &parts, TEXT_BYTES)?;
+            for (line, text) in lines.iter().zip(texts) {
                 attached += &format!("\n\n{line}\n{}", text.trim());
             }
         }
@@ -297,24 +338,12 @@ impl Receiver<'_> {
             number: &opened.number,
             bytes: opened.bytes,
             is_too_large,
+            word,
         };
         let mut envelope = envelope(&fetched, &person, &text, settings.body_chars);
         let subject = subject(&opened.headers);
-        if let Origin::Person(sender) = &mut envelope.origin {
-            sender.id = settings.person(&address);
-        }
-        let sender = envelope.sender().cloned().unwrap_or_default();
-        if !self.intake.has_access(&sender, "") {
-            // No answer to others: the address of a sender who is not known may be someone else's.
-            let chat = Address::new(super::NAME, &address);
-            let written = [&envelope.text, &subject].into_iter();
-            let is_paired = written
-                .filter(|_| !envelope.is_relayed)
-                .any(|text| self.intake.accept_invitation(text, &chat, &sender));
-            if !is_paired {
-                tracing::info!(from = %address, "ignored mail from unknown user");
-            }
-            return Ok(());
+        if let Origin::Person(person) = &mut envelope.origin {
+            person.id = sender.id;
         }
         let place = envelope.address();
         if let (Some(thread), false) = (&place.thread, envelope.reference.is_empty()) {
@@ -327,9 +356,11 @@ impl Receiver<'_> {
             username: String::new(),
         };
         let taken = self.intake.take(vec![incoming], self.heartbeat);
-        taken.map_err(End::Inbox)?;
+        let is_new = taken.map_err(End::Inbox)? > 0;
         self.full.succeeded();
-        self.count(address);
+        if is_new {
+            self.count(address);
+        }
         if settings.marks_seen {
             match imap.mark_seen(opened.uid) {
                 Err(Failure::Refused(said)) => {
@@ -341,12 +372,78 @@ impl Receiver<'_> {
         Ok(())
     }
 
-    /// The texts of parts of a mail.
-    fn texts(&self, imap: &mut Imap, opened: &Opened, parts: &[&Part]) -> Result<Vec<String>, End> {
+    fn word(&self, opened: &Opened, person: &Person) -> Word {
+        let clock = &self.parts.clock;
+        let now = clock.is_set().then(|| clock.now());
+        own_word(&opened.headers, person, &self.parts.settings.policy, now)
+    }
+
+    /// Pairs an unknown sender who brings an invitation. They get no answer: their address may be someone else's. Of the
+    /// text, only the beginning is fetched, and only of so many mails that those of others do not have to wait.
+    fn accept_stranger(
+        &mut self,
+        imap: &mut Imap,
+        opened: &Opened,
+        person: &Person,
+    ) -> Result<(), End> {
+        let settings = &self.parts.settings;
+        let word = self.word(opened, person);
+        let mut text = String::new();
+        let part = opened.content.texts.first();
+        if let (Some(part), None, true) = (part, word.doubt, self.has_room(STRANGERS)) {
+            self.count(STRANGERS.to_owned());
+            text = self
+                .texts(imap, opened, &[part], INVITATION_BYTES)?
+                .concat();
+        }
+        let fetched = Fetched {
+            headers: &opened.headers,
+            content: &opened.content,
+            attached: "",
+            number: &opened.number,
+            bytes: opened.bytes,
+            is_too_large: false,
+            word,
+        };
+        let mut envelope = envelope(&fetched, person, &text, settings.body_chars);
+        if let Origin::Person(person) = &mut envelope.origin {
+            person.id = settings.person(&person.id);
+        }
+        let sender = envelope.sender().cloned().unwrap_or_default();
+        let chat = Address::new(super::NAME, &person.address);
+        let is_own = !envelope.is_relayed && opened.content.attached.is_empty();
+        let subject = subject(&opened.headers);
+        let mut written = [&envelope.text, &subject].into_iter();
+        let is_paired =
+            is_own && written.any(|text| self.intake.accept_invitation(text, &chat, &sender));
+        if !is_paired {
+            tracing::info!(from = %person.address, "ignored mail from unknown user");
+        }
+        Ok(())
+    }
+
+    /// Keeps a mail for later.
+    fn keep(&mut self, from: String, uid: u64) {
+        if self.waiting.len() >= WAITING {
+            tracing::warn!(%from, "ignored a mail: too many wait for their turn");
+            return;
+        }
+        tracing::warn!(%from, "a mail waits: too many from this sender within an hour");
+        self.waiting.push((from, uid));
+    }
+
+    /// The texts of parts of a mail, as far as so many bytes of each go.
+    fn texts(
+        &self,
+        imap: &mut Imap,
+        opened: &Opened,
+        parts: &[&Part],
+        bytes: usize,
+    ) -> Result<Vec<String>, End> {
         let mut texts = Vec::new();
         for part in parts {
             let section = &part.section;
-            let items = format!("UID BODY.PEEK[{section}]<0.{TEXT_BYTES}>");
+            let items = format!("UID BODY.PEEK[{section}]<0.{bytes}>");
             let wanted = format!("BODY[{section}]");
             let found = imap.fetch(opened.uid, &items, &wanted)?;
             let bytes = found.as_ref().and_then(|found| found.named(&wanted));

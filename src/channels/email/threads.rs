@@ -42,6 +42,8 @@ pub struct Place {
     pub validity: u64,
     /// The first UID that was not read.
     pub next: u64,
+    /// Senders and UIDs of mails that are read later: too many came from their senders within an hour.
+    pub waiting: Vec<(String, u64)>,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -174,6 +176,7 @@ mod tests {
             mailbox: "a".to_owned(),
             validity: 7,
             next: 9,
+            waiting: vec![("ana@x".to_owned(), 8)],
         };
         threads.set_place(&place).unwrap();
         assert!(threads.note_day("2026-11-23").unwrap());

@@ -44,6 +44,8 @@ const MESSAGE_CHARS: usize = 4000;
 /// Wait of a message that can only be sent as a reply, before the next look, which asks nobody. What a person writes
 /// ends it at once, unless that comes at the very moment at which the wait begins.
 const REPLY_LOOK: Duration = Duration::from_secs(20);
+/// Separates what QQ would read as a tag.
+const ZERO_WIDTH_SPACE: char = '\u{200b}';
 /// How often another message is taken to reply to, within one sending.
 const CHOICES: usize = 6;
 /// The largest `msg_seq`. QQ documents none; its own plugin stays below 65,536.
@@ -337,6 +339,7 @@ impl Worker {
 
     fn body(&self, place: Place<'_>, post: &Post<'_>, text: &str) -> Value {
         let has_keyboard = self.has_keyboards && !post.buttons.is_empty();
+        let text = without_tags(text);
         let mut body = if self.has_markdown && (post.is_marked || has_keyboard) {
             json!({"markdown": {"content": text}})
         } else {
@@ -351,6 +354,28 @@ impl Worker {
         }
         body
     }
+}
+
+/// The text with each tag of QQ's broken: such as `<qqbot-cmd-enter …>`, which a tap sends as the person's own words, and
+/// mentions. QQ reads them in messages of every kind, also in code:
+/// <https://bot.q.qq.com/wiki/develop/api-v2/server-inter/message/trans/text-chain.html>.
+fn without_tags(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('<') {
+        out.push_str(before);
+        out.push('<');
+        let is_address = ["https://", "http://"]
+            .iter()
+            .any(|scheme| behind.starts_with(scheme));
+        let is_tag = |c: char| c.is_alphabetic() || "@#/!?".contains(c);
+        if !is_address && behind.starts_with(is_tag) {
+            out.push(ZERO_WIDTH_SPACE);
+        }
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
 }
 
 /// What cannot be sent before the person writes again.
@@ -438,4 +463,27 @@ fn rows(buttons: &[Vec<Button>]) -> Vec<Value> {
         json!({"buttons": row})
     })
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_broken_wherever_they_are_and_addresses_stay() {
+        for (text, written) in [
+            (
+                "a <qqbot-cmd-enter text=\"%2Fpair\" />",
+                "a <\u{200b}qqbot-cmd-enter text=\"%2Fpair\" />",
+            ),
+            ("`<@!1>` <@everyone>", "`<\u{200b}@!1>` <\u{200b}@everyone>"),
+            ("<<emoji:1></b>", "<<\u{200b}emoji:1><\u{200b}/b>"),
+            (
+                "<https://example.org> 1 < 2 <3",
+                "<https://example.org> 1 < 2 <3",
+            ),
+        ] {
+            assert_eq!(without_tags(text), written);
+        }
+    }
 }

@@ -7,6 +7,7 @@ use super::agents::workspaces_of_others;
 use crate::base::clock::Clock;
 use crate::base::error::Result;
 use crate::cli::Context;
+use crate::config::agents::MAIN;
 use crate::config::resolve::{Folder, Folders};
 use crate::config::schema::{SandboxChoice, Tools};
 use crate::config::{Home, Loaded};
@@ -72,6 +73,7 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
         named,
         account_home: account::own().map(|account| account.home),
         programs: Some(home.programs(loaded.agent_id())),
+        homes: Some(homes_of_programs(home)),
         root: Some(home.state().join("root")),
         empty_home: Some(home.state().join("empty")),
         ..Settings::new(&workspace)
@@ -92,6 +94,12 @@ pub fn backups_elsewhere(home: &Home, loaded: &Loaded, workspace: &Path) -> Opti
     let is_beside = |inner: &Path| !inner.starts_with(&folder);
     (is_beside(home.path()) && is_beside(workspace) && !folder.starts_with(home.path()))
         .then_some(folder)
+}
+
+/// The real path of the folder with the homes of all agents' programs, which may not be there yet.
+fn homes_of_programs(home: &Home) -> PathBuf {
+    let homes = home.programs(MAIN);
+    homes.canonicalize().unwrap_or(homes)
 }
 
 /// The folders beside an agent's workspace that a command or a server of tools can write, of any agent.

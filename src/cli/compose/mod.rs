@@ -3,12 +3,14 @@
 mod agents;
 mod commands;
 pub mod files;
+mod homes;
 mod jobs;
 mod mcp;
 use agents::workspaces_of_others;
 pub use agents::{check_agents, create_workspaces};
 use commands::commands_of;
 pub use commands::exec_of;
+pub use homes::{remove_homes_of, remove_unused_homes};
 pub use mcp::{folder_of as mcp_folder_of, mcp_of};
 
 use std::collections::BTreeMap;

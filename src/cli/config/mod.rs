@@ -49,8 +49,8 @@ enum Action {
     },
     /// Explain a setting, a section such as agents.defaults, what a word is about, or all settings
     Explain {
-        /// The setting, section or word
-        key: Option<String>,
+        /// The setting, section or words
+        key: Vec<String>,
     },
     /// Print the value of a setting
     Get {
@@ -91,7 +91,7 @@ impl Arguments {
 pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
     match arguments.action {
         Action::Show { all, json, .. } => show(&context.start()?, all, json),
-        Action::Explain { key } => explain(context, key.as_deref().unwrap_or_default()),
+        Action::Explain { key } => explain(context, &key.join(" ")),
         Action::Get { key, reveal } => get(&context.start()?, &key, reveal),
         Action::Set { key, value } => change::set(context, &key, &value),
         Action::Unset { key } => change::unset(context, &key),
@@ -181,10 +181,12 @@ fn about(word: &str) -> Vec<(&'static Key, String)> {
     if word.chars().count() < WORD_CHARS || word.contains('.') {
         return Vec::new();
     }
-    let has_word = |text: &str| text.to_lowercase().contains(&word);
+    // The words of a path have no spaces between them.
+    let joined = word.replace(char::is_whitespace, "");
+    let is_in_path = |key: &&Key| key.path.to_lowercase().contains(&joined);
     let (mut found, of_meaning): (Vec<_>, Vec<_>) = keys()
-        .filter(|key| has_word(key.path) || has_word(key.meaning))
-        .partition(|key| has_word(key.path));
+        .filter(|key| is_in_path(key) || key.meaning.to_lowercase().contains(&word))
+        .partition(is_in_path);
     found.extend(of_meaning);
     found
         .into_iter()

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::base::limits::schedule::UNDELIVERED_RUNS_MAX;
 use crate::base::message::Address;
-use crate::cli::send::texts::did_you_mean_channel;
+use crate::config::channels;
 use crate::schedule::{Deliver, Fault, Job, PayloadKind};
 
 /// There are no jobs.
@@ -72,7 +72,7 @@ pub fn removed(label: &str) -> String {
 pub fn unknown_channel(name: &str) -> String {
     format!(
         "Unknown channel \"{name}\".{} Write the chat with its channel, such as telegram:ID.",
-        did_you_mean_channel(name)
+        channels::did_you_mean(name)
     )
 }
 

@@ -153,6 +153,8 @@ impl Examination {
         }
         for bot in &self.channels {
             let Some(service) = table::find(bot.name) else {
+                let lacks = "this program was built without it".to_owned();
+                report.add(Row::failed(bot.name, lacks))?;
                 continue;
             };
             if let Err(error) = check_settings(service, bot) {

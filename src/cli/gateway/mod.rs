@@ -64,6 +64,7 @@ pub fn run(context: &Context, _arguments: &Arguments) -> Result<Exit> {
     check(&home, &loaded)?;
     sys::file::private_folder(home.path())?;
     let lock = take_lock(&home)?;
+    compose::remove_unused_homes(&home, &loaded);
     let version = current();
     tracing::info!(home = %home.path().display(), "peacrab {version}: the gateway starts");
     let ending = start(context, &home, loaded)?;
@@ -257,7 +258,10 @@ pub fn check_channels(channels: &Channels) -> Result<()> {
         .enabled()
         .try_for_each(|bot| match table::find(bot.name) {
             Some(service) => check_settings(service, bot),
-            None => Ok(()),
+            None => Err(Error::Config(format!(
+                "channels.{0}.enabled is true, but this program was built without {0}",
+                bot.name
+            ))),
         })
 }
 

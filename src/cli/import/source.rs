@@ -233,7 +233,11 @@ fn homes_in(folder: &Path) -> Vec<(Program, PathBuf)> {
 pub fn home_at(path: &Path) -> Result<PathBuf> {
     if path.is_file() {
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
-        return Ok(folder.unwrap_or(Path::new(".")).to_owned());
+        let folder = folder.unwrap_or(Path::new("."));
+        return match recognise(&Folder::open(folder)?, folder) {
+            Ok(None) => Err(Error::Usage(texts::unknown_home(path))),
+            _ => Ok(folder.to_owned()),
+        };
     }
     if !matches!(recognise(&Folder::open(path)?, path), Ok(None)) {
         return Ok(path.to_owned());

@@ -1,6 +1,6 @@
 //! `peacrab mcp add` and `remove`.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use clap::{Args, FromArgMatches};
 use serde_json::{Map, Value};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{open, texts, try_out};
 use crate::base::error::{Error, Exit, Result};
 use crate::cli::Context;
-use crate::cli::compose::mcp_folder_of;
+use crate::cli::compose::{mcp_folder_of, remove_homes_of};
 use crate::cli::config::change::{apply, write};
 use crate::cli::terminal::print;
 use crate::config::Loaded;
@@ -43,6 +43,10 @@ pub struct AddArguments {
     /// Let the program read this folder too; can be used several times
     #[arg(long = "read", value_name = "PATH")]
     read: Vec<String>,
+    /// Start the program in this folder, and not in a home of its own; a relative one is in the workspace. All that can
+    /// write there can change what it loads
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<String>,
     /// Do not connect to it now
     #[arg(long)]
     no_test: bool,
@@ -64,13 +68,17 @@ pub fn add(context: &Context, agent: Option<&str>, arguments: &AddArguments) -> 
         return Err(Error::Usage(texts::already_there(name)));
     }
     let mut changes = changes(arguments)?;
+    let target = arguments.target.first();
+    if arguments.cwd.is_some() && target.is_some_and(|target| is_url(target)) {
+        return Err(Error::Usage(texts::beside_url("--cwd")));
+    }
     let workspace = &loaded.config.agents.defaults.workspace;
     let workspace = context.home()?.workspace(workspace);
-    // A program that is a file of the workspace, or is given one, starts there.
-    let is_there = |word: &&String| Path::new(word).is_relative() && workspace.join(word).is_file();
-    if arguments.target.iter().any(|word| is_there(&word)) {
-        let folder = workspace.to_string_lossy().into_owned();
-        changes.push((format!("{SECTION}.{name}.cwd"), folder.into()));
+    let is_there = target.is_some_and(|word| is_inside(word));
+    let given = arguments.cwd.as_deref().or(is_there.then_some("."));
+    let folder = given.map(|folder| from_workspace(&workspace, folder));
+    if let Some(folder) = &folder {
+        changes.push((format!("{SECTION}.{name}.cwd"), folder.as_str().into()));
     }
     let mut rows: Vec<(&Key, &str, &Value)> = Vec::new();
     for (path, value) in &changes {
@@ -85,6 +93,9 @@ pub fn add(context: &Context, agent: Option<&str>, arguments: &AddArguments) -> 
     let file = context.config_file()?;
     write(context, &file, &text_with(&file, &rows)?)?;
     print::line(&texts::added(name, &file))?;
+    if let Some(folder) = &folder {
+        print::line(&texts::starts_in(name, folder))?;
+    }
     apply(context, None, &format!("{SECTION}.{name}.command"))?;
     if arguments.no_test {
         return Ok(Exit::Done);
@@ -96,6 +107,23 @@ pub fn add(context: &Context, agent: Option<&str>, arguments: &AddArguments) -> 
         Err(Error::Stopped) => Err(Error::Stopped),
         Err(error) => Err(Error::Failed(texts::added_but(name, &error))),
     }
+}
+
+/// A folder as the configuration has it: a relative one is in the workspace.
+fn from_workspace(workspace: &Path, folder: &str) -> String {
+    if folder.starts_with(['~', '$']) {
+        return folder.to_owned();
+    }
+    let path: PathBuf = workspace.join(folder).components().collect();
+    path.to_string_lossy().into_owned()
+}
+
+/// Whether a word names a program by a path in the folder that it starts in, and not by a name of `PATH`. The word alone
+/// decides, and no file: the model can make files of any name.
+fn is_inside(word: &str) -> bool {
+    let mut parts = Path::new(word).components();
+    let is_down = |part| matches!(part, Component::CurDir | Component::Normal(_));
+    word.contains('/') && !is_url(word) && !word.starts_with('~') && parts.all(is_down)
 }
 
 /// Whether a target is an address, and no program.
@@ -130,6 +158,7 @@ fn sorted(arguments: &AddArguments) -> Result<AddArguments> {
     all.network |= later.network;
     all.no_network |= later.no_network;
     all.no_test |= later.no_test;
+    all.cwd = later.cwd.or(all.cwd);
     if all.network && all.no_network {
         Err(Error::Usage(texts::beside_url("--network --no-network")))
     } else {
@@ -209,6 +238,7 @@ pub fn remove(context: &Context, loaded: &Loaded, name: &str) -> Result<Exit> {
     }
     print::line(&texts::removed(name))?;
     apply(context, None, &path)?;
+    remove_homes_of(&context.home()?, name);
     Ok(Exit::Done)
 }
 
@@ -251,6 +281,28 @@ mod tests {
         let program = parse(&["npx", "--no-test", URL]).unwrap();
         assert!(!program.no_test && program.target == ["npx", "--no-test", URL]);
         assert_eq!(parse(&[]).unwrap().target.len(), 0);
+    }
+
+    #[test]
+    fn a_word_alone_says_that_a_program_is_in_the_workspace() {
+        for word in ["./server.py", "bin/server", "a/./b"] {
+            assert!(is_inside(word), "{word}");
+        }
+        // Whatever files the workspace has.
+        for word in ["npx", "server.py", ".", "../x", "./../x", "/opt/x", "~/x"] {
+            assert!(!is_inside(word), "{word}");
+        }
+        assert!(!is_inside("https://notes.example/mcp"));
+        let given = parse(&["--cwd", "tools", "npx", "./x"]).unwrap();
+        assert_eq!(given.cwd.as_deref(), Some("tools"));
+        for (folder, path) in [
+            (".", "/w"),
+            ("tools", "/w/tools"),
+            ("/opt", "/opt"),
+            ("~/x", "~/x"),
+        ] {
+            assert_eq!(from_workspace(Path::new("/w"), folder), path);
+        }
     }
 
     fn pair(option: &str, text: &str) -> Option<(String, String)> {

@@ -78,6 +78,11 @@ pub fn added(name: &str, file: &Path) -> String {
     format!("Added {name} to {}.", file.display())
 }
 
+/// The folder in which a server's program starts.
+pub fn starts_in(name: &str, folder: &str) -> String {
+    format!("{name} starts in {folder}: all that can write there can change what it loads.")
+}
+
 /// A server that was added does not work.
 pub fn added_but(name: &str, error: &Error) -> String {
     format!(

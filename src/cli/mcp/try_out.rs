@@ -213,6 +213,7 @@ fn call_tool(
         progress: Some(&tell),
         without: &[],
         author: None,
+        is_asked: true,
     };
     let mut result = toolbox.run(&call, &caller);
     while let Some(Effect::Input(request)) = result.effect.take() {

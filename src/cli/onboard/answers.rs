@@ -25,6 +25,7 @@ use crate::config::{Home, Loaded, channels, load, table};
 use crate::models::offers::Offers;
 use crate::models::route::{Sources, is_auto};
 use crate::models::table::{Known, OFFLINE, PROVIDERS, known, nearest};
+use crate::net::http::address;
 use crate::sys::environment::Environment;
 use crate::text::nearest as suggest;
 use steps::Progress;
@@ -374,7 +375,8 @@ impl<'i> Interview<'i> {
             }
             let base = with_scheme(answer);
             let value = base.as_str().into();
-            if table::find(path).is_some_and(|key| problem(key, path, &value, true).is_some()) {
+            let has_problem = |key| problem(key, path, &value, true).is_some();
+            if table::find(path).is_some_and(has_problem) || address::parse(&base).is_err() {
                 return Ok(Verdict::Reject(texts::NOT_AN_ADDRESS.to_owned()));
             }
             this.judge_address(provider, settings, &base)
@@ -509,7 +511,7 @@ impl<'i> Interview<'i> {
         let mut bot = self.found.loaded.config.channels.of(telegram::NAME);
         let question = texts::ask_telegram(!bot.token.is_empty());
         let token = self.ask(flag, question, &mut |this, answer| {
-            if answer.is_empty() {
+            if answer.is_empty() || answer.eq_ignore_ascii_case(texts::SKIP) {
                 return Ok(Verdict::Take(String::new()));
             }
             match this.resolve(TOKEN, answer) {

@@ -252,7 +252,7 @@ pub fn model_not_listed(provider: &str, model: &str, suggestion: &str) -> String
 /// An API key where a model's name was asked for.
 pub const KEY_AS_MODEL: &str = "This looks like an API key. Type the name of a model.";
 /// A model's name with a space in it.
-pub const NOT_A_MODEL: &str = "A model's name has no spaces in it.";
+pub const NOT_A_MODEL: &str = "That is not the name of a model. It has letters and no spaces, such as gpt-5-mini; Enter takes the one in brackets.";
 
 /// The question for the folder that the agent works in.
 pub fn ask_workspace(current: &Path) -> Question {

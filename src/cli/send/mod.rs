@@ -24,7 +24,7 @@ use crate::gateway::control::{self, Request};
 use crate::store::outbox::Outbox;
 use crate::store::outgoing::OutgoingFiles;
 use crate::sys;
-use crate::text::markup;
+use crate::text::{end_in_lines, markup};
 use std::time::Duration;
 
 /// How long a `peacrab send` waits for a gateway that starts or ends: some seconds on a board.
@@ -59,7 +59,7 @@ pub struct Arguments {
     #[arg(long)]
     channel: Option<String>,
     /// Send to this chat ID [default: the one in which an owner wrote last]
-    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    #[arg(long, alias = "to", value_name = "ID", allow_hyphen_values = true)]
     chat: Option<String>,
     /// Send the text as code, in a fixed-width font [default: only if it has columns]
     #[arg(long)]
@@ -208,7 +208,11 @@ fn read_input(arguments: &Arguments) -> Result<Option<String>> {
 fn compose(text: &str, is_long: bool, is_code: bool) -> String {
     let text = text.trim_end();
     let is_code = is_code || is_long || columns::has_columns(text);
-    let end = if is_long { last_lines(text) } else { text };
+    let end = if is_long {
+        end_in_lines(text, SHELL_CHARS)
+    } else {
+        text
+    };
     let mut message = if is_code {
         markup::code_block(end, "")
     } else {
@@ -219,16 +223,6 @@ fn compose(text: &str, is_long: bool, is_code: bool) -> String {
         message.push_str(texts::SHORTENED);
     }
     message
-}
-
-/// The end of the text, of at most [`SHELL_CHARS`] characters. It begins with a line if one begins there.
-fn last_lines(text: &str) -> &str {
-    let start = text.char_indices().rev().nth(SHELL_CHARS - 1);
-    let end = &text[start.map_or(0, |(at, _)| at)..];
-    match end.split_once('\n') {
-        Some((_, lines)) if !lines.trim().is_empty() => lines,
-        _ => end,
-    }
 }
 
 /// Puts it into the outbox of a gateway that is not running.

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use crate::base::error::Error;
 use crate::config::channels;
-use crate::text::{nearest, one_line};
+use crate::text::one_line;
 
 /// The gateway has stored the message, or nothing runs that could send it.
 pub const QUEUED: &str = "Queued: no gateway is running. It will be sent when one starts.";
@@ -63,15 +63,9 @@ pub fn unknown_channel(name: &str) -> String {
     format!(
         "Unknown channel {:?}.{} Known channels: {}.",
         one_line(name, usize::MAX),
-        did_you_mean_channel(name),
+        channels::did_you_mean(name),
         known.join(", ")
     )
-}
-
-/// The channel that a mistyped name probably means, as a question behind other sentences; else empty.
-pub fn did_you_mean_channel(name: &str) -> String {
-    let meant = nearest(&name.to_lowercase(), channels::names());
-    meant.map_or_else(String::new, |meant| format!(" Did you mean {meant}?"))
 }
 
 #[cfg(test)]

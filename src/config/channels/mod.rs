@@ -23,6 +23,7 @@ use serde_json::{Map, Value};
 use super::key::Key;
 use crate::base::access::{Role, Rules};
 use crate::base::secret::Secret;
+use crate::text::nearest;
 
 /// The settings of each channel, in the order in which they are listed.
 pub static ALL: &[(&str, &[Key])] = &[
@@ -78,6 +79,12 @@ pub static SOURCES: [&str; NAMES.len() + CLIENTS.len()] = {
 /// The names of all channels, one after the other.
 pub fn names() -> impl Iterator<Item = &'static str> {
     NAMES.iter().copied()
+}
+
+/// The channel that a mistyped name probably means, as a question behind other sentences; else empty.
+pub fn did_you_mean(name: &str) -> String {
+    let meant = nearest(&name.to_lowercase(), names());
+    meant.map_or_else(String::new, |meant| format!(" Did you mean {meant}?"))
 }
 
 /// The rows that (nearly) every channel has, and its own ones. `ids` is how people and groups are named in it,

@@ -200,7 +200,7 @@ impl Gateway {
             line: &line,
             unsandboxed: true,
             changes: false,
-            is_configured: true,
+            configured: Some(run),
             decision: "allowed: backup.run of the configuration",
             time: Some(COMMAND_TIME),
             language: Language::English,

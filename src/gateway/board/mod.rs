@@ -235,7 +235,7 @@ impl Asking<'_> {
             line,
             unsandboxed: true,
             changes: false,
-            is_configured: false,
+            configured: None,
             decision: "allowed: built in, it only reads",
             time: Some(time),
             language: self.language,

@@ -112,7 +112,7 @@ impl Asking<'_> {
             line: &with_arguments(&command.run, arguments),
             unsandboxed: command.r#where == Place::Host,
             changes: false,
-            is_configured: true,
+            configured: Some(&command.run),
             decision: "allowed: a command of the configuration",
             time: None,
             language,

@@ -148,7 +148,7 @@ impl Asking<'_> {
             line: &asked.line(),
             unsandboxed: true,
             changes: true,
-            is_configured: false,
+            configured: None,
             decision: "confirmed by the person",
             time: Some(CHANGE_TIME),
             language,

@@ -1,7 +1,7 @@
 //! What a call of a hook becomes: a message of the outbox, or a job that is due at once. Both are on the disk, and
 //! remember the id of the delivery, before the program hears that its call was accepted.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::Write as _;
 use std::sync::Arc;
 
@@ -25,10 +25,12 @@ use crate::text::{ellipsize_chars, is_newline, reveal};
 const SHOWN_CHARS: usize = 1_000;
 /// Time until a job of a hook is due: a job is planned for the future.
 const DUE_MS: i64 = 1_000;
-/// Deliveries that became jobs and are remembered, also when these are removed; the oldest go first.
+/// Deliveries of one hook that became jobs and are remembered, also when these are removed; the oldest go first.
 const DELIVERIES: usize = 1_000;
-/// Bytes of the file of them: 20 for each.
-const DELIVERIES_BYTES: usize = 64 * 1024;
+/// Deliveries of all hooks; of too many the oldest goes of the hook with most.
+const DELIVERIES_OF_ALL: usize = 4_000;
+/// Bytes of the file of them: at most 54 for each, with the name of its hook.
+const DELIVERIES_BYTES: usize = 256 * 1024;
 
 impl Gateway {
     /// Takes a call of a hook.
@@ -75,12 +77,12 @@ impl Gateway {
             id => edit::mark(&format!("hook:{}:{id}", call.name), ""),
         };
         if let Some(mark) = &made_from {
-            if self.deliveries().read()?.contains(mark) {
+            if is_known(&self.deliveries().read()?, &call.name, mark) {
                 return Ok(());
             }
             let known = self.parts.jobs.read()?.jobs;
             if known.iter().any(|job| job.made_from == made_from) {
-                return self.note_delivery(mark);
+                return self.note_delivery(&call.name, mark);
             }
         }
         let file = self.store_body(call, to)?;
@@ -119,7 +121,7 @@ impl Gateway {
         let at_ms = now_ms + DUE_MS;
         edit::add(&self.parts.jobs, Schedule::At { at_ms }, new, asker)?;
         self.cron.look_soon();
-        made_from.map_or(Ok(()), |mark| self.note_delivery(&mark))
+        made_from.map_or(Ok(()), |mark| self.note_delivery(&call.name, &mark))
     }
 
     fn deliveries(&self) -> StateFile<VecDeque<String>> {
@@ -132,12 +134,9 @@ impl Gateway {
     }
 
     /// Notes that a delivery is a job, so that it becomes no other one.
-    fn note_delivery(&self, mark: &str) -> Result<()> {
+    fn note_delivery(&self, hook: &str, mark: &str) -> Result<()> {
         self.deliveries().update(|known| {
-            if !known.iter().any(|other| other == mark) {
-                known.push_back(mark.to_owned());
-            }
-            known.drain(..known.len().saturating_sub(DELIVERIES));
+            remember(known, hook, mark);
             Ok(())
         })
     }
@@ -153,6 +152,44 @@ impl Gateway {
             .and_then(|()| file.sync_all())
             .map_err(Error::io("write", &path))?;
         Ok(path)
+    }
+}
+
+/// A delivery in the list of them.
+fn entry(hook: &str, mark: &str) -> String {
+    format!("{hook} {mark}")
+}
+
+/// The hook of a delivery in the list; empty for one of an earlier version.
+fn hook_of(entry: &str) -> &str {
+    entry.split_once(' ').map_or("", |(hook, _)| hook)
+}
+
+fn is_known(known: &VecDeque<String>, hook: &str, mark: &str) -> bool {
+    let entry = entry(hook, mark);
+    known.iter().any(|other| *other == entry || other == mark)
+}
+
+/// Adds a delivery to the list. One hook that is called a lot has no other one's forgotten.
+fn remember(known: &mut VecDeque<String>, hook: &str, mark: &str) {
+    if is_known(known, hook, mark) {
+        return;
+    }
+    known.push_back(entry(hook, mark));
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for entry in &*known {
+        *counts.entry(hook_of(entry)).or_default() += 1;
+    }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count);
+    let is_over = |count: usize| count > DELIVERIES || known.len() > DELIVERIES_OF_ALL;
+    let oldest = most
+        .filter(|(_, count)| is_over(*count))
+        .and_then(|(hook, _)| {
+            let mut entries = known.iter();
+            entries.position(|entry| hook_of(entry) == hook)
+        });
+    if let Some(oldest) = oldest {
+        known.remove(oldest);
     }
 }
 
@@ -176,6 +213,31 @@ fn ask(call: &HookCall, prompt: &str, file: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hook_that_is_called_a_lot_has_no_delivery_of_another_forgotten() {
+        // As an earlier version has kept it.
+        let mut known = VecDeque::from(["0123456789abcdef".to_owned()]);
+        assert!(is_known(&known, "door", "0123456789abcdef"));
+        remember(&mut known, "door", "d1");
+        for number in 0..DELIVERIES + 50 {
+            remember(&mut known, "busy", &format!("b{number}"));
+            remember(&mut known, "busy", &format!("b{number}"));
+        }
+        assert_eq!(known.len(), DELIVERIES + 2);
+        assert!(is_known(&known, "door", "d1"));
+        assert!(is_known(&known, "busy", &format!("b{}", DELIVERIES + 49)));
+        assert!(!is_known(&known, "busy", "b0"), "the oldest goes");
+        assert!(!is_known(&known, "door", "b100"), "each hook has its own");
+        let fill = |number: usize| entry(&format!("hook-{}", number % 7), &number.to_string());
+        known.extend((known.len()..DELIVERIES_OF_ALL).map(fill));
+        remember(&mut known, "lamp", "l1");
+        assert_eq!(known.len(), DELIVERIES_OF_ALL);
+        assert!(
+            is_known(&known, "door", "d1"),
+            "the hook with most gives way"
+        );
+    }
 
     #[test]
     fn a_body_cannot_end_its_frame() {

@@ -396,10 +396,13 @@ fn format_shown(
     let output = ran.output.trim_end();
     let parts = [ran.earlier.as_str(), prompt, output];
     let shown: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    let mut text = match shown.is_empty() {
-        true => String::new(),
-        false => markup::code_block(&shown.join("\n"), ""),
+    let mut text = match &ran.file {
+        Some(_) => format!("{}\n", answers::output_in_file(language)),
+        None => String::new(),
     };
+    if !shown.is_empty() {
+        text.push_str(&markup::code_block(&shown.join("\n"), ""));
+    }
     if output.is_empty() && ran.is_success && !ran.has_ended_shell {
         text.push_str(answers::no_output(language));
     }
@@ -422,9 +425,6 @@ fn format_shown(
     }
     if ran.needs_more && !has_button {
         add(&format!("_{}_", texts::on_the_board(language)));
-    }
-    if ran.file.is_some() {
-        add(answers::output_in_file(language));
     }
     OutgoingMessage {
         files: ran.file.into_iter().collect(),

@@ -47,6 +47,20 @@ impl Exec {
     pub fn outside_home(&self) -> PathBuf {
         self.settings.outside_home()
     }
+
+    /// The same as a folder to start in, which is there.
+    pub fn outside_folder(&self) -> Result<PathBuf> {
+        let home = self.settings.made_outside_home()?;
+        Ok(if home.is_dir() { home } else { "/".into() })
+    }
+}
+
+/// The folders in a folder, up to a bound; links are none.
+fn folders_in(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_folder = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let folders = entries.take(NEIGHBOURS).filter(is_folder);
+    folders.map(|entry| entry.path())
 }
 
 /// Whether a path is in a command's folder for temporary files, where that is one of the system's.
@@ -72,7 +86,12 @@ impl Settings {
     /// See [`Exec::is_changeable`].
     fn is_changeable(&self, path: &Path) -> bool {
         let mut others = self.others.iter();
-        self.is_writable(path) || others.any(|folder| path.starts_with(folder))
+        self.is_writable(path)
+            || others.any(|folder| path.starts_with(folder))
+            || self
+                .homes
+                .as_ref()
+                .is_some_and(|homes| path.starts_with(homes))
     }
 
     /// What the closest of the settings says of a real path.
@@ -119,21 +138,34 @@ impl Settings {
             })
         };
         let mut changeable = self.write.iter().chain(&self.others);
+        let dotted = folders_in(home).filter(|folder| {
+            let name = folder.file_name().unwrap_or_default();
+            name.as_bytes().starts_with(b".") && !is_own(folder)
+        });
+        // Programs keep their configuration in a folder there, or in one of these.
+        let deeper = [".config", ".local"].map(|name| folders_in(&home.join(name)));
         self.is_changeable(home)
             || changeable.any(is_configuration)
-            || [home.to_owned(), home.join(".config"), home.join(".local")]
-                .iter()
-                .any(|folder| leads_there(folder))
+            || std::iter::once(home.to_owned())
+                .chain(dotted)
+                .chain(deeper.into_iter().flatten())
+                .any(|folder| leads_there(&folder))
     }
 
-    /// The environment outside the sandbox: without what leads to where the model can write.
-    pub(super) fn outside_environment(&self) -> Result<Vec<(OsString, OsString)>> {
+    /// HOME outside the sandbox. An empty one is made.
+    fn made_outside_home(&self) -> Result<PathBuf> {
         let home = self.outside_home();
         if self.empty_home.as_ref() == Some(&home) && !home.exists() {
             home.parent().map_or(Ok(()), private_folder)?;
             let made = std::fs::DirBuilder::new().mode(0o500).create(&home);
             made.map_err(Error::io("make the folder", &home))?;
         }
+        Ok(home)
+    }
+
+    /// The environment outside the sandbox: without what leads to where the model can write.
+    pub(super) fn outside_environment(&self) -> Result<Vec<(OsString, OsString)>> {
+        let home = self.made_outside_home()?;
         let known = self.environment.iter();
         let mut environment: Vec<(OsString, OsString)> = known
             .filter(|(name, value)| name != "PATH" && name != "HOME" && !self.leads_astray(value))
@@ -246,6 +278,18 @@ mod tests {
             value(&settings, "HOME"),
             settings.empty_home.clone().map(Into::into)
         );
+        // The same in a folder of a program.
+        for deep in [".docker/config.json", ".config/git/config"] {
+            let (_folder, home, mut settings) = place();
+            std::fs::create_dir_all(home.join("dotfiles")).unwrap();
+            std::fs::write(home.join("dotfiles/file"), "").unwrap();
+            std::fs::create_dir_all(home.join(deep).parent().unwrap()).unwrap();
+            symlink(home.join("dotfiles/file"), home.join(deep)).unwrap();
+            settings.write = vec![home.join("dotfiles")];
+            let settings = settings.resolved().unwrap();
+            let empty = settings.empty_home.clone();
+            assert_eq!(settings.made_outside_home().ok(), empty, "{deep}");
+        }
         let (_folder, home, mut settings) = place();
         std::fs::create_dir_all(home.join("data")).unwrap();
         settings.write = vec![home.join("data")];
@@ -292,9 +336,14 @@ mod tests {
         let tools = folder.path().canonicalize().unwrap().join("tools");
         std::fs::create_dir(&tools).unwrap();
         settings.others = vec![tools.clone()];
-        let path = format!("/usr/bin:{}", tools.display());
+        let homes = folder.path().canonicalize().unwrap().join("programs");
+        std::fs::create_dir_all(homes.join("mcp.lamp.0123/bin")).unwrap();
+        settings.homes = Some(homes.clone());
+        let bin = homes.join("mcp.lamp.0123/bin");
+        let path = format!("/usr/bin:{}:{}", tools.display(), bin.display());
         let variable = |name: &str| (name == "PATH").then(|| OsString::from(&path));
         let settings = settings.environment("", &[], variable).resolved().unwrap();
+        assert!(settings.is_changeable(&bin) && !settings.is_writable(&bin));
         assert_eq!(value(&settings, "PATH"), Some("/usr/bin".into()));
         assert_eq!(value(&settings, "HOME"), Some(home.clone().into()));
         let (_folder, home, mut settings) = place();
@@ -308,6 +357,8 @@ mod tests {
         let other = home.join(".peacrab/agents/work/workspace");
         std::fs::create_dir_all(&other).unwrap();
         settings.home = Some(home.join(".peacrab"));
+        // A person may keep it elsewhere.
+        symlink(&other, home.join(".peacrab/other")).unwrap();
         settings.others = vec![other];
         let settings = settings.resolved().unwrap();
         assert_eq!(value(&settings, "HOME"), Some(home.into()));

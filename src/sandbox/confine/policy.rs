@@ -322,6 +322,8 @@ pub struct Settings {
     pub workspace: PathBuf,
     /// The folder in which programs of the configuration have homes of their own; without it the workspace is theirs.
     pub programs: Option<PathBuf>,
+    /// The folder with all such homes, of any agent: what such a program can write.
+    pub homes: Option<PathBuf>,
     /// The home of the program that is started, which sees and writes it although it is in `home`.
     pub own: Option<PathBuf>,
     /// Further folders, read and write.
@@ -365,6 +367,7 @@ impl Settings {
             whole: false,
             workspace: workspace.to_owned(),
             programs: None,
+            homes: None,
             own: None,
             write: Vec::new(),
             read: Vec::new(),

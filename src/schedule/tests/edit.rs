@@ -377,3 +377,36 @@ fn a_users_job_that_an_owner_has_given_a_conversation_is_for_owners_to_change() 
         assert!(job.may_be_changed_by(Role::Owner, None));
     });
 }
+
+#[test]
+fn what_is_planned_for_a_user_is_a_users_job_also_without_a_person() {
+    let (_folder, store) = home();
+    at(NOW, |asker| {
+        let of_role = |role: Role| NewJob {
+            role,
+            ..named("news")
+        };
+        let by_command = add(&store, every(1), of_role(Role::Owner), asker).unwrap();
+        assert!(!by_command.may_be_changed_by(Role::User, None));
+        let job = add(&store, every(1), of_role(Role::User), asker).unwrap();
+        assert!(job.may_be_changed_by(Role::User, None));
+        let by = Author {
+            id: "1001".to_owned(),
+            ..Author::default()
+        };
+        let changes = Changes {
+            message: Some("something else".to_owned()),
+            by: Some((by, Role::Owner)),
+            ..Changes::default()
+        };
+        let job = edit(&store, &job.id, changes, asker).unwrap();
+        assert_eq!((job.planned_by, job.planned_role), (None, Some(Role::User)));
+        // A hook's job is an owner's, although it does no more than a user may.
+        let of_hook = NewJob {
+            session: Some("cron:hook-door".to_owned()),
+            ..of_role(Role::User)
+        };
+        let job = add(&store, every(1), of_hook, asker).unwrap();
+        assert!(!job.may_be_changed_by(Role::User, None));
+    });
+}

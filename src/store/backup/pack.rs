@@ -37,8 +37,9 @@ const COPY_BYTES: usize = 64 * 1024;
 /// Files that are named when they could not be copied.
 const UNREADABLE_NAMED: usize = 5;
 
-/// Paths of things that are made again when they are needed, or belong to this machine.
-const LEFT_OUT: [&str; 3] = ["state/root", "state/empty", "state/tools"];
+/// Paths of things that are made again when they are needed, or belong to this machine: of `programs`, what servers of tools
+/// download and keep for themselves, in any number.
+const LEFT_OUT: [&str; 4] = ["state/root", "state/empty", "state/tools", "programs"];
 /// Names that are copied first, in this order; then the journals come.
 const FIRST: [&str; 3] = ["state", "inbox.jsonl", "cron"];
 /// Names that are copied behind the journals.
@@ -177,6 +178,9 @@ impl Walk<'_> {
     /// cannot change anything.
     fn top(&mut self, root: &OwnedFd, name: &OsStr) -> Result<()> {
         let path = Path::new(name);
+        if LEFT_OUT.iter().any(|one| path == Path::new(one)) {
+            return Ok(());
+        }
         let is_link = at::status_at(root, name).is_ok_and(|found| found.kind == Kind::Link);
         if !is_link {
             return self.name(root, name, path, 0);

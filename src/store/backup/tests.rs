@@ -101,6 +101,7 @@ fn what_is_not_the_homes_own_is_left_out() {
             ("backups/a.tar.gz", "x"),
             ("before-restore-2/a", "x"),
             ("gateway.lock", "1"),
+            ("programs/mcp.lamp.0123/.config/token", "x"),
             ("state/root/bin/sh", "x"),
             ("state/tools/abc/run", "x"),
             ("update/request", "x"),

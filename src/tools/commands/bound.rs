@@ -49,6 +49,8 @@ pub(super) struct Uses {
     pub scripts: Vec<Script>,
     /// The real path of each bound file, and what is in it.
     pub marks: Vec<(PathBuf, Vec<u8>)>,
+    /// The folders of the program's own that the line names and a server of tools can write: homes of such.
+    pub named: Vec<PathBuf>,
     /// Whether it may use other files of the model than those: the line is not simple, or leads through a link of the model's
     /// or to what does not exist yet.
     pub loads_unbound: bool,
@@ -147,7 +149,7 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
         budget: Budget::new(),
         uses: Uses::default(),
     };
-    match simple::read(line) {
+    match simple::read_in(line, place.folder) {
         Some(simple) => {
             search.uses.reads_changing = simple.writes_unbound;
             let mut operands = simple.operands.iter();
@@ -155,13 +157,16 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
         }
         None => search.line(line)?,
     }
+    let is_home = |folder: &PathBuf| (place.is_writable)(folder) && (place.is_hidden)(folder);
+    search.folders.retain(is_home);
+    search.uses.named = search.folders;
     Ok(search.uses)
 }
 
 /// Binds everything that the model can write: its folders, those of other agents and servers of tools, and the one where a
-/// command runs.
+/// command runs. Of homes of programs it binds those that the line names: downloads in them are larger than what can be bound.
 pub(super) fn bind_all(uses: &mut Uses, place: &Place<'_>) -> Result<()> {
-    tree::mark(&place.roots(), place, uses)
+    tree::mark(&place.roots(&uses.named), place, uses)
 }
 
 struct Search<'a> {
@@ -225,7 +230,7 @@ impl Search<'_> {
 
     /// Shows what the words of a line name that is not simple.
     fn line(&mut self, line: &str) -> Result<()> {
-        self.uses.loads_unbound = !self.place.roots().is_empty();
+        self.uses.loads_unbound = !self.place.roots(&[]).is_empty();
         let Line { words, candidates } = Line::read(line, self.place)?;
         // A function may be called in a folder that is entered further behind.
         let mut known = 0;

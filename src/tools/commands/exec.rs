@@ -17,6 +17,7 @@ use crate::sandbox::confine::{
 use crate::sandbox::files::PromptPlaces;
 use crate::store::state::audit::Entry;
 use crate::text::emulator::keys;
+use crate::text::end_in_lines;
 use crate::tools::arguments::Arguments;
 use crate::tools::results::Keeper;
 use crate::tools::results::Spool;
@@ -499,7 +500,6 @@ impl Toolbox {
         let text = self.cleaned(text.trim_end());
         let over = text.chars().count().saturating_sub(SHELL_CHARS);
         let file = spilled.or_else(|| (over > 0).then(|| keeper.store("sh", &text)));
-        let from = text.char_indices().nth(over).map_or(0, |(index, _)| index);
         ShellResult {
             end,
             is_success: outcome.end.is_success(),
@@ -508,7 +508,7 @@ impl Toolbox {
                 End::Exit(status) => Some(status),
                 _ => None,
             },
-            output: text[from..].to_owned(),
+            output: end_in_lines(&text, SHELL_CHARS).to_owned(),
             // Without the file the end is still shown.
             file: file
                 .and_then(Result::ok)

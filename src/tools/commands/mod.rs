@@ -37,6 +37,7 @@ use super::Caller;
 use bound::{Place, Uses};
 pub use permission::allowance::Allowances;
 use permission::decide::{Decision, Placement, decide};
+use permission::folders::Folders;
 use permission::grant::Grant;
 use permission::refusal::Refusal;
 pub use permission::risk;
@@ -199,7 +200,10 @@ impl Commands {
     fn permit(&self, request: &mut Request, caller: &Caller<'_>) -> Result<Permit> {
         // Without a sandbox only an owner's word keeps what is done for others from the board.
         request.unsandboxed |= !self.sandboxed && caller.role < Role::Owner;
-        let any_risk = || risk::find_any_risk(&request.command).filter(|_| request.unsandboxed);
+        let any_risk = || {
+            let folders = Folders::at(&request.folder.path);
+            risk::find_any_risk(&request.command, folders).filter(|_| request.unsandboxed)
+        };
         let objection = self.patterns.objection(&request.command);
         let objection = objection.or_else(|| any_risk().map(Objection::Risk));
         let place = match request.is_in_own_shell {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::exec::record_end;
+use super::request::hash;
 use super::{Folder, Permit, Request, Uses, quote, texts, with_errors};
 use crate::base::access::Role;
 use crate::base::cancel::Cancel;
@@ -22,8 +23,8 @@ use crate::tools::{Caller, Toolbox};
 
 use super::exec::ShellResult;
 
-/// The name of the home of all commands of the configuration. No server has a name with a dot.
-const CONFIGURED: &str = "commands.configured";
+/// Digits of the hash of a line in the name of its home.
+const HASH_CHARS: usize = 16;
 /// Bytes of an output beyond its limit that are taken: the errors are behind it.
 const OUTPUT_SLACK: usize = 4 * 1024;
 
@@ -43,8 +44,8 @@ pub struct OwnerAction<'a> {
     pub unsandboxed: bool,
     /// Whether it changes anything there: not while `tools.exec.approval` is `never`.
     pub changes: bool,
-    /// Whether it is a line of the configuration, which may read what the model can write.
-    pub is_configured: bool,
+    /// The line of the configuration that it runs, if it does: it may read what the model can write.
+    pub configured: Option<&'a str>,
     /// Why it may run, for the audit log.
     pub decision: &'a str,
     /// When it is ended; `None`: as other commands.
@@ -71,7 +72,7 @@ impl Toolbox {
             line: &with_errors(&command, &mark),
             unsandboxed: false,
             changes: false,
-            is_configured: true,
+            configured: Some(run),
             decision: "allowed: a command of the configuration",
             time: None,
             language,
@@ -86,7 +87,7 @@ impl Toolbox {
             ..*caller
         };
         let mut output = Vec::new();
-        let folder = self.program_home()?;
+        let folder = self.program_home(run)?;
         let ran = self.act_in(&folder, action, &own_caller, &mut |bytes| {
             output.extend_from_slice(bytes);
             if output.len() > limit + OUTPUT_SLACK {
@@ -127,16 +128,16 @@ impl Toolbox {
         (file, limit): (&mut File, u64),
         caller: &Caller<'_>,
     ) -> Result<()> {
-        // Where no other command reads or writes.
-        let name = format!("speech-{:016x}.txt", u64::from_le_bytes(random::bytes()?));
-        let words = self.program_home()?.join(name);
-        replace_unsynced(&words, text.as_bytes(), 0o600)?;
-        let spoken = words.with_extension("wav");
-        let ogg = words.with_extension("ogg");
         let line = format!(
             "sh -c {} sh \"$1\" <\"${{1%.wav}}.txt\" {TO_OGG}",
             quote(run)
         );
+        // Where no other command reads or writes.
+        let name = format!("speech-{:016x}.txt", u64::from_le_bytes(random::bytes()?));
+        let words = self.program_home(&line)?.join(name);
+        replace_unsynced(&words, text.as_bytes(), 0o600)?;
+        let spoken = words.with_extension("wav");
+        let ogg = words.with_extension("ogg");
         let path = spoken.to_string_lossy();
         let ran = self.read_out((&line, &path), language, OUTPUT_SLACK, caller);
         let copied = ran.and_then(|_| {
@@ -157,22 +158,27 @@ impl Toolbox {
         Ok(())
     }
 
-    /// The home of the commands of the configuration.
-    fn program_home(&self) -> Result<PathBuf> {
+    /// The home of a line of the configuration.
+    fn program_home(&self, line: &str) -> Result<PathBuf> {
         match &self.commands {
-            Some(commands) => commands.exec.program_home(CONFIGURED),
+            Some(commands) => commands.exec.program_home(&home_of(line)),
             None => Ok(self.workspace.path().to_owned()),
         }
     }
 
-    /// Runs an action in the workspace, and passes its output on as it comes.
+    /// Runs an action, and passes its output on as it comes: in the workspace, and one outside the sandbox in its HOME,
+    /// where the model writes nothing that a program loads.
     pub fn act(
         &self,
         action: OwnerAction<'_>,
         caller: &Caller<'_>,
         watch: &mut dyn FnMut(&[u8]),
     ) -> Result<ShellResult> {
-        self.act_in(self.workspace.path(), action, caller, watch)
+        let outside = self.commands.as_ref().filter(|_| action.unsandboxed);
+        let home = outside.map(|commands| commands.exec.outside_folder());
+        let home = home.transpose()?;
+        let folder = home.as_deref().unwrap_or(self.workspace.path());
+        self.act_in(folder, action, caller, watch)
     }
 
     fn act_in(
@@ -202,7 +208,7 @@ impl Toolbox {
             uses: Uses::default(),
             held: None,
         };
-        if action.unsandboxed && action.is_configured {
+        if action.unsandboxed && action.configured.is_some() {
             commands.hold_still(&mut request, caller)?;
         }
         let Permit::Run(entry) = commands.start(&request, caller, action.decision)? else {
@@ -215,17 +221,21 @@ impl Toolbox {
             OutputChunk::Whole(bytes) => spool.write(bytes),
         };
         let time = action.time.unwrap_or(commands.max_timeout);
-        let is_program = action.is_configured && !action.unsandboxed;
+        let program = action.configured.filter(|_| !action.unsandboxed);
         let outcome = commands.run_for(caller, action.unsandboxed, &mut |exec, cancel| {
-            let own = is_program
-                .then(|| exec.of_program(CONFIGURED))
-                .transpose()?;
+            let own = program.map(|line| exec.of_program(&home_of(line)));
+            let own = own.transpose()?;
             let exec = own.as_ref().unwrap_or(exec);
             exec.run(&request.shell_command(), time, cancel, &mut output)
         });
         record_end(&entry, &outcome);
         Ok(self.shell_result(&outcome?, (keeper, spool.finish()), language))
     }
+}
+
+/// The name of the home of a line of the configuration: no other line has it. No server has a name with a dot.
+fn home_of(line: &str) -> String {
+    format!("commands.{}", &hash(&[line.as_bytes()])[..HASH_CHARS])
 }
 
 /// Opens a regular file to be read, and not what a link leads to: the program may have put one there.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ring::digest::{Context, SHA256};
 
 use super::bound::{Located, Uses};
+use super::permission::folders::Folders;
 use super::risk;
 use crate::base::approval::{AlwaysOption, Cause, Mark, Question, Script};
 use crate::base::error::{Error, Result};
@@ -80,7 +81,7 @@ impl Request {
     /// The question to a person, for this cause.
     pub fn question(&self, cause: Cause) -> Question {
         let risk = match self.unsandboxed {
-            true => risk::find_any_risk(&self.command),
+            true => risk::find_any_risk(&self.command, Folders::at(&self.folder.path)),
             false => risk::find_risk(&self.command),
         };
         let always = match risk {

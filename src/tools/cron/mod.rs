@@ -256,14 +256,14 @@ impl Tool for Arc<Planner> {
             scope: &scope,
             role: caller.role,
             // Elsewhere messages of others may have joined the turn: its role is the least of theirs.
-            person: caller.alone(),
+            person: caller.in_person(),
             language,
         };
         let action = arguments.text("action", ACTIONS)?;
         let changes_schedule = matches!(&*action, "add" | "edit" | "enable" | "run");
-        if changes_schedule && matches!(scope, Scope::OwnJob(_)) {
+        if changes_schedule && (matches!(scope, Scope::OwnJob(_)) || !caller.is_asked) {
             return Err(Error::Failed(
-                "a scheduled job cannot plan, change or start jobs: say in your answer what should \
+                "a scheduled job or a watch cannot plan, change or start jobs: say in your answer what should \
                  be planned"
                     .to_owned(),
             ));

@@ -71,15 +71,26 @@ impl Desk {
         self.bench.run_in("cron", session, message, &arguments)
     }
 
-    /// A call for a person.
+    /// A call for a person who has asked for it.
     fn run_as(&self, (role, id): (Role, &str), session: &str, arguments: &Value) -> ToolResult {
+        self.run_in_turn((role, id, true), session, arguments)
+    }
+
+    /// A call for a person, in a turn that people have asked for, or that a job or a watch has begun.
+    fn run_in_turn(
+        &self,
+        (role, id, is_asked): (Role, &str, bool),
+        session: &str,
+        arguments: &Value,
+    ) -> ToolResult {
         let author = Author {
             id: id.to_owned(),
             ..Author::default()
         };
         let cancel = Cancel::new();
         let caller = Caller {
-            author: Some(&author),
+            author: Some(&author).filter(|_| !id.is_empty()),
+            is_asked,
             ..Caller::new(session, role, "", &cancel)
         };
         let call = ToolCall {
@@ -159,6 +170,37 @@ fn a_user_changes_the_jobs_of_users_and_an_owner_those_of_all() {
 }
 
 #[test]
+fn what_a_watch_or_a_job_begins_plans_nothing_and_changes_nothing_of_an_owner() {
+    let (desk, chat) = (Desk::new(), "telegram:1001");
+    said(desk.run_as(ANA, chat, &adding("take the pills")));
+    said(desk.run_as(BOB, chat, &adding("water the plants")));
+    let of_ana = desk.job("take").id;
+    let change = |action: &str, id: &str| json!({"action": action, "job": id, "message": "pay"});
+    // Both have the role of a user; a watch has the person who has made it, and a job with this conversation none.
+    for turn in [(Role::User, "1001", false), (Role::User, "", false)] {
+        for action in ["edit", "enable", "run"] {
+            let error = refused(desk.run_in_turn(turn, chat, &change(action, &of_ana)));
+            assert!(error.contains("cannot plan"), "{action}: {error}");
+        }
+        for action in ["disable", "remove"] {
+            let error = refused(desk.run_in_turn(turn, chat, &change(action, &of_ana)));
+            assert!(error.contains("Only an owner"), "{action}: {error}");
+        }
+        let error = refused(desk.run_in_turn(turn, chat, &adding("again")));
+        assert!(error.contains("cannot plan"), "{error}");
+        let listed = said(desk.run_in_turn(turn, chat, &json!({"action": "list"})));
+        assert!(listed.contains("take the pills"), "{listed}");
+    }
+    let of_bob = desk.job("water").id;
+    let watch = (Role::User, "1001", false);
+    said(desk.run_in_turn(watch, chat, &change("disable", &of_bob)));
+    // In person she has a say in what she has planned, also with less than she had then.
+    let as_user = (Role::User, "1001");
+    said(desk.run_as(as_user, chat, &change("edit", &of_ana)));
+    said(desk.run_as(as_user, chat, &change("remove", &of_ana)));
+}
+
+#[test]
 fn what_was_allowed_to_a_job_is_not_allowed_to_what_it_is_changed_to() {
     let desk = Desk::new();
     said(desk.run_as(BOB, CHAT, &adding("look at the disk")));
@@ -186,9 +228,9 @@ fn what_was_allowed_to_a_job_is_not_allowed_to_what_it_is_changed_to() {
     assert_eq!(edit(json!({"message": "erase it"})), [false, true]);
 }
 
-/// What a watch asks the model in their chat has the role of a user.
+/// A turn of an owner that others' words have joined has the least of the roles.
 #[test]
-fn in_their_private_chat_an_owner_changes_their_jobs_through_a_watch_too() {
+fn in_their_private_chat_an_owner_changes_their_jobs_with_any_role() {
     let desk = Desk::new();
     let (own, other) = ("telegram:1001", "telegram:2002");
     said(desk.run_as(ANA, own, &adding("restart the pump")));
@@ -207,7 +249,7 @@ fn the_run_of_a_job_in_the_conversation_of_the_terminal_reaches_no_other_jobs() 
     let listed = said(desk.run_as(BOB, "cli:default", &list));
     assert_eq!(listed, "No jobs are planned.");
     let error = refused(desk.run_as(BOB, "cli:default", &adding("x")));
-    assert!(error.contains("a scheduled job cannot plan"), "{error}");
+    assert!(error.contains("a scheduled job or a watch cannot plan"), "{error}");
 }
 
 /// The offline helper names the language of the person, who reads the answers as they are.
@@ -371,7 +413,7 @@ fn the_run_of_a_job_plans_nothing_and_may_end_its_job() {
     ] {
         let call = json!({"action": "add", "when": "20m", "message": "x"});
         let error = desk.refuses(&own, call);
-        assert!(error.contains("a scheduled job cannot plan"), "{error}");
+        assert!(error.contains("a scheduled job or a watch cannot plan"), "{error}");
     }
     let error = desk.refuses("cron:other", json!({"action": "remove", "job": id}));
     assert!(error.contains("There is no job"), "{error}");

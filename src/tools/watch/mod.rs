@@ -178,14 +178,15 @@ fn check_host(context: &Context<'_>, rule: &Rule) -> Result<()> {
 impl Tool for Watches {
     fn run(&self, context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
         let scope = Scope::of(context.caller.session, context.caller.role);
-        if matches!(scope, Scope::OwnJob(_)) {
+        let action = arguments.text("action", "add, list or remove")?;
+        let adds_unasked = action == "add" && !context.caller.is_asked;
+        if matches!(scope, Scope::OwnJob(_)) || adds_unasked {
             return Err(Error::Failed(
-                "a scheduled job cannot change watches: say in your answer what should be watched"
+                "a scheduled job or a watch cannot change watches: say in your answer what should be watched"
                     .to_owned(),
             ));
         }
         let chat = scope.chat();
-        let action = arguments.text("action", "add, list or remove")?;
         match action.as_ref() {
             "list" => self.list(chat).map(ToolResult::new),
             "add" => {
@@ -202,7 +203,7 @@ impl Tool for Watches {
                         "no watch of this chat has that id; action list shows them".to_owned(),
                     )
                 })?;
-                let person = context.caller.alone();
+                let person = context.caller.in_person();
                 let is_own = person.is_some_and(|person| {
                     found.author.as_ref().is_some_and(|it| it.id == person.id)
                 });

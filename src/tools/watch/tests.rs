@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::base::cancel::Cancel;
 use crate::base::chat::ToolCall;
+use crate::base::message::Author;
 use crate::tools::Caller;
 use crate::tools::tests::{Bench, refused, said};
 
@@ -38,14 +39,31 @@ impl Scene {
 
     /// A call for a user.
     fn run_for_user(&self, arguments: &Value) -> ToolResult {
+        self.run_in_turn((CHAT, "", true), arguments)
+    }
+
+    /// A call for a user, in a turn that people have asked for, or that a job or a watch has begun.
+    fn run_in_turn(
+        &self,
+        (session, person, is_asked): (&str, &str, bool),
+        arguments: &Value,
+    ) -> ToolResult {
         let cancel = Cancel::new();
+        let author = Author {
+            id: person.to_owned(),
+            ..Author::default()
+        };
         let call = ToolCall {
             id: String::new(),
             name: "watch".to_owned(),
             arguments: arguments.to_string(),
             signature: None,
         };
-        let caller = Caller::new(CHAT, Role::User, "", &cancel);
+        let caller = Caller {
+            author: Some(&author).filter(|_| !person.is_empty()),
+            is_asked,
+            ..Caller::new(session, Role::User, "", &cancel)
+        };
         self.bench.toolbox.run(&call, &caller)
     }
 
@@ -157,4 +175,39 @@ fn a_user_removes_no_watch_of_an_owner_and_leaves_room_for_some() {
     assert!(error.contains("as many as possible"), "{error}");
     scene.says(CHAT, adding("port 99"));
     scene.says(CHAT, json!({"action": "remove", "id": 2}));
+}
+
+#[test]
+fn what_a_watch_or_a_job_begins_adds_no_watch_and_removes_none_of_an_owner() {
+    let (scene, session) = (Scene::new(), "telegram:1001");
+    let (chat, ana) = (
+        Address::parse(session),
+        Author {
+            id: "1001".to_owned(),
+            ..Author::default()
+        },
+    );
+    for (rule, role) in [("port 1", Role::Owner), ("port 2", Role::User)] {
+        let rule = parse::parse(rule, Language::English).unwrap();
+        let cause = Cause {
+            chat: Some(&chat),
+            role,
+            author: Some(&ana),
+            by_model: true,
+        };
+        scene.store.insert(rule, cause).unwrap();
+    }
+    let remove = |id: u32| json!({"action": "remove", "id": id});
+    for person in ["1001", ""] {
+        let turn = (session, person, false);
+        let error = refused(scene.run_in_turn(turn, &adding("port 3")));
+        assert!(error.contains("cannot change watches"), "{error}");
+        let error = refused(scene.run_in_turn(turn, &remove(1)));
+        assert!(error.contains("only an owner"), "{error}");
+        let listed = said(scene.run_in_turn(turn, &json!({"action": "list"})));
+        assert!(listed.contains("port 1"), "{listed}");
+    }
+    said(scene.run_in_turn((session, "1001", false), &remove(2)));
+    said(scene.run_in_turn((session, "1001", true), &remove(1)));
+    assert!(scene.store.read().unwrap().watches.is_empty());
 }

@@ -444,6 +444,7 @@ fn a_stopped_turn_ends_a_page_that_is_on_its_way() {
         message: "",
         without: &[],
         author: None,
+        is_asked: true,
     };
     let result = std::thread::scope(|scope| {
         let turn = scope.spawn(|| bench.toolbox.run(&call, &caller));

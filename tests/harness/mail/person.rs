@@ -32,6 +32,10 @@ pub struct Letter {
     pub answers: Vec<String>,
     /// The From field; by default the person's.
     pub from: Option<String>,
+    /// The To field; by default the bot's address.
+    pub to: Option<String>,
+    /// The Date field; by default now.
+    pub date: Option<String>,
     /// What the receiving server says about the sender: by default that all is well. Empty: nothing.
     pub checked: Option<String>,
     /// The Message-ID; by default a new one.
@@ -100,8 +104,13 @@ impl Person {
             .from
             .clone()
             .unwrap_or(format!("{} <{}>", self.name, self.address));
+        let to = letter.to.as_deref().unwrap_or(BOT);
+        let date = letter
+            .date
+            .clone()
+            .unwrap_or_else(|| chrono::Utc::now().to_rfc2822());
         raw += &format!(
-            "From: {from}\r\nTo: {BOT}\r\nSubject: {}\r\nDate: Mon, 23 Nov 2026 10:00:00 +0000\r\nMessage-ID: {id}\r\n",
+            "From: {from}\r\nTo: {to}\r\nSubject: {}\r\nDate: {date}\r\nMessage-ID: {id}\r\n",
             letter.subject
         );
         if let Some(last) = letter.answers.last() {

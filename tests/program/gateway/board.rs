@@ -600,8 +600,12 @@ fn commands_of_the_configuration_are_in_the_menu_and_run() {
         json!({
             "backup": {"run": "printf 'saved <%s>\\n' \"$@\"", "help": "Back up the notes"},
             "lights": {"run": "echo \"lights $1, in $(pwd)\"", "where": "host", "confirm": true},
+            "nas": {"run": "python3 -c 'import ftplib; print(\"own\" * 2)'", "where": "host"},
         }),
     );
+    // Programs look for such files where they start.
+    let theirs = board.scene.home.workspace("ftplib.py");
+    std::fs::write(theirs, "print('of the model')\n").unwrap();
     let gateway = board.start();
     let help = board.asks("/help", "/backup Back up the notes");
     assert!(help.text.contains("/lights echo"), "{}", help.text);
@@ -618,7 +622,10 @@ fn commands_of_the_configuration_are_in_the_menu_and_run() {
     );
     board.asks("/Lights on", "Run /lights on?");
     board.scene.ana.presses("Run");
-    board.scene.wait_for("lights on, in ");
+    let told = board.scene.wait_for("lights on, in ").text;
+    assert!(!told.contains("/workspace"), "{told}");
+    let told = board.asks("/nas", "ownown").text;
+    assert!(!told.contains("of the model"), "{told}");
     let long = "x".repeat(80);
     let asked = board.asks(&format!("/lights {long}"), "If so, send this:");
     assert!(

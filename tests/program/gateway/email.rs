@@ -13,11 +13,11 @@ use crate::harness::program::Program;
 use crate::harness::wait_until;
 
 /// A scripted model, a provider of mail, and Ana, who may write.
-struct Scene {
-    model: Model,
-    mail: Mail,
-    home: Home,
-    ana: Person,
+pub(super) struct Scene {
+    pub(super) model: Model,
+    pub(super) mail: Mail,
+    pub(super) home: Home,
+    pub(super) ana: Person,
 }
 
 impl Scene {
@@ -26,7 +26,7 @@ impl Scene {
     }
 
     /// See [`Model::counting`].
-    fn counting() -> Self {
+    pub(super) fn counting() -> Self {
         Self::counting_over(Security::Plain)
     }
 
@@ -51,24 +51,24 @@ impl Scene {
     }
 
     /// Sets a member of `channels.email`.
-    fn set(mut self, key: &str, value: Value) -> Self {
+    pub(super) fn set(mut self, key: &str, value: Value) -> Self {
         self.home.set(&format!("/channels/email/{key}"), value);
         self
     }
 
     /// A gateway that waits for mails.
-    fn start(&self) -> Gateway {
+    pub(super) fn start(&self) -> Gateway {
         let gateway = Gateway::start(&self.home);
         self.mail.wait_for_command("UID SEARCH UID", 1);
         gateway
     }
 
-    fn wait_for(&self, words: &str) -> Sent {
+    pub(super) fn wait_for(&self, words: &str) -> Sent {
         self.mail.wait_for(words, |mail| mail.text.contains(words))
     }
 
     /// What Ana's program shows: a mail that came twice is one, as its id says.
-    fn texts(&self) -> Vec<String> {
+    pub(super) fn texts(&self) -> Vec<String> {
         let mut sent = self.mail.sent("ana@example.org");
         let mut known = BTreeSet::new();
         sent.retain(|mail| known.insert(mail.id.clone()));
@@ -76,7 +76,7 @@ impl Scene {
     }
 
     /// The last words of a person in the model's request of that number, from 0.
-    fn asked(&self, request: usize) -> String {
+    pub(super) fn asked(&self, request: usize) -> String {
         let requests = self.model.requests();
         let messages = requests[request].messages();
         let person = messages.iter().rfind(|message| message["role"] == "user");

@@ -188,9 +188,10 @@ fn a_file_that_is_put_waits_for_a_command_outside_the_sandbox() {
     let bob = scene.telegram.person(2002, "Bob", None);
     let (begun, go) = (scene.home.workspace("begun"), scene.home.workspace("go"));
     let wait = format!(
-        "touch '{}'; while [ ! -e '{}' ]; do sleep 0.05; done; cat site.conf 2>&1; echo the end",
+        "touch '{}'; while [ ! -e '{}' ]; do sleep 0.05; done; cat '{}' 2>&1; echo the end",
         begun.display(),
-        go.display()
+        go.display(),
+        scene.home.workspace("site.conf").display()
     );
     let deploy = json!({"deploy": {"run": wait, "where": "host"}});
     scene.home.set("/commands", deploy);

@@ -14,6 +14,7 @@ mod discord;
 mod documents;
 mod drafts;
 mod email;
+mod email_sent_on;
 mod ephemeral;
 mod faults;
 mod feishu;

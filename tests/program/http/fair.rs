@@ -149,9 +149,10 @@ fn a_file_of_the_page_waits_for_a_command_outside_the_sandbox() {
     let mut home = home(&model, &telegram);
     let (begun, go) = (home.workspace("begun"), home.workspace("go"));
     let wait = format!(
-        "touch '{}'; while [ ! -e '{}' ]; do sleep 0.05; done; cat notes.txt 2>&1",
+        "touch '{}'; while [ ! -e '{}' ]; do sleep 0.05; done; cat '{}' 2>&1",
         begun.display(),
-        go.display()
+        go.display(),
+        home.workspace("notes.txt").display()
     );
     home.set(
         "/commands",

@@ -253,9 +253,10 @@ fn what_a_hook_brings_waits_for_a_command_outside_the_sandbox() {
     let mut home = home(&model, &telegram.0);
     let (begun, go) = (home.workspace("begun"), home.workspace("go"));
     let wait = format!(
-        "touch '{}'; while [ ! -e '{}' ]; do sleep 0.05; done; cat notes",
+        "touch '{}'; while [ ! -e '{}' ]; do sleep 0.05; done; cat '{}'",
         begun.display(),
-        go.display()
+        go.display(),
+        home.workspace("notes").display()
     );
     home.set(
         "/commands",

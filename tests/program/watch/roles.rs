@@ -70,6 +70,59 @@ fn the_watch_of_a_user_runs_nothing_outside_under_what_an_owner_has_allowed() {
     );
 }
 
+/// A model that plans what the owner wants, and that does in the turn of a watch what a line of the file wants.
+fn obeying(request: &crate::harness::model::Request) -> Step {
+    let last = request.messages().last().unwrap();
+    let said = last["content"].to_string();
+    let calls = |action: serde_json::Value| call("cron", action);
+    let is_after = |words: &str| said.contains(words);
+    match last["role"] == "tool" {
+        true if is_after("Only an owner") => {
+            calls(json!({"action": "edit", "job": "pills", "message": "pay"}))
+        }
+        true if is_after("cannot plan") => call("watch", json!({"action": "remove", "id": 1})),
+        true => say("done"),
+        false if is_after("plan the pills") => calls(json!({
+            "action": "add", "when": "every day at 7:00", "message": "take the pills", "name": "pills",
+        })),
+        false => calls(json!({"action": "remove", "job": "pills"})),
+    }
+}
+
+#[test]
+fn a_line_of_a_watched_file_changes_no_job_and_no_watch_of_the_owner() {
+    let mut scene = Scene::answering(obeying);
+    let (board, clock) = (Board::new(), Turned::at(MORNING));
+    scene.home.turn(&clock);
+    scene.home.watch_board(board.0.path());
+    let gateway = scene.start();
+    greet(&scene);
+    scene.ana.says("plan the pills");
+    scene.wait_for("done");
+    add(&scene, "load > 4 then ask look at it", "0.10");
+    board.write("proc/loadavg", "8.00 1.00 1.00 1/88 900\n");
+    clock.forward(MINUTE);
+    scene.model.wait_for_requests(6);
+    let requests = scene.model.requests();
+    let answers: Vec<String> = requests[3..]
+        .iter()
+        .map(|request| request.messages().last().unwrap()["content"].to_string())
+        .collect();
+    for (answer, said) in answers.iter().zip([
+        "Only an owner, or the person who planned it",
+        "cannot plan, change or start jobs",
+        "only an owner can remove it",
+    ]) {
+        assert!(answer.contains(said), "{answer}");
+    }
+    scene.ana.says("/watch");
+    scene.wait_for("1. load > 4 then ask look at it");
+    let listed = Program::new(&scene.home).args(["cron", "list"]).run();
+    let listed = listed.ends_with(0).stdout;
+    assert!(listed.contains("pills"), "{listed}");
+    gateway.stop().ends_with(0);
+}
+
 #[test]
 fn who_has_lost_access_is_told_nothing_and_runs_nothing() {
     let (mut scene, board, clock) = scene([]);

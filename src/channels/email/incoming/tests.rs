@@ -6,6 +6,7 @@ use super::super::imap::structure::content;
 use super::super::imap::value::Response;
 use super::*;
 use crate::channels::email::compose::message_id;
+use crate::channels::email::mime::vouched::Doubt;
 
 fn policy() -> Policy {
     Policy {
@@ -111,7 +112,16 @@ fn made(fields: &str, text: &str) -> Envelope {
     made_of(fields, text, false)
 }
 
+const OWN: Word = Word {
+    doubt: None,
+    is_answer_vouched: true,
+};
+
 fn made_of(fields: &str, text: &str, is_too_large: bool) -> Envelope {
+    made_with(fields, text, (is_too_large, OWN))
+}
+
+fn made_with(fields: &str, text: &str, (is_too_large, word): (bool, Word)) -> Envelope {
     let headers = Headers::parse(fields.as_bytes());
     let fetched = Fetched {
         headers: &headers,
@@ -120,6 +130,7 @@ fn made_of(fields: &str, text: &str, is_too_large: bool) -> Envelope {
         number: "7.8",
         bytes: 40_000_000,
         is_too_large,
+        word,
     };
     let ana = Mailbox {
         name: String::new(),
@@ -387,6 +398,45 @@ fn a_mail_says_which_one_it_answers_or_that_it_answers_one() {
         ("References: none\r\n", UNKNOWN_MESSAGE),
     ] {
         let headers = Headers::parse(fields.as_bytes());
-        assert_eq!(answered(&headers), target, "{fields}");
+        assert_eq!(answered(&headers, true), target, "{fields}");
+        let unvouched = answered(&headers, false);
+        assert_eq!(unvouched.is_empty(), target.is_empty(), "{fields}");
+        assert!(
+            target.is_empty() || unvouched == UNKNOWN_MESSAGE,
+            "{fields}"
+        );
+    }
+}
+
+#[test]
+fn a_mail_that_may_have_been_sent_on_counts_as_forwarded_and_says_why() {
+    let word = Word {
+        doubt: Some(Doubt::Elsewhere),
+        ..OWN
+    };
+    for text in ["/sh id", "1234", "yes"] {
+        let sent_on = made_with("Message-ID: <a@x>\r\n", text, (false, word));
+        assert!(sent_on.is_relayed, "{text}");
+        assert!(
+            sent_on.described.contains("not addressed to this mailbox")
+                && sent_on.text == format!("{}\n{text}", sent_on.described),
+            "{sent_on:?}"
+        );
+        assert!(!made("Message-ID: <a@x>\r\n", text).is_relayed, "{text}");
+    }
+}
+
+#[test]
+fn a_number_answers_only_the_mail_that_is_named() {
+    for (fields, text, is_relayed) in [
+        ("In-Reply-To: x\r\nReferences: <a@x>\r\n", "1234", true),
+        ("In-Reply-To: x\r\n", " ４.\n", true),
+        ("In-Reply-To: x\r\n", "/status", false),
+        ("In-Reply-To: x\r\n", "four, please", false),
+        ("In-Reply-To: <b@x>\r\n", "1234", false),
+        ("", "1234", false),
+    ] {
+        let envelope = made(fields, text);
+        assert_eq!(envelope.is_relayed, is_relayed, "{fields}{text}");
     }
 }

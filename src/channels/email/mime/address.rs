@@ -39,6 +39,22 @@ struct Tokens {
 /// Reads the value of a From field; `None` when it is not exactly one mailbox.
 pub fn mailbox(value: &str) -> Option<Mailbox> {
     let Tokens { all, comment } = Tokens::read(value)?;
+    match listed(&all)?.as_slice() {
+        [one] => one_mailbox(one, &comment),
+        _ => None,
+    }
+}
+
+/// Reads the value of a To or Cc field: the mailboxes that it names, as far as it can be read.
+pub fn mailboxes(value: &str) -> Vec<Mailbox> {
+    let tokens = Tokens::read(value);
+    let all = tokens.as_ref().and_then(|tokens| listed(&tokens.all));
+    let all = all.unwrap_or_default().into_iter();
+    all.filter_map(|one| one_mailbox(one, "")).collect()
+}
+
+/// The pieces of each mailbox of a field.
+fn listed(all: &[Token]) -> Option<Vec<&[Token]>> {
     let is = |char| move |token: &Token| *token == Token::Special(char);
     let angle = all.iter().position(is('<')).unwrap_or(all.len());
     // A group has a name and ends with a semicolon.
@@ -50,9 +66,8 @@ pub fn mailbox(value: &str) -> Option<Mailbox> {
             };
             rest.get(at + 1..)?
         }
-        None => &all,
+        None => all,
     };
-    let mut mailboxes = Vec::new();
     let mut is_inside = false;
     let split = members.split(|token| {
         match token {
@@ -63,11 +78,7 @@ pub fn mailbox(value: &str) -> Option<Mailbox> {
         *token == Token::Special(',') && !is_inside
     });
     // Lists may have empty places (RFC 5322, section 4.4).
-    mailboxes.extend(split.filter(|tokens| !tokens.is_empty()));
-    match mailboxes.as_slice() {
-        [one] => one_mailbox(one, &comment),
-        _ => None,
-    }
+    Some(split.filter(|tokens| !tokens.is_empty()).collect())
 }
 
 fn one_mailbox(tokens: &[Token], comment: &str) -> Option<Mailbox> {

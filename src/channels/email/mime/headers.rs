@@ -3,6 +3,8 @@
 use super::words::decode_charset;
 use crate::base::limits::channels::email::FIELDS;
 
+/// Bytes of a mail's headers that are read: those that the receiving server adds come first.
+pub const HEADER_BYTES: usize = 64 * 1024;
 /// Bytes of a Message-ID; a longer one counts as none.
 const ID_BYTES: usize = 250;
 /// Ids in the headers of a mail that are looked at.
@@ -10,13 +12,17 @@ const IDS: usize = 100;
 
 /// The fields in their order, the receiving server's first.
 #[derive(Clone, Debug, Default)]
-pub struct Headers(Vec<(String, String)>);
+pub struct Headers {
+    fields: Vec<(String, String)>,
+    is_cut: bool,
+}
 
 impl Headers {
     /// Reads fields up to the empty line. A line that is not UTF-8 is taken as Western European, and what is not a
     /// field left out.
     pub fn parse(bytes: &[u8]) -> Self {
         let mut fields: Vec<(String, String)> = Vec::new();
+        let mut is_cut = bytes.len() >= HEADER_BYTES;
         for line in bytes.split(|byte| *byte == b'\n') {
             let line = decode_charset("", line).unwrap_or_default();
             let line = line.strip_suffix('\r').unwrap_or(&line);
@@ -30,6 +36,7 @@ impl Headers {
                 continue;
             }
             if fields.len() >= FIELDS {
+                is_cut = true;
                 break;
             }
             // White space before the colon is an old form: some programs read such a field, so it counts.
@@ -43,19 +50,32 @@ impl Headers {
                 *value = trimmed.to_owned();
             }
         }
-        Self(fields)
+        Self { fields, is_cut }
     }
 
     /// The values of a field, whose name is in lower case.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        let fields = self.0.iter().filter(move |(known, _)| known == name);
+        let fields = self.fields.iter().filter(move |(known, _)| known == name);
         fields.map(|(_, value)| value.as_str())
     }
 
     /// The first value of a field.
     pub fn first(&self, name: &str) -> Option<&str> {
-        let mut fields = self.0.iter();
+        let mut fields = self.fields.iter();
         fields.find_map(|(known, value)| (known == name).then_some(value.as_str()))
+    }
+
+    /// Whether there may be others, which were not read.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// The names and values of the fields above the first one of some kind. Where that is missing, none.
+    pub fn above(&self, is_end: impl Fn(&str, &str) -> bool) -> impl Iterator<Item = (&str, &str)> {
+        let mut fields = self.fields.iter();
+        let end = fields.position(|(name, value)| is_end(name, value));
+        let fields = self.fields.iter().take(end.unwrap_or_default());
+        fields.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// The mail's own id, with its brackets.

@@ -1,5 +1,5 @@
 //! The parts of mails: headers, encoded words, addresses, transfer encodings, and what the receiving server
-//! says about the sender. PURE.
+//! says about the sender, and what is their own word. PURE.
 
 pub mod address;
 pub mod body;
@@ -7,6 +7,7 @@ pub mod decode;
 pub mod headers;
 pub mod results;
 pub mod trust;
+pub mod vouched;
 pub mod words;
 
 #[cfg(test)]

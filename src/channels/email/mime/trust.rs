@@ -23,10 +23,16 @@ const PROVIDERS: [(&str, &str); 6] = [
     ("googlemail.com", "mx.google.com"),
     ("fastmail.com", "messagingengine.com"),
     // Each check has a field and a server of its own, and that of BIMI is above the others.
-    ("mail.me.com", "dmarc.icloud.com"),
+    ("mail.me.com", ICLOUD.0),
     ("aol.com", "yahoo.com"),
     ("yahoo.com", "yahoo.com"),
 ];
+
+/// The server that decides at iCloud, and those of the other checks.
+const ICLOUD: (&str, [&str; 2]) = (
+    "dmarc.icloud.com",
+    ["spf.icloud.com", "dkim-verifier.icloud.com"],
+);
 
 impl Servers {
     /// The servers by a setting, which may be empty, and the IMAP server's name.
@@ -60,7 +66,7 @@ fn canonical(server: &str) -> String {
 }
 
 /// Whether a name is a domain or within it.
-fn is_within(name: &str, domain: &str) -> bool {
+pub(super) fn is_within(name: &str, domain: &str) -> bool {
     let rest = name.strip_suffix(domain);
     rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
@@ -127,11 +133,55 @@ fn confirms(results: &Results, from: &str) -> bool {
     let mut passed = results.methods.iter().filter(|method| has_passed(method));
     passed.any(|method| match method.name.as_str() {
         "dkim" => signer(method).is_some_and(|domain| is_aligned(from, &domain)),
-        "spf" => property(method, "smtp.mailfrom")
-            .and_then(domain_of)
-            .is_some_and(|domain| is_aligned(from, &domain)),
-        _ => false,
+        _ => sent_by(method).is_some_and(|domain| is_aligned(from, &domain)),
     })
+}
+
+/// What our servers say beyond doubt: in the field that decides, in those above the Received field with which they have
+/// taken the mail, and at iCloud in those of the other checks.
+pub(super) fn said(headers: &Headers, servers: &Servers) -> Vec<Results> {
+    const FIELD: &str = "authentication-results";
+    let is_ours =
+        |value: &&str| results::server(value).is_some_and(|server| servers.include(&server));
+    let deciding = headers.all(FIELD).find(is_ours);
+    let above = headers.above(|name, value| name == "received" && !is_within_server(value));
+    let above = above.filter_map(|(name, value)| (name == FIELD).then_some(value));
+    let is_icloud = servers.include(ICLOUD.0);
+    let others = ICLOUD.1.into_iter().filter(|_| is_icloud);
+    let others = others.filter_map(|name| {
+        let is_it = |value: &&str| results::server(value).is_some_and(|server| server == name);
+        headers.all(FIELD).find(is_it)
+    });
+    above
+        .chain(deciding)
+        .chain(others)
+        .filter_map(Results::parse)
+        .filter(|results| !results.methods.iter().any(echoes_a_field))
+        .collect()
+}
+
+/// Whether a Received field is of the way from a server to its own mailboxes. What a client says of itself is in such a
+/// field, too, beside how it was spoken with.
+fn is_within_server(received: &str) -> bool {
+    let received = received.to_ascii_lowercase();
+    received.contains(" with lmtp") && !received.contains("smtp")
+}
+
+/// The domain whose server has delivered a mail, where that is what a check has found.
+pub(super) fn sent_by(method: &Method) -> Option<String> {
+    let is_it = method.name == "spf" && has_passed(method);
+    property(method, "smtp.mailfrom")
+        .filter(|_| is_it)
+        .and_then(domain_of)
+}
+
+/// The domain whose signature is valid, and how that begins as far as it is named, where that is what a check has found.
+pub(super) fn signer_of(method: &Method) -> Option<(String, &str)> {
+    let is_it = method.name == "dkim" && has_passed(method);
+    let begin = property(method, "header.b").unwrap_or_default();
+    signer(method)
+        .filter(|_| is_it)
+        .map(|domain| (domain, begin))
 }
 
 /// Whether a value could end a comment or a method: the server may have written the same words where they do.
@@ -183,6 +233,6 @@ fn domain_of(value: &str) -> Option<String> {
 }
 
 /// Whether the sender's domain is the one that was confirmed, or a part of it.
-fn is_aligned(from: &str, confirmed: &str) -> bool {
+pub(super) fn is_aligned(from: &str, confirmed: &str) -> bool {
     from == confirmed || confirmed.contains('.') && is_within(from, confirmed)
 }

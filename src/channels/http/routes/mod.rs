@@ -86,8 +86,8 @@ pub enum Route {
     Models,
     /// A question, by the token of this name.
     Ask(Api, String),
-    /// A call of the hook of this name.
-    Hook(String),
+    /// A call of the hook of this name, and whether a token of ours came with it.
+    Hook(String, bool),
     /// Something of the web page.
     Page(Box<page::Asked>),
 }
@@ -95,10 +95,10 @@ pub enum Route {
 impl Route {
     /// Whether the head has said whose request it is. Only the signature behind the body says who calls a hook without a
     /// token.
-    pub fn is_of_known(&self, head: &Head) -> bool {
+    pub fn is_of_known(&self) -> bool {
         match self {
             Self::Health => false,
-            Self::Hook(_) => head.header("authorization").is_some(),
+            Self::Hook(_, has_token) => *has_token,
             Self::Page(asked) => asked.is_of_known(),
             Self::Metrics | Self::Status | Self::Models | Self::Ask(..) => true,
         }
@@ -174,7 +174,7 @@ pub fn gate(
             .get(name)
             .is_some_and(|hook| !hook.secret.is_empty())
     {
-        return hook(head, name);
+        return hook(head, name, false);
     }
     if page::is_of_page(&head.path) {
         return page::gate(place, head, guard, (peer, now));
@@ -192,7 +192,7 @@ pub fn gate(
         return match (config.hooks.contains_key(name), opens) {
             (_, false) => refuse(403, "this token does not open the hook"),
             (false, true) => refuse(404, "unknown hook"),
-            (true, true) => hook(head, name),
+            (true, true) => hook(head, name, true),
         };
     }
     if !guard.may_ask(&token.name, REQUESTS, now) {
@@ -202,9 +202,9 @@ pub fn gate(
 }
 
 /// Lets a hook be called. It is counted once its caller is known.
-fn hook(head: &Head, name: &str) -> Gate {
+fn hook(head: &Head, name: &str, has_token: bool) -> Gate {
     match head.method.as_str() {
-        "POST" => Gate::Body(HOOK_BYTES, Route::Hook(name.to_owned())),
+        "POST" => Gate::Body(HOOK_BYTES, Route::Hook(name.to_owned(), has_token)),
         _ => refuse(405, "the method has to be POST"),
     }
 }
@@ -325,10 +325,10 @@ pub fn answer(
             return chat::ask(place, head, (*api, token), body).unwrap_or_else(Outcome::Reply);
         }
         Route::Page(asked) => return page::answer(place, host, (head, asked), body),
-        Route::Hook(name) if hooks::needs_time(place, name) => {
+        Route::Hook(name, _) if hooks::needs_time(place, name) => {
             hooks::later("this machine does not know the time yet, and the signature has one")
         }
-        Route::Hook(name) => {
+        Route::Hook(name, _) => {
             if !hooks::is_meant(place, head, name, body) {
                 return Outcome::Guess(Reply::error(401, "the signature is wrong, or too old"));
             }

@@ -64,6 +64,8 @@ pub struct Client {
     out: Vec<u8>,
     /// What it is at.
     pub phase: Phase,
+    /// Whether the head of its last request has said whose it is.
+    is_known: bool,
     /// When the present phase began.
     since: Duration,
     /// When a byte came or went last.
@@ -81,6 +83,7 @@ impl Client {
             reader: Reader::default(),
             out: Vec::new(),
             phase: Phase::Reading,
+            is_known: false,
             since: now,
             moved: now,
             spoke: now,
@@ -124,14 +127,16 @@ impl Client {
         self.reader.held()
     }
 
-    /// Whether it may end for another one: it has no request at work, or one whose sender is not known yet.
+    /// Whether it may end for another one: it has no request at work, or one whose sender is not known yet, who may also
+    /// leave a reply unread.
     pub(super) fn may_be_dropped(&self) -> bool {
-        let is_idle = match &self.phase {
-            Phase::Reading | Phase::Late(..) | Phase::Lingering => true,
-            Phase::Body(head, route) => !route.is_of_known(head),
-            Phase::Waiting(_) | Phase::Looking(_) | Phase::Ending | Phase::Over => false,
-        };
-        is_idle && self.out.is_empty()
+        match &self.phase {
+            Phase::Reading | Phase::Late(..) | Phase::Lingering => {
+                !self.is_known || self.out.is_empty()
+            }
+            Phase::Body(..) | Phase::Ending => !self.is_known,
+            Phase::Waiting(_) | Phase::Looking(_) | Phase::Over => false,
+        }
     }
 
     /// When it has to be looked at although nothing comes.
@@ -319,7 +324,9 @@ impl Client {
     }
 
     fn admit(&mut self, place: &Place<'_>, guard: &mut Guard, head: Head, now: Duration) {
-        match routes::gate(place, &head, guard, (self.link.peer, now)) {
+        let gate = routes::gate(place, &head, guard, (self.link.peer, now));
+        self.is_known = matches!(&gate, Gate::Body(_, route) if route.is_of_known());
+        match gate {
             Gate::Body(most, route) => {
                 if head.expects {
                     self.out.extend(b"HTTP/1.1 100 Continue\r\n\r\n");

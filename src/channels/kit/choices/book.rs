@@ -18,6 +18,8 @@ use crate::text::truncate_bytes;
 
 /// Bytes of an offer's message that are kept: a reminder with all of its text.
 const OFFER_TEXT_BYTES: usize = 4608;
+/// The command with which a plan begins, or goes on.
+const PLAN_START: &str = "/plan approve";
 /// Characters of a reply that can be a choice; a button's label is shorter.
 const CHOICE_REPLY_CHARS: usize = 80;
 
@@ -124,6 +126,11 @@ impl Offer {
     fn by_number(&self, number: usize) -> Option<&Choice> {
         let first = Some(self.first).filter(|first| *first > 0)?;
         self.choices.get(number.checked_sub(first)?)
+    }
+
+    /// Whether a choice begins a plan, which a reply may cross as it may a question about a command.
+    fn begins_plan(choice: &Choice) -> bool {
+        matches!(buttons::read(&choice.data), Some(Press::Command(command)) if command.starts_with(PLAN_START))
     }
 
     /// Whether it asks for an approval.
@@ -282,7 +289,7 @@ impl Book {
         })
     }
 
-    /// Whether a reply is a word that would allow a command, had its writer been able to read the question.
+    /// Whether a reply would allow a command or begin a plan, had its writer been able to read what is offered.
     pub fn is_early(&self, chat: &Address, reply: &Reply<'_>, now: i64) -> bool {
         self.find(chat, reply, now).is_none()
             && self.find_read(chat, reply, now, &|_| true).is_some()
@@ -309,9 +316,14 @@ impl Book {
             message => offer.message == message,
         };
         let newest_first = || self.of(chat).rev().filter(is_meant);
+        let may_be_chosen = |offer: &Offer, choice: &Choice| {
+            !quoted.is_empty() || !Offer::begins_plan(choice) || was_read(offer)
+        };
         if let Some(number) = number(text) {
             let found = |offer: &Offer| {
-                let mut chosen = offer.chosen(offer.by_number(number)?);
+                let choice = offer.by_number(number)?;
+                let mut chosen =
+                    Some(offer.chosen(choice)).filter(|_| may_be_chosen(offer, choice))?;
                 let is_passed = quoted.is_empty() && !offer.is_current;
                 if offer.until.is_some() && (is_passed || is_of_another) {
                     // The model may have asked for a number since, in its own words.
@@ -337,7 +349,7 @@ impl Book {
         let mut found = newest_first().filter_map(|offer| Some((offer, offer.by_label(&label)?)));
         let (offer, choice) = found.next()?;
         if !offer.is_approval() || !quoted.is_empty() {
-            return Some(offer.chosen(choice));
+            return may_be_chosen(offer, choice).then(|| offer.chosen(choice));
         }
         // A word may answer whatever was said last, or another question, which it may have crossed.
         let is_alone = newest_first().count() == 1;

@@ -31,7 +31,7 @@ const OFFERS: usize = 32;
 const OFFERS_IN_CHAT: usize = 6;
 /// How long a question of the model's can be answered with a number or a word alone: until the next day at the same time.
 const CHOICES_TIME: Duration = Duration::from_secs(24 * 3600);
-/// The least time between a question about a command and a word that answers it: less has not been read.
+/// The least time between a question about a command, or a plan, and a reply that answers it: less has not been read.
 const READ_TIME: Duration = Duration::from_secs(2);
 /// How far the clocks of channels may be ahead of the board's.
 const CLOCK_TOLERANCE: Duration = Duration::from_mins(1);
@@ -174,7 +174,7 @@ impl Choices {
         self.book.lock().find(chat, reply, self.now())
     }
 
-    /// Whether a reply is a word that would allow a command, had its writer been able to read the question.
+    /// Whether a reply would allow a command or begin a plan, had its writer been able to read what is offered.
     pub fn is_early(&self, chat: &Address, reply: &Reply<'_>) -> bool {
         self.book.lock().is_early(chat, reply, self.now())
     }

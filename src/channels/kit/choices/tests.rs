@@ -259,6 +259,43 @@ fn a_word_allows_only_what_its_writer_can_have_read() {
 }
 
 #[test]
+fn neither_a_number_nor_a_word_begins_a_plan_that_its_writer_cannot_have_read() {
+    let (mut scene, here) = (Scene::new(), chat("1"));
+    let clock = Arc::new(AtomicI64::new(BUILD_EPOCH * 1000));
+    scene.choices.clock = Clock::Hand(Arc::clone(&clock));
+    let button = |label: &str, command: &str| Button {
+        label: label.to_owned(),
+        data: format!("c:{command}"),
+    };
+    let (start, stop) = ("/plan approve 1f93a0c2", "/plan stop 1f93a0c2");
+    let (_, message) = scene.offers(&here, &[vec![button("Start", start), button("Stop", stop)]]);
+    let data = |command: &str| Some(format!("c:{command}"));
+    clock.fetch_add(1_000, Ordering::SeqCst);
+    for early in ["1", "start"] {
+        assert_eq!(scene.chosen(&here, early), None, "{early}");
+        assert!(scene.choices.is_early(&here, &Reply::new(early, "")));
+    }
+    for stopping in ["2", "stop"] {
+        assert_eq!(scene.chosen(&here, stopping), data(stop), "{stopping}");
+    }
+    let quoting = scene.choices.find(&here, &Reply::new("1", &message));
+    assert_eq!(
+        quoting.map(|it| it.data),
+        data(start),
+        "it was there to quote"
+    );
+    clock.fetch_add(1_000, Ordering::SeqCst);
+    let older = Reply {
+        sent_at: Some(BUILD_EPOCH - 1),
+        ..Reply::new("1", "")
+    };
+    assert!(scene.choices.find(&here, &older).is_none(), "it was older");
+    for begins in ["1", "start"] {
+        assert_eq!(scene.chosen(&here, begins), data(start), "{begins}");
+    }
+}
+
+#[test]
 fn a_word_allows_a_command_only_while_nothing_else_is_asked_or_said() {
     let (mut scene, here) = (Scene::new(), chat("1"));
     let clock = Arc::new(AtomicI64::new(BUILD_EPOCH * 1000));

@@ -67,6 +67,9 @@ impl<'i> Interview<'i> {
         let name = Self::name_of(&question);
         let answer = self.ask(None, question, &mut |this, answer| {
             bot.clone_from(&before);
+            if answer.eq_ignore_ascii_case(texts::SKIP) {
+                return Ok(Verdict::Reject(texts::is_needed(service)));
+            }
             let is_kept = answer.is_empty() && bot.has(need.key);
             if !is_kept {
                 let value = if is_switch {

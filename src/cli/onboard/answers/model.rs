@@ -82,7 +82,10 @@ impl Interview<'_> {
                     Verdict::Reject(String::new())
                 }
                 Choice::NoSuchNumber => Verdict::Reject(texts::no_such_number(shown.len())),
-                Choice::Unknown if answer.contains(char::is_whitespace) => {
+                Choice::Unknown
+                    if answer.contains(char::is_whitespace)
+                        || !answer.contains(char::is_alphanumeric) =>
+                {
                     Verdict::Reject(texts::NOT_A_MODEL.to_owned())
                 }
                 Choice::Unknown if looks_secret(answer) => {

@@ -312,6 +312,21 @@ fn a_name_that_cannot_be_one_is_rejected() {
 }
 
 #[test]
+fn an_address_that_is_none_is_asked_for_again_and_a_token_can_be_skipped() {
+    for typed in ["my server", "not a url", "http://a b/v1"] {
+        let (settled, said) =
+            answered(&["mine", typed, "http://host/v1", KEY, "?", "", "", "SKIP"]);
+        assert!(said.contains(texts::NOT_AN_ADDRESS), "{typed}: {said}");
+        assert!(said.contains(texts::NOT_A_MODEL), "{said}");
+        assert!(!said.contains(texts::NOT_A_TOKEN), "{said}");
+        assert!(
+            settled.starts_with("agents.defaults.provider=mine"),
+            "{settled}"
+        );
+    }
+}
+
+#[test]
 fn a_number_or_a_channel_is_not_asked_for_its_address() {
     for (typed, expected) in [
         ("9", texts::NAME_IS_NUMBER),
@@ -491,6 +506,7 @@ fn the_folder_is_kept_without_detours() {
     }
 }
 
+#[cfg(feature = "channels")]
 #[test]
 fn of_a_channel_each_answer_can_be_taken_back() {
     let flags = Arguments {
@@ -551,6 +567,7 @@ fn a_wrong_flag_is_an_error_at_once() {
     }
 }
 
+#[cfg(feature = "channels")]
 #[test]
 fn any_channel_can_be_set_up_alone() {
     let flags = Arguments {
@@ -589,6 +606,7 @@ fn any_channel_can_be_set_up_alone() {
     );
 }
 
+#[cfg(feature = "channels")]
 #[test]
 fn an_answer_that_cannot_be_right_is_asked_for_again_at_once() {
     let flags = Arguments {

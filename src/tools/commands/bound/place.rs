@@ -21,10 +21,11 @@ pub(in crate::tools::commands) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// The folders that hold what the model can write, each once.
-    pub fn roots(&self) -> Vec<PathBuf> {
+    /// The folders that hold what the model can write, each once, with those that a line names beside them.
+    pub fn roots(&self, named: &[PathBuf]) -> Vec<PathBuf> {
         let own = [self.workspace, self.folder].map(Path::to_owned);
-        let mut all: Vec<PathBuf> = own.into_iter().chain(self.others.iter().cloned()).collect();
+        let others = self.others.iter().chain(named).cloned();
+        let mut all: Vec<PathBuf> = own.into_iter().chain(others).collect();
         all.retain(|folder| (self.is_writable)(folder));
         all.sort_unstable();
         all.dedup();

@@ -1,6 +1,8 @@
 //! Simple lines: of those every shell reads the words that they show and nothing else, and each of their programs opens
 //! only the files that the line names. The lists are closed: what is not in them is not simple. PURE.
 
+use std::path::Path;
+
 /// The programs: names, what their arguments are, the arguments that come first (two joined by a dot), options, and options
 /// with a value that names no file. Options of one letter are written together; a `0` among them is a number. Programs that
 /// run others, read lists of files, or take a folder with what is in it are not here.
@@ -132,18 +134,23 @@ const FIXED: &str =
 /// Programs that write names from a folder.
 const LISTERS: &str = "ls du";
 
-/// Reads a line, if it is simple.
+/// Reads a line, if it is simple wherever it runs but in the folders of the system.
 pub(super) fn read(line: &str) -> Option<Simple> {
+    read_in(line, Path::new(""))
+}
+
+/// Reads a line, if it is simple in a folder: a real path.
+pub(super) fn read_in(line: &str, folder: &Path) -> Option<Simple> {
     let commands = split(line)?;
     let mut simple = Simple::default();
     for pipeline in commands.chunk_by(|command, _| command.is_piped) {
-        add_pipeline(&mut simple, pipeline)?;
+        add_pipeline(&mut simple, pipeline, folder)?;
     }
     Some(simple)
 }
 
 /// Takes commands of which each reads the output of the one before.
-fn add_pipeline(simple: &mut Simple, pipeline: &[Command]) -> Option<()> {
+fn add_pipeline(simple: &mut Simple, pipeline: &[Command], folder: &Path) -> Option<()> {
     let mut files = Vec::new();
     let mut sources = Vec::new();
     let (mut writes, mut is_fixed, mut lists_here) = (false, true, false);
@@ -154,8 +161,8 @@ fn add_pipeline(simple: &mut Simple, pipeline: &[Command]) -> Option<()> {
             words => words,
         };
         let (program, arguments) = words.split_first()?;
-        let mut operands = operands_of(program, arguments)?;
-        if command.writes.iter().any(|word| is_vital(word)) {
+        let mut operands = operands_of(program, arguments, folder)?;
+        if command.writes.iter().any(|word| is_vital(word, folder)) {
             return None;
         }
         let program = base(program);
@@ -298,7 +305,7 @@ fn is_quotable(char: char) -> bool {
 }
 
 /// The files among the arguments of a program; `None` where it is not known what they do.
-fn operands_of(program: &str, arguments: &[String]) -> Option<Vec<Operand>> {
+fn operands_of(program: &str, arguments: &[String], folder: &Path) -> Option<Vec<Operand>> {
     let program = base(program);
     // Without it, some write what they read from a pipe.
     let lists = |word: &String| word.starts_with('-') && word.contains('l');
@@ -353,7 +360,7 @@ fn operands_of(program: &str, arguments: &[String]) -> Option<Vec<Operand>> {
     let is_named = |word: &&&str| are_files && !word.is_empty();
     let operands = files.iter().filter(is_named);
     let operands = operands.map(|word| Operand::new(word, may_be_folder));
-    let writes_vital = has(WRITERS, program) && files.iter().any(|word| is_vital(word));
+    let writes_vital = has(WRITERS, program) && files.iter().any(|word| is_vital(word, folder));
     (is_verb && is_fine && !writes_vital).then(|| operands.collect())
 }
 
@@ -368,17 +375,23 @@ fn reaches_many(name: &str) -> bool {
 /// Programs that write the files that they name.
 const WRITERS: &str = "cp mv rm touch tee chmod chown mkdir rmdir";
 
-/// Whether writing to a path does more than changing a file: devices, the kernel's own files, and the programs of the system.
-/// `/dev/null` is none, and `/sys` has what people set (a LED, a fan).
-fn is_vital(word: &str) -> bool {
+/// Whether writing to a path does more than changing a file: devices, the kernel's own files, the programs of the system, and
+/// its folders themselves. `/dev/null` is none, and `/sys` has what people set (a LED, a fan), but for what makes the board sleep.
+fn is_vital(word: &str, folder: &Path) -> bool {
     const VITAL: [&str; 8] = ["dev", "proc", "bin", "sbin", "lib", "lib64", "usr", "boot"];
-    if !word.starts_with('/') {
+    let path = folder.join(word);
+    if !path.is_absolute() {
         return false;
     }
-    let mut parts = word.split('/').filter(|part| !matches!(*part, "" | "."));
-    let first = parts.next();
-    first.is_none_or(|first| VITAL.contains(&first))
-        && !(first == Some("dev") && parts.eq(["null"]))
+    let parts = path.components().skip(1);
+    let parts: Vec<&str> = parts.filter_map(|part| part.as_os_str().to_str()).collect();
+    match parts[..] {
+        [] | ["sys", "power", ..] => true,
+        // The folders themselves.
+        ["etc" | "home" | "root" | "run" | "sys" | "var"] => true,
+        ["dev", "null"] => false,
+        [first, ..] => VITAL.contains(&first),
+    }
 }
 
 fn takes_of(name: &str) -> Takes {

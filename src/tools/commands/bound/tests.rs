@@ -320,6 +320,40 @@ fn lines_that_reach_much_are_not_simple() {
 }
 
 #[test]
+fn a_line_is_no_simpler_in_a_folder_of_the_system() {
+    let is_simple = |folder: &str, line: &str| simple::read_in(line, Path::new(folder)).is_some();
+    for (folder, line) in [
+        ("/dev", "cp f vda"),
+        ("/dev", "cat f > vda"),
+        ("/dev", "cat f > ./vda"),
+        ("/", "cat f > dev/vda"),
+        ("/", "cp f bin/sh"),
+        ("/", "mv boot boot2"),
+        ("/", "chmod 0 ."),
+        ("/", "mv etc etc2"),
+        ("/srv", "chmod 0 /etc"),
+        ("/usr/bin", "rm ls"),
+        ("/boot/firmware", "echo x > config.txt"),
+        ("/proc", "echo b > sysrq-trigger"),
+        ("/srv", "echo mem > /sys/power/state"),
+        ("/sys", "echo mem > power/state"),
+        ("/sys/power", "echo disk | tee state"),
+    ] {
+        assert!(!is_simple(folder, line), "{folder}: {line}");
+    }
+    for (folder, line) in [
+        ("/srv", "cp f vda"),
+        ("/srv", "rm bin/ls"),
+        ("/dev", "cat f > null"),
+        ("/dev", "cat vda | wc -c"),
+        ("/usr/bin", "cat ls > /srv/ls"),
+        ("/sys/class/leds/ACT", "echo 1 > brightness"),
+    ] {
+        assert!(is_simple(folder, line), "{folder}: {line}");
+    }
+}
+
+#[test]
 fn few_programs_do_not_care_where_they_run() {
     for line in [
         "systemctl restart nginx",
@@ -654,6 +688,50 @@ fn what_other_agents_and_servers_write_is_bound_too() {
         std::fs::write(&script, "echo another\n").unwrap();
         assert_ne!(find(line).marks, before, "{line}");
     }
+}
+
+/// The home of a server of tools is in none of the folders that are bound whole: a line that names it binds it.
+#[test]
+fn what_a_server_writes_in_its_home_is_bound_where_a_line_names_it() {
+    let bench = Bench::new();
+    let homes = bench.workspace.with_file_name("programs");
+    let home = homes.join("mcp.b.0123");
+    std::fs::create_dir_all(home.join("sub")).unwrap();
+    std::fs::create_dir(homes.join("mcp.c.4567")).unwrap();
+    let find = |line: &str| {
+        let place = Place {
+            folder: &bench.workspace,
+            home: Path::new("/"),
+            workspace: &bench.workspace,
+            others: &[],
+            is_writable: &|path| path.starts_with(&bench.workspace) || path.starts_with(&homes),
+            is_hidden: &|path| path.starts_with(&homes),
+        };
+        let mut uses = find(&line.replace("{h}", &home.to_string_lossy()), &place).unwrap();
+        if uses.loads_unbound {
+            bind_all(&mut uses, &place).unwrap();
+        }
+        uses
+    };
+    for line in [
+        "make -C {h}",
+        "make --directory={h}",
+        "cd {h} && make",
+        "cp -r {h}/sub /mnt",
+        "cp {h}/sub/x.conf /etc/x.conf",
+        "sh {h}/sub/x.conf",
+    ] {
+        std::fs::write(home.join("sub/x.conf"), "one").unwrap();
+        let before = find(line);
+        assert!(!before.marks.is_empty(), "{line}");
+        std::fs::write(home.join("sub/x.conf"), "two").unwrap();
+        assert_ne!(find(line).marks, before.marks, "{line}");
+    }
+    // One that names no home does not look through all of them.
+    let before = find("make").marks;
+    std::fs::write(homes.join("mcp.c.4567/new"), "").unwrap();
+    std::fs::write(home.join("sub/x.conf"), "three").unwrap();
+    assert_eq!(find("make").marks, before);
 }
 
 proptest::proptest! {

@@ -2,6 +2,7 @@
 //! minutes.
 
 use super::allowance::Allowances;
+use super::folders::Folders;
 use super::risk::{Objection, find_any_risk};
 use crate::base::access::Role;
 use crate::base::approval::{AlwaysOption, Question};
@@ -76,7 +77,8 @@ impl Commands {
         let is_on_terminal = session.application_cursor.is_some();
         let (finished, _) = lines.rsplit_once('\n').unwrap_or_default();
         let is_edited = |char: char| char.is_control() && char != '\n';
-        let any_risk = || find_any_risk(&lines).map(Objection::Risk);
+        let folders = Folders::since(&session.folder);
+        let any_risk = || find_any_risk(&lines, folders).map(Objection::Risk);
         match self.patterns.objection_to_input(&lines).or_else(any_risk) {
             Some(Objection::Risk(risk)) => Some(AlwaysOption::TooRisky(risk)),
             _ if is_on_terminal && finished.contains(is_edited) => Some(AlwaysOption::Terminal),

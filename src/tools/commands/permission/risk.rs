@@ -3,6 +3,7 @@
 
 use regex_lite::Regex;
 
+use super::folders::Folders;
 use crate::base::approval::Risk;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
@@ -114,26 +115,30 @@ type Pattern = (Risk, fn(&Command<'_>) -> bool);
 
 const PATTERNS: [Pattern; 6] = [
     (Risk::DeleteRoot, |command| {
-        command.is("rm") && command.is_recursive() && command.has(is_vital)
-            || command.is("find") && command.has(|word| word == "-delete") && command.has(is_vital)
+        command.is("rm") && command.is_recursive() && command.names(is_vital)
+            || command.is("find")
+                && command.has(|word| word == "-delete")
+                && command.names(is_vital)
     }),
     (Risk::OpenRoot, |command| {
-        command.is("chmod chown chgrp") && command.is_recursive() && command.has(is_vital)
+        command.is("chmod chown chgrp") && command.is_recursive() && command.names(is_vital)
     }),
     (Risk::Format, |command| {
         command.name.starts_with("mkfs") || command.is("mke2fs mkdosfs")
     }),
     (Risk::WriteDevice, |command| {
-        let output = |word: &str| word.strip_prefix("of=").is_some_and(is_device);
-        let last = command.arguments.last().is_some_and(|word| is_device(word));
+        let leads = |word: &str| command.folders.lead(word, is_device);
+        let output = |word: &str| word.strip_prefix("of=").is_some_and(leads);
+        let last = command.arguments.last().is_some_and(|word| leads(word));
         let zaps = |word: &str| is_one_of(word, "--zap --zap-all --clear");
         command.is("dd") && command.has(output)
             || command.is("sgdisk")
                 && (command.has(zaps) || command.has_short_option(&['Z', 'z', 'o']).is_some())
             || command.is("rpi-eeprom-update")
                 && command.has_short_option(&['a', 'f', 'r']).is_some()
-            || command.is("cp mv tee shred mkswap wipefs blkdiscard") && last
-            || command.writes.iter().any(|target| is_device(target))
+            || command.is("cp mv") && last
+            || command.is("tee shred mkswap wipefs blkdiscard") && command.names(is_device)
+            || command.writes_to(is_device)
     }),
     (Risk::Power, |command| {
         let verb = command.arguments.iter().find(|word| !word.starts_with('-'));
@@ -145,8 +150,8 @@ const PATTERNS: [Pattern; 6] = [
             || command.is("systemctl service")
                 && command.has(|word| is_one_of(word, STARTING_VERBS))
                 && command.has(is_power_target)
-            || command.is("tee cp") && command.has(is_sysrq)
-            || command.writes.iter().any(|target| is_sysrq(target))
+            || command.is("tee cp") && command.names(is_power_file)
+            || command.writes_to(is_power_file)
     }),
     (Risk::StopPeacrab, |command| {
         let is_ours = |word: &str| is_one_of(word, "peacrab peacrab.service");
@@ -175,40 +180,49 @@ fn is_power_target(word: &str) -> bool {
     is_one_of(name.strip_prefix("systemd-").unwrap_or(name), TARGETS)
 }
 
-/// The file through which the kernel is told to restart at once, among others.
-fn is_sysrq(word: &str) -> bool {
-    word == "/proc/sysrq-trigger"
+/// Whether through this file the kernel is made to restart at once, or to sleep.
+fn is_power_file(path: &str) -> bool {
+    path == "/proc/sysrq-trigger" || path.starts_with("/sys/power/")
 }
 
 /// The first built-in pattern that a line matches.
 pub(in crate::tools::commands) fn find_risk(line: &str) -> Option<Risk> {
+    find_risk_in(line, &mut Folders::default())
+}
+
+fn find_risk_in(line: &str, folders: &mut Folders) -> Option<Risk> {
     if is_fork_bomb(line) {
         Some(Risk::ForkBomb)
     } else {
-        risk_within(line, 0)
+        risk_within(line, folders, 0)
     }
 }
 
-/// The worst that a line may be, for what is to run outside the sandbox: shells end here-documents, quotes and comments in
-/// different ways, so each of its lines counts by itself too.
-pub(in crate::tools::commands) fn find_any_risk(line: &str) -> Option<Risk> {
+/// The worst that a line may be, for what is to run outside the sandbox, in one of these folders: shells end here-documents,
+/// quotes and comments in different ways, so each of its lines counts by itself too.
+pub(in crate::tools::commands) fn find_any_risk(line: &str, mut folders: Folders) -> Option<Risk> {
     let joined = line.replace("\\\n", "");
     // In bash a quote can be escaped within these.
     let quoted = line.contains("$'").then(|| line.replace('\'', "\n"));
     let texts = [Some(line.to_owned()), Some(joined), quoted];
     texts.into_iter().flatten().find_map(|text| {
-        let by_line = || text.lines().find_map(find_risk);
-        find_risk(&text).or_else(by_line)
+        find_risk_in(&text, &mut folders).or_else(|| {
+            let mut lines = text.lines();
+            lines.find_map(|line| find_risk_in(line, &mut folders))
+        })
     })
 }
 
-fn risk_within(line: &str, depth: usize) -> Option<Risk> {
-    parts(line).0.iter().find_map(|simple| {
-        let command = Command::parse(simple);
+fn risk_within(line: &str, folders: &mut Folders, depth: usize) -> Option<Risk> {
+    let commands = parts(line).0;
+    // A function may be called in a folder that is entered further behind.
+    folders.enter(&commands);
+    commands.iter().find_map(|simple| {
+        let command = Command::parse(simple, folders);
         let found = PATTERNS.iter().find(|(_, matches)| matches(&command));
-        let script = || command.script().filter(|_| depth < SPLIT_DEPTH);
         let direct = found.map(|(risk, _)| *risk);
-        direct.or_else(|| risk_within(&script()?, depth + 1))
+        let script = command.script().filter(|_| depth < SPLIT_DEPTH);
+        direct.or_else(|| risk_within(&script?, folders, depth + 1))
     })
 }
 
@@ -228,20 +242,21 @@ struct Command<'a> {
     name: &'a str,
     arguments: &'a [String],
     writes: &'a [String],
+    folders: &'a Folders,
 }
 
 const WRAPPERS: &str = "sudo doas env nohup nice ionice setsid exec command time timeout busybox xargs systemd-run pkexec nsenter";
 
 impl<'a> Command<'a> {
-    fn parse(simple: &'a Part) -> Self {
+    fn parse(simple: &'a Part, folders: &'a Folders) -> Self {
         let mut words = &simple.words[..];
         while let Some((first, mut rest)) = words.split_first()
             && is_one_of(base(first), WRAPPERS)
         {
-            // Options, assignments, times and the names of users are the wrapper's own.
+            // Options, assignments, times, folders and the names of users are the wrapper's own.
             while let Some(word) = rest.first() {
                 let is_own = word.starts_with(|c: char| c == '-' || c.is_ascii_digit());
-                match is_one_of(word, "-u -g -I -k") {
+                match is_one_of(word, "-u -g -I -k -C -D --chdir --working-directory") {
                     true => rest = rest.get(2..).unwrap_or_default(),
                     false if is_own || word.contains('=') => rest = &rest[1..],
                     false => break,
@@ -253,6 +268,7 @@ impl<'a> Command<'a> {
             name: words.first().map_or("", |word| base(word)),
             arguments: words.get(1..).unwrap_or_default(),
             writes: &simple.writes,
+            folders,
         }
     }
 
@@ -262,6 +278,16 @@ impl<'a> Command<'a> {
 
     fn has(&self, matches: impl Fn(&str) -> bool) -> bool {
         self.arguments.iter().any(|word| matches(word))
+    }
+
+    /// Whether an argument leads to such a path from where it may run.
+    fn names(&self, is: fn(&str) -> bool) -> bool {
+        self.has(|word| self.folders.lead(word, is))
+    }
+
+    fn writes_to(&self, is: fn(&str) -> bool) -> bool {
+        let mut writes = self.writes.iter();
+        writes.any(|word| self.folders.lead(word, is))
     }
 
     fn has_short_option(&self, letters: &[char]) -> Option<usize> {
@@ -420,7 +446,11 @@ python3 -c 'print("poweroff")'; sudo grep reboot /var/log/syslog; f() { g | h & 
             "cat <<-E\n\tE\nreboot",
             "cat <<'E'\nit's\nE\nreboot",
         ] {
-            assert_eq!(find_any_risk(line), Some(Risk::Power), "{line:?}");
+            assert_eq!(
+                find_any_risk(line, Folders::default()),
+                Some(Risk::Power),
+                "{line:?}"
+            );
         }
         for line in [
             "cat <<E\n\tE\necho '\nE\nreboot\n#'",
@@ -434,6 +464,43 @@ python3 -c 'print("poweroff")'; sudo grep reboot /var/log/syslog; f() { g | h & 
             ["sh", "dep\\loy", "a\rb"]
         );
         assert_eq!(find_risk("cat > x <<E\nreboot\nE\nls"), None);
+    }
+
+    #[test]
+    fn what_erases_the_board_is_known_wherever_it_is_written_from() {
+        const RISKY: &str = r"
+/dev: cat x > sda ¦ cat x > ./sda ¦ dd if=x of=sda ¦ cp x vda ¦ tee mmcblk0 < x ¦ tee x sda ¦ cat x > ../dev/sda ¦ sudo wipefs sda -a
+/: cat x > dev/sda ¦ rm -rf etc ¦ rm -rf * ¦ rm -rf ./usr/ ¦ chmod -R 0 . ¦ echo b > proc/sysrq-trigger ¦ find . -delete
+/proc: echo b > sysrq-trigger ¦ echo b | tee ./sysrq-trigger
+/sys: echo mem > power/state ¦ cp x power/disk
+/home/pi/x: rm -rf .. ¦ rm -rf ../.. ¦ rm -rf ../../../etc ¦ chmod -R 0 ../
+/srv: cat x > /dev//sda ¦ cat x > /dev/./sda ¦ cat x > /srv/../dev/sda ¦ dd of=//dev/sda ¦ echo mem > /sys/power/state
+/srv: cd /dev && dd if=x of=sda ¦ (cd /dev; cat x > sda) ¦ cd / && cd dev && cat x > sda ¦ cd ../dev; cp x vda ¦ pushd /dev; cp x sdb
+/srv: cd -P /dev; cp x vda ¦ command cd /dev; cp x vda ¦ sh -c 'cd /dev; cp x vda' ¦ f() { cp x vda; }; cd /dev; f
+/srv: cd $D && dd if=x of=sda ¦ cd $(echo /dev); cat x > nvme0n1 ¦ cd - && cp x mmcblk0p1 ¦ cd /d*v; cat x > sdzz4 ¦ cd $D; cat x > mem
+/srv: env -C /dev dd if=x of=sda ¦ sudo --chdir=/dev cp x vda ¦ sudo -D /dev wipefs sda ¦ cd /dev\ncp x vda ¦ cd $D; echo b > sysrq-trigger";
+        const PLAIN: &str = r"
+/srv/app: cat x > sda ¦ rm -rf etc ¦ cd build && rm -rf * ¦ cd $D && cat x > sdcard.img ¦ cd ~/app; echo x > md.txt ¦ rm -rf ./dev
+/srv/app: cd /dev/shm && cat x > notes ¦ cd .. && ls ¦ grep -C 3 x sda ¦ make -C sub install ¦ cat /sys/power/state ¦ cd /dev; cat sda > /srv/x
+/home/pi/app: rm -rf build ¦ rm -rf ../old ¦ chmod -R u+w . ¦ find . -name x -delete ¦ cd sub && rm -rf .
+/dev: cat x > null ¦ ls sda ¦ dd if=sda of=/srv/card.img ¦ cp sda /srv/card.img
+/: ls dev ¦ cat x > srv/notes ¦ rm -rf tmp/x";
+        for (folder, lines) in RISKY.lines().filter_map(|line| line.split_once(": ")) {
+            for line in lines.split(" ¦ ") {
+                let line = line.replace("\\n", "\n");
+                let found = find_any_risk(&line, Folders::at(folder.as_ref()));
+                assert!(found.is_some(), "{folder}: {line}");
+            }
+        }
+        for (folder, lines) in PLAIN.lines().filter_map(|line| line.split_once(": ")) {
+            for line in lines.split(" ¦ ") {
+                let found = find_any_risk(line, Folders::at(folder.as_ref()));
+                assert_eq!(found, None, "{folder}: {line}");
+            }
+        }
+        let typed = |line: &str| find_any_risk(line, Folders::since("/srv".as_ref()));
+        assert_eq!(typed("cat x > sda"), Some(Risk::WriteDevice));
+        assert_eq!(typed("cat x > notes"), None);
     }
 
     proptest! {

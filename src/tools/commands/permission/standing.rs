@@ -1,5 +1,6 @@
 //! `/approvals`: the standing approvals of a chat, for its people.
 
+use super::folders::Folders;
 use super::risk::find_any_risk;
 use crate::base::approval::pattern::{self, Fault};
 use crate::base::error::{Error, Result};
@@ -60,7 +61,7 @@ pub fn parse_pattern(text: &str, language: Language) -> Result<String> {
     if !bound::can_be_simple(&pattern) {
         return Err(Error::Usage(texts::pattern_not_simple(language).to_owned()));
     }
-    match find_any_risk(&pattern) {
+    match find_any_risk(&pattern, Folders::default()) {
         Some(risk) => {
             let why = texts::describe_risk(language, risk);
             Err(Error::Usage(texts::pattern_risky(language, &why)))

@@ -262,6 +262,39 @@ fn the_conversation_of_a_job_goes_with_it() {
 }
 
 #[test]
+fn a_job_in_the_conversation_of_a_chat_plans_nothing() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |request| {
+        let last = request.messages().last().unwrap();
+        let said = last["content"].to_string();
+        let again = json!({"action": "add", "when": "every 2h", "message": "again"});
+        match last["role"] == "tool" {
+            true if said.contains("cannot plan") => {
+                call("watch", json!({"action": "add", "rule": "load > 4"}))
+            }
+            true => say("The news."),
+            false => call("cron", again),
+        }
+    });
+    let mut given = turn("read the news");
+    given["sessionKey"] = json!("telegram:1001");
+    write(
+        &scene.home,
+        &[job(&clock, "news", at(&clock, MINUTE), given)],
+    );
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    clock.forward(MINUTE);
+    wait_for_count(&scene, "The news.", 1);
+    let results = scene.model.tool_results();
+    assert!(results[0].contains("cannot plan, change"), "{results:?}");
+    assert!(results[1].contains("cannot change watches"), "{results:?}");
+    let listed = cron_command(&scene, &["list"]);
+    assert!(!listed.contains("again"), "{listed}");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
 fn nothing_is_done_for_someone_who_has_no_access_any_more() {
     let clock = Turned::at(START);
     let scene = scene(&clock, |_| say("The news."));

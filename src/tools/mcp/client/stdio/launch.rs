@@ -6,13 +6,19 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use ring::digest::{Context, SHA256};
+
 use crate::base::cancel::Cancel;
 use crate::base::error::Result;
+use crate::base::hex::hex;
 use crate::config::resolve::{Folder, Folders, expanded};
 use crate::config::schema::{McpServer, Tools};
 use crate::sandbox::confine::{Exec, Served, Service};
 use crate::sandbox::files::{End, PromptPlaces};
 use crate::sys::process;
+
+/// Bytes of the hash of a server's program in the name of its home.
+const HASH_BYTES: usize = 8;
 
 /// Starts the programs of servers.
 pub trait Launcher: Send + Sync {
@@ -89,7 +95,7 @@ impl Launcher for Sandboxed {
         };
         let served = self.exec.serve(
             &Service {
-                name: &format!("mcp.{name}"),
+                name: &home_of(name, server),
                 line: &line(&server.command, &server.args),
                 folder,
                 write,
@@ -121,6 +127,17 @@ fn ending(supervisor: &Arc<OnceLock<Option<OwnedFd>>>) -> End {
         Some(None) => true,
         None => false,
     })
+}
+
+/// The name of the home of a server: another program of the same name does not get what this one has left there.
+pub fn home_of(name: &str, server: &McpServer) -> String {
+    let mut context = Context::new(&SHA256);
+    for word in std::iter::once(&server.command).chain(&server.args) {
+        context.update(&(word.len() as u64).to_le_bytes());
+        context.update(word.as_bytes());
+    }
+    let hash = context.finish();
+    format!("mcp.{name}.{}", hex(hash.as_ref().iter().take(HASH_BYTES)))
 }
 
 /// The line for a shell that runs a program with these arguments, which it does not interpret.
@@ -155,6 +172,27 @@ mod tests {
         #[test]
         fn a_shell_interprets_nothing(words in proptest::collection::vec("[ -~é]{0,12}", 1..4)) {
             prop_assert_eq!(echoed(&words), words.join("\n") + "\n");
+        }
+    }
+
+    #[test]
+    fn another_program_of_the_same_name_has_another_home() {
+        let server = |command: &str, args: &[&str]| McpServer {
+            command: command.to_owned(),
+            args: args.iter().map(|word| (*word).to_owned()).collect(),
+            ..McpServer::default()
+        };
+        let home = |command: &str, args: &[&str]| home_of("lamp", &server(command, args));
+        let own = home("npx", &["-y", "lamp"]);
+        assert!(own.starts_with("mcp.lamp."), "{own}");
+        assert_eq!(own, home("npx", &["-y", "lamp"]));
+        for other in [
+            home("npx", &["-y", "lamp2"]),
+            home("npx", &["-ylamp"]),
+            home("uvx", &["-y", "lamp"]),
+            home("npx", &[]),
+        ] {
+            assert_ne!(own, other);
         }
     }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use connection::{Connection, End, Settings};
-pub use launch::{Launcher, Sandboxed};
+pub use launch::{Launcher, Sandboxed, home_of};
 pub use thread::Hub;
 
 use super::protocol;
