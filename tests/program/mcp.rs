@@ -109,8 +109,10 @@ fn what_others_have_written_has_no_say_in_a_new_server() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().canonicalize().unwrap();
     let lamp = include_str!("../harness/mcp/lamp.py");
+    // One start may follow another one, of the same program.
     let tell = "import os, sys\nown = os.path.expanduser(\"~/own\")\n\
-                sys.stderr.write(\"%s|%s\" % (os.getcwd(), os.path.exists(own)))\nopen(own, \"w\").close()\n";
+                others = os.path.exists(own) and open(own).read() != sys.argv[0]\n\
+                sys.stderr.write(\"%s|%s\" % (os.getcwd(), others))\nopen(own, \"w\").write(sys.argv[0])\n";
     // The model makes files with the names of programs and arguments.
     for name in ["python3", "legacy"] {
         fs::write(home.workspace(name), "").unwrap();

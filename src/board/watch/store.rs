@@ -217,12 +217,17 @@ impl Store {
         self.change(|list| {
             // Without a chat it would be told to an owner, who has asked for it.
             let is_of_owner = |other: &Watch| other.role == Role::Owner && !other.by_model;
-            let same = list.iter().find(|other| {
+            let same = list.iter_mut().find(|other| {
                 is_same(&other.rule, &watch.rule, home)
                     && (other.chat == watch.chat || watch.chat.is_none() && is_of_owner(other))
                     && other.process == watch.process
             });
             Ok(match same {
+                // Someone who asks for it again wants it watched.
+                Some(same) if same.is_paused && same.role <= watch.role => {
+                    same.is_paused = false;
+                    Added::New(same.id)
+                }
                 Some(same) => Added::Known(same.id),
                 None => add(list, watch).map_or(Added::TooMany, Added::New),
             })

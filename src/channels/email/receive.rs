@@ -15,13 +15,14 @@ use super::incoming::{Fetched, Judgement, envelope, judge, own_word, subject, te
 use super::mime::address::Mailbox as Person;
 use super::mime::headers::{HEADER_BYTES, Headers};
 use super::mime::trust::Trust;
-use super::mime::vouched::Word;
-use super::texts::unconfirmed;
+use super::mime::vouched::{Doubt, Word};
+use super::texts::{doubtful, unconfirmed};
 use super::threads::Place;
 use crate::base::bus::Heartbeat;
 use crate::base::cancel::Cancel;
 use crate::base::clock::Stopwatch;
 use crate::base::error::Error;
+use crate::base::language::Language;
 use crate::base::limits::channels::email::ANSWER_TIME;
 use crate::base::limits::channels::{FIRST_WAIT, INBOX_BACKOFF};
 use crate::base::message::{Address, Origin, Sender};
@@ -310,13 +311,22 @@ impl Receiver<'_> {
         if !self.intake.has_access(&sender, "") {
             return self.accept_stranger(imap, opened, &person);
         }
+        // Others may send it as often as they like: it takes no room from the person's own mails.
+        let word = self.word(opened, &person);
+        match word.doubt {
+            Some(Doubt::Dated) => {
+                tracing::info!(from = %address, "took a mail for a forwarded one: it is old");
+            }
+            Some(doubt) => {
+                tracing::warn!(from = %address, "refused a mail: {}", doubt.why());
+                self.report_once(&|language| doubtful(language, &inline_code(&address), doubt));
+                return Ok(());
+            }
+            None => {}
+        }
         if !self.has_room(&address) {
             self.keep(address, opened.uid);
             return Ok(());
-        }
-        let word = self.word(opened, &person);
-        if let Some(doubt) = word.doubt {
-            tracing::info!(from = %address, "took a mail for a forwarded one: {}", doubt.why());
         }
         let is_too_large = opened.bytes > MAIL_BYTES;
         let (mut text, mut attached) = (String::new(), String::new());
@@ -476,13 +486,14 @@ impl Receiver<'_> {
             return;
         }
         tracing::warn!(%from, server, "refused a mail: {why}");
+        self.report_once(&|language| unconfirmed(language, &inline_code(from), trust));
+    }
+
+    /// Tells owners of a refused mail, of one a day.
+    fn report_once(&self, text: &dyn Fn(Language) -> String) {
         let today = self.parts.clock.now().format("%Y-%m-%d").to_string();
         match self.parts.threads.note_day(&today) {
-            Ok(true) => {
-                let from = inline_code(from);
-                self.intake
-                    .report(&|language| unconfirmed(language, &from, trust));
-            }
+            Ok(true) => self.intake.report(text),
             Ok(false) => {}
             Err(error) => tracing::warn!("failed to note that a mail was refused: {error}"),
         }

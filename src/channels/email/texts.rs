@@ -1,6 +1,7 @@
 //! What the channel says to people by itself.
 
 use super::mime::trust::Trust;
+use super::mime::vouched::Doubt;
 use crate::base::language::{Language, texts};
 use crate::text::markup::inline_code;
 
@@ -27,6 +28,23 @@ texts! {
          Authentication-Results). I will not mention further ones today.",
         "我拒绝了一封自称来自 {from} 的邮件：邮件服务器没有验证其发件人（没有 Authentication-Results）。今天不再提示。",
     }
+    fn sent_on(from, why) {
+        "I refused a mail from {from}, because someone else may have sent it on: {why}. I will not mention further ones today.",
+        "我拒绝了一封来自 {from} 的邮件，因为它可能由他人转发：{why}。今天不再提示。",
+    }
+    fn unclear() { "a field of its head is there twice, or it has too many", "邮件头中有重复的字段，或字段过多" }
+    fn elsewhere() { "it is not addressed to this mailbox", "收件人不是此邮箱" }
+    fn unsigned() { "neither SPF nor its signature vouches for all of it", "SPF 和签名都不能证明其全部内容" }
+}
+
+/// To the owners: a mail was refused that others may have sent on. `from` is inline code.
+pub(super) fn doubtful(language: Language, from: &str, doubt: Doubt) -> String {
+    let why = match doubt {
+        Doubt::Unclear | Doubt::Dated => unclear(language),
+        Doubt::Elsewhere => elsewhere(language),
+        Doubt::Unsigned => unsigned(language),
+    };
+    sent_on(language, &from, &why)
 }
 
 /// To the owners: a mail was refused that may be from someone else than it says. `from` is inline code.

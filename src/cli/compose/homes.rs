@@ -1,6 +1,5 @@
 //! The homes of programs that the configuration no longer has: what they have left goes to no other program.
 
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::AsFd;
@@ -10,7 +9,6 @@ use crate::config::agents::MAIN;
 use crate::config::{Home, Loaded};
 use crate::sys::at;
 use crate::sys::random;
-use crate::tools::mcp::client::stdio::home_of;
 
 /// Names that one removal goes through; the next start of the gateway removes what is left.
 const NAMES_MAX: usize = 50_000;
@@ -24,19 +22,21 @@ const SERVER: &str = "mcp.";
 const SHARED: &str = "commands.configured";
 
 /// Removes the homes of servers and agents that the configuration does not have, as far as it was understood: a mistake in
-/// a section costs no home.
+/// a section costs no home. What a server has kept under another command or other arguments stays until it is removed.
 pub fn remove_unused_homes(home: &Home, loaded: &Loaded) {
     if !loaded.ignored.is_empty() {
         return;
     }
     let servers = loaded.config.tools.mcp_servers.iter();
-    let used: BTreeSet<String> = servers.map(|(name, it)| home_of(name, it)).collect();
+    let used: Vec<String> = servers
+        .map(|(name, _)| format!("{SERVER}{name}."))
+        .collect();
     let profiles = loaded.config.agents.profiles();
     sweep(home, &|name| {
         if let Some(id) = name.strip_prefix(AGENT) {
             return profiles.iter().all(|profile| profile.id != id);
         }
-        name == SHARED || name.starts_with(SERVER) && !used.contains(name)
+        name == SHARED || name.starts_with(SERVER) && !used.iter().any(|own| name.starts_with(own))
     });
 }
 
@@ -126,6 +126,8 @@ mod tests {
     use super::*;
     use crate::config::load::load;
     use crate::sys::environment::Environment;
+    use crate::tools::mcp::client::stdio::home_of;
+    use std::collections::BTreeSet;
     use std::os::unix::fs::symlink;
     use std::path::Path;
 
@@ -191,7 +193,8 @@ mod tests {
         remove_unused_homes(&home, &loaded);
         let names = std::fs::read_dir(home.programs(MAIN)).unwrap().flatten();
         let names: BTreeSet<OsString> = names.map(|entry| entry.file_name()).collect();
-        let kept = [own.as_str(), "commands.1"].map(OsString::from);
+        // Under other arguments the server that is still there finds what it has kept.
+        let kept = [own.as_str(), "mcp.lamp.0123", "commands.1"].map(OsString::from);
         assert_eq!(names, BTreeSet::from(kept));
     }
 }

@@ -359,7 +359,12 @@ fn read_line(
 
 /// That a program needs a terminal, with a button that opens one with it.
 fn offer_terminal(to: &Address, program: &str, typed: TypedCommand<'_>) -> OutgoingMessage {
-    let command = recall::in_a_terminal(typed.line, typed.unsandboxed);
+    // The sandbox has no other rights to give.
+    let is_outside = typed.unsandboxed
+        || ["sudo ", "doas "]
+            .iter()
+            .any(|word| typed.line.starts_with(word));
+    let command = recall::in_a_terminal(typed.line, is_outside);
     let button = command.map(|command| CommandButton {
         label: command.clone(),
         command,

@@ -586,6 +586,8 @@ fn two_times_before_a_message_are_refused() {
         "tomorrow 8am, 9am take pills",
         "tomorrow at 8 or at 9 take pills",
         "every day at 9 and 18 to take pills",
+        "5 minutes before 9 to leave",
+        "in 10 minutes before 18:00 leave",
     ] {
         let error = take_leading(text, ms(&zone, NOW), &zone).unwrap_err();
         assert!(

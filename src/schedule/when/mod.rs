@@ -88,7 +88,14 @@ pub fn take_leading<'a>(
         number.parse::<u8>().is_ok_and(|hour| hour < 24)
             && (rest.is_empty() || rest.starts_with("to "))
     };
-    if behind.is_some_and(is_hour) && is_timed
+    // "5 minutes before 9 to leave"
+    let relative = ["before ", "after "]
+        .iter()
+        .find_map(|word| rest.strip_prefix(word));
+    let is_relative = |text: &str| is_hour(text) || is_second(text);
+    let has_number = taken.contains(|char: char| char.is_ascii_digit());
+    if has_number && relative.is_some_and(is_relative)
+        || behind.is_some_and(is_hour) && is_timed
         || behind
             .or(listed)
             .is_some_and(|text| is_second(text.trim_start()))

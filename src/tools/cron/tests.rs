@@ -249,7 +249,10 @@ fn the_run_of_a_job_in_the_conversation_of_the_terminal_reaches_no_other_jobs() 
     let listed = said(desk.run_as(BOB, "cli:default", &list));
     assert_eq!(listed, "No jobs are planned.");
     let error = refused(desk.run_as(BOB, "cli:default", &adding("x")));
-    assert!(error.contains("a scheduled job or a watch cannot plan"), "{error}");
+    assert!(
+        error.contains("a scheduled job or a watch cannot plan"),
+        "{error}"
+    );
 }
 
 /// The offline helper names the language of the person, who reads the answers as they are.
@@ -413,7 +416,10 @@ fn the_run_of_a_job_plans_nothing_and_may_end_its_job() {
     ] {
         let call = json!({"action": "add", "when": "20m", "message": "x"});
         let error = desk.refuses(&own, call);
-        assert!(error.contains("a scheduled job or a watch cannot plan"), "{error}");
+        assert!(
+            error.contains("a scheduled job or a watch cannot plan"),
+            "{error}"
+        );
     }
     let error = desk.refuses("cron:other", json!({"action": "remove", "job": id}));
     assert!(error.contains("There is no job"), "{error}");

@@ -48,18 +48,21 @@ fn a_mail_that_an_outsider_sends_on_runs_nothing() {
         ..command(sent_on(), ALL)
     };
     let unsigned = command(sent_on(), "from:to:subject:date:message-id:mime-version");
-    let cases = [
+    // As often as someone sends these, they take no room from her own, and the model none of their words.
+    for (letter, why) in [
         (twice, "a field twice"),
         (to_eve, "not addressed to this mailbox"),
-        (old, "not of the last 7 days"),
         (unsigned, "its signature vouches"),
-    ];
-    for (number, (letter, why)) in cases.iter().enumerate() {
-        scene.ana.sends(letter);
-        scene.model.wait_for_requests(number + 1);
-        let asked = scene.asked(number);
-        assert!(asked.contains(why) && asked.contains("/sh echo"), "{asked}");
+    ] {
+        scene.ana.sends(&letter);
+        gateway.wait_for_log(why);
     }
+    // An old one is as she has written it.
+    scene.ana.sends(&old);
+    scene.model.wait_for_requests(1);
+    let asked = scene.asked(0);
+    let why = "not of the last 7 days";
+    assert!(asked.contains(why) && asked.contains("/sh echo"), "{asked}");
     assert!(
         !scene.texts().iter().any(|text| text.contains("42 apples")),
         "{:?}",
@@ -69,7 +72,12 @@ fn a_mail_that_an_outsider_sends_on_runs_nothing() {
     scene.ana.sends(&command(sent_on(), ALL));
     scene.wait_for("42 apples");
     gateway.stop().ends_with(0);
-    assert_eq!(scene.model.requests().len(), 4);
+    assert_eq!(scene.model.requests().len(), 1);
+    let told = scene.texts();
+    let told = told
+        .iter()
+        .filter(|text| text.contains("someone else may have sent it on"));
+    assert_eq!(told.count(), 1);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::base::language::Language;
 use crate::base::limits::watch::WATCHES_MAX;
 use crate::base::message::Address;
 use crate::board::watch::parse::parse;
-use crate::board::watch::store::{Added, Cause, Entry, Mute, Store, Watch, add};
+use crate::board::watch::store::{Added, Cause, Entry, Mute, Store, Watch, Watches, add};
 use crate::board::watch::{Moment, Notice};
 
 fn watch(rule: &str) -> Watch {
@@ -88,6 +88,17 @@ fn the_command_line_adds_no_second_watch_of_what_an_owner_has_asked_for() {
     };
     assert_eq!(insert(Role::User, false, Some(&chat)), Added::New(1));
     assert_eq!(insert(Role::Owner, false, None), Added::New(2));
+    assert_eq!(insert(Role::Owner, false, None), Added::Known(2));
+    let pause = |list: &mut Watches| {
+        list.iter_mut().for_each(|watch| watch.is_paused = true);
+        Ok(())
+    };
+    store.change(pause).unwrap();
+    assert_eq!(
+        insert(Role::Owner, false, None),
+        Added::New(2),
+        "it goes on"
+    );
     assert_eq!(insert(Role::Owner, false, None), Added::Known(2));
     let (_folder, store) = home();
     let insert = |cause| {

@@ -175,6 +175,16 @@ pub(super) fn sent_by(method: &Method) -> Option<String> {
         .and_then(domain_of)
 }
 
+/// The local part of the envelope's sender, where a check names one.
+pub(super) fn mailbox_of(method: &Method) -> Option<&str> {
+    let sender = property(method, "smtp.mailfrom")?;
+    let sender = sender.trim_matches(['<', '>', '"']);
+    sender
+        .rsplit_once('@')
+        .map(|(local, _)| local)
+        .filter(|local| !local.is_empty())
+}
+
 /// The domain whose signature is valid, and how that begins as far as it is named, where that is what a check has found.
 pub(super) fn signer_of(method: &Method) -> Option<(String, &str)> {
     let is_it = method.name == "dkim" && has_passed(method);

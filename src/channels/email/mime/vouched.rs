@@ -8,7 +8,7 @@ use chrono::{DateTime, FixedOffset, TimeDelta};
 
 use super::address::{address, domain, mailboxes};
 use super::headers::Headers;
-use super::trust::{Servers, is_aligned, is_within, said, sent_by, signer_of};
+use super::trust::{Servers, is_aligned, is_within, mailbox_of, said, sent_by, signer_of};
 
 /// How old a mail may be: it may have waited for the bot.
 const AGE: TimeDelta = TimeDelta::days(7);
@@ -43,7 +43,12 @@ const SIGNED: [&str; 8] = [
 /// Fields that say which mail is answered.
 const ANSWERS: [&str; 2] = ["in-reply-to", "references"];
 /// Fields in which a server notes to whom it has delivered a mail.
-const DELIVERED: [&str; 3] = ["delivered-to", "x-original-to", "envelope-to"];
+const DELIVERED: [&str; 4] = [
+    "delivered-to",
+    "x-delivered-to",
+    "x-original-to",
+    "envelope-to",
+];
 
 /// Why a mail may not be its sender's own word to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +99,7 @@ pub struct Expected<'a> {
 pub fn word(headers: &Headers, from: &str, expected: &Expected<'_>) -> Word {
     let vouched = expected
         .servers
-        .map(|servers| Vouched::read(headers, servers, domain(from)));
+        .map(|servers| Vouched::read(headers, servers, from));
     let vouches = |names: &[&str]| match &vouched {
         Some(vouched) => names.iter().all(|name| vouched.includes(name)),
         None => true,
@@ -105,10 +110,10 @@ pub fn word(headers: &Headers, from: &str, expected: &Expected<'_>) -> Word {
         Some(Doubt::Unclear)
     } else if !is_for(headers, expected.own) {
         Some(Doubt::Elsewhere)
+    } else if !vouches(&needed) || !vouches(&["date", "message-id", "content-type"]) {
+        Some(Doubt::Unsigned)
     } else if expected.now.is_some_and(|now| !is_recent(headers, now)) {
         Some(Doubt::Dated)
-    } else if !vouches(&needed) || !vouches(&["date", "message-id"]) {
-        Some(Doubt::Unsigned)
     } else {
         None
     };
@@ -160,10 +165,15 @@ enum Vouched {
 }
 
 impl Vouched {
-    fn read(headers: &Headers, servers: &Servers, from: &str) -> Self {
+    fn read(headers: &Headers, servers: &Servers, address: &str) -> Self {
         let results = said(headers, servers);
+        let from = domain(address);
         let mut methods = results.iter().flat_map(|results| &results.methods);
-        if methods.any(|method| sent_by(method).is_some_and(|it| is_aligned(from, &it))) {
+        let is_direct = |method| {
+            let sender = sent_by(method).filter(|it| is_aligned(from, it));
+            sender.is_some() && mailbox_of(method).is_none_or(|local| is_same(local, address))
+        };
+        if methods.any(is_direct) {
             return Self::All;
         }
         let signatures: Vec<Signature<'_>> = headers.all("dkim-signature").map(Signature).collect();
@@ -176,10 +186,9 @@ impl Vouched {
         let named = |found: Vec<&Signature<'_>>| -> Vec<Vec<String>> {
             found.into_iter().map(Signature::fields).collect()
         };
-        // Only DMARC may have been noted, which says nothing of signatures.
+        // Only DMARC may have been noted, which says nothing of signatures: any of them may be the valid one.
         if passed.is_empty() {
-            let is_theirs = |it: &&Signature<'_>| it.is_of(|domain| is_aligned(from, domain));
-            return Self::Signed(named(signatures.iter().filter(is_theirs).collect()));
+            return Self::Signed(named(signatures.iter().collect()));
         }
         let of = |(signer, begin): &(String, &str)| {
             let is_it = |it: &&Signature<'_>| {
@@ -201,6 +210,21 @@ impl Vouched {
             }
         }
     }
+}
+
+/// Whether the local part of an envelope's sender is that of an address, without a `+tag` and without the mark of BATV
+/// (`prvs=…=`). A provider forwards the mails of another customer under an address of theirs.
+fn is_same(local: &str, address: &str) -> bool {
+    let local = match local.strip_prefix("prvs=") {
+        Some(marked) => marked.split_once('=').map_or(marked, |(_, local)| local),
+        None => local,
+    };
+    let bare = |local: &str| {
+        let local = local.split('+').next().unwrap_or_default();
+        local.to_ascii_lowercase()
+    };
+    let own = address.rsplit_once('@').map_or("", |(own, _)| own);
+    bare(local) == bare(own)
 }
 
 /// How many of the fields that count are named by all of some signatures.

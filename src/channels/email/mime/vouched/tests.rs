@@ -111,6 +111,28 @@ fn a_signature_of_someone_else_s_making_vouches_for_nothing() {
 }
 
 #[test]
+fn a_signature_of_a_subdomain_counts_beside_others_and_spf_is_that_of_the_same_mailbox() {
+    let below = |names: &str| signed(names).replace("d=victim.test", "d=mail.victim.test");
+    let noted = SENT_ON.replace("header.d=victim.test", "header.d=mail.victim.test");
+    assert_eq!(doubt(&format!("{noted}{}{HEAD}", below(NAMES))), None);
+    // The other one is of someone else's making, and not valid.
+    let head = format!("{noted}{}{}{HEAD}", below("from:to:date"), signed(NAMES));
+    assert_eq!(doubt(&head), Some(Doubt::Unsigned));
+    let from = |sender: &str| format!("{}{HEAD}", DIRECT.replace("ana@victim.test", sender));
+    for sender in [
+        "ana@victim.test",
+        "victim.test",
+        "Ana+crab@victim.test",
+        "prvs=1a2b=ana@victim.test",
+    ] {
+        assert_eq!(doubt(&from(sender)), None, "{sender}");
+    }
+    // A provider that forwards the mails of another customer under an address of theirs.
+    let forwarded = from("eve+caf_=bot=home.test@victim.test");
+    assert_eq!(doubt(&forwarded), Some(Doubt::Unsigned));
+}
+
+#[test]
 fn spf_counts_only_in_what_our_servers_have_written() {
     let dkim = "Authentication-Results: mx.home.test; dkim=pass header.d=victim.test\r\n";
     let spf = "Authentication-Results: mx.home.test; spf=pass smtp.mailfrom=ana@victim.test\r\n";
