@@ -60,6 +60,9 @@ pub fn no_answer() -> Error {
 /// A channel that there is not.
 pub fn unknown_channel(name: &str) -> String {
     let known: Vec<&str> = channels::names().collect();
+    if known.contains(&name) {
+        return format!("This program was built without {name}.");
+    }
     format!(
         "Unknown channel {:?}.{} Known channels: {}.",
         one_line(name, usize::MAX),
