@@ -15,20 +15,6 @@ const AGE: TimeDelta = TimeDelta::days(7);
 /// How far a sender's clock may be ahead.
 const AHEAD: TimeDelta = TimeDelta::days(1);
 
-/// Fields that a mail has once at most (RFC 5322, section 3.6; RFC 2045, section 3).
-const SINGLE: [&str; 11] = [
-    "from",
-    "to",
-    "cc",
-    "subject",
-    "date",
-    "message-id",
-    "content-type",
-    "content-transfer-encoding",
-    "in-reply-to",
-    "references",
-    "mime-version",
-];
 /// Fields of which a signature has to name those that a mail has.
 const SIGNED: [&str; 8] = [
     "from",
@@ -42,6 +28,8 @@ const SIGNED: [&str; 8] = [
 ];
 /// Fields that say which mail is answered.
 const ANSWERS: [&str; 2] = ["in-reply-to", "references"];
+/// The field beside those that a mail has once at most, too (RFC 5322, section 3.6; RFC 2045, section 3).
+const VERSION: [&str; 1] = ["mime-version"];
 /// Fields in which a server notes to whom it has delivered a mail.
 const DELIVERED: [&str; 4] = [
     "delivered-to",
@@ -106,7 +94,8 @@ pub fn word(headers: &Headers, from: &str, expected: &Expected<'_>) -> Word {
     };
     let has = |name: &&str| headers.first(name).is_some();
     let needed: Vec<&str> = SIGNED.into_iter().filter(has).collect();
-    let doubt = if headers.is_cut() || SINGLE.iter().any(|name| headers.all(name).count() > 1) {
+    let mut single = SIGNED.iter().chain(&ANSWERS).chain(&VERSION);
+    let doubt = if headers.is_cut() || single.any(|name| headers.all(name).count() > 1) {
         Some(Doubt::Unclear)
     } else if !is_for(headers, expected.own) {
         Some(Doubt::Elsewhere)
